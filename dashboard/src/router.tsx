@@ -7,22 +7,17 @@ import { useContext, useEffect, useState } from 'preact/hooks';
 
 const BASE = '/dashboard';
 
-/** Names in the pattern and what stood in their place, decoded. */
+/** The names in the pattern, each with the part of the path in its place, decoded. */
 export type Params = Readonly<Record<string, string>>;
-export interface Crumb {
-  readonly label: string;
-  readonly to?: string;
-}
 export interface PageRoute {
-  /** `/records/:kind/:key`; the first that matches is taken. */
+  /** `/records/:kind/:key`; the first one that matches counts. */
   readonly pattern: string;
   readonly load: () => Promise<ComponentType>;
-  /** Shown without the shell, to anybody. */
+  /** Shown without the shell, to everyone. */
   readonly isPublic?: boolean;
-  readonly crumbs?: (params: Params) => Crumb[];
 }
 export interface Location {
-  /** Below /dashboard, as it stands in the address: `/records/orders/10248`. */
+  /** Below /dashboard, as in the address: `/records/orders/10248`. */
   readonly path: string;
   readonly query: URLSearchParams;
 }
@@ -52,15 +47,15 @@ export function navigate(to: string, { replace = false }: { replace?: boolean } 
 let held: { readonly address: string; readonly ask: (to: string) => void } | undefined;
 
 /**
- * Until the function it gives is called, links and Back stay on this page and tell `ask` where they lead; `navigate`
- * goes all the same.
+ * Keeps links and Back on this page, and tells `ask` where they lead, until the function it returns is called. `navigate`
+ * still leaves.
  */
 export function holdPage(ask: (to: string) => void): () => void {
   held = { address: location.pathname + location.search, ask };
   return () => (held = undefined);
 }
 
-/** Whether the page that appears now was gone to, so that its heading takes the focus. True once. */
+/** Returns whether the user navigated to the page that appears now, so that its heading takes the focus. True once. */
 export function takeHeadingFocus(): boolean {
   const wanted = isHeadingWanted;
   isHeadingWanted = false;
@@ -92,7 +87,7 @@ function matchPattern(pattern: string[], parts: string[]): Params | undefined {
     try {
       params[wanted.slice(1)] = decodeURIComponent(part);
     } catch {
-      return undefined; // A lone % is no path of ours.
+      return undefined; // A lone % is in none of our paths.
     }
   }
   return params;
@@ -112,13 +107,13 @@ export function Router({ routes, children }: { routes: readonly PageRoute[]; chi
     const goBack = () => {
       if (held !== undefined && location.pathname + location.search !== held.address) {
         const to = location.pathname.slice(BASE.length) + location.search;
-        history.pushState(null, '', held.address); // It has been left already; Back cannot be refused.
+        history.pushState(null, '', held.address); // Back has left the page already and cannot be prevented.
         held.ask(to);
         return;
       }
       setHere((before) => {
         const next = parseLocation();
-        if (next.path !== before.path) isHeadingWanted = true; // A skip link changes only what follows the #.
+        if (next.path !== before.path) isHeadingWanted = true; // A skip link changes only the part after the #.
         return next;
       });
     };
@@ -139,7 +134,7 @@ export function Router({ routes, children }: { routes: readonly PageRoute[]; chi
 
 function useRouter(): RouterState {
   const state = useContext(RouterContext);
-  if (state === null) throw new Error('There is no <Router> around this.');
+  if (state === null) throw new Error('useRouter needs a <Router> around it.');
   return state;
 }
 
@@ -148,12 +143,12 @@ export const useMatch = (): RouterState['matched'] => useRouter().matched;
 /** Example: `const { kind = 'orders', key } = useParams()`. */
 export const useParams = (): Params => useRouter().matched?.params ?? {};
 
-/** A change of the query string: '' , null and undefined take the name away, a list repeats it. */
+/** A change of the query string: '', null and undefined remove the name, a list repeats it. */
 export type QueryChange = Readonly<Record<string, string | readonly string[] | null | undefined>>;
 
 /**
  * Filters in the address, so that reloading and Back keep them: `const [query, setQuery] = useQuery()`,
- * `query.get('status') ?? ''`, `setQuery({ status: '4xx', cursor: null })`. `{ replace: true }` while somebody types.
+ * `query.get('status') ?? ''`, `setQuery({ status: '4xx', cursor: null })`. `{ replace: true }` while the user types.
  */
 export function useQuery(): [URLSearchParams, (change: QueryChange, options?: { replace?: boolean }) => void] {
   const { query } = useLocation();
@@ -173,16 +168,16 @@ export function useQuery(): [URLSearchParams, (change: QueryChange, options?: { 
 export interface LinkProps {
   /** Path below /dashboard. */
   to: string;
-  class?: string | undefined;
-  title?: string | undefined;
-  'aria-label'?: string | undefined;
+  class?: string;
+  title?: string;
+  'aria-label'?: string;
   'aria-current'?: 'page' | 'true' | undefined;
   onClick?: ((event: TargetedMouseEvent<HTMLAnchorElement>) => void) | undefined;
   children: ComponentChildren;
 }
 
 /**
- * A link within the dashboard; fetches the page's code when it is pointed at. Example: `<Link
+ * A link within the dashboard; fetches the page's code when the pointer or the focus reaches it. Example: `<Link
  * to={pathOf('/records/:kind/:key', { kind, key })}>…</Link>`.
  */
 export function Link({ to, children, onClick, ...rest }: LinkProps) {

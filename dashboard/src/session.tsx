@@ -15,14 +15,14 @@ interface SessionState {
   readonly session: SessionView | undefined;
   readonly error: ApiError | undefined;
   readonly load: () => Promise<void>;
-  /** After signing in: the session there is now. */
+  /** Starts with the session that signing in returned. */
   readonly begin: (session: SessionView) => void;
 }
 const SessionContext = createContext<SessionState | null>(null);
 
 export const HOME = '/records/orders';
 
-/** Where sign-in returns to. Only paths of the dashboard: what is not one becomes HOME. */
+/** Returns the path that sign-in leads to. Anything but a path of the dashboard becomes HOME. */
 export const parseReturnPath = (query: URLSearchParams): string => {
   const path = query.get('next') ?? '';
   return /^\/(?!\/|sign-in|link)/.test(path) ? path : HOME;
@@ -61,21 +61,18 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
 
 export function useSessionState(): SessionState {
   const state = useContext(SessionContext);
-  if (state === null) throw new Error('There is no <SessionProvider> around this.');
+  if (state === null) throw new Error('useSessionState needs a <SessionProvider> around it.');
   return state;
 }
 
 export interface UserSession extends SessionView {
-  /** Loads it again after the second factor, the password or the tenant's name has changed. */
+  /** Loads the session again after the second factor, the password or the tenant's name has changed. */
   readonly reload: () => Promise<void>;
   /** Whether to show what needs at least this role: `may('developer')`. */
   readonly may: (needed: Role) => boolean;
 }
 
-/**
- * Example: `const { user, tenant, baseURL, may } = useSession()`. Only on pages inside the shell, where there is always
- * one.
- */
+/** Example: `const { user, tenant, baseURL, may } = useSession()`. Only for pages inside the shell. */
 export function useSession(): UserSession {
   const { session, load } = useSessionState();
   if (session === undefined) throw new Error('useSession is for pages inside the shell.');
@@ -83,7 +80,7 @@ export function useSession(): UserSession {
   return { ...session, baseURL: toAddress(session.baseURL), reload: load, may };
 }
 
-/** Ends the session and reloads the page, so that nothing it held is left. */
+/** Ends the session and reloads the page, so that the page keeps nothing of it. */
 export async function signOut(): Promise<void> {
   await post('/sign-out', {});
   location.assign('/dashboard/sign-in');

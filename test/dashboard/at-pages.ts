@@ -69,7 +69,7 @@ export async function paste(command: string, { apiID, apiSecret }: Pick<Keys, 'a
 }
 
 /** Goes there by the menu, chooses when the old keys stop, and saves. */
-export async function replaceKeys(page: Page, overlap = 'At once'): Promise<void> {
+export async function replaceKeys(page: Page, overlap = 'Revoke immediately'): Promise<void> {
   await goByMenu(page, 'API Settings');
   await button(page, 'Replace Keys').click();
   await field(page, overlap).check();
@@ -80,7 +80,7 @@ export async function replaceKeys(page: Page, overlap = 'At once'): Promise<void
 /** At a one-time link: sets the password, which signs in. */
 export async function setPassword(page: Page): Promise<void> {
   await field(page, 'Password').fill(PASSWORD);
-  await field(page, 'The same again').fill(PASSWORD);
+  await field(page, 'Repeat password').fill(PASSWORD);
   await button(page, 'Set password and sign in').click();
   await arrive(page, 'API Settings');
 }

@@ -102,6 +102,6 @@ test('dialogs, and what is shown once', async (context) => {
   await button(page, 'Confirm').click();
   await page.getByRole('heading', { name: 'New keys' }).waitFor();
   await look(page);
-  await button(page, 'I have stored it').click();
+  await button(page, 'Done').click();
   await look(page);
 });

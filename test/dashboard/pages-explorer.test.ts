@@ -28,7 +28,7 @@ async function makeDemo(): Promise<void> {
 /** Goes to an operation; a write is confirmed. */
 async function openOperation(page: Page, name: string): Promise<void> {
   await goTo(page, `/explorer/${name}`);
-  const confirmation = field(page, 'This writes to your records');
+  const confirmation = field(page, 'This changes live data');
   if ((await confirmation.count()) > 0) await confirmation.check();
 }
 
@@ -37,7 +37,7 @@ async function send(page: Page): Promise<{ status: string; text: string }> {
   const answered = page.waitForResponse((response) => response.url().includes('/dashboard/api/explorer/'));
   await button(page, 'Send').click();
   const status = String((await answered).status());
-  const answer = region(page, 'Answer');
+  const answer = region(page, 'Response');
   await answer.locator(':scope:not([aria-busy])').waitFor();
   return { status, text: await answer.innerText() };
 }
@@ -79,7 +79,7 @@ test('every operation of the contract is answered 200 with the example it is fil
   const tag = headerIn((await send(page)).text, 'ETag');
   await openOperation(page, 'updateCustomer');
   await field(page, 'If-Match (optional)').fill(tag);
-  await button(page, 'Make one').click();
+  await button(page, 'Generate').click();
   assert.equal((await send(page)).status, '200');
   const again = await send(page);
   assert.deepEqual([again.status, headerIn(again.text, 'Idempotent-Replayed')], ['200', 'true']);

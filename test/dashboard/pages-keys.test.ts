@@ -92,40 +92,40 @@ test('the pair shown after Replace Keys, Save works at once, and the one before 
   assert.equal(await statusOf(keys), 401);
   const shown = await region(page, 'New keys').innerText();
   assert.ok(shown.includes(issued.apiID) && shown.includes(issued.apiSecret), 'what is shown is not what is copied');
-  const curl = await copy(page, button(page, 'Copy call in curl'));
+  const curl = await copy(page, button(page, 'Copy curl'));
   const { code } = JSON.parse(await paste(curl, keys)) as { code: string };
   assert.equal(code, 'NOT_FOUND', 'good keys, and no order of that number');
-  await button(page, 'I have stored it').click();
+  await button(page, 'Done').click();
   await expectNowhere(page, issued.apiSecret);
 });
 
-test('with an overlap the old pair works on and is listed until End now ends it at once', async (context) => {
+test('with an overlap the old pair works on and is listed until Revoke ends it at once', async (context) => {
   const { keys, owner } = await openTenant(service);
   const page = await openAs(context, service, owner);
-  await replaceKeys(page, 'After 1 hour');
+  await replaceKeys(page, '1 hour');
   const issued = await copyPair(page, keys);
   assert.deepEqual([await statusOf(issued), await statusOf(keys)], [200, 200]);
-  await button(page, 'I have stored it').click();
+  await button(page, 'Done').click();
   const listed = region(page, 'Old keys');
   await listed.getByRole('row').filter({ hasText: keys.apiID }).filter({ hasText: 'in 60 minutes' }).waitFor();
-  await button(page, `End now: ${keys.apiID}`).click();
+  await button(page, `Revoke ${keys.apiID}`).click();
   const question = page.getByRole('dialog');
   await button(page, 'Cancel').click();
   assert.equal(await statusOf(keys), 200, 'ended without the confirmation');
-  await button(page, `End now: ${keys.apiID}`).click();
-  await button(question, 'End now').click();
+  await button(page, `Revoke ${keys.apiID}`).click();
+  await button(question, 'Revoke').click();
   await listed.waitFor({ state: 'detached' });
   assert.deepEqual([await statusOf(issued), await statusOf(keys)], [200, 401]);
 });
 
-test('a further pair is made by Create Keys, works beside the others, and ends by End now', async (context) => {
+test('a further pair is made by Create Keys, works beside the others, and ends by Revoke', async (context) => {
   const { keys, owner } = await openTenant(service);
   const page = await openAs(context, service, owner);
   await goByMenu(page, 'API Settings');
   await button(page, 'Create Keys').click();
   await field(page, 'Name').fill('default');
   await field(page, 'Read').check();
-  await field(page, 'Days until it ends').fill('30');
+  await field(page, 'Expires after (days)').fill('30');
   await button(page, 'Create').click();
   await page.locator('[name=name][aria-invalid=true]').waitFor();
   await page.getByText("There are keys 'default' already").waitFor();
@@ -139,12 +139,12 @@ test('a further pair is made by Create Keys, works beside the others, and ends b
   assert.deepEqual([await statusOf(issued), await statusOf(issued), await statusOf(keys)], [200, 200, 200]);
   const refused = await service.call(issued, 'PUT', '/orders/create', { body: {} });
   assert.equal(refused.body.code, 'SCOPE_MISSING');
-  await button(page, 'I have stored it').click();
+  await button(page, 'Done').click();
   await expectNowhere(page, issued.apiSecret);
 
   await page.reload();
   await waitUntilLoaded(page);
-  const listed = region(page, 'Keys in force');
+  const listed = region(page, 'Valid keys');
   const cells = (await shownCells(listed.getByRole('table'))).map((row) => row.map((cell) => cell.split(/\n+/)));
   assert.deepEqual(
     cells.map(([named, scope, , ends, , calls]) => [...named!, ...scope!, ends!.at(-1), ...calls!]),
@@ -156,8 +156,8 @@ test('a further pair is made by Create Keys, works beside the others, and ends b
   assert.equal(cells[1]![2]!.at(-1), `by ${owner.email}`);
   assert.match(cells[1]![4]!.at(-1)!, /^from \S+$/);
   assert.equal(await copy(page, button(page, 'Copy the API ID of Monthly reports')), issued.apiID);
-  await button(page, `End now: ${issued.apiID}`).click();
-  await button(page.getByRole('dialog'), 'End now').click();
+  await button(page, `Revoke ${issued.apiID}`).click();
+  await button(page.getByRole('dialog'), 'Revoke').click();
   await listed.getByText('Monthly reports').waitFor({ state: 'detached' });
   assert.deepEqual([await statusOf(issued), await statusOf(keys)], [401, 200]);
 
@@ -188,7 +188,7 @@ test('a secret is shown once: not after a reload or Back, in storage or in a lat
   page.on('response', (response) => bodies.push(response.text().catch(() => '')));
   page.on('dialog', (question) => void question.accept()); // the browser asks too, before the page is loaded anew
   await page.getByRole('link', { name: 'Usage', exact: true }).click();
-  await page.getByRole('dialog', { name: 'Leave without storing it?' }).waitFor();
+  await page.getByRole('dialog', { name: 'Leave without copying it?' }).waitFor();
   await button(page, 'Stay').click();
   assert.ok((await readAll(page)).includes(apiSecret), 'staying lost it');
   await page.reload();
@@ -246,15 +246,15 @@ test('keyboard alone leads from the sign-in page to the copied secret', async (c
   await waitUntilLoaded(page);
   await tabTo(page, button(page, 'Replace Keys'));
   await page.keyboard.press('Space');
-  await waitForFocus(page.getByLabel('At once', { exact: true }));
+  await waitForFocus(page.getByLabel('Revoke immediately', { exact: true }));
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await waitForFocus(button(page, 'Replace Keys'));
 
   await page.keyboard.press('Enter');
-  await waitForFocus(page.getByLabel('At once', { exact: true }));
+  await waitForFocus(page.getByLabel('Revoke immediately', { exact: true }));
   await page.keyboard.press('ArrowDown');
-  assert.ok(await page.getByLabel('After 1 hour', { exact: true }).isChecked());
+  assert.ok(await page.getByLabel('1 hour', { exact: true }).isChecked());
   await forgetProof(service, owner.email);
   await tabTo(page, button(page, 'Save'));
   await page.keyboard.press('Space');
@@ -267,7 +267,7 @@ test('keyboard alone leads from the sign-in page to the copied secret', async (c
   await tabTo(page, button(page, 'Copy the new API Secret'));
   const apiSecret = await copy(page, button(page, 'Copy the new API Secret'), () => page.keyboard.press('Space'));
   assert.deepEqual([await statusOf({ ...keys, apiID, apiSecret }), await statusOf(keys)], [200, 200]);
-  await tabTo(page, button(page, 'I have stored it'));
+  await tabTo(page, button(page, 'Done'));
   await page.keyboard.press('Enter');
   await waitForFocus(page.getByRole('heading', { level: 1, name: 'API Settings' }));
   await expectNowhere(page, apiSecret);
@@ -302,7 +302,7 @@ test('a password is asked for once in 5 minutes, a fault is at its field, what w
   await button(page, 'Confirm').click();
   await page.getByRole('heading', { name: 'New keys' }).waitFor();
   assert.equal(await statusOf(keys), 401);
-  await button(page, 'I have stored it').click();
+  await button(page, 'Done').click();
 
   // The proof holds for what follows, also on another page.
   await goByMenu(page, 'Users');
@@ -341,6 +341,6 @@ test('a viewer sees the pair in force and no Replace Keys', async (context) => {
   const page = await openAs(context, service, await owner.add('viewer'));
   await goByMenu(page, 'API Settings');
   await page.getByText(keys.apiID, { exact: true }).waitFor();
-  await page.getByText('Replacing keys needs the role developer').waitFor();
-  assert.equal(await page.getByRole('button', { name: /Replace|Create|End now/ }).count(), 0);
+  await page.getByText('To create or replace keys, ask an owner').waitFor();
+  assert.equal(await page.getByRole('button', { name: /Replace|Create|Revoke/ }).count(), 0);
 });

@@ -40,7 +40,7 @@ async function signOut(page: Page): Promise<void> {
 }
 async function givePassword(page: Page, visitor: Visitor): Promise<void> {
   await sendSignIn(page, visitor); // the team too: signing out clears what the browser had stored
-  await arrive(page, 'Second factor');
+  await arrive(page, 'Two-step verification');
 }
 async function sendCode(page: Page, label: string, code: string): Promise<void> {
   await field(page, label).fill(code);
@@ -65,10 +65,10 @@ test('a second factor is asked for at the next sign-in; a recovery code is good 
   await page.getByRole('dialog').getByText('The code does not fit the secret.').waitFor();
   await field(page, 'Code').fill(codeOf(secret, service));
   await button(page, 'Turn on').click();
-  await page.getByRole('heading', { name: 'Second factor on: your recovery codes' }).waitFor();
+  await page.getByRole('heading', { name: 'Two-step verification is on: your recovery codes' }).waitFor();
   const codes = await page.getByRole('list', { name: 'Recovery codes' }).getByRole('listitem').allInnerTexts();
   assert.equal(new Set(codes).size, 10);
-  await button(page, 'I have stored them').click();
+  await button(page, 'Done').click();
 
   await signOut(page);
   await givePassword(page, owner);
@@ -124,7 +124,7 @@ test('an invited user sets a password and sees what the role allows; a new role 
   assert.equal(await button(theirs, 'Replace Keys').count(), 0);
   for (const path of ['/users', '/audit']) {
     await goTo(theirs, path);
-    await theirs.getByText('Only owners see').waitFor();
+    await theirs.getByText('Only owners can see').waitFor();
     assert.equal(await theirs.getByRole('region').count(), 0);
   }
 
@@ -192,7 +192,7 @@ test('settings and a custom field are in force for the API at once; the audit lo
   await page.getByText('is a sales order now').waitFor();
   await replaceKeys(page);
   const apiID = await copy(page, button(page, 'Copy the new API ID'));
-  await button(page, 'I have stored it').click();
+  await button(page, 'Done').click();
 
   await goByMenu(page, 'Audit log');
   const rows = (await shownCells(region(page, 'Audit log'))).map((cells) => cells.slice(2, 5));
@@ -205,13 +205,13 @@ test('settings and a custom field are in force for the API at once; the audit lo
     [owner.email, 'keys replaced', apiID],
   ]);
   await button(page, 'Verify').click();
-  await page.getByText(`The log is whole: ${rows.length} records, each as it was written`).waitFor();
+  await page.getByText(`Verified: ${rows.length} records, none changed.`).waitFor();
 });
 
 /** Sends what is in the form and gives the data of the answer. */
 async function send<T = Values>(page: Page): Promise<T> {
   await button(page, 'Send').click();
-  return (JSON.parse(await region(page, 'Body of the answer').innerText()) as { data: T }).data;
+  return (JSON.parse(await region(page, 'Response body').innerText()) as { data: T }).data;
 }
 
 test('the explorer reads and writes, metered, and in Requests as the user; a viewer only reads', async (context) => {
@@ -227,7 +227,7 @@ test('the explorer reads and writes, metered, and in Requests as the user; a vie
   await page.waitForURL('**/explorer/createOrder');
   await field(page, 'Body, as JSON').fill('{"NOTES":"by the \\"explorer\\""}');
   assert.ok(await button(page, 'Send').isDisabled(), 'a write is confirmed first');
-  await field(page, 'This writes to your records').check();
+  await field(page, 'This changes live data').check();
   const made = await send<string>(page);
   assert.equal((await shop.getOrder(made)).body.data.NOTES, 'by the "explorer"');
   assert.equal(await service.usageOf(teamID), counted + 3);
@@ -241,7 +241,7 @@ test('the explorer reads and writes, metered, and in Requests as the user; a vie
 
   const viewing = await openAs(context, service, await owner.add('viewer'));
   await goTo(viewing, '/explorer/createOrder');
-  await viewing.getByText('It needs the role developer; yours is viewer.').waitFor();
+  await viewing.getByText('To use it, ask an owner for the developer role.').waitFor();
   assert.ok(await button(viewing, 'Send').isDisabled());
   await goTo(viewing, '/explorer/getOrder');
   await field(viewing, 'orderNum').fill(number);

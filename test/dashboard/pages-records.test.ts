@@ -68,7 +68,7 @@ test('an order is found by its number, and by its storefront number with and wit
   await goByMenu(page, 'Orders');
   await page.getByRole('searchbox', { name: 'Order number or #1001' }).fill('#no');
   await button(page, 'Open').click();
-  await page.getByText("There is no order '#no'").waitFor();
+  await page.getByText("No order or storefront order '#no'").waitFor();
 });
 
 async function fillFilter(page: Page, number: number, field: string, match: string, value: string): Promise<void> {
@@ -210,9 +210,9 @@ test('2 of 5 units are invoiced in API, stock and page; what is left is a new sa
   await form.getByLabel('Units of line 2').fill('2');
   assert.equal(await form.getByLabel('Serial numbers of line 2').count(), 0, 'a care plan has no serial numbers');
   await form.getByLabel('Tracking numbers').fill('TRACK-1, TRACK-2');
-  await form.getByText('4 of 10 units; what is left becomes a new sales order.').waitFor();
+  await form.getByText('4 of 10 units. The others move to a new backorder.').waitFor();
   await button(form, 'Invoice').click();
-  await page.getByText('What is left became the sales order').waitFor();
+  await page.getByText('The other units moved to the backorder').waitFor();
   await waitUntilLoaded(page);
 
   const found = await lookUp('#5001');
@@ -269,7 +269,7 @@ test('what the service refuses of an invoice stands in its form, and nothing is 
   await expectAlert(/serial/i);
   await form.getByLabel('Serial numbers of line 1').fill('');
   await form.getByLabel('Units of line 1').fill('6');
-  await form.getByText('From 0 to 5.').waitFor();
+  await form.getByText('Enter 0 to 5.').waitFor();
   await submit();
   await expectAlert(/6/);
   await button(page, 'No units').click();
@@ -285,17 +285,17 @@ test('a cancelled order says so, goes no further, and is not counted as ordered'
   await succeed(shop.cancelOrder({ ORDER_NUMBER: number }));
   const page = await openAs(context, service, owner);
   await openOrder(page, number);
-  await page.getByText('a cancelled order is neither approved nor invoiced').waitFor();
+  await page.getByText('It can no longer be approved or invoiced.').waitFor();
   assert.equal(await page.getByRole('button', { name: /^(Approve|Invoice)$/ }).count(), 0);
   assert.equal(await page.getByText('Sales order, cancelled').count(), 2, 'beside the title, and in the comparison');
   const sums = await rowOf(page, 'Ordered and shipped, part by part', 'PHONE');
   assert.equal(sums[1], '5', `of order ${open} alone`);
-  await page.getByText('Quotes, worksheets and cancelled orders are not counted.').waitFor();
+  await page.getByText('Worksheets, quotes and cancelled orders are not included.').waitFor();
 });
 
 test('a viewer cannot approve or invoice, and is told why', async (context) => {
   const page = await openAs(context, service, viewer);
   await openOrder(page, numberOf(3));
-  await page.getByText('Approving and invoicing need the role developer; yours is viewer.').waitFor();
+  await page.getByText('To approve or invoice, ask an owner for the developer role.').waitFor();
   for (const name of ['Approve', 'Invoice']) assert.ok(await button(page, name).isDisabled(), name);
 });

@@ -57,7 +57,7 @@ test('usage shows and downloads the calls that were made, and the figure of `sto
   const refused = String(made.filter(isRefused).length);
   assert.equal(String(told.total), total);
   assert.equal(await figureOf(page, 'Calls this month').innerText(), total);
-  assert.equal(await figureOf(page, 'Refused').first().innerText(), refused);
+  assert.equal(await figureOf(page, 'Failed').first().innerText(), refused);
   const sums = namesOf(made).map((name) => {
     const mine = made.filter(({ operation }) => operation === name);
     return { name, calls: mine.length, refused: mine.filter(isRefused).length };
@@ -76,7 +76,7 @@ test('usage shows and downloads the calls that were made, and the figure of `sto
   const [cells, ...more] = await shownCells(byDay);
   assert.deepEqual([cells?.slice(1, 4), more], [[total, String(made.length - Number(refused)), refused], []]);
   assert.equal(await byDay.locator('time').getAttribute('datetime'), today());
-  await page.getByRole('img', { name: `: ${total} calls, ${refused} refused` }).waitFor();
+  await page.getByRole('img', { name: `: ${total} calls, ${refused} failed` }).waitFor();
 
   const downloading = page.waitForEvent('download');
   await button(page, 'Download CSV').click();
@@ -99,7 +99,7 @@ async function find(page: Page, requestID: string): Promise<void> {
   await page.getByRole('searchbox', { name: 'Request ID' }).fill(requestID);
   await page.keyboard.press('Enter');
   await page.waitForURL(`**/dashboard/requests/${requestID}`);
-  await page.getByRole('heading', { name: 'Repeat it' }).waitFor();
+  await page.getByRole('heading', { name: 'Run again' }).waitFor();
 }
 
 test('a request is found by its X-Request-Id, with what was sent and refused and without a secret', async (context) => {
@@ -197,7 +197,7 @@ test('filters show what they say, and survive a reload, a look at a request and 
   const refused = made.filter(isRefused);
   const orders = refused.filter((one) => one.operation === 'getOrder');
   await expectShown('', '', made);
-  await status.selectOption('4xx refused');
+  await status.selectOption('4xx client errors');
   await expectShown('4xx', '', refused);
   await operation.selectOption('getOrder');
   await expectShown('4xx', 'getOrder', orders);

@@ -130,7 +130,7 @@ test('the explorer with an answer', async (context) => {
   await page.getByLabel('maxReturn').fill('1');
   await page.getByLabel('Body, as JSON').fill('[\n  { "field": "CUSTOMER_CODE", "value": "VINET" }\n]');
   await button(page, 'Send').click();
-  await page.getByRole('region', { name: 'Body of the answer' }).waitFor();
+  await page.getByRole('region', { name: 'Response body' }).waitFor();
   await take(page, 'explorer');
 });
 
@@ -143,7 +143,7 @@ test('keys: those in force, making one, replacing one, and what was issued', asy
   await take(page, 'api-settings-create');
   await button(page, 'Cancel').click();
   await button(page, 'Replace Keys').click();
-  await page.getByLabel('After 24 hours').check();
+  await page.getByLabel('24 hours').check();
   await take(page, 'api-settings-replace');
   await forgetProof(team.service, team.owner.email);
   await button(page, 'Save').click();
@@ -154,7 +154,7 @@ test('keys: those in force, making one, replacing one, and what was issued', asy
   await page.getByRole('heading', { name: 'New keys' }).waitFor();
   await waitUntilLoaded(page);
   await take(page, 'api-settings-issued');
-  await button(page, 'I have stored it').click();
+  await button(page, 'Done').click();
 });
 
 test('setting up a second factor', async (context) => {

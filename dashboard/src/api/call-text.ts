@@ -1,7 +1,7 @@
 /**
  * A call of the API as text: its URL, and the same call as a curl command with placeholders for the keys.
  */
-import type { QueryValues } from './client.ts';
+import { givenValues, type QueryValues } from './client.ts';
 import { shellQuote } from './shell-quote.ts';
 
 export interface ApiCallText {
@@ -9,12 +9,12 @@ export interface ApiCallText {
   /** Below the base URL: `/orders/query`. */
   readonly path: string;
   /** Without teamID, which is added. */
-  readonly query?: QueryValues | undefined;
+  readonly query?: QueryValues;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** In its place: a body that is already a text, sent unchanged. */
+  /** A body that is a text already, sent unchanged in place of `body`. */
   readonly bodyText?: string | undefined;
-  /** Beyond that of the body. */
+  /** Headers besides the Content-Type. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -23,9 +23,7 @@ export function callURL(
   { baseURL, teamID }: { baseURL: string; teamID: string },
   { path, query = {} }: ApiCallText,
 ): string {
-  const all: QueryValues = { teamID, ...query };
-  const given = Object.entries(all).filter(([, value]) => value !== undefined && value !== null && value !== '');
-  return addQuery(`${baseURL}${path}`, Object.fromEntries(given.map(([name, value]) => [name, String(value)])));
+  return addQuery(`${baseURL}${path}`, givenValues({ teamID, ...query }));
 }
 
 /** Adds the parameters unchanged, also empty ones. */
@@ -38,11 +36,16 @@ export function formatBody(body: unknown): string {
   return `[\n${body.map((item) => `  ${JSON.stringify(item)}`).join(',\n')}\n]`;
 }
 
-/** Expects API_ID and API_SECRET in the environment, so that no key comes into the history of the shell. */
-export function formatCurl(url: string, { method, body, bodyText, headers = {} }: Omit<ApiCallText, 'path'>): string {
+/** Formats the call as curl. Without `pair` it reads the keys from the environment, so that no history has them. */
+export function formatCurl(
+  url: string,
+  { method, body, bodyText, headers = {} }: Omit<ApiCallText, 'path'>,
+  pair?: string,
+): string {
   const sent = bodyText ?? (body === undefined ? undefined : formatBody(body));
   const verb = method === 'GET' || (method === 'POST' && sent !== undefined) ? '' : `-X ${shellQuote(method)} `;
-  const words = [`curl ${verb}-u "$API_ID:$API_SECRET" ${shellQuote(url)}`];
+  const keys = pair === undefined ? '"$API_ID:$API_SECRET"' : shellQuote(pair);
+  const words = [`curl ${verb}-u ${keys} ${shellQuote(url)}`];
   for (const [name, value] of Object.entries(headers)) words.push(`-H ${shellQuote(`${name}: ${value}`)}`);
   if (sent !== undefined) words.push(`-H 'Content-Type: application/json'`, `--data-raw ${shellQuote(sent)}`);
   return words.join(' \\\n  ');

@@ -1,18 +1,18 @@
 /**
- * Calls to the service, all below /dashboard/api: JSON in, JSON out, every refusal an ApiError.
+ * Calls to the service, all below /dashboard/api: JSON in, JSON out, every error an ApiError.
  */
 import type { AnswerOf, BodyOf, QueryOf, RouteWith } from '../../../src/http/dashboard/interface.ts';
 
 const API_BASE = '/dashboard/api';
 
 export class ApiError extends Error {
-  /** A code of docs/errors.md, or NETWORK_ERROR when no answer came. */
+  /** A code of docs/errors.md, or NETWORK_ERROR when no response came. */
   readonly code: string;
   readonly field: string | undefined;
   /** The known name nearest to an unknown field. */
   readonly suggestion: string | undefined;
   readonly requestId: string | undefined;
-  /** 0 when no answer came. */
+  /** 0 when no response came. */
   readonly httpStatus: number;
   readonly retryAfterSeconds: number | undefined;
 
@@ -26,16 +26,16 @@ export class ApiError extends Error {
     this.name = 'ApiError';
     this.code = code;
     this.httpStatus = httpStatus;
-    this.field = typeof about.field === 'string' ? about.field : undefined;
-    this.suggestion = typeof about.suggestion === 'string' ? about.suggestion : undefined;
-    this.requestId = typeof about.requestId === 'string' ? about.requestId : undefined;
-    const seconds = Number(about.retryAfter ?? Number.NaN);
-    this.retryAfterSeconds = Number.isFinite(seconds) ? seconds : undefined;
+    this.field = textOf(about.field);
+    this.suggestion = textOf(about.suggestion);
+    this.requestId = textOf(about.requestId);
+    this.retryAfterSeconds = about.retryAfter ? Number(about.retryAfter) : undefined;
   }
 }
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-type QueryValue = string | number | boolean | undefined | null;
-/** What is empty is left out. */
+type QueryValue = string | number | boolean | undefined;
+/** Parameters of a query; empty ones are left out. */
 export type QueryValues<Name extends string = string> = Readonly<Partial<Record<Name, QueryValue>>>;
 
 type PathWith<Method extends 'GET' | 'POST'> = RouteWith<Method> extends `${Method} ${infer Path}` ? Path : never;
@@ -47,7 +47,7 @@ export async function get<Path extends PathWith<'GET'>>(
   query?: GetQuery<Path>,
   signal?: AbortSignal,
 ): Promise<AnswerOf<`GET ${Path}`>> {
-  const response = await send('GET', urlOf(path, query ?? {}), undefined, { signal: signal ?? null });
+  const response = await send('GET', urlOf(path, query), undefined, { signal });
   return (await parseAnswer(response)) as AnswerOf<`GET ${Path}`>;
 }
 
@@ -77,21 +77,26 @@ export function onProofNeeded(ask: () => Promise<boolean>): void {
   askForProof = ask;
 }
 
-/** Below these the operations of the API answer to a session; calls below `explorer` are metered. */
+/** Paths below which the API's operations accept a session. Calls below `/explorer` are metered. */
 export type Entry = '/records' | '/explorer';
 export interface OperationAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** undefined when the answer is not JSON. */
+  /** undefined when the body is not JSON. */
   readonly json: unknown;
   readonly milliseconds: number;
 }
 
+interface SendOptions {
+  signal?: AbortSignal | undefined;
+  headers?: Record<string, string>;
+}
+
 /**
- * An operation of the API by its path, e.g. `callOperation('/records', 'POST', '/orders/query', { maxReturn: 50 },
- * [])`. Returns every answer, also refusals; `readOperation` below throws them instead. A body that is a text is
- * sent unchanged, as JSON. Throws only when no answer came, or the session has ended.
+ * Calls an operation of the API, e.g. `callOperation('/records', 'POST', '/orders/query', { maxReturn: 50 }, [])`.
+ * Returns errors too, where `fetchOperation` throws them. Throws only when no response came, or the session has ended. A
+ * body that is a text is sent unchanged, as JSON.
  */
 export async function callOperation(
   entry: Entry,
@@ -99,13 +104,10 @@ export async function callOperation(
   path: string,
   query: QueryValues = {},
   body?: unknown,
-  options: { signal?: AbortSignal; headers?: Record<string, string> } = {},
+  options: SendOptions = {},
 ): Promise<OperationAnswer> {
   const began = performance.now();
-  const response = await send(method, urlOf(`${entry}${path}`, query), body, {
-    signal: options.signal ?? null,
-    headers: options.headers ?? {},
-  });
+  const response = await send(method, urlOf(`${entry}${path}`, query), body, options);
   const text = await response.text();
   const json = parse(text);
   const answer = {
@@ -120,10 +122,7 @@ export async function callOperation(
   return answer;
 }
 
-/**
- * The same for pages that only want data: the whole envelope `{ status, data, subRecords }` and the headers; refusals
- * are thrown as ApiError.
- */
+/** Returns the envelope `{ status, data, subRecords }` and the headers; throws errors as ApiError. */
 export async function fetchOperation<T>(
   ...call: Parameters<typeof callOperation>
 ): Promise<{ body: T; headers: Headers }> {
@@ -133,7 +132,7 @@ export async function fetchOperation<T>(
 }
 
 let tellNotSignedIn = (): void => {};
-/** Called whenever the service says that there is no session. */
+/** Sets who is called whenever the service says that there is no session. */
 export function onNotSignedIn(listener: () => void): void {
   tellNotSignedIn = listener;
 }
@@ -143,34 +142,38 @@ function endSession(error: ApiError): ApiError {
   return error;
 }
 
+/** Returns the parameters that have a value, as texts. */
+export const givenValues = (query: QueryValues): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(query).flatMap(([name, value]) =>
+      value === undefined || value === '' ? [] : [[name, String(value)]],
+    ),
+  );
+
 function urlOf(path: string, query: QueryValues = {}): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '');
-  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  const search = new URLSearchParams(givenValues(query)).toString();
   return `${API_BASE}${path}${search === '' ? '' : `?${search}`}`;
 }
 
-async function send(
-  method: string,
-  url: string,
-  body: unknown,
-  extra: { signal?: AbortSignal | null; headers?: Record<string, string> } = {},
-) {
-  const headers = {
-    accept: 'application/json',
-    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    ...extra.headers,
-  };
+/** Example: `await getContract()`; also without a session. */
+export const getContract = async (): Promise<unknown> => parseAnswer(await send('GET', '/openapi.json'));
+
+async function send(method: string, url: string, body?: unknown, { signal, headers }: SendOptions = {}) {
   try {
     return await fetch(url, {
       method,
-      headers,
+      headers: {
+        accept: 'application/json',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
       credentials: 'same-origin',
       body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
-      signal: extra.signal ?? null,
+      signal: signal ?? null,
     });
   } catch (fault) {
     if (fault instanceof DOMException && fault.name === 'AbortError') throw fault;
-    throw new ApiError('NETWORK_ERROR', 'The service could not be reached. Check the connection and try again.', 0);
+    throw new ApiError('NETWORK_ERROR', 'The service could not be reached. Check your connection and try again.', 0);
   }
 }
 
@@ -188,11 +191,7 @@ function toError({ status, headers }: { status: number; headers: Headers }, json
   >;
   if (typeof code === 'string' && typeof message === 'string')
     return new ApiError(code, message, status, { ...about, retryAfter: headers.get('retry-after') });
-  return new ApiError(
-    'UNEXPECTED_ANSWER',
-    `The service answered with status ${status} and nothing that can be read.`,
-    status,
-  );
+  return new ApiError('UNEXPECTED_ANSWER', `The service sent status ${status} and a body that is not JSON.`, status);
 }
 
 function parse(text: string): unknown {

@@ -2,10 +2,9 @@
  * The kinds of records, and loading them: the operations of the API below /dashboard/api/records, which are not
  * metered.
  */
-import { FILTERS_MAX } from '../../../src/pims/rules/record-bounds.ts';
 import type { StorefrontLookup } from '../../../client/src/contract.ts';
 import type { Values } from '../../../src/pims/rules/values.ts';
-import { KEY_CHARACTERS_MAX } from '../../../src/pims/rules/record-bounds.ts';
+import { FILTERS_MAX, KEY_CHARACTERS_MAX } from '../../../src/pims/rules/record-bounds.ts';
 import type { RECORD_TYPES, RecordType } from '../../../src/pims/rules/fields.ts';
 import { ApiError, fetchOperation } from './client.ts';
 import type { ApiCallText } from './call-text.ts';
@@ -21,7 +20,7 @@ interface KindView<Name extends Kind> {
   readonly key: (typeof RECORD_TYPES)[Name]['key'];
   readonly parameter: string;
   readonly keyLabel: string;
-  /** Columns unless others are chosen. */
+  /** Columns until others are chosen. */
   readonly columns: readonly string[];
 }
 
@@ -87,9 +86,7 @@ export interface LoadedRecord {
 /** Throws NOT_FOUND. */
 export async function loadRecord(kind: Kind, key: string, signal?: AbortSignal): Promise<LoadedRecord> {
   const { path, query } = singleCall(kind, key);
-  const { body } = await fetchOperation<SingleAnswer>('/records', 'GET', path, query, undefined, {
-    ...(signal && { signal }),
-  });
+  const { body } = await fetchOperation<SingleAnswer>('/records', 'GET', path, query, undefined, { signal });
   return { values: body.data, lines: (body.subRecords ?? []).map((line) => line.ORDER_LINEITEMS) };
 }
 
@@ -111,21 +108,19 @@ export async function queryRecords(
     `/${kind}/query`,
     page,
     toFilterBody(filters),
-    { ...(signal && { signal }) },
+    { signal },
   );
   return { rows: body.data, next: headers.get('x-next-cursor') };
 }
 
 export async function lookUp(number: string, signal?: AbortSignal): Promise<StorefrontLookup> {
   const { path, query } = lookupCall(number);
-  return (
-    await fetchOperation<StorefrontLookup>('/records', 'GET', path, query, undefined, { ...(signal && { signal }) })
-  ).body;
+  return (await fetchOperation<StorefrontLookup>('/records', 'GET', path, query, undefined, { signal })).body;
 }
 
 /**
- * The path of the record with this key; of an order also by its storefront number, with or without the #. Throws an
- * ApiError about `key`.
+ * Returns the path of the record with this key. An order is also found by its storefront number, with or without the
+ * `#`. Throws an ApiError about `key`.
  */
 export async function findPath(kind: Kind, key: string): Promise<string> {
   try {
@@ -139,8 +134,8 @@ export async function findPath(kind: Kind, key: string): Promise<string> {
     const number = (await lookUp(reference)).orders[0]?.pims_order_number;
     if (number) return recordPath('orders', number);
   }
-  const also = kind === 'orders' ? ', and no storefront order of this number either' : '';
-  throw new ApiError('NOT_FOUND', `There is no ${KINDS[kind].noun} '${key}'${also}. Upper and lower case count.`, 404, {
+  const also = kind === 'orders' ? 'order or storefront ' : '';
+  throw new ApiError('NOT_FOUND', `No ${also}${KINDS[kind].noun} '${key}'. Capital letters matter.`, 404, {
     field: 'key',
   });
 }
@@ -151,7 +146,7 @@ export interface Stock {
   readonly available: string;
 }
 
-/** What there is of these parts; one that the inventory does not have is left out. */
+/** Returns the stock of these parts, without those that the inventory does not have. */
 export async function loadStock(parts: readonly string[], signal?: AbortSignal): Promise<Map<string, Stock>> {
   const codes = [...new Set(parts)].filter((code) => code !== '' && code.length <= KEY_CHARACTERS_MAX);
   const stock = new Map<string, Stock>();

@@ -1,17 +1,21 @@
 /**
- * Replaces the message of a refusal by one in the words of the form it came from.
+ * Puts an error of the service into the words, and at the field, of the form that it came from.
  */
 import { ApiError } from './client.ts';
 
 /**
- * Example: `await rewordError(post('/users/remove', { email }), 'LAST_OWNER', 'Ann is the only owner.')`; other
- * refusals pass unchanged.
+ * Example: `await rewordError(post('/users/remove', { email }), 'LAST_OWNER', { message: 'Ann is the only owner.' })`;
+ * other errors pass unchanged.
  */
-export async function rewordError<T>(answer: Promise<T>, code: string, message: string, field?: string): Promise<T> {
+export async function rewordError<T>(
+  response: Promise<T>,
+  code: string,
+  { message, field }: { message?: string; field?: string },
+): Promise<T> {
   try {
-    return await answer;
+    return await response;
   } catch (fault) {
     if (!(fault instanceof ApiError) || fault.code !== code) throw fault;
-    throw new ApiError(code, message, fault.httpStatus, { field, requestId: fault.requestId });
+    throw new ApiError(code, message ?? fault.message, fault.httpStatus, { field, requestId: fault.requestId });
   }
 }

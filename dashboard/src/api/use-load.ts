@@ -12,7 +12,7 @@ export interface Loaded<T> {
   readonly reload: () => void;
 }
 
-/** What was thrown, as an ApiError. */
+/** Returns a thrown value as an ApiError. */
 export const toApiError = (fault: unknown): ApiError =>
   fault instanceof ApiError
     ? fault

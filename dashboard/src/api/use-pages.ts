@@ -9,14 +9,14 @@ interface PagesState<Page> {
   readonly key: string;
   readonly pages: readonly Page[];
   readonly error?: ApiError | undefined;
-  readonly isBusy: boolean;
+  readonly isLoading: boolean;
 }
 export interface LoadedPages<Page> {
   /** Empty until there is one. */
   readonly pages: readonly Page[];
   /** Error of the last try; the pages before it stay. */
   readonly error: ApiError | undefined;
-  readonly isBusy: boolean;
+  readonly isLoading: boolean;
   /** undefined when there is nothing further. */
   readonly more: (() => void) | undefined;
   readonly reload: () => void;
@@ -32,7 +32,7 @@ export function usePages<Next extends string | number, Page extends { readonly n
   loader: (next: Next | undefined, signal: AbortSignal) => Promise<Page>,
   kept: readonly Page[] = [],
 ): LoadedPages<Page> {
-  const [state, setState] = useState<PagesState<Page>>({ key, pages: kept, isBusy: kept.length === 0 });
+  const [state, setState] = useState<PagesState<Page>>({ key, pages: kept, isLoading: kept.length === 0 });
   const running = useRef<AbortController>(undefined);
   const latest = useRef(loader);
   latest.current = loader;
@@ -41,11 +41,11 @@ export function usePages<Next extends string | number, Page extends { readonly n
     running.current?.abort();
     const controller = new AbortController();
     running.current = controller;
-    setState((now) => ({ key, pages: now.key === key ? now.pages : [], isBusy: true }));
+    setState((now) => ({ key, pages: now.key === key ? now.pages : [], isLoading: true }));
     const end = (change: (now: readonly Page[]) => readonly Page[], error?: ApiError) => {
       if (controller.signal.aborted) return;
       running.current = undefined;
-      setState((now) => ({ key, pages: change(now.pages), error, isBusy: false }));
+      setState((now) => ({ key, pages: change(now.pages), error, isLoading: false }));
     };
     latest.current(before.at(-1)?.next ?? undefined, controller.signal).then(
       (page) => end((now) => (before.length === 0 ? [page] : [...now, page])),
@@ -57,12 +57,12 @@ export function usePages<Next extends string | number, Page extends { readonly n
     return () => running.current?.abort();
   }, [key]);
 
-  const mine: PagesState<Page> = state.key === key ? state : { key, pages: [], isBusy: true };
+  const mine: PagesState<Page> = state.key === key ? state : { key, pages: [], isLoading: true };
   const isFurther = mine.pages.length > 0 && mine.pages.at(-1)!.next !== null;
   return {
     pages: mine.pages,
     error: mine.error,
-    isBusy: mine.isBusy,
+    isLoading: mine.isLoading,
     more: isFurther ? () => running.current ?? load(mine.pages) : undefined,
     reload: () => load([]),
     setPages: (change) => setState((now) => (now.key === key ? { ...now, pages: change(now.pages) } : now)),

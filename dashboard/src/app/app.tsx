@@ -31,17 +31,17 @@ function Screen() {
   useEffect(() => {
     if (!isHome) return;
     navigate(HOME, { replace: true });
-    takeHeadingFocus(); // The dashboard was opened, not gone through: the first Tab finds the skip link.
+    takeHeadingFocus(); // The dashboard was opened, not navigated: the first Tab finds the skip link.
   }, [isHome]);
   if (isHome) return null;
   const route = matched?.route ?? NOT_FOUND;
-  // A page of another path is another page, even where the component is the same: no state goes over.
+  // Another path is another page, even where the component is the same: no state is carried over.
   const page = <LazyPage key={path} route={route} />;
   if (route.isPublic) return <main class="public">{page}</main>;
-  return <SignedIn crumbs={route.crumbs?.(matched?.params ?? {}) ?? []}>{page}</SignedIn>;
+  return <SignedIn>{page}</SignedIn>;
 }
 
-function SignedIn({ crumbs, children }: Parameters<typeof Shell>[0]) {
+function SignedIn({ children }: Parameters<typeof Shell>[0]) {
   const { session, error, load } = useSessionState();
   useEffect(() => {
     if (session === undefined) void load();
@@ -49,7 +49,7 @@ function SignedIn({ crumbs, children }: Parameters<typeof Shell>[0]) {
   if (session !== undefined)
     return (
       <>
-        <Shell crumbs={crumbs}>{children}</Shell>
+        <Shell>{children}</Shell>
         <ProofDialog />
       </>
     );
@@ -58,7 +58,7 @@ function SignedIn({ crumbs, children }: Parameters<typeof Shell>[0]) {
     <main class="public">
       <Notice
         tone="bad"
-        title="The dashboard cannot be shown now"
+        title="The dashboard could not be loaded"
         actions={<Button onClick={() => void load()}>Try again</Button>}
       >
         {error.message}
@@ -94,11 +94,11 @@ function LazyPage({ route }: { route: PageRoute }) {
       <Notice
         tone="bad"
         title="This page could not be shown"
-        actions={<Button onClick={() => location.reload()}>Load it again</Button>}
+        actions={<Button onClick={() => location.reload()}>Reload</Button>}
       >
         {fault === undefined
-          ? 'Something on it went wrong.'
-          : 'Its code could not be fetched; the service may have been updated since.'}
+          ? 'An unexpected error occurred.'
+          : 'Its code could not be loaded. You may be offline, or the service was updated.'}
       </Notice>
     );
   return Page === undefined ? <PageSkeleton /> : <Page />;

@@ -5,12 +5,10 @@ import { HOME } from '../session.tsx';
 import { ButtonLink } from '../ui/button.tsx';
 import { Page } from '../ui/page.tsx';
 
-export function NotFoundPage() {
-  return (
-    <Page title="There is no such page" description="The address may be mistyped, or the page has moved.">
-      <p>
-        <ButtonLink to={HOME}>Orders</ButtonLink>
-      </p>
-    </Page>
-  );
-}
+export const NotFoundPage = () => (
+  <Page title="Page not found" description="Check the address for typing errors.">
+    <p>
+      <ButtonLink to={HOME}>Orders</ButtonLink>
+    </p>
+  </Page>
+);

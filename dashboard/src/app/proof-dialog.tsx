@@ -5,7 +5,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { PROOF_MINUTES } from '../../../src/account/account-bounds.ts';
 import { onProofNeeded, post } from '../api/client.ts';
 import { useSession } from '../session.tsx';
-import { CurrentPassword } from '../ui/form/current-password.tsx';
+import { CurrentPassword } from '../ui/form/secret-fields.tsx';
 import { FormDialog } from '../ui/dialog/form-dialog.tsx';
 
 /** There is one, beside the shell. */
@@ -14,7 +14,7 @@ export function ProofDialog() {
   const [password, setPassword] = useState('');
   const [asked, setAsked] = useState<{ readonly tell: (isProven: boolean) => void }>();
   useEffect(() => onProofNeeded(() => new Promise((tell) => setAsked({ tell }))), []);
-  // Also when the session has ended meanwhile: the next question must not wait for this one.
+  // If the session has ended meanwhile, the next question must not wait for this one.
   useEffect(() => () => asked?.tell(false), [asked]);
   if (asked === undefined) return null;
   const end = (isProven: boolean) => {
@@ -29,7 +29,7 @@ export function ProofDialog() {
   return (
     <FormDialog
       title="Confirm your password"
-      description={`Changes of users, keys and settings need it, once in ${PROOF_MINUTES} minutes.`}
+      description={`For your security. You will not be asked again for ${PROOF_MINUTES} minutes.`}
       action="Confirm"
       onSubmit={confirm}
       onClose={() => end(false)}

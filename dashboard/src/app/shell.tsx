@@ -4,55 +4,20 @@
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Role } from '../../../src/account/roles.ts';
-import { Link, useLocation, type Crumb } from '../router.tsx';
+import { Link, useLocation, useMatch } from '../router.tsx';
 import { signOut, useSession } from '../session.tsx';
+import { isWithin, SECTIONS, type MenuItem } from './navigation.ts';
 import { useTheme, type Theme } from './theme.ts';
 import { Badge } from '../ui/badge.tsx';
 import { IconButton } from '../ui/button.tsx';
 import { Copy } from '../ui/text/copy.tsx';
-import { Icon, type IconName } from '../ui/icon.tsx';
+import { Icon } from '../ui/icon.tsx';
 import { toast } from '../ui/toaster.tsx';
 
 /** Version of the service, set by the build. */
 declare const VERSION: string;
 
-interface Item {
-  readonly label: string;
-  readonly to: string;
-  readonly icon: IconName;
-  readonly needs?: Role;
-}
-const SECTIONS: readonly { readonly title: string; readonly items: readonly Item[] }[] = [
-  {
-    title: 'Records',
-    items: [
-      { label: 'Orders', to: '/records/orders', icon: 'orders' },
-      { label: 'Customers', to: '/records/customers', icon: 'customers' },
-      { label: 'Inventory', to: '/records/inventory', icon: 'inventory' },
-    ],
-  },
-  {
-    title: 'Developer Settings',
-    items: [
-      { label: 'API Settings', to: '/api-settings', icon: 'keys' },
-      { label: 'Requests', to: '/requests', icon: 'requests' },
-      { label: 'Usage', to: '/usage', icon: 'usage' },
-      { label: 'API explorer', to: '/explorer', icon: 'explorer' },
-      { label: 'Fields', to: '/fields', icon: 'fields' },
-    ],
-  },
-  {
-    title: 'Team',
-    items: [
-      { label: 'Settings', to: '/settings', icon: 'settings' },
-      { label: 'Users', to: '/users', icon: 'users', needs: 'owner' },
-      { label: 'Audit log', to: '/audit', icon: 'audit', needs: 'owner' },
-    ],
-  },
-];
-
-export function Shell({ crumbs, children }: { crumbs: readonly Crumb[]; children: ComponentChildren }) {
+export function Shell({ children }: { children: ComponentChildren }) {
   const { path } = useLocation();
   const { tenant } = useSession();
   const [isOpen, setOpen] = useState(false);
@@ -89,7 +54,7 @@ export function Shell({ crumbs, children }: { crumbs: readonly Crumb[]; children
       </header>
       <Sidebar />
       <main id="content" class="content" tabIndex={-1} inert={isOpen}>
-        <Breadcrumb crumbs={crumbs} />
+        <Breadcrumb />
         {children}
       </main>
     </div>
@@ -99,7 +64,7 @@ export function Shell({ crumbs, children }: { crumbs: readonly Crumb[]; children
 function Sidebar() {
   const { user, tenant, may } = useSession();
   const { path } = useLocation();
-  const leave = () => signOut().catch(() => toast('Signing out did not work; try again.', 'bad'));
+  const leave = () => signOut().catch(() => toast('You could not be signed out. Try again.', 'bad'));
   return (
     <aside class="sidebar" id="navigation" aria-label="Menu">
       <div class="tenant">
@@ -148,11 +113,11 @@ function Sidebar() {
   );
 }
 
-function NavItem({ item, path }: { item: Item; path: string }) {
-  const isHere = path === item.to || path.startsWith(`${item.to}/`);
+function NavItem({ item, path }: { item: MenuItem; path: string }) {
+  const current = path === item.to ? 'page' : isWithin(path, item) ? 'true' : undefined;
   return (
     <li>
-      <Link to={item.to} class="nav-item" aria-current={path === item.to ? 'page' : isHere ? 'true' : undefined}>
+      <Link to={item.to} class="nav-item" aria-current={current}>
         <Icon name={item.icon} />
         {item.label}
       </Link>
@@ -161,15 +126,15 @@ function NavItem({ item, path }: { item: Item; path: string }) {
 }
 
 const THEMES: readonly [Theme, string][] = [
-  ['system', 'Colours of the system'],
-  ['light', 'Light colours'],
-  ['dark', 'Dark colours'],
+  ['system', 'System theme'],
+  ['light', 'Light theme'],
+  ['dark', 'Dark theme'],
 ];
 
 function ThemeChoice() {
   const [theme, setTheme] = useTheme();
   return (
-    <div class="theme-choice" role="group" aria-label="Colours">
+    <div class="theme-choice" role="group" aria-label="Theme">
       {THEMES.map(([name, label]) => (
         <IconButton
           key={name}
@@ -184,20 +149,26 @@ function ThemeChoice() {
   );
 }
 
-function Breadcrumb({ crumbs }: { crumbs: readonly Crumb[] }) {
-  if (crumbs.length < 2) return null;
+/** The section, the page of the menu, and what the address names below it. */
+function Breadcrumb() {
+  const { path } = useLocation();
+  const matched = useMatch();
+  const section = SECTIONS.find(({ items }) => items.some((item) => isWithin(path, item)));
+  const item = section?.items.find((one) => isWithin(path, one));
+  if (matched === undefined || section === undefined || item === undefined) return null;
+  const [name] = Object.entries(matched.params).flatMap(([key, value]) => (key === 'kind' ? [] : [value]));
   return (
-    <nav class="breadcrumb" aria-label="Trail">
+    <nav class="breadcrumb" aria-label="Breadcrumb">
       <ol>
-        {crumbs.map(({ label, to }, index) => (
-          <li key={`${index} ${label}`}>
-            {to === undefined ? (
-              <span aria-current={index === crumbs.length - 1 ? 'page' : undefined}>{label}</span>
-            ) : (
-              <Link to={to}>{label}</Link>
-            )}
+        <li>{section.title}</li>
+        <li>
+          {name === undefined ? <span aria-current="page">{item.label}</span> : <Link to={item.to}>{item.label}</Link>}
+        </li>
+        {name && (
+          <li>
+            <span aria-current="page">{name}</span>
           </li>
-        ))}
+        )}
       </ol>
     </nav>
   );

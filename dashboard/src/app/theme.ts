@@ -3,31 +3,20 @@
  * first paint.
  */
 import { useState } from 'preact/hooks';
+import { saveChoice } from '../device.ts';
 
 export type Theme = 'system' | 'light' | 'dark';
-const KEY = 'storeroom.theme';
 
-function loadTheme(): Theme {
-  const chosen = document.documentElement.dataset['theme'];
-  return chosen === 'light' || chosen === 'dark' ? chosen : 'system';
-}
-
-function saveTheme(theme: Theme): void {
-  if (theme === 'system') delete document.documentElement.dataset['theme'];
-  else document.documentElement.dataset['theme'] = theme;
-  try {
-    if (theme === 'system') localStorage.removeItem(KEY);
-    else localStorage.setItem(KEY, theme);
-  } catch {
-    // Without storage the choice lasts as long as the page.
-  }
-}
+const readTheme = (): Theme => (document.documentElement.dataset['theme'] as Theme | undefined) ?? 'system';
 
 /** Example: `const [theme, setTheme] = useTheme()`. */
 export function useTheme(): [Theme, (theme: Theme) => void] {
-  const [theme, setTheme] = useState(loadTheme);
+  const [theme, setTheme] = useState(readTheme);
   const change = (next: Theme) => {
-    saveTheme(next);
+    const chosen = next === 'system' ? undefined : next;
+    if (chosen === undefined) delete document.documentElement.dataset['theme'];
+    else document.documentElement.dataset['theme'] = chosen;
+    saveChoice('storeroom.theme', chosen);
     setTheme(next);
   };
   return [theme, change];

@@ -34,7 +34,8 @@ export function StageBadge({ stage, isCancelled = false }: { stage: string; isCa
   return isCancelled ? <Badge tone="bad">{label}, cancelled</Badge> : <Badge tone={tone}>{label}</Badge>;
 }
 
+const METHOD_TONES: Readonly<Record<string, Tone>> = { POST: 'good', PUT: 'warn' };
 /** The method of a request. Example: `<Method method="PUT" />`. */
 export const Method = ({ method }: { method: string }) => (
-  <span class={`method mono ${method.toLowerCase()}`}>{method}</span>
+  <span class={`method mono ${METHOD_TONES[method] ?? 'info'}`}>{method}</span>
 );

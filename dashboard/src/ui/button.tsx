@@ -9,24 +9,24 @@ import { Icon, type IconName } from './icon.tsx';
 
 export type ButtonTone = 'primary' | 'secondary' | 'danger' | 'quiet';
 export interface ButtonProps {
-  tone?: ButtonTone | undefined;
-  size?: 'small' | undefined;
-  icon?: IconName | undefined;
-  isBusy?: boolean | undefined;
-  type?: 'button' | 'submit' | 'reset' | undefined;
-  disabled?: boolean | undefined;
-  class?: string | undefined;
-  title?: string | undefined;
-  'aria-label'?: string | undefined;
-  'aria-pressed'?: boolean | undefined;
-  'aria-expanded'?: boolean | undefined;
-  'aria-controls'?: string | undefined;
+  tone?: ButtonTone;
+  size?: 'small';
+  icon?: IconName;
+  isBusy?: boolean;
+  type?: 'button' | 'submit' | 'reset';
+  disabled?: boolean;
+  class?: string;
+  title?: string;
+  'aria-label'?: string;
+  'aria-pressed'?: boolean;
+  'aria-expanded'?: boolean;
+  'aria-controls'?: string;
   onClick?: ((event: TargetedMouseEvent<HTMLButtonElement>) => void) | undefined;
   children?: ComponentChildren;
 }
 
 /**
- * Example: `<Button tone="danger" isBusy={isEnding} onClick={end}>End key</Button>`; in a `<Form>`: `<Button
+ * Example: `<Button tone="danger" isBusy={isRemoving} onClick={remove}>Remove</Button>`; in a `<Form>`: `<Button
  * type="submit" tone="primary">Save</Button>`.
  */
 export function Button({
@@ -53,7 +53,7 @@ export function Button({
       onClick={act}
     >
       {busy ? <span class="spinner" aria-hidden="true" /> : icon && <Icon name={icon} />}
-      {children !== undefined && <span>{children}</span>}
+      {children && <span>{children}</span>}
     </button>
   );
 }
@@ -106,7 +106,7 @@ export function ButtonLink({
 export const Actions = ({ children }: { children: ComponentChildren }) => <div class="actions">{children}</div>;
 
 /**
- * The end of a form in a dialog: what it does, and leaving without. Example: `<SubmitActions
+ * The buttons of a form in a dialog: send and cancel. Example: `<SubmitActions
  * onCancel={onClose}>Save</SubmitActions>`.
  */
 export const SubmitActions = ({

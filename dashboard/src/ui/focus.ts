@@ -1,11 +1,11 @@
 /**
- * Moves the focus when its element goes away, or when something appears that must be read at once.
+ * Moves the focus when its element disappears, or when something appears that must be read immediately.
  */
 import { useEffect, useRef } from 'preact/hooks';
 
 /**
- * To the heading of the page, once a dialog that closes now has given the focus back: for when the row of the button is
- * going away.
+ * Moves the focus to the heading of the page, after a closing dialog has given it back. For buttons in rows that
+ * disappear.
  */
 export function focusHeading(): void {
   window.setTimeout(() => document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true }));

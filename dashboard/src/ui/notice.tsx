@@ -3,45 +3,43 @@
  */
 import type { ComponentChildren } from 'preact';
 import type { ApiError } from '../api/client.ts';
+import type { Loaded } from '../api/use-load.ts';
 import type { Tone } from './badge.tsx';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 
 export interface NoticeProps {
-  tone?: Tone | undefined;
-  title?: string | undefined;
+  tone?: Tone;
+  title?: string;
   actions?: ComponentChildren;
   children?: ComponentChildren;
 }
 
-/** Example: `<Notice tone="warn" title="Shown this once">Keep the secret now.</Notice>`. */
+/** Example: `<Notice tone="warn" title="Shown only once">Copy the secret now.</Notice>`. */
 export const Notice = ({ tone = 'neutral', title, actions, children }: NoticeProps) => (
   <div class={`notice ${tone}`} role={tone === 'bad' ? 'alert' : undefined}>
     <Icon name={tone === 'bad' || tone === 'warn' ? 'warning' : tone === 'good' ? 'check' : 'info'} />
     <div>
-      {title !== undefined && <p class="notice-title">{title}</p>}
-      {children !== undefined && <div>{children}</div>}
-      {actions !== undefined && <div class="notice-actions">{actions}</div>}
+      {title && <p class="notice-title">{title}</p>}
+      {children && <div>{children}</div>}
+      {actions && <div class="notice-actions">{actions}</div>}
     </div>
   </div>
 );
 
+interface EmptyProps {
+  title: string;
+  action?: ComponentChildren;
+  children?: ComponentChildren;
+}
 /**
  * Example: `<Empty title="No orders match" action={<Button onClick={clear}>Clear filters</Button>}>Try fewer
  * filters.</Empty>`.
  */
-export const Empty = ({
-  title,
-  action,
-  children,
-}: {
-  title: string;
-  action?: ComponentChildren;
-  children?: ComponentChildren;
-}) => (
+export const Empty = ({ title, action, children }: EmptyProps) => (
   <div class="empty">
     <p class="empty-title">{title}</p>
-    {children !== undefined && <p class="muted">{children}</p>}
+    {children && <p class="muted">{children}</p>}
     {action}
   </div>
 );
@@ -61,10 +59,25 @@ export const LoadError = ({ error, onRetry }: { error: ApiError; onRetry?: (() =
   >
     <span class="small">
       <code>{error.code}</code>
-      {error.requestId !== undefined && ` · request ${error.requestId}`}
+      {error.requestId && ` · request ${error.requestId}`}
     </span>
   </Notice>
 );
+
+interface WhenLoadedProps<T> {
+  from: Pick<Loaded<T>, 'data' | 'error' | 'reload'>;
+  /** How many lines take the place of the data. */
+  lines?: number;
+  children: (data: T) => ComponentChildren;
+}
+/**
+ * Shows the data, its error, or lines while it is loaded. Example: `<WhenLoaded from={useLoad(…)}>{(user) =>
+ * user.name}</WhenLoaded>`.
+ */
+export function WhenLoaded<T>({ from: { data, error, reload }, lines = 6, children }: WhenLoadedProps<T>) {
+  if (error) return <LoadError error={error} onRetry={reload} />;
+  return data === undefined ? <Skeleton lines={lines} /> : <>{children(data)}</>;
+}
 
 /** Example: `<Spinner label="Verifying the log" />`. */
 export const Spinner = ({ label }: { label: string }) => (
@@ -74,7 +87,7 @@ export const Spinner = ({ label }: { label: string }) => (
   </span>
 );
 
-/** In the place of a page whose code is being fetched. */
+/** Stands in for a page whose code is being fetched. */
 export const PageSkeleton = () => (
   <div class="page" aria-busy="true">
     <span class="skeleton title" />
@@ -82,8 +95,8 @@ export const PageSkeleton = () => (
   </div>
 );
 
-/** Lines in the place of text that is being loaded. Example: `{data ? … : <Skeleton lines={3} />}`. */
-export const Skeleton = ({ lines = 3 }: { lines?: number }) => (
+/** Example: `<Skeleton lines={6} />`. */
+export const Skeleton = ({ lines }: { lines: number }) => (
   <div class="skeleton-lines" aria-busy="true">
     {Array.from({ length: lines }, (_, line) => (
       <span key={line} class={`skeleton w${(line % 4) + 1}`} />

@@ -1,5 +1,5 @@
 /**
- * The parts of a page: heading, sections, cards, figures and toolbars.
+ * The parts of a page: heading, sections, cards, figures and toolbars. Begin here.
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
@@ -7,12 +7,12 @@ import { takeHeadingFocus } from '../router.tsx';
 
 export interface PageProps {
   title: string;
-  /** Beside the heading, such as a badge. */
+  /** Shown beside the heading. */
   badge?: ComponentChildren;
   description?: ComponentChildren;
   actions?: ComponentChildren;
-  /** For text and forms; tables take all there is. */
-  width?: 'narrow' | 'full' | undefined;
+  /** `narrow` for text and forms; tables use the whole width. */
+  width?: 'narrow' | 'full';
   children: ComponentChildren;
 }
 
@@ -34,8 +34,8 @@ export function Page({ title, badge, description, actions, width = 'full', child
           </h1>
           {badge}
         </div>
-        {actions !== undefined && <div class="page-actions">{actions}</div>}
-        {description !== undefined && <p class="page-description">{description}</p>}
+        {actions && <div class="page-actions">{actions}</div>}
+        {description && <p>{description}</p>}
       </header>
       {children}
     </div>
@@ -59,8 +59,8 @@ export function Section({ title, description, actions, children }: SectionProps)
     <section class="section" aria-labelledby={id}>
       <header class="section-head">
         <h2 id={id}>{title}</h2>
-        {actions !== undefined && <div class="page-actions">{actions}</div>}
-        {description !== undefined && <p class="muted">{description}</p>}
+        {actions && <div class="page-actions">{actions}</div>}
+        {description && <p>{description}</p>}
       </header>
       {children}
     </section>
@@ -95,6 +95,6 @@ export const Figure = ({
   <div class="card figure">
     <p class="muted">{label}</p>
     <p class="figure-value">{value}</p>
-    {note !== undefined && <p class="muted small">{note}</p>}
+    {note && <div class="muted small">{note}</div>}
   </div>
 );

@@ -13,7 +13,7 @@ export interface TabsProps {
   label: string;
   tabs: readonly Tab[];
   /** Given both, the page keeps which one is shown, e.g. in the address. */
-  selected?: string | undefined;
+  selected?: string;
   onSelect?: ((id: string) => void) | undefined;
 }
 
@@ -55,7 +55,7 @@ export function Tabs({ label, tabs, selected, onSelect }: TabsProps) {
           );
         })}
       </div>
-      {shown !== undefined && (
+      {shown && (
         <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${shown.id}`}>
           {shown.content()}
         </div>

@@ -37,7 +37,7 @@ export function Toaster() {
     };
     say = (text) => {
       setSaid('');
-      window.setTimeout(() => setSaid(text), 50); // The same words again are a change only after none.
+      window.setTimeout(() => setSaid(text), 50); // The same text is announced again only after an empty one.
     };
   }, []);
   return (

@@ -1,6 +1,6 @@
 /**
- * A one-time link, /dashboard/link#TOKEN: shows whom it is for, sets the password and signs in. The token leaves the
- * address first, so that the history never has it.
+ * A one-time link, /dashboard/link#TOKEN: shows its user, sets the password and signs in. The token leaves the address
+ * first, so that the history never has it.
  */
 import { useState } from 'preact/hooks';
 import type { LinkView } from '../../../../src/http/dashboard/interface.ts';
@@ -10,10 +10,10 @@ import { navigate } from '../../router.tsx';
 import { useSessionState } from '../../session.tsx';
 import { Brand } from '../../ui/brand.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
-import { PasswordField, TextField } from '../../ui/form/field.tsx';
+import { TextField } from '../../ui/form/field.tsx';
 import { Form } from '../../ui/form/form.tsx';
-import { LoadError, Notice, Skeleton } from '../../ui/notice.tsx';
-import { checkLength, NewPasswordField } from '../../ui/form/new-password.tsx';
+import { Notice, WhenLoaded } from '../../ui/notice.tsx';
+import { checkLength, NewPasswordField } from '../../ui/form/secret-fields.tsx';
 import { Page } from '../../ui/page.tsx';
 
 function takeToken(): string {
@@ -24,19 +24,22 @@ function takeToken(): string {
 
 export function LinkPage() {
   const [token] = useState(takeToken);
-  const { data, error, reload } = useLoad('link', () => post('/link/check', { token }));
+  const link = useLoad('link', () => post('/link/check', { token }));
+  const { data, error } = link;
   return (
     <div class="entry">
       <Brand />
       <Page title="Set your password" description={data && `For ${data.email} in the team ${data.teamID}.`}>
-        {data && <PasswordForm token={token} link={data} />}
-        {error?.code === 'LINK_INVALID' && (
+        {error?.code === 'LINK_INVALID' ? (
           <Notice tone="bad" title="This link cannot be used" actions={<ButtonLink to="/sign-in">Sign in</ButtonLink>}>
-            It was used before, has ended, or is not whole. Ask an owner of your team for a new one.
+            Open the link from your message again. If it still fails, it was used or has expired: ask an owner of your
+            team for a new one.
           </Notice>
+        ) : (
+          <WhenLoaded from={link} lines={4}>
+            {(found) => <PasswordForm token={token} link={found} />}
+          </WhenLoaded>
         )}
-        {error && error.code !== 'LINK_INVALID' && <LoadError error={error} onRetry={reload} />}
-        {!data && !error && <Skeleton lines={4} />}
       </Page>
     </div>
   );
@@ -48,7 +51,7 @@ function PasswordForm({ token, link }: { token: string; link: LinkView }) {
   const [again, setAgain] = useState('');
   const send = async () => {
     checkLength(password, 'password');
-    if (again !== password) throw new ApiError('INVALID_VALUE', 'The two are not the same.', 0, { field: 'again' });
+    if (again !== password) throw new ApiError('INVALID_VALUE', 'The passwords do not match.', 0, { field: 'again' });
     begin(await post('/link', { token, password }));
     navigate('/api-settings', { replace: true });
   };
@@ -65,9 +68,10 @@ function PasswordForm({ token, link }: { token: string; link: LinkView }) {
         onValue={() => {}}
       />
       <NewPasswordField label="Password" name="password" autofocus value={password} onValue={setPassword} />
-      <PasswordField
-        label="The same again"
+      <TextField
+        label="Repeat password"
         name="again"
+        type="password"
         autocomplete="new-password"
         required
         value={again}

@@ -1,15 +1,14 @@
 /**
- * The user's own account: profile, password, second factor and sessions.
+ * The user's own account: profile, password, two-step verification and sessions. Begin here.
  */
 import { useState } from 'preact/hooks';
 import { post } from '../../api/client.ts';
 import { useSession } from '../../session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
-import { CurrentPassword } from '../../ui/form/current-password.tsx';
+import { CurrentPassword, checkLength, NewPasswordField } from '../../ui/form/secret-fields.tsx';
 import { Form } from '../../ui/form/form.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';
-import { checkLength, NewPasswordField } from '../../ui/form/new-password.tsx';
 import { Card, Page, Section } from '../../ui/page.tsx';
 import { Time } from '../../ui/text/time.tsx';
 import { toast } from '../../ui/toaster.tsx';
@@ -18,7 +17,7 @@ import { Sessions } from './session-list.tsx';
 
 export function AccountPage() {
   const { user, tenant } = useSession();
-  // A new password ends the other sessions, so their table is loaded again.
+  // A new password ends the other sessions, so the table of sessions is loaded again.
   const [round, setRound] = useState(0);
   return (
     <Page title="Account" width="narrow">
@@ -37,7 +36,7 @@ export function AccountPage() {
           ]}
         />
       </Card>
-      <Section title="Password" description="Changing it ends all your other sessions, but not this one.">
+      <Section title="Password" description="Changing it signs you out everywhere else.">
         <Card>
           <PasswordForm onChanged={() => setRound(round + 1)} />
         </Card>
@@ -57,7 +56,7 @@ function PasswordForm({ onChanged }: { onChanged: () => void }) {
     await post('/password', { password, newPassword });
     setPassword('');
     setNewPassword('');
-    toast('Password changed; your other sessions have ended');
+    toast('Password changed. You are signed out everywhere else');
     await reload();
     onChanged();
   };

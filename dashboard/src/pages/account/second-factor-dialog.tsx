@@ -1,5 +1,5 @@
 /**
- * Sets up a second factor: shows a new secret as QR code and text, then asks for its six digits and the password.
+ * Sets up two-step verification: shows a new secret as QR code and text, then asks for six digits and the password.
  */
 import { useState } from 'preact/hooks';
 import type { SecondFactorView } from '../../../../src/http/dashboard/interface.ts';
@@ -7,12 +7,11 @@ import { post } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { useSession } from '../../session.tsx';
 import { SubmitActions } from '../../ui/button.tsx';
-import { CodeField } from '../../ui/form/code-field.tsx';
+import { CodeField, CurrentPassword } from '../../ui/form/secret-fields.tsx';
 import { Copy } from '../../ui/text/copy.tsx';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
-import { CurrentPassword } from '../../ui/form/current-password.tsx';
 import { Form } from '../../ui/form/form.tsx';
-import { LoadError, Skeleton } from '../../ui/notice.tsx';
+import { WhenLoaded } from '../../ui/notice.tsx';
 import { QrCode } from '../../ui/text/qr-code.tsx';
 
 export interface SetUpProps {
@@ -22,26 +21,26 @@ export interface SetUpProps {
 
 export function SetUpSecondFactor({ onDone, onClose }: SetUpProps) {
   const { user } = useSession();
-  const { data, error, reload } = useLoad('second factor', () => post('/second-factor/begin', {}));
+  const factor = useLoad('second factor', () => post('/second-factor/begin', {}));
   return (
     <Dialog
-      title={user.hasSecondFactor ? 'Set up the second factor again' : 'Set up a second factor'}
+      title={user.hasSecondFactor ? 'Set up two-step verification again' : 'Set up two-step verification'}
       description={
         user.hasSecondFactor
-          ? 'You get ten new recovery codes and a new secret for the app; those before them end once you are done.'
-          : 'Scan the code with an authenticator app, or type the secret in. Then enter what the app shows.'
+          ? 'You get a new secret for the app and ten new recovery codes. The old ones stop working when you are done.'
+          : 'Scan the code with an authenticator app, or type in the secret. Then enter the six digits that the app shows.'
       }
       width="wide"
       onClose={onClose}
     >
-      {error && <LoadError error={error} onRetry={reload} />}
-      {!data && !error && <Skeleton lines={6} />}
-      {data && (
-        <div class="set-up">
-          <Secret factor={data} />
-          <ProofForm secret={data.secret} onDone={onDone} onClose={onClose} />
-        </div>
-      )}
+      <WhenLoaded from={factor}>
+        {(fresh) => (
+          <div class="set-up">
+            <Secret factor={fresh} />
+            <ProofForm secret={fresh.secret} onDone={onDone} onClose={onClose} />
+          </div>
+        )}
+      </WhenLoaded>
     </Dialog>
   );
 }
@@ -76,7 +75,7 @@ function ProofForm({ secret, onDone, onClose }: SetUpProps & { secret: string })
     onDone((await post('/second-factor/enable', proof)).recoveryCodes);
   };
   return (
-    <Form onSubmit={enable} label="Second factor">
+    <Form onSubmit={enable} label="Two-step verification">
       <CodeField value={code} onValue={setCode} />
       <CurrentPassword value={password} onValue={setPassword} />
       <SubmitActions onCancel={onClose}>Turn on</SubmitActions>

@@ -1,5 +1,5 @@
 /**
- * The second factor of the user: its state, setting it up (again), and turning it off.
+ * Two-step verification of the user: its state, setting it up (again), and turning it off.
  */
 import { useState } from 'preact/hooks';
 import { RECOVERY_CODES } from '../../../../src/account/account-bounds.ts';
@@ -10,7 +10,7 @@ import { Actions, Button } from '../../ui/button.tsx';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
 import { TextField } from '../../ui/form/field.tsx';
 import { focusHeading } from '../../ui/focus.ts';
-import { CurrentPassword } from '../../ui/form/current-password.tsx';
+import { CurrentPassword } from '../../ui/form/secret-fields.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { Card, Section } from '../../ui/page.tsx';
@@ -32,8 +32,8 @@ export function SecondFactor() {
   };
   return (
     <Section
-      title="Second factor"
-      description="Sign-in then asks for six digits from an authenticator app on your telephone, besides the password."
+      title="Two-step verification"
+      description="Signing in asks for six digits from an authenticator app, besides your password."
     >
       {codes ? (
         <RecoveryCodes codes={codes} onStored={() => setCodes(undefined)} />
@@ -76,7 +76,7 @@ function FactorOn({
     <div class="stack">
       <KeyValue
         rows={[
-          ['Second factor', <Badge tone="good">On</Badge>],
+          ['Two-step verification', <Badge tone="good">On</Badge>],
           ['Recovery codes left', `${codesLeft} of ${RECOVERY_CODES}`],
         ]}
       />
@@ -89,7 +89,7 @@ function FactorOn({
               : `Only ${codesLeft} recovery ${codesLeft === 1 ? 'code is' : 'codes are'} left`
           }
         >
-          Without one, losing the telephone means asking an owner for a new link. Set up again to get ten new ones.
+          If you lose your phone without one, you need a new link from an owner. Create ten new ones now.
         </Notice>
       )}
       <Actions>
@@ -106,15 +106,15 @@ function TurnOff({ onClose }: { onClose: () => void }) {
   const [code, setCode] = useState('');
   const turnOff = async () => {
     await post('/second-factor/disable', { password, code: code.trim() });
-    toast('The second factor is off');
+    toast('Two-step verification is off');
     onClose();
     await reload();
     focusHeading();
   };
   return (
     <FormDialog
-      title="Turn off the second factor?"
-      description="Your password alone then opens your account. Its recovery codes end."
+      title="Turn off two-step verification?"
+      description="Your password alone then opens your account. The recovery codes stop working."
       onClose={onClose}
       action="Turn off"
       tone="danger"

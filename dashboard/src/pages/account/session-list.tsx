@@ -10,7 +10,6 @@ import { toApiError, useLoad } from '../../api/use-load.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { focusHeading } from '../../ui/focus.ts';
-import { LoadError } from '../../ui/notice.tsx';
 import { Section } from '../../ui/page.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
 import { Time } from '../../ui/text/time.tsx';
@@ -19,8 +18,8 @@ import { toast } from '../../ui/toaster.tsx';
 type SessionRow = SessionsView['sessions'][number];
 const ALL_OTHERS = '';
 const DESCRIPTION =
-  `Where you are signed in. A session ends after ${SESSION_IDLE_MINUTES} minutes without use, ` +
-  `and ${SESSION_HOURS} hours after signing in.`;
+  `Where you are signed in. A session expires after ${SESSION_IDLE_MINUTES} minutes without use, ` +
+  `and ${SESSION_HOURS} hours after you signed in.`;
 
 const COLUMNS: readonly TableColumn<SessionRow>[] = [
   { key: 'browser', head: 'Browser', cell: ({ agent }) => <span title={agent}>{nameBrowser(agent)}</span> },
@@ -30,8 +29,9 @@ const COLUMNS: readonly TableColumn<SessionRow>[] = [
 ];
 
 export function Sessions() {
-  const { data, error, isLoading, reload } = useLoad('sessions', (signal) => get('/sessions', {}, signal));
-  /** The one that is being ended. */
+  const sessions = useLoad('sessions', (signal) => get('/sessions', {}, signal));
+  const { data, reload } = sessions;
+  /** The session that is being ended. */
   const [ending, setEnding] = useState<string>();
   const others = data?.sessions.filter(({ isThisOne }) => !isThisOne) ?? [];
   const end = async (sessionId: string) => {
@@ -77,17 +77,14 @@ export function Sessions() {
         )
       }
     >
-      {error && <LoadError error={error} onRetry={reload} />}
-      {(data || !error) && (
-        <Table
-          label="Your sessions"
-          columns={[...COLUMNS, action]}
-          rows={data?.sessions}
-          rowKey={({ sessionId }) => sessionId}
-          isLoading={isLoading}
-          skeletonRows={2}
-        />
-      )}
+      <Table
+        label="Your sessions"
+        columns={[...COLUMNS, action]}
+        rows={data?.sessions}
+        from={sessions}
+        rowKey={({ sessionId }) => sessionId}
+        skeletonRows={2}
+      />
     </Section>
   );
 }

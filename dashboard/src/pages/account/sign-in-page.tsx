@@ -1,41 +1,25 @@
 /**
- * Signing in: team, e-mail address and password, then the code of the second factor if there is one. Remembers the team
+ * Signing in: team, e-mail address and password, then the code of two-step verification if it is on. Remembers the team
  * on this device.
  */
 import { useState } from 'preact/hooks';
 import { ApiError, post } from '../../api/client.ts';
+import { loadChoice, saveChoice } from '../../device.ts';
 import { navigate, useQuery } from '../../router.tsx';
 import { parseReturnPath, useSessionState } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
-import { CodeField } from '../../ui/form/code-field.tsx';
+import { CodeField, CurrentPassword } from '../../ui/form/secret-fields.tsx';
 import { TextField } from '../../ui/form/field.tsx';
-import { CurrentPassword } from '../../ui/form/current-password.tsx';
 import { Form } from '../../ui/form/form.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Brand } from '../../ui/brand.tsx';
 
 const TEAM = 'storeroom.team';
 
-function loadTeam(): string {
-  try {
-    return localStorage.getItem(TEAM) ?? '';
-  } catch {
-    return '';
-  }
-}
-
-function saveTeam(teamID: string): void {
-  try {
-    localStorage.setItem(TEAM, teamID);
-  } catch {
-    // Without storage it is typed again.
-  }
-}
-
 export function SignInPage() {
   const [query] = useQuery();
   const { begin } = useSessionState();
-  const [teamID, setTeam] = useState(query.get('team') ?? loadTeam());
+  const [teamID, setTeam] = useState(query.get('team') ?? loadChoice(TEAM) ?? '');
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
   const [isCodeNeeded, setCodeNeeded] = useState(false);
@@ -48,7 +32,7 @@ export function SignInPage() {
       ...(code === undefined ? {} : { code: code.trim() }),
     };
     const session = await post('/sign-in', request);
-    saveTeam(request.teamID);
+    saveChoice(TEAM, request.teamID);
     begin(session);
     navigate(parseReturnPath(query), { replace: true });
   };
@@ -92,7 +76,7 @@ export function SignInPage() {
           </Button>
         </Form>
       </Page>
-      <p class="entry-note">No password yet, or forgotten? An owner of your team makes you a new link.</p>
+      <p class="entry-note">No password yet, or forgotten? Ask your team owner for a new link.</p>
     </div>
   );
 }
@@ -115,7 +99,7 @@ function CodeStep({
   return (
     <div class="entry">
       <Brand />
-      <Page title="Second factor" description={`Signing in as ${email}.`}>
+      <Page title="Two-step verification" description={`Signing in as ${email}.`}>
         <Form onSubmit={() => onCode(code)}>
           {isRecovery ? (
             <TextField
@@ -128,7 +112,7 @@ function CodeStep({
               isExact
               value={code}
               onValue={setCode}
-              hint="Each of them is good once."
+              hint="Each works once."
             />
           ) : (
             <CodeField key="code" value={code} onValue={setCode} />

@@ -1,5 +1,5 @@
 /**
- * The dialog that makes a further pair of keys: its name, what it may do, and when it ends by itself.
+ * The dialog that creates a pair of keys: its name, its scope, and when it expires.
  */
 import { useState } from 'preact/hooks';
 import type { CreatedKeyView } from '../../../../src/http/dashboard/interface.ts';
@@ -9,8 +9,8 @@ import { RadioGroup, TextField } from '../../ui/form/field.tsx';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
 
 const SCOPE_OPTIONS: readonly { value: Scope; label: string; hint: string }[] = [
-  { value: 'write', label: 'Read and write', hint: 'Every operation, as the keys a team begins with.' },
-  { value: 'read', label: 'Read', hint: 'What only reads. Writes are refused with 403 SCOPE_MISSING.' },
+  { value: 'write', label: 'Read and write', hint: 'Full access.' },
+  { value: 'read', label: 'Read', hint: 'Read only. Writes are rejected with 403 SCOPE_MISSING.' },
 ];
 
 export function CreateKeys({ onIssued, onClose }: { onIssued: (issued: CreatedKeyView) => void; onClose: () => void }) {
@@ -24,7 +24,7 @@ export function CreateKeys({ onIssued, onClose }: { onIssued: (issued: CreatedKe
   return (
     <FormDialog
       title="Create Keys"
-      description="Creates one more pair, for another program. The other pairs do not change."
+      description="Existing keys keep working."
       onClose={onClose}
       action="Create"
       onSubmit={create}
@@ -32,7 +32,7 @@ export function CreateKeys({ onIssued, onClose }: { onIssued: (issued: CreatedKe
       <TextField
         label="Name"
         name="name"
-        hint="What it is for, such as Web shop. No other valid pair has the name."
+        hint="The app, such as Web shop. Use letters, numbers, spaces, . _ - (up to 64). Names must be unique."
         required
         autofocus
         maxLength={KEY_NAME_CHARACTERS_MAX}
@@ -42,10 +42,10 @@ export function CreateKeys({ onIssued, onClose }: { onIssued: (issued: CreatedKe
       />
       <RadioGroup label="Scope" name="scope" value={scope} onValue={setScope} options={SCOPE_OPTIONS} />
       <TextField
-        label="Days until it ends"
+        label="Expires after (days)"
         name="days"
         type="number"
-        hint="Empty: it does not end by itself."
+        hint="Leave empty for no expiry."
         min={1}
         max={DAYS_MAX}
         step={1}

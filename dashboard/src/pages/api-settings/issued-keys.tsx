@@ -2,33 +2,35 @@
  * The panel that shows new keys once, with calls that use them.
  */
 import type { CreatedKeyView, IssuedKeyView } from '../../../../src/http/dashboard/interface.ts';
-import { CodeBlock, CopyText } from '../../ui/text/copy.tsx';
-import { KeyValue } from '../../ui/text/key-value.tsx';
+import { formatCode } from '../../api/call-code.ts';
+import { callURL } from '../../api/call-text.ts';
 import { OneTimePanel } from '../../ui/dialog/one-time-panel.tsx';
-import { Tabs } from '../../ui/tabs.tsx';
+import { CodeTabs } from '../../ui/text/code-tabs.tsx';
+import { CopyText } from '../../ui/text/copy.tsx';
+import { KeyValue } from '../../ui/text/key-value.tsx';
 import { Time } from '../../ui/text/time.tsx';
-import { exampleCalls } from './example-calls.ts';
 
 const SOME_ORDER = '10248';
 
-/** A pair just made or replaced. */
+/** A pair just created or replaced. */
 export type NewKeys = Pick<IssuedKeyView, 'teamID' | 'apiID' | 'apiSecret'> &
   Partial<Pick<CreatedKeyView, 'name' | 'scope'>> & {
-    /** When the keys these replaced end, or ended; null when they replaced none. */
+    /** When the replaced keys expire, or expired; null when there were none. */
     oldKeysEndAt: string | null;
   };
 
 export interface IssuedKeysProps {
   issued: NewKeys;
   baseURL: string;
-  /** One there is; null when there is none, undefined when that is not known. */
+  /** The number of an order; null when there is none, undefined while that is not known. */
   orderNum: string | null | undefined;
   onStored: () => void;
 }
 
 export function IssuedKeys({ issued, baseURL, orderNum, onStored }: IssuedKeysProps) {
-  const { apiID, apiSecret, name, scope, oldKeysEndAt } = issued;
-  const calls = exampleCalls(issued, baseURL, orderNum ?? SOME_ORDER);
+  const { teamID, apiID, apiSecret, name, scope, oldKeysEndAt } = issued;
+  const call = { method: 'GET', path: '/orders/single', query: { orderNum: orderNum ?? SOME_ORDER } };
+  const codes = formatCode(callURL({ baseURL, teamID }, call), call, `${apiID}:${apiSecret}`);
   return (
     <OneTimePanel title="New keys" what="The API Secret is" onStored={onStored}>
       <KeyValue
@@ -40,18 +42,11 @@ export function IssuedKeys({ issued, baseURL, orderNum, onStored }: IssuedKeysPr
         ]}
       />
       <div>
-        <h3 class="card-title">Try them</h3>
-        <Tabs
-          label="A call with the new keys in"
-          tabs={calls.map(({ id, label, code }) => ({
-            id,
-            label,
-            content: () => <CodeBlock key={id} label={`Call in ${label}`} code={code} />,
-          }))}
-        />
+        <h3 class="card-title">Test it</h3>
+        <CodeTabs label="A call with the new keys" codes={codes} />
         {orderNum === null && (
           <p class="hint">
-            There are no orders yet: good keys are answered with 404 NOT_FOUND, wrong ones with 401 INVALID_CREDENTIALS.
+            You have no orders yet: valid keys get 404 NOT_FOUND, invalid keys 401 INVALID_CREDENTIALS.
           </p>
         )}
       </div>
@@ -59,11 +54,11 @@ export function IssuedKeys({ issued, baseURL, orderNum, onStored }: IssuedKeysPr
   );
 }
 
-function OldKeysEnd({ at }: { at: string }) {
-  if (Date.parse(at) <= Date.now()) return <>Ended; programs that use them are refused.</>;
-  return (
+const OldKeysEnd = ({ at }: { at: string }) =>
+  Date.parse(at) <= Date.now() ? (
+    <>Expired. Apps that use them stop working.</>
+  ) : (
     <>
-      Good until <Time at={at} />
+      Valid until <Time at={at} />
     </>
   );
-}

@@ -1,5 +1,5 @@
 /**
- * Pairs of keys as a table: name, scope, who made them and when, their end, last use and calls; and ending one.
+ * Pairs of keys as a table: name, scope, creator, expiry, last use and calls; and revoking one.
  */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -7,7 +7,7 @@ import type { KeysView } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/dialog/confirm.tsx';
+import { Confirm } from '../../ui/dialog/form-dialog.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
 import { Time } from '../../ui/text/time.tsx';
@@ -20,7 +20,7 @@ const MINUTE_MS = 60_000;
 const REFRESH_MS = 15_000;
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
 
-/** `in 24 hours`, in the largest unit there are at least two of. */
+/** Example: `in 24 hours`, in the largest unit of which there are at least two. */
 function formatIn(ms: number): string {
   const minutes = Math.max(1, Math.round(ms / MINUTE_MS));
   if (minutes < 120) return relative.format(minutes, 'minute');
@@ -28,7 +28,7 @@ function formatIn(ms: number): string {
   return hours < 48 ? relative.format(hours, 'hour') : relative.format(Math.round(hours / 24), 'day');
 }
 
-/** What is said about a value, below it, so that the table fits a laptop. */
+/** A remark below a value, so that the table fits a laptop. */
 const Below = ({ children }: { children: ComponentChildren }) => <div class="muted small">{children}</div>;
 
 const listColumns = (now: number): TableColumn<KeyRow>[] => [
@@ -61,7 +61,7 @@ const listColumns = (now: number): TableColumn<KeyRow>[] => [
   },
   {
     key: 'ends',
-    head: 'Ends',
+    head: 'Expires',
     cell: ({ endsAt }) => (
       <>
         <Time at={endsAt} none="Never" />
@@ -93,13 +93,13 @@ export interface KeyTableProps {
   onEnded: () => void;
 }
 
-/** Example: `<KeyTable label="Keys in force" keys={keys} mayEnd={may('developer')} onEnded={reload} />`. */
+/** Example: `<KeyTable label="Valid keys" keys={keys} mayEnd={may('developer')} onEnded={reload} />`. */
 export function KeyTable({ label, keys, mayEnd, onEnded }: KeyTableProps) {
   const [ending, setEnding] = useState<KeyRow>();
   const now = useNow(REFRESH_MS);
   const end = async ({ apiID, name }: KeyRow) => {
     await post('/keys/end', { apiID });
-    toast(`The keys ${name} have ended`);
+    toast(`Keys ${name} revoked`);
     onEnded();
   };
   const action: TableColumn<KeyRow> = {
@@ -107,8 +107,8 @@ export function KeyTable({ label, keys, mayEnd, onEnded }: KeyTableProps) {
     head: 'Action',
     align: 'end',
     cell: (pair) => (
-      <Button size="small" aria-label={`End now: ${pair.apiID}`} onClick={() => setEnding(pair)}>
-        End now
+      <Button size="small" aria-label={`Revoke ${pair.apiID}`} onClick={() => setEnding(pair)}>
+        Revoke
       </Button>
     ),
   };
@@ -121,15 +121,14 @@ export function KeyTable({ label, keys, mayEnd, onEnded }: KeyTableProps) {
         rows={keys.filter(({ endsAt }) => endsAt === null || Date.parse(endsAt) > now)}
         rowKey={({ apiID }) => apiID}
       />
-      {ending !== undefined && (
+      {ending && (
         <Confirm
-          title="End these keys now?"
-          action="End now"
+          title={`Revoke the keys ${ending.name}?`}
+          action="Revoke"
           onConfirm={() => end(ending)}
           onClose={() => setEnding(undefined)}
         >
-          Programs that still use <strong>{ending.name}</strong> (<code>{ending.apiID}</code>) are refused from this
-          moment. This cannot be undone.
+          Apps using <code>{ending.apiID}</code> stop working immediately. This cannot be undone.
         </Confirm>
       )}
     </>

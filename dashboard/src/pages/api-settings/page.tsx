@@ -1,6 +1,6 @@
 /**
- * API Settings: the base URL, the pairs of keys, replaced ones that still work, creating and replacing. Only the state
- * of this page holds a new secret.
+ * API Settings: the base URL, the keys, replaced ones that still work, creating and replacing. Only the state of this
+ * page holds a new secret. Begin here.
  */
 import { useState } from 'preact/hooks';
 import { get, fetchOperation } from '../../api/client.ts';
@@ -9,7 +9,7 @@ import { useSession } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';
-import { Empty, LoadError, Notice, Skeleton } from '../../ui/notice.tsx';
+import { Empty, Notice, WhenLoaded } from '../../ui/notice.tsx';
 import { Card, Page, Section } from '../../ui/page.tsx';
 import { Time } from '../../ui/text/time.tsx';
 import { CreateKeys } from './create-dialog.tsx';
@@ -17,7 +17,7 @@ import { IssuedKeys, type NewKeys } from './issued-keys.tsx';
 import { KeyTable, type KeyRow } from './key-table.tsx';
 import { ReplaceKeys } from './replace-dialog.tsx';
 
-/** An order to ask for in the ready calls; null when there is none. */
+/** Returns the number of an order for the example calls; null when there is none. */
 async function findOrder(signal: AbortSignal): Promise<string | null> {
   const { body } = await fetchOperation<{ data: { ORDER_NUMBER?: string }[] }>(
     '/records',
@@ -32,22 +32,23 @@ async function findOrder(signal: AbortSignal): Promise<string | null> {
 
 export function ApiSettingsPage() {
   const { user, tenant, baseURL, may } = useSession();
-  const { data, error, isLoading, reload } = useLoad('keys', (signal) => get('/keys', {}, signal));
+  const keys = useLoad('keys', (signal) => get('/keys', {}, signal));
+  const { data, reload } = keys;
   const { data: orderNum } = useLoad('an order', findOrder);
   const [dialog, setDialog] = useState<'replace' | 'create'>();
   const [issued, setIssued] = useState<NewKeys>();
   const inForce = data?.keys.filter(({ isReplaced }) => !isReplaced) ?? [];
   const mayReplace = may('developer');
   const isReady = issued === undefined && data !== undefined;
-  const show = (keys: NewKeys) => {
+  const show = (pair: NewKeys) => {
     setDialog(undefined);
-    setIssued(keys);
+    setIssued(pair);
     reload();
   };
   return (
     <Page
       title="API Settings"
-      description="What a program needs to call the API: team ID, base URL, API ID and API Secret."
+      description="To call the API, an app needs the team ID, the base URL, an API ID and an API Secret."
       actions={
         mayReplace && (
           <Button tone="primary" icon="keys" disabled={!isReady} onClick={() => setDialog('replace')}>
@@ -60,25 +61,15 @@ export function ApiSettingsPage() {
         {issued && (
           <IssuedKeys issued={issued} baseURL={baseURL} orderNum={orderNum} onStored={() => setIssued(undefined)} />
         )}
-        {error && <LoadError error={error} onRetry={reload} />}
         {inForce.map((pair) => pair.lastUsedInUrlAt && <UrlWarning key={pair.apiID} pair={pair} />)}
         {!mayReplace && (
-          <Notice>Replacing keys needs the role developer; yours is {user.role}. Ask an owner of your team.</Notice>
+          <Notice>You are a {user.role}. To create or replace keys, ask an owner for the developer role.</Notice>
         )}
-        <Card>
-          <h2 class="card-title">Connection</h2>
-          <KeyValue
-            rows={[
-              ['Team ID', <CopyText text={tenant.teamID} label="Copy the team ID" />],
-              ['Base URL', <CopyText text={baseURL} label="Copy the base URL" />],
-              ['Credentials', 'HTTP Basic: API ID as the user name, API Secret as the password'],
-            ]}
-          />
-        </Card>
+        <Connection teamID={tenant.teamID} baseURL={baseURL} />
       </div>
       <Section
         title="Keys"
-        description="A pair for each program: its calls are counted apart, and it can end without the others."
+        description="Use one key pair per app, so that you can see its usage and revoke it alone."
         actions={
           mayReplace && (
             <Button icon="plus" disabled={!isReady} onClick={() => setDialog('create')}>
@@ -87,9 +78,15 @@ export function ApiSettingsPage() {
           )
         }
       >
-        {!data && isLoading && <Skeleton lines={3} />}
-        {data && inForce.length === 0 && <NoKeys mayReplace={mayReplace} />}
-        {inForce.length > 0 && <KeyTable label="Keys in force" keys={inForce} mayEnd={mayReplace} onEnded={reload} />}
+        <WhenLoaded from={keys} lines={3}>
+          {() =>
+            inForce.length === 0 ? (
+              <NoKeys mayReplace={mayReplace} />
+            ) : (
+              <KeyTable label="Valid keys" keys={inForce} mayEnd={mayReplace} onEnded={reload} />
+            )
+          }
+        </WhenLoaded>
       </Section>
       <OldKeys keys={data?.keys.filter(({ isReplaced }) => isReplaced) ?? []} mayEnd={mayReplace} onEnded={reload} />
       {dialog === 'create' && (
@@ -106,29 +103,38 @@ export function ApiSettingsPage() {
   );
 }
 
+const Connection = ({ teamID, baseURL }: { teamID: string; baseURL: string }) => (
+  <Card>
+    <h2 class="card-title">Connection</h2>
+    <KeyValue
+      rows={[
+        ['Team ID', <CopyText text={teamID} label="Copy the team ID" />],
+        ['Base URL', <CopyText text={baseURL} label="Copy the base URL" />],
+        ['Credentials', 'HTTP Basic: API ID as the user name, API Secret as the password'],
+      ]}
+    />
+  </Card>
+);
+
 function OldKeys({ keys, ...table }: { keys: readonly KeyRow[]; mayEnd: boolean; onEnded: () => void }) {
   if (keys.length === 0) return null;
   return (
-    <Section
-      title="Old keys that are still good"
-      description="Replaced, and taken beside the keys in force until they end."
-    >
+    <Section title="Being replaced" description="These keys still work until they expire.">
       <KeyTable label="Old keys" keys={keys} {...table} />
     </Section>
   );
 }
 
 const UrlWarning = ({ pair: { name, lastUsedInUrlAt } }: { pair: KeyRow }) => (
-  <Notice tone="warn" title="The API Secret came in a URL">
-    A program last sent that of <strong>{name}</strong> this way on <Time at={lastUsedInUrlAt} />. URLs end up in logs
-    and histories, where others can read them. Send the pair in a Basic header instead (
-    <code>Authorization: Basic …</code>, with curl <code>-u</code>), then replace the keys.
+  <Notice tone="warn" title="The API Secret was sent in a URL">
+    The key <strong>{name}</strong> was last sent this way on <Time at={lastUsedInUrlAt} />. Others can read URLs in
+    logs and histories. Send the keys in a Basic header (<code>Authorization: Basic …</code>, with curl <code>-u</code>
+    ), then replace them.
   </Notice>
 );
 
 const NoKeys = ({ mayReplace }: { mayReplace: boolean }) => (
   <Empty title="No keys yet">
-    Until there are some, every call to the API is refused with 401.{' '}
-    {mayReplace ? 'Replace Keys issues the first pair.' : 'A developer or owner issues the first pair.'}
+    {mayReplace ? 'Create a key pair to call the API.' : 'A developer or owner can create a key pair.'}
   </Empty>
 );

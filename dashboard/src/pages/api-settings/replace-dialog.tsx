@@ -1,5 +1,5 @@
 /**
- * The dialog that replaces the keys: when the old ones stop.
+ * The dialog that replaces the keys: how long the old ones keep working.
  */
 import { useState } from 'preact/hooks';
 import type { IssuedKeyView } from '../../../../src/http/dashboard/interface.ts';
@@ -11,10 +11,10 @@ import { RadioGroup } from '../../ui/form/field.tsx';
 import { Time } from '../../ui/text/time.tsx';
 
 const LABELS: Readonly<Record<Overlap, string>> = {
-  none: 'At once',
-  '1h': 'After 1 hour',
-  '24h': 'After 24 hours',
-  '7d': 'After 7 days',
+  none: 'Revoke immediately',
+  '1h': '1 hour',
+  '24h': '24 hours',
+  '7d': '7 days',
 };
 const REFRESH_MS = 5000;
 
@@ -26,27 +26,20 @@ export interface ReplaceKeysProps {
 }
 
 export function ReplaceKeys({ replaced, onIssued, onClose }: ReplaceKeysProps) {
-  const hasKeys = replaced !== undefined;
   const [overlap, setOverlap] = useState<Overlap>('none');
   const now = useNow(REFRESH_MS);
-  const save = async () => {
-    onIssued(await post('/keys/replace', { overlap }));
-  };
+  const replace = async () => onIssued(await post('/keys/replace', { overlap }));
   return (
     <FormDialog
       title="Replace Keys"
-      description={
-        hasKeys
-          ? `Issues a new API ID and API Secret in place of ${replaced}. Give the old ones time where a program still needs them.`
-          : 'Issues the first pair of API ID and API Secret. The secret is shown once.'
-      }
+      description={`Creates a new API ID and API Secret${replaced ? ` in place of ${replaced}` : ''}. The secret is shown once.`}
       onClose={onClose}
       action="Save"
-      onSubmit={save}
+      onSubmit={replace}
     >
-      {hasKeys && (
+      {replaced && (
         <RadioGroup
-          label="When do the old keys stop?"
+          label="Keep the old pair working for"
           name="overlap"
           value={overlap}
           onValue={setOverlap}
@@ -56,9 +49,11 @@ export function ReplaceKeys({ replaced, onIssued, onClose }: ReplaceKeysProps) {
             label: LABELS[value],
             hint:
               value === 'none' ? (
-                'Programs that still use them are refused from then on.'
+                'Apps using the old pair stop working immediately.'
               ) : (
-                <Time at={endOfOverlap(value, now)} />
+                <>
+                  Until <Time at={endOfOverlap(value, now)} />
+                </>
               ),
           }))}
         />

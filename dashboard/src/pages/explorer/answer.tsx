@@ -1,6 +1,6 @@
 /**
- * The answer to a call: status, time, headers that matter, and the formatted body. A large body is cut until the user
- * asks for all of it.
+ * The response to a call: status, time, headers that matter, and the formatted body. A large body is shortened until the
+ * user asks for all of it.
  */
 import { useState } from 'preact/hooks';
 import type { OperationAnswer } from '../../api/client.ts';
@@ -29,15 +29,15 @@ const SHOWN_HEADERS = [
 export function Answer({ call }: { call: ExplorerCall }) {
   const { answer, error, isSending } = call;
   return (
-    <section class="explorer-answer" aria-label="Answer" aria-busy={isSending || undefined}>
+    <section class="explorer-answer" aria-label="Response" aria-busy={isSending || undefined}>
       {error !== undefined && !isSending && <LoadError error={error} />}
       {error === undefined && answer !== undefined && <AnswerView key={answer} call={call} answer={answer} />}
       {error === undefined && answer === undefined && (
         <div class="card">
           {isSending ? (
-            <Spinner label="Waiting for the answer" />
+            <Spinner label="Waiting for the response" />
           ) : (
-            <Empty title="No answer yet">Send the call to see what comes back.</Empty>
+            <Empty title="No response yet">Send the call to see its response.</Empty>
           )}
         </div>
       )}
@@ -53,12 +53,12 @@ function AnswerView({ call, answer }: { call: ExplorerCall; answer: OperationAns
   return (
     <>
       <CodeBlock
-        label="Body of the answer"
+        label="Response body"
         head={
           <span class="explorer-status">
             <StatusBadge status={answer.status} />
             <span>{Math.round(answer.milliseconds)} ms</span>
-            <span>{formatSize(new Blob([answer.text]).size)}</span>
+            <span>{SIZE.format(new Blob([answer.text]).size)}</span>
           </span>
         }
         code={isCut ? `${text.slice(0, SHOWN_MAX)}…` : text}
@@ -66,14 +66,14 @@ function AnswerView({ call, answer }: { call: ExplorerCall; answer: OperationAns
       />
       {isCut && (
         <p class="explorer-more">
-          <span class="muted">The first {formatSize(SHOWN_MAX)} of the text are shown.</span>
+          <span class="muted">The first {SIZE.format(SHOWN_MAX)} are shown.</span>
           <Button size="small" onClick={() => setWhole(true)}>
-            Show all of it
+            Show all
           </Button>
         </p>
       )}
       <KeyValue
-        isMono
+        look="mono-names"
         rows={SHOWN_HEADERS.filter((name) => answer.headers.has(name)).map((name) => {
           const value = answer.headers.get(name) ?? '';
           return [
@@ -95,9 +95,4 @@ function AnswerView({ call, answer }: { call: ExplorerCall; answer: OperationAns
   );
 }
 
-const formatSize = (bytes: number): string =>
-  bytes < 1000
-    ? `${bytes} bytes`
-    : bytes < 1e6
-      ? `${(bytes / 1000).toFixed(bytes < 1e4 ? 1 : 0)} kB`
-      : `${(bytes / 1e6).toFixed(1)} MB`;
+const SIZE = new Intl.NumberFormat('en', { notation: 'compact', style: 'unit', unit: 'byte', unitDisplay: 'narrow' });

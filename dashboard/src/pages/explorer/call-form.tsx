@@ -1,6 +1,6 @@
 /**
- * The form of an operation, filled in with the examples of the contract. A write has to be confirmed; a viewer cannot
- * send one.
+ * The form of an operation, filled in with the examples of the contract. The user confirms writes; a viewer cannot send
+ * them.
  */
 import { useState } from 'preact/hooks';
 import { useSession } from '../../session.tsx';
@@ -29,7 +29,7 @@ export function CallForm({ operation, call }: { operation: ExplorerOperation; ca
           disabled
           value={tenant.teamID}
           onValue={() => {}}
-          hint="Always your own team."
+          hint="Your team."
         />
         {operation.parameters
           .filter(({ name }) => name !== TEAM)
@@ -67,14 +67,14 @@ export function CallForm({ operation, call }: { operation: ExplorerOperation; ca
         ))}
         {operation.writes && isAllowed && (
           <Checkbox
-            label="This writes to your records"
+            label="This changes live data"
             name="confirm"
             isChecked={isConfirmed}
             onChecked={setConfirmed}
-            hint={`What is sent changes ${tenant.name} as any program would; tick it to go on.`}
+            hint={`The records of ${tenant.name} change, as with any call of an app.`}
           />
         )}
-        {!isAllowed && <Notice>This operation writes to records. It needs the role developer; yours is viewer.</Notice>}
+        {!isAllowed && <Notice>This operation changes records. To use it, ask an owner for the developer role.</Notice>}
         <div class="explorer-send">
           <Button
             type="submit"
@@ -84,7 +84,7 @@ export function CallForm({ operation, call }: { operation: ExplorerOperation; ca
           >
             Send
           </Button>
-          <p class="hint">Counts like any call, and stands in Requests as yours.</p>
+          <p class="hint">Counts toward your quota. Logged under your name.</p>
         </div>
       </Form>
     </div>
@@ -110,7 +110,7 @@ function HeaderField({ header: { name, description }, value, onValue }: HeaderFi
       />
       {name === IDEMPOTENCY_KEY && (
         <Button size="small" onClick={() => onValue(crypto.randomUUID())}>
-          Make one
+          Generate
         </Button>
       )}
     </div>

@@ -1,7 +1,7 @@
 /**
  * The operations as the service's contract, /openapi.json, describes them: fetched once, with its references followed.
  */
-import { ApiError } from '../../api/client.ts';
+import { getContract } from '../../api/client.ts';
 
 export interface Parameter {
   readonly name: string;
@@ -37,7 +37,7 @@ interface OperationBody {
 
 export const IDEMPOTENCY_KEY = 'Idempotency-Key';
 export const TEAM = 'teamID';
-/** The session stands in their place. */
+/** Parameters that the explorer leaves out, because it uses the session. */
 const CREDENTIALS = ['apiID', 'apiSecret'];
 const JSON_TYPE = 'application/json';
 
@@ -78,15 +78,15 @@ interface Contract {
   readonly paths: Readonly<Record<string, Readonly<Record<string, ContractOperation>>>>;
 }
 
-let fetched: Promise<Contract> | undefined;
+let fetched: Promise<unknown> | undefined;
 
-/** All that is below the base path of the API, in the order of the document. */
+/** Returns all operations below the base path of the API, in the order of the document. */
 export async function loadOperations(baseURL: string): Promise<ExplorerOperation[]> {
-  fetched ??= fetchDocument();
-  const contract = await fetched.catch((fault: unknown) => {
-    fetched = undefined; // The next attempt asks again.
+  fetched ??= getContract();
+  const contract = (await fetched.catch((fault: unknown) => {
+    fetched = undefined; // The next attempt fetches it again.
     throw fault;
-  });
+  })) as Contract;
   const base = new URL(baseURL).pathname;
   return Object.entries(contract.paths)
     .filter(([path]) => path.startsWith(`${base}/`))
@@ -97,20 +97,7 @@ export async function loadOperations(baseURL: string): Promise<ExplorerOperation
     );
 }
 
-async function fetchDocument(): Promise<Contract> {
-  const response = await fetch('/openapi.json').catch(() => undefined);
-  if (response === undefined)
-    throw new ApiError('NETWORK_ERROR', 'The service could not be reached. Check the connection and try again.', 0);
-  if (!response.ok)
-    throw new ApiError(
-      'UNEXPECTED_ANSWER',
-      `The service answered /openapi.json with status ${response.status}.`,
-      response.status,
-    );
-  return (await response.json()) as Contract;
-}
-
-/** A part of the contract, with what its `$ref` names. Members beside the reference win. */
+/** Returns a part of the contract with its `$ref` followed. Members beside the reference win. */
 function follow<Part extends Referring>(contract: Contract, part: Part): Part {
   if (part.$ref === undefined) return part;
   const path = part.$ref.replace('#/', '').split('/');
@@ -118,7 +105,7 @@ function follow<Part extends Referring>(contract: Contract, part: Part): Part {
   return { ...follow(contract, named), ...part, $ref: undefined };
 }
 
-/** A schema with its references followed and the members of its `allOf` put together. */
+/** Returns a schema with its references followed and the members of its `allOf` merged. */
 function mergeSchema(contract: Contract, schema: ContractSchema): ContractSchema {
   const { allOf = [], ...own } = follow(contract, schema);
   const parts = [...allOf.map((part) => mergeSchema(contract, part)), own];

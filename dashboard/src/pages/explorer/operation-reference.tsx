@@ -1,20 +1,20 @@
 /**
- * What the contract says of an operation: its parameters, header and body, and the errors it may answer.
+ * The reference of an operation, from the contract: its parameters, headers, body and errors.
  */
 import { StatusBadge } from '../../ui/badge.tsx';
 import { Section } from '../../ui/page.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
 import type { ExplorerOperation, Parameter } from './contract.ts';
 
-type Taken = Parameter & { readonly place: string };
+type Described = Parameter & { readonly place: string };
 
-const TAKEN: readonly TableColumn<Taken>[] = [
+const PARAMETERS: readonly TableColumn<Described>[] = [
   { key: 'name', head: 'Name', cell: ({ name }) => name, isMono: true },
   { key: 'place', head: 'In', cell: ({ place }) => place, isHiddenOnPhone: true },
   { key: 'required', head: 'Required', cell: ({ isRequired }) => (isRequired ? 'yes' : <span class="muted">no</span>) },
   { key: 'description', head: 'Meaning', cell: ({ description }) => description, isWide: true },
 ];
-const REFUSALS: readonly TableColumn<ExplorerOperation['errors'][number]>[] = [
+const ERRORS: readonly TableColumn<ExplorerOperation['errors'][number]>[] = [
   { key: 'status', head: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
   {
     key: 'codes',
@@ -34,7 +34,7 @@ const REFUSALS: readonly TableColumn<ExplorerOperation['errors'][number]>[] = [
 
 export function Reference({ operation }: { operation: ExplorerOperation }) {
   const { parameters, headers, body, writes, errors } = operation;
-  const taken: Taken[] = [
+  const described: Described[] = [
     ...parameters.map((parameter) => ({ ...parameter, place: 'query' })),
     ...headers.map((header) => ({ ...header, place: 'header' })),
     ...(body?.fields ?? []).map((field) => ({ ...field, place: body?.isList ? 'each item' : 'body' })),
@@ -42,20 +42,20 @@ export function Reference({ operation }: { operation: ExplorerOperation }) {
   return (
     <>
       <Section
-        title="What it takes"
-        description={writes ? 'Custom fields of your team can be sent too; Fields lists them.' : undefined}
+        title="Parameters"
+        description={writes ? 'You can send custom fields of your team too. See Fields.' : undefined}
       >
         <Table
           label={`Parameters of ${operation.name}`}
-          columns={TAKEN}
-          rows={taken}
+          columns={PARAMETERS}
+          rows={described}
           rowKey={({ name, place }) => `${place} ${name}`}
         />
       </Section>
-      <Section title="How it may refuse" description="By HTTP status; the code is in the body of the answer.">
+      <Section title="Errors" description="By HTTP status. The code is in the response body.">
         <Table
-          label={`Refusals of ${operation.name}`}
-          columns={REFUSALS}
+          label={`Errors of ${operation.name}`}
+          columns={ERRORS}
           rows={errors}
           rowKey={({ status }) => String(status)}
         />

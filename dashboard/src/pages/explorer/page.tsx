@@ -1,16 +1,16 @@
 /**
- * The API explorer: every operation of the contract, to read and to try on the tenant's own records. Calls go by the
- * session and are metered.
+ * The API explorer: every operation of the contract, to read and to try on the tenant's own records. Calls use the
+ * session and are metered. Begin here.
  */
 import { useLoad } from '../../api/use-load.ts';
 import { Link, navigate, pathOf, useParams } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { Method } from '../../ui/badge.tsx';
 import { Select } from '../../ui/form/field.tsx';
-import { LoadError, Skeleton } from '../../ui/notice.tsx';
+import { WhenLoaded } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Answer } from './answer.tsx';
-import { CallCode } from './code-samples.tsx';
+import { CodeSamples } from './code-samples.tsx';
 import { loadOperations, type ExplorerOperation } from './contract.ts';
 import { CallForm } from './call-form.tsx';
 import { Reference } from './operation-reference.tsx';
@@ -21,24 +21,21 @@ const pathTo = (name: string): string => pathOf('/explorer/:operation', { operat
 export function ExplorerPage() {
   const { operation: name } = useParams();
   const { baseURL } = useSession();
-  const { data, error, reload } = useLoad(`contract of ${baseURL}`, () => loadOperations(baseURL));
+  const operations = useLoad(`contract of ${baseURL}`, () => loadOperations(baseURL));
+  const { data } = operations;
   const chosen = name === undefined ? data?.[0] : data?.find((operation) => operation.name === name);
   const isUnknown = data !== undefined && chosen === undefined;
-  // One page throughout, so that its heading keeps the focus when the contract has come.
+  // The page stays the same, so that its heading keeps the focus when the contract arrives.
   return (
     <div class="explorer">
       <OperationList operations={data ?? []} chosen={chosen?.name ?? ''} />
       <Page
-        title={chosen?.summary ?? (isUnknown ? 'There is no such operation' : 'API explorer')}
-        description={
-          isUnknown
-            ? `The contract of this service has no operation '${name}'. Choose one of the list.`
-            : chosen?.description
-        }
+        title={chosen?.summary ?? (isUnknown ? 'Operation not found' : 'API explorer')}
+        description={isUnknown ? `No operation '${name}'. Choose one from the list.` : chosen?.description}
       >
-        {error !== undefined && <LoadError error={error} onRetry={reload} />}
-        {data === undefined && error === undefined && <Skeleton lines={8} />}
-        {chosen !== undefined && <OperationPanel operation={chosen} baseURL={baseURL} />}
+        <WhenLoaded from={operations} lines={8}>
+          {() => chosen !== undefined && <OperationPanel operation={chosen} baseURL={baseURL} />}
+        </WhenLoaded>
       </Page>
     </div>
   );
@@ -103,7 +100,7 @@ function OperationPanel({ operation, baseURL }: { operation: ExplorerOperation; 
         <CallForm operation={operation} call={call} />
         <div class="explorer-answer">
           <Answer call={call} />
-          <CallCode operation={operation} input={call.input} />
+          <CodeSamples operation={operation} input={call.input} />
         </div>
       </div>
       <Reference operation={operation} />

@@ -1,5 +1,5 @@
 /**
- * One operation being tried: the input, the call it makes, and the answer.
+ * One operation that the user tries: the input, the call, and the response.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, callOperation, type OperationAnswer } from '../../api/client.ts';
@@ -11,9 +11,9 @@ const KEY_FORM = /^[!-~]{1,255}$/;
 const HEADER_FORM = /^[ -~]*$/;
 
 export interface CallInput {
-  /** By the name of the parameter; what is '' is not sent. */
+  /** Values by the name of the parameter; empty ones are not sent. */
   readonly query: Readonly<Record<string, string>>;
-  /** Likewise, by the name of the header. */
+  /** Values by the name of the header; empty ones are not sent. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
@@ -22,11 +22,11 @@ export interface ExplorerCall {
   readonly change: (change: Partial<CallInput>) => void;
   /** Throws an ApiError that names the field when a value cannot be sent. */
   readonly send: () => Promise<void>;
-  /** Requests the next page: the same call with the cursor of the answer. */
+  /** Requests the next page: the same call with the cursor of the response. */
   readonly sendNext: (cursor: string) => void;
   readonly isSending: boolean;
   readonly answer: OperationAnswer | undefined;
-  /** No answer came. */
+  /** The reason why no response came. */
   readonly error: ApiError | undefined;
 }
 
@@ -53,7 +53,7 @@ export function useCall(operation: ExplorerOperation): ExplorerCall {
     running.current = undefined;
     setSending(false);
     setOutcome(found);
-    announce(found.answer === undefined ? 'No answer came' : `Answered with status ${found.answer.status}`);
+    announce(found.answer === undefined ? 'No response' : `Status ${found.answer.status}`);
   };
   return {
     input,
@@ -73,11 +73,11 @@ export function useCall(operation: ExplorerOperation): ExplorerCall {
   };
 }
 
-/** The headers that are sent: those that are filled in. */
+/** Returns the headers that are filled in. */
 export const headersOf = ({ headers }: CallInput): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ''));
 
-/** What keeps a text from being JSON, in the words of the browser, which say where. */
+/** Returns why a text is not JSON, in the words of the browser, which name the place. */
 export function findJsonFault(text: string): string | undefined {
   try {
     JSON.parse(text);
@@ -92,11 +92,11 @@ function refuseUnsendable({ body }: ExplorerOperation, input: CallInput): void {
   if (fault !== undefined) throw new ApiError('INVALID_JSON', fault, 0, { field: 'body' });
   for (const [name, value] of Object.entries(headersOf(input))) {
     if (name === IDEMPOTENCY_KEY && !KEY_FORM.test(value))
-      throw new ApiError('INVALID_IDEMPOTENCY_KEY', 'It is 1 to 255 printable ASCII characters, without spaces.', 0, {
+      throw new ApiError('INVALID_IDEMPOTENCY_KEY', 'Use 1 to 255 printable ASCII characters, without spaces.', 0, {
         field: name,
       });
     if (!HEADER_FORM.test(value))
-      throw new ApiError('INVALID_PARAMETER', 'A header holds printable ASCII characters.', 0, { field: name });
+      throw new ApiError('INVALID_PARAMETER', 'Use printable ASCII characters only.', 0, { field: name });
   }
 }
 

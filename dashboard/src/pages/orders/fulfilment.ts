@@ -1,4 +1,6 @@
-/** All records of a storefront order, a row per part: the sums of the client, and beside them the units of each record. */
+/**
+ * Adds up all records of a storefront order, a row per part: the sums of the client, and the units of each record.
+ */
 import { deriveFulfillment, type Fulfillment } from '../../../../client/src/fulfillment.ts';
 import { addDecimals } from '../../../../src/pims/rules/decimal.ts';
 import type { StorefrontOrder } from '../../../../client/src/contract.ts';
@@ -58,7 +60,7 @@ export function compareRecords(records: readonly StorefrontOrder[]): Comparison 
 const unitsOf = (items: readonly Item[]): Units | undefined =>
   items.length === 0 ? undefined : { quantity: sum(items, 'quantity'), shipped: sum(items, 'shipped') };
 
-/** As written in decimal: 0.1 and 0.2 make 0.3. */
+/** Adds decimals exactly: 0.1 and 0.2 make 0.3. */
 const sum = <Name extends string>(
   of: readonly (Readonly<Record<Name, string | number>> | undefined)[],
   name: Name,

@@ -1,11 +1,10 @@
 /**
- * Invoices an order, whole or in part: units and serial numbers of each line, tracking numbers. Warns before sending;
- * the service decides.
+ * Invoices an order, whole or in part: units and serial numbers of each line, tracking numbers. Warns before
+ * sending; the service decides.
  */
 import { useState } from 'preact/hooks';
 import type { AdvancedOrderView, BodyOf } from '../../../../src/http/dashboard/interface.ts';
-import { addDecimals, compareDecimals, parseDecimal } from '../../../../src/pims/rules/decimal.ts';
-import { within } from '../../../../src/pims/rules/decimal.ts';
+import { addDecimals, compareDecimals, parseDecimal, within } from '../../../../src/pims/rules/decimal.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';
 import { post } from '../../api/client.ts';
@@ -17,19 +16,19 @@ import { focusHeading } from '../../ui/focus.ts';
 import { shorten } from '../../ui/text/text.tsx';
 
 interface LineInput {
+  readonly line: Values;
   readonly units: string;
   readonly serials: string;
 }
-/** By LINE_NUMBER. */
-type Inputs = Readonly<Record<string, LineInput>>;
 
 const numberOf = (line: Values): string => line['LINE_NUMBER'] ?? '';
 const openOf = (line: Values): string => line['QUANTITY'] || '0';
 const isCarePlan = (line: Values): boolean => line['CARE_PLAN'] === 'Y';
 const splitSerials = (text: string): string[] => splitList(text.replaceAll('\n', ','));
-/** The units as a decimal; undefined while there is no number. */
+/** Returns the units as a decimal; undefined while the text is no number. */
 const unitsOf = ({ units }: LineInput): string | undefined => parseDecimal(units.trim());
 const firstInput = (line: Values): LineInput => ({
+  line,
   units: openOf(line),
   serials: splitList(line['SERIAL_NUMBERS'] ?? '').join('\n'),
 });
@@ -37,24 +36,20 @@ const firstInput = (line: Values): LineInput => ({
 interface InvoiceProps {
   order: Values;
   lines: readonly Values[];
-  /** Given what is sent; what it throws stands in the form. */
+  /** Gets the call that invoices; the form shows the error that it throws. */
   onInvoice: (send: () => Promise<AdvancedOrderView>) => Promise<void>;
   onClose: () => void;
 }
 
 export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps) {
-  const [inputs, setInputs] = useState<Inputs>(() =>
-    Object.fromEntries(lines.map((line) => [numberOf(line), firstInput(line)])),
-  );
+  const [inputs, setInputs] = useState(() => lines.map(firstInput));
   const [tracking, setTracking] = useState('');
-  const change = (number: string, part: Partial<LineInput>) =>
-    setInputs((before) => ({ ...before, [number]: { ...before[number]!, ...part } }));
+  const change = (changed: LineInput) =>
+    setInputs((before) => before.map((input) => (input.line === changed.line ? changed : input)));
   const setAll = (units: (line: Values) => string) =>
-    setInputs((before) =>
-      Object.fromEntries(lines.map((line) => [numberOf(line), { ...before[numberOf(line)]!, units: units(line) }])),
-    );
+    setInputs((before) => before.map((input) => ({ ...input, units: units(input.line) })));
   const send = async () => {
-    await onInvoice(() => post('/orders/invoice', toRequest(order, lines, inputs, tracking)));
+    await onInvoice(() => post('/orders/invoice', toRequest(order, inputs, tracking)));
     onClose();
     focusHeading(); // The button that opened this is gone.
   };
@@ -62,13 +57,13 @@ export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps
   return (
     <FormDialog
       title={`Invoice order ${order['ORDER_NUMBER']}`}
-      description="An invoice takes its units from the stock and no longer changes."
+      description="Invoicing takes the units from stock and locks lines and prices."
       width="wide"
       onClose={onClose}
       action="Invoice"
       onSubmit={send}
     >
-      <div class="invoice-all">
+      <div class="page-actions">
         <Button size="small" onClick={() => setAll(openOf)}>
           All units
         </Button>
@@ -76,13 +71,8 @@ export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps
           No units
         </Button>
       </div>
-      {lines.map((line) => (
-        <InvoiceLine
-          key={numberOf(line)}
-          line={line}
-          input={inputs[numberOf(line)]!}
-          onChange={(part) => change(numberOf(line), part)}
-        />
+      {inputs.map((input) => (
+        <InvoiceLine key={numberOf(input.line)} input={input} onChange={change} />
       ))}
       <TextField
         label="Tracking numbers"
@@ -90,22 +80,22 @@ export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps
         isExact
         value={tracking}
         onValue={setTracking}
-        hint={`With commas between.${kept.length === 0 ? '' : ` The order keeps ${kept.join(', ')}.`}`}
+        hint={`Separate with commas.${kept.length === 0 ? '' : ` Already there: ${kept.join(', ')}.`}`}
       />
       <p class="invoice-summary" role="status">
-        {summarise(lines, inputs)}
+        {summarise(inputs)}
       </p>
     </FormDialog>
   );
 }
 
 interface InvoiceLineProps {
-  line: Values;
   input: LineInput;
-  onChange: (part: Partial<LineInput>) => void;
+  onChange: (changed: LineInput) => void;
 }
 
-function InvoiceLine({ line, input, onChange }: InvoiceLineProps) {
+function InvoiceLine({ input, onChange }: InvoiceLineProps) {
+  const { line } = input;
   const number = numberOf(line);
   const open = openOf(line);
   const count = splitSerials(input.serials).length;
@@ -126,14 +116,12 @@ function InvoiceLine({ line, input, onChange }: InvoiceLineProps) {
         inputmode="decimal"
         autocomplete="off"
         value={input.units}
-        onValue={(text) => onChange({ units: text })}
+        onValue={(text) => onChange({ ...input, units: text })}
         hint={`of ${open} open`}
-        error={refuseUnits(input, open)}
+        error={faultOf(input)}
       />
       {isCarePlan(line) ? (
-        <p class="hint invoice-no-serials">
-          A care plan takes no serial numbers: the serial belongs to the product it covers.
-        </p>
+        <p class="hint invoice-no-serials">Care plans have no serial numbers.</p>
       ) : (
         <TextArea
           label={`Serial numbers of line ${number}`}
@@ -142,8 +130,8 @@ function InvoiceLine({ line, input, onChange }: InvoiceLineProps) {
           rows={2}
           isExact
           value={input.serials}
-          onValue={(serials) => onChange({ serials })}
-          hint="At most one a unit; one a line, or commas between."
+          onValue={(serials) => onChange({ ...input, serials })}
+          hint="One per unit, one per line."
           error={hasTooMany ? `${count} serial numbers for ${units} ${units === '1' ? 'unit' : 'units'}.` : undefined}
         />
       )}
@@ -151,22 +139,19 @@ function InvoiceLine({ line, input, onChange }: InvoiceLineProps) {
   );
 }
 
-function refuseUnits(input: LineInput, open: string): string | undefined {
+/** Says what is wrong with the units; undefined when nothing is. */
+function faultOf(input: LineInput): string | undefined {
   const units = unitsOf(input);
-  if (units === undefined) return 'A number is needed, such as 0 or 2.';
-  return within(units, open) ? undefined : `From 0 to ${open}.`;
+  if (units === undefined) return 'Enter a number, such as 0 or 2.';
+  const open = openOf(input.line);
+  return within(units, open) ? undefined : `Enter 0 to ${open}.`;
 }
 
-function toRequest(
-  order: Values,
-  lines: readonly Values[],
-  inputs: Inputs,
-  tracking: string,
-): BodyOf<'POST /orders/invoice'> {
-  const quantities = lines.map((line) => [numberOf(line), inputs[numberOf(line)]!.units.trim()] as const);
+function toRequest(order: Values, inputs: readonly LineInput[], tracking: string): BodyOf<'POST /orders/invoice'> {
+  const quantities = inputs.map(({ line, units }) => [numberOf(line), units.trim()] as const);
   // A line that is not invoiced keeps its serial numbers; they are sent only if the user has changed them.
-  const serials = lines.flatMap((line) => {
-    const input = inputs[numberOf(line)]!;
+  const serials = inputs.flatMap((input) => {
+    const { line } = input;
     const isLeft = unitsOf(input) === '0' && input.serials === firstInput(line).serials;
     return isCarePlan(line) || isLeft ? [] : [[numberOf(line), splitSerials(input.serials)] as const];
   });
@@ -178,15 +163,14 @@ function toRequest(
   };
 }
 
-function summarise(lines: readonly Values[], inputs: Inputs): string {
-  const wrong = lines.find((line) => refuseUnits(inputs[numberOf(line)]!, openOf(line)) !== undefined);
-  if (wrong !== undefined) return `Line ${numberOf(wrong)} can be invoiced with 0 to ${openOf(wrong)} units.`;
-  const asked = lines.map((line) => unitsOf(inputs[numberOf(line)]!) ?? '0');
-  const all = lines.map(openOf).reduce(addDecimals, '0');
-  const units = asked.reduce(addDecimals, '0');
-  if (lines.every((line, index) => compareDecimals(openOf(line), asked[index]!) === 0))
-    return `All ${all} units; nothing is left.`;
-  return asked.every((one) => one === '0')
-    ? `None of ${all} units: there is nothing to invoice.`
-    : `${units} of ${all} units; what is left becomes a new sales order.`;
+function summarise(inputs: readonly LineInput[]): string {
+  const wrong = inputs.find((input) => faultOf(input) !== undefined)?.line;
+  if (wrong) return `Line ${numberOf(wrong)}: enter 0 to ${openOf(wrong)} units.`;
+  const all = inputs.map(({ line }) => openOf(line)).reduce(addDecimals, '0');
+  const units = inputs.map((input) => unitsOf(input) ?? '0').reduce(addDecimals, '0');
+  if (inputs.every((input) => compareDecimals(openOf(input.line), unitsOf(input) ?? '0') === 0))
+    return `All ${all} units: the order is complete.`;
+  return inputs.every((input) => unitsOf(input) === '0')
+    ? 'No units: there is nothing to invoice.'
+    : `${units} of ${all} units. The others move to a new backorder.`;
 }

@@ -1,5 +1,5 @@
 /**
- * One order: its stage, lines, stock and addresses, the state of its storefront order, and its transitions.
+ * One order: its stage, lines, stock and addresses, the state of its storefront order, and its transitions. Begin here.
  */
 import { useState } from 'preact/hooks';
 import { saysCancelled, STAGES } from '../../../../src/pims/rules/stages.ts';
@@ -11,20 +11,21 @@ import { Link, useParams } from '../../router.tsx';
 import { ApiCall } from '../records/api-call.tsx';
 import { labelStage, StageBadge } from '../../ui/badge.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
-import { Icon } from '../../ui/icon.tsx';
-import { LoadError, Notice, Skeleton } from '../../ui/notice.tsx';
+import { Notice, WhenLoaded } from '../../ui/notice.tsx';
+import { KeyValue } from '../../ui/text/key-value.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Addresses, ADDRESS_FIELDS, OtherFields } from '../records/record-fields.tsx';
-import { shorten, Text } from '../../ui/text/text.tsx';
+import { Text } from '../../ui/text/text.tsx';
 import { Time } from '../../ui/text/time.tsx';
 import { announce } from '../../ui/toaster.tsx';
+import { RecordLink } from '../records/field-column.tsx';
 import { NoRecord } from '../records/no-record.tsx';
 import { TransitionButtons, useObstacle, type DoneTransition } from './transitions.tsx';
 import { OrderLines } from './line-table.tsx';
 import { stockedParts, OrderStock } from './stock-table.tsx';
 import { StorefrontComparison } from './storefront-comparison.tsx';
 
-/** What the page shows otherwise than as one of the other fields. */
+/** The fields that are not among the other fields. */
 const SHOWN =
   `ORDER_NUMBER ORDER_TYPE REFERENCE_NUMBER CUSTOMER_CODE ORDER_DATE ORDER_STATUS ORDER_TOTAL TRACKING_NUMBERS
   CREATE_DATE MODIFIED_DATE`
@@ -33,24 +34,23 @@ const SHOWN =
 
 export function OrderPage() {
   const { key: number = '' } = useParams();
-  const { data, error, reload } = useLoad(number, (signal) => loadRecord('orders', number, signal));
+  const order = useLoad(number, (signal) => loadRecord('orders', number, signal));
+  const { data } = order;
   const [steps, setSteps] = useState<readonly DoneTransition[]>([]);
-  if (error?.code === 'NOT_FOUND') return <NoRecord kind="orders" code={number} />;
+  if (order.error?.code === 'NOT_FOUND') return <NoRecord kind="orders" code={number} />;
   const onDone = (step: DoneTransition) => {
     setSteps((before) => [...before, step]);
     announce(step.made.ORDER_TYPE === 'invoice' ? 'Invoiced' : 'Approved');
-    reload();
+    order.reload();
   };
   const stage = data?.values['ORDER_TYPE'];
   return (
     <Page
       title={`Order ${number}`}
-      badge={stage !== undefined && <StageBadge stage={stage} isCancelled={saysCancelled(data!.values)} />}
-      actions={data !== undefined && <TransitionButtons record={data} onDone={onDone} />}
+      badge={stage && <StageBadge stage={stage} isCancelled={saysCancelled(data.values)} />}
+      actions={data && <TransitionButtons record={data} onDone={onDone} />}
     >
-      {error !== undefined && <LoadError error={error} onRetry={reload} />}
-      {data === undefined && error === undefined && <Skeleton lines={6} />}
-      {data !== undefined && <Order record={data} steps={steps} />}
+      <WhenLoaded from={order}>{(record) => <Order record={record} steps={steps} />}</WhenLoaded>
     </Page>
   );
 }
@@ -62,8 +62,8 @@ function Order({ record, steps }: { record: LoadedRecord; steps: readonly DoneTr
   const reference = values['REFERENCE_NUMBER'] ?? '';
   return (
     <>
-      {step !== undefined && <Outcome step={step} />}
-      <Stepper stage={values['ORDER_TYPE'] ?? ''} />
+      {step && <Outcome step={step} />}
+      {!saysCancelled(values) && <Stepper stage={values['ORDER_TYPE'] ?? ''} />}
       <Obstacle record={record} />
       <Facts values={values} />
       <OrderLines lines={lines} />
@@ -84,18 +84,16 @@ function Order({ record, steps }: { record: LoadedRecord; steps: readonly DoneTr
 function Outcome({ step: { made } }: { step: DoneTransition }) {
   const link = (number: string) => <Link to={recordPath('orders', number)}>{number}</Link>;
   if (made.ORDER_TYPE !== 'invoice')
-    return (
-      <Notice tone="good" title={`Order ${made.ORDER_NUMBER} is a sales order now, and its stock is committed.`} />
-    );
+    return <Notice tone="good" title={`Order ${made.ORDER_NUMBER} is a sales order now. Its stock is reserved.`} />;
   return (
     <Notice tone="good" title="Invoiced">
       Invoice {link(made.ORDER_NUMBER)}.{' '}
       {made.backorder === null ? (
-        'Nothing is left of the order.'
+        'The order is complete.'
       ) : (
-        <>What is left became the sales order {link(made.backorder)}.</>
+        <>The other units moved to the backorder {link(made.backorder)}.</>
       )}{' '}
-      The stock is below.
+      See the stock below.
     </Notice>
   );
 }
@@ -105,57 +103,40 @@ function Obstacle({ record }: { record: LoadedRecord }) {
   return obstacle === undefined ? null : <p class="hint">{obstacle}</p>;
 }
 
-function Stepper({ stage }: { stage: string }) {
-  const at = STAGES.findIndex((name) => name === stage);
-  return (
-    <ol class="stages" aria-label="Stages">
-      {STAGES.map((name, index) => (
-        <li
-          key={name}
-          class={index < at ? 'past' : index === at ? 'here' : undefined}
-          aria-current={index === at ? 'step' : undefined}
-        >
-          <span class="stage-mark" aria-hidden="true">
-            {index < at ? <Icon name="check" /> : index + 1}
-          </span>
-          {labelStage(name)}
-        </li>
-      ))}
-    </ol>
-  );
-}
+/** The stages in their order. Which ones the order went through is not known. */
+const Stepper = ({ stage }: { stage: string }) => (
+  <ol class="stages" aria-label="Stages">
+    {STAGES.map((name, index) => (
+      <li key={name} aria-current={name === stage ? 'step' : undefined}>
+        <span class="stage-mark" aria-hidden="true">
+          {index + 1}
+        </span>
+        {labelStage(name)}
+      </li>
+    ))}
+  </ol>
+);
 
 function Facts({ values }: { values: Values }) {
-  const customer = values['CUSTOMER_CODE'] ?? '';
+  const text = (name: string) => values[name] && <Text value={values[name]} charactersMax={80} />;
+  const customer = values['CUSTOMER_CODE'];
   const tracking = splitList(values['TRACKING_NUMBERS'] ?? '');
-  const facts = [
-    ['Reference', <Text value={values['REFERENCE_NUMBER'] ?? ''} charactersMax={80} />, values['REFERENCE_NUMBER']],
-    [
-      'Customer',
-      <Link to={recordPath('customers', customer)}>
-        <bdi>{shorten(customer, 120)}</bdi>
-      </Link>,
-      customer,
-    ],
-    ['Order date', values['ORDER_DATE'], values['ORDER_DATE']],
-    ['Status', <Text value={values['ORDER_STATUS'] ?? ''} charactersMax={80} />, values['ORDER_STATUS']],
-    ['Total', <strong>{values['ORDER_TOTAL']}</strong>, values['ORDER_TOTAL']],
-    ['Created', <Time at={values['CREATE_DATE'] ?? ''} />, values['CREATE_DATE']],
-    ['Changed', <Time at={values['MODIFIED_DATE'] ?? ''} />, values['MODIFIED_DATE']],
-    [
-      'Tracking numbers',
-      tracking.map((one) => <CopyText key={one} text={one} label={`Copy tracking number ${one}`} />),
-      tracking.join(),
-    ],
-  ] as const;
   return (
-    <dl class="facts">
-      {facts.map(([name, shown, value]) => (
-        <div key={name} class={name === 'Tracking numbers' && value ? 'whole' : undefined}>
-          <dt>{name}</dt>
-          <dd>{value ? shown : <span class="muted">–</span>}</dd>
-        </div>
-      ))}
-    </dl>
+    <KeyValue
+      look="facts"
+      rows={[
+        ['Reference', text('REFERENCE_NUMBER')],
+        ['Customer', customer && <RecordLink kind="customers" code={customer} />],
+        ['Order date', values['ORDER_DATE']],
+        ['Status', text('ORDER_STATUS')],
+        ['Total', values['ORDER_TOTAL'] && <strong>{values['ORDER_TOTAL']}</strong>],
+        ['Created', <Time at={values['CREATE_DATE'] ?? ''} />],
+        ['Changed', <Time at={values['MODIFIED_DATE'] ?? ''} />],
+        [
+          'Tracking numbers',
+          tracking[0] && tracking.map((one) => <CopyText key={one} text={one} label={`Copy tracking number ${one}`} />),
+        ],
+      ]}
+    />
   );
 }

@@ -10,9 +10,10 @@ import { lookUp, lookupCall, recordPath } from '../../api/records.ts';
 import { Link } from '../../router.tsx';
 import { ApiCall } from '../records/api-call.tsx';
 import { Badge, StageBadge, type Tone } from '../../ui/badge.tsx';
-import { LoadError, Skeleton } from '../../ui/notice.tsx';
+import { WhenLoaded } from '../../ui/notice.tsx';
 import { Section } from '../../ui/page.tsx';
-import { shorten } from '../../ui/text/text.tsx';
+import { None, shorten } from '../../ui/text/text.tsx';
+import { RecordLink } from '../records/field-column.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
 
 const STATES: Readonly<Record<Comparison['state'], readonly [label: string, tone: Tone]>> = {
@@ -26,22 +27,22 @@ const STATES: Readonly<Record<Comparison['state'], readonly [label: string, tone
 
 interface StorefrontProps {
   reference: string;
-  /** The record on screen. */
+  /** The number of the order on screen. */
   number: string;
-  /** Goes up when the records have changed. */
+  /** Rises when the records have changed. */
   round: number;
 }
 
 export function StorefrontComparison({ reference, number, round }: StorefrontProps) {
-  const { data, error, reload } = useLoad(`${reference} ${round}`, (signal) => lookUp(reference, signal));
+  const lookup = useLoad(`${reference} ${round}`, (signal) => lookUp(reference, signal));
   return (
     <Section
       title={`Storefront order ${shorten(reference, 60)}`}
-      description="Summed up here for people, over all records: the API itself computes no fulfilment."
+      description="Totals across all orders with this storefront number."
     >
-      {error !== undefined && <LoadError error={error} onRetry={reload} />}
-      {data === undefined && error === undefined && <Skeleton lines={4} />}
-      {data !== undefined && <ComparisonTable records={data.orders} number={number} />}
+      <WhenLoaded from={lookup} lines={4}>
+        {({ orders }) => <ComparisonTable records={orders} number={number} />}
+      </WhenLoaded>
       <ApiCall label="API call of the lookup" call={lookupCall(reference)} />
     </Section>
   );
@@ -65,7 +66,7 @@ function ComparisonTable({ records, number }: { records: readonly StorefrontOrde
           ...(['ordered', 'shipped', 'invoiced', 'open'] as const).map((name): TableColumn<PartRow> => ({
             key: name,
             head: HEADS[name],
-            cell: (row) => <Quantity row={row} total={total} value={row[name]} />,
+            cell: (row) => row[name],
             align: 'end',
           })),
           ...records.map((record, index): TableColumn<PartRow> => ({
@@ -77,19 +78,19 @@ function ComparisonTable({ records, number }: { records: readonly StorefrontOrde
         ]}
       />
       {!records.every(isBinding) && (
-        <p class="hint under-table">Quotes, worksheets and cancelled orders are not counted.</p>
+        <p class="hint under-table">Worksheets, quotes and cancelled orders are not included.</p>
       )}
     </>
   );
 }
 
-const HEADS = { ordered: 'Ordered in all', shipped: 'Shipped', invoiced: 'Invoiced', open: 'Still open' };
+const HEADS = { ordered: 'Ordered', shipped: 'Shipped', invoiced: 'Invoiced', open: 'Open' };
 
 function Sum({ state }: { state: Comparison['state'] }) {
   const [label, tone] = STATES[state];
   return (
     <span class="with-badge">
-      <strong>All parts</strong> <Badge tone={tone}>{label}</Badge>
+      All parts <Badge tone={tone}>{label}</Badge>
     </span>
   );
 }
@@ -99,16 +100,11 @@ const Part = ({ row: { part, isCarePlan, description } }: { row: PartRow }) => (
     {part === '' ? (
       <span class="muted">{shorten(description, 80) || 'No part code'}</span>
     ) : (
-      <Link class="row-link" to={recordPath('inventory', part)}>
-        <bdi>{part}</bdi>
-      </Link>
+      <RecordLink kind="inventory" code={part} />
     )}
     {isCarePlan && <Badge tone="info">Care plan</Badge>}
   </span>
 );
-
-const Quantity = ({ row, total, value }: { row: PartRow; total: PartRow; value: string }) =>
-  row === total ? <strong>{value}</strong> : <>{value}</>;
 
 function RecordHead({
   record: { pims_order_number: number, order_type: stage, cancelled },
@@ -131,7 +127,7 @@ function RecordHead({
 
 function RecordCell({ row, index, isCounted }: { row: PartRow; index: number; isCounted: boolean }) {
   const units = row.records[index];
-  if (units === undefined) return <span class="muted">–</span>;
+  if (units === undefined) return <None />;
   const isPartlyShipped = units.shipped !== '0' && units.shipped !== units.quantity;
   return (
     <span class={isCounted ? undefined : 'muted'}>

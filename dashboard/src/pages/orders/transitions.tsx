@@ -1,5 +1,5 @@
 /**
- * Approves and invoices an order, or says why it cannot. Loads the stock first, so that the page shows what changed.
+ * Approves and invoices an order, or says why it cannot. Loads the stock first, so that the page can show the change.
  */
 import { useState } from 'preact/hooks';
 import type { AdvancedOrderView } from '../../../../src/http/dashboard/interface.ts';
@@ -10,12 +10,12 @@ import { post } from '../../api/client.ts';
 import { loadStock, type LoadedRecord, type Stock } from '../../api/records.ts';
 import { useSession } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/dialog/confirm.tsx';
+import { Confirm } from '../../ui/dialog/form-dialog.tsx';
 import { shorten } from '../../ui/text/text.tsx';
 import { InvoiceDialog } from './invoice-dialog.tsx';
 import { stockedParts } from './stock-table.tsx';
 
-/** A step that was taken. */
+/** A transition that was made. */
 export interface DoneTransition {
   readonly made: AdvancedOrderView;
   readonly parts: readonly string[];
@@ -27,13 +27,14 @@ interface TransitionButtonsProps {
   onDone: (step: DoneTransition) => void;
 }
 
-/** Why an order cannot be carried further now; undefined when it can. */
+/** Returns why an order cannot be approved or invoiced now; undefined when it can. */
 export function useObstacle({ values, lines }: LoadedRecord): string | undefined {
   const { user, may } = useSession();
-  if (values['ORDER_TYPE'] === 'invoice') return 'An invoice is the last stage: it no longer changes.';
-  if (saysCancelled(values)) return 'ORDER_STATUS is CANCELLED: a cancelled order is neither approved nor invoiced.';
-  if (!may('developer')) return `Approving and invoicing need the role developer; yours is ${user.role}.`;
-  return lines.length === 0 ? 'There is nothing to invoice: the order has no lines.' : undefined;
+  if (values['ORDER_TYPE'] === 'invoice')
+    return 'Invoiced. Lines and prices are locked; notes, status, carrier and tracking numbers can still be changed.';
+  if (saysCancelled(values)) return 'Cancelled. It can no longer be approved or invoiced.';
+  if (!may('developer')) return `You are a ${user.role}. To approve or invoice, ask an owner for the developer role.`;
+  return lines.length === 0 ? 'The order has no lines to invoice.' : undefined;
 }
 
 export function TransitionButtons({ record, onDone }: TransitionButtonsProps) {
@@ -47,12 +48,7 @@ export function TransitionButtons({ record, onDone }: TransitionButtonsProps) {
     const stockBefore = await loadStock(parts);
     onDone({ made: await send(), parts, stockBefore });
   };
-  const approve = () =>
-    take(() =>
-      post('/orders/approve', {
-        ORDER_NUMBER: values['ORDER_NUMBER'] ?? '',
-      }),
-    );
+  const approve = () => take(() => post('/orders/approve', { ORDER_NUMBER: values['ORDER_NUMBER'] ?? '' }));
   if (saysCancelled(values)) return null;
   const isApprovable = values['ORDER_TYPE'] === 'worksheet' || values['ORDER_TYPE'] === 'quote';
   return (
@@ -91,12 +87,14 @@ function Commitment({ record: { values, lines } }: { record: LoadedRecord }) {
       .reduce((total, line) => addDecimals(total, line['QUANTITY'] ?? ''), '0');
   return (
     <>
-      <p>It becomes a sales order and cannot go back.</p>
+      <p>The order becomes a sales order. This cannot be undone.</p>
       {goods.length === 0 ? (
-        <p>It commits no stock: {values['DROP_SHIP'] === 'Y' ? 'it is drop-shipped.' : 'it has no goods.'}</p>
+        <p>
+          No stock is reserved: the order {values['DROP_SHIP'] === 'Y' ? 'is drop-shipped.' : 'has no parts in stock.'}
+        </p>
       ) : (
         <>
-          <p>It commits from the stock:</p>
+          <p>These units are reserved:</p>
           <ul class="commitment">
             {goods.map((part) => (
               <li key={part}>

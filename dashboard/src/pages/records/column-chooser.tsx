@@ -1,10 +1,11 @@
 /**
- * The columns of a list of records: those chosen on this device, or the usual ones of the kind. The key column always
+ * The columns of a list of records: the ones chosen on this device, or the defaults of the kind. The key column always
  * stays.
  */
 import { useState } from 'preact/hooks';
 import type { FieldsView } from '../../../../src/http/dashboard/interface.ts';
 import { KINDS, type Kind } from '../../api/records.ts';
+import { loadChoice, saveChoice } from '../../device.ts';
 import { Actions, Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { Checkbox } from '../../ui/form/field.tsx';
@@ -13,26 +14,16 @@ const storageKey = (kind: Kind): string => `storeroom.columns.${kind}`;
 
 function loadColumns(kind: Kind): readonly string[] {
   const { key, columns } = KINDS[kind];
-  try {
-    const kept: unknown = JSON.parse(localStorage.getItem(storageKey(kind)) ?? 'null');
-    if (!Array.isArray(kept) || !kept.every((name) => typeof name === 'string')) return columns;
-    return [key, ...new Set(kept.filter((name) => name !== key))];
-  } catch {
-    return columns;
-  }
+  const kept = loadChoice(storageKey(kind));
+  return kept === undefined ? columns : [key, ...(kept.match(/\w+/g) ?? []).filter((name) => name !== key)];
 }
 
-/** Example: `const [columns, setColumns] = useColumns('orders')`; undefined goes back to those of the kind. */
+/** Example: `const [columns, setColumns] = useColumns('orders')`; undefined resets them to the defaults. */
 export function useColumns(kind: Kind): [readonly string[], (columns: readonly string[] | undefined) => void] {
   const [columns, setColumns] = useState(() => loadColumns(kind));
   const change = (next: readonly string[] | undefined) => {
     setColumns(next ?? KINDS[kind].columns);
-    try {
-      if (next === undefined) localStorage.removeItem(storageKey(kind));
-      else localStorage.setItem(storageKey(kind), JSON.stringify(next));
-    } catch {
-      // Without storage the choice lasts as long as the page.
-    }
+    saveChoice(storageKey(kind), next?.join(' '));
   };
   return [columns, change];
 }
@@ -57,7 +48,7 @@ export function ColumnChooser({ kind, fields, columns, onColumns }: ColumnChoose
       {isOpen && (
         <Dialog
           title="Columns"
-          description="Kept on this device. New ones are put at the end."
+          description="Saved on this device. New columns are added at the end."
           width="wide"
           onClose={() => setOpen(false)}
         >
@@ -74,7 +65,7 @@ export function ColumnChooser({ kind, fields, columns, onColumns }: ColumnChoose
             ))}
           </div>
           <Actions>
-            <Button onClick={() => onColumns(undefined)}>Usual columns</Button>
+            <Button onClick={() => onColumns(undefined)}>Reset</Button>
             <Button tone="primary" onClick={() => setOpen(false)}>
               Done
             </Button>

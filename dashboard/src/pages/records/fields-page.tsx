@@ -4,8 +4,9 @@
 import { useState } from 'preact/hooks';
 import type { BodyOf, FieldView } from '../../../../src/http/dashboard/interface.ts';
 import type { RecordType } from '../../../../src/pims/rules/fields.ts';
-import { ApiError, get, post } from '../../api/client.ts';
-import { useLoad } from '../../api/use-load.ts';
+import { get, post } from '../../api/client.ts';
+import { rewordError } from '../../api/reword-error.ts';
+import { useLoad, type Loaded } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { Badge } from '../../ui/badge.tsx';
@@ -13,7 +14,7 @@ import { Button } from '../../ui/button.tsx';
 import { Copy } from '../../ui/text/copy.tsx';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
 import { Select, TextField } from '../../ui/form/field.tsx';
-import { Empty, LoadError } from '../../ui/notice.tsx';
+import { Empty } from '../../ui/notice.tsx';
 import { Page, Toolbar } from '../../ui/page.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
@@ -28,14 +29,13 @@ const RECORD_TYPES: readonly { value: RecordType; label: string; noun: string }[
   { value: 'inventory', label: 'Inventory', noun: 'inventory items' },
 ];
 const DESCRIPTION =
-  'Names are upper case. Set by PIMS, the inventory management system behind the API: never sent. ' +
-  'Indexed: exact filters are quick. Searched: substring filters are quick.';
-const EXAMPLES: Readonly<Record<FieldView['type'], string>> = {
-  text: 'Blue mug',
-  number: '1.5',
-  date: '03/04/2026',
-  flag: 'Y',
-  timestamp: '2026-11-20T09:30:00.000Z',
+  'Read-only fields are set by Storeroom. “is exactly” is fast on indexed fields, “contains” on searched fields.';
+const FORMATS: Readonly<Record<FieldView['type'], string>> = {
+  text: 'text',
+  number: 'number, such as 1.5',
+  date: 'date, such as 03/04/2026',
+  flag: 'flag, Y or N',
+  timestamp: 'timestamp, such as 2026-11-20T09:30:00.000Z',
 };
 const TYPES: readonly NewField['type'][] = ['text', 'number', 'date', 'flag'];
 
@@ -51,15 +51,14 @@ const COLUMNS: readonly TableColumn<FieldView>[] = [
       </span>
     ),
   },
-  { key: 'type', head: 'Type', cell: ({ type }) => type },
-  { key: 'example', head: 'Example', isMono: true, cell: ({ type }) => <span class="muted">{EXAMPLES[type]}</span> },
+  { key: 'type', head: 'Type', cell: ({ type }) => FORMATS[type] },
   { key: 'marks', head: 'Marks', isWide: true, cell: (field) => <Marks field={field} /> },
 ];
 
 const Marks = ({ field }: { field: FieldView }) => (
   <span class="marks">
     {field.custom && <Badge tone="info">custom</Badge>}
-    {field.assigned && <Badge>set by PIMS</Badge>}
+    {field.assigned && <Badge>read-only</Badge>}
     {field.indexed && <Badge tone="good">indexed</Badge>}
     {field.searched && <Badge tone="good">searched</Badge>}
   </span>
@@ -69,7 +68,8 @@ export function FieldsPage() {
   const { user, may } = useSession();
   const [query, setQuery] = useQuery();
   const [isAdding, setAdding] = useState(false);
-  const { data, error, reload } = useLoad('fields', (signal) => get('/fields', {}, signal));
+  const dictionary = useLoad('fields', (signal) => get('/fields', {}, signal));
+  const { data, reload } = dictionary;
   const shown = RECORD_TYPES.find(({ value }) => value === query.get('of'))?.value ?? 'orders';
   const filter = query.get('filter') ?? '';
   return (
@@ -82,41 +82,40 @@ export function FieldsPage() {
             Add field
           </Button>
         ) : (
-          <span class="muted small">Developers and owners add fields; you are a {user.role}.</span>
+          <span class="muted small">You are a {user.role}. Developers and owners can add fields.</span>
         )
       }
     >
-      {error !== undefined && <LoadError error={error} onRetry={reload} />}
-      {(data !== undefined || error === undefined) && (
-        <Tabs
-          label="Record types"
-          selected={shown}
-          onSelect={(id) => setQuery({ of: id === 'orders' ? null : id }, { replace: true })}
-          tabs={RECORD_TYPES.map(({ value, label }) => ({
-            id: value,
-            label: data === undefined ? label : `${label} (${data.fields[value].length})`,
-            content: () => (
-              <FieldTable
-                key={value}
-                fields={data?.fields[value]}
-                filter={filter}
-                onFilter={(text) => setQuery({ filter: text }, { replace: true })}
-              />
-            ),
-          }))}
-        />
-      )}
+      <Tabs
+        label="Record types"
+        selected={shown}
+        onSelect={(id) => setQuery({ of: id === 'orders' ? null : id }, { replace: true })}
+        tabs={RECORD_TYPES.map(({ value, label }) => ({
+          id: value,
+          label: data ? `${label} (${data.fields[value].length})` : label,
+          content: () => (
+            <FieldTable
+              key={value}
+              from={dictionary}
+              fields={data?.fields[value]}
+              filter={filter}
+              onFilter={(text) => setQuery({ filter: text }, { replace: true })}
+            />
+          ),
+        }))}
+      />
       {isAdding && <AddField recordType={shown} onClose={() => setAdding(false)} onAdded={reload} />}
     </Page>
   );
 }
 
 interface FieldTableProps {
+  from: Loaded<unknown>;
   fields: readonly FieldView[] | undefined;
   filter: string;
   onFilter: (text: string) => void;
 }
-function FieldTable({ fields, filter, onFilter }: FieldTableProps) {
+function FieldTable({ from, fields, filter, onFilter }: FieldTableProps) {
   const wanted = filter.trim().toUpperCase();
   const matches = ({ name, type, custom }: FieldView): boolean =>
     name.includes(wanted) || type.toUpperCase() === wanted || (custom && wanted === 'CUSTOM');
@@ -143,10 +142,11 @@ function FieldTable({ fields, filter, onFilter }: FieldTableProps) {
         label="Fields"
         columns={COLUMNS}
         rows={rows}
+        from={from}
         rowKey={({ name }) => name}
         empty={
           <Empty title="No field matches" action={<Button onClick={() => onFilter('')}>Clear filter</Button>}>
-            Fields of other record types are behind the other tabs.
+            Other record types are on the other tabs.
           </Empty>
         }
       />
@@ -167,14 +167,8 @@ function AddField({
   const [type, setType] = useState<NewField['type']>('text');
   const noun = RECORD_TYPES.find(({ value }) => value === recordType)?.noun ?? '';
   const add = async () => {
-    try {
-      await post('/fields', { recordType, name, type });
-    } catch (fault) {
-      // The refusal names the field of the record; here that is what was typed as its name.
-      if (fault instanceof ApiError && fault.code === 'COMMAND_REFUSED')
-        throw new ApiError(fault.code, fault.message, fault.httpStatus, { field: 'name', requestId: fault.requestId });
-      throw fault;
-    }
+    // The error names the field of the record; here that is the name that was typed.
+    await rewordError(post('/fields', { recordType, name, type }), 'COMMAND_REFUSED', { field: 'name' });
     toast(`Field ${name} added`);
     onAdded();
     onClose();
@@ -182,7 +176,7 @@ function AddField({
   return (
     <FormDialog
       title={`Add a field to ${noun}`}
-      description="A field cannot be taken away or changed again, nor can its name be given to another."
+      description="Fields cannot be renamed or deleted."
       onClose={onClose}
       action="Add field"
       onSubmit={add}
@@ -196,18 +190,18 @@ function AddField({
         autocapitalize="characters"
         maxLength={63}
         pattern="[A-Z][A-Z0-9_]*"
-        title="Upper case letters, digits and _, beginning with a letter"
+        title="Upper-case letters, digits and _, starting with a letter"
         isExact
         value={name}
         onValue={(text) => setName(text.toUpperCase())}
-        hint="Upper case letters, digits and _, beginning with a letter, such as GIFT_NOTE. At most 63 characters."
+        hint="Upper-case letters, digits and _, starting with a letter, such as GIFT_NOTE. At most 63 characters."
       />
       <Select
         label="Type"
         name="type"
         value={type}
         onValue={setType}
-        options={TYPES.map((value) => ({ value, label: `${value}, such as ${EXAMPLES[value]}` }))}
+        options={TYPES.map((value) => ({ value, label: FORMATS[value] }))}
       />
     </FormDialog>
   );

@@ -1,6 +1,6 @@
 /**
- * The filters above a list of records, applied together and kept in the address. Shows what the service refuses about
- * them, with the field it suggests.
+ * The filters above a list of records, applied together and kept in the address. Shows what is wrong with
+ * them, and the field that the service suggests.
  */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { FieldsView } from '../../../../src/http/dashboard/interface.ts';
@@ -19,13 +19,13 @@ interface EditedFilter extends RecordFilter {
 let lastId = 0;
 const toRow = (filter: RecordFilter): EditedFilter => ({ ...filter, id: ++lastId });
 const normalise = <F extends RecordFilter>(filter: F): F => ({ ...filter, field: filter.field.trim().toUpperCase() });
-/** A row without a field is one that is still being written. */
+/** Leaves out rows without a field: the user is still writing them. */
 const formatRows = (rows: readonly RecordFilter[]): string[] =>
   rows.map(normalise).flatMap((row) => (row.field === '' ? [] : [formatFilter(row)]));
 
 interface FilterBarProps {
   fields: FieldsView['fields'][Kind];
-  /** What was refused about the filters in force. */
+  /** The error about the filters in force. */
   error: ApiError | undefined;
 }
 
@@ -36,7 +36,7 @@ export function FilterBar({ fields, error }: FilterBarProps) {
   const bar = useRef<HTMLFormElement>(null);
   const list = useId();
   useEffect(() => {
-    // Back, or a link, has changed them.
+    // Back, or a link, has changed the filters in the address.
     if (formatRows(rows).join('\n') !== applied) setRows(parseFilters(query).map(toRow));
   }, [applied]);
   const isChanged = formatRows(rows).join('\n') !== applied;
@@ -46,7 +46,7 @@ export function FilterBar({ fields, error }: FilterBarProps) {
   };
   const change = (id: number, part: Partial<RecordFilter>) =>
     setRows(rows.map((row) => (row.id === id ? { ...row, ...part } : row)));
-  /** For what takes the button away that was pressed: the focus goes to the one that stays. */
+  /** Applies filters when the pressed button disappears: the focus goes to one that stays. */
   const applyAndLeave = (next: readonly EditedFilter[]) => {
     apply(next);
     bar.current?.querySelector<HTMLButtonElement>('.add-filter')?.focus();
@@ -99,20 +99,19 @@ export function FilterBar({ fields, error }: FilterBarProps) {
             </Button>
           </>
         )}
-        {rows.length >= FILTERS_MAX && <span class="hint">A query takes at most {FILTERS_MAX} filters.</span>}
+        {rows.length >= FILTERS_MAX && <span class="hint">{FILTERS_MAX} filters at most.</span>}
         {rows.slice(1).some(({ conjunction }) => conjunction === 'OR') && (
-          <span class="hint">AND binds tighter: A OR B AND C is A OR (B AND C).</span>
+          <span class="hint">AND is applied before OR.</span>
         )}
       </div>
-      {error !== undefined && <FilterRefusal error={error} onCorrect={correct} />}
+      {error && <FilterRefusal error={error} onCorrect={correct} />}
     </form>
   );
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {
-  QUERY_TOO_COSTLY: 'Add an exact filter on an indexed field (Fields shows which are), or look for a longer text.',
-  INVALID_CURSOR:
-    'The address was changed by hand or is not whole: apply the filters again to begin at the first page.',
+  QUERY_TOO_COSTLY: 'Add a filter “is exactly” on an indexed field (see Fields), or search for a longer text.',
+  INVALID_CURSOR: 'The address was changed or is incomplete. Apply the filters again to start from the first page.',
 };
 
 function FilterRefusal({ error, onCorrect }: { error: ApiError; onCorrect: (field: string) => void }) {
@@ -169,7 +168,7 @@ function FilterRow({ row, index, list, error, onChange, onRemove }: FilterRowPro
         isExact
         value={row.field}
         onValue={(field) => onChange({ field })}
-        error={isFieldMeant ? 'There is no such field.' : undefined}
+        error={isFieldMeant ? 'Unknown field.' : undefined}
       />
       <Select
         label={name('Match')}
@@ -184,11 +183,11 @@ function FilterRow({ row, index, list, error, onChange, onRemove }: FilterRowPro
           label={name('Value')}
           isLabelHidden
           name="value"
-          placeholder={row.op === 'in' ? 'Values, with commas' : 'Value'}
+          placeholder={row.op === 'in' ? 'Values, separated by commas' : 'Value'}
           isExact
           value={row.value}
           onValue={(value) => onChange({ value })}
-          error={isMeant && !isFieldMeant ? 'This value is not taken.' : undefined}
+          error={isMeant && !isFieldMeant ? 'This value is not valid.' : undefined}
         />
       ) : (
         <span />

@@ -6,7 +6,7 @@ import type { Values } from '../../../../src/pims/rules/values.ts';
 import { Card, Columns, Section } from '../../ui/page.tsx';
 import { Checkbox } from '../../ui/form/field.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';
-import { Text } from '../../ui/text/text.tsx';
+import { None, Text } from '../../ui/text/text.tsx';
 import { Time } from '../../ui/text/time.tsx';
 
 const STAMPS: readonly string[] = ['CREATE_DATE', 'MODIFIED_DATE'];
@@ -25,22 +25,24 @@ export const Addresses = ({ values }: { values: Values }) => (
 );
 
 function Address({ title, side, values }: { title: string; side: 'B' | 'S'; values: Values }) {
-  const part = (name: string) => values[side + name] ?? '';
-  const join = (separator: string, ...names: string[]) => names.map(part).filter(Boolean).join(separator);
-  const town = [part('CITY'), join(' ', 'STATE', 'ZIPCODE')].filter(Boolean).join(', ');
-  const lines = [part('ATTN'), part('ADDRESS1'), part('ADDRESS2'), town, part('COUNTRY')].filter(Boolean);
-  const contact = [part('PHONE'), part('EMAIL')].filter(Boolean);
-  const isEmpty = part('NAME') === '' && lines.length === 0 && contact.length === 0;
+  const [name = '', attn, address1, address2, city, state, zip, country, phone, email] = PARTS.map(
+    (part) => values[side + part],
+  );
+  const join = (separator: string, ...texts: (string | undefined)[]) => texts.filter(Boolean).join(separator);
+  const town = join(', ', city, join(' ', state, zip));
+  const lines = [attn, address1, address2, town, country].filter(Boolean);
+  const contact = [phone, email].filter(Boolean);
+  const isEmpty = join('', name, ...lines, ...contact) === '';
   return (
     <Card>
       <h3 class="address-title">{title}</h3>
       <address class="address">
-        {part('NAME') !== '' && (
+        {name !== '' && (
           <p class="address-name">
-            <Text value={part('NAME')} />
+            <Text value={name} />
           </p>
         )}
-        {[...lines, ...contact].map((line, index) => (
+        {[...lines, ...contact].map((line = '', index) => (
           <p key={index} class={index === lines.length ? 'address-contact' : undefined}>
             <Text value={line} />
           </p>
@@ -52,8 +54,8 @@ function Address({ title, side, values }: { title: string; side: 'B' | 'S'; valu
 }
 
 /**
- * Example: `<OtherFields values={order} shown={['ORDER_NUMBER', …]} />` shows what is not in `shown`; whether empty
- * ones too stands in the address.
+ * Example: `<OtherFields values={order} shown={['ORDER_NUMBER', …]} />` shows the fields that are not in `shown`. The
+ * address keeps whether empty ones are shown too.
  */
 export function OtherFields({ values, shown }: { values: Values; shown: readonly string[] }) {
   const [query, setQuery] = useQuery();
@@ -77,7 +79,11 @@ export function OtherFields({ values, shown }: { values: Values; shown: readonly
       }
     >
       <Card>
-        {rows.length === 0 ? <p class="muted">None has a value.</p> : <FieldList values={values} names={rows} />}
+        {rows.length === 0 ? (
+          <p class="muted">All other fields are empty.</p>
+        ) : (
+          <FieldList values={values} names={rows} />
+        )}
       </Card>
     </Section>
   );
@@ -85,10 +91,10 @@ export function OtherFields({ values, shown }: { values: Values; shown: readonly
 
 /** Example: `<FieldList values={part} names={['BARCODE', 'CATEGORY']} />`. */
 export const FieldList = ({ values, names }: { values: Values; names: readonly string[] }) => (
-  <KeyValue isMono rows={names.map((name) => [name, <Value name={name} value={values[name] ?? ''} />])} />
+  <KeyValue look="mono-names" rows={names.map((name) => [name, <Value name={name} value={values[name] ?? ''} />])} />
 );
 
 function Value({ name, value }: { name: string; value: string }) {
-  if (value === '') return <span class="muted">–</span>;
+  if (value === '') return <None />;
   return STAMPS.includes(name) ? <Time at={value} to="seconds" /> : <Text value={value} />;
 }

@@ -7,19 +7,24 @@ import { useLoad } from '../../api/use-load.ts';
 import { isKind, KINDS, queryRecords, loadRecord, recordPath, singleCall, type Kind } from '../../api/records.ts';
 import { useParams } from '../../router.tsx';
 import { ApiCall } from './api-call.tsx';
-import { Badge, StageBadge } from '../../ui/badge.tsx';
+import { Badge } from '../../ui/badge.tsx';
 import { ButtonLink } from '../../ui/button.tsx';
 import { Copy } from '../../ui/text/copy.tsx';
-import { Empty, LoadError, Skeleton } from '../../ui/notice.tsx';
+import { Empty, WhenLoaded } from '../../ui/notice.tsx';
 import { Card, Columns, Figure, Page, Section } from '../../ui/page.tsx';
 import { Addresses, ADDRESS_FIELDS, FieldList, OtherFields } from './record-fields.tsx';
 import { shorten } from '../../ui/text/text.tsx';
 import { Table } from '../../ui/table/table.tsx';
+import { Amount, fieldColumn } from './field-column.tsx';
 import { NoRecord } from './no-record.tsx';
 import { NotFoundPage } from '../../app/not-found-page.tsx';
 
 const ORDERS_SHOWN = 20;
-/** A heading of spaces or of what has no width would be none. */
+const ORDER_COLUMNS = [
+  ...['ORDER_NUMBER', 'ORDER_TYPE', 'REFERENCE_NUMBER', 'ORDER_DATE', 'ORDER_STATUS'].map((name) => fieldColumn(name)),
+  fieldColumn('ORDER_TOTAL', 'number'),
+];
+/** A name without any of these would be an empty heading. */
 const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u;
 const STOCK: readonly (readonly [field: string, label: string])[] = [
   ['QTY_ONHAND', 'On hand'],
@@ -34,7 +39,8 @@ export function RecordPage() {
 }
 
 function Record({ kind, code }: { kind: Exclude<Kind, 'orders'>; code: string }) {
-  const { data, error, reload } = useLoad(code, (signal) => loadRecord(kind, code, signal));
+  const record = useLoad(code, (signal) => loadRecord(kind, code, signal));
+  const { data, error } = record;
   if (error?.code === 'NOT_FOUND') return <NoRecord kind={kind} code={code} />;
   const values = data?.values;
   const given = values?.[kind === 'customers' ? 'CUSTOMER_NAME' : 'PART_DESCRIPTION'] ?? '';
@@ -51,10 +57,14 @@ function Record({ kind, code }: { kind: Exclude<Kind, 'orders'>; code: string })
         </span>
       }
     >
-      {error !== undefined && <LoadError error={error} onRetry={reload} />}
-      {values === undefined && error === undefined && <Skeleton lines={6} />}
-      {values !== undefined && (kind === 'customers' ? <Customer values={values} /> : <Part values={values} />)}
-      {values !== undefined && <ApiCall call={singleCall(kind, code)} />}
+      <WhenLoaded from={record}>
+        {({ values: all }) => (
+          <>
+            {kind === 'customers' ? <Customer values={all} /> : <Part values={all} />}
+            <ApiCall call={singleCall(kind, code)} />
+          </>
+        )}
+      </WhenLoaded>
     </Page>
   );
 }
@@ -69,40 +79,27 @@ const Customer = ({ values }: { values: Values }) => (
 
 function CustomerOrders({ code }: { code: string }) {
   const filter = { conjunction: 'AND', field: 'CUSTOMER_CODE', op: 'eq', value: code } as const;
-  const { data, error, isLoading, reload } = useLoad(code, (signal) =>
-    queryRecords('orders', [filter], { maxReturn: ORDERS_SHOWN }, signal),
-  );
-  const hasMore = data !== undefined && data.next !== null;
+  const page = useLoad(code, (signal) => queryRecords('orders', [filter], { maxReturn: ORDERS_SHOWN }, signal));
+  const rows = page.data?.rows;
   return (
     <Section
       title="Orders"
-      description={hasMore ? `The first ${ORDERS_SHOWN}, by number.` : undefined}
+      description={page.data?.next ? `The ${ORDERS_SHOWN} lowest order numbers.` : undefined}
       actions={
-        data !== undefined &&
-        data.rows.length > 0 && <ButtonLink to={filteredPath('orders', { CUSTOMER_CODE: code })}>All orders</ButtonLink>
+        rows !== undefined &&
+        rows.length > 0 && <ButtonLink to={filteredPath('orders', { CUSTOMER_CODE: code })}>All orders</ButtonLink>
       }
     >
-      {error === undefined ? (
-        <Table
-          label="Orders of this customer"
-          rows={data?.rows}
-          isLoading={isLoading}
-          skeletonRows={3}
-          rowKey={(row) => row['ORDER_NUMBER'] ?? ''}
-          rowLink={(row) => recordPath('orders', row['ORDER_NUMBER'] ?? '')}
-          columns={[
-            { key: 'ORDER_NUMBER', head: 'ORDER_NUMBER', cell: (row) => row['ORDER_NUMBER'] },
-            { key: 'ORDER_TYPE', head: 'ORDER_TYPE', cell: (row) => <StageBadge stage={row['ORDER_TYPE'] ?? ''} /> },
-            { key: 'REFERENCE_NUMBER', head: 'REFERENCE_NUMBER', cell: (row) => <bdi>{row['REFERENCE_NUMBER']}</bdi> },
-            { key: 'ORDER_DATE', head: 'ORDER_DATE', cell: (row) => row['ORDER_DATE'] },
-            { key: 'ORDER_STATUS', head: 'ORDER_STATUS', cell: (row) => <bdi>{row['ORDER_STATUS']}</bdi> },
-            { key: 'ORDER_TOTAL', head: 'ORDER_TOTAL', cell: (row) => row['ORDER_TOTAL'], align: 'end' },
-          ]}
-          empty={<Empty title="No orders">No order has this customer code.</Empty>}
-        />
-      ) : (
-        <LoadError error={error} onRetry={reload} />
-      )}
+      <Table
+        label="Orders of this customer"
+        rows={rows}
+        from={page}
+        skeletonRows={3}
+        rowKey={(row) => row['ORDER_NUMBER'] ?? ''}
+        rowLink={(row) => recordPath('orders', row['ORDER_NUMBER'] ?? '')}
+        columns={ORDER_COLUMNS}
+        empty={<Empty title="No orders">No order has this customer code.</Empty>}
+      />
     </Section>
   );
 }
@@ -114,17 +111,14 @@ function Part({ values }: { values: Values }) {
   return (
     <>
       <Columns>
-        {STOCK.map(([field, label]) => {
-          const value = values[field] ?? '';
-          return (
-            <Figure
-              key={field}
-              label={label}
-              value={<span class={value.startsWith('-') ? 'negative' : undefined}>{value || '–'}</span>}
-              note={<code>{field}</code>}
-            />
-          );
-        })}
+        {STOCK.map(([field, label]) => (
+          <Figure
+            key={field}
+            label={label}
+            value={<Amount value={values[field] || '–'} />}
+            note={<code>{field}</code>}
+          />
+        ))}
       </Columns>
       <Section title="Part">
         <Columns>

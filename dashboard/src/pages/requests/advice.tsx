@@ -1,5 +1,5 @@
 /**
- * What to do about a refusal: the remedy the service gives, with a link to the page where it is done.
+ * Says what to do about an error: the remedy of the service, with a link to the page where it is done.
  */
 import type { ErrorCode } from '../../../../src/errors.ts';
 import { Link } from '../../router.tsx';
@@ -36,7 +36,7 @@ export function CodeAdvice({ code, remedy }: { code: string; remedy: string }) {
   const [to, label] = PAGE_OF_CODE.get(code) ?? [];
   return (
     <p>
-      {remedy} {to !== undefined && <Link to={to}>{label}</Link>}
+      {remedy} {to && <Link to={to}>{label}</Link>}
     </p>
   );
 }

@@ -39,7 +39,7 @@ export function useKeeping(
   latest.current = pages;
   const tops = useRef<[number, number]>([0, 0]);
   useEffect(() => {
-    // Noted while the user scrolls: when the page is left the router has already scrolled to the top.
+    // Noted while the user scrolls: when the page is left, the router has already scrolled to the top.
     const note = () => {
       tops.current = [findRegion()?.scrollTop ?? 0, scrollY];
     };

@@ -1,6 +1,6 @@
 /**
  * The list of requests, newest first: search, table, older pages, and live updates. Back from a request restores the
- * list.
+ * list. Begin here.
  */
 import { useRef, useState } from 'preact/hooks';
 import type { RequestsView, RequestView } from '../../../../src/http/dashboard/interface.ts';
@@ -14,7 +14,7 @@ import { Empty, LoadError, Notice } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
 import { LoadMore } from '../../ui/table/page-buttons.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
-import { countOf } from '../../ui/text/text.tsx';
+import { countOf, None } from '../../ui/text/text.tsx';
 import { Time } from '../../ui/text/time.tsx';
 import { toRequestsQuery, isNarrowed, parseSearch } from './search.ts';
 import { RequestFilters } from './search-form.tsx';
@@ -42,7 +42,7 @@ const COLUMNS: readonly TableColumn<RequestView>[] = [
     ),
   },
   { key: 'duration', head: 'Duration', align: 'end', cell: ({ milliseconds }) => formatDuration(milliseconds) },
-  { key: 'code', head: 'Error code', isMono: true, cell: ({ code }) => code ?? <span class="muted">–</span> },
+  { key: 'code', head: 'Error code', isMono: true, cell: ({ code }) => code ?? <None /> },
   { key: 'client', head: 'Client', isMono: true, cell: ({ client }) => client },
   { key: 'requestID', head: 'Request ID', isMono: true, cell: ({ requestID }) => requestID },
 ];
@@ -54,19 +54,20 @@ export function RequestListPage() {
   const key = `requests ${tenant.teamID} ${user.email} ${JSON.stringify(filter)}`;
   const [before] = useState(() => findKept(key));
   const from = useRef('');
-  const { pages, error, isBusy, more, reload, setPages } = usePages<string, RequestsView>(
+  const list = usePages<string, RequestsView>(
     key,
     (next, signal) => {
       const asked = toRequestsQuery(filter, Date.now());
-      // Going on asks for the same time as the page before, not for an hour that ends now.
+      // Older pages are of the same time as the first one, not of an hour that ends now.
       if (next === undefined || from.current === '') from.current = asked.from ?? '';
       return get('/requests', { ...asked, from: from.current, cursor: next }, signal);
     },
     before?.pages,
   );
+  const { pages, error, isLoading, more, reload, setPages } = list;
   const isLive = query.get('live') === '1';
   const live = useLive(isLive, async (signal) => {
-    if (isBusy) return [];
+    if (isLoading) return [];
     const newest = await get('/requests', toRequestsQuery(filter, Date.now()), signal);
     const { added } = mergeNewest(pages, newest);
     if (added.length > 0) setPages((now) => mergeNewest(now, newest).pages);
@@ -75,18 +76,18 @@ export function RequestListPage() {
   useKeeping(key, query.toString(), pages, before);
   const rows = pages.flatMap(({ requests }) => requests);
   const last = pages.at(-1);
-  const kept = last === undefined ? '' : `, kept for ${countOf(last.keptDays, 'day')}`;
+  const kept = last === undefined ? '' : ` of the last ${countOf(last.keptDays, 'day')}`;
   return (
     <Page
       title="Requests"
-      description={`Every call with good credentials${kept}. Times are in your time zone.`}
+      description={`Calls to operations${kept}. Calls with wrong keys or to unknown paths are not listed.`}
       actions={
         <>
-          <Button icon="reload" isBusy={isBusy && pages.length > 0} onClick={reload}>
+          <Button icon="reload" isBusy={isLoading && pages.length > 0} onClick={reload}>
             Refresh
           </Button>
           <Button
-            class={isLive ? 'live on' : 'live'}
+            class={isLive ? 'live on good' : 'live'}
             aria-pressed={isLive}
             onClick={() => setQuery({ live: isLive ? null : '1' }, { replace: true })}
           >
@@ -97,30 +98,26 @@ export function RequestListPage() {
     >
       <div class="requests">
         <RequestFilters />
-        {live.error !== undefined && (
-          <Notice tone="warn" title="Live is interrupted">
-            {live.error.message} It is tried again.
+        {live.error && (
+          <Notice tone="warn" title="Live updates are interrupted">
+            {live.error.message} Trying again.
           </Notice>
         )}
-        {error !== undefined && <LoadError error={error} onRetry={pages.length === 0 ? reload : (more ?? reload)} />}
-        {(error === undefined || pages.length > 0) && (
-          <Table
-            label="Requests"
-            columns={COLUMNS}
-            rows={pages.length === 0 ? undefined : rows}
-            rowKey={({ requestID }) => requestID}
-            rowLink={({ requestID }) => pathOf('/requests/:requestID', { requestID })}
-            rowClass={({ requestID }) => (live.marked.has(requestID) ? 'is-new' : undefined)}
-            isLoading={isBusy && pages.length > 0}
-            empty={<NoRequests last={last} isAll={!isNarrowed(filter)} />}
-          />
-        )}
-        {last !== undefined && (
-          <LoadMore label="Older" onMore={more} isBusy={isBusy}>
+        {error !== undefined && last !== undefined && <LoadError error={error} onRetry={more ?? reload} />}
+        <Table
+          label="Requests"
+          columns={COLUMNS}
+          rows={last && rows}
+          from={list}
+          rowKey={({ requestID }) => requestID}
+          rowLink={({ requestID }) => pathOf('/requests/:requestID', { requestID })}
+          rowClass={({ requestID }) => (live.marked.has(requestID) ? 'is-new info' : undefined)}
+          empty={<NoRequests last={last} isAll={!isNarrowed(filter)} />}
+        />
+        {last && (
+          <LoadMore label="Older" onMore={more} isBusy={isLoading}>
             {countOf(rows.length, 'request')}
-            {last.next === null
-              ? '; there are none further back'
-              : last.requests.length === 0 && <SearchedTo at={last.searchedTo} />}
+            {last.next !== null && last.requests.length === 0 && <SearchedTo at={last.searchedTo} />}
           </LoadMore>
         )}
       </div>
@@ -131,13 +128,12 @@ export function RequestListPage() {
 const SearchedTo = ({ at }: { at: string }) => (
   <>
     {' '}
-    found back to <Time at={at} to="seconds" />; Older searches further
+    since <Time at={at} to="seconds" />. Older continues the search.
   </>
 );
 
 function NoRequests({ last, isAll }: { last: RequestsView | undefined; isAll: boolean }) {
-  if (last?.next)
-    return <Empty title="Nothing found so far">There is more of the log to look through: go on with Older.</Empty>;
-  if (!isAll) return <Empty title="No requests match">Take a longer time or fewer filters.</Empty>;
-  return <Empty title="No requests yet">A call is here a moment after it was answered.</Empty>;
+  if (last?.next) return <Empty title="Nothing found yet">Press Older to search older requests.</Empty>;
+  if (!isAll) return <Empty title="No requests match">Try a longer period or remove a filter.</Empty>;
+  return <Empty title="No requests yet">New calls appear here within a second.</Empty>;
 }

@@ -1,5 +1,5 @@
 /**
- * Puts the newest page of requests above those that are shown: each once, newest first.
+ * Puts the newest page of requests above the shown ones: each once, newest first.
  */
 import type { RequestsView } from '../../../../src/http/dashboard/interface.ts';
 
@@ -7,7 +7,7 @@ import type { RequestsView } from '../../../../src/http/dashboard/interface.ts';
 const ROWS_MAX = 1000;
 
 /**
- * The newest page above what was there. Both are newest first, so what follows its last request follows it here too.
+ * Returns the pages with the newest one on top. Both are newest first, so the requests after its last one follow it here.
  */
 export function mergeNewest(
   before: readonly RequestsView[],
@@ -21,7 +21,7 @@ export function mergeNewest(
   if (last === undefined || lastBefore === undefined || added.length === 0)
     return { pages: lastBefore === undefined ? [newest] : before, added };
   const place = known.findIndex(({ requestID }) => requestID === last.requestID);
-  // More came than a page holds, or it holds all there is: nothing that was there follows it.
+  // None of the known requests follows the newest page, or there are too many.
   if (place < 0 || known.length + added.length > ROWS_MAX) return { pages: [newest], added };
   return { pages: [{ ...lastBefore, requests: [...newest.requests, ...known.slice(place + 1)] }], added };
 }

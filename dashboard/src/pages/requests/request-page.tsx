@@ -1,6 +1,6 @@
 /**
- * One request of the log: how it came, what was sent, why it was refused, and the same call as curl. A request reaches
- * the log a moment after its answer, so a missing one is looked for again.
+ * One request of the log: its source, what was sent, why it failed, and the same call as curl. A request reaches the log
+ * a moment after its response, so a missing one is looked for again.
  */
 import type { RequestDetailView } from '../../../../src/http/dashboard/interface.ts';
 import { LINE_BYTES_MAX, VALUE_CHARACTERS_MAX } from '../../../../src/request-log/log-bounds.ts';
@@ -12,7 +12,7 @@ import { useSession, type UserSession } from '../../session.tsx';
 import { Method, StatusBadge } from '../../ui/badge.tsx';
 import { CodeBlock, Copy, CopyButton, CopyText } from '../../ui/text/copy.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';
-import { LoadError, Notice, Skeleton } from '../../ui/notice.tsx';
+import { Notice, WhenLoaded } from '../../ui/notice.tsx';
 import { Card, Page, Section } from '../../ui/page.tsx';
 import { Table } from '../../ui/table/table.tsx';
 import { Time } from '../../ui/text/time.tsx';
@@ -41,29 +41,24 @@ async function findRequest(requestID: string, signal: AbortSignal): Promise<Requ
 export function RequestPage() {
   const { requestID = '' } = useParams();
   const session = useSession();
-  const { data, error, reload } = useLoad(`request ${requestID}`, (signal) => findRequest(requestID, signal));
+  const request = useLoad(`request ${requestID}`, (signal) => findRequest(requestID, signal));
+  const { data, error } = request;
   return (
     <Page
       title={data === undefined ? 'Request' : data.operation}
-      badge={data !== undefined && <StatusBadge status={data.httpStatus} />}
+      badge={data && <StatusBadge status={data.httpStatus} />}
       description={<CopyText text={requestID} label="Copy request ID" />}
-      actions={data !== undefined && <CopyButton text={formatAsCurl(session, data)} label="Copy as curl" />}
+      actions={data && <CopyButton text={formatAsCurl(session, data)} label="Copy as curl" />}
     >
-      {data !== undefined && <Request request={data} />}
-      {data === undefined && error === undefined && (
-        <Card>
-          <Skeleton lines={8} />
-        </Card>
+      {isMissing(error) ? (
+        <Notice title="This request is not in the log">
+          {error?.message} It may be older, or was sent with unknown keys or to a path that does not exist.
+        </Notice>
+      ) : (
+        <WhenLoaded from={request} lines={8}>
+          {(found) => <Request request={found} />}
+        </WhenLoaded>
       )}
-      {error !== undefined &&
-        (isMissing(error) ? (
-          <Notice title="This request is not in the log">
-            {error.message} It is older than that, or it has not been written yet: a request is here a moment after its
-            answer, and only when its credentials were good.
-          </Notice>
-        ) : (
-          <LoadError error={error} onRetry={reload} />
-        ))}
     </Page>
   );
 }
@@ -87,7 +82,7 @@ function Request({ request }: { request: RequestDetailView }) {
 }
 
 const Refused = ({ request, code }: { request: RequestDetailView; code: string }) => (
-  <Notice tone={request.httpStatus >= 500 ? 'bad' : 'warn'} title={request.message ?? 'The request was refused.'}>
+  <Notice tone={request.httpStatus >= 500 ? 'bad' : 'warn'} title={request.message ?? 'The request was rejected.'}>
     <p>
       <code>{code}</code>
       {request.field !== null && (
@@ -118,7 +113,7 @@ function Members({ request }: { request: RequestDetailView }) {
             <Method method={method} /> <code>{path}</code>
           </>,
         ],
-        [explorerUser === null ? 'API ID' : 'Came by', how],
+        [explorerUser === null ? 'API ID' : 'Source', how],
         ...(keyName === null ? [] : [['Keys', keyName] as const]),
         ['Client', <code key="client">{client}</code>],
       ]}
@@ -131,7 +126,7 @@ function QueryParameters({ query }: { query: RequestDetailView['query'] }) {
   return (
     <Section title="Query parameters">
       {rows.length === 0 ? (
-        <p class="muted">None, other than who asked.</p>
+        <p class="muted">No parameters.</p>
       ) : (
         <Table
           label="Names and values"
@@ -144,7 +139,7 @@ function QueryParameters({ query }: { query: RequestDetailView['query'] }) {
               head: 'Value',
               isMono: true,
               isWide: true,
-              cell: ([, value]) => (value === '' ? <span class="muted">empty</span> : value),
+              cell: ([, value]) => value || <span class="muted">empty</span>,
             },
             {
               key: 'copy',
@@ -174,7 +169,7 @@ function Body({ body }: { body: string | null }) {
   if (body === null)
     return (
       <Section title="Body">
-        <p class="muted">None.</p>
+        <p class="muted">No body.</p>
       </Section>
     );
   const { shown, isCut } = parseBody(body);
@@ -183,7 +178,7 @@ function Body({ body }: { body: string | null }) {
       title="Body"
       description={
         isCut
-          ? `Cut: the log keeps ${VALUE_CHARACTERS_MAX} characters of a value, ${LINE_BYTES_MAX} bytes in all.`
+          ? `Shortened: the log keeps ${VALUE_CHARACTERS_MAX} characters of a value and ${LINE_BYTES_MAX} bytes in all.`
           : undefined
       }
     >
@@ -207,16 +202,16 @@ function AsCurl({ request }: { request: RequestDetailView }) {
     Object.entries(query).some(([name, value]) => name.endsWith('…') || value.endsWith('…'));
   const isWrite = /^(create|add|update)/.test(operation);
   return (
-    <Section title="Repeat it">
+    <Section title="Run again">
       {isCut && (
         <Notice tone="warn">
-          The log keeps the beginning of long values only, and no secrets: this command is not the whole request.
+          The log shortens long values and keeps no secrets, so this command is not the complete request.
         </Notice>
       )}
       <CodeBlock label="curl" code={curl} />
       <p class="hint">
-        Put the keys into the environment as <code>API_ID</code> and <code>API_SECRET</code>. The call is metered
-        {isWrite && ', and writes once more'}.
+        The command reads your keys from the environment: <code>API_ID</code> and <code>API_SECRET</code>. It counts
+        toward your quota{isWrite && ' and changes data again'}.
       </p>
     </Section>
   );

@@ -21,9 +21,9 @@ import {
 
 const CLASSES = [
   { value: '', label: 'All statuses' },
-  { value: '2xx', label: '2xx answered' },
-  { value: '4xx', label: '4xx refused' },
-  { value: '5xx', label: '5xx failed' },
+  { value: '2xx', label: '2xx succeeded' },
+  { value: '4xx', label: '4xx client errors' },
+  { value: '5xx', label: '5xx server errors' },
 ];
 
 export function RequestFilters() {
@@ -91,7 +91,7 @@ function StatusFilter({
   };
   const type = (text: string) => {
     setTyped(text);
-    // What is typed halfway asks for nothing yet.
+    // An incomplete status does not search yet.
     if (text === '' || /^[1-5]\d\d$/.test(text)) onStatus(text || EXACT, { replace: true });
   };
   return (
@@ -118,7 +118,7 @@ function StatusFilter({
             autofocus={isChosenHere}
             value={typed}
             onValue={type}
-            error={typed.length === 3 && !/^[1-5]\d\d$/.test(typed) ? 'Three digits, such as 404.' : undefined}
+            error={typed.length === 3 && !/^[1-5]\d\d$/.test(typed) ? 'Enter three digits, such as 404.' : undefined}
           />
         </div>
       )}
@@ -139,15 +139,15 @@ function CustomTime({
   return (
     <Toolbar label="Custom time">
       <TextField
-        label="From, your time"
+        label="From (your time zone)"
         name="from"
         type="datetime-local"
         value={formatLocalTime(from)}
         onValue={(local) => onChange({ from: parseLocalTime(local) })}
-        error={isTurned ? 'This is not before the end.' : undefined}
+        error={isTurned ? 'This must be before the end.' : undefined}
       />
       <TextField
-        label="Up to, your time"
+        label="To (your time zone)"
         name="to"
         type="datetime-local"
         value={formatLocalTime(to)}

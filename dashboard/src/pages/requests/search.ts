@@ -1,6 +1,6 @@
 /**
- * What the list of requests is searched for: from the address, and to the query of the service. Times are UTC in the
- * address and local in the fields.
+ * The search of the list of requests: read from the address, and turned into the query of the service. Times are UTC in
+ * the address and local in the fields.
  */
 import type { QueryOf } from '../../../../src/http/dashboard/interface.ts';
 
@@ -12,7 +12,7 @@ export const RANGES = [
 ] as const;
 export const DEFAULT_RANGE = '30d';
 export const CUSTOM = 'custom';
-/** In the address as long as an exact status is wanted and not typed yet. */
+/** The status in the address until the user has typed an exact one. */
 export const EXACT = 'exact';
 
 export interface RequestSearch {
@@ -51,7 +51,7 @@ export function toRequestsQuery(
   return { status, operation, from: ms === undefined ? from : new Date(nowMs - ms).toISOString(), to };
 }
 
-/** For a datetime-local field: `2026-11-20T09:30` in the reader's time zone; '' for any other text. */
+/** Formats a time for a datetime-local field: `2026-11-20T09:30` in the reader's time zone; '' for any other text. */
 export function formatLocalTime(at: string): string {
   const time = new Date(at);
   if (at === '' || Number.isNaN(time.getTime())) return '';
@@ -60,7 +60,7 @@ export function formatLocalTime(at: string): string {
   return `${year}-${two(time.getMonth() + 1)}-${two(time.getDate())}T${two(time.getHours())}:${two(time.getMinutes())}`;
 }
 
-/** The other way round. */
+/** Returns the time of a datetime-local field in UTC, or ''. */
 export function parseLocalTime(local: string): string {
   const time = new Date(local);
   return local === '' || Number.isNaN(time.getTime()) ? '' : time.toISOString();

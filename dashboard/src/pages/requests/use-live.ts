@@ -14,13 +14,13 @@ const SAY_MS = 8000;
 const MARKED_MS = 2500;
 
 export interface Live {
-  /** IDs of requests that came just now. */
+  /** IDs of requests that have just arrived. */
   readonly marked: ReadonlySet<string>;
-  /** Why the last look failed; the next is tried all the same. */
+  /** Why the last attempt failed; the next one follows anyway. */
   readonly error: ApiError | undefined;
 }
 
-/** `look` loads the newest page and says what was new in it. */
+/** `look` loads the newest page and returns the IDs that are new in it. */
 export function useLive(isLive: boolean, look: (signal: AbortSignal) => Promise<string[]>): Live {
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   const [error, setError] = useState<ApiError>();

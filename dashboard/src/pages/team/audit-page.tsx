@@ -1,31 +1,27 @@
 /**
- * The audit log, for owners: who did what and when, newest first, and a check that it is whole.
+ * The audit log, for owners: who did what and when, newest first, and its verification.
  */
 import { useState } from 'preact/hooks';
 import type { AuditCheckView, AuditView } from '../../../../src/http/dashboard/interface.ts';
-import { get, type ApiError } from '../../api/client.ts';
-import { toApiError } from '../../api/use-load.ts';
+import { get } from '../../api/client.ts';
+import { useLoad } from '../../api/use-load.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { useSession } from '../../session.tsx';
+import { OwnersOnly } from './owners-only.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Copy, CopyText } from '../../ui/text/copy.tsx';
-import { Empty, LoadError, Notice } from '../../ui/notice.tsx';
+import { Empty, LoadError, Notice, WhenLoaded } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
 import { LoadMore } from '../../ui/table/page-buttons.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
-import { countOf } from '../../ui/text/text.tsx';
+import { countOf, None } from '../../ui/text/text.tsx';
 import { Time } from '../../ui/text/time.tsx';
 
 type AuditRow = AuditView['records'][number];
 
 export function AuditPage() {
   const { may } = useSession();
-  if (may('owner')) return <AuditLog />;
-  return (
-    <Page title="Audit log">
-      <Notice title="Only owners see the audit log">Ask an owner of your team for what you need from it.</Notice>
-    </Page>
-  );
+  return may('owner') ? <AuditLog /> : <OwnersOnly title="Audit log" />;
 }
 
 const HASH_SHOWN = 10;
@@ -37,7 +33,7 @@ const COLUMNS: readonly TableColumn<AuditRow>[] = [
   { key: 'action', head: 'What', cell: ({ action }) => action },
   { key: 'target', head: 'Target', cell: ({ target }) => <span title={target}>{target}</span> },
   { key: 'detail', head: 'Details', isWide: true, cell: ({ detail }) => <Chips of={detail} /> },
-  { key: 'client', head: 'Client', isMono: true, cell: ({ client }) => client || <span class="muted">–</span> },
+  { key: 'client', head: 'Client', isMono: true, cell: ({ client }) => client || <None /> },
   {
     key: 'hash',
     head: 'Hash',
@@ -52,57 +48,40 @@ const COLUMNS: readonly TableColumn<AuditRow>[] = [
 ];
 
 function AuditLog() {
-  const { pages, error, isBusy, more, reload } = usePages<number, AuditView>('audit', (next, signal) =>
-    get('/audit', { before: next }, signal),
-  );
-  const [check, setCheck] = useState<{ view?: AuditCheckView; error?: ApiError }>({});
-  const [isChecking, setChecking] = useState(false);
-  const verify = async () => {
-    setChecking(true);
-    try {
-      setCheck({ view: await get('/audit/verify') });
-    } catch (fault) {
-      setCheck({ error: toApiError(fault) });
-    }
-    setChecking(false);
-  };
+  const list = usePages<number, AuditView>('audit', (next, signal) => get('/audit', { before: next }, signal));
+  const { pages, error, isLoading, more, reload } = list;
+  /** How often the user has asked for a verification. */
+  const [round, setRound] = useState(0);
   const rows = pages.flatMap(({ records }) => records);
   return (
     <Page
       title="Audit log"
-      description="What people and the command line changed. Each record carries a hash that binds it to all before it."
+      description="Sign-ins, and changes to users, keys, settings, fields and stages of orders, protected by a chain of hashes."
       actions={
         <>
-          <Button icon="reload" isBusy={isBusy && pages.length > 0} onClick={reload}>
+          <Button icon="reload" isBusy={isLoading && pages.length > 0} onClick={reload}>
             Refresh
           </Button>
-          <Button icon="audit" isBusy={isChecking} onClick={() => void verify()}>
+          <Button icon="audit" onClick={() => setRound(round + 1)}>
             Verify
           </Button>
         </>
       }
     >
-      <div class={check.view === undefined && check.error === undefined ? undefined : 'audit-check'} role="status">
-        {check.view !== undefined && <Check view={check.view} />}
-        {check.error !== undefined && <LoadError error={check.error} onRetry={() => void verify()} />}
+      <div class={round === 0 ? undefined : 'audit-check'} role="status">
+        {round > 0 && <Verification key={round} />}
       </div>
-      {error !== undefined && <LoadError error={error} onRetry={pages.length === 0 ? reload : (more ?? reload)} />}
-      {(error === undefined || pages.length > 0) && (
-        <Table
-          label="Audit log"
-          columns={COLUMNS}
-          rows={pages.length === 0 ? undefined : rows}
-          rowKey={({ number }) => String(number)}
-          isLoading={isBusy && pages.length > 0}
-          empty={
-            <Empty title="Nothing has been changed yet">
-              Users, keys, settings and stages of orders leave a record here.
-            </Empty>
-          }
-        />
-      )}
+      {error && pages.length > 0 && <LoadError error={error} onRetry={more ?? reload} />}
+      <Table
+        label="Audit log"
+        columns={COLUMNS}
+        rows={pages.length === 0 ? undefined : rows}
+        from={list}
+        rowKey={({ number }) => String(number)}
+        empty={<Empty title="No records yet">Changes to users, keys and settings appear here.</Empty>}
+      />
       {pages.length > 0 && (
-        <LoadMore onMore={more} isBusy={isBusy}>
+        <LoadMore label="Load more" onMore={more} isBusy={isLoading}>
           {countOf(rows.length, 'record')}
         </LoadMore>
       )}
@@ -110,26 +89,32 @@ function AuditLog() {
   );
 }
 
+const Verification = () => (
+  <WhenLoaded from={useLoad('verify', (signal) => get('/audit/verify', {}, signal))} lines={2}>
+    {(view) => <Check view={view} />}
+  </WhenLoaded>
+);
+
 function Check({ view: { isWhole, records, head, fault } }: { view: AuditCheckView }) {
   const counted = countOf(records, 'record');
   if (!isWhole)
     return (
-      <Notice tone="bad" title="The log is not whole">
+      <Notice tone="bad" title="The log has been changed">
         <p>
-          {fault === null ? '' : `Record ${fault.number}: ${fault.reason}. `}
-          The {counted} before it are as they were written. The store was changed past the service: tell the operator,
-          who keeps a copy of it.
+          {fault && `Record ${fault.number}: ${fault.reason}. `}
+          The {counted} before it are unchanged. Someone changed the database directly: tell the operator, who has
+          backups of it.
         </p>
       </Notice>
     );
   return (
-    <Notice tone="good" title={`The log is whole: ${counted}, each as it was written`}>
-      {head !== '' && (
+    <Notice tone="good" title={`Verified: ${counted}, none changed.`}>
+      {head && (
         <>
           <CopyText text={head} label="Copy the hash of the last record" />
           <p>
-            This is the hash of record {records.toLocaleString('en')}. Keep both outside the service: as long as the log
-            is whole and that record has this hash, nothing up to it was changed, taken out or put in.
+            This is the hash of record {records.toLocaleString('en')}. Keep both outside the service: while that record
+            has this hash, no record up to it was changed, removed or added.
           </p>
         </>
       )}
@@ -139,7 +124,7 @@ function Check({ view: { isWhole, records, head, fault } }: { view: AuditCheckVi
 
 const Chips = ({ of }: { of: AuditRow['detail'] }) => {
   const members = Object.entries(of);
-  if (members.length === 0) return <span class="muted">–</span>;
+  if (members.length === 0) return <None />;
   return (
     <dl class="chips">
       {members.map(([name, value]) => (

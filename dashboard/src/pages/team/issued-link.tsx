@@ -1,5 +1,5 @@
 /**
- * Shows a new one-time link once, and says how to hand it over.
+ * Shows a new one-time link once, and says how to send it.
  */
 import type { UserLinkView } from '../../../../src/http/dashboard/interface.ts';
 import { toAddress } from '../../api/address.ts';
@@ -19,16 +19,15 @@ export function ShowLink({
   link: UserLinkView;
   onClose: () => void;
 }) {
-  // Not on a button: Enter pressed once too often would close the dialog, and the link with it.
+  // The focus is not on a button: pressing Enter again would close the dialog, and the link with it.
   const text = useFocusWhenShown<HTMLDivElement>();
   return (
     <Dialog title="One-time link" description={`For ${email}, to set their password.`} onClose={onClose}>
-      <div class="link-once" ref={text} tabIndex={-1}>
+      <div class="card link-once" ref={text} tabIndex={-1}>
         <CopyText text={toAddress(link)} label="Copy the link" />
       </div>
       <Notice tone="warn" title="The link is not shown again">
-        Hand it over in a way only {email} can read: the first person to open it sets the password. It ends at{' '}
-        <Time at={endsAt} />.
+        Send it privately: whoever opens it first can set the password. It expires <Time at={endsAt} />.
       </Notice>
       <Actions>
         <Button tone="primary" onClick={onClose}>

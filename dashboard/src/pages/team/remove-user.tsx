@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import { post } from '../../api/client.ts';
 import { rewordError } from '../../api/reword-error.ts';
 import { Actions, Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/dialog/confirm.tsx';
+import { Confirm } from '../../ui/dialog/form-dialog.tsx';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { toast } from '../../ui/toaster.tsx';
 import { lastOwner, type UserRow } from './user-dialogs.tsx';
@@ -19,7 +19,7 @@ export interface RemoveUserProps {
 export function RemoveUser({ user, onRemoved, onClose }: RemoveUserProps) {
   const [isMeant, setMeant] = useState(false);
   const remove = async () => {
-    await rewordError(post('/users/remove', { email: user.email }), 'LAST_OWNER', lastOwner(user));
+    await rewordError(post('/users/remove', { email: user.email }), 'LAST_OWNER', { message: lastOwner(user) });
     if (user.isYou) return location.assign('/dashboard/sign-in');
     toast(`${user.email} was removed`);
     return onRemoved();
@@ -27,8 +27,8 @@ export function RemoveUser({ user, onRemoved, onClose }: RemoveUserProps) {
   if (!user.isYou)
     return (
       <Confirm title={`Remove ${user.email}?`} action="Remove" onConfirm={remove} onClose={onClose}>
-        They are signed out at once and cannot sign in any more. What they did stays in the audit log, and the keys they
-        issued stay good.
+        They are signed out immediately and can no longer sign in. The audit log keeps their actions, and their API keys
+        keep working.
       </Confirm>
     );
   if (isMeant)
@@ -40,8 +40,7 @@ export function RemoveUser({ user, onRemoved, onClose }: RemoveUserProps) {
         onConfirm={remove}
         onClose={onClose}
       >
-        <strong>{user.email}</strong> is removed from this team and signed out now. Only another owner can invite you
-        again.
+        <strong>{user.email}</strong> is removed from this team and signed out. Only another owner can invite you again.
       </Confirm>
     );
   return (
@@ -51,12 +50,12 @@ export function RemoveUser({ user, onRemoved, onClose }: RemoveUserProps) {
       description={`${user.email} is the account you are signed in with.`}
       onClose={onClose}
     >
-      <p>You would lose access to this team at once. To only sign out, use Sign out below the menu.</p>
+      <p>You lose access to this team immediately. To sign out, use Sign out below the menu.</p>
       <Actions>
         <Button tone="primary" onClick={onClose}>
           Keep my account
         </Button>
-        <Button onClick={() => setMeant(true)}>Go on</Button>
+        <Button onClick={() => setMeant(true)}>Continue</Button>
       </Actions>
     </Dialog>
   );

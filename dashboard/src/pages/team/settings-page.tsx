@@ -1,6 +1,6 @@
 /**
  * Settings of the team: name, default stage, strict references. Owners change them, others read them. The operator sets
- * the limits.
+ * the limits. Begin here.
  */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -16,29 +16,28 @@ import { CopyText } from '../../ui/text/copy.tsx';
 import { Checkbox, RadioGroup, TextField } from '../../ui/form/field.tsx';
 import { Form } from '../../ui/form/form.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';
-import { LoadError, Skeleton } from '../../ui/notice.tsx';
+import { WhenLoaded } from '../../ui/notice.tsx';
 import { Card, Page, Section } from '../../ui/page.tsx';
 import { countOf } from '../../ui/text/text.tsx';
 import { Time } from '../../ui/text/time.tsx';
 import { toast } from '../../ui/toaster.tsx';
 
 const STAGE_HINTS: Readonly<Record<SettingsView['defaultStage'], string>> = {
-  worksheet: 'A draft: somebody looks at it before it is offered or ordered. Commits no stock.',
-  quote: 'An offer to the customer. Commits no stock.',
-  sales_order: 'Ordered: its quantities are committed from stock at once.',
+  worksheet: 'A draft, to be checked before it is offered or ordered. Reserves no stock.',
+  quote: 'An offer to the customer. Reserves no stock.',
+  sales_order: 'An order. Reserves its stock immediately.',
 };
 const STRICT_ON =
-  'Codes of parts, customers and locations must exist in their tables; others are refused with UNKNOWN_REFERENCE.';
-const STRICT_OFF = 'Any codes of parts, customers and locations are accepted, also unknown ones.';
+  'Codes of parts, customers and locations must exist. Unknown codes are rejected with UNKNOWN_REFERENCE.';
+const STRICT_OFF = 'Unknown codes of parts, customers and locations are accepted.';
 
 const count = new Intl.NumberFormat('en');
 const limit = (most: number | null): string => (most === null ? 'No limit' : count.format(most));
 
 export function SettingsPage() {
   const { user, may, reload: reloadSession } = useSession();
-  const { data, error, reload } = useLoad('settings', (signal) => get('/settings', {}, signal));
+  const loaded = useLoad('settings', (signal) => get('/settings', {}, signal));
   const [saved, setSaved] = useState<SettingsView>();
-  const settings = saved ?? data;
   const keep = (changed: SettingsView) => {
     setSaved(changed);
     toast('Settings saved');
@@ -48,23 +47,19 @@ export function SettingsPage() {
     <Page
       title="Settings"
       width="narrow"
-      description={may('owner') ? undefined : `Changing them needs the role owner; yours is ${user.role}.`}
+      description={may('owner') ? undefined : `Your role is ${user.role}. Only owners can change settings.`}
     >
-      {error && <LoadError error={error} onRetry={reload} />}
-      {!settings && !error && (
-        <Card>
-          <Skeleton lines={8} />
-        </Card>
-      )}
-      {settings && (
-        <>
-          <Card>
-            {may('owner') ? <SettingsForm settings={settings} onSaved={keep} /> : <Settings settings={settings} />}
-          </Card>
-          <Limits settings={settings} />
-          <About settings={settings} />
-        </>
-      )}
+      <WhenLoaded from={{ ...loaded, data: saved ?? loaded.data }} lines={8}>
+        {(settings) => (
+          <>
+            <Card>
+              {may('owner') ? <SettingsForm settings={settings} onSaved={keep} /> : <Settings settings={settings} />}
+            </Card>
+            <Limits settings={settings} />
+            <About settings={settings} />
+          </>
+        )}
+      </WhenLoaded>
     </Page>
   );
 }
@@ -92,7 +87,7 @@ function SettingsForm({ settings, onSaved }: { settings: SettingsView; onSaved: 
       <RadioGroup
         label="Default stage"
         name="defaultStage"
-        hint="Where an order begins that does not send ORDER_TYPE."
+        hint="Stage of new orders that do not send ORDER_TYPE."
         value={defaultStage}
         onValue={setDefaultStage}
         options={FIRST_STAGES.map((value) => ({ value, label: labelStage(value), hint: STAGE_HINTS[value] }))}
@@ -135,7 +130,7 @@ const Limits = ({ settings }: { settings: SettingsView }) => (
     title="Limits"
     description={
       <>
-        Set by the operator with <code>storeroom tenant set</code>.
+        Set by the operator, with <code>storeroom tenant set</code>.
       </>
     }
   >
@@ -156,7 +151,7 @@ const About = ({ settings: { teamID, createdAt, requestLogDays } }: { settings: 
       <KeyValue
         rows={[
           ['Team ID', <CopyText text={teamID} label="Copy the team ID" />],
-          ['Made', <Time at={createdAt} to="days" />],
+          ['Created', <Time at={createdAt} to="days" />],
           ['Request log kept', countOf(requestLogDays, 'day')],
         ]}
       />

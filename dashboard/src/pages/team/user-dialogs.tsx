@@ -1,5 +1,5 @@
 /**
- * The dialogs by which an owner changes users: invite one, change a role, make a new link.
+ * The dialogs in which an owner invites a user, changes a role, or creates a new link.
  */
 import { useState } from 'preact/hooks';
 import { EMAIL_CHARACTERS_MAX } from '../../../../src/account/account-bounds.ts';
@@ -18,36 +18,34 @@ export type UserRow = UsersView['users'][number];
 type OnIssued = (email: string, link: UserLinkView) => void;
 
 const ROLES: readonly { value: Role; label: string; hint: string }[] = [
-  { value: 'viewer', label: 'Viewer', hint: 'Sees records, requests, usage and settings; changes nothing.' },
+  { value: 'viewer', label: 'Viewer', hint: 'Can view records, requests, usage and settings.' },
   {
     value: 'developer',
     label: 'Developer',
-    hint: 'Also changes orders and fields, uses the whole API explorer, makes and replaces keys.',
+    hint: 'Can also approve and invoice orders, add fields, write in the API explorer, and manage keys.',
   },
-  { value: 'owner', label: 'Owner', hint: 'Also changes the settings and the users, reads the audit log.' },
+  { value: 'owner', label: 'Owner', hint: 'Can also change settings and users, and read the audit log.' },
 ];
 
-/** Why the service keeps somebody an owner. */
+/** Says why the service does not let the last owner go. */
 export const lastOwner = ({ email, isYou }: UserRow): string =>
-  `${isYou ? 'You are' : `${email} is`} the only owner. A team keeps at least one: make somebody else an owner first.`;
+  `${isYou ? 'You are' : `${email} is`} the only owner. Make another user an owner first.`;
 
 export function Invite({ onIssued, onClose }: { onIssued: OnIssued; onClose: () => void }) {
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('viewer');
   const invite = async () => {
     const request = { email: email.trim(), role };
-    const link = await rewordError(
-      post('/users', request),
-      'USER_EXISTS',
-      'The team has a user with this address. Give them a new link or another role instead.',
-      'email',
-    );
+    const link = await rewordError(post('/users', request), 'USER_EXISTS', {
+      message: 'A user with this address exists. Create a new link for them, or change their role.',
+      field: 'email',
+    });
     onIssued(request.email, link);
   };
   return (
     <FormDialog
       title="Invite user"
-      description="Makes a one-time link to set a password. Storeroom sends no e-mail: you hand the link over."
+      description="Creates a one-time link to set a password. Storeroom sends no e-mail, so you send the link yourself."
       onClose={onClose}
       action="Invite"
       onSubmit={invite}
@@ -81,12 +79,12 @@ export function ChangeRole({
   const [role, setRole] = useState(user.role);
   const save = async () => {
     if (role !== user.role) {
-      await rewordError(post('/users/role', { email: user.email, role }), 'LAST_OWNER', lastOwner(user));
+      await rewordError(post('/users/role', { email: user.email, role }), 'LAST_OWNER', { message: lastOwner(user) });
       toast(`${user.email} is now ${role}`);
       onChanged();
       if (user.isYou) {
         await reload();
-        focusHeading(); // Users who are not owners now see another page.
+        focusHeading(); // A user who is no longer an owner now sees another page.
       }
     }
     onClose();
@@ -94,7 +92,7 @@ export function ChangeRole({
   return (
     <FormDialog
       title="Change role"
-      description={`Of ${user.email}. It holds from their next request on.`}
+      description={`The role of ${user.email} changes immediately.`}
       onClose={onClose}
       action="Save"
       onSubmit={save}
@@ -102,7 +100,7 @@ export function ChangeRole({
       <RadioGroup label="Role" name="role" value={role} onValue={setRole} options={ROLES} autofocus />
       {user.isYou && role !== user.role && (
         <Notice tone="warn" title="This is your own role">
-          Once you are no owner, only another owner can make you one again.
+          Only another owner can undo this.
         </Notice>
       )}
     </FormDialog>
@@ -112,15 +110,15 @@ export function ChangeRole({
 export function NewLink({ user, onIssued, onClose }: { user: UserRow; onIssued: OnIssued; onClose: () => void }) {
   const make = async () => onIssued(user.email, await post('/users/link', { email: user.email }));
   return (
-    <FormDialog title="Make a new link?" onClose={onClose} action="Make link" onSubmit={make}>
+    <FormDialog title="Create a new link?" onClose={onClose} action="Create link" onSubmit={make}>
       <div class="confirm-text">
         <p>
-          For <strong>{user.email}</strong>, for a forgotten password or a lost telephone.
+          For <strong>{user.email}</strong>, who forgot the password or lost the phone.
         </p>
         <p>
           {user.hasPassword
-            ? 'Using the link sets a new password, removes the second factor and ends all their sessions.'
-            : 'They set their password by it. A link made before can no longer be used.'}
+            ? 'The link sets a new password, turns off two-step verification and signs them out everywhere.'
+            : 'They set their password with it. Earlier links stop working.'}
         </p>
       </div>
     </FormDialog>

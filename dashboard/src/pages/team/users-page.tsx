@@ -8,12 +8,12 @@ import { useLoad } from '../../api/use-load.ts';
 import { useSession } from '../../session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { LoadError, Notice } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
 import { Time } from '../../ui/text/time.tsx';
 import { ChangeRole, Invite, NewLink, type UserRow } from './user-dialogs.tsx';
 import { ShowLink } from './issued-link.tsx';
+import { OwnersOnly } from './owners-only.tsx';
 import { RemoveUser } from './remove-user.tsx';
 
 type Open =
@@ -40,7 +40,7 @@ const COLUMNS: readonly TableColumn<UserRow>[] = [
   },
   {
     key: 'factor',
-    head: 'Second factor',
+    head: 'Two-step verification',
     cell: ({ hasSecondFactor }) => (hasSecondFactor ? <Badge tone="good">On</Badge> : <Badge>Off</Badge>),
   },
   { key: 'since', head: 'Since', isHiddenOnPhone: true, cell: ({ createdAt }) => <Time at={createdAt} to="days" /> },
@@ -53,17 +53,13 @@ const ROW_ACTIONS = [
 ] as const;
 
 export function UsersPage() {
-  const { user, may } = useSession();
-  if (may('owner')) return <Users />;
-  return (
-    <Page title="Users">
-      <Notice title="Only owners see the users of a team">Your role is {user.role}. Ask an owner of your team.</Notice>
-    </Page>
-  );
+  const { may } = useSession();
+  return may('owner') ? <Users /> : <OwnersOnly title="Users" />;
 }
 
 function Users() {
-  const { data, error, isLoading, reload } = useLoad('users', (signal) => get('/users', {}, signal));
+  const users = useLoad('users', (signal) => get('/users', {}, signal));
+  const { data, reload } = users;
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
   const showLink = (email: string, link: UserLinkView) => {
@@ -93,26 +89,21 @@ function Users() {
   return (
     <Page
       title="Users"
-      description="Who may sign in to this team. Programs use the keys of API Settings and are no users."
+      description="People who can sign in. Apps use API keys."
       actions={
         <Button tone="primary" icon="plus" onClick={() => setOpen({ dialog: 'invite' })}>
           Invite user
         </Button>
       }
     >
-      <div class="stack">
-        {error && <LoadError error={error} onRetry={reload} />}
-        {(data || !error) && (
-          <Table
-            label="Users"
-            columns={[...COLUMNS, actions]}
-            rows={data?.users}
-            rowKey={({ email }) => email}
-            isLoading={isLoading}
-            skeletonRows={3}
-          />
-        )}
-      </div>
+      <Table
+        label="Users"
+        columns={[...COLUMNS, actions]}
+        rows={data?.users}
+        from={users}
+        rowKey={({ email }) => email}
+        skeletonRows={3}
+      />
       {open?.dialog === 'invite' && <Invite onIssued={showLink} onClose={close} />}
       {open?.dialog === 'role' && <ChangeRole user={open.user} onChanged={reload} onClose={close} />}
       {open?.dialog === 'link' && <NewLink user={open.user} onIssued={showLink} onClose={close} />}

@@ -13,7 +13,7 @@ export interface Counts {
 export const countDays = (month: string): number =>
   new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5, 7)), 0)).getUTCDate();
 
-/** Sums of the rows, in the order in which their names first appear. */
+/** Adds up the rows by name, in the order in which the names first appear. */
 export function sumBy(rows: UsageView['rows'], by: 'day' | 'operation'): Counts[] {
   const sums = new Map<string, Counts>();
   for (const row of rows) {
@@ -23,7 +23,7 @@ export function sumBy(rows: UsageView['rows'], by: 'day' | 'operation'): Counts[
   return [...sums.values()];
 }
 
-/** The first days of a month, also those without a call. */
+/** Returns the first days of a month, with or without calls. */
 export function listDays({ month, rows }: UsageView, days: number): Counts[] {
   const sums = new Map(sumBy(rows, 'day').map((sum) => [sum.name, sum]));
   return Array.from({ length: days }, (_, index) => {

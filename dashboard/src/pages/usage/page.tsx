@@ -1,22 +1,21 @@
 /**
- * The metered calls of a month: figures, a chart by day, tables, and a CSV download. Months and days are UTC, as
- * metered.
+ * The metered calls of a month: figures, a chart by day, tables, and a CSV download. Months and days are UTC. Begin here.
  */
 import { useRef } from 'preact/hooks';
 import type { UsageView } from '../../../../src/http/dashboard/interface.ts';
 import { get } from '../../api/client.ts';
-import { downloadFile, formatCSV } from './csv.ts';
+import { downloadFile, formatCSV } from '../../api/download.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Select } from '../../ui/form/field.tsx';
 import { formatShare, Meter } from '../../ui/text/meter.tsx';
-import { LoadError, Skeleton } from '../../ui/notice.tsx';
-import { Card, Columns, Figure, Page } from '../../ui/page.tsx';
+import { WhenLoaded } from '../../ui/notice.tsx';
+import { Columns, Figure, Page } from '../../ui/page.tsx';
 import { countOf } from '../../ui/text/text.tsx';
 import { UsageChart } from './chart.tsx';
-import { countDays, formatCount, formatMonth, isMonth } from './daily-counts.ts';
+import { countDays, formatCount, formatDay, formatMonth, isMonth } from './daily-counts.ts';
 import { UsageTables } from './tables.tsx';
 
 export function UsagePage() {
@@ -25,7 +24,8 @@ export function UsagePage() {
   const thisMonth = new Date().toISOString().slice(0, 7);
   const asked = query.get('month') ?? '';
   const month = isMonth(asked) ? asked : thisMonth;
-  const { data, error, isLoading, reload } = useLoad(`usage ${month}`, (signal) => get('/usage', { month }, signal));
+  const usage = useLoad(`usage ${month}`, (signal) => get('/usage', { month }, signal));
+  const { data, isLoading, reload } = usage;
   const known = useRef<string[]>([]);
   if (data !== undefined) known.current = data.months.map((one) => one.month);
   const months = [...new Set([thisMonth, month, ...known.current])].toSorted().toReversed();
@@ -63,18 +63,10 @@ export function UsagePage() {
     </>
   );
   return (
-    <Page
-      title="Usage"
-      description="Calls of the API and the explorer, each stored before its answer leaves. Months and days are UTC."
-      actions={actions}
-    >
-      {error !== undefined && <LoadError error={error} onRetry={reload} />}
-      {data !== undefined && <Month view={data} isThisMonth={month === thisMonth} />}
-      {data === undefined && error === undefined && (
-        <Card>
-          <Skeleton lines={8} />
-        </Card>
-      )}
+    <Page title="Usage" description="API and explorer calls. Months and days are UTC." actions={actions}>
+      <WhenLoaded from={usage} lines={8}>
+        {(view) => <Month view={view} isThisMonth={month === thisMonth} />}
+      </WhenLoaded>
     </Page>
   );
 }
@@ -91,44 +83,42 @@ function Month({ view, isThisMonth }: { view: UsageView; isThisMonth: boolean })
 }
 
 function Figures({ view, days, isThisMonth }: { view: UsageView; days: number; isThisMonth: boolean }) {
-  const { total, refused } = view;
-  // What the quota was in a month that is over is not kept.
+  const { total, refused, rows } = view;
+  // The service does not keep the quota of earlier months.
   const monthQuota = isThisMonth ? view.monthQuota : null;
-  const quota =
-    monthQuota === null
-      ? isThisMonth
-        ? 'No limit'
-        : 'The month is over'
-      : `${formatShare(total, monthQuota)} of ${formatCount(monthQuota)}`;
-  const average = total / Math.max(1, days);
+  const firstDay = Math.min(days, ...rows.map(({ day }) => Number(day.slice(8))));
+  const average = total / (days - firstDay + 1);
   return (
     <Columns>
       <Figure
         label={isThisMonth ? 'Calls this month' : `Calls in ${formatMonth(view.month)}`}
         value={formatCount(total)}
-        note={
-          <>
-            {quota}
-            {monthQuota !== null && (
-              <Meter label="Part of the monthly quota that is used" value={total} max={monthQuota} />
-            )}
-            <span class="figure-source">
-              The figure of <code>storeroom usage</code>
-            </span>
-          </>
-        }
+        note={monthQuota === null ? isThisMonth && 'No limit' : <Quota total={total} monthQuota={monthQuota} />}
       />
       <Figure
-        label="Answered"
+        label="Succeeded"
         value={formatCount(total - refused)}
         note={`${formatShare(total - refused, total)} of the calls`}
       />
-      <Figure label="Refused" value={formatCount(refused)} note={`${formatShare(refused, total)} of the calls`} />
+      <Figure label="Failed" value={formatCount(refused)} note={`${formatShare(refused, total)} of the calls`} />
       <Figure
-        label="Day average"
+        label="Calls per day"
         value={average.toLocaleString('en', { maximumFractionDigits: average < 10 ? 1 : 0 })}
-        note={isThisMonth ? `Over ${countOf(days, 'day')} so far` : `Over ${days} days`}
+        note={`Average of ${countOf(days - firstDay + 1, 'day')}`}
       />
     </Columns>
+  );
+}
+
+function Quota({ total, monthQuota }: { total: number; monthQuota: number }) {
+  const now = new Date();
+  const reset = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString().slice(0, 10);
+  return (
+    <>
+      {total < monthQuota
+        ? `${formatShare(total, monthQuota)} of ${formatCount(monthQuota)}`
+        : `Limit of ${formatCount(monthQuota)} reached. Calls are rejected until ${formatDay(reset)}, 00:00 UTC.`}
+      <Meter label="Share of the monthly quota" value={total} max={monthQuota} />
+    </>
   );
 }

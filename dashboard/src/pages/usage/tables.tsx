@@ -6,17 +6,17 @@ import { useQuery } from '../../router.tsx';
 import { ShareBar } from '../../ui/text/meter.tsx';
 import { Empty } from '../../ui/notice.tsx';
 import { Section } from '../../ui/page.tsx';
-import { useSort, type SortValues } from '../../ui/table/sort.ts';
+import { useSort } from '../../ui/table/sort.ts';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { formatCount, formatDay, sumBy, type Counts } from './daily-counts.ts';
 
 export const TABLES_ID = 'usage-tables';
-const VALUES: SortValues<Counts> = {
-  name: ({ name }) => name,
-  calls: ({ calls }) => calls,
-  answered: ({ calls, refused }) => calls - refused,
-  refused: ({ refused }) => refused,
+const VALUES = {
+  name: ({ name }: Counts) => name,
+  calls: ({ calls }: Counts) => calls,
+  answered: ({ calls, refused }: Counts) => calls - refused,
+  refused: ({ refused }: Counts) => refused,
 };
 
 export function UsageTables({ view }: { view: UsageView }) {
@@ -43,43 +43,45 @@ export function UsageTables({ view }: { view: UsageView }) {
   );
 }
 
+const count = (key: string, head: string, of: (row: Counts) => number): TableColumn<Counts> => ({
+  key,
+  head,
+  align: 'end',
+  isSortable: true,
+  cell: (row) => formatCount(of(row)),
+});
+const shareOf = <Row extends { calls: number }>(total: number): TableColumn<Row> => ({
+  key: 'share',
+  head: 'Share of the calls',
+  isWide: true,
+  cell: ({ calls }) => <ShareBar part={calls} whole={total} />,
+});
+
 function CountTable({ view, by }: { view: UsageView; by: 'day' | 'operation' }) {
   const isByDay = by === 'day';
   const { sorted, sort } = useSort(sumBy(view.rows, by), VALUES, isByDay ? 'name' : '-calls');
-  const columns: TableColumn<Counts>[] = [
-    {
-      key: 'name',
-      head: isByDay ? 'Day (UTC)' : 'Operation',
-      isMono: !isByDay,
-      isSortable: true,
-      cell: ({ name }) => (isByDay ? <time dateTime={name}>{formatDay(name)}</time> : name),
-    },
-    { key: 'calls', head: 'Calls', align: 'end', isSortable: true, cell: ({ calls }) => formatCount(calls) },
-    {
-      key: 'answered',
-      head: 'Answered',
-      align: 'end',
-      isSortable: true,
-      cell: ({ calls, refused }) => formatCount(calls - refused),
-    },
-    { key: 'refused', head: 'Refused', align: 'end', isSortable: true, cell: ({ refused }) => formatCount(refused) },
-    {
-      key: 'share',
-      head: 'Share of the calls',
-      isWide: true,
-      cell: ({ calls }) => <ShareBar part={calls} whole={view.total} />,
-    },
-  ];
   return (
     <Table
       label={isByDay ? 'Calls by day' : 'Calls by operation'}
-      columns={columns}
+      columns={[
+        {
+          key: 'name',
+          head: isByDay ? 'Day (UTC)' : 'Operation',
+          isMono: !isByDay,
+          isSortable: true,
+          cell: ({ name }) => (isByDay ? <time dateTime={name}>{formatDay(name)}</time> : name),
+        },
+        count('calls', 'Calls', VALUES.calls),
+        count('answered', 'Succeeded', VALUES.answered),
+        count('refused', 'Failed', VALUES.refused),
+        shareOf(view.total),
+      ]}
       rows={sorted}
       rowKey={({ name }) => name}
       sort={sort}
       empty={
         <Empty title="No calls in this month">
-          A call is counted when its credentials are good, also when it is refused afterwards.
+          Every call to an operation with valid keys counts, even if it fails.
         </Empty>
       }
     />
@@ -89,7 +91,7 @@ function CountTable({ view, by }: { view: UsageView; by: 'day' | 'operation' }) 
 /** Calls without a pair, or from before pairs were counted, have a separate row. */
 function KeyCountTable({ view: { byKey, total } }: { view: UsageView }) {
   const others = total - byKey.reduce((sum, { calls }) => sum + calls, 0);
-  const rest = { apiID: '', name: 'The explorer, and calls from before keys had names', calls: others };
+  const rest = { apiID: '', name: 'Explorer and older calls', calls: others };
   return (
     <Table
       label="Calls by keys"
@@ -97,16 +99,11 @@ function KeyCountTable({ view: { byKey, total } }: { view: UsageView }) {
         { key: 'name', head: 'Keys', cell: ({ name, apiID }) => (apiID ? name : <span class="muted">{name}</span>) },
         { key: 'apiID', head: 'API ID', isMono: true, cell: ({ apiID }) => apiID },
         { key: 'calls', head: 'Calls', align: 'end', cell: ({ calls }) => formatCount(calls) },
-        {
-          key: 'share',
-          head: 'Share of the calls',
-          isWide: true,
-          cell: ({ calls }) => <ShareBar part={calls} whole={total} />,
-        },
+        shareOf(total),
       ]}
       rows={others > 0 ? [...byKey, rest] : byKey}
       rowKey={({ apiID }) => apiID}
-      empty={<Empty title="No calls in this month">A call with good keys is counted for them.</Empty>}
+      empty={<Empty title="No calls in this month">Every call with valid keys counts.</Empty>}
     />
   );
 }

@@ -10,7 +10,7 @@ export interface DialogProps {
   title: string;
   description?: ComponentChildren;
   onClose: () => void;
-  width?: 'narrow' | 'wide' | undefined;
+  width?: 'narrow' | 'wide';
   children: ComponentChildren;
 }
 
@@ -42,7 +42,7 @@ export function Dialog({ title, description, onClose, width = 'narrow', children
         <h2 id={id}>{title}</h2>
         <IconButton icon="close" label="Close" onClick={onClose} />
       </header>
-      {description !== undefined && (
+      {description && (
         <p class="muted" id={`${id}-about`}>
           {description}
         </p>

@@ -1,14 +1,17 @@
 /**
- * A dialog with a form: what it asks, the button that sends it, and a button that leaves without sending.
+ * A dialog with a form, a button that sends it, and a button that leaves without sending; and questions before something
+ * that cannot be undone.
  */
+import type { ComponentChildren } from 'preact';
 import { SubmitActions, type ButtonTone } from '../button.tsx';
 import { Dialog, type DialogProps } from './dialog.tsx';
+import { focusHeading } from '../focus.ts';
 import { Form } from '../form/form.tsx';
 
 export interface FormDialogProps extends DialogProps {
-  /** What the button says, e.g. `Save`. */
+  /** The text of the button, e.g. `Save`. */
   action: string;
-  tone?: ButtonTone | undefined;
+  tone?: ButtonTone;
   /** Throws what `post` throws. */
   onSubmit: () => Promise<unknown>;
 }
@@ -24,3 +27,31 @@ export const FormDialog = ({ action, tone, onSubmit, children, ...dialog }: Form
     </Form>
   </Dialog>
 );
+
+export interface ConfirmProps {
+  title: string;
+  /** The text of the button, e.g. `Revoke`. */
+  action: string;
+  tone?: ButtonTone;
+  /** Throws what `post` throws. */
+  onConfirm: () => Promise<unknown>;
+  onClose: () => void;
+  children: ComponentChildren;
+}
+
+/**
+ * Example: `{revoked && <Confirm title="Revoke the keys?" action="Revoke" onConfirm={revoke} onClose={close}>Apps using
+ * them stop working.</Confirm>}`.
+ */
+export function Confirm({ title, action, tone = 'danger', onConfirm, onClose, children }: ConfirmProps) {
+  const confirm = async () => {
+    await onConfirm();
+    onClose();
+    focusHeading();
+  };
+  return (
+    <FormDialog title={title} onClose={onClose} action={action} tone={tone} onSubmit={confirm}>
+      <div class="confirm-text">{children}</div>
+    </FormDialog>
+  );
+}

@@ -3,19 +3,18 @@
  * page is left.
  */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
+import { holdPage, navigate } from '../../router.tsx';
 import { Actions, Button } from '../button.tsx';
 import { focusHeading, useFocusWhenShown } from '../focus.ts';
-import { LeaveGuard } from './leave-guard.tsx';
+import { Dialog } from './dialog.tsx';
 import { Notice } from '../notice.tsx';
 import { announce } from '../toaster.tsx';
 
 export interface OneTimePanelProps {
   title: string;
-  /** The beginning of a sentence that ends in `not shown again`: `The API Secret is`. */
+  /** The beginning of a sentence that ends with `not shown again`: `The API Secret is`. */
   what: string;
-  /** `I have stored it`, if nothing else. */
-  action?: string;
   onStored: () => void;
   children: ComponentChildren;
 }
@@ -24,7 +23,7 @@ export interface OneTimePanelProps {
  * Example: `{issued && <OneTimePanel title="New keys" what="The API Secret is" onStored={() =>
  * setIssued(undefined)}>…</OneTimePanel>}`.
  */
-export function OneTimePanel({ title, what, action = 'I have stored it', onStored, children }: OneTimePanelProps) {
+export function OneTimePanel({ title, what, onStored, children }: OneTimePanelProps) {
   const id = useId();
   const heading = useFocusWhenShown<HTMLHeadingElement>();
   useEffect(() => announce(`${title}. ${what} not shown again.`), []);
@@ -33,18 +32,50 @@ export function OneTimePanel({ title, what, action = 'I have stored it', onStore
     focusHeading();
   };
   return (
-    <section class="card shown-once" aria-labelledby={id}>
+    <section class="card stack shown-once" aria-labelledby={id}>
       <h2 id={id} ref={heading} tabIndex={-1}>
         {title}
       </h2>
-      <Notice tone="warn" title={`${what} not shown again. Store a copy now.`} />
+      <Notice tone="warn" title={`${what} not shown again. Copy it now.`} />
       {children}
       <Actions>
         <Button tone="primary" onClick={close}>
-          {action}
+          Done
         </Button>
       </Actions>
       <LeaveGuard what={what} />
     </section>
+  );
+}
+
+/** Asks before the user leaves: a dialog for links and Back, the browser's own question for the rest. */
+function LeaveGuard({ what }: { what: string }) {
+  const [target, setTarget] = useState<string>();
+  useEffect(() => {
+    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
+    addEventListener('beforeunload', warn);
+    const release = holdPage(setTarget);
+    return () => {
+      removeEventListener('beforeunload', warn);
+      release();
+    };
+  }, []);
+  if (target === undefined) return null;
+  const stay = () => setTarget(undefined);
+  return (
+    <Dialog
+      title="Leave without copying it?"
+      description={`${what} not shown again once you leave this page.`}
+      onClose={stay}
+    >
+      <Actions>
+        <Button tone="danger" onClick={() => navigate(target)}>
+          Leave
+        </Button>
+        <Button tone="primary" onClick={stay}>
+          Stay
+        </Button>
+      </Actions>
+    </Dialog>
   );
 }

@@ -1,5 +1,5 @@
 /**
- * What a form shares with its fields and buttons: whether it is being sent, and what was refused.
+ * The state that a form shares with its fields and buttons: whether it is being sent, and its error.
  */
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';

@@ -1,5 +1,5 @@
 /**
- * A form that is sent to the service: busy while it is, with the refusal at the field it names or above the form, where
+ * A form that is sent to the service: busy while it is sent, with an error at the field it names or above the form, where
  * the focus goes.
  */
 import type { ComponentChildren, TargetedSubmitEvent } from 'preact';
@@ -7,30 +7,19 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError } from '../../api/client.ts';
 import { toApiError } from '../../api/use-load.ts';
 import { FormContext } from './form-state.ts';
-import { Icon } from '../icon.tsx';
+import { Notice } from '../notice.tsx';
 
-/** What was refused, with the request ID for a report. Example: `<FormError error={error} />`. */
-function FormError({ error }: { error: ApiError | undefined }) {
-  const box = useRef<HTMLDivElement>(null);
-  return (
-    <div role="alert" ref={box} tabIndex={-1} class={error === undefined ? 'nothing' : 'notice bad'} data-form-error>
-      {error !== undefined && (
-        <>
-          <Icon name="warning" />
-          <div>
-            <p>
-              {error.message}
-              {error.retryAfterSeconds !== undefined && ` Try again in ${formatWait(error.retryAfterSeconds)}.`}
-            </p>
-            {error.httpStatus >= 500 && error.requestId !== undefined && (
-              <p class="muted small">Request {error.requestId}</p>
-            )}
-          </div>
-        </>
-      )}
-    </div>
-  );
-}
+/** Shows an error, with the request ID for a report. Example: `<FormError error={error} />`. */
+const FormError = ({ error }: { error: ApiError }) => (
+  <div tabIndex={-1} data-form-error>
+    <Notice
+      tone="bad"
+      title={error.message + (error.retryAfterSeconds ? ` Try again in ${formatWait(error.retryAfterSeconds)}.` : '')}
+    >
+      {error.httpStatus >= 500 && error.requestId && `Request ${error.requestId}`}
+    </Notice>
+  </div>
+);
 
 const formatWait = (seconds: number): string =>
   seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
@@ -39,7 +28,7 @@ export interface FormProps {
   /** Throws what `post` throws; may also throw another ApiError with a `field`. */
   onSubmit: () => Promise<unknown>;
   children: ComponentChildren;
-  label?: string | undefined;
+  label?: string;
 }
 
 /**
@@ -73,8 +62,8 @@ export function Form({ onSubmit, children, label }: FormProps) {
   }, [state.error]);
   return (
     <FormContext.Provider value={state}>
-      <form class="form" ref={form} onSubmit={(event) => void submit(event)} noValidate={false} aria-label={label}>
-        <FormError error={state.isAtField ? undefined : state.error} />
+      <form class="form" ref={form} onSubmit={(event) => void submit(event)} aria-label={label}>
+        {state.error && !state.isAtField && <FormError error={state.error} />}
         {children}
       </form>
     </FormContext.Provider>

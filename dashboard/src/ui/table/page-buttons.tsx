@@ -1,51 +1,51 @@
 /**
- * Buttons to move through a list without numbered pages: newer and older, or more below.
+ * Buttons to move through a list without numbered pages: previous and next, or more below.
  */
 import type { ComponentChildren } from 'preact';
 import { Button } from '../button.tsx';
 
 export interface PageButtonsProps {
-  /** undefined where there is nothing: the button is switched off. */
-  onNewer: (() => void) | undefined;
-  onOlder: (() => void) | undefined;
-  /** `Newer` and `Older`, if nothing else. */
-  labels?: readonly [newer: string, older: string];
-  /** What is shown, e.g. `50 requests`. */
+  /** undefined disables the button: there is no such page. */
+  onPrevious: (() => void) | undefined;
+  onNext: (() => void) | undefined;
+  /** A text about the shown rows, e.g. `50 requests`. */
   children?: ComponentChildren;
 }
 
+const Count = ({ children }: { children: ComponentChildren }) => (
+  <p class="muted" aria-live="polite">
+    {children}
+  </p>
+);
+
 /**
- * Example: `<PageButtons onNewer={cursor ? goBack : undefined} onOlder={next ? goOn : undefined}>50
- * requests</PageButtons>`.
+ * Example: `<PageButtons onPrevious={cursor ? goBack : undefined} onNext={next ? goOn : undefined}>50
+ * records</PageButtons>`.
  */
-export const PageButtons = ({ onNewer, onOlder, labels = ['Newer', 'Older'], children }: PageButtonsProps) => (
+export const PageButtons = ({ onPrevious, onNext, children }: PageButtonsProps) => (
   <nav class="pager" aria-label="Pages">
-    <p class="muted" aria-live="polite">
-      {children}
-    </p>
-    <Button size="small" icon="back" disabled={onNewer === undefined} onClick={() => onNewer?.()}>
-      {labels[0]}
+    <Count>{children}</Count>
+    <Button size="small" icon="back" disabled={!onPrevious} onClick={() => onPrevious?.()}>
+      Previous
     </Button>
-    <Button size="small" disabled={onOlder === undefined} onClick={() => onOlder?.()}>
-      {labels[1]}
+    <Button size="small" disabled={!onNext} onClick={() => onNext?.()}>
+      Next
     </Button>
   </nav>
 );
 
 export interface LoadMoreProps {
   onMore: (() => void) | undefined;
-  isBusy?: boolean;
-  label?: string;
+  isBusy: boolean;
+  label: string;
   children?: ComponentChildren;
 }
 
-/** Example: `<LoadMore onMore={next === null ? undefined : more} isBusy={isLoading}>100 records</LoadMore>`. */
-export const LoadMore = ({ onMore, isBusy, label = 'Load more', children }: LoadMoreProps) => (
+/** Example: `<LoadMore label="Older" onMore={more} isBusy={isBusy}>100 records</LoadMore>`. */
+export const LoadMore = ({ onMore, isBusy, label, children }: LoadMoreProps) => (
   <div class="pager">
-    <p class="muted" aria-live="polite">
-      {children}
-    </p>
-    {onMore !== undefined && (
+    <Count>{children}</Count>
+    {onMore && (
       <Button size="small" isBusy={isBusy} onClick={onMore}>
         {label}
       </Button>

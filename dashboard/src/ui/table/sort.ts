@@ -4,11 +4,11 @@
 import { useQuery } from '../../router.tsx';
 import type { Sort } from './table.tsx';
 
-/** What a column sorts by: `{ calls: (row) => row.calls }`. */
+/** The values that columns sort by: `{ calls: (row) => row.calls }`. */
 export type SortValues<Row> = Readonly<Record<string, (row: Row) => number | string>>;
 
 /**
- * Example: `const { sorted, sort } = useSort(rows, { calls: (row) => row.calls }, '-calls')`; numbers begin with the
+ * Example: `const { sorted, sort } = useSort(rows, { calls: (row) => row.calls }, '-calls')`; numbers start with the
  * greatest, texts with the least.
  */
 export function useSort<Row>(

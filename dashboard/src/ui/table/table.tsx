@@ -3,7 +3,9 @@
  * first cell is the link, and a click anywhere on the row follows it.
  */
 import type { ComponentChildren, TargetedMouseEvent } from 'preact';
+import type { Loaded } from '../../api/use-load.ts';
 import { Link, navigate } from '../../router.tsx';
+import { LoadError, Skeleton } from '../notice.tsx';
 
 export interface TableColumn<Row> {
   readonly key: string;
@@ -12,7 +14,7 @@ export interface TableColumn<Row> {
   /** `end` for numbers. */
   readonly align?: 'start' | 'end';
   readonly isMono?: boolean;
-  /** Takes what is left and wraps; others are as wide as their text, and long ones are cut. */
+  /** Takes the remaining width and wraps. Other columns are as wide as their text, and cut long ones. */
   readonly isWide?: boolean;
   /** Left out where there is no room. */
   readonly isHiddenOnPhone?: boolean;
@@ -25,22 +27,22 @@ export interface Sort {
   readonly onSort: (key: string) => void;
 }
 export interface TableProps<Row> {
-  /** What the rows are, for those who cannot see them. */
+  /** Names the table for screen readers. */
   label: string;
   columns: readonly TableColumn<Row>[];
-  /** undefined while they are loaded for the first time: shows a skeleton. */
+  /** undefined while they are loaded for the first time. */
   rows: readonly Row[] | undefined;
   rowKey: (row: Row) => string;
   /** Path below /dashboard. */
   rowLink?: ((row: Row) => string | undefined) | undefined;
   /** How the rows are sorted; the page does that (sort.ts). */
-  sort?: Sort | undefined;
+  sort?: Sort;
   rowClass?: ((row: Row) => string | undefined) | undefined;
-  /** Shown in place of no rows. */
+  /** Stands in for a table without rows. */
   empty?: ComponentChildren;
-  /** Rows are there, and newer ones are on their way. */
-  isLoading?: boolean | undefined;
-  skeletonRows?: number | undefined;
+  /** Where the rows are loaded from: an error takes the place of rows that never came. */
+  from?: Pick<Loaded<unknown>, 'error' | 'isLoading' | 'reload'>;
+  skeletonRows?: number;
 }
 
 const classOf = <Row,>({ align, isMono, isWide, isHiddenOnPhone }: TableColumn<Row>): string =>
@@ -61,20 +63,16 @@ export function Table<Row>({
   sort,
   rowClass,
   empty,
-  isLoading,
+  from,
   skeletonRows = 8,
 }: TableProps<Row>) {
-  if (rows?.length === 0 && empty !== undefined) return <div class="table-region">{empty}</div>;
+  if (rows === undefined)
+    return from?.error ? <LoadError error={from.error} onRetry={from.reload} /> : <Skeleton lines={skeletonRows} />;
+  if (rows.length === 0 && empty !== undefined) return <div class="table-region">{empty}</div>;
   return (
     // The region scrolls, so the keyboard must reach it.
-    <div
-      class="table-region"
-      role="region"
-      aria-label={label}
-      tabIndex={0}
-      aria-busy={rows === undefined || isLoading || undefined}
-    >
-      <table class={isLoading && rows !== undefined ? 'table is-loading' : 'table'}>
+    <div class="table-region" role="region" aria-label={label} tabIndex={0} aria-busy={from?.isLoading || undefined}>
+      <table class={from?.isLoading ? 'table is-loading' : 'table'}>
         <thead>
           <tr>
             {columns.map((column) => (
@@ -83,19 +81,15 @@ export function Table<Row>({
           </tr>
         </thead>
         <tbody>
-          {rows === undefined ? (
-            <SkeletonRows columns={columns} count={skeletonRows} />
-          ) : (
-            rows.map((row) => (
-              <TableRow
-                key={rowKey(row)}
-                row={row}
-                columns={columns}
-                link={rowLink?.(row)}
-                extraClass={rowClass?.(row)}
-              />
-            ))
-          )}
+          {rows.map((row) => (
+            <TableRow
+              key={rowKey(row)}
+              row={row}
+              columns={columns}
+              link={rowLink?.(row)}
+              extraClass={rowClass?.(row)}
+            />
+          ))}
         </tbody>
       </table>
     </div>
@@ -104,18 +98,16 @@ export function Table<Row>({
 
 function Head<Row>({ column, sort }: { column: TableColumn<Row>; sort: Sort | undefined }) {
   const { key, head, isSortable } = column;
-  if (sort === undefined || !isSortable)
-    return (
-      <th scope="col" class={classOf(column)}>
-        {head}
-      </th>
-    );
-  const direction = sort.isDescending ? 'descending' : 'ascending';
+  const direction = sort?.key !== key ? undefined : sort.isDescending ? 'descending' : 'ascending';
   return (
-    <th scope="col" class={classOf(column)} aria-sort={sort.key === key ? direction : undefined}>
-      <button type="button" class={`sort ${sort.key === key ? direction : ''}`} onClick={() => sort.onSort(key)}>
-        {head}
-      </button>
+    <th scope="col" class={classOf(column)} aria-sort={direction}>
+      {sort !== undefined && isSortable ? (
+        <button type="button" class={`sort ${direction ?? ''}`} onClick={() => sort.onSort(key)}>
+          {head}
+        </button>
+      ) : (
+        head
+      )}
     </th>
   );
 }
@@ -149,17 +141,3 @@ function TableRow<Row>({ row, columns, link, extraClass }: TableRowProps<Row>) {
     </tr>
   );
 }
-
-const SkeletonRows = <Row,>({ columns, count }: { columns: readonly TableColumn<Row>[]; count: number }) => (
-  <>
-    {Array.from({ length: count }, (_, row) => (
-      <tr key={row} aria-hidden="true">
-        {columns.map((column, index) => (
-          <td key={column.key} class={classOf(column)}>
-            <span class={`skeleton w${((row * 3 + index * 5) % 4) + 1}`} />
-          </td>
-        ))}
-      </tr>
-    ))}
-  </>
-);

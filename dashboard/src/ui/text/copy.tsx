@@ -21,7 +21,7 @@ function useCopy(text: string): { isCopied: boolean; copy: () => Promise<void> }
       setCopied(true);
       announce('Copied');
     } catch {
-      toast('The browser did not allow copying; mark the text instead.', 'bad');
+      toast('The browser did not allow copying. Select the text and copy it yourself.', 'bad');
     }
   };
   return { isCopied, copy };
@@ -35,17 +35,17 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string | 
       size="small"
       icon={isCopied ? 'check' : 'copy'}
       label={label}
-      class={isCopied ? 'copied' : ''}
+      class={isCopied ? 'copied good' : ''}
       onClick={() => void copy()}
     />
   );
 }
 
-/** The same with its words shown. Example: `<CopyButton text={curl} label="Copy as curl" />`. */
+/** A copy button with a text. Example: `<CopyButton text={curl} label="Copy as curl" />`. */
 export function CopyButton({ text, label }: { text: string; label: string }) {
   const { isCopied, copy } = useCopy(text);
   return (
-    <Button icon={isCopied ? 'check' : 'copy'} class={isCopied ? 'copied' : ''} onClick={() => void copy()}>
+    <Button icon={isCopied ? 'check' : 'copy'} class={isCopied ? 'copied good' : ''} onClick={() => void copy()}>
       {label}
     </Button>
   );
@@ -64,12 +64,12 @@ export const CopyText = ({ text, label }: { text: string; label?: string }) => (
 
 export interface CodeBlockProps {
   code: string;
-  /** Names the region, e.g. `Body of the answer`. */
+  /** Names the region, e.g. `Response body`. */
   label: string;
   /** Shown above it, such as a status. */
   head?: ComponentChildren;
-  /** What is copied where it differs from what is shown. */
-  copied?: string | undefined;
+  /** The text to copy, if it differs from the code. */
+  copied?: string;
 }
 
 /** Example: `<CodeBlock label="curl" code={curl} />`. */

@@ -2,23 +2,24 @@
  * Names and values, one below the other.
  */
 import type { ComponentChildren } from 'preact';
+import { None } from './text.tsx';
 
 export interface KeyValueProps {
   rows: readonly (readonly [name: string, value: ComponentChildren])[];
-  /** Names as PIMS writes them. */
-  isMono?: boolean | undefined;
+  /** `mono-names` for fields of records; `facts` side by side in a card. */
+  look?: 'mono-names' | 'facts';
 }
 
 /**
  * Example: `<KeyValue rows={[['Issued', <Time at={key.issuedAt} />], ['By', key.issuedBy]]} />`; an empty value shows
  * `–`.
  */
-export const KeyValue = ({ rows, isMono }: KeyValueProps) => (
-  <dl class={isMono ? 'key-value mono-names' : 'key-value'}>
+export const KeyValue = ({ rows, look }: KeyValueProps) => (
+  <dl class={look === 'facts' ? 'facts' : `key-value ${look ?? ''}`}>
     {rows.map(([name, value]) => (
       <div key={name}>
         <dt>{name}</dt>
-        <dd>{value === '' || value === null || value === undefined ? <span class="muted">–</span> : value}</dd>
+        <dd>{value === '' || value === null || value === undefined ? <None /> : value}</dd>
       </div>
     ))}
   </dl>

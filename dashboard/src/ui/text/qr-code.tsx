@@ -3,11 +3,11 @@
  * use.
  */
 import { useLoad } from '../../api/use-load.ts';
-import { LoadError, Skeleton } from '../notice.tsx';
+import { WhenLoaded } from '../notice.tsx';
 
 const MARGIN = 4;
 
-/** Runs of dark modules of a row become one rectangle each. */
+/** Returns a path with one rectangle for each run of dark modules in a row. */
 function drawPath(modules: readonly (readonly boolean[])[]): string {
   let path = '';
   for (const [y, row] of modules.entries())
@@ -27,19 +27,12 @@ async function encode(text: string) {
 }
 
 /** Example: `<QrCode text={factor.uri} label="QR code for the authenticator app" />`. */
-export function QrCode({ text, label }: { text: string; label: string }) {
-  const { data: code, error, reload } = useLoad(`qr ${text}`, () => encode(text));
-  if (error) return <LoadError error={error} onRetry={reload} />;
-  if (!code) return <Skeleton lines={4} />;
-  return (
-    <svg
-      class="qr-code"
-      viewBox={`0 0 ${code.size} ${code.size}`}
-      role="img"
-      aria-label={label}
-      shape-rendering="crispEdges"
-    >
-      <path d={code.path} />
-    </svg>
-  );
-}
+export const QrCode = ({ text, label }: { text: string; label: string }) => (
+  <WhenLoaded from={useLoad(`qr ${text}`, () => encode(text))} lines={4}>
+    {({ path, size }) => (
+      <svg class="qr-code" viewBox={`0 0 ${size} ${size}`} role="img" aria-label={label} shape-rendering="crispEdges">
+        <path d={path} />
+      </svg>
+    )}
+  </WhenLoaded>
+);

@@ -4,6 +4,9 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../button.tsx';
 
+/** Stands where there is no value. */
+export const None = () => <span class="muted">–</span>;
+
 /** Example: `shorten(customer.CUSTOMER_NAME, 120)`, for where there is no room to unfold. */
 export const shorten = (text: string, charactersMax: number): string =>
   text.length <= charactersMax ? text : `${text.slice(0, charactersMax).replace(/[\ud800-\udbff]$/, '')}…`;

@@ -1,53 +1,43 @@
 /**
- * A point in time, short and in the reader's time zone, with the whole of it in UTC as its title.
+ * A point in time, short and in the reader's time zone. Its title has all of it, in UTC.
  */
 const DAY: Intl.DateTimeFormatOptions = { month: 'short', day: 'numeric' };
-const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en', { hourCycle: 'h23', ...options });
-const FORMATS = {
-  minutes: {
-    thisYear: format({ ...DAY, hour: '2-digit', minute: '2-digit' }),
-    other: format({ ...DAY, year: 'numeric', hour: '2-digit', minute: '2-digit' }),
-  },
-  seconds: {
-    thisYear: format({ ...DAY, hour: '2-digit', minute: '2-digit', second: '2-digit' }),
-    other: format({ ...DAY, year: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit' }),
-  },
-  milliseconds: {
-    thisYear: format({ ...DAY, hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3 }),
-    other: format({
-      ...DAY,
-      year: 'numeric',
-      hour: '2-digit',
-      minute: '2-digit',
-      second: '2-digit',
-      fractionalSecondDigits: 3,
-    }),
-  },
-  days: { thisYear: format(DAY), other: format({ ...DAY, year: 'numeric' }) },
-};
+const MINUTES: Intl.DateTimeFormatOptions = { ...DAY, hour: '2-digit', minute: '2-digit' };
+const SECONDS: Intl.DateTimeFormatOptions = { ...MINUTES, second: '2-digit' };
+const UNITS = {
+  days: DAY,
+  minutes: MINUTES,
+  seconds: SECONDS,
+  milliseconds: { ...SECONDS, fractionalSecondDigits: 3 },
+} as const;
+type Unit = keyof typeof UNITS;
 
-/** Example: `<Time at={request.at} to="seconds" />`; null and '' show `none` (`–`). */
-export function Time({
-  at,
-  to = 'minutes',
-  none = '–',
-}: {
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatTime(time: Date, to: Unit): string {
+  const isThisYear = time.getFullYear() === new Date().getFullYear();
+  const key = `${to} ${isThisYear}`;
+  const year = isThisYear ? undefined : 'numeric';
+  // Making a format takes far longer than using one.
+  const format = formats.get(key) ?? new Intl.DateTimeFormat('en', { hourCycle: 'h23', ...UNITS[to], year });
+  formats.set(key, format);
+  return format.format(time);
+}
+
+interface TimeProps {
   at: string | null;
-  to?: keyof typeof FORMATS;
+  to?: Unit;
+  /** Shown for null and ''. */
   none?: string;
-}) {
+}
+/** Example: `<Time at={request.at} to="seconds" />`. */
+export function Time({ at, to = 'minutes', none = '–' }: TimeProps) {
   const time = new Date(at ?? '');
   if (Number.isNaN(time.getTime())) return <span class="muted">{none}</span>;
-  const isThisYear = time.getFullYear() === new Date().getFullYear();
+  const iso = time.toISOString();
   return (
-    <time
-      dateTime={time.toISOString()}
-      title={`${time
-        .toISOString()
-        .replace('T', ' ')
-        .replace(/\.\d+Z$/, '')} UTC`}
-    >
-      {FORMATS[to][isThisYear ? 'thisYear' : 'other'].format(time)}
+    <time dateTime={iso} title={`${iso.slice(0, 19).replace('T', ' ')} UTC`}>
+      {formatTime(time, to)}
     </time>
   );
 }

@@ -7,7 +7,7 @@ type Cell = string | number;
 const quote = (cell: Cell): string =>
   /[",\r\n]/.test(String(cell)) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell);
 
-/** Example: `writeCSV(['day', 'calls'], [['2026-11-20', 3]])`; every line ends with CR LF. */
+/** Example: `formatCSV(['day', 'calls'], [['2026-11-20', 3]])`; every line ends with CR LF. */
 export const formatCSV = (head: readonly string[], rows: readonly (readonly Cell[])[]): string =>
   [head, ...rows].map((row) => `${row.map(quote).join(',')}\r\n`).join('');
 
@@ -18,6 +18,6 @@ export function downloadFile(name: string, type: string, text: string): void {
   link.href = url;
   link.download = name;
   link.click();
-  // The browser takes the file after this turn.
+  // The browser reads the file after this turn.
   window.setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

@@ -1,0 +1,16 @@
+/**
+ * Shown in place of a page that only owners may see.
+ */
+import { useSession } from '../../session.tsx';
+import { Notice } from '../../ui/notice.tsx';
+import { Page } from '../../ui/page.tsx';
+
+/** Example: `<OwnersOnly title="Users" />`. */
+export function OwnersOnly({ title }: { title: string }) {
+  const { user } = useSession();
+  return (
+    <Page title={title}>
+      <Notice title="Only owners can see this page">Your role is {user.role}. Ask an owner of your team.</Notice>
+    </Page>
+  );
+}

@@ -1,0 +1,55 @@
+/**
+ * The fields for secrets: the password the user has, a new one, and the six digits of an authenticator app.
+ */
+import { PASSWORD_MIN } from '../../../../src/account/account-bounds.ts';
+import { ApiError } from '../../api/client.ts';
+import { TextField, type TextFieldProps } from './field.tsx';
+
+interface CurrentPasswordProps {
+  label?: string;
+  autofocus?: boolean;
+  value: string;
+  onValue: (value: string) => void;
+}
+
+/** Example: `<CurrentPassword value={password} onValue={setPassword} />`. */
+export const CurrentPassword = ({ label = 'Your password', ...props }: CurrentPasswordProps) => (
+  <TextField {...props} label={label} type="password" name="password" autocomplete="current-password" required />
+);
+
+const lengthOf = (password: string): number => Array.from(password).length;
+
+/** Throws the error that the service would answer with, without asking it. */
+export function checkLength(password: string, field: string): void {
+  const length = lengthOf(password);
+  if (length < PASSWORD_MIN)
+    throw new ApiError('WEAK_PASSWORD', `Use at least ${PASSWORD_MIN} characters; this has ${length}.`, 0, { field });
+}
+
+/** Example: `<NewPasswordField label="New password" name="newPassword" value={password} onValue={setPassword} />`. */
+export function NewPasswordField(field: Omit<TextFieldProps, 'type' | 'autocomplete' | 'hint' | 'required'>) {
+  const missing = PASSWORD_MIN - lengthOf(field.value);
+  const hint =
+    field.value !== '' && missing > 0
+      ? `${missing} more to go.`
+      : `${PASSWORD_MIN} characters or more, such as four unrelated words.`;
+  return <TextField {...field} type="password" autocomplete="new-password" required hint={hint} />;
+}
+
+/** Example: `<CodeField value={code} onValue={setCode} />`. */
+export const CodeField = ({ value, onValue }: { value: string; onValue: (value: string) => void }) => (
+  <TextField
+    label="Code"
+    name="code"
+    isMono
+    required
+    autofocus
+    autocomplete="one-time-code"
+    inputmode="numeric"
+    pattern="\s*\d{3}\s?\d{3}\s*"
+    title="Six digits"
+    value={value}
+    onValue={onValue}
+    hint="The six digits that your authenticator app shows now."
+  />
+);
