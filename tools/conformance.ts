@@ -24,7 +24,7 @@ export function renderPromises(
   files: readonly (readonly [file: string, text: string])[],
 ): string {
   const promises = [...specification.matchAll(PROMISE)].map(([, number]) => number!);
-  const holders = new Map(promises.map((number) => [number, new Map<string, number>()]));
+  const holders = new Map(promises.map((number) => [number, new Set<string>()]));
   const faults = promises
     .filter((number, index) => promises.indexOf(number) < index)
     .map((number) => `${number} twice`);
@@ -33,22 +33,21 @@ export function renderPromises(
       if (!/^ *(await )?(test|suite|refuses)\(/.test(below)) faults.push(`${file}: no test below "${tag.trim()}"`);
       for (const number of numbers.split(', ')) {
         const held = holders.get(number);
-        if (held) held.set(file, (held.get(file) ?? 0) + 1);
+        if (held) held.add(file);
         else faults.push(`${file}: no promise ${number}`);
       }
     }
   for (const [number, held] of holders) if (held.size === 0) faults.push(`no test holds ${number}`);
   if (faults.length > 0) throw new Error(`Promises and their tests do not agree: ${faults.join('; ')}.`);
-  const lines = [...holders].map(([number, held]) => `- ${number}: ${[...held].map(renderFile).join(', ')}`);
+  const lines = [...holders].map(
+    ([number, held]) =>
+      `- ${number}: ${[...held].map((file) => `[${basename(file, '.test.ts')}](../${file})`).join(', ')}`,
+  );
   return `# Conformance
 
-The promises of the [specification](specification.md), each with the files whose tests hold it, and how many tests where
-it is more than one. Search a file for the number of the promise to find the tests.
+The promises of the [specification](specification.md), each with the files whose tests hold it. Search a file for the number
+of the promise to find the tests.
 
 ${lines.join('\n')}
 `;
-}
-
-function renderFile([file, count]: [file: string, count: number]): string {
-  return `[${basename(file, '.test.ts')}](../${file})${count > 1 ? ` ${count}` : ''}`;
 }
