@@ -153,6 +153,7 @@ test('every operation says what it is for, which credentials it takes and what i
   }
 });
 
+// Holds S1.11.
 test('credentials are Basic for every generator; the two other places are told in words alone', () => {
   assert.deepEqual(document.security, [{ basic: [] }]);
   const schemes = Object.entries(document.components.securitySchemes);
@@ -165,6 +166,7 @@ test('credentials are Basic for every generator; the two other places are told i
   assert.match(document.info.description, /query\s+parameters `apiID` and `apiSecret`, or members with these names/);
 });
 
+// Holds S1.11.
 test('the introduction tells where to call, how to sign in and call first, pages, errors, retries and batches', () => {
   const { description } = document.info;
   const sections = [...description.matchAll(/^## (.+)$/gm)].map(([, title]) => title);
@@ -178,6 +180,7 @@ test('the introduction tells where to call, how to sign in and call first, pages
   );
 });
 
+// Holds S1.11.
 test('a number is a number, a choice is an enum, and headers are spelled as in the documents', () => {
   const query = operations.find(({ operationId }) => operationId === 'queryOrders')!;
   const parameterOf = (name: string) => query.parameters!.find((one) => one.name === name)!;
@@ -191,6 +194,7 @@ test('a number is a number, a choice is an enum, and headers are spelled as in t
   assert.deepEqual(new Set(headers.map(({ name }) => name)), new Set(['Idempotency-Key', 'If-Match', 'If-None-Match']));
 });
 
+// Holds S1.11.
 test('each step of a batch is a named schema, which its operation chooses', () => {
   const { schemas } = document.components;
   const { oneOf, discriminator } = schemas['BatchStep'] as {
@@ -211,6 +215,7 @@ test('each step of a batch is a named schema, which its operation chooses', () =
   }
 });
 
+// Holds S1.11.
 test('no schema is named like a global of JavaScript or a type that TypeScript declares', () => {
   const folder = join(ROOT, 'node_modules/@typescript');
   const declared = globSync('*/lib/lib.*.d.ts', { cwd: folder }).flatMap((file) => {
@@ -227,6 +232,7 @@ test('no schema is named like a global of JavaScript or a type that TypeScript d
   );
 });
 
+// Holds S1.11.
 test('a single read answers the record itself, and the fields of a record are in the order of its dictionary', () => {
   const dataOf = (name: string): Schema => {
     const { responses } = Object.values(document.paths)
