@@ -3,54 +3,33 @@
  * a batch takes. Custom fields are not in it: the client adds them by a type parameter.
  */
 
-interface Schema {
-  readonly $ref?: string;
-  readonly description?: string;
-  readonly type?: string | readonly string[];
-  readonly enum?: readonly unknown[];
-  readonly const?: unknown;
-  readonly allOf?: readonly Schema[];
-  readonly anyOf?: readonly Schema[];
-  readonly oneOf?: readonly Schema[];
-  readonly items?: Schema;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-}
-interface Operation {
-  readonly operationId: string;
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { schema: Schema }>> }>>;
-}
-interface Contract {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
-}
+import {
+  lastName,
+  readOperations,
+  type Contract,
+  type ContractSchema,
+} from '../src/http/contract/documented-operations.ts';
+import { BASE_PATH } from '../src/http/operations/operation.ts';
 
-const BASE = '/tenant/api/pims/v1';
 const WIDTH = 120;
-/** Those the client's users name; what these refer to comes along. */
+/** The types that the client's users name. Those that they refer to are added. */
 const ROOTS = `Order OrderLine Customer InventoryItem StorefrontLookup NewOrder NewOrderLine OrderLineChange OrderChange
   NewCustomer CustomerChange Filter ErrorCode`.split(/\s+/);
-const PRIMITIVES: Readonly<Record<string, string>> = { integer: 'number' };
-/** What the records of the client are made of; the rest is used here alone. */
+/** The types that other files of the client use. */
 const EXPORTED = [...ROOTS, 'Field', 'Usage', 'Stage', 'Value', 'StorefrontOrder', 'StorefrontItem'];
 
-export function renderClientTypes(document: object): string {
-  const contract = document as Contract;
+export function renderClientTypes(contract: Contract): string {
   const { schemas } = contract.components;
-  const operations = Object.entries(contract.paths)
-    .filter(([path]) => path.startsWith(BASE))
-    .flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, { operationId, responses }]) => ({
-        name: operationId,
-        row: [method.toUpperCase(), path.slice(BASE.length)],
-        data: responses['200']?.content?.['application/json']?.schema.properties?.['data'],
-      })),
-    );
-  const dataOf = (name: string): Schema => operations.find((one) => one.name === name)!.data!;
-  const own: Record<string, Schema> = { Field: dataOf('listFields').items!, Usage: dataOf('getUsage') };
+  const operations = readOperations(contract).filter(({ needsKeys }) => needsKeys);
+  const dataOf = (wanted: string): ContractSchema =>
+    operations.find(({ name }) => name === wanted)!.answers['200']!.schema.properties!['data']!;
+  const own: Record<string, ContractSchema> = { Field: dataOf('listFields').items!, Usage: dataOf('getUsage') };
   const reached = new Set([...ROOTS, 'OrderToCancel']);
   for (const name of reached) for (const further of refsOf(schemas[name]!)) reached.add(further);
-  const named = [...[...reached].map((name): [string, Schema] => [name, schemas[name]!]), ...Object.entries(own)];
+  const named = [
+    ...[...reached].map((name): [string, ContractSchema] => [name, schemas[name]!]),
+    ...Object.entries(own),
+  ];
   const steps = refsOf({ anyOf: schemas['BatchStep']!.oneOf! }).map((step) => {
     const { properties } = schemas[step]!;
     const name = String(properties!['operation']!.const);
@@ -60,7 +39,7 @@ export function renderClientTypes(document: object): string {
 
 /** Method and path of each operation. */
 export const OPERATIONS = {
-${operations.map(({ name, row }) => `  ${name}: ['${row.join("', '")}'],`).join('\n')}
+${operations.map(({ name, method, path }) => `  ${name}: ['${method.toUpperCase()}', '${path.slice(BASE_PATH.length)}'],`).join('\n')}
 } as const;
 
 /** The operations that a batch takes, and the data each of them answers. */
@@ -80,15 +59,17 @@ function breakUnion(line: string): string {
   return line.replace(/(?<=[=:]) /, inner).replaceAll(' | ', inner);
 }
 
-const refsOf = (schema: Schema): string[] =>
+const refsOf = (schema: ContractSchema): string[] =>
   [...JSON.stringify(schema).matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name!);
 
-function declare(name: string, schema: Schema): string {
+function declare(name: string, schema: ContractSchema): string {
   const { allOf = [schema] } = schema;
   const base = allOf.find(({ $ref }) => $ref !== undefined);
   const parts = allOf.filter((part) => part !== base);
-  const own: Schema = {
-    properties: Object.assign({}, ...parts.map(({ properties }) => properties)) as NonNullable<Schema['properties']>,
+  const own: ContractSchema = {
+    properties: Object.assign({}, ...parts.map(({ properties }) => properties)) as NonNullable<
+      ContractSchema['properties']
+    >,
     required: parts.flatMap(({ required = [] }) => required),
   };
   const comment = commentOf(schema, '').replace(
@@ -102,7 +83,7 @@ function declare(name: string, schema: Schema): string {
   return `${opening}interface ${name}${inherited} ${objectOf(own, '')}`;
 }
 
-function commentOf({ description }: Schema, indent: string): string {
+function commentOf({ description }: ContractSchema, indent: string): string {
   if (description === undefined) return '';
   const line = `${indent}/** ${description} */\n`;
   if (line.length <= WIDTH + 1) return line;
@@ -115,7 +96,7 @@ function commentOf({ description }: Schema, indent: string): string {
   return `${indent}/**\n${lines.map((text) => `${indent} *${text}\n`).join('')}${indent} */\n`;
 }
 
-function objectOf({ properties = {}, required = [] }: Schema, indent: string): string {
+function objectOf({ properties = {}, required = [] }: ContractSchema, indent: string): string {
   const inner = `${indent}  `;
   const members = Object.entries(properties).map(([name, schema]) => {
     const isNeeded = required.includes(name);
@@ -125,21 +106,19 @@ function objectOf({ properties = {}, required = [] }: Schema, indent: string): s
   return `{\n${members.join('')}${indent}}`;
 }
 
-function typeOf(schema: Schema, indent = ''): string {
-  if (schema.$ref !== undefined) return schema.$ref.split('/').at(-1)!;
+function typeOf(schema: ContractSchema, indent = ''): string {
+  if (schema.$ref !== undefined) return lastName(schema.$ref);
   if ('const' in schema) return literal(schema.const);
   if (schema.enum) return schema.enum.map(literal).join(' | ');
   // A pattern beside a list of values says how else they may be written; the client's users need no second way.
   if (schema.anyOf)
     return (schema.anyOf[0]!.enum ? [schema.anyOf[0]!] : schema.anyOf).map((one) => typeOf(one, indent)).join(' | ');
-  if (schema.type === 'array') return `readonly ${itemOf(typeOf(schema.items!, indent))}[]`;
-  if (schema.type === 'object') return objectOf(schema, indent);
-  return [schema.type ?? []]
-    .flat()
-    .map((type) =>
-      type === 'array' ? `readonly ${itemOf(typeOf(schema.items!, indent))}[]` : (PRIMITIVES[type] ?? type),
-    )
-    .join(' | ');
+  const ofType = (type: string): string => {
+    if (type === 'object') return objectOf(schema, indent);
+    if (type === 'array') return `readonly ${itemOf(typeOf(schema.items!, indent))}[]`;
+    return type === 'integer' ? 'number' : type;
+  };
+  return [schema.type ?? []].flat().map(ofType).join(' | ');
 }
 
 const itemOf = (type: string): string => (/^\w+$/.test(type) || type.startsWith('{') ? type : `(${type})`);

@@ -10,9 +10,8 @@ import type { Command } from 'commander';
 import { buildProgram } from '../src/cli/program.ts';
 import { systemClock } from '../src/clock.ts';
 import { parseConfig, SETTINGS } from '../src/config.ts';
-import { renderContract } from '../src/http/contract/contract.ts';
+import { contractOf } from '../src/cli/mcp/tools.ts';
 import { COMMAND_ROWS, PLACES, ROWS_BY_STATUS, type ErrorRow } from '../src/http/contract/errors-page.ts';
-import { allOperations } from '../src/http/operations/operations.ts';
 import { renderBruno } from './bruno.ts';
 import { renderClientTypes } from './client-types.ts';
 import { renderConformance } from './conformance.ts';
@@ -20,13 +19,12 @@ import { renderPythonModule } from './python-types.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const PYTHON_MODULE = 'client-python/storeroom.py';
-const HOUR_MS = 3_600_000;
 const WRITTEN = '<!-- Written by `npm run generate` from the code; change the code, not this file. -->';
 
 /** Options that every command has; the page says them once. */
 const EVERY_OPTION = /^ +(--json +print one JSON object and nothing else|-h, --help +display help for command)\n/gm;
 
-const contract = makeContract();
+const contract = contractOf(parseConfig({}, {}).config);
 const FILES: Record<string, string> = {
   'openapi.json': `${JSON.stringify(contract, null, 1)}\n`,
   'docs/errors.md': writeErrors(),
@@ -61,13 +59,6 @@ function readOrNothing(file: string): string {
   } catch {
     return '';
   }
-}
-
-/** The contract of a service with default settings. */
-function makeContract(): object {
-  const { config } = parseConfig({}, {});
-  const operations = allOperations({ ...config, cursorKey: new Uint8Array() });
-  return renderContract(operations, config.idempotencyHours * HOUR_MS);
 }
 
 function writeErrors(): string {

@@ -3,22 +3,17 @@
  * fields of each record type, and what writes take. Custom fields are not in it: the client takes any name beside them.
  */
 
-interface Schema {
-  readonly $ref?: string;
-  readonly description?: string;
-  readonly enum?: readonly unknown[];
-  readonly allOf?: readonly Schema[];
-  readonly properties?: Readonly<Record<string, Schema>>;
-}
-interface Contract {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
-}
+import {
+  lastName,
+  readOperations,
+  type Contract,
+  type ContractSchema,
+} from '../src/http/contract/documented-operations.ts';
+import { BASE_PATH } from '../src/http/operations/operation.ts';
 
-const BASE = '/tenant/api/pims/v1';
 const WIDTH = 120;
 const RECORDS = ['Order', 'OrderLine', 'Customer', 'InventoryItem'];
-/** Those with a base come after it. */
+/** The bodies of writes. One that extends another comes after it. */
 const WRITES = 'AddressValues NewOrder OrderChange NewOrderLine OrderLineChange NewCustomer CustomerChange'.split(' ');
 const VALUES: Readonly<Record<string, string>> = {
   DecimalValue: 'Number',
@@ -28,11 +23,11 @@ const VALUES: Readonly<Record<string, string>> = {
 const FIRST = '# Written by `npm run generate` from the contract. Change tools/python-types.ts, not this part.\n';
 const LAST = '# The end of what `npm run generate` writes.\n';
 
-/** The module with that part anew. */
-export function renderPythonModule(document: object, module: string): string {
+/** Returns the module with that part replaced. */
+export function renderPythonModule(contract: Contract, module: string): string {
   const [before, rest] = cut(module, FIRST);
   const [, after] = cut(rest, LAST);
-  return `${before}${FIRST}${renderPart(document as Contract)}${LAST}${after}`;
+  return `${before}${FIRST}${renderPart(contract)}${LAST}${after}`;
 }
 
 function cut(text: string, mark: string): [string, string] {
@@ -41,24 +36,20 @@ function cut(text: string, mark: string): [string, string] {
   return [text.slice(0, at), text.slice(at + mark.length)];
 }
 
-function renderPart({ paths, components: { schemas } }: Contract): string {
-  const operations = Object.entries(paths)
-    .filter(([path]) => path.startsWith(BASE))
-    .flatMap(([path, methods]) =>
-      Object.entries(methods).map(
-        ([method, { operationId }]) =>
-          `    "${operationId}": ("${method.toUpperCase()}", "${path.slice(BASE.length)}"),\n`,
-      ),
+function renderPart(contract: Contract): string {
+  const { schemas } = contract.components;
+  const operations = readOperations(contract)
+    .filter(({ needsKeys }) => needsKeys)
+    .map(
+      ({ name, method, path }) => `    "${name}": ("${method.toUpperCase()}", "${path.slice(BASE_PATH.length)}"),\n`,
     );
   const records = RECORDS.map((name) => `${name}Field = ${literalOf(fieldsOf(schemas, schemas[name]!))}\n`);
   const writes = WRITES.map((name) => declare(schemas, name));
   return `OPERATIONS = {\n${operations.join('')}}\n\n${records.join('')}\n\n${writes.join('\n\n')}\n\n`;
 }
 
-const nameOf = ({ $ref }: Schema): string => $ref!.split('/').at(-1)!;
-
-function fieldsOf(schemas: Contract['components']['schemas'], schema: Schema): string[] {
-  if (schema.$ref !== undefined) return fieldsOf(schemas, schemas[nameOf(schema)]!);
+function fieldsOf(schemas: Contract['components']['schemas'], schema: ContractSchema): string[] {
+  if (schema.$ref !== undefined) return fieldsOf(schemas, schemas[lastName(schema.$ref)]!);
   return [...Object.keys(schema.properties ?? {}), ...(schema.allOf ?? []).flatMap((one) => fieldsOf(schemas, one))];
 }
 
@@ -70,12 +61,12 @@ function declare(schemas: Contract['components']['schemas'], name: string): stri
     .flatMap(({ properties }) => Object.entries(properties ?? {}))
     .filter(([field]) => !inherited.includes(field))
     .map(([field, value]) => `    ${field}: ${valueOf(schemas, value)}\n`);
-  return `class ${name}(${base === undefined ? 'TypedDict' : nameOf(base)}, total=False):\n${members.join('') || '    pass\n'}`;
+  return `class ${name}(${base === undefined ? 'TypedDict' : lastName(base.$ref!)}, total=False):\n${members.join('') || '    pass\n'}`;
 }
 
-function valueOf(schemas: Contract['components']['schemas'], schema: Schema): string {
+function valueOf(schemas: Contract['components']['schemas'], schema: ContractSchema): string {
   if (schema.$ref === undefined) return 'Value';
-  const name = nameOf(schema);
+  const name = lastName(schema.$ref);
   const values = schemas[name]!.enum;
   return values === undefined ? (VALUES[name] ?? 'Value') : literalOf(values);
 }

@@ -6,19 +6,14 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as fc from 'fast-check';
 import type { Answer } from '../../src/cli/mcp/caller.ts';
 import { renderAnswer } from '../../src/cli/mcp/cut.ts';
-import { buildRequest, listTools, type Contract } from '../../src/cli/mcp/tools.ts';
+import { buildRequest, listTools } from '../../src/cli/mcp/tools.ts';
 import { Refusal } from '../../src/errors.ts';
+import { readOperations, type Contract } from '../../src/http/contract/documented-operations.ts';
 import { OPERATION_NAMES } from '../../src/http/operations/names.ts';
 import { times, valuesOf } from '../kit/lists.ts';
 
-interface Described {
-  operationId: string;
-  parameters?: { name?: string; examples?: { demo: { value: unknown } } }[];
-  requestBody?: { content: { 'application/json': { examples: { demo: { value: unknown } } } } };
-}
-
 const contract = JSON.parse(readFileSync('openapi.json', 'utf8')) as Contract;
-const operations = Object.values(contract.paths).flatMap((methods) => Object.values(methods)) as unknown as Described[];
+const operations = readOperations(contract);
 const tools = listTools(contract);
 const toolOf = (name: string) => tools.find((tool) => tool.name === name)!;
 
@@ -49,11 +44,12 @@ suite('tools', () => {
 
   for (const { name, inputSchema } of tools)
     test(`${name} takes the example of the contract, and has neither a team nor credentials`, () => {
-      const operation = operations.find(({ operationId }) => operationId === name)!;
-      const example = operation.requestBody?.content['application/json'].examples.demo.value;
-      const given: Record<string, unknown> = example === undefined ? {} : { body: example };
-      for (const { name: parameter, examples } of operation.parameters ?? [])
-        if (parameter !== undefined && examples) given[parameter] = examples.demo.value;
+      const { body, parameters } = operations.find((operation) => operation.name === name)!;
+      const examples = parameters.filter(
+        ({ name: parameter, example }) => parameter !== 'teamID' && example !== undefined,
+      );
+      const given: Record<string, unknown> = body ? { body: body.example } : {};
+      for (const { name: parameter, example } of examples) given[parameter] = example;
       const check = new Ajv2020({ strict: false }).compile(inputSchema);
       assert.ok(check(given), JSON.stringify(check.errors));
       assert.ok(!check({ ...given, teamID: 'other' }));
@@ -66,12 +62,12 @@ suite('requests', () => {
     const body = [{ field: 'SHIP_VIA', value: 'x' }];
     assert.deepEqual(buildRequest(toolOf('queryOrders'), { body, sort: '-CREATE_DATE' }), {
       query: { sort: '-CREATE_DATE', maxReturn: '50' },
-      headers: {},
+      header: {},
       body,
     });
     const update = { body: { ORDER_NUMBER: '1' }, ifMatch: '"a"', idempotencyKey: 'k' };
-    const headers = { 'If-Match': '"a"', 'Idempotency-Key': 'k' };
-    assert.deepEqual(buildRequest(toolOf('updateOrder'), update), { query: {}, headers, body: update.body });
+    const header = { 'If-Match': '"a"', 'Idempotency-Key': 'k' };
+    assert.deepEqual(buildRequest(toolOf('updateOrder'), update), { query: {}, header, body: update.body });
     assert.deepEqual(buildRequest(toolOf('getOrder'), { orderNum: 12 }).query, { orderNum: '12' });
   });
 

@@ -1,18 +1,13 @@
-/** Calls the service by the project's own client: counted, limited, and by the keys of the environment. */
+/** Calls the service through the project's own client: counted, limited, and with the keys of the environment. */
 import { randomUUID } from 'node:crypto';
-import { Caller, type Answer as ClientAnswer, type OperationName } from '../../../client/src/caller.ts';
+import { Caller, type OperationName } from '../../../client/src/caller.ts';
 import { StoreroomError } from '../../../client/src/error.ts';
 import { CLIENT_VARIABLES, type Environment } from '../../config.ts';
 import { refuseCommand } from '../../errors.ts';
 import { BASE_PATH } from '../../http/operations/operation.ts';
 import type { Tool, ToolRequest } from './tools.ts';
 
-/** What the service answered, or why it did not. */
-export type Reply =
-  | { readonly isError: false; readonly answer: Answer }
-  | { readonly isError: true; readonly message: string };
-
-/** The envelope's data, with what headers say of it. */
+/** The envelope's data, and what the headers say about it. */
 export interface Answer {
   readonly data: unknown;
   readonly subRecords?: unknown;
@@ -24,7 +19,7 @@ export interface Answer {
 /** The variables that hold the address and the keys of the service. */
 const [URL_VARIABLE, ...KEY_VARIABLES] = CLIENT_VARIABLES;
 const DEFAULT_URL = 'http://127.0.0.1:8080';
-/** An agent that waits longer takes the tool for one that hangs. */
+/** An agent that waits longer assumes that the tool hangs. */
 const PATIENCE = { tries: 3, timeoutMs: 15_000, totalTimeoutMs: 20_000 };
 
 /** Throws COMMAND_REFUSED with the names of the variables that are missing or wrong. */
@@ -39,26 +34,31 @@ export function openCaller(environment: Environment): Caller {
   return new Caller({ baseUrl: new URL(url).origin + BASE_PATH, teamID, apiID, apiSecret, ...PATIENCE });
 }
 
-/** Calls an operation. Repeats what a short wait can help; a write under one key, so that it happens once. */
+/** The service refused a call or did not answer it. The message is for the agent. */
+export class FailedCall extends Error {}
+
+/** Calls an operation, and again if a short wait can help; a write under one key, so that it happens once. */
 export async function callService(
   caller: Caller,
   { name, isWrite }: Tool,
-  { query, headers, body }: ToolRequest,
+  { query, header, body }: ToolRequest,
   signal: AbortSignal,
-): Promise<Reply> {
-  const key = isWrite ? (headers['Idempotency-Key'] ?? randomUUID()) : undefined;
-  const call = { query, headers: { ...headers, 'Idempotency-Key': key }, body, options: { signal } };
+): Promise<Answer> {
+  const key = isWrite ? (header['Idempotency-Key'] ?? randomUUID()) : undefined;
+  const headers = { ...header, 'Idempotency-Key': key };
   try {
-    return { isError: false, answer: readAnswer(await caller.call(name as OperationName, call)) };
+    const { body: answer, headers: said } = await caller.call(name as OperationName, {
+      ...{ query, headers, body, options: { signal } },
+    });
+    return readAnswer(answer as object, said);
   } catch (fault) {
-    if (!(fault instanceof StoreroomError)) throw fault;
-    return { isError: true, message: tell(fault, key) };
+    throw fault instanceof StoreroomError ? new FailedCall(explain(fault, key)) : fault;
   }
 }
 
 /** The lookup by one storefront number has no envelope. */
-function readAnswer({ body, headers }: ClientAnswer): Answer {
-  const { data, subRecords = null } = ('status' in (body as object) ? body : { data: body }) as Partial<Answer>;
+function readAnswer(body: object, headers: Headers): Answer {
+  const { data, subRecords } = ('status' in body ? body : { data: body }) as Partial<Answer>;
   const [nextCursor, total, etag] = ['x-next-cursor', 'x-total-count', 'etag'].map((name) => headers.get(name));
   return {
     data,
@@ -69,8 +69,8 @@ function readAnswer({ body, headers }: ClientAnswer): Answer {
   };
 }
 
-/** Code, sentence and way out. */
-function tell(error: StoreroomError, key: string | undefined): string {
+/** Says what is wrong, what to do, and the details. */
+function explain(error: StoreroomError, key: string | undefined): string {
   const { message, field, suggestion, step, requestId, status } = error;
   const details = Object.entries({ field, suggestion, step, requestId, status: status || undefined })
     .filter(([, value]) => value !== undefined)
@@ -84,7 +84,7 @@ function tell(error: StoreroomError, key: string | undefined): string {
 
 function findRemedy({ code, retryAfter, remedy }: StoreroomError): string {
   if (code === 'INVALID_CREDENTIALS')
-    return `Tell the user that ${KEY_VARIABLES.join(', ')} of this server are refused.`;
+    return `Tell the user that the service refuses ${KEY_VARIABLES.join(', ')} of this server.`;
   if (retryAfter) return `Wait ${retryAfter} seconds before the next call.`;
   return remedy ?? `See whether the service runs at the address in ${URL_VARIABLE}.`;
 }

@@ -12,17 +12,18 @@ import {
 import type { Caller } from '../../../client/src/caller.ts';
 import { VERSION } from '../../assets.ts';
 import { ERRORS, Refusal } from '../../errors.ts';
-import { callService } from './caller.ts';
+import type { Contract } from '../../http/contract/documented-operations.ts';
+import { callService, FailedCall } from './caller.ts';
 import { renderAnswer } from './cut.ts';
-import { buildRequest, type Contract, type Tool } from './tools.ts';
+import { buildRequest, type Tool } from './tools.ts';
 
 export interface ServerOptions {
   readonly caller: Caller;
   readonly contract: Contract;
-  /** All of them; writes are refused unless `canWrite`. */
+  /** Every operation. Writes are refused unless `canWrite`. */
   readonly tools: readonly Tool[];
   readonly canWrite: boolean;
-  /** Most bytes of an answer. */
+  /** Maximum bytes of an answer. */
   readonly bytesMost: number;
 }
 
@@ -81,9 +82,10 @@ async function callTool(
   if (tool.isWrite && !canWrite)
     return tell(`${name} writes, and this server only reads. Tell the user to start it with --write.`, true);
   try {
-    const reply = await callService(caller, tool, buildRequest(tool, given), signal);
-    return reply.isError ? tell(reply.message, true) : tell(renderAnswer(reply.answer, bytesMost), false);
+    const answer = await callService(caller, tool, buildRequest(tool, given), signal);
+    return tell(renderAnswer(answer, bytesMost), false);
   } catch (fault) {
+    if (fault instanceof FailedCall) return tell(fault.message, true);
     if (fault instanceof Refusal) return tell(`${fault.code}: ${fault.message}`, true);
     throw fault;
   }

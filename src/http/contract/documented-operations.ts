@@ -1,0 +1,124 @@
+/**
+ * Reads the operations out of the contract, for everything that is made of it: tools for agents, the Bruno collection,
+ * the clients' types. Imports nothing, so that a browser can use it too.
+ */
+
+/** A part of a JSON Schema. References to other schemas stay in it. */
+export interface ContractSchema {
+  readonly $ref?: string;
+  readonly description?: string;
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly allOf?: readonly ContractSchema[];
+  readonly anyOf?: readonly ContractSchema[];
+  readonly oneOf?: readonly ContractSchema[];
+  readonly items?: ContractSchema;
+  readonly properties?: Readonly<Record<string, ContractSchema>>;
+  readonly required?: readonly string[];
+}
+
+/** An OpenAPI document, as far as it is read here. */
+export interface Contract {
+  readonly info: { readonly title: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationPart>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, ContractSchema>>;
+    readonly parameters: Readonly<Record<string, ParameterPart>>;
+    readonly responses: Readonly<Record<string, ContentPart>>;
+  };
+}
+
+interface OperationPart {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly tags: readonly string[];
+  readonly security?: readonly object[];
+  readonly parameters?: readonly (ParameterPart | Reference)[];
+  readonly requestBody?: ContentPart;
+  readonly responses: Readonly<Record<string, ContentPart | Reference>>;
+}
+interface Exemplified {
+  readonly schema: ContractSchema;
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
+}
+interface ParameterPart extends Exemplified {
+  readonly name: string;
+  readonly in: 'query' | 'header';
+  readonly required?: boolean;
+  readonly description?: string;
+}
+interface ContentPart {
+  readonly content?: Readonly<Record<string, Exemplified>>;
+}
+interface Reference {
+  readonly $ref: string;
+}
+
+export interface DocumentedParameter extends DocumentedContent {
+  readonly name: string;
+  readonly place: 'query' | 'header';
+  readonly isRequired: boolean;
+  readonly description: string;
+}
+
+interface DocumentedContent {
+  readonly schema: ContractSchema;
+  /** The first example; undefined where there is none. */
+  readonly example: unknown;
+}
+
+export interface DocumentedOperation {
+  readonly name: string;
+  /** In lower case. */
+  readonly method: string;
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description: string;
+  /** False for the paths of the service itself, such as /healthz. */
+  readonly needsKeys: boolean;
+  readonly isWrite: boolean;
+  /** Parameters of the query and headers, without credentials. */
+  readonly parameters: readonly DocumentedParameter[];
+  readonly body: DocumentedContent | undefined;
+  /** By HTTP status; undefined for an answer without a body. */
+  readonly answers: Readonly<Record<string, DocumentedContent | undefined>>;
+}
+
+/** Lists the operations in the order of the document, with the references to parameters and responses followed. */
+export function readOperations({ paths, components }: Contract): DocumentedOperation[] {
+  const parameterOf = (part: ParameterPart | Reference): DocumentedParameter => {
+    const found = '$ref' in part ? components.parameters[lastName(part.$ref)]! : part;
+    const { name, in: place, required: isRequired = false, description = '' } = found;
+    return { name, place, isRequired, description, ...exemplify(found) };
+  };
+  const contentOf = (part: ContentPart | Reference): DocumentedContent | undefined => {
+    const { content } = '$ref' in part ? components.responses[lastName(part.$ref)]! : part;
+    return content && exemplify(content['application/json']!);
+  };
+  const read = (path: string, method: string, operation: OperationPart): DocumentedOperation => {
+    const { operationId: name, summary, description = '', tags, security, requestBody, responses } = operation;
+    const parameters = (operation.parameters ?? []).map(parameterOf);
+    const answers = Object.entries(responses).map(([status, response]) => [status, contentOf(response)]);
+    return {
+      ...{ name, method, path, tag: tags[0]!, summary, description, parameters },
+      needsKeys: security === undefined,
+      isWrite: parameters.some((parameter) => parameter.name === 'Idempotency-Key'),
+      body: requestBody && contentOf(requestBody),
+      answers: Object.fromEntries(answers) as DocumentedOperation['answers'],
+    };
+  };
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => read(path, method, operation)),
+  );
+}
+
+const exemplify = ({ schema, examples = {} }: Exemplified): DocumentedContent => ({
+  schema,
+  example: Object.values(examples)[0]?.value,
+});
+
+/** The name that a reference ends with: of a schema, a parameter or a response. */
+export const lastName = (reference: string): string => reference.split('/').at(-1)!;
