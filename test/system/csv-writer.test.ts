@@ -1,8 +1,9 @@
-// The CSV of an export, byte by byte: what Papa Parse makes of the same cells, whatever they hold.
+// CSV beside Papa Parse, with cells of every kind: an export has the bytes that it writes, an import reads what it wrote.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import Papa from 'papaparse';
+import { readCsv } from '../../src/cli/csv/csv-reader.ts';
 import { writeCsv } from '../../src/cli/csv/csv-writer.ts';
 import { parseRecords } from '../../src/pims/rules/values.ts';
 import { times } from '../kit/lists.ts';
@@ -48,4 +49,17 @@ test('the records of an export are read back from its cells', () => {
       rows,
     );
   fc.assert(fc.property(fc.array(row, { maxLength: 20 }), check));
+});
+
+test('the rows that Papa Parse writes are read back, with either line break', async () => {
+  const check = async (rows: string[][], newline: string): Promise<void> => {
+    const all = [NAMES, ...rows];
+    const read = await Array.fromAsync(readCsv(Buffer.from(Papa.unparse(all, { newline }))));
+    assert.deepEqual(
+      read.flat().map(({ cells, fault }) => fault ?? cells),
+      all,
+    );
+  };
+  const newline = fc.constantFrom('\n', '\r\n');
+  await fc.assert(fc.asyncProperty(fc.array(row, { maxLength: 20 }), newline, check), { numRuns: 500 });
 });

@@ -1,18 +1,12 @@
 /** Reads a CSV file (RFC 4180, UTF-8 with or without a BOM) in chunks, with the line and the fault of each row. */
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
-import Papa from 'papaparse';
 
 export interface CsvRow {
   readonly lineNumber: number;
   readonly cells: string[];
   /** Why the cells cannot be used. */
   readonly fault: string | undefined;
-}
-
-interface PapaResult {
-  readonly data: string[][];
-  readonly meta: { readonly cursor: number };
 }
 
 const CHUNK_BYTES = 256 * 1024;
@@ -44,8 +38,9 @@ export async function* readCsv(
 }
 
 class ChunkParser {
-  #newline: '\r\n' | '\n' | undefined;
-  /** The beginning of a row that goes on in the next chunk. */
+  /** The line break of the file: its first one. */
+  #newline: string | undefined;
+  /** The beginning of a row that continues in the next chunk. */
   #open = '';
   #isOpenValid = true;
   #lineNumber = 1;
@@ -56,96 +51,84 @@ class ChunkParser {
 
   parse(bytes: Buffer, isLast: boolean): CsvRow[] {
     let text = this.#open + bytes.toString('utf8');
-    if (!this.#newline) {
-      if (text.startsWith(BOM)) text = text.slice(1);
-      this.#newline = /\r?\n/.exec(text)?.[0] === '\r\n' ? '\r\n' : '\n';
-    }
-    const { parsed, end } = parseRows(text, this.#newline, isLast);
+    if (this.#newline === undefined && text.startsWith(BOM)) text = text.slice(1);
+    this.#newline ??= /\r?\n/.exec(text)?.[0] ?? '\n';
     const isValid = isUtf8(bytes) && this.#isOpenValid;
-    this.#isOpenValid = isValid || end === text.length;
-    this.#open = isLast ? '' : text.slice(end);
     const rows: CsvRow[] = [];
-    for (const { cells, source } of parsed) {
-      const fault = findQuoteFault(source, this.#lineNumber) ?? (isValid ? undefined : findDecodingFault(cells));
-      const isEmpty = cells.length === 1 && cells[0] === '';
-      if (!isEmpty) rows.push({ lineNumber: this.#lineNumber, cells, fault });
-      this.#lineNumber += 1 + (source === '' ? 0 : countLineFeeds(cells));
+    let start = 0;
+    while (start < text.length) {
+      const row = parseRow(text, start, this.#newline);
+      if (row.end === text.length && !isLast) break;
+      const { cells } = row;
+      const fault =
+        this.#describeFault(row, text.slice(start, row.faultAt)) ?? (isValid ? undefined : findDecodingFault(cells));
+      if (fault !== undefined || cells.length > 1 || cells[0] !== '')
+        rows.push({ lineNumber: this.#lineNumber, cells, fault });
+      this.#lineNumber += row.hasQuotes ? text.slice(start, row.end).split('\n').length : 1;
+      start = row.end + this.#newline.length;
     }
+    this.#open = text.slice(start);
+    this.#isOpenValid = isValid || this.#open === '';
     return rows;
   }
 
-  /** In place of a row that does not end. */
+  /** Ends the file with a row that does not end. */
   endWithFault(fault: string): CsvRow {
     return { lineNumber: this.#lineNumber, cells: [], fault };
   }
-}
 
-interface ParsedRow {
-  readonly cells: string[];
-  /** The row as it stands in the file; '' when it has no quotes. */
-  readonly source: string;
-}
-
-/** The rows of a text that begins with a row, and where the last of them ends. */
-function parseRows(
-  text: string,
-  newline: '\r\n' | '\n',
-  isLast: boolean,
-): { parsed: readonly ParsedRow[]; end: number } {
-  const options = { delimiter: ',', newline };
-  if (!text.includes('"')) {
-    const { data, meta } = new Papa.Parser(options).parse(text, 0, !isLast) as PapaResult;
-    return { parsed: data.map((cells) => ({ cells, source: '' })), end: meta.cursor };
+  /** Adds the place to a fault, which comes after `before` in its row. */
+  #describeFault({ fault, faultAt }: ParsedRow, before: string): string | undefined {
+    if (faultAt === undefined) return fault;
+    const lines = before.split('\n');
+    const column = lines.at(-1)!.length + 1;
+    return `${fault}, at line ${this.#lineNumber + lines.length - 1}, column ${column}. ${QUOTING}`;
   }
-  const parsed: ParsedRow[] = [];
-  let end = 0;
-  const step = ({ data, meta }: PapaResult): void => {
-    const source = text.slice(end, meta.cursor);
-    parsed.push({ cells: data[0]!, source: source.includes('"') ? source : '' });
-    end = meta.cursor;
-  };
-  new Papa.Parser({ ...options, step }).parse(text, 0, !isLast);
-  return { parsed, end };
-}
-
-/**
- * What is wrong with the quotes of a row: RFC 4180 has them around a whole cell, and doubled within it. The parser
- * keeps others as characters, or drops the spaces beside them.
- */
-function findQuoteFault(source: string, lineNumber: number): string | undefined {
-  let [at, quoteAt, commaAt] = [0, -1, -1];
-  const next = (character: string, from: number): number => {
-    const found = source.indexOf(character, from);
-    return found < 0 ? source.length : found;
-  };
-  const tell = (what: string, place: number): string => {
-    const lines = source.slice(0, place).split('\n');
-    return `${what}, at line ${lineNumber + lines.length - 1}, column ${lines.at(-1)!.length + 1}. ${QUOTING}`;
-  };
-  while (at < source.length) {
-    if (source[at] === '"') {
-      let end = next('"', at + 1);
-      while (source[end + 1] === '"') end = next('"', end + 2);
-      if (end === source.length) return 'A quote is opened in this row and never closed.';
-      at = end + 1;
-      if (/[^,\r\n]/.test(source[at] ?? '')) return tell('There is text after a closing quote', at);
-    } else {
-      if (quoteAt < at) quoteAt = next('"', at);
-      if (commaAt < at) commaAt = next(',', at);
-      if (quoteAt < commaAt) return tell('There is a quote inside a cell', quoteAt);
-      at = commaAt;
-    }
-    if (source[at] !== ',') return undefined;
-    at++;
-  }
-  return undefined;
-}
-
-function countLineFeeds(cells: readonly string[]): number {
-  let count = 0;
-  for (const cell of cells) for (let at = cell.indexOf('\n'); at >= 0; at = cell.indexOf('\n', at + 1)) count++;
-  return count;
 }
 
 const findDecodingFault = (cells: readonly string[]): string | undefined =>
   cells.some((cell) => cell.includes('\u{fffd}')) ? 'The row is not in UTF-8.' : undefined;
+
+interface ParsedRow {
+  readonly cells: string[];
+  /** Place of the line break after the row; the length of the text where there is none. */
+  readonly end: number;
+  readonly hasQuotes: boolean;
+  readonly fault?: string;
+  /** Its place in the text; none for a quote that is never closed. */
+  readonly faultAt?: number;
+}
+
+/** Parses the row that begins at `start`. After a fault the row ends with its line. */
+function parseRow(text: string, start: number, newline: string): ParsedRow {
+  const find = (wanted: string, from: number): number => {
+    const found = text.indexOf(wanted, from);
+    return found < 0 ? text.length : found;
+  };
+  let end = find(newline, start);
+  const line = text.slice(start, end);
+  if (!line.includes('"')) return { cells: line.split(','), end, hasQuotes: false };
+  const row = { cells: [] as string[], hasQuotes: true };
+  for (let at = start; ; at++) {
+    if (text[at] === '"') {
+      let close = find('"', at + 1);
+      while (text[close + 1] === '"') close = find('"', close + 2);
+      if (close === text.length)
+        return { ...row, end: close, fault: 'A quote is opened in this row and never closed.' };
+      row.cells.push(text.slice(at + 1, close).replaceAll('""', '"'));
+      at = close + 1;
+      if (at > end) end = find(newline, at);
+      // A file may mix line breaks.
+      if (text[at] === '\r' && at + 1 === end) at++;
+      if (at < end && text[at] !== ',')
+        return { ...row, end, fault: 'There is text after a closing quote', faultAt: at };
+    } else {
+      const cell = text.slice(at, Math.min(find(',', at), end));
+      const quote = cell.indexOf('"');
+      if (quote >= 0) return { ...row, end, fault: 'There is a quote inside a cell', faultAt: at + quote };
+      row.cells.push(cell);
+      at += cell.length;
+    }
+    if (at === end) return { ...row, end };
+  }
+}
