@@ -1,37 +1,35 @@
-/** What all commands share: the option --json, an example in the help, and the way an answer is printed. */
+/** The parts that all commands share: the option --json, an example in the help, and the printing of an answer. */
 import { Argument, Option, type Command } from 'commander';
 import { COMMAND_LINE } from '../audit/entry.ts';
 import type { Clock } from '../clock.ts';
 import type { Environment } from '../config.ts';
 import { RECORD_TYPES } from '../pims/rules/fields.ts';
 
-/** What a command runs with. A command that prints a result and still failed sets the exit code. */
+/** Everything a command runs with. A command that prints an answer but failed sets the exit code. */
 export interface CommandContext {
   readonly environment: Environment;
   readonly clock: Clock;
-  /** Whether the answer is one JSON object, with nothing beside it. */
-  readonly asJson: boolean;
+  /** Whether the answer is one JSON object and nothing else. */
+  asJson: boolean;
   exitCode: number;
 }
 
-export interface CommandOptions {
-  readonly json?: true;
-}
-
 /** Adds a command such as `create <team>`. `example` is an example of its arguments after `storeroom`. */
-export const addCommand = (parent: Command, form: string, example: string): Command =>
-  addGroup(parent, form, example).addOption(new Option('--json', 'print one JSON object and nothing else'));
+export const addCommand = (parent: Command, form: string, example: string, description: string): Command =>
+  addGroup(parent, form, example, description).addOption(
+    new Option('--json', 'print one JSON object and nothing else'),
+  );
 
-/** Adds a word that only groups commands, such as `tenant`. */
-export const addGroup = (parent: Command, name: string, example: string): Command =>
-  parent.command(name).addHelpText('after', `\nExample:\n  $ storeroom ${example}`);
+/** Adds a word that only groups commands, such as `tenant`, or a command without --json. */
+export const addGroup = (parent: Command, form: string, example: string, description: string): Command =>
+  parent.command(form).description(description).addHelpText('after', `\nExample:\n  $ storeroom ${example}`);
 
 export const recordTypeArgument = (form: string): Argument =>
   new Argument(form, 'kind of record').choices(Object.keys(RECORD_TYPES));
 
-/** Prints the answer of a command: the object with --json, else the text. */
-export function printAnswer({ json }: CommandOptions, object: Readonly<Record<string, unknown>>, text: string): void {
-  process.stdout.write(`${json ? JSON.stringify(object) : text}\n`);
+/** Prints the answer of a command: the object with --json, otherwise the text. */
+export function printAnswer({ asJson }: CommandContext, object: object, text: string): void {
+  process.stdout.write(`${asJson ? JSON.stringify(object) : text}\n`);
 }
 
 export const byOperator = (nowMs: number) => ({ nowMs, actor: COMMAND_LINE, client: '' });

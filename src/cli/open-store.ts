@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { hidePassword, parseConfig, SETTINGS, type Config, type Environment } from '../config.ts';
 import { Refusal, refuseCommand } from '../errors.ts';
 import type { PimsStore } from '../pims/pims-port.ts';
-import { openStore, type OpenStoreSettings, type Store, type StorePlace, type StoreUser } from '../store/open.ts';
+import { openStore, type openEmbedded, type Store, type StorePlace } from '../store/open.ts';
 import { refuseLostFiles, refuseUnfinishedRestore } from '../store/sqlite/files/folder.ts';
 import { refuseUnfinishedFolder } from '../store/sqlite/move-store.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
@@ -12,22 +12,26 @@ import type { CommandContext } from './command.ts';
 import { findFault, formatOrigin } from './service-address.ts';
 import { printable } from './text-table.ts';
 
-/** A command waits for other processes, and its queries may take their time. */
+type EmbeddedStore = ReturnType<typeof openEmbedded>;
+
+/** A command waits for other processes, and its queries may take long. */
 const BUSY_TIMEOUT_MS = 5000;
 const QUERY_BUDGET_MS = 60_000;
 
-type Settings = Pick<CommandContext, 'clock' | 'asJson'> & { readonly config: Config };
-
-/** Opens a store, works with it, and closes it. A fatal fault of the store is thrown before what it led to. */
-export async function withOpenedStore<S extends Store, T>(
-  { config, clock, asJson }: Settings,
-  open: (settings: OpenStoreSettings, user: StoreUser) => S | Promise<S>,
-  work: (store: S) => Promise<T>,
+/**
+ * Opens the store of the settings, works with it, and closes it. The store must exist, unless `create` is set. A fatal
+ * fault of the store is thrown rather than its consequences.
+ */
+export async function withStore<T>(
+  context: CommandContext,
+  work: (store: Store) => Promise<T>,
   { create = false } = {},
 ): Promise<T> {
+  const { clock, asJson, environment } = context;
+  const config = create ? parseConfig(environment, {}).config : parseStoreConfig(context);
   let fatal: unknown;
   const faults: string[] = [];
-  const store = await open(
+  const store = await openStore(
     { ...config, queryBudgetMs: QUERY_BUDGET_MS, queryThreads: 1, databaseConnections: 1 },
     {
       name: 'storeroom command',
@@ -39,12 +43,12 @@ export async function withOpenedStore<S extends Store, T>(
     },
   );
   try {
-    if (!asJson) await tellStore(config, store);
+    if (!asJson) await describePlace(config, store);
     const result = await work(store);
     for (const event of faults) print(event);
     return result;
   } catch (fault) {
-    // What the caller of the API is not told: the file, and what is wrong with it.
+    // The caller of the API does not learn which file is damaged; the operator does.
     const isApart = fault instanceof Refusal && fault.code === 'TENANT_UNAVAILABLE';
     throw fatal ?? (isApart && faults[0] !== undefined ? new Refusal(fault.code, faults[0]) : fault);
   } finally {
@@ -52,14 +56,14 @@ export async function withOpenedStore<S extends Store, T>(
   }
 }
 
-/** Says which store a command works on. A mistyped setting would otherwise be seen when the new keys are refused. */
+/** Says which store a command works on. Otherwise a mistyped setting shows only when the new keys are refused. */
 export const printStore = (place: StorePlace): void => print(`Store: ${describeStore(place)}`);
 
 export const describeStore = ({ data, databaseUrl }: StorePlace): string =>
   databaseUrl === '' ? `${resolve(data)} (SQLite)` : `${hidePassword(databaseUrl)} (PostgreSQL)`;
 
-/** A service leaves its address in its store: one that answers beside a store without an address uses another. */
-async function tellStore(config: Config, { installation }: Store): Promise<void> {
+/** A service leaves its address in its store: one that answers beside a store without an address uses another store. */
+async function describePlace(config: Config, { installation }: Store): Promise<void> {
   printStore(config);
   if ((await installation.load('origin')) !== undefined) return;
   const origin = formatOrigin(config.host, config.port);
@@ -69,15 +73,13 @@ async function tellStore(config: Config, { installation }: Store): Promise<void>
 
 const print = (event: string): void => void process.stderr.write(`${printable(event)}\n`);
 
-/** Opens the store of the settings. It must exist already, unless `create` is set. */
-export async function withStore<T>(
+/** Opens the embedded store of the settings, which must exist. Throws COMMAND_REFUSED when the store is PostgreSQL. */
+export async function withEmbeddedStore<T>(
   context: CommandContext,
-  work: (store: Store) => Promise<T>,
-  { create = false } = {},
+  work: (store: EmbeddedStore) => Promise<T>,
 ): Promise<T> {
-  const { config } = parseConfig(context.environment, {});
-  if (!create && config.databaseUrl === '') checkFolder(config.data);
-  return withOpenedStore({ ...context, config }, openStore, work, { create });
+  parseEmbeddedConfig(context.environment);
+  return withStore(context, (store) => work(store as EmbeddedStore));
 }
 
 /** Opens the store and a tenant's inventory system in it. Throws TENANT_NOT_FOUND. */
@@ -91,7 +93,7 @@ export function withTenant<T>(
     return work({
       store,
       tenant,
-      // Only when it is asked for: what is about the tenant alone can be done while its file is lost.
+      // Opened only when used: commands about the tenant itself work while its file is lost.
       get pims() {
         return store.pims(tenant);
       },
@@ -106,6 +108,23 @@ export async function findTenant(store: Store, teamId: string): Promise<Tenant> 
   throw new Refusal('TENANT_NOT_FOUND', `There is no tenant '${teamId}'. \`storeroom tenant list\` shows all tenants.`);
 }
 
+/** Returns the settings of a store that exists already. */
+export function parseStoreConfig({ environment }: CommandContext): Config {
+  const { config } = parseConfig(environment, {});
+  if (config.databaseUrl === '') checkFolder(config.data);
+  return config;
+}
+
+const BACK_UP =
+  'Back up PostgreSQL with its own tools (pg_basebackup, pg_dump). docs/several-nodes/backup.md shows how.';
+
+/** Throws COMMAND_REFUSED, and what to do instead, when the store is PostgreSQL. */
+export function parseEmbeddedConfig(environment: Environment, instead = BACK_UP): Config {
+  const { config } = parseConfig(environment, {});
+  if (config.databaseUrl === '') return config;
+  throw refuseCommand(instead);
+}
+
 /** COMMAND_REFUSED when the folder has no data of the embedded store, or a move or a restore into it is unfinished. */
 export function checkFolder(folder: string): void {
   refuseUnfinishedFolder(folder);
@@ -118,15 +137,14 @@ export function checkFolder(folder: string): void {
   );
 }
 
-/** Whether the settings name a folder that somebody has made for a store, and that holds nothing yet. */
+/** Whether the settings name a folder that was made for a store and holds nothing yet. */
 export function isGivenEmpty(environment: Environment): boolean {
   const folder = environment[SETTINGS.data.variable];
-  return (
-    folder !== undefined && existsSync(folder) && statSync(folder).isDirectory() && readdirSync(folder).length === 0
-  );
+  const found = folder === undefined ? undefined : statSync(folder, { throwIfNoEntry: false });
+  return found?.isDirectory() === true && readdirSync(folder!).length === 0;
 }
 
-/** COMMAND_REFUSED for root on another user's data: the service could not use the files that it would leave there. */
+/** COMMAND_REFUSED for root on another user's data: the service could not use the files that root would leave there. */
 export function refuseOtherOwner(environment: Environment): void {
   const { data, databaseUrl } = SETTINGS;
   const folder = environment[data.variable] || data.default;
@@ -134,14 +152,4 @@ export function refuseOtherOwner(environment: Environment): void {
   if (process.getuid?.() !== 0 || uid === 0) return;
   const remedy = `Run it as that user, with \`sudo -u '#${uid}' …\`, or under systemd with \`storeroom service run -- …\`.`;
   throw refuseCommand(`${data.variable} is '${folder}', which belongs to the user with the ID ${uid}. ${remedy}`);
-}
-
-const BACK_UP =
-  'Back up PostgreSQL with its own tools (pg_basebackup, pg_dump). docs/several-nodes/backup.md shows how.';
-
-/** Throws COMMAND_REFUSED, and what to do instead, when the store is PostgreSQL. */
-export function parseEmbeddedConfig(environment: Environment, instead = BACK_UP): Config {
-  const { config } = parseConfig(environment, {});
-  if (config.databaseUrl === '') return config;
-  throw refuseCommand(instead);
 }

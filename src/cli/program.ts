@@ -32,6 +32,29 @@ import { addUserCommands } from './commands/tenants/user.ts';
 import { readSecretFiles } from './secret-files.ts';
 import { ERROR_PRIORITY, isJournal, SETTING_EXIT_CODE } from './serve/systemd-unit.ts';
 
+/** In the order of the help. */
+const COMMANDS = [
+  addServeCommand,
+  addHealthCommand,
+  addServiceCommands,
+  addTenantCommands,
+  addKeyCommands,
+  addUserCommands,
+  addFieldCommands,
+  addOrderCommands,
+  addImportCommand,
+  addExportCommand,
+  addUsageCommand,
+  addRequestsCommand,
+  addAuditCommands,
+  addBackupCommands,
+  addUpgradeCommand,
+  addCheckCommand,
+  addMoveCommand,
+  addConfigCommand,
+  addMcpCommand,
+];
+
 const INTRODUCTION = `Examples:
   $ storeroom serve                                         the service, on port 8080
   $ storeroom tenant create acme --name 'Acme Ltd.'         a new tenant
@@ -72,28 +95,12 @@ export function buildProgram(context: CommandContext): Command {
     .showHelpAfterError('(add --help for what this command takes)')
     .exitOverride()
     .configureOutput({ writeErr: (text) => void (context.asJson || process.stderr.write(text)) });
-  program.hook('preAction', (_program, { parent }) => {
-    if (parent?.name() !== 'service') refuseOtherOwner(context.environment);
+  program.hook('preAction', (_program, command) => {
+    // The value of another option may be --json too.
+    context.asJson = command.opts()['json'] === true;
+    if (command.parent?.name() !== 'service') refuseOtherOwner(context.environment);
   });
-  addServeCommand(program, context);
-  addHealthCommand(program, context);
-  addServiceCommands(program, context);
-  addTenantCommands(program, context);
-  addKeyCommands(program, context);
-  addUserCommands(program, context);
-  addFieldCommands(program, context);
-  addOrderCommands(program, context);
-  addImportCommand(program, context);
-  addExportCommand(program, context);
-  addUsageCommand(program, context);
-  addRequestsCommand(program, context);
-  addAuditCommands(program, context);
-  addBackupCommands(program, context);
-  addUpgradeCommand(program, context);
-  addCheckCommand(program, context);
-  addMoveCommand(program, context);
-  addConfigCommand(program, context);
-  addMcpCommand(program, context);
+  for (const add of COMMANDS) add(program, context);
   return program;
 }
 

@@ -89,7 +89,7 @@ suite('wrong use ends with 2 and says why on standard error', () => {
   test('with --json it says so in one object', async () => {
     const { exitCode, out, err } = await run('usage a --month May --json');
     assert.equal(`${exitCode} ${out}`, '2 ');
-    const message = "option '--month <month>' argument 'May' is invalid. It is a month such as 2026-11.";
+    const message = "option '--month <month>' argument 'May' is invalid. It must look like 2026-11.";
     assert.deepEqual(readOneObject(err), { error: { code: 'WRONG_USE', message } });
   });
 });

@@ -1,6 +1,6 @@
 /** Calls the service through the project's own client: counted, limited, and with the keys of the environment. */
 import { randomUUID } from 'node:crypto';
-import { Caller, type OperationName } from '../../../client/src/caller.ts';
+import { Caller, type Answer as ClientAnswer, type OperationName } from '../../../client/src/caller.ts';
 import { StoreroomError } from '../../../client/src/error.ts';
 import { CLIENT_VARIABLES, type Environment } from '../../config.ts';
 import { refuseCommand } from '../../errors.ts';
@@ -47,18 +47,15 @@ export async function callService(
   const key = isWrite ? (header['Idempotency-Key'] ?? randomUUID()) : undefined;
   const headers = { ...header, 'Idempotency-Key': key };
   try {
-    const { body: answer, headers: said } = await caller.call(name as OperationName, {
-      ...{ query, headers, body, options: { signal } },
-    });
-    return readAnswer(answer as object, said);
+    return readAnswer(await caller.call(name as OperationName, { query, headers, body, options: { signal } }));
   } catch (fault) {
     throw fault instanceof StoreroomError ? new FailedCall(explain(fault, key)) : fault;
   }
 }
 
 /** The lookup by one storefront number has no envelope. */
-function readAnswer(body: object, headers: Headers): Answer {
-  const { data, subRecords } = ('status' in body ? body : { data: body }) as Partial<Answer>;
+function readAnswer({ body, headers }: ClientAnswer): Answer {
+  const { data, subRecords } = ('status' in (body as object) ? body : { data: body }) as Partial<Answer>;
   const [nextCursor, total, etag] = ['x-next-cursor', 'x-total-count', 'etag'].map((name) => headers.get(name));
   return {
     data,

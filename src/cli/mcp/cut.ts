@@ -1,45 +1,45 @@
-/** Cuts an answer to a number of bytes: whole records go, and what is left says how many and how to get them. */
+/** Cuts an answer to a number of bytes: drops whole records, and says how many are missing and how to get them. */
 import type { Answer } from './caller.ts';
 
-/** What was left out of a list, by where it is in the answer. */
+/** A list that was cut, by its place in the answer. */
 interface Cut {
   readonly list: string;
-  shown: number;
+  readonly shown: number;
   readonly of: number;
 }
 
 interface List {
   readonly place: string;
   readonly items: unknown[];
-  readonly length: number;
+  readonly bytes: number;
 }
 
 /** Deeper lists, such as serial numbers, go with their record. */
 const DEPTH_MAX = 3;
 const TEXT_CHARACTERS = 200;
-/** Room for what is said about the cut. */
+/** Bytes kept for the note about the cut. */
 const NOTE_BYTES = 600;
 
-/** The largest lists are cut first. */
+/** The note names this many lists; the largest are cut first. */
 const CUTS_TOLD = 3;
 
 const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** The answer as JSON of at most so many bytes. */
+/** Renders the answer as JSON of at most `bytesMost` bytes. */
 export function renderAnswer(answer: Answer, bytesMost: number): string {
   const whole = JSON.stringify(answer);
   if (Buffer.byteLength(whole) <= bytesMost) return whole;
-  const room = bytesMost - NOTE_BYTES;
+  const recordBytes = bytesMost - NOTE_BYTES;
   const rest = JSON.parse(whole) as Answer;
-  const cuts = cutLists(rest, room);
-  const areTextsCut = sizeOf(rest) > room;
+  const cuts = cutLists(rest, recordBytes);
+  const areTextsCut = sizeOf(rest) > recordBytes;
   const shown = areTextsCut ? (JSON.parse(JSON.stringify(rest, shorten)) as Answer) : rest;
   const { nextCursor, ...others } = shown;
   const note = {
     cut: { bytesMost, lists: cuts.slice(0, CUTS_TOLD), ...(areTextsCut && { textsAfterCharacters: TEXT_CHARACTERS }) },
     howToGetTheRest: tellHow(cuts, answer),
   };
-  // The cursor of a page goes on after its last record, also of those left out.
+  // The cursor of a page continues after its last record, so it would skip the ones that are left out.
   const told = JSON.stringify({
     ...others,
     ...(nextCursor !== undefined && cuts.every(({ list }) => list !== 'data') && { nextCursor }),
@@ -50,28 +50,25 @@ export function renderAnswer(answer: Answer, bytesMost: number): string {
 }
 
 /** Shortens the largest list until the answer fits or no list has two records. */
-function cutLists(answer: Answer, room: number): Cut[] {
+function cutLists(answer: Answer, bytesMost: number): Cut[] {
   const cuts = new Map<string, Cut>();
-  for (;;) {
-    const excess = sizeOf(answer) - room;
-    if (excess <= 0) break;
-    const lists = findLists(answer).filter(({ items }) => items.length > 1);
-    const largest = lists.toSorted((a, b) => b.length - a.length)[0];
+  for (let excess = sizeOf(answer) - bytesMost; excess > 0; excess = sizeOf(answer) - bytesMost) {
+    const [largest] = findLists(answer).toSorted((a, b) => b.bytes - a.bytes);
     if (!largest) break;
     const { place, items } = largest;
     const of = cuts.get(place)?.of ?? items.length;
-    let freed = 0;
-    while (items.length > 1 && freed < excess) freed += sizeOf(items.pop()) + 1;
+    for (let freed = 0; items.length > 1 && freed < excess;) freed += sizeOf(items.pop()) + 1;
     cuts.set(place, { list: place, shown: items.length, of });
   }
   return [...cuts.values()];
 }
 
+/** Finds the lists with two items or more. */
 function findLists(value: unknown, place = '', depth = 0): List[] {
   if (typeof value !== 'object' || value === null || depth > DEPTH_MAX) return [];
-  const own = Array.isArray(value) ? [{ place, items: value as unknown[], length: sizeOf(value) }] : [];
-  const nameOf = (key: string): string =>
-    Array.isArray(value) ? `${place}[${key}]` : place === '' ? key : `${place}.${key}`;
+  const isList = Array.isArray(value);
+  const own = isList && value.length > 1 ? [{ place, items: value as unknown[], bytes: sizeOf(value) }] : [];
+  const nameOf = (key: string): string => (isList ? `${place}[${key}]` : place === '' ? key : `${place}.${key}`);
   return [...own, ...Object.entries(value).flatMap(([key, member]) => findLists(member, nameOf(key), depth + 1))];
 }
 
@@ -80,7 +77,7 @@ const shorten = (_: string, value: unknown): unknown =>
 
 function tellHow(cuts: readonly Cut[], { nextCursor }: Answer): string {
   const page = cuts.find(({ list }) => list === 'data');
-  const ways = ['Name only the fields you need with `fields`, where the tool takes it.'];
+  const ways = ['Name only the fields you need with `fields`, where the tool accepts it.'];
   if (page)
     ways.unshift(
       `Ask again with maxReturn "${page.shown}"${nextCursor === undefined ? '' : ' and the same cursor as before'}: that answer has the cursor of the rest.`,

@@ -1,53 +1,64 @@
-/** What `serve` prints when it listens: addresses, and how to try the demo tenant or make the first one. */
-import type { AddressInfo } from 'node:net';
-import type { FastifyInstance } from 'fastify';
+/** Prints the addresses when `serve` listens, and how to try the demo tenant or make the first one. */
 import { VERSION } from '../../assets.ts';
 import { SETTINGS, type Config } from '../../config.ts';
 import { BASE_PATH } from '../../http/operations/operation.ts';
-import { DEMO_OWNER, DEMO_TEAM, type Demo } from './demo-tenant.ts';
 import { describeStore } from '../open-store.ts';
 import { findOrigin, formatLink, formatOrigin } from '../service-address.ts';
+import { DEMO_OWNER, DEMO_TEAM, type Demo } from './demo-tenant.ts';
 
-export function printReady(
-  app: FastifyInstance,
-  config: Config,
-  { demo, isEmpty, asJson }: { demo: Demo | undefined; isEmpty: boolean; asJson: boolean },
-): void {
-  const { port } = app.server.address() as AddressInfo;
+interface Start {
+  /** The demo tenant, if this start made it. */
+  readonly demo: Demo | undefined;
+  /** Whether there is no tenant yet. */
+  readonly isEmpty: boolean;
+  readonly asJson: boolean;
+}
+
+export function printReady(config: Config, port: number, { demo, isEmpty, asJson }: Start): void {
   const origin = formatOrigin(config.host, port);
-  const baseURL = origin + BASE_PATH;
-  const dashboard = `${findOrigin(config, port)}/dashboard/`;
-  const reference = `${origin}/docs`;
-  const store = describeStore(config);
+  const dashboardOrigin = findOrigin(config, port);
+  const addresses = {
+    version: VERSION,
+    baseURL: origin + BASE_PATH,
+    dashboard: `${dashboardOrigin}/dashboard/`,
+    reference: `${origin}/docs`,
+    store: describeStore(config),
+  };
   const tenant = demo && {
     teamID: DEMO_TEAM,
     apiID: demo.key.apiId,
     apiSecret: demo.key.apiSecret,
     owner: DEMO_OWNER,
-    ownerLink: formatLink(findOrigin(config, port), demo.linkToken),
+    ownerLink: formatLink(dashboardOrigin, demo.linkToken),
   };
-  const call = (path: string): string => `  curl -u '${tenant?.apiID}:${tenant?.apiSecret}' '${baseURL}${path}'`;
-  const addresses = [
+  const { version, baseURL, dashboard, reference, store } = addresses;
+  const lines = [
+    `Storeroom ${version} is ready.`,
     `  Base URL    ${baseURL}`,
     `  Dashboard   ${dashboard}`,
     `  Reference   ${reference}`,
     `  Store       ${store}`,
   ];
-  const lines = [`Storeroom ${VERSION} is ready.`, ...addresses];
-  if (tenant)
-    lines.push(
-      `  Team ID     ${DEMO_TEAM}`,
-      `  API ID      ${tenant.apiID}`,
-      `  API Secret  ${tenant.apiSecret}   (shown this once)`,
-      `  Owner       ${DEMO_OWNER}: set a password at ${tenant.ownerLink}   (works once)`,
-      '',
-      'Try an order with its lines, and everything about storefront number #1001:',
-      call(`/orders/single?teamID=${DEMO_TEAM}&orderNum=10248`),
-      call(`/orders/by_storefront_reference?teamID=${DEMO_TEAM}&storefront_order_number=%231001`),
-    );
+  if (tenant) lines.push(...describeDemo(tenant, baseURL));
   if (isEmpty) lines.push('', ...listFirstSteps(config));
-  const json = JSON.stringify({ version: VERSION, baseURL, dashboard, reference, store, demo: tenant });
-  process.stdout.write(asJson ? `${json}\n` : `${lines.join('\n')}\n\n`);
+  process.stdout.write(asJson ? `${JSON.stringify({ ...addresses, demo: tenant })}\n` : `${lines.join('\n')}\n\n`);
+}
+
+function describeDemo(
+  { teamID, apiID, apiSecret, owner, ownerLink }: Readonly<Record<string, string>>,
+  baseURL: string,
+): string[] {
+  const call = (path: string): string => `  curl -u '${apiID}:${apiSecret}' '${baseURL}${path}'`;
+  return [
+    `  Team ID     ${teamID}`,
+    `  API ID      ${apiID}`,
+    `  API Secret  ${apiSecret}   (shown this once)`,
+    `  Owner       ${owner}: set a password at ${ownerLink}   (works once)`,
+    '',
+    'Try an order with its lines, and everything about storefront number #1001:',
+    call(`/orders/single?teamID=${teamID}&orderNum=10248`),
+    call(`/orders/by_storefront_reference?teamID=${teamID}&storefront_order_number=%231001`),
+  ];
 }
 
 function listFirstSteps({ databaseUrl }: Config): string[] {

@@ -1,6 +1,6 @@
 /**
- * The service as a process, where adapters meet ports: opens the store, listens, and stops in order: not ready,
- * listener closed, answers sent, counts and logs on disk.
+ * Begin here. The service as a process, where adapters meet ports: opens the store, listens, and stops in order: not
+ * ready, listener closed, answers sent, counts and logs on disk.
  */
 import { Server, type AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -19,14 +19,15 @@ import { ScheduledBackups } from '../../store/sqlite/backup/scheduled-backups.ts
 import { Meter } from '../../tenant/metering.ts';
 import { hideSecretsInJson } from '../../tenant/secrets.ts';
 import { RequestLog } from '../../request-log/request-log.ts';
+import { timeOf, type CommandContext } from '../command.ts';
 import { finishDemo, makeFirstDemo } from './demo-tenant.ts';
 import { describeExposure, listen } from './listen.ts';
 import { printReady } from './print-ready.ts';
 import { findOrigin } from '../service-address.ts';
-import { isJournal, priorityOf, tellSystemd } from './systemd-unit.ts';
+import { isJournal, notifySystemd, priorityOf } from './systemd-unit.ts';
 
 const IN_FLIGHT_WAIT_MS = 10_000;
-/** What long queries get to finish when the service stops. */
+/** Time for long queries to finish when the service stops. */
 const QUERIES_WAIT_MS = 1000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -37,25 +38,16 @@ const NO_BACKUPS =
   'STOREROOM_BACKUP_DIR is for the embedded store. Unset it, and back up PostgreSQL with its own tools (pg_basebackup, ' +
   'an archive of its log): docs/several-nodes/backup.md shows how.';
 
-interface ServeOptions {
-  /** Whether the ready line is JSON. */
-  readonly asJson: boolean;
-  /** Whether calls are traced. */
-  readonly isTraced: boolean;
-  /** Where systemd says what it waits for and reads. */
-  readonly environment: Environment;
-  readonly clock: Clock;
-}
-
 /** Listens, and runs until SIGTERM or SIGINT. Throws when another service uses the folder or the port. */
 export async function runService(
   config: Config,
-  { asJson, isTraced, environment, clock }: ServeOptions,
+  { asJson, environment, clock }: CommandContext,
+  isTraced: boolean,
 ): Promise<void> {
   const log = openLog(config.logLevel, environment);
   const onFatal = (fault: unknown): void => {
     log.fatal({ err: fault }, 'The store has failed and can no longer be trusted; stopping. A restart reads it again.');
-    // Also of a service that is just ending, which must not seem to have ended well.
+    // A service that is stopping exits with 1 too: it must not seem to have stopped well.
     void clock.sleep(FATAL_EXIT_MS).then(() => process.exit(1));
   };
   const report = (event: string, isFault = false): void => (isFault ? log.error(event) : log.warn(event));
@@ -65,19 +57,22 @@ export async function runService(
   const store: Store = embedded ?? (await openStore(config, user));
   try {
     embedded?.lock();
-    const makesDemo = embedded !== undefined && config.demo === 'on';
-    const demo = makesDemo ? await makeFirstDemo(store, config.data, new Date(clock.now()).toISOString()) : undefined;
+    const makesDemo = embedded && config.demo === 'on';
+    const demo = makesDemo && (await makeFirstDemo(store, config.data, timeOf(clock)));
+    // A node knows nothing of PostgreSQL's disk.
+    const disk = embedded && new Disk(config.data, config, user);
+    const backups = embedded && config.backupDir !== '' ? await scheduleBackups(config, store, log, clock) : undefined;
     const isUsable = (): boolean => store.isUsable();
     const meter = new Meter(store.usage, { clock, report, isUsable });
     const accounts = new Accounts(store, clock);
-    // A node knows nothing of PostgreSQL's disk.
-    const disk = embedded && new Disk(config.data, config, user);
-    const hasBackups = embedded !== undefined && config.backupDir !== '';
-    const backups = hasBackups ? await scheduleBackups(config, store, log, clock) : undefined;
     const requestLog = new RequestLog(store.requests, { ...config, clock, hasDisk: () => disk?.isLow !== true });
-    const isDiskUnfit = (): boolean => disk?.isUnfit === true;
-    const isCounting = (): boolean => meter.isCounting;
-    const state: ServiceState = { isUsable, isDiskUnfit, isCounting, stopping: false, inFlight: 0 };
+    const state: ServiceState = {
+      isUsable,
+      isDiskUnfit: () => disk?.isUnfit === true,
+      isCounting: () => meter.isCounting,
+      stopping: false,
+      inFlight: 0,
+    };
     const { tenants, audit, usage, requests } = store;
     const services = { tenants, audit, usage, requests, meter, accounts, users: new Users(store.users), requestLog };
     const app = await buildApp({
@@ -97,31 +92,25 @@ export async function runService(
     });
     await listen(app, config);
     const { port } = app.server.address() as AddressInfo;
-    const installation = { version: VERSION, origin: findOrigin(config, port) };
-    // A full disk or a database that is away is no reason not to run.
-    await store.installation
-      .save(installation)
-      .catch((fault: unknown) => log.warn({ err: fault }, 'Commands may print the address of an earlier start.'));
-    stopOnSignal(app, state, config.drainMs, {
-      log,
-      clock,
-      endQueries: () => store.endQueries(),
-      close: async () => {
-        await backups?.close();
-        await meter.settled();
-        await requestLog.settled();
-        await store.close();
-        return requestLog.waiting;
-      },
+    await saveAddress(store, findOrigin(config, port), log);
+    stopOnSignal(state, log, async () => {
+      await clock.sleep(config.drainMs);
+      clock.after(QUERIES_WAIT_MS, () => store.endQueries());
+      await closeApp(app, state, clock);
+      await backups?.close();
+      await meter.settled();
+      await requestLog.settled();
+      await store.close();
+      return requestLog.waiting;
     });
-    printReady(app, config, { demo, isEmpty: !(await store.tenants.hasTenants()), asJson });
-    tellSystemd(environment, (fault) =>
-      log.warn({ err: fault }, 'systemd could not be told that the service is ready.'),
+    printReady(config, port, { demo: demo || undefined, isEmpty: !(await tenants.hasTenants()), asJson });
+    notifySystemd(environment, (fault) =>
+      log.warn({ err: fault }, 'Could not report to systemd that the service is ready.'),
     );
     const warning = describeExposure(config);
     if (warning !== undefined) log.warn(warning);
     if (demo) finishDemo(config.data);
-    deleteEveryHour(clock, [requestLog, accounts], log);
+    deleteEveryHour([requestLog, accounts], log, clock);
     void embedded?.upgradeTenants().catch(onFatal);
   } catch (fault) {
     await store.close();
@@ -129,46 +118,11 @@ export async function runService(
   }
 }
 
-/** Standard output is for the command's answer. A slow reader of the log never stops the service. */
+/** Logs to standard error, since standard output is for the ready line. A slow reader of the log never stops the service. */
 function openLog(level: string, environment: Environment): pino.Logger {
   const priority = isJournal(environment) ? priorityOf : (): string => '';
   const hooks = { streamWrite: (line: string) => priority(line) + hideSecretsInJson(line) };
   return pino({ level, hooks }, pino.destination({ fd: 2, sync: false }));
-}
-
-interface Stopping {
-  readonly log: pino.Logger;
-  readonly clock: Clock;
-  readonly endQueries: () => void;
-  /** Gives how many lines of the request log could not be saved. */
-  readonly close: () => Promise<number>;
-}
-
-/** A second signal (npm sends one on Ctrl-C) changes nothing. */
-function stopOnSignal(
-  app: FastifyInstance,
-  state: ServiceState,
-  drainMs: number,
-  { log, clock, endQueries, close }: Stopping,
-): void {
-  const stop = async (signal: string): Promise<void> => {
-    if (state.stopping) return;
-    state.stopping = true;
-    log.info({ signal, inFlight: state.inFlight }, 'Stopping');
-    await clock.sleep(drainMs);
-    // Not http.Server's close, which resets idle connections: their next request is still answered, and then closed.
-    Server.prototype.close.call(app.server);
-    clock.after(QUERIES_WAIT_MS, endQueries);
-    const giveUpAt = clock.elapsed() + IN_FLIGHT_WAIT_MS;
-    while (state.inFlight > 0 && clock.elapsed() < giveUpAt) await clock.sleep(10);
-    app.server.closeAllConnections();
-    await app.close();
-    const unsaved = await close();
-    if (unsaved === 0) log.info('Stopped: counts and logs are on disk');
-    else log.warn({ unsaved }, `Stopped: counts are on disk, ${unsaved} lines of the request log are not`);
-    process.exit(0);
-  };
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal));
 }
 
 async function scheduleBackups(
@@ -182,19 +136,47 @@ async function scheduleBackups(
   return new ScheduledBackups({ ...config, folder: config.data, identity, report, clock }).start();
 }
 
-interface Expiring {
-  deleteExpired(nowMs: number): Promise<void>;
+/** Keeps the address for commands. A full disk or a database that is away is no reason not to run. */
+async function saveAddress({ installation }: Store, origin: string, log: pino.Logger): Promise<void> {
+  await installation
+    .save({ version: VERSION, origin })
+    .catch((fault: unknown) => log.warn({ err: fault }, 'Commands may print the address of an earlier start.'));
 }
 
-function deleteEveryHour(clock: Clock, all: readonly Expiring[], log: pino.Logger): void {
-  const run = (): void => {
-    for (const one of all)
-      one
-        .deleteExpired(clock.now())
-        .catch((fault: unknown) =>
-          log.warn({ err: fault }, 'Expired data could not be deleted; the next try is in an hour.'),
-        );
+/** Stops at the first signal; npm sends a second one on Ctrl-C. `close` returns how many log lines were not saved. */
+function stopOnSignal(state: ServiceState, log: pino.Logger, close: () => Promise<number>): void {
+  const stop = async (signal: string): Promise<void> => {
+    if (state.stopping) return;
+    state.stopping = true;
+    log.info({ signal, inFlight: state.inFlight }, 'Stopping');
+    const unsaved = await close();
+    if (unsaved === 0) log.info('Stopped: counts and logs are on disk');
+    else log.warn({ unsaved }, `Stopped: counts are on disk, ${unsaved} lines of the request log are not`);
+    process.exit(0);
   };
-  clock.after(MINUTE_MS, run);
-  every(clock, HOUR_MS, run);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal));
+}
+
+/** Closes the listener, and the connections once the calls in flight are answered or have had their time. */
+async function closeApp(app: FastifyInstance, state: ServiceState, clock: Clock): Promise<void> {
+  // http.Server's close resets idle connections; this one still answers their next request and then closes them.
+  Server.prototype.close.call(app.server);
+  const giveUpAt = clock.elapsed() + IN_FLIGHT_WAIT_MS;
+  while (state.inFlight > 0 && clock.elapsed() < giveUpAt) await clock.sleep(10);
+  app.server.closeAllConnections();
+  await app.close();
+}
+
+function deleteEveryHour(
+  stores: readonly { deleteExpired(nowMs: number): Promise<void> }[],
+  log: pino.Logger,
+  clock: Clock,
+): void {
+  const warn = (fault: unknown): void =>
+    log.warn({ err: fault }, 'Expired data could not be deleted; the next try is in an hour.');
+  const deleteExpired = (): void => {
+    for (const store of stores) store.deleteExpired(clock.now()).catch(warn);
+  };
+  clock.after(MINUTE_MS, deleteExpired);
+  every(clock, HOUR_MS, deleteExpired);
 }

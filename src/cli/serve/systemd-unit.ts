@@ -1,4 +1,4 @@
-/** How systemd runs the service: the unit, its user and its settings as texts, and what systemd is told and asked. */
+/** How systemd runs the service: the unit, its user and its settings as texts, and the calls to systemd's programs. */
 import { execFile } from 'node:child_process';
 import { fstatSync } from 'node:fs';
 import { SETTINGS, type Environment } from '../../config.ts';
@@ -13,7 +13,7 @@ const DRAIN_MS = 2000;
 const STOP_SECONDS = 60;
 /** How long `systemctl start` waits. A node of PostgreSQL may wait for another's migration. */
 const START_SECONDS = 600;
-/** EX_CONFIG of BSD's sysexits: systemd does not start the service again before somebody has changed a setting. */
+/** EX_CONFIG of BSD's sysexits: systemd does not start the service again until a setting has changed. */
 export const SETTING_EXIT_CODE = 78;
 
 const ENVIRONMENT = `${SETTINGS.data.variable}=${DATA} ${SETTINGS.demo.variable}=off ${SETTINGS.drainMs.variable}=${DRAIN_MS}`;
@@ -89,7 +89,7 @@ WantedBy=multi-user.target
 
 export const renderUser = (): string => `u ${USER} - "Storeroom" ${DATA}\n`;
 
-/** Settings to begin with, all of them comments. */
+/** The first settings file. Every setting in it is a comment. */
 export const renderSettings =
   (): string => `# Settings of Storeroom, a NAME=value a line: docs/configuration.md has all of them.
 # This file may hold the password of a database: only root reads it. After a change: systemctl restart storeroom
@@ -100,7 +100,7 @@ export const renderSettings =
 #${SETTINGS.databaseUrl.variable}=postgres://storeroom:PASSWORD@10.0.0.20:5432/storeroom
 `;
 
-/** What runs a command as the unit runs the service: its user, its settings, on its data. */
+/** Returns the words that run a command as the unit runs the service: as its user, with its settings, on its data. */
 export function askSystemdToRun(words: readonly string[]): string[] {
   const properties = [
     `User=${USER}`,
@@ -117,8 +117,8 @@ export function askSystemdToRun(words: readonly string[]): string[] {
   return ['systemd-run', ...options, ...words.map((word) => word.replaceAll('$', '$$$$'))];
 }
 
-/** Says that the service is ready. A program of systemd does it: Node has no sockets of the kind that systemd reads. */
-export function tellSystemd({ NOTIFY_SOCKET }: Environment, onFault: (fault: Error) => void): void {
+/** Reports that the service is ready, through a program of systemd: Node has no sockets of the kind that systemd reads. */
+export function notifySystemd({ NOTIFY_SOCKET }: Environment, onFault: (fault: Error) => void): void {
   if (NOTIFY_SOCKET !== undefined) execFile('systemd-notify', ['--ready'], (fault) => fault && onFault(fault));
 }
 
@@ -128,16 +128,16 @@ export function isJournal({ JOURNAL_STREAM }: Environment): boolean {
   return JOURNAL_STREAM === `${dev}:${ino}`;
 }
 
-/** What the journal takes a line's priority from. */
+/** The journal reads a line's priority from such a prefix. */
 export const ERROR_PRIORITY = '<3>';
 
-/** The same by pino's level: `<4>` for a warning. */
+/** Returns the prefix for pino's level: `<4>` for a warning. */
 export function priorityOf(line: string): string {
   const tens = Number(line.at('{"level":'.length));
   return `<${tens < 3 ? 7 : [6, 4, 3, 2][tens - 3]}>`;
 }
 
-/** A word of a command line as systemd reads it back: nothing in it is a specifier, a variable or the end of it. */
+/** Quotes a word of a command line, so that systemd finds no specifier, variable or end in it. */
 function quoteWord(word: string): string {
   const text = word.replaceAll('%', '%%').replaceAll('$', '$$$$');
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `"${text.replace(/["\\]/g, '\\$&')}"`;

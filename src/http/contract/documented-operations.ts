@@ -103,7 +103,13 @@ export function readOperations({ paths, components }: Contract): DocumentedOpera
     const parameters = (operation.parameters ?? []).map(parameterOf);
     const answers = Object.entries(responses).map(([status, response]) => [status, contentOf(response)]);
     return {
-      ...{ name, method, path, tag: tags[0]!, summary, description, parameters },
+      name,
+      method,
+      path,
+      tag: tags[0]!,
+      summary,
+      description,
+      parameters,
       needsKeys: security === undefined,
       isWrite: parameters.some((parameter) => parameter.name === 'Idempotency-Key'),
       body: requestBody && contentOf(requestBody),

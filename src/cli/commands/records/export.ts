@@ -5,23 +5,17 @@ import type { Command } from 'commander';
 import { refuseCommand } from '../../../errors.ts';
 import type { RecordType } from '../../../pims/rules/fields.ts';
 import { parseRecords } from '../../../pims/rules/values.ts';
-import {
-  addCommand,
-  printAnswer,
-  recordTypeArgument,
-  type CommandContext,
-  type CommandOptions,
-} from '../../command.ts';
+import { addCommand, printAnswer, recordTypeArgument, type CommandContext } from '../../command.ts';
 import { writeCsv } from '../../csv/csv-writer.ts';
 import { withTenant } from '../../open-store.ts';
 
-interface ExportOptions extends CommandOptions {
-  readonly output?: string;
-  readonly spreadsheet?: true;
-}
-
-/** What waits to be written while more is read. */
+/** Bytes that may wait to be written while more is read. */
 const WRITE_AHEAD_BYTES = 1024 * 1024;
+
+interface ExportOptions {
+  readonly output?: string;
+  readonly spreadsheet?: boolean;
+}
 
 interface ExportedRecords {
   readonly names: string[];
@@ -30,28 +24,30 @@ interface ExportedRecords {
   count: number;
 }
 
+const DESCRIPTION = 'Export records as CSV. With --json and without --output: as {"records":[…]}.';
+
 export function addExportCommand(program: Command, context: CommandContext): void {
-  addCommand(program, 'export <team>', 'export acme orders > orders.csv')
-    .description('Export records as CSV. With --json and without --output: as {"records":[…]}.')
+  addCommand(program, 'export <team>', 'export acme orders > orders.csv', DESCRIPTION)
     .addArgument(recordTypeArgument('<type>'))
     .option('--output <file>', 'write to this file instead of standard output')
     .option('--spreadsheet', "put ' before cells that a spreadsheet would run as formulas")
-    .action(async (teamId: string, recordType: RecordType, options: ExportOptions) => {
-      const { json, output, spreadsheet } = options;
-      if (spreadsheet && json && output === undefined)
+    .action(async (teamId: string, recordType: RecordType, { output, spreadsheet = false }: ExportOptions) => {
+      const { asJson } = context;
+      if (spreadsheet && asJson && output === undefined)
         throw refuseCommand('--spreadsheet changes cells of CSV. With --json it needs --output.');
-      const formatAsCsv = (records: ExportedRecords): AsyncGenerator<string | Uint8Array> =>
-        formatCsv(records, spreadsheet === true);
       const exported = await withTenant(context, teamId, async ({ pims }) => {
         const names = [...(await pims.dictionaries())[recordType].keys()];
         const records: ExportedRecords = { names, chunks: pims.exportRows(recordType), count: 0 };
         if (output !== undefined)
-          await pipeline(formatAsCsv(records), createWriteStream(output, { highWaterMark: WRITE_AHEAD_BYTES }));
-        else await print(json ? formatJson(records) : formatAsCsv(records));
+          await pipeline(
+            formatCsv(records, spreadsheet),
+            createWriteStream(output, { highWaterMark: WRITE_AHEAD_BYTES }),
+          );
+        else await print(asJson ? formatJson(records) : formatCsv(records, spreadsheet));
         return records.count;
       });
       const object = { teamID: teamId, type: recordType, exported };
-      if (output !== undefined) printAnswer(options, object, `Exported ${exported} ${recordType} to ${output}.`);
+      if (output !== undefined) printAnswer(context, object, `Exported ${exported} ${recordType} to ${output}.`);
     });
 }
 

@@ -3,18 +3,17 @@ import { Option, type Command } from 'commander';
 import { byCommand } from '../../../audit/entry.ts';
 import { addField } from '../../../pims/operations.ts';
 import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type CustomField, type RecordType } from '../../../pims/rules/fields.ts';
-import { addCommand, addGroup, printAnswer, recordTypeArgument, timeOf } from '../../command.ts';
-import type { CommandContext, CommandOptions } from '../../command.ts';
+import { addCommand, addGroup, printAnswer, recordTypeArgument, timeOf, type CommandContext } from '../../command.ts';
 import { withTenant } from '../../open-store.ts';
 import { buildTable } from '../../text-table.ts';
 
+const ADDING = 'Add a custom field. It cannot be removed again.';
+
 export function addFieldCommands(program: Command, context: CommandContext): void {
-  const group = addGroup(program, 'fields', 'fields list acme orders');
-  group.description('Show and extend the fields of records.');
-  addCommand(group, 'list <team>', 'fields list acme orders')
-    .description('List the fields of one record type, or of all.')
+  const group = addGroup(program, 'fields', 'fields list acme orders', 'Show and extend the fields of records.');
+  addCommand(group, 'list <team>', 'fields list acme orders', 'List the fields of one record type, or of all.')
     .addArgument(recordTypeArgument('[type]'))
-    .action(async (teamId: string, wanted: RecordType | undefined, options: CommandOptions) => {
+    .action(async (teamId: string, wanted: RecordType | undefined) => {
       const dictionaries = await withTenant(context, teamId, async ({ pims }) => pims.dictionaries());
       const recordTypes = wanted ? [wanted] : (Object.keys(RECORD_TYPES) as RecordType[]);
       const fields = recordTypes.flatMap((recordType) =>
@@ -26,28 +25,19 @@ export function addFieldCommands(program: Command, context: CommandContext): voi
         const marks = (['assigned', 'indexed', 'custom'] as const).filter((mark) => field[mark]);
         return [field.recordType, field.name, field.type, marks.join(', ')];
       });
-      printAnswer(options, { teamID: teamId, fields }, buildTable(rows));
+      printAnswer(context, { teamID: teamId, fields }, buildTable(rows));
     });
-  addCommand(group, 'add <team>', 'fields add acme orders GIFT_WRAP --type flag')
-    .description('Add a custom field. It cannot be removed again.')
+  addCommand(group, 'add <team>', 'fields add acme orders GIFT_WRAP --type flag', ADDING)
     .addArgument(recordTypeArgument('<type>'))
     .argument('<name>', 'upper case letters, digits and _')
     .addOption(new Option('--type <type>', 'type of its values').choices(CUSTOM_FIELD_TYPES).makeOptionMandatory())
-    .action(
-      async (
-        teamId: string,
-        recordType: RecordType,
-        name: string,
-        options: CommandOptions & Pick<CustomField, 'type'>,
-      ) => {
-        const { type } = options;
-        await withTenant(context, teamId, async ({ pims, store }) => {
-          await addField(pims, { recordType, name, type });
-          const entry = byCommand(timeOf(context.clock), 'field added', name, { recordType, type });
-          await store.audit.appendAudit(teamId, entry);
-        });
-        const text = `Added the field ${name} (${type}) to the ${recordType} of ${teamId}.`;
-        printAnswer(options, { teamID: teamId, recordType, name, type }, text);
-      },
-    );
+    .action(async (teamId: string, recordType: RecordType, name: string, { type }: Pick<CustomField, 'type'>) => {
+      await withTenant(context, teamId, async ({ pims, store }) => {
+        await addField(pims, { recordType, name, type });
+        const entry = byCommand(timeOf(context.clock), 'field added', name, { recordType, type });
+        await store.audit.appendAudit(teamId, entry);
+      });
+      const text = `Added the field ${name} (${type}) to the ${recordType} of ${teamId}.`;
+      printAnswer(context, { teamID: teamId, recordType, name, type }, text);
+    });
 }

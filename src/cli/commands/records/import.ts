@@ -5,50 +5,41 @@ import type { Command } from 'commander';
 import { byCommand } from '../../../audit/entry.ts';
 import { refuseCommand } from '../../../errors.ts';
 import type { RecordType } from '../../../pims/rules/fields.ts';
-import {
-  addCommand,
-  printAnswer,
-  recordTypeArgument,
-  timeOf,
-  type CommandContext,
-  type CommandOptions,
-} from '../../command.ts';
+import { addCommand, printAnswer, recordTypeArgument, timeOf, type CommandContext } from '../../command.ts';
 import { importCsv, type ImportReport, type ImportRequest } from '../../csv/csv-import.ts';
 import { withTenant } from '../../open-store.ts';
 import { createProgressBar } from '../../progress-bar.ts';
 import { printable } from '../../text-table.ts';
 
+const DESCRIPTION =
+  'Import CSV. The first line names the fields. Keys and dates are kept. Ends with 1 if a row is rejected.';
+
 export function addImportCommand(program: Command, context: CommandContext): void {
-  addCommand(program, 'import <team>', 'import acme orders orders.csv')
-    .description(
-      'Import CSV. The first line names the fields. Keys and dates are kept. Ends with 1 if a row is rejected.',
-    )
+  addCommand(program, 'import <team>', 'import acme orders orders.csv', DESCRIPTION)
     .addArgument(recordTypeArgument('<type>'))
     .argument('<file>', 'CSV in UTF-8')
     .option('--atomic', 'import all rows, or none if one is rejected')
-    .action(
-      async (teamId: string, recordType: RecordType, file: string, options: CommandOptions & { atomic?: true }) => {
-        const bytes = fileBytes(file);
-        const bar = await createProgressBar();
-        const now = timeOf(context.clock);
-        const asked = { recordType, file, now, atomic: options.atomic === true, onRead: bar.advance };
-        const importing = withTenant(context, teamId, ({ pims, store }) => {
-          bar.start(bytes);
-          return importCsv(pims, {
-            ...asked,
-            onStored: (imported, rejected) => {
-              const detail = { file: basename(file), imported: String(imported), rejected: String(rejected) };
-              const at = timeOf(context.clock);
-              return store.audit.appendAudit(teamId, byCommand(at, 'records imported', recordType, detail));
-            },
-          });
+    .action(async (teamId: string, recordType: RecordType, file: string, { atomic = false }: { atomic?: boolean }) => {
+      const bytes = fileBytes(file);
+      const bar = await createProgressBar();
+      const now = timeOf(context.clock);
+      const asked = { recordType, file, now, atomic, onRead: bar.advance };
+      const importing = withTenant(context, teamId, ({ pims, store }) => {
+        bar.start(bytes);
+        return importCsv(pims, {
+          ...asked,
+          onStored: (imported, rejected) => {
+            const detail = { file: basename(file), imported: String(imported), rejected: String(rejected) };
+            const at = timeOf(context.clock);
+            return store.audit.appendAudit(teamId, byCommand(at, 'records imported', recordType, detail));
+          },
         });
-        const report = await importing.finally(bar.stop);
-        if (!options.json) printRejections(report);
-        printAnswer(options, { ...report }, describeReport(report, asked));
-        if (report.rejected > 0) context.exitCode = 1;
-      },
-    );
+      });
+      const report = await importing.finally(bar.stop);
+      if (!context.asJson) printRejections(report);
+      printAnswer(context, report, describeReport(report, asked));
+      if (report.rejected > 0) context.exitCode = 1;
+    });
 }
 
 function fileBytes(file: string): number {

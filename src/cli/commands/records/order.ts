@@ -10,11 +10,11 @@ import { textOf } from '../../../pims/writes/script.ts';
 import type { StorefrontLookup } from '../../../pims/reads/storefront.ts';
 import type { Values } from '../../../pims/rules/values.ts';
 import { splitList } from '../../../pims/rules/lists.ts';
-import { addCommand, addGroup, printAnswer, timeOf, type CommandContext, type CommandOptions } from '../../command.ts';
+import { addCommand, addGroup, printAnswer, timeOf, type CommandContext } from '../../command.ts';
 import { withTenant } from '../../open-store.ts';
 import { buildTable } from '../../text-table.ts';
 
-interface InvoiceOptions extends CommandOptions {
+interface InvoiceOptions {
   readonly line?: Map<string, string>;
   readonly serial?: Map<string, string[]>;
   readonly tracking: string[];
@@ -33,37 +33,36 @@ const LINE_COLUMNS =
   'LINE_NUMBER PART_CODE DESCRIPTION QUANTITY NUMBER_SHIPPED SERIAL_NUMBERS LINE_REF_LOCK_CODE'.split(' ');
 
 export function addOrderCommands(program: Command, context: CommandContext): void {
-  const group = addGroup(program, 'order', 'order show acme 10001').description('Approve, invoice and show orders.');
-  addCommand(group, 'approve <team> <number>', 'order approve acme 10001')
-    .description('Make a worksheet or a quote a sales order.')
-    .action((teamId: string, orderNumber: string, options: CommandOptions) =>
-      advance(context, { teamId, orderNumber }, { approve: true }, options),
-    );
+  const group = addGroup(program, 'order', 'order show acme 10001', 'Approve, invoice and show orders.');
+  const approving = 'Make a worksheet or a quote a sales order.';
+  addCommand(group, 'approve <team> <number>', 'order approve acme 10001', approving).action(
+    (teamId: string, orderNumber: string) => advance(context, teamId, orderNumber, { approve: true }),
+  );
   const invoiceExample = 'order invoice acme 10001 --line 1=2 --serial 1=SN100,SN101 --tracking 1Z999';
-  addCommand(group, 'invoice <team> <number>', invoiceExample)
-    .description('Invoice an order, or the lines and quantities given; what stays open becomes a new sales order.')
+  const invoicing = 'Invoice an order, or the lines and quantities given; what stays open becomes a new sales order.';
+  addCommand(group, 'invoice <team> <number>', invoiceExample, invoicing)
     .option('--line <number=quantity>', 'units of a line; other lines stay open (repeatable)', collectQuantity)
     .option('--serial <number=serials>', 'serial numbers of a line, separated by commas (repeatable)', collectSerials)
     .option('--tracking <numbers>', 'tracking numbers, separated by commas (repeatable)', collectTracking, [])
-    .action((teamId: string, orderNumber: string, { line, serial, tracking, ...options }: InvoiceOptions) => {
-      const [quantities, serials] = [line ?? new Map<string, string>(), serial ?? new Map<string, string[]>()];
-      const invoice = { quantities, serials, tracking };
-      return advance(context, { teamId, orderNumber }, { invoice }, options);
+    .action((teamId: string, orderNumber: string, options: InvoiceOptions) => {
+      const { line: quantities = new Map(), serial: serials = new Map(), tracking } = options;
+      return advance(context, teamId, orderNumber, { invoice: { quantities, serials, tracking } });
     });
-  addCommand(group, 'show <team> <number>', 'order show acme 10001')
-    .description('Show an order, its lines and the other orders with its storefront number.')
-    .action(async (teamId: string, orderNumber: string, options: CommandOptions) => {
+  const showing = 'Show an order, its lines and the other orders with its storefront number.';
+  addCommand(group, 'show <team> <number>', 'order show acme 10001', showing).action(
+    async (teamId: string, orderNumber: string) => {
       const found = await withTenant(context, teamId, ({ pims }) => findOrder(pims, orderNumber));
       const { order, lines, related } = found;
-      printAnswer(options, { teamID: teamId, order, lines, sameReference: related }, formatOrder(found));
-    });
+      printAnswer(context, { teamID: teamId, order, lines, sameReference: related }, formatOrder(found));
+    },
+  );
 }
 
 async function advance(
   context: CommandContext,
-  { teamId, orderNumber }: { teamId: string; orderNumber: string },
+  teamId: string,
+  orderNumber: string,
   transition: OrderTransition,
-  options: CommandOptions,
 ): Promise<void> {
   const { stage, backorder } = await withTenant(context, teamId, async ({ pims, tenant, store }) => {
     const now = timeOf(context.clock);
@@ -75,7 +74,7 @@ async function advance(
   });
   const text = `Order ${orderNumber} is now ${stage === 'invoice' ? 'an invoice' : 'a sales order'}.`;
   const open = backorder === null ? '' : ` What is still open is the sales order ${backorder}.`;
-  printAnswer(options, { teamID: teamId, orderNumber, stage, backorder }, text + open);
+  printAnswer(context, { teamID: teamId, orderNumber, stage, backorder }, text + open);
 }
 
 async function findOrder(pims: PimsStore, orderNumber: string): Promise<ShownOrder> {

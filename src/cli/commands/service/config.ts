@@ -1,22 +1,20 @@
 /** `storeroom config`: every setting in force, where its value came from, and its variable. Opens no store. */
 import type { Command } from 'commander';
 import { hidePassword, parseConfig, SETTINGS, type Config } from '../../../config.ts';
-import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../../command.ts';
+import { addCommand, printAnswer, type CommandContext } from '../../command.ts';
 import { buildTable, printable } from '../../text-table.ts';
 
-export function addConfigCommand(program: Command, { environment }: CommandContext): void {
-  addCommand(program, 'config', 'config')
-    .description('Show every setting, its value and where it came from.')
-    .action((options: CommandOptions) => {
-      const { config, sources, unknown } = parseConfig(environment, {});
-      const settings = (Object.keys(SETTINGS) as (keyof Config)[]).map((name) => {
-        const { variable, default: fallback, meaning } = SETTINGS[name];
-        const value = name === 'databaseUrl' ? hidePassword(config[name]) : config[name];
-        return { name, value, source: sources[name], variable, default: fallback, meaning };
-      });
-      const rows = settings.map(({ variable, value, source, meaning }) => [variable, String(value), source, meaning]);
-      const notes = unknown.map((variable) => `\n${printable(variable)} is set, but there is no such setting.`);
-      const table = buildTable([['VARIABLE', 'VALUE', 'FROM', 'MEANING'], ...rows]);
-      printAnswer(options, { settings, unknown }, table + notes.join(''));
+export function addConfigCommand(program: Command, context: CommandContext): void {
+  addCommand(program, 'config', 'config', 'Show every setting, its value and where it came from.').action(() => {
+    const { config, sources, unknown } = parseConfig(context.environment, {});
+    const settings = (Object.keys(SETTINGS) as (keyof Config)[]).map((name) => {
+      const { variable, default: fallback, meaning } = SETTINGS[name];
+      const value = name === 'databaseUrl' ? hidePassword(config[name]) : config[name];
+      return { name, value, source: sources[name], variable, default: fallback, meaning };
     });
+    const rows = settings.map(({ variable, value, source, meaning }) => [variable, String(value), source, meaning]);
+    const notes = unknown.map((variable) => `\n${printable(variable)} is set, but there is no such setting.`);
+    const table = buildTable([['VARIABLE', 'VALUE', 'FROM', 'MEANING'], ...rows]);
+    printAnswer(context, { settings, unknown }, table + notes.join(''));
+  });
 }

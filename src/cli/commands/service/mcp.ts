@@ -4,12 +4,12 @@ import { addGroup, type CommandContext } from '../../command.ts';
 
 const BYTES = { fallback: 40_000, least: 2000, most: 10_000_000 };
 
+const DESCRIPTION =
+  'Offer the API to agents over the Model Context Protocol, on standard input and output. Reads STOREROOM_URL, ' +
+  'STOREROOM_TEAM_ID, STOREROOM_API_ID and STOREROOM_API_SECRET.';
+
 export function addMcpCommand(program: Command, { environment }: CommandContext): void {
-  addGroup(program, 'mcp', 'mcp --write')
-    .description(
-      'Offer the API to agents over the Model Context Protocol, on standard input and output. Reads STOREROOM_URL, ' +
-        'STOREROOM_TEAM_ID, STOREROOM_API_ID and STOREROOM_API_SECRET.',
-    )
+  addGroup(program, 'mcp', 'mcp --write', DESCRIPTION)
     .option('--write', 'offer the operations that write, too')
     .option('--http <port>', 'listen on this port of 127.0.0.1 instead; 0 takes a free one', parseNumber(0, 65_535))
     .option('--max-bytes <bytes>', 'most bytes of an answer', parseNumber(BYTES.least, BYTES.most), BYTES.fallback)

@@ -1,23 +1,22 @@
 /** `storeroom serve`: runs the service. Loads it late, so that other commands do not wait for the HTTP framework. */
 import { InvalidArgumentError, type Command } from 'commander';
 import { parseConfig, SETTINGS } from '../../../config.ts';
-import { addCommand, type CommandContext, type CommandOptions } from '../../command.ts';
+import { addCommand, type CommandContext } from '../../command.ts';
 import { printable } from '../../text-table.ts';
 import { areTracesOn } from '../../serve/tracing-switch.ts';
 
-export function addServeCommand(program: Command, { environment, clock }: CommandContext): void {
+export function addServeCommand(program: Command, context: CommandContext): void {
+  const { environment } = context;
   const portHelp = `port to listen on, 0 for a free one (default: STOREROOM_PORT or ${SETTINGS.port.default})`;
-  addCommand(program, 'serve', 'serve --port 8080')
-    .description('Run the service.')
+  addCommand(program, 'serve', 'serve --port 8080', 'Run the service.')
     .option('--port <number>', portHelp, parsePort)
     .option('--host <address>', `address to listen on (default: STOREROOM_HOST or ${SETTINGS.host.default})`)
-    .action(async ({ port, host, json }: { port?: string; host?: string } & CommandOptions) => {
+    .action(async ({ port, host }: { port?: string; host?: string }) => {
       const { config, unknown } = parseConfig(environment, { STOREROOM_PORT: port, STOREROOM_HOST: host });
       for (const variable of unknown)
         process.stderr.write(`${printable(variable)} is not a setting. \`storeroom config\` shows all settings.\n`);
-      const isTraced = areTracesOn(environment);
       const { runService } = await import('../../serve/run-service.ts');
-      await runService(config, { asJson: json === true, isTraced, environment, clock });
+      await runService(config, context, areTracesOn(environment));
     });
 }
 

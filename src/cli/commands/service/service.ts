@@ -1,11 +1,11 @@
-/** `storeroom service`: has systemd run this program as it is installed, or no longer, or shows the unit. */
+/** `storeroom service`: installs, removes and prints the systemd unit of this program. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { isExecutable } from '../../../assets.ts';
 import { refuseCommand } from '../../../errors.ts';
-import { addCommand, addGroup, printAnswer, type CommandContext, type CommandOptions } from '../../command.ts';
+import { addCommand, addGroup, printAnswer, type CommandContext } from '../../command.ts';
 import { askSystemdToRun, renderSettings, renderUnit, renderUser } from '../../serve/systemd-unit.ts';
 import { SETTINGS_FILE, UNIT_FILE, USER_FILE } from '../../serve/systemd-unit.ts';
 
@@ -19,17 +19,13 @@ const NEXT_STEPS = `Next:
        PROGRAM service run -- tenant create acme --name 'Acme Ltd.'
        PROGRAM service run -- keys create acme --name shop`;
 
-interface ServiceOptions extends CommandOptions {
-  readonly root: string;
-}
-
 export function addServiceCommands(program: Command, context: CommandContext): void {
-  const group = addGroup(program, 'service', 'service install').description('Have systemd run the service (Linux).');
+  const group = addGroup(program, 'service', 'service install', 'Have systemd run the service (Linux).');
   const rootOption = ['--root <folder>', 'change files under this folder, and ask systemd for nothing', '/'] as const;
-  addCommand(group, 'install', 'service install')
-    .description('Write the unit, its user and its settings. Run it as root; settings that are there stay.')
+  const installing = 'Write the unit, its user and its settings. Run it as root; settings that are there stay.';
+  addCommand(group, 'install', 'service install', installing)
     .option(...rootOption)
-    .action(({ root, ...options }: ServiceOptions) => {
+    .action(({ root }: { root: string }) => {
       const words = findProgram();
       if (isMachine(root)) checkReach(words);
       checkMachine(root);
@@ -44,21 +40,20 @@ export function addServiceCommands(program: Command, context: CommandContext): v
         runOrRefuse('systemctl', 'daemon-reload');
       }
       const list = written.map((file) => `Wrote ${file}`).join('\n');
-      printAnswer(options, { written }, `${list}\n\n${NEXT_STEPS.replaceAll('PROGRAM', words.join(' '))}`);
+      printAnswer(context, { written }, `${list}\n\n${NEXT_STEPS.replaceAll('PROGRAM', words.join(' '))}`);
     });
-  addGroup(group, 'run <command...>', 'service run -- tenant list')
-    .description("Run a command as the service's user and with its settings. Run it as root.")
-    .action((words: readonly string[]) => {
-      checkMachine('/');
-      const [systemdRun, ...asked] = askSystemdToRun([...findProgram(), ...words]);
-      const { status, error } = spawnSync(systemdRun!, asked, { stdio: 'inherit' });
-      if (error) throw refuseCommand(`${systemdRun} failed: ${error.message}`);
-      context.exitCode = status ?? 1;
-    });
-  addCommand(group, 'uninstall', 'service uninstall')
-    .description('Stop the service and remove its unit. Data, settings and the user stay.')
+  const running = "Run a command as the service's user and with its settings. Run it as root.";
+  addGroup(group, 'run <command...>', 'service run -- tenant list', running).action((words: readonly string[]) => {
+    checkMachine('/');
+    const [systemdRun, ...asked] = askSystemdToRun([...findProgram(), ...words]);
+    const { status, error } = spawnSync(systemdRun!, asked, { stdio: 'inherit' });
+    if (error) throw refuseCommand(`${systemdRun} failed: ${error.message}`);
+    context.exitCode = status ?? 1;
+  });
+  const removing = 'Stop the service and remove its unit. Data, settings and the user stay.';
+  addCommand(group, 'uninstall', 'service uninstall', removing)
     .option(...rootOption)
-    .action(({ root, ...options }: ServiceOptions) => {
+    .action(({ root }: { root: string }) => {
       checkMachine(root);
       const removed = [UNIT_FILE, USER_FILE].map((file) => join(root, file)).filter((file) => existsSync(file));
       if (isMachine(root) && existsSync(join(root, UNIT_FILE)))
@@ -66,17 +61,15 @@ export function addServiceCommands(program: Command, context: CommandContext): v
       for (const file of removed) rmSync(file);
       if (isMachine(root)) runOrRefuse('systemctl', 'daemon-reload');
       const list = removed.map((file) => `Removed ${file}`).join('\n') || 'There is no unit.';
-      printAnswer(options, { removed }, `${list}\nData, settings and the user storeroom are left as they are.`);
+      printAnswer(context, { removed }, `${list}\nData, settings and the user storeroom are unchanged.`);
     });
-  addCommand(group, 'print', 'service print')
-    .description('Print the unit that install would write.')
-    .action((options: CommandOptions) => {
-      const unit = renderUnit(findProgram());
-      printAnswer(options, { unit }, unit.trimEnd());
-    });
+  addCommand(group, 'print', 'service print', 'Print the unit that install would write.').action(() => {
+    const unit = renderUnit(findProgram());
+    printAnswer(context, { unit }, unit.trimEnd());
+  });
 }
 
-/** What has to be run to get this program again: an executable by itself, or Node and a file. */
+/** The words that start this program: an executable alone, or Node and a file. */
 const findProgram = (): string[] =>
   isExecutable ? [process.execPath] : [process.execPath, realpathSync(resolve(process.argv[1]!))];
 
@@ -86,7 +79,7 @@ function checkMachine(root: string): void {
   if (!isMachine(root)) return;
   if (!existsSync('/run/systemd/system'))
     throw refuseCommand('This machine is not run by systemd. `storeroom service print` shows the unit.');
-  if (process.getuid?.() !== 0) throw refuseCommand('Only root may do that: put sudo before the command.');
+  if (process.getuid?.() !== 0) throw refuseCommand('Only root can do that. Put sudo before the command.');
 }
 
 function checkReach(words: readonly string[]): void {
@@ -96,7 +89,7 @@ function checkReach(words: readonly string[]): void {
   throw refuseCommand(`The service may not read ${hidden}. ${remedy} /usr/local/bin), and run this again from there.`);
 }
 
-/** Its mode is the given one whatever file was there before. */
+/** Writes a file with the given mode, also where it exists with another. */
 function writeUnder(root: string, name: string, text: string, mode: number): string {
   const file = join(root, name);
   const umask = process.umask(0o022);

@@ -6,38 +6,42 @@ import { hidePassword, parseConfig, SETTINGS } from '../../../config.ts';
 import { refuseCommand } from '../../../errors.ts';
 import { moveStore } from '../../../store/move/move.ts';
 import { openMoveStore, type StorePlace } from '../../../store/open.ts';
-import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../../command.ts';
+import { addCommand, printAnswer, type CommandContext } from '../../command.ts';
 import { checkFolder } from '../../open-store.ts';
 import { createProgressBar } from '../../progress-bar.ts';
 import { buildTable } from '../../text-table.ts';
 
-export function addMoveCommand(program: Command, { environment, clock }: CommandContext): void {
-  const command: Command = addCommand(program, 'move', 'move --to postgres://storeroom:…@db.example.com/storeroom')
-    .description(
-      'Copy everything into an empty store and compare both. Stop the service first. An interrupted move resumes.',
-    )
-    .requiredOption('--to <store>', 'postgres://… or sqlite:FOLDER');
-  command.action(async ({ to, ...options }: CommandOptions & { to: string }) => {
+const DESCRIPTION =
+  'Copy everything into an empty store and compare both. Stop the service first. An interrupted move resumes.';
+
+export function addMoveCommand(program: Command, context: CommandContext): void {
+  const command: Command = addCommand(
+    program,
+    'move',
+    'move --to postgres://storeroom:…@db.example.com/storeroom',
+    DESCRIPTION,
+  ).requiredOption('--to <store>', 'postgres://… or sqlite:FOLDER');
+  command.action(async ({ to }: { to: string }) => {
     const target = parsePlace(to);
     // Commander's own message would show the value, and a password in it.
     if (!target) command.error(`error: option '--to <store>' takes ${SETTINGS.databaseUrl.form}, or sqlite:FOLDER.`);
-    const { config } = parseConfig(environment, {});
-    const source: StorePlace = { data: resolve(config.data), databaseUrl: config.databaseUrl };
+    const { config } = parseConfig(context.environment, {});
+    const source: StorePlace = { ...config, data: resolve(config.data) };
     const [from, into] = [formatPlace(source), formatPlace(target)];
     if (from === into) throw refuseCommand(`Everything is in ${from} already.`);
     if (source.databaseUrl === '') checkFolder(source.data);
     const startedAt = performance.now();
-    const { tenants, tables } = await move(source, target, clock);
+    const { tenants, tables } = await move(source, target, context.clock);
     const seconds = Number(((performance.now() - startedAt) / 1000).toFixed(3));
     const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-    const cells = tables.map((table) => [table.team ?? '-', table.table, String(table.rows), table.sha256]);
+    const cells = tables.map((table) => [table.team ?? '-', table.table, table.rows, table.sha256]);
     const text = [
       buildTable([['TEAM', 'TABLE', 'ROWS', 'SHA-256'], ...cells]),
       '',
       `Moved ${rows} rows (tenants: ${tenants}) in ${seconds} s. Both stores were read back, and every table is equal.`,
       `${from} is unchanged; stop writing to it. To use ${into}, ${describeSettings(target)} and start the service.`,
     ];
-    printAnswer(options, { from, to: into, tenants, tables, seconds }, text.join('\n'));
+    printAnswer(context, { from, to: into, tenants, tables, seconds }, text.join('\n'));
   });
 }
 

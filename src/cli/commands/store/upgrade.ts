@@ -1,30 +1,30 @@
-/** `storeroom upgrade`: brings all files of the embedded store to the schemas of this version, or says what it would do. */
+/** `storeroom upgrade`: upgrades all files of the embedded store to the schemas of this version, or lists them. */
 import type { Command } from 'commander';
-import { openEmbedded } from '../../../store/open.ts';
 import { listUpgrades } from '../../../store/sqlite/files/upgrades.ts';
-import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../../command.ts';
-import { checkFolder, parseEmbeddedConfig, printStore, withOpenedStore } from '../../open-store.ts';
+import { addCommand, printAnswer, type CommandContext } from '../../command.ts';
+import { checkFolder, parseEmbeddedConfig, printStore, withEmbeddedStore } from '../../open-store.ts';
 import { buildTable } from '../../text-table.ts';
 
+const DESCRIPTION =
+  'Upgrade all files to the schemas of this version, as a start of the service does by and by. Ends with 1 if a file is ' +
+  'lost or damaged.';
+
 export function addUpgradeCommand(program: Command, context: CommandContext): void {
-  addCommand(program, 'upgrade', 'upgrade --dry-run')
-    .description(
-      'Upgrade all files to the schemas of this version, as a start of the service does by and by. Ends with 1 if a file is lost or damaged.',
-    )
+  addCommand(program, 'upgrade', 'upgrade --dry-run', DESCRIPTION)
     .option('--dry-run', 'say which files that are, and change nothing')
-    .action(async ({ dryRun = false, ...options }: CommandOptions & { dryRun?: boolean }) => {
+    .action(async ({ dryRun = false }: { dryRun?: boolean }) => {
       const config = parseEmbeddedConfig(context.environment, 'The first node of a version upgrades PostgreSQL.');
       checkFolder(config.data);
       const files = listUpgrades(config.data);
       if (!dryRun)
-        await withOpenedStore({ ...context, config }, openEmbedded, async (store) => {
+        await withEmbeddedStore(context, async (store) => {
           await store.upgradeTenants();
           if (store.measure().apartTenants) context.exitCode = 1;
         });
       else if (!context.asJson) printStore(config);
-      const rows = files.map(({ file, from, to, bytes }) => [file, String(from), String(to), String(bytes)]);
+      const rows = files.map(({ file, from, to, bytes }) => [file, from, to, bytes]);
       const table = buildTable([['FILE', 'SCHEMA', 'NEW SCHEMA', 'BYTES'], ...rows]);
       const none = 'All files have the schemas of this version.';
-      printAnswer(options, { dryRun, files }, files.length === 0 ? none : table);
+      printAnswer(context, { dryRun, files }, files.length === 0 ? none : table);
     });
 }

@@ -3,35 +3,34 @@ import type { Command } from 'commander';
 import { verifyAudit } from '../../../audit/chain.ts';
 import type { AuditRecord } from '../../../audit/entry.ts';
 import type { AuditStore } from '../../../audit/audit-port.ts';
-import { addCommand, addGroup, printAnswer, type CommandContext, type CommandOptions } from '../../command.ts';
+import { addCommand, addGroup, printAnswer, type CommandContext } from '../../command.ts';
 import { withTenant } from '../../open-store.ts';
 import { buildTable } from '../../text-table.ts';
 
 const PAGE = 1000;
+const COLUMNS = ['number', 'at', 'actor', 'action', 'target', 'client'] as const;
 
 export function addAuditCommands(program: Command, context: CommandContext): void {
-  const group = addGroup(program, 'audit', 'audit verify acme').description('Print and check the log of who did what.');
-  addCommand(group, 'list <team>', 'audit list acme --json')
-    .description('Print the audit log, oldest first.')
-    .action(async (teamId: string, options: CommandOptions) => {
+  const group = addGroup(program, 'audit', 'audit verify acme', 'Print and check the log of who did what.');
+  addCommand(group, 'list <team>', 'audit list acme --json', 'Print the audit log, oldest first.').action(
+    async (teamId: string) => {
       const records = await withTenant(context, teamId, ({ store }) => loadRecords(store.audit, teamId));
-      const head = ['number', 'at', 'actor', 'action', 'target', 'client'] as const;
-      const rows = records.map((record) => head.map((name) => String(record[name])));
-      const table = buildTable([head.map((name) => name.toUpperCase()), ...rows]);
-      printAnswer(options, { teamID: teamId, records }, table);
-    });
-  addCommand(group, 'verify <team>', 'audit verify acme')
-    .description('Check that no record of the audit log was changed, removed or added. Ends with 1 if one was.')
-    .action(async (teamId: string, options: CommandOptions) => {
-      const check = await withTenant(context, teamId, ({ store }) => verifyAudit(store.audit, teamId));
-      const { records, head, fault } = check;
-      if (fault) context.exitCode = 1;
-      const last = head && ` The hash of the last one is ${head}. Keep it elsewhere: it proves this log later.`;
-      const text = fault
-        ? `The audit log of ${teamId} is NOT intact. Record ${fault.number}: ${fault.reason}.`
-        : `The audit log of ${teamId} is intact: ${records} records.${last}`;
-      printAnswer(options, { teamID: teamId, isWhole: fault === null, records, head, fault }, text);
-    });
+      const rows = records.map((record) => COLUMNS.map((name) => record[name]));
+      const table = buildTable([COLUMNS.map((name) => name.toUpperCase()), ...rows]);
+      printAnswer(context, { teamID: teamId, records }, table);
+    },
+  );
+  const verifying = 'Check that no record of the audit log was changed, removed or added. Ends with 1 if one was.';
+  addCommand(group, 'verify <team>', 'audit verify acme', verifying).action(async (teamId: string) => {
+    const check = await withTenant(context, teamId, ({ store }) => verifyAudit(store.audit, teamId));
+    const { records, head, fault } = check;
+    if (fault) context.exitCode = 1;
+    const last = head && ` The hash of the last one is ${head}. Keep it elsewhere: it proves this log later.`;
+    const text = fault
+      ? `The audit log of ${teamId} is NOT intact. Record ${fault.number}: ${fault.reason}.`
+      : `The audit log of ${teamId} is intact: ${records} records.${last}`;
+    printAnswer(context, { teamID: teamId, isWhole: fault === null, records, head, fault }, text);
+  });
 }
 
 async function loadRecords(store: AuditStore, teamId: string): Promise<AuditRecord[]> {

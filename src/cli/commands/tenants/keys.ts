@@ -5,34 +5,34 @@ import { orThrow, refuseField } from '../../../errors.ts';
 import { issueKey } from '../../../tenant/credentials.ts';
 import { checkKeyName } from '../../../tenant/key-pairs.ts';
 import { DAYS_MAX, endOfDays, endOfOverlap, OVERLAPS, SCOPES, type Overlap, type Scope } from '../../../tenant/keys.ts';
-import { addCommand, addGroup, printAnswer, timeOf, type CommandContext, type CommandOptions } from '../../command.ts';
+import { addCommand, addGroup, printAnswer, timeOf, type CommandContext } from '../../command.ts';
 import { withTenant } from '../../open-store.ts';
 import { buildTable } from '../../text-table.ts';
 
 const SHOWN_ONCE = 'The secret is not shown again.';
 
 export function addKeyCommands(program: Command, context: CommandContext): void {
-  const group = addGroup(program, 'keys', 'keys create acme --name reports --scope read');
-  group.description("Make, list, replace and end a tenant's keys: pairs of API ID and secret.");
+  const description = "Make, list, replace and end a tenant's keys: pairs of API ID and secret.";
+  const group = addGroup(program, 'keys', 'keys create acme --name reports --scope read', description);
   addCreateCommand(group, context);
   addListCommand(group, context);
   addReplaceCommand(group, context);
   addEndCommand(group, context);
 }
 
-interface CreateOptions extends CommandOptions {
+interface CreateOptions {
   readonly name: string;
   readonly scope?: Scope;
   readonly days?: number;
 }
 
 function addCreateCommand(group: Command, context: CommandContext): void {
-  addCommand(group, 'create <team>', 'keys create acme --name reports --scope read')
-    .description('Make one more pair, for a program of its own. The secret is shown only here.')
+  const description = 'Make one more pair, for another program. The secret is shown only here.';
+  addCommand(group, 'create <team>', 'keys create acme --name reports --scope read', description)
     .requiredOption('--name <name>', 'what it is for; no other pair of the tenant has the name')
     .addOption(new Option('--scope <scope>', 'read: it may call what only reads (default: write)').choices(SCOPES))
     .option('--days <days>', 'days until it ends by itself (default: it does not)', parseDays)
-    .action(async (teamId: string, { name, scope = 'write', days, ...options }: CreateOptions) => {
+    .action(async (teamId: string, { name, scope = 'write', days }: CreateOptions) => {
       checkKeyName(name);
       const key = issueKey();
       const now = context.clock.now();
@@ -44,14 +44,13 @@ function addCreateCommand(group: Command, context: CommandContext): void {
       const { apiId: apiID, apiSecret } = key;
       const pair = { teamID: teamId, apiID, apiSecret, name, scope, endsAt: end || null };
       const rows = Object.entries(pair).map(([member, value]) => [member, value ?? 'never']);
-      printAnswer(options, pair, `${buildTable(rows)}\n\n${SHOWN_ONCE}`);
+      printAnswer(context, pair, `${buildTable(rows)}\n\n${SHOWN_ONCE}`);
     });
 }
 
 function addListCommand(group: Command, context: CommandContext): void {
-  addCommand(group, 'list <team>', 'keys list acme')
-    .description('List the pairs that are valid, without secrets.')
-    .action(async (teamId: string, options: CommandOptions) => {
+  addCommand(group, 'list <team>', 'keys list acme', 'List the pairs that are valid, without secrets.').action(
+    async (teamId: string) => {
       const keys = await withTenant(context, teamId, async ({ store }) => {
         const found = await store.tenants.listKeys(teamId, timeOf(context.clock));
         const lastUses = await store.usage.loadLastUses(teamId);
@@ -63,19 +62,19 @@ function addListCommand(group: Command, context: CommandContext): void {
       const head = ['API ID', 'NAME', 'SCOPE', 'CREATED', 'ENDS', 'LAST USED'];
       const rows = keys.map((key) => Object.values(key).map((value) => value ?? 'never'));
       const text = keys.length === 0 ? `${teamId} has no keys.` : buildTable([head, ...rows]);
-      printAnswer(options, { teamID: teamId, keys }, text);
-    });
+      printAnswer(context, { teamID: teamId, keys }, text);
+    },
+  );
 }
 
 function addReplaceCommand(group: Command, context: CommandContext): void {
-  addCommand(group, 'replace <team>', 'keys replace acme --overlap 24h')
-    .description(
-      'Replace a pair, or issue the first. It ends at once, or after an overlap. The secret is shown only here.',
-    )
+  const description =
+    'Replace a pair, or issue the first. It ends at once, or after an overlap. The secret is shown only here.';
+  addCommand(group, 'replace <team>', 'keys replace acme --overlap 24h', description)
     .option('--key <name>', 'name of the pair, which the new one inherits (default: default, else the oldest)')
     .addOption(new Option('--overlap <time>', 'how long the old keys stay valid').choices(OVERLAPS))
-    .action(async (teamId: string, options: CommandOptions & { key?: string; overlap?: Overlap }) => {
-      const { key: name, overlap = 'none' } = options;
+    .action(async (teamId: string, given: { key?: string; overlap?: Overlap }) => {
+      const { key: name, overlap = 'none' } = given;
       const key = issueKey();
       const now = context.clock.now();
       const oldEndsAt = endOfOverlap(overlap, now);
@@ -85,24 +84,25 @@ function addReplaceCommand(group: Command, context: CommandContext): void {
       );
       const shown = { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret };
       const end = overlap === 'none' ? 'Older keys have ended.' : `Older keys end at ${oldEndsAt}.`;
-      printAnswer(options, shown, `${buildTable(Object.entries(shown))}\n\n${SHOWN_ONCE} ${end}`);
+      printAnswer(context, shown, `${buildTable(Object.entries(shown))}\n\n${SHOWN_ONCE} ${end}`);
     });
 }
 
 function addEndCommand(group: Command, context: CommandContext): void {
-  addCommand(group, 'end <team> <apiID>', 'keys end acme sr_id_2VwWy7hmf0nqTzrTUpGSWk')
-    .description('End a pair at once. Its usage is kept.')
-    .action(async (teamId: string, apiID: string, options: CommandOptions) => {
+  const example = 'keys end acme sr_id_2VwWy7hmf0nqTzrTUpGSWk';
+  addCommand(group, 'end <team> <apiID>', example, 'End a pair at once. Its usage is kept.').action(
+    async (teamId: string, apiID: string) => {
       const endsAt = timeOf(context.clock);
       const entry = byCommand(endsAt, 'key ended', apiID);
       const isEnded = await withTenant(context, teamId, ({ store }) => store.tenants.endKey(teamId, apiID, entry));
       const missing = `${teamId} has no valid keys with this API ID; \`storeroom keys list ${teamId}\` shows all.`;
       if (!isEnded) throw refuseField('COMMAND_REFUSED', 'apiID', missing);
-      printAnswer(options, { teamID: teamId, apiID, endsAt }, `Ended ${apiID}.`);
-    });
+      printAnswer(context, { teamID: teamId, apiID, endsAt }, `Ended ${apiID}.`);
+    },
+  );
 }
 
 function parseDays(text: string): number {
   if (/^[1-9]\d{0,3}$/.test(text) && Number(text) <= DAYS_MAX) return Number(text);
-  throw new InvalidArgumentError(`It is a whole number of days from 1 to ${DAYS_MAX}.`);
+  throw new InvalidArgumentError(`It must be a whole number of days from 1 to ${DAYS_MAX}.`);
 }

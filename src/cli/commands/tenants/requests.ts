@@ -3,31 +3,30 @@ import type { Command } from 'commander';
 import type { FoundRequest, FoundRequests, RequestsQuery } from '../../../request-log/logged-request.ts';
 import { findRequest, searchRequests } from '../../../request-log/search.ts';
 import { Refusal } from '../../../errors.ts';
-import { addCommand, printAnswer, type CommandContext, type CommandOptions } from '../../command.ts';
+import { addCommand, printAnswer, type CommandContext } from '../../command.ts';
 import { withTenant } from '../../open-store.ts';
 import { buildTable } from '../../text-table.ts';
 
-type Options = CommandOptions & RequestsQuery & { id?: string };
+const EXAMPLE = 'requests acme --status 5xx --from 2026-11-20T22:00:00Z';
 
 export function addRequestsCommand(program: Command, context: CommandContext): void {
-  addCommand(program, 'requests <team>', 'requests acme --status 5xx --from 2026-11-20T22:00:00Z')
-    .description('Show the logged requests, newest first, 50 at a time.')
+  addCommand(program, 'requests <team>', EXAMPLE, 'Show the logged requests, newest first, 50 at a time.')
     .option('--status <status>', 'a status such as 404, or a class such as 5xx')
     .option('--operation <name>', 'an operation such as createOrder')
     .option('--from <time>', 'UTC, such as 2026-11-20T09:30:00Z')
     .option('--to <time>', 'UTC; requests before this time')
     .option('--cursor <cursor>', 'the next 50, as the output before names it')
     .option('--id <request-id>', 'one request with its parameters and its body')
-    .action((teamId: string, options: Options) =>
+    .action((teamId: string, { id, ...wanted }: RequestsQuery & { id?: string }) =>
       withTenant(context, teamId, async ({ store: { requests }, tenant }) => {
-        if (options.id === undefined) {
-          const page = await searchRequests(requests, teamId, options, tenant.createdAt);
-          return printAnswer(options, { teamID: teamId, ...page }, formatPage(page));
+        if (id === undefined) {
+          const page = await searchRequests(requests, teamId, wanted, tenant.createdAt);
+          return printAnswer(context, { teamID: teamId, ...page }, formatPage(page));
         }
-        const request = await findRequest(requests, teamId, options.id);
-        if (!request) throw new Refusal('NOT_FOUND', `The request log has no request '${options.id}'.`);
+        const request = await findRequest(requests, teamId, id);
+        if (!request) throw new Refusal('NOT_FOUND', `The request log has no request '${id}'.`);
         const rows = Object.entries(request).map(([name, value]) => [name, tell(value)]);
-        printAnswer(options, { teamID: teamId, request }, buildTable(rows));
+        printAnswer(context, { teamID: teamId, request }, buildTable(rows));
       }),
     );
 }
@@ -37,10 +36,10 @@ const HEAD = ['AT', 'STATUS', 'CODE', 'OPERATION', 'MS', 'CALLER', 'CLIENT', 'RE
 function formatPage({ requests, next, searchedTo }: Omit<FoundRequests, 'keptDays'>): string {
   const rows = requests.map((request) => [
     request.at,
-    String(request.httpStatus),
+    request.httpStatus,
     request.code ?? '',
     request.operation,
-    String(request.milliseconds),
+    request.milliseconds,
     callerOf(request),
     request.client,
     request.requestID,

@@ -4,30 +4,22 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { byCommand } from '../../../audit/entry.ts';
 import { orThrow, refuseCommand } from '../../../errors.ts';
 import { FIRST_STAGES } from '../../../pims/rules/stages.ts';
-import { openEmbedded, type Store } from '../../../store/open.ts';
+import type { Store } from '../../../store/open.ts';
 import type { Tenant, TenantSettings } from '../../../tenant/tenant-port.ts';
 import { checkTeamId, checkTenantName } from '../../../tenant/tenant.ts';
-import { addCommand, addGroup, printAnswer, timeOf, type CommandContext, type CommandOptions } from '../../command.ts';
-import {
-  checkFolder,
-  findTenant,
-  isGivenEmpty,
-  parseEmbeddedConfig,
-  withOpenedStore,
-  withStore,
-  withTenant,
-} from '../../open-store.ts';
+import { addCommand, addGroup, printAnswer, timeOf, type CommandContext } from '../../command.ts';
+import { findTenant, isGivenEmpty, withEmbeddedStore, withStore, withTenant } from '../../open-store.ts';
 import { buildTable } from '../../text-table.ts';
 
-/** Not null for none, which commander would replace. */
+/** No limit is 'none', since commander replaces null. */
 type Limit = number | 'none';
 
-interface CreateOptions extends CommandOptions {
+interface CreateOptions {
   readonly name?: string;
   readonly create?: boolean;
 }
 
-interface SetOptions extends CommandOptions {
+interface SetOptions {
   readonly defaultStage?: TenantSettings['defaultStage'];
   readonly strict?: 'on' | 'off';
   readonly quota?: Limit;
@@ -35,8 +27,8 @@ interface SetOptions extends CommandOptions {
 }
 
 export function addTenantCommands(program: Command, context: CommandContext): void {
-  const group = addGroup(program, 'tenant', "tenant create acme --name 'Acme Ltd.'");
-  group.description('Make, list, change and remove tenants.');
+  const description = 'Make, list, change and remove tenants.';
+  const group = addGroup(program, 'tenant', "tenant create acme --name 'Acme Ltd.'", description);
   addCreateCommand(group, context);
   addListCommand(group, context);
   addSetCommand(group, context);
@@ -45,11 +37,10 @@ export function addTenantCommands(program: Command, context: CommandContext): vo
 }
 
 function addCreateCommand(group: Command, context: CommandContext): void {
-  addCommand(group, 'create <team>', "tenant create acme --name 'Acme Ltd.'")
-    .description('Make a tenant. It has no keys yet.')
+  addCommand(group, 'create <team>', "tenant create acme --name 'Acme Ltd.'", 'Make a tenant. It has no keys yet.')
     .option('--name <name>', 'name shown to people (default: the team ID)')
     .option('--create', 'make the store too, where there is none; an empty folder in STOREROOM_DATA needs no --create')
-    .action(async (teamId: string, { name = teamId, create = false, ...options }: CreateOptions) => {
+    .action(async (teamId: string, { name = teamId, create = false }: CreateOptions) => {
       checkTeamId(teamId);
       checkTenantName(name);
       const now = timeOf(context.clock);
@@ -57,32 +48,34 @@ function addCreateCommand(group: Command, context: CommandContext): void {
       const add = (store: Store) => store.tenants.createTenant(teamId, name, now, entry);
       const made = await withStore(context, add, { create: create || isGivenEmpty(context.environment) });
       const text = `Made the tenant ${teamId}. \`storeroom keys create ${teamId} --name NAME\` issues its keys.`;
-      printAnswer(options, viewTenant(orThrow(made)), text);
+      printAnswer(context, viewTenant(orThrow(made)), text);
     });
 }
 
 function addListCommand(group: Command, context: CommandContext): void {
-  addCommand(group, 'list', 'tenant list --json')
-    .description('List the tenants and their settings.')
-    .action(async (options: CommandOptions) => {
-      const tenants = (await withStore(context, (store) => store.tenants.listTenants())).map(viewTenant);
-      const head = ['TEAM', 'NAME', 'MADE', 'DEFAULT STAGE', 'STRICT', 'QUOTA', 'RATE'];
-      const rows = tenants.map(({ teamID, name, createdAt, defaultStage, strict, monthQuota, callsPerSecond }) => [
-        teamID,
-        name,
-        createdAt.slice(0, 10),
-        defaultStage,
-        strict ? 'on' : 'off',
-        formatValue(monthQuota),
-        formatValue(callsPerSecond),
-      ]);
-      printAnswer(options, { tenants }, tenants.length === 0 ? 'There are no tenants.' : buildTable([head, ...rows]));
-    });
+  addCommand(group, 'list', 'tenant list --json', 'List the tenants and their settings.').action(async () => {
+    const tenants = (await withStore(context, (store) => store.tenants.listTenants())).map(viewTenant);
+    const head = ['TEAM', 'NAME', 'MADE', 'DEFAULT STAGE', 'STRICT', 'QUOTA', 'RATE'];
+    const rows = tenants.map(({ teamID, name, createdAt, defaultStage, strict, monthQuota, callsPerSecond }) => [
+      teamID,
+      name,
+      createdAt.slice(0, 10),
+      defaultStage,
+      strict ? 'on' : 'off',
+      formatValue(monthQuota),
+      formatValue(callsPerSecond),
+    ]);
+    printAnswer(context, { tenants }, tenants.length === 0 ? 'There are no tenants.' : buildTable([head, ...rows]));
+  });
 }
 
 function addSetCommand(group: Command, context: CommandContext): void {
-  const command = addCommand(group, 'set <team>', 'tenant set acme --strict on --quota 100000')
-    .description('Change settings of a tenant.')
+  const command = addCommand(
+    group,
+    'set <team>',
+    'tenant set acme --strict on --quota 100000',
+    'Change settings of a tenant.',
+  )
     .addOption(new Option('--default-stage <stage>', 'stage of an order that sends none').choices(FIRST_STAGES))
     .addOption(new Option('--strict <on|off>', 'whether codes must exist in their tables').choices(['on', 'off']))
     .option('--quota <calls>', 'calls a calendar month (UTC), or none', (text) =>
@@ -99,55 +92,55 @@ function addSetCommand(group: Command, context: CommandContext): void {
       const settings: TenantSettings = {
         defaultStage: defaultStage ?? tenant.defaultStage,
         strict: strict === undefined ? tenant.strict : strict === 'on',
-        monthQuota: quota === undefined ? tenant.monthQuota : toNumber(quota),
-        callsPerSecond: rate === undefined ? tenant.callsPerSecond : toNumber(rate),
+        monthQuota: quota === 'none' ? null : (quota ?? tenant.monthQuota),
+        callsPerSecond: rate === 'none' ? null : (rate ?? tenant.callsPerSecond),
       };
       const entry = byCommand(timeOf(context.clock), 'tenant changed', teamId, findChanges(tenant, settings));
       await store.tenants.updateTenant(teamId, { ...settings, name: tenant.name }, entry);
       return viewTenant({ ...tenant, ...settings });
     });
-    const rows = Object.entries(changed).map(([name, value]) => [name, formatValue(value)]);
-    printAnswer(options, changed, buildTable(rows));
+    printAnswer(
+      context,
+      changed,
+      buildTable(Object.entries(changed).map(([name, value]) => [name, formatValue(value)])),
+    );
   });
 }
 
 function addRestoreCommand(group: Command, context: CommandContext): void {
-  addCommand(group, 'restore <team>', 'tenant restore acme --from /backups/2026-11-20 --yes')
-    .description("Put a tenant's records back to what they are in a backup. The service may keep running.")
+  const description = "Put a tenant's records back to what they are in a backup. The service may keep running.";
+  addCommand(group, 'restore <team>', 'tenant restore acme --from /backups/2026-11-20 --yes', description)
     .requiredOption('--from <folder>', 'the backup')
     .option('--yes', 'do not ask')
-    .action(async (teamId: string, { from, ...options }: CommandOptions & { from: string; yes?: true }) => {
-      const config = parseEmbeddedConfig(context.environment);
-      checkFolder(config.data);
-      const old = await withOpenedStore({ ...context, config }, openEmbedded, async (store) => {
+    .action(async (teamId: string, { from, yes }: { from: string; yes?: true }) => {
+      const old = await withEmbeddedStore(context, async (store) => {
         const tenant = await findTenant(store, teamId);
-        if (!options.yes) await confirm(tenant, `This takes back every change to ${tenant.name} since the backup.`);
+        if (!yes) await confirm(tenant, `This takes back every change to ${tenant.name} since the backup.`);
         const entry = byCommand(timeOf(context.clock), 'tenant restored', teamId, { from });
         return store.restoreTenant(tenant, from, entry);
       });
       const kept = old === null ? '' : ` Its former file is kept: ${old}. Delete it when you no longer need it.`;
-      printAnswer(options, { teamID: teamId, restored: true, formerFile: old }, `Restored ${teamId}.${kept}`);
+      printAnswer(context, { teamID: teamId, restored: true, formerFile: old }, `Restored ${teamId}.${kept}`);
     });
 }
 
 function addRemoveCommand(group: Command, context: CommandContext): void {
-  addCommand(group, 'remove <team>', 'tenant remove acme --yes')
-    .description('Remove a tenant with its keys, its usage and all its records.')
+  const description = 'Remove a tenant with its keys, its usage and all its records.';
+  addCommand(group, 'remove <team>', 'tenant remove acme --yes', description)
     .option('--yes', 'do not ask')
-    .action(async (teamId: string, options: CommandOptions & { yes?: true }) => {
-      await withStore(context, async (store) => {
-        const tenant = await findTenant(store, teamId);
-        if (!options.yes) await confirm(tenant, `This removes ${tenant.name} with all its records.`);
+    .action(async (teamId: string, { yes }: { yes?: true }) => {
+      await withTenant(context, teamId, async ({ store, tenant }) => {
+        if (!yes) await confirm(tenant, `This removes ${tenant.name} with all its records.`);
         await store.tenants.deleteTenant(tenant);
       });
-      printAnswer(options, { teamID: teamId, removed: true }, `Removed the tenant ${teamId} and all its data.`);
+      printAnswer(context, { teamID: teamId, removed: true }, `Removed the tenant ${teamId} and all its data.`);
     });
 }
 
 async function confirm({ teamId }: Tenant, what: string): Promise<void> {
   if (!process.stdin.isTTY) throw refuseCommand(`${what} Confirm with --yes without a terminal.`);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const typed = await terminal.question(`${what} Type ${teamId} to go on: `).catch(() => '');
+  const typed = await terminal.question(`${what} Type ${teamId} to continue: `).catch(() => '');
   terminal.close();
   if (typed.trim() !== teamId) throw refuseCommand('Nothing was changed.');
 }
@@ -157,8 +150,6 @@ function parseLimit(text: string, form: RegExp, words: string): Limit {
   if (!form.test(text)) throw new InvalidArgumentError(`It must be ${words}, or none.`);
   return Number(text);
 }
-
-const toNumber = (limit: Limit): number | null => (limit === 'none' ? null : limit);
 
 const formatValue = (value: string | number | boolean | null): string => String(value ?? 'none');
 
