@@ -11,7 +11,7 @@ import { refuseLargeOrder } from '../../pims/rules/line-item.ts';
 import { ORDER_CHARACTERS_MAX } from '../../pims/rules/record-bounds.ts';
 import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore } from '../../pims/pims-port.ts';
 import type { QueryRequest, RecordFound } from '../../pims/pims-port.ts';
-import type { Idempotency, Json, Rendered, Write } from '../../pims/writes/script.ts';
+import type { Idempotency, Json, NumberedType, Rendered, Write } from '../../pims/writes/script.ts';
 import type { Turn, Turns } from '../../tenant/turns.ts';
 import { formatPosition } from '../../pims/reads/sort.ts';
 import { sortKey } from '../../pims/rules/values.ts';
@@ -27,7 +27,7 @@ import { OrderRows } from './reads/order-rows.ts';
 import { buildPimsSql, joinCells, LARGE, type LargeRow, type PostgresPimsSql } from './reads/pims-sql.ts';
 import type { Pool } from './connection/pool.ts';
 import type { SharedConnection } from './connection/shared-connection.ts';
-import { WriteGroup, type Counters } from './writes/write-group.ts';
+import { WriteGroup, type Locked } from './writes/write-group.ts';
 import { PostgresWriteQueue } from './writes/write-queue.ts';
 
 export interface PimsConnections {
@@ -88,7 +88,6 @@ export class PostgresPimsStore implements PimsStore {
   readonly #lookups: Lookups;
   readonly #fieldsVersions: KeyBatch<number>;
   readonly #pages: PageBatch;
-  readonly #counters: Counters = { take: () => this.#sql.takeNumbers, expected: new Map() };
   #sql: PostgresPimsSql;
   #fieldsVersion = FIELDS_VERSION_FIRST;
 
@@ -99,7 +98,6 @@ export class PostgresPimsStore implements PimsStore {
     const { writers, place } = connections;
     const queue = new PostgresWriteQueue(writers, place, {
       lock: (connection) => this.#lock(connection),
-      counters: this.#counters,
       clock: connections.clock,
     });
     this.#scripts = new ScriptRunner({
@@ -308,8 +306,9 @@ export class PostgresPimsStore implements PimsStore {
       let rejected = 0;
       for await (const rows of batches) {
         const begin = (): StartedScript<ImportResult> => this.#scripts.importBatch(recordType, rows, now);
-        const [outcome] = await new WriteGroup(connection, [begin], this.#counters).run(locked);
-        locked = Promise.resolve(false);
+        const group = new WriteGroup(connection, [begin]);
+        const [outcome] = await group.runScripts(locked);
+        locked = Promise.resolve({ isOld: false, next: group.next });
         const imported = orThrow(outcome as Outcome<ImportResult>);
         rejected += imported.rejected.length;
         yield imported;
@@ -323,11 +322,14 @@ export class PostgresPimsStore implements PimsStore {
     }
   }
 
-  /** True when the dictionaries have changed since it was called, also when a read was the first to find out. */
-  async #lock(connection: Connection): Promise<boolean> {
+  async #lock(connection: Connection): Promise<Locked> {
     const version = this.#fieldsVersion;
-    await this.#followOn(connection, this.#sql.lock);
-    return this.#fieldsVersion !== version;
+    const [, next] = await Promise.all([
+      this.#followOn(connection, this.#sql.lock),
+      connection.query<[NumberedType, number]>(this.#sql.counters),
+    ]);
+    // A read may have been the first to find the change.
+    return { isOld: this.#fieldsVersion !== version, next: new Map(next) };
   }
 
   async #followOn(connection: Connection, versionSql: string): Promise<boolean> {

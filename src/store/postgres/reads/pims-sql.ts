@@ -123,8 +123,8 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
     script: once(() => buildScriptSql(dictionaries, scriptDialect(table))),
     fieldsVersion,
     customFields: `SELECT "RECORD_TYPE", "NAME", "TYPE" FROM ${table('CUSTOM_FIELDS')} ORDER BY "RECORD_TYPE", "ID"`,
-    /** Takes so many numbers of a counter, and gives the first. */
-    takeNumbers: `UPDATE ${table('COUNTERS')} SET "NEXT" = "NEXT" + ?1 WHERE "NAME" = ?2 RETURNING "NEXT" - ?1`,
+    /** Reads the next number of each counter. */
+    counters: `SELECT "NAME", "NEXT" FROM ${table('COUNTERS')} WHERE "NAME" IN ('orders', 'customers')`,
     /** Locks the tenant for a transaction that writes. */
     lock: `${fieldsVersion} FOR UPDATE`,
     ordersWithLines: once(() => byKeys('orders', lines(wrapLine(json('lines'))))),

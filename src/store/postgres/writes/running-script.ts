@@ -1,7 +1,5 @@
-/**
- * A script of a group while it runs: where it stands, what it has saved, and what its loads give after its own saves,
- * so that it needs no answer of the database for what it knows. Source: decision 0036.
- */
+/** One script of a group while it runs: where it stands, what it has saved, and what its loads give after its own saves. */
+import { Refusal } from '../../../errors.ts';
 import type { Load, NumberedType, Save } from '../../../pims/writes/script.ts';
 import { settle, type StartedScript } from '../../pims/script-runner.ts';
 import type { Statement } from '../../writing.ts';
@@ -17,68 +15,57 @@ import {
 import type { Loaded } from './write-conflicts.ts';
 
 export type Begin = () => StartedScript<unknown>;
+/** The next number of each counter. */
+export type NextNumbers = Map<NumberedType, number>;
 
-/** What a script has done to a source. */
+/** The changes that a script has made to a source. */
 interface Changes {
   readonly saves: Save[];
-  /** Whether there was nothing of it before. */
+  /** Whether there was nothing in the source before. */
   readonly isNew: boolean;
-  /** What its loads give now. */
+  /** The values of its loads after the saves. */
   readonly loaded: Loaded;
 }
 
 export class RunningScript {
-  readonly begin: Begin;
-  /** Given to it, again when it begins anew. */
-  readonly numbers: Readonly<Record<NumberedType, string[]>> = { orders: [], customers: [] };
+  readonly #begin: Begin;
   started: StartedScript<unknown> | undefined;
-  /** Where it stands: at a load, or, with an outcome, at its end. */
+  /** The load that it waits for. Undefined before its start and after its end. */
   load: Load | undefined;
   outcome: unknown;
   isDone = false;
-  /** It asks for what its own saves have made unknown, or for too much: it goes on when it is the first. */
+  /** Only the database can answer its load. It waits until all scripts before it are done. */
   isAlone = false;
+  /** The sources of its loads. */
   readonly sources = new Set<string>();
   readonly changes = new Map<string, Changes>();
-  saves: Save[] = [];
-  statements: Statement[] = [];
-  readonly #used: Record<NumberedType, number> = { orders: 0, customers: 0 };
-  /** The highest number of a caller's own. */
-  readonly #raised = new Map<NumberedType, bigint>();
+  /** The numbers that it was given: the first of each counter, and how many. */
+  readonly numbers = new Map<NumberedType, { readonly first: number; readonly count: number }>();
+  /** The highest number of a caller that a counter must pass over. */
+  readonly raised = new Map<NumberedType, number>();
+  #statements: Statement[] = [];
 
   constructor(begin: Begin) {
-    this.begin = begin;
+    this.#begin = begin;
   }
 
   restart(): void {
     this.started = this.load = this.outcome = undefined;
     this.isDone = this.isAlone = false;
-    this.#used.orders = this.#used.customers = 0;
     this.sources.clear();
-    this.discard();
+    this.#discard();
   }
 
-  /** Forgets what it has saved, when it is refused. */
-  discard(): void {
-    this.changes.clear();
-    this.saves = [];
-    this.statements = [];
-    this.#raised.clear();
-  }
-
-  /** What it saves, in its order; counters are raised once. */
+  /** Takes the statements of its saves, in their order. */
   takeStatements(): Statement[] {
-    for (const [recordType, number] of this.#raised)
-      this.statements.push(...this.started!.sql.saves.raiseCounter(recordType, number));
-    this.#raised.clear();
-    return this.statements.splice(0);
+    return this.#statements.splice(0);
   }
 
-  /** Goes on with what was loaded, as far as its next load. Builds what it saves. */
-  goOn(loaded: unknown): void {
+  /** Continues with a loaded value as far as the next load, and builds the statements of its saves. */
+  continue(loaded?: unknown): void {
     this.load = undefined;
     this.outcome = settle(() => {
-      let step = this.started ? this.started.script.next(loaded) : (this.started = this.begin()).first;
+      let step = this.started ? this.started.script.next(loaded) : (this.started = this.#begin()).first;
       while (!step.done && step.value.kind === 'save') {
         this.#save(step.value);
         step = this.started.script.next();
@@ -88,9 +75,21 @@ export class RunningScript {
       return undefined;
     });
     this.isDone = this.load === undefined;
+    if (this.outcome instanceof Refusal) this.#discard();
   }
 
-  /** What a load gives: `loaded` as its own saves have changed it. FORGOTTEN when only the database can tell. */
+  /** Continues with the next number of a counter whose next number for this script was `first`. */
+  continueWithNumber(recordType: NumberedType, first: number): void {
+    const count = this.countOf(recordType);
+    this.numbers.set(recordType, { first, count: count + 1 });
+    this.continue(String(first + count));
+  }
+
+  countOf(recordType: NumberedType): number {
+    return this.numbers.get(recordType)?.count ?? 0;
+  }
+
+  /** Finds the value of a load: the loaded one as its own saves have changed it, or FORGOTTEN. Undefined: not loaded. */
   find(load: Load, source: string, loaded: Loaded | undefined): { value: unknown } | undefined {
     const name = loadName(load);
     const changes = this.changes.get(source);
@@ -106,35 +105,31 @@ export class RunningScript {
     return { value };
   }
 
-  get hasNumbers(): boolean {
-    return this.numbers.orders.length + this.numbers.customers.length > 0;
-  }
-
-  /** The numbers it was given and has not used. */
-  unused(recordType: NumberedType): string[] {
-    return this.numbers[recordType].slice(this.#used[recordType]);
-  }
-
-  takeNumber(recordType: NumberedType): string | undefined {
-    const number = this.numbers[recordType][this.#used[recordType]];
-    if (number !== undefined) this.#used[recordType]++;
-    return number;
-  }
-
   get #dictionaries() {
     return this.started!.sql.dictionaries;
   }
 
+  forgetNumbers(): void {
+    this.numbers.clear();
+    this.raised.clear();
+  }
+
+  /** Forgets its saves and numbers: nothing of them was sent. */
+  #discard(): void {
+    this.changes.clear();
+    this.forgetNumbers();
+    this.#statements = [];
+  }
+
   #save(save: Save): void {
-    this.saves.push(save);
     if (save.name === 'raiseCounter') {
       const [recordType, number] = save.args;
-      if (number > (this.#raised.get(recordType) ?? 0n)) this.#raised.set(recordType, number);
-    } else {
-      const build = this.started!.sql.saves[save.name] as (...args: unknown[]) => Iterable<Statement>;
-      for (const statement of build(...save.args)) this.statements.push(statement);
+      this.raised.set(recordType, Math.max(Number(number), this.raised.get(recordType) ?? 0));
+      return;
     }
-    // A new line has its lock code by now.
+    const build = this.started!.sql.saves[save.name] as (...args: unknown[]) => Iterable<Statement>;
+    // This gives a new line its lock code, which affectedBy needs.
+    for (const statement of build(...save.args)) this.#statements.push(statement);
     const affected = affectedBy(save);
     if (affected) for (const source of affected) this.#change(source, save);
     else this.isAlone = true;

@@ -21,7 +21,6 @@ const LOCATIONS = 'locations';
 const MARKS = [CANCELLED_MARK, TOTALS_MARK];
 const BACKORDERS = 'backorders';
 const recordOf = (recordType: KeyedType, key: string): string => `${recordType} ${sortKey(key)}`;
-const counterOf = (recordType: KeyedType): string => `counter ${recordType}`;
 const linesOf = (orderNumber: string): string => `lines ${orderNumber}`;
 const answerOf = (operation: string, key: string): string => `answer ${operation} ${key}`;
 
@@ -45,8 +44,6 @@ export function sourceOf(load: Load): string | undefined {
       return BACKORDERS;
     case 'keptAnswer':
       return answerOf(...load.args);
-    case 'nextNumber':
-      return counterOf(load.args[0]);
     case 'areThere':
     case 'ordersOfLines':
     case 'areLinesThere':
@@ -54,6 +51,7 @@ export function sourceOf(load: Load): string | undefined {
     case 'stocks':
     case 'commitments':
     case 'counter':
+    case 'nextNumber':
       return undefined;
     default:
       return linesOf(load.args[0]);
@@ -79,8 +77,6 @@ export function affectedBy(save: Save): readonly string[] | undefined {
       return [BACKORDERS];
     case 'keepAnswer':
       return [answerOf(save.args[0].operation, save.args[0].key)];
-    case 'raiseCounter':
-      return [counterOf(save.args[0])];
     default:
       return undefined;
   }

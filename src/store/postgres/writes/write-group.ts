@@ -1,110 +1,119 @@
 /**
- * Runs the scripts of a group side by side in one transaction, with the outcomes they have one after the other: what
- * they ask next goes out together. A script that has read what one before it then changes begins anew. Source:
- * decision 0036.
+ * Runs the scripts of a group side by side in one transaction, with the outcomes they have one after the other: their
+ * next loads are sent together. A script that has read what an earlier one then changes restarts. Source: decision 0036.
  */
 import { Refusal } from '../../../errors.ts';
-import { ask, type Load, type NumberedType } from '../../../pims/writes/script.ts';
-import type { Query } from '../../pims/load-sql.ts';
-import type { ScriptSql } from '../../pims/script-sql.ts';
+import { ask, type Load } from '../../../pims/writes/script.ts';
+import type { Query, ScriptSql } from '../../pims/script-sql.ts';
 import type { Statement } from '../../writing.ts';
 import type { Connection } from '../connection/connection.ts';
 import { loadTogether, saveTogether } from './merge-sql.ts';
-import { RunningScript, type Begin } from './running-script.ts';
+import { RunningScript, type Begin, type NextNumbers } from './running-script.ts';
 import { changeAll, FORGOTTEN, loadName, sourceOf, type Loaded } from './write-conflicts.ts';
 
-interface Asked {
+/** A load that is about to be sent. */
+interface WantedLoad {
   readonly load: Load;
   readonly query: Query<unknown>;
   readonly source: string;
   readonly name: string;
 }
 
-/** The counters of a tenant. */
-export interface Counters {
-  /** The SQL that takes some numbers of one. */
-  readonly take: () => string;
-  /** What each would give next if no other node took any: whether that number is free can be asked before. */
-  readonly expected: Map<NumberedType, number>;
+/** What a transaction knows once it has locked the tenant. */
+export interface Locked {
+  /** Whether the dictionaries have changed since the scripts were started. */
+  readonly isOld: boolean;
+  readonly next: NextNumbers;
 }
 
-const NUMBERED = ['orders', 'customers'] as const;
-
-/** A script was refused after it took what only the end of the transaction gives back: each has to run by itself. */
+/** A script was refused after some of its statements were sent: each script has to run in a transaction of its own. */
 class RunApart extends Error {}
 
 export class WriteGroup {
   readonly #connection: Connection;
-  readonly #counters: Counters;
   readonly #scripts: readonly RunningScript[];
   readonly #loaded = new Map<string, Loaded>();
+  /** How many scripts are done. The others only try what they would do: their turn has not come. */
   #done = 0;
-  /** What is saved and not sent yet. */
+  /** The next numbers after the scripts that are done, and as the database has them. Until it is locked, a guess. */
+  #next: NextNumbers;
+  #saved: NextNumbers | undefined;
+  /** The statements that are not sent yet. */
   #statements: Statement[] = [];
 
-  constructor(connection: Connection, begins: readonly Begin[], counters: Counters) {
+  constructor(connection: Connection, begins: readonly Begin[], expected: NextNumbers = new Map()) {
     this.#connection = connection;
-    this.#counters = counters;
+    this.#next = expected;
     this.#scripts = begins.map((begin) => new RunningScript(begin));
   }
 
-  /** Gives their outcomes. `lock` resolves once it has the tenant, and says whether the dictionaries have changed. */
-  async run(lock: Promise<boolean>): Promise<unknown[]> {
-    // What the scripts load first goes out behind the lock.
-    for (const script of this.#scripts) this.#goOn(script);
+  /** Runs all scripts and returns their outcomes. `lock` resolves once the tenant is locked. */
+  async runScripts(lock: Promise<Locked>): Promise<unknown[]> {
+    // The first loads are sent with the lock, without waiting for it.
+    this.#continueAll();
     const loads = this.#sendLoads();
     loads.catch(() => undefined);
-    const isOld = await lock;
+    const { isOld, next } = await lock;
     await loads;
+    [this.#next, this.#saved] = [new Map(next), next];
     if (isOld) this.#restartAll();
     while (this.#done < this.#scripts.length) {
-      for (const script of this.#scripts.slice(this.#done)) {
-        this.#goOn(script);
-        if (script.isDone && script === this.#scripts[this.#done]) this.#finish(script);
-      }
+      this.#continueAll();
       const first = this.#scripts[this.#done];
       if (first?.isAlone) await this.#runAlone(first);
       else if (first) await this.#sendLoads();
     }
+    this.#saveCounters();
     this.#sendSaves();
     return this.#scripts.map(({ outcome }) => outcome);
   }
 
-  /** What was loaded with the dictionaries before lacks the fields that are new. */
-  #restartAll(): void {
-    this.#loaded.clear();
-    for (const script of this.#scripts) script.restart();
+  /** The next numbers of the counters after all scripts. */
+  get next(): NextNumbers {
+    return this.#next;
   }
 
-  /** Goes on with a script as far as what it asks is known. */
-  #goOn(script: RunningScript): void {
-    if (!script.started && !script.isDone) script.goOn(undefined);
-    while (script.load && !script.isAlone) {
-      const { load } = script;
-      const source = sourceOf(load);
-      if (source === undefined || (load.name === 'nextNumber' && script.changes.has(source))) {
-        script.isAlone = true;
-        return;
-      }
-      if (load.name === 'nextNumber') {
-        const number = script.takeNumber(load.args[0]);
-        if (number === undefined) return;
-        script.goOn(number);
-        continue;
-      }
-      script.sources.add(source);
-      const found = script.find(load, source, this.#loaded.get(source));
-      if (!found) return;
-      if (found.value === FORGOTTEN) script.isAlone = true;
-      else script.goOn(found.value);
+  #restartAll(): void {
+    this.#loaded.clear();
+    for (const script of this.#scripts.slice(this.#done)) script.restart();
+  }
+
+  /** Continues each script as far as its loads are known, and finishes those whose turn it is. */
+  #continueAll(): void {
+    // A script expects to be given the numbers after those of the scripts before it.
+    const next = new Map(this.#next);
+    for (const script of this.#scripts.slice(this.#done)) {
+      if ([...script.numbers].some(([recordType, { first }]) => first !== next.get(recordType))) script.restart();
+      this.#continue(script, next);
+      for (const [recordType, { first, count }] of script.numbers) next.set(recordType, first + count);
+      if (this.#saved && script.isDone && !script.isAlone && script === this.#scripts[this.#done]) this.#finish(script);
     }
   }
 
-  /** Takes what a script has saved for done. Those behind it that have read it begin anew. */
+  #continue(script: RunningScript, next: NextNumbers): void {
+    if (!script.started && !script.isDone) script.continue();
+    while (script.load && !script.isAlone) {
+      const { load } = script;
+      if (load.name === 'nextNumber' && !script.raised.has(load.args[0])) {
+        const first = next.get(load.args[0]);
+        if (first === undefined) return;
+        script.continueWithNumber(load.args[0], first);
+        continue;
+      }
+      const source = sourceOf(load);
+      if (source !== undefined) script.sources.add(source);
+      const found = source === undefined ? { value: FORGOTTEN } : script.find(load, source, this.#loaded.get(source));
+      if (!found) return;
+      if (found.value === FORGOTTEN) script.isAlone = true;
+      else script.continue(found.value);
+    }
+  }
+
+  /** Applies the saves of a script to what is loaded, and restarts the scripts after it that have read the old values. */
   #finish(script: RunningScript): void {
-    if (script.outcome instanceof Refusal) this.#undo(script);
     this.#done++;
     this.#statements.push(...script.takeStatements());
+    this.#count(script);
     for (const [source, { saves }] of script.changes) {
       const loaded = this.#loaded.get(source);
       if (loaded) for (const save of saves) changeAll(loaded, save, script.started!.sql.dictionaries);
@@ -114,46 +123,31 @@ export class WriteGroup {
       if (!other.sources.isDisjointFrom(script.changes)) other.restart();
   }
 
-  /** Takes back what a refused script has done. Nothing of it was sent, but the numbers it took are counted. */
-  #undo(script: RunningScript): void {
-    if (script.hasNumbers) this.#endApart(script.outcome as Refusal);
-    script.discard();
+  /** Moves the counters past the numbers of a script. */
+  #count({ numbers, raised }: RunningScript): void {
+    for (const [recordType, { first, count }] of numbers) this.#next.set(recordType, first + count);
+    for (const [recordType, number] of raised)
+      this.#next.set(recordType, Math.max(this.#next.get(recordType)!, number + 1));
   }
 
-  /** Ends the transaction, so that nothing of it stays. */
-  #endApart(refusal: Refusal): never {
-    throw this.#scripts.length === 1 ? refusal : new RunApart();
+  #saveCounters(): void {
+    const { sql } = this.#scripts.find(({ started }) => started)?.started ?? {};
+    for (const [recordType, number] of this.#next)
+      if (sql && number > this.#saved!.get(recordType)!) {
+        this.#statements.push(...sql.saves.raiseCounter(recordType, BigInt(number - 1)));
+        this.#saved!.set(recordType, number);
+      }
   }
 
-  /** Sends what is saved, and what all scripts ask next. */
+  /** Sends the saves of finished scripts, and the loads that all others wait for. */
   async #sendLoads(): Promise<void> {
     this.#sendSaves();
-    const asked = new Map<string, Asked>();
-    const counting: Record<NumberedType, RunningScript[]> = { orders: [], customers: [] };
-    for (const script of this.#scripts.slice(this.#done)) {
-      const { load, started, isAlone } = script;
-      if (!load || isAlone) continue;
-      const wanted = [load, ...(load.ahead ?? [])];
-      for (const one of wanted) if (one.name !== 'nextNumber') this.#want(asked, started!.sql, one);
-      for (const recordType of NUMBERED) {
-        const counted = wanted.filter((one) => one.name === 'nextNumber' && one.args[0] === recordType).length;
-        const given = script.unused(recordType);
-        const expected = this.#counters.expected.get(recordType);
-        const numbers: (string | number)[] = [...given];
-        for (let missing = counted - given.length; missing > 0; missing--) {
-          if (expected !== undefined) numbers.push(expected + counting[recordType].length);
-          counting[recordType].push(script);
-        }
-        for (const number of numbers) this.#want(asked, started!.sql, ask('isThere', recordType, String(number)));
-      }
-    }
-    const loads = [...asked.values()];
-    const answers = loadTogether(
-      this.#connection,
-      loads.map(({ query }) => query),
-    );
-    const numbers = NUMBERED.map((type) => this.#takeAll(type, counting[type]));
-    const all = await Promise.all([...answers, ...numbers]);
+    const wanted = new Map<string, WantedLoad>();
+    for (const { load, started, isAlone } of this.#scripts.slice(this.#done))
+      if (load && !isAlone) for (const one of [load, ...(load.ahead ?? [])]) this.#want(wanted, started!.sql, one);
+    const loads = [...wanted.values()];
+    const queries = loads.map(({ query }) => query);
+    const all = await Promise.all(loadTogether(this.#connection, queries));
     for (const [at, { load, query, source, name }] of loads.entries()) {
       let loaded = this.#loaded.get(source);
       if (!loaded) this.#loaded.set(source, (loaded = new Map()));
@@ -161,45 +155,41 @@ export class WriteGroup {
     }
   }
 
-  #want(asked: Map<string, Asked>, sql: ScriptSql, load: Load): void {
+  #want(wanted: Map<string, WantedLoad>, sql: ScriptSql, load: Load): void {
     const [source, name] = [sourceOf(load), loadName(load)];
-    if (source === undefined) return;
-    if (asked.has(`${source} ${name}`) || this.#loaded.get(source)?.has(name)) return;
-    const build = sql.loads[load.name] as (...args: unknown[]) => Query<unknown>;
-    asked.set(`${source} ${name}`, { load, query: build(...load.args), source, name });
-  }
-
-  /** Takes a number for each of these scripts, as often as it is there. */
-  async #takeAll(recordType: NumberedType, scripts: readonly RunningScript[]): Promise<[]> {
-    if (scripts.length === 0) return [];
-    const { take, expected } = this.#counters;
-    const [first] = await this.#connection.query<[number]>(take(), [scripts.length, recordType]);
-    expected.set(recordType, first![0] + scripts.length);
-    for (const [at, { numbers }] of scripts.entries()) numbers[recordType].push(String(first![0] + at));
-    return [];
+    if (source === undefined || this.#loaded.get(source)?.has(name)) return;
+    if (!wanted.has(`${source} ${name}`))
+      wanted.set(`${source} ${name}`, { load, query: buildQuery(sql, load), source, name });
   }
 
   #sendSaves(): void {
     saveTogether(this.#connection, this.#statements.splice(0));
   }
 
-  /** The rest of the first script, statement by statement. All others begin anew. */
+  /** Runs the rest of the first script, statement by statement. All others restart. */
   async #runAlone(script: RunningScript): Promise<void> {
     const { sql } = script.started!;
-    const send = (): void => {
+    this.#sendSaves();
+    let isSent = false;
+    for (;;) {
+      this.#count(script);
+      script.forgetNumbers();
+      this.#saveCounters();
       this.#statements.push(...script.takeStatements());
+      isSent ||= this.#statements.length > 0;
       this.#sendSaves();
-    };
-    send();
-    while (script.load) {
-      const { name, args } = script.load;
-      const query = (sql.loads[name] as (...of: unknown[]) => Query<unknown>)(...args);
-      script.goOn(query.parse(await this.#connection.query(query.sql, query.values)));
-      send();
+      const { load } = script;
+      if (!load) break;
+      const query = buildQuery(sql, load);
+      const loaded = query.parse(await this.#connection.query(query.sql, query.values));
+      if (load.name === 'nextNumber') this.#next.set(load.args[0], Number(loaded) + 1);
+      script.continue(loaded);
     }
-    if (script.outcome instanceof Refusal && script.saves.length > 0) this.#endApart(script.outcome);
+    if (script.outcome instanceof Refusal && isSent) throw this.#scripts.length === 1 ? script.outcome : new RunApart();
     this.#done++;
-    this.#loaded.clear();
-    for (const other of this.#scripts.slice(this.#done)) other.restart();
+    this.#restartAll();
   }
 }
+
+const buildQuery = (sql: ScriptSql, { name, args }: Load): Query<unknown> =>
+  (sql.loads[name] as (...of: unknown[]) => Query<unknown>)(...args);

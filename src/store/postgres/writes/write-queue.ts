@@ -9,8 +9,8 @@ import type { Writing } from '../../writing.ts';
 import { ConnectionLost, type Connection } from '../connection/connection.ts';
 import type { Pool } from '../connection/pool.ts';
 import type { SharedConnection } from '../connection/shared-connection.ts';
-import type { Begin } from './running-script.ts';
-import { WriteGroup, type Counters } from './write-group.ts';
+import type { Begin, NextNumbers } from './running-script.ts';
+import { WriteGroup, type Locked } from './write-group.ts';
 
 interface PostgresWrite {
   readonly begin: Begin;
@@ -25,9 +25,8 @@ const WAIT_MS = 1200;
 const GROUP_SIZE_MAX = 100;
 
 export interface TenantLock {
-  /** Locks the tenant, first thing in every transaction. Answers whether its dictionaries have changed. */
-  readonly lock: (connection: Connection) => Promise<boolean>;
-  readonly counters: Counters;
+  /** Locks the tenant: the first statement of every transaction. */
+  readonly lock: (connection: Connection) => Promise<Locked>;
   readonly clock: Clock;
 }
 
@@ -35,6 +34,8 @@ export class PostgresWriteQueue {
   readonly #writers: Pool;
   readonly #place: number;
   readonly #tenant: TenantLock;
+  /** The numbers to try before the tenant is locked: other nodes may have given them. */
+  #expected: NextNumbers = new Map();
   #waiting: PostgresWrite[] = [];
   #isWorking = false;
 
@@ -76,9 +77,13 @@ export class PostgresWriteQueue {
    */
   async #commit(connection: SharedConnection, group: readonly PostgresWrite[], isAgain = false): Promise<void> {
     try {
-      const { lock, counters } = this.#tenant;
       const begins = group.map(({ begin }) => begin);
-      const outcomes = await connection.transaction((open) => new WriteGroup(open, begins, counters).run(lock(open)));
+      const outcomes = await connection.transaction(async (open) => {
+        const scripts = new WriteGroup(open, begins, this.#expected);
+        const found = await scripts.runScripts(this.#tenant.lock(open));
+        this.#expected = scripts.next;
+        return found;
+      });
       for (const [index, { resolve }] of group.entries()) resolve(outcomes[index] as never);
     } catch (fault) {
       if (fault instanceof ConnectionLost && fault.isUndone && !fault.isSilent && !isAgain)
