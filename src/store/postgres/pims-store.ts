@@ -4,27 +4,32 @@
  */
 import type { Clock } from '../../clock.ts';
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
-import { buildDictionaries, ofKeyedTypes } from '../../pims/rules/fields.ts';
+import { buildDictionaries, ofKeyedTypes, RECORD_TYPES } from '../../pims/rules/fields.ts';
 import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pims/rules/fields.ts';
 import type { ImportBatches, ImportResult, ImportResults } from '../../pims/import.ts';
 import { refuseLargeOrder } from '../../pims/rules/line-item.ts';
 import { ORDER_CHARACTERS_MAX } from '../../pims/rules/record-bounds.ts';
 import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore } from '../../pims/pims-port.ts';
 import type { QueryRequest, RecordFound } from '../../pims/pims-port.ts';
-import type { Idempotency, Json, NumberedType, Rendered, Write } from '../../pims/writes/script.ts';
-import type { Turn, Turns } from '../../tenant/turns.ts';
-import { formatPosition } from '../../pims/reads/sort.ts';
+import {
+  textOf,
+  type Idempotency,
+  type Json,
+  type NumberedType,
+  type Rendered,
+  type Write,
+} from '../../pims/writes/script.ts';
+import type { Turns } from '../../tenant/turns.ts';
 import { sortKey } from '../../pims/rules/values.ts';
-import { PageFiller } from '../pims/page.ts';
 import { parseWithFields, ScriptRunner, type StartedScript } from '../pims/script-runner.ts';
 import { CANCELED, sqlStateOf, type Connection, type StatementValues } from './connection/connection.ts';
 import type { CutOptions } from './connection/cut-statement.ts';
 import { KeyBatch } from './reads/key-batch.ts';
 import { PageBatch } from './reads/page-batch.ts';
-import { LargeOrders } from './reads/large-orders.ts';
-import { Lookups } from './reads/lookups.ts';
-import { OrderRows } from './reads/order-rows.ts';
-import { buildPimsSql, joinCells, LARGE, type LargeRow, type PostgresPimsSql } from './reads/pims-sql.ts';
+import { LookupRows, Lookups } from './reads/lookups.ts';
+import { PageRows } from './reads/page-rows.ts';
+import type { LoadedRow } from './reads/page-sql.ts';
+import { buildPimsSql, joinCells, LARGE, type PostgresPimsSql } from './reads/pims-sql.ts';
 import type { Pool } from './connection/pool.ts';
 import type { SharedConnection } from './connection/shared-connection.ts';
 import { WriteGroup, type Locked } from './writes/write-group.ts';
@@ -52,38 +57,33 @@ type Fields = [RecordType, string, CustomField['type']];
 /** A key, the record, its lines where they were asked for, the version of the dictionaries, the tag of a single record. */
 type KeyedRow = [key: string, record: Json, lines: Json | null, fieldsVersion: number, tag?: string];
 
-/** See PageQuery. */
-type LoadedRow = [
-  sortKey: string,
-  record: Json | null,
-  fieldsVersion: number,
-  lines?: Json | null,
-  count?: number,
-  value?: string,
-];
+/** Collects rows. Returns false when it has enough. */
+interface RowReader {
+  take(row: LoadedRow): boolean;
+}
+type ReadRows = <Reader extends RowReader>(ask: () => RowsQuery, begin: () => Reader) => Promise<Reader>;
+interface RowsQuery {
+  readonly sql: string;
+  readonly values: StatementValues;
+}
 
 const EXPORT_ROWS = 500;
 /** The version of a tenant without custom fields, and its dictionaries. */
 const FIELDS_VERSION_FIRST = 1;
 const BUILT_IN = buildDictionaries([]);
 
-/** Long orders of a statement, and of how many orders the size is known. */
-const LONG_ORDERS_MAX = 4;
-const SIZES_MAX = 1000;
+/** Orders that are known to be too large for a statement with others. */
+const LARGE_ORDERS_MAX = 1000;
 
 const neverGone = (): AbortSignal => new AbortController().signal;
 const mapOf = (rows: readonly KeyedRow[]): ReadonlyMap<string, KeyedRow> => new Map(rows.map((row) => [row[0], row]));
-/** A line as the answer has it. */
-const wrapLine = (line: Json): Json => `{"ORDER_LINEITEMS":${line}}`;
 
 export class PostgresPimsStore implements PimsStore {
   readonly #connections: PimsConnections;
   readonly #schema: string;
   readonly #scripts: ScriptRunner;
-  /** With lines: small orders, and long ones. */
-  readonly #orders: readonly KeyBatch<KeyedRow>[];
-  /** The place in `#orders` of those that are not small. Behind the last: read by themselves. */
-  readonly #sizes = new Map<string, number>();
+  readonly #orders: KeyBatch<KeyedRow>;
+  readonly #largeOrders = new Set<string>();
   readonly #records: Readonly<Record<KeyedType, KeyBatch<KeyedRow>>>;
   readonly #lookups: Lookups;
   readonly #fieldsVersions: KeyBatch<number>;
@@ -107,15 +107,17 @@ export class PostgresPimsStore implements PimsStore {
     });
     const byKey = (sql: () => string): KeyBatch<KeyedRow> =>
       new KeyBatch(async (keys) => mapOf(await this.#read(sql, keys)));
-    const longOrders = new KeyBatch((keys: string[]) => this.#readLong(keys), LONG_ORDERS_MAX);
-    this.#orders = [byKey(() => this.#sql.ordersWithLines()), longOrders];
+    this.#orders = byKey(() => this.#sql.ordersWithLines());
     this.#records = ofKeyedTypes((recordType) => byKey(() => this.#sql.records[recordType]()));
     const ordersByReference = new KeyBatch(async (keys: string[]) =>
       Map.groupBy(await this.#read(() => this.#sql.ordersByReference(), keys), ([key]) => key),
     );
     this.#lookups = new Lookups({
       readSmall: async (number) => (await ordersByReference.ask(number)) ?? [],
-      readLarge: (values, start, signal) => this.#loadLarge('largeOrdersByReference', values, start, signal),
+      readLarge: (numbers, recordsMax, signal) => {
+        const ask = () => ({ sql: this.#sql.lookup(), values: [numbers, recordsMax + 1] });
+        return this.#readLarge(signal, (rows) => rows(ask, () => new LookupRows(recordsMax)));
+      },
     });
     this.#pages = new PageBatch(connections.pages, (version) => this.#follow(version), connections.clock);
     this.#fieldsVersions = new KeyBatch(
@@ -130,19 +132,19 @@ export class PostgresPimsStore implements PimsStore {
 
   async getOrder(orderNumber: string, signal = neverGone): Promise<Outcome<OrderFound | undefined>> {
     const key = sortKey(orderNumber);
-    for (let size = this.#sizes.get(key) ?? 0; size < this.#orders.length; size++) {
-      const found = await this.#orders[size]!.ask(key);
+    if (!this.#largeOrders.has(key)) {
+      const found = await this.#orders.ask(key);
       if (found?.[2] !== LARGE) return found && { order: found[1], lines: found[2], tag: found[4]! };
-      if (this.#sizes.size >= SIZES_MAX) this.#sizes.clear();
-      this.#sizes.set(key, size + 1);
+      if (this.#largeOrders.size >= LARGE_ORDERS_MAX) this.#largeOrders.clear();
+      this.#largeOrders.add(key);
     }
-    const take = { order: (record: Json) => record, line: wrapLine };
-    const start = (): LargeOrders<Json, Json> => new LargeOrders(1, ORDER_CHARACTERS_MAX, take);
-    const read = await this.#loadLarge('largeOrder', [key, 1], start, signal);
-    if (read instanceof Refusal) return read;
-    if (read.isTooLarge) return refuseLargeOrder();
-    const [large] = read.list();
-    return large && { order: large.order, lines: `[${large.lines.join(',')}]`, tag: large.tag };
+    const filters = [{ field: RECORD_TYPES.orders.key, value: orderNumber }];
+    const request = { filters, hasLines: true, limit: 1, bytesMax: ORDER_CHARACTERS_MAX, after: '', signal };
+    const rows = await this.#readLarge(signal, (read) => this.#readPage(read, 'orders', request));
+    if (rows instanceof Refusal || !rows.last) return rows instanceof Refusal ? rows : undefined;
+    if (rows.isTooLarge) return refuseLargeOrder();
+    const { records, lines = null } = rows.page;
+    return { order: textOf(records).slice(1, -1), lines, tag: rows.last[6]! };
   }
 
   async getRecord(recordType: KeyedType, key: string): Promise<RecordFound | undefined> {
@@ -156,10 +158,7 @@ export class PostgresPimsStore implements PimsStore {
     );
     if (query instanceof Refusal) return query;
     const page = query.together && (await this.#pages.ask(query.together));
-    return (
-      page ??
-      this.#readLarge(request.signal, (connection, turn) => this.#loadPage(connection, recordType, request, turn))
-    );
+    return page ?? this.#readLarge(request.signal, (read) => this.#loadPage(read, recordType, request));
   }
 
   viewOrders(referenceNumber: string, options: LookupOptions): Promise<Outcome<Rendered>> {
@@ -209,15 +208,14 @@ export class PostgresPimsStore implements PimsStore {
     }
   }
 
-  /** Reads on a connection for queries, in the tenant's turn. */
-  #readLarge<T>(
-    signal: QueryRequest['signal'],
-    read: (connection: SharedConnection, turn: Turn) => Promise<Outcome<T>>,
-  ): Promise<Outcome<T>> {
-    const { queries, turns, place, queryBudgetMs } = this.#connections;
+  /** Gives `work` a way to read row by row, on a connection for queries, in the tenant's turn. */
+  #readLarge<T>(signal: QueryRequest['signal'], work: (read: ReadRows) => Promise<Outcome<T>>): Promise<Outcome<T>> {
+    const { queries, turns, place, queryBudgetMs, cancel } = this.#connections;
     return turns.run(this.#schema, signal, async (turn) => {
       try {
-        return await queries.use(place, (connection) => read(connection, turn));
+        return await queries.use(place, (connection) =>
+          work((ask, begin) => this.#readRows(connection, { turn, cancel }, ask, begin)),
+        );
       } catch (fault) {
         if (fault instanceof Refusal && fault.code === 'SERVICE_BUSY') return fault;
         if (sqlStateOf(fault) !== CANCELED) throw fault;
@@ -227,75 +225,48 @@ export class PostgresPimsStore implements PimsStore {
     });
   }
 
-  /** A page, and again where the dictionaries it was asked with no longer hold. */
-  async #loadPage(
+  /** Reads rows until the reader has enough, and again if the dictionaries of the statement no longer hold. */
+  async #readRows<Reader extends RowReader>(
     connection: SharedConnection,
-    recordType: KeyedType,
-    request: QueryRequest,
-    turn: Turn,
-  ): Promise<Outcome<Page>> {
-    const { limit, bytesMax, hasLines, isCounted, after } = request;
-    const { alone, isByField } = this.#sql.page(recordType, request);
-    let filler = new PageFiller(limit, bytesMax);
-    let orders = new OrderRows(limit, bytesMax);
-    let [version, count] = [0, 0];
-    const begin = () => {
-      filler = new PageFiller(limit, bytesMax);
-      orders = new OrderRows(limit, bytesMax);
-      return ([key, record, fieldsVersion, lines = null, counted, value]: LoadedRow): boolean => {
-        version = fieldsVersion;
-        count = counted ?? 0;
-        const position = isByField ? formatPosition(value!, key) : key;
-        return hasLines ? orders.take(position, record, lines) : filler.take(position, record!) || filler.isLong;
+    options: CutOptions,
+    ask: () => RowsQuery,
+    begin: () => Reader,
+  ): Promise<Reader> {
+    for (;;) {
+      let [reader, version] = [begin(), 0];
+      const start = () => {
+        reader = begin();
+        return (row: LoadedRow): boolean => {
+          version = row[2];
+          return reader.take(row);
+        };
       };
-    };
-    await connection.askUntil(alone, begin, { turn, cancel: this.#connections.cancel });
-    if (await this.#follow(version)) return this.#loadPage(connection, recordType, request, turn);
-    if (orders.isTooLarge) return refuseLargeOrder('include');
-    const page = hasLines ? orders.page : filler.page;
-    if (!isCounted) return page;
-    if (version > 0 || after === '') return { ...page, count };
-    // Nothing is left behind the cursor, so no row has brought the count.
-    const first = await this.#loadPage(connection, recordType, { ...request, limit: 1, after: '' }, turn);
-    return first instanceof Refusal ? first : { ...page, count: first.count };
+      await connection.askUntil(ask(), start, options);
+      if (!(await this.#follow(version))) return reader;
+    }
   }
 
-  /** Orders and their lines, in the tenant's turn. */
-  #loadLarge<Order, Line>(
-    name: 'largeOrder' | 'largeOrdersByReference',
-    values: StatementValues,
-    start: () => LargeOrders<Order, Line>,
-    signal: QueryRequest['signal'],
-  ): Promise<Outcome<LargeOrders<Order, Line>>> {
-    return this.#readLarge(signal, async (connection, turn) => {
-      for (;;) {
-        let orders = start();
-        const begin = (): ((row: LargeRow) => boolean) => {
-          orders = start();
-          return (row) => orders.take(row);
-        };
-        const options = { turn, cancel: this.#connections.cancel };
-        await connection.askUntil({ sql: this.#sql[name](), values }, begin, options);
-        // Again where the dictionaries they were asked with no longer hold.
-        if (!(await this.#follow(orders.fieldsVersion))) return orders;
-      }
-    });
+  #readPage(read: ReadRows, recordType: KeyedType, request: QueryRequest): Promise<PageRows> {
+    return read(
+      () => this.#sql.page(recordType, request).alone,
+      () => new PageRows(request),
+    );
+  }
+
+  async #loadPage(read: ReadRows, recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>> {
+    const rows = await this.#readPage(read, recordType, request);
+    if (rows.isTooLarge) return refuseLargeOrder('include');
+    if (!request.isCounted) return rows.page;
+    // Each row has the count. Where none is left after the cursor, the first row of all has it.
+    const isEnd = !rows.last && request.after !== '';
+    const counted = isEnd ? await this.#readPage(read, recordType, { ...request, limit: 1, after: '' }) : rows;
+    return { ...rows.page, count: counted.last?.[4] ?? 0 };
   }
 
   /** Rows by their keys, and again where the dictionaries they were asked with no longer hold. */
-  async #read(sql: () => string, keys: string[], connection = this.#connections.reader): Promise<KeyedRow[]> {
-    const rows = await connection.ask<KeyedRow>(sql(), [keys]);
-    return rows[0] && (await this.#follow(rows[0][3])) ? this.#read(sql, keys, connection) : rows;
-  }
-
-  /** Long orders. They keep reads by key waiting no more than short queries do, and what takes longer is LARGE. */
-  async #readLong(keys: string[]): Promise<ReadonlyMap<string, KeyedRow>> {
-    try {
-      return mapOf(await this.#read(() => this.#sql.longOrders(), keys, this.#connections.pages[0]));
-    } catch (fault) {
-      if (!(fault instanceof Refusal && fault.code === 'SERVICE_BUSY')) throw fault;
-      return mapOf(keys.map((key) => [key, '', LARGE, 0]));
-    }
+  async #read(sql: () => string, keys: string[]): Promise<KeyedRow[]> {
+    const rows = await this.#connections.reader.ask<KeyedRow>(sql(), [keys]);
+    return rows[0] && (await this.#follow(rows[0][3])) ? this.#read(sql, keys) : rows;
   }
 
   async *#importAtOnce(recordType: RecordType, batches: ImportBatches, now: string): ImportResults {

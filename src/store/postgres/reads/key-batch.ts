@@ -1,59 +1,62 @@
 /**
- * Reads by key that wait at the same moment go out as one statement; the same key is asked once. A read that arrives
- * while one is under way joins the next, so no answer is older than its question.
+ * Reads that wait at the same moment are one statement; the same key is asked once. A read that arrives while a
+ * statement is running joins the next, so no answer is older than its question.
  */
 
-interface Asked<Answer, Question> extends PromiseWithResolvers<ReadonlyMap<Question, Answer>> {
+interface Batch<Answer, Question> extends PromiseWithResolvers<ReadonlyMap<Question, Answer>> {
   readonly questions: Set<Question>;
 }
 
-/** Two, so that the database works on one while the node takes the other apart. */
-const ON_THE_WAY_MAX = 2;
+/** Two, so that the database works on one while the node parses the other. */
+const RUNNING_MAX = 2;
 const QUESTIONS_MAX = 256;
 
 export class KeyBatch<Answer, Question = string> {
   readonly #load: (questions: Question[]) => Promise<ReadonlyMap<Question, Answer>>;
-  readonly #questionsMax: number;
-  readonly #line: Asked<Answer, Question>[] = [];
-  #onTheWay = 0;
+  readonly #questionsMax: () => number;
+  readonly #waiting: Batch<Answer, Question>[] = [];
+  #running = 0;
   #isPlanned = false;
 
-  /** `load` answers questions by a map; one without an answer is left out. */
-  constructor(load: (questions: Question[]) => Promise<ReadonlyMap<Question, Answer>>, questionsMax = QUESTIONS_MAX) {
+  /** `load` returns the answers; a question without an answer is left out. */
+  constructor(
+    load: (questions: Question[]) => Promise<ReadonlyMap<Question, Answer>>,
+    questionsMax = () => QUESTIONS_MAX,
+  ) {
     this.#load = load;
     this.#questionsMax = questionsMax;
   }
 
   async ask(question: Question): Promise<Answer | undefined> {
-    let asked = this.#line.at(-1);
-    if (!asked || (asked.questions.size >= this.#questionsMax && !asked.questions.has(question)))
-      this.#line.push((asked = this.#begin()));
-    asked.questions.add(question);
-    return (await asked.promise).get(question);
+    let batch = this.#waiting.at(-1);
+    if (!batch || (batch.questions.size >= this.#questionsMax() && !batch.questions.has(question))) {
+      batch = { ...Promise.withResolvers<ReadonlyMap<Question, Answer>>(), questions: new Set() };
+      this.#waiting.push(batch);
+      this.#plan();
+    }
+    batch.questions.add(question);
+    return (await batch.promise).get(question);
   }
 
-  #begin(): Asked<Answer, Question> {
-    const { promise, resolve, reject } = Promise.withResolvers<ReadonlyMap<Question, Answer>>();
-    // The rest of this turn's questions come along.
-    if (!this.#isPlanned && this.#onTheWay < ON_THE_WAY_MAX) {
-      this.#isPlanned = true;
-      setImmediate(() => {
-        this.#isPlanned = false;
-        this.#send();
-      });
-    }
-    return { promise, resolve, reject, questions: new Set() };
+  /** Sends after this turn of the event loop, with the questions that come until then. */
+  #plan(): void {
+    if (this.#isPlanned || this.#running >= RUNNING_MAX) return;
+    this.#isPlanned = true;
+    setImmediate(() => {
+      this.#isPlanned = false;
+      this.#send();
+    });
   }
 
   #send(): void {
-    while (this.#onTheWay < ON_THE_WAY_MAX) {
-      const asked = this.#line.shift();
-      if (!asked) return;
-      this.#onTheWay++;
-      void this.#load([...asked.questions])
-        .then(asked.resolve, asked.reject)
+    while (this.#running < RUNNING_MAX) {
+      const batch = this.#waiting.shift();
+      if (!batch) return;
+      this.#running++;
+      void this.#load([...batch.questions])
+        .then(batch.resolve, batch.reject)
         .finally(() => {
-          this.#onTheWay--;
+          this.#running--;
           this.#send();
         });
     }

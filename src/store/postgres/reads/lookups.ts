@@ -1,4 +1,4 @@
-/** Storefront lookups of one tenant: few orders of a number travel with others, all else is one statement in a turn. */
+/** Storefront lookups of one tenant: few orders of a number are read with others, all else by itself in a turn. */
 import { Refusal, type Outcome } from '../../../errors.ts';
 import { LOOKUP_CHARACTERS_MAX } from '../../../pims/rules/record-bounds.ts';
 import type { LookupOptions } from '../../../pims/pims-port.ts';
@@ -10,27 +10,49 @@ import {
   renderItem,
   renderStorefrontOrders,
   type LookedUp,
-  type OrderWithItems,
 } from '../../../pims/reads/storefront.ts';
 import type { Values } from '../../../pims/rules/values.ts';
-import { LargeOrders } from './large-orders.ts';
 import { LARGE, SMALL_ORDERS } from './pims-sql.ts';
 
 type SmallRow = readonly [referenceNumber: string, order: Json, lines: Json | null, ...unknown[]];
 
-/** What the tenant's store does for them. */
+/** The reads of the tenant's store. */
 interface LookupReads {
-  /** Orders of a number with their lines, as ordersByReference brings them. */
+  /** Reads the orders of a number with their lines, or one more than SMALL_ORDERS of them. */
   readonly readSmall: (referenceNumber: string) => Promise<readonly SmallRow[]>;
-  /** Orders of these numbers row by row, as largeOrdersByReference brings them. */
-  readonly readLarge: <Order, Line>(
-    values: readonly [referenceNumbers: readonly string[], ordersMost: number],
-    start: () => LargeOrders<Order, Line>,
+  /** Reads the orders of these numbers row by row. */
+  readonly readLarge: (
+    referenceNumbers: readonly string[],
+    recordsMax: number,
     signal: LookupOptions['signal'],
-  ) => Promise<Outcome<LargeOrders<Order, Line>>>;
+  ) => Promise<Outcome<LookupRows>>;
 }
 
-const parseValues = (record: Json): Values => JSON.parse(record) as Values;
+const parseOrder = (record: Json, items: Json[] = []) => ({ order: JSON.parse(record) as Values, items });
+const renderItems = (lines: Json): Json[] => (JSON.parse(lines) as Values[]).map(renderItem);
+
+/** Collects orders and their lines row by row, so that neither side ever holds more than an answer may. */
+export class LookupRows {
+  readonly #recordsMax: number;
+  readonly orders: ReturnType<typeof parseOrder>[] = [];
+  #characters = 0;
+
+  constructor(recordsMax: number) {
+    this.#recordsMax = recordsMax;
+  }
+
+  get isTooLarge(): boolean {
+    return this.orders.length > this.#recordsMax || this.#characters > LOOKUP_CHARACTERS_MAX;
+  }
+
+  /** Adds an order, or further lines of the order before. Returns false when these are too many. */
+  take([, record, , lines]: readonly [string, Json | null, number, Json | null, ...unknown[]]): boolean {
+    if (record !== null) this.orders.push(parseOrder(record));
+    if (lines !== null) this.orders.at(-1)!.items.push(...renderItems(`[${lines}]`));
+    this.#characters += (record?.length ?? 0) + (lines?.length ?? 0);
+    return !this.isTooLarge;
+  }
+}
 
 export class Lookups {
   readonly #reads: LookupReads;
@@ -47,10 +69,7 @@ export class Lookups {
       const all = await this.#readEach([referenceNumber], options, refuseLargeLookup);
       return all instanceof Refusal ? all : all.get(referenceNumber)!.json;
     }
-    const orders = found.map(([, order, lines]) => ({
-      order: parseValues(order),
-      items: (JSON.parse(lines ?? '[]') as Values[]).map(renderItem),
-    }));
+    const orders = found.map(([, order, lines]) => parseOrder(order, renderItems(lines ?? '[]')));
     return renderStorefrontOrders(referenceNumber, orders).json;
   }
 
@@ -64,15 +83,12 @@ export class Lookups {
     { recordsMax, signal }: LookupOptions,
     refuse: (recordsMax: number) => Refusal,
   ): Promise<Outcome<ReadonlyMap<string, LookedUp>>> {
-    const take = { order: parseValues, line: (line: Json) => renderItem(parseValues(line)) };
-    const start = (): LargeOrders<Values, Json> => new LargeOrders(recordsMax, LOOKUP_CHARACTERS_MAX, take);
-    const read = await this.#reads.readLarge([referenceNumbers, recordsMax + 1], start, signal);
+    const read = await this.#reads.readLarge(referenceNumbers, recordsMax, signal);
     if (read instanceof Refusal) return read;
     if (read.isTooLarge) return refuse(recordsMax);
-    const byNumber = new Map(referenceNumbers.map((number): [string, OrderWithItems[]] => [number, []]));
-    for (const { order, lines } of read.list()) byNumber.get(order['REFERENCE_NUMBER']!)!.push({ order, items: lines });
+    const byNumber = Map.groupBy(read.orders, ({ order }) => order['REFERENCE_NUMBER']!);
     return new Map(
-      referenceNumbers.map((number) => [number, renderStorefrontOrders(number, byNumber.get(number)!)] as const),
+      referenceNumbers.map((number) => [number, renderStorefrontOrders(number, byNumber.get(number) ?? [])] as const),
     );
   }
 }

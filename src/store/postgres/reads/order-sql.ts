@@ -1,4 +1,4 @@
-/** The SQL of orders with all their lines row by row, however many there are. See LargeRow. */
+/** The SQL of orders with all their lines, however many there are. */
 import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
 import type { RecordType } from '../../../pims/rules/fields.ts';
 import type { Column } from '../../pims/dialect.ts';
@@ -6,64 +6,61 @@ import { CANCELLED } from '../../pims/row-sql.ts';
 
 interface OrderParts {
   readonly table: (name: string) => string;
-  /** A record as JSON: whole, or with these fields, and perhaps more. */
+  /** Builds the JSON of a record: of all its fields or of these, and of more columns. */
   readonly json: (recordType: RecordType, names?: readonly string[], ...more: Column[]) => string;
   readonly fieldsVersion: string;
   /** The tag of order `o`. */
   readonly tag: string;
 }
 
-/** Up to so many lines of an order are gathered in one row of a page. */
-const GATHERED = 100;
+/** Most lines of an order that are joined in one row. */
+const JOINED_LINES_MAX = 100;
 
 /** `{"ORDER_LINEITEMS":…}` around the JSON of a line. */
 export const wrapLine = (line: string): string => `'{"ORDER_LINEITEMS":' || ${line} || '}'`;
 
-/** Numbers (`n`) and lines (`j`) of order `o`. */
+/** The numbers (`n`) and lines (`j`) of order `o`. */
 export const linesOf = ({ table }: Pick<OrderParts, 'table'>, line: string): string =>
   `SELECT "LINE_NUMBER" AS n, ${line} AS j
     FROM ${table('ORDER_LINEITEMS')} WHERE "ORDER_NUMBER" = o."ORDER_NUMBER"`;
 
-const readRows = (parts: OrderParts, orders: string, [order, line]: readonly [string, string]): string =>
-  `SELECT o."SORT_KEY", x.n, x.j, (${parts.fieldsVersion}), ${parts.tag}
-    FROM (${orders}) o CROSS JOIN LATERAL (SELECT 0 AS n, ${order} AS j UNION ALL ${linesOf(parts, line)}) x`;
-
-const ordersWhere = ({ table }: OrderParts, condition: string): string =>
-  `SELECT * FROM ${table('ORDERS')} o WHERE ${condition} LIMIT ?2`;
-
-/** The order with this sort key. */
-export const buildLargeOrder = (parts: OrderParts): string =>
-  readRows(parts, ordersWhere(parts, 'o."SORT_KEY" = ?1'), [parts.json('orders'), parts.json('lines')]);
-
-/** What the lookup answers of the orders of these numbers; `byReference` holds for an order of the number. */
-export function buildLargeLookup(parts: OrderParts, byReference: (number: string) => string): string {
-  const orders = `SELECT o.* FROM unnest(?1::text[]) AS q(key)
-    CROSS JOIN LATERAL (${ordersWhere(parts, byReference('q.key'))}) o LIMIT ?2`;
-  const order = parts.json('orders', [...VIEWED_FIELDS.orders, 'REFERENCE_NUMBER'], CANCELLED);
-  return readRows(parts, orders, [order, parts.json('lines', VIEWED_FIELDS.lines)]);
-}
-
-/** What a page has of each order `o` where lines are asked for. */
-export interface LinesOfPage {
+/** The columns of order `o` with its lines. */
+export interface OrderWithLines {
   readonly record: string;
-  /** Texts with commas between. */
+  /** The JSON of some lines, with commas between them. */
   readonly lines: string;
+  readonly tag: string;
   readonly join: string;
 }
 
 /**
- * One row for most orders. The lines of an order with many come one by one, so that the server never holds all of them;
- * its record is in the first row alone.
+ * Most orders are one row. The lines of an order with many come one by one, so that the server never holds all of them;
+ * the record is in the first of these rows alone.
  */
-export function joinLines(parts: OrderParts, order: string): LinesOfPage {
-  const lines = linesOf(parts, wrapLine(parts.json('lines')));
+export function joinLines(
+  parts: OrderParts,
+  order = parts.json('orders'),
+  line = wrapLine(parts.json('lines')),
+): OrderWithLines {
+  const lines = linesOf(parts, line);
   return {
     record: `CASE WHEN x.place > 1 THEN NULL ELSE ${order} END`,
     lines: 'coalesce(x.j, a.lines)',
+    tag: parts.tag,
     join: `CROSS JOIN LATERAL (
-        SELECT count(*) AS count, CASE WHEN count(*) <= ${GATHERED} THEN string_agg(j, ',' ORDER BY n) END AS lines
-        FROM (${lines} ORDER BY n LIMIT ${GATHERED + 1}) l) a
+        SELECT count(*) AS count, CASE WHEN count(*) <= ${JOINED_LINES_MAX} THEN string_agg(j, ',' ORDER BY n) END AS lines
+        FROM (${lines} ORDER BY n LIMIT ${JOINED_LINES_MAX + 1}) l) a
       LEFT JOIN LATERAL (
-        SELECT row_number() OVER (ORDER BY n) AS place, j FROM (${lines}) l WHERE a.count > ${GATHERED} ORDER BY n) x ON TRUE`,
+        SELECT row_number() OVER (ORDER BY n) AS place, j FROM (${lines}) l
+        WHERE a.count > ${JOINED_LINES_MAX} ORDER BY n) x ON TRUE`,
   };
+}
+
+/** The orders of a list of storefront numbers (`?1`), `?2` at most. `byReference` holds for an order of the number. */
+export function buildLookup(parts: OrderParts, byReference: (number: string) => string): string {
+  const order = parts.json('orders', [...VIEWED_FIELDS.orders, 'REFERENCE_NUMBER'], CANCELLED);
+  const { record, lines, join } = joinLines(parts, order, parts.json('lines', VIEWED_FIELDS.lines));
+  return `SELECT o."SORT_KEY", ${record}, (${parts.fieldsVersion}), ${lines}
+    FROM (SELECT o.* FROM unnest(?1::text[]) AS q(key) CROSS JOIN LATERAL
+      (SELECT * FROM ${parts.table('ORDERS')} o WHERE ${byReference('q.key')} LIMIT ?2) o LIMIT ?2) o ${join}`;
 }

@@ -6,9 +6,9 @@
 import type { FilterTree } from '../../../pims/reads/filter.ts';
 import { RECORD_TYPES, type KeyedType } from '../../../pims/rules/fields.ts';
 import type { QueryRequest } from '../../../pims/pims-port.ts';
+import type { Json } from '../../../pims/writes/script.ts';
 import { buildWhere, findNeedle, isIndexed, type Dialect, type Where } from '../../pims/where.ts';
-import type { Statement } from '../../writing.ts';
-import type { LinesOfPage } from './order-sql.ts';
+import type { OrderWithLines } from './order-sql.ts';
 
 /** Larger pages, and those of so many alternatives or values, are read by themselves. */
 const TOGETHER_LIMIT = 500;
@@ -19,19 +19,32 @@ const TOGETHER_BYTES = 1024 * 1024;
 const TOGETHER_FOUND = 1000;
 /** In place of records that are too large or too many for that. */
 export const LARGE_PAGE = '';
-/** `records` is a list as JSON. `count`: one more than the limit when there are more. */
+/** `records` is a JSON list. `count` is one more than the limit when there are more. */
 export type PageRow = [at: number, records: string, count: number, last: string | null, fieldsVersion: number];
+
+/** A row of a page that is read by itself. The further rows of an order with many lines have no record. */
+export type LoadedRow = [
+  sortKey: string,
+  record: Json | null,
+  fieldsVersion: number,
+  lines: Json | null,
+  count: number | null,
+  /** The value that the page is sorted by, unless that is the key. */
+  value: string | null,
+  /** The tag of an order with lines. */
+  tag: string | null,
+];
 
 export interface PageParts {
   readonly table: string;
-  /** The table beside it with what was modified when. */
+  /** The table beside it that has the time of each record's last change. */
   readonly modified: string;
   readonly json: string;
-  readonly withLines: LinesOfPage | undefined;
+  readonly withLines: OrderWithLines | undefined;
   readonly fieldsVersion: string;
 }
 
-/** A query that may travel with others of its shape. */
+/** A query that may be sent together with others of its shape. */
 export interface PageQuestion {
   /** The same for questions that fit into one statement. */
   readonly shape: string;
@@ -44,12 +57,25 @@ export interface PageQuestion {
 }
 
 export interface PageQuery {
-  /** By itself: key, record, version of the dictionaries; then, where asked for, lines and the count. */
-  readonly alone: Pick<Statement, 'sql'> & { readonly values: readonly (string | number)[] };
-  readonly together: PageQuestion | undefined;
-  /** Whether it is sorted by a field. Its rows then have the value behind the version. */
-  readonly isByField: boolean;
+  /** The query by itself. Its rows are a LoadedRow each. */
+  readonly alone: { readonly sql: string; readonly values: readonly (string | number)[] };
+  readonly together?: PageQuestion | undefined;
 }
+
+/** The columns of a LoadedRow. */
+export const listPageColumns = (
+  { json, withLines, fieldsVersion }: PageParts,
+  { key = '"SORT_KEY"', count = 'NULL', value = 'NULL' },
+): string =>
+  [
+    key,
+    withLines?.record ?? json,
+    `(${fieldsVersion})`,
+    withLines?.lines ?? 'NULL',
+    count,
+    value,
+    withLines?.tag ?? 'NULL',
+  ].join();
 
 export function buildPage(
   recordType: KeyedType,
@@ -58,36 +84,32 @@ export function buildPage(
   dialect: Dialect,
   parts: PageParts,
 ): PageQuery {
+  const { table, withLines } = parts;
   const whole = buildWhere(recordType, tree, dialect);
   const walks = tree.length > 0 ? tree.map((terms) => buildWhere(recordType, [terms], dialect)) : [whole];
   const alone = whole.indexLed ? walks : [whole];
   const rows = mergeRows(
-    alone.map(({ sql }) => ({ from: parts.table, where: sql })),
+    alone.map(({ sql }) => ({ from: table, where: sql })),
     '?',
     '?',
   );
   const values = walks.flatMap((walk) => walk.values);
+  const count = isCounted ? `(SELECT count(*)::int FROM ${table} WHERE ${whole.sql})` : 'NULL';
   const isSmall = limit <= TOGETHER_LIMIT && walks.length <= TOGETHER_ALTERNATIVES && values.length <= TOGETHER_VALUES;
   const isLed = tree.every((terms) => terms.some(isIndexed) || findNeedle(terms, dialect) !== undefined);
   const shape = `${recordType} ${limit} ${fields?.join() ?? ''} ${walks.map(({ sql }) => sql).join(' OR ')}`;
   const search = (placeholder: string): string => dialect.search(RECORD_TYPES[recordType].table, placeholder);
   const sql = (): string => joinPages(walks, search, parts);
-  const { table, json, withLines, fieldsVersion } = parts;
-  const isPlain = withLines === undefined && !isCounted;
-  const counted = isCounted ? `(SELECT count(*)::int FROM ${table} WHERE ${whole.sql})` : 'NULL';
-  const more = isPlain ? '' : `, ${withLines?.lines ?? 'NULL'}, ${counted}`;
   return {
     alone: {
-      sql: `SELECT "SORT_KEY", ${withLines?.record ?? json}, (${fieldsVersion})${more}
-        FROM (${rows}) o ${withLines?.join ?? ''} ORDER BY "SORT_KEY"`,
+      sql: `SELECT ${listPageColumns(parts, { count })} FROM (${rows}) o ${withLines?.join ?? ''} ORDER BY "SORT_KEY"`,
       values: [
         ...(isCounted ? whole.values : []),
         ...alone.flatMap((walk) => [...walk.values, after, limit + 1]),
         ...(alone.length > 1 ? [limit + 1] : []),
       ],
     },
-    together: isLed && isSmall && isPlain ? { shape, limit, bytesMax, after, values, sql } : undefined,
-    isByField: false,
+    together: isLed && isSmall && !withLines && !isCounted ? { shape, limit, bytesMax, after, values, sql } : undefined,
   };
 }
 

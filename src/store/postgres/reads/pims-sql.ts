@@ -10,22 +10,23 @@ import type { QueryRequest } from '../../../pims/pims-port.ts';
 import { foldCase, parseFilters } from '../../../pims/reads/filter.ts';
 import { parseSort } from '../../../pims/reads/sort.ts';
 import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
-import type { Column, ScriptDialect } from '../../pims/dialect.ts';
 import {
   buildColumn,
   buildInsert,
   buildRecordUpdate,
+  buildScriptSql,
   CANCELLED,
   columnsOf,
   listColumns,
   listValues,
   searchText,
-} from '../../pims/row-sql.ts';
-import { buildScriptSql } from '../../pims/script-sql.ts';
+  type Column,
+  type ScriptDialect,
+} from '../../pims/script-sql.ts';
 import { tagColumn, VERSION } from '../../pims/version.ts';
 import type { Dialect } from '../../pims/where.ts';
-import { statement, type Bound } from '../../writing.ts';
-import { buildLargeLookup, buildLargeOrder, joinLines, linesOf, wrapLine } from './order-sql.ts';
+import { statement, type Bound, type RowChange } from '../../writing.ts';
+import { buildLookup, joinLines, linesOf, wrapLine } from './order-sql.ts';
 import { buildPage, type PageQuery } from './page-sql.ts';
 import { buildSortedPage, isFoundFirst } from './sorted-page-sql.ts';
 
@@ -33,22 +34,14 @@ import { buildSortedPage, isFoundFirst } from './sorted-page-sql.ts';
 const INDEXED_CHARACTERS = 256;
 const TRIGRAM = 3;
 
-interface LinesBound {
-  readonly count: number;
-  readonly bytes: number;
-}
-/** What reads that travel together bring of one order or number. What has more is read by itself. */
-const SMALL: LinesBound = { count: 100, bytes: 64 * 1024 };
-/** What reads of longer orders bring, of which few travel together. */
-const LONG: LinesBound = { count: 1000, bytes: 256 * 1024 };
+/** The lines of an order that is read together with others. An order with more is read by itself. */
+const SMALL = { lines: 100, bytes: 64 * 1024 };
+/** The orders of a storefront number that are read together with those of others. */
 export const SMALL_ORDERS = 10;
-/** In place of lines that are too many or too large. */
+/** Replaces lines that are too many or too large. */
 export const LARGE = '';
 /** Ends each cell of an exported record, since texts of PostgreSQL have no NUL. */
 const CELL_END = { sql: 'chr(1)', text: '\x01', byte: 1 };
-
-/** An order (`n` is 0) or a line of it (`n` is its number). The rows of an order come in any order. */
-export type LargeRow = [sortKey: string, n: number, record: Json, fieldsVersion: number, tag: string];
 
 const filterDialect: Dialect = {
   equals: (column, isIndexed, bind) =>
@@ -89,7 +82,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
   const tableOf = (recordType: RecordType): string => table(RECORD_TYPES[recordType].table);
   const json = (recordType: RecordType, names?: readonly string[], ...more: Column[]): string => {
     const dictionary = dictionaries[recordType];
-    return recordJson([...columnsOf((names ? pickFields(dictionary, recordType, names) : dictionary).keys()), ...more]);
+    return recordJson([...columnsOf(names ? pickFields(dictionary, recordType, names) : dictionary), ...more]);
   };
   const pageJson = ofKeyedTypes((recordType) => once(() => json(recordType)));
   // Comes with everything that is read by the dictionaries, to tell whether they still hold.
@@ -97,10 +90,10 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
   const all = `string_agg(j, ',' ORDER BY n)`;
   const viewed = (recordType: 'orders' | 'lines', ...more: Column[]): string =>
     json(recordType, VIEWED_FIELDS[recordType], ...more);
-  const lines = (line: string, { count, bytes } = SMALL): string =>
-    `(SELECT CASE WHEN count(*) <= ${count} AND octet_length(${all}) <= ${bytes}
+  const smallLines = (line: string): string =>
+    `(SELECT CASE WHEN count(*) <= ${SMALL.lines} AND octet_length(${all}) <= ${SMALL.bytes}
         THEN '[' || ${all} || ']' WHEN count(*) > 0 THEN '${LARGE}' END
-      FROM (${linesOf({ table }, line)} ORDER BY n LIMIT ${count + 1}) l)`;
+      FROM (${linesOf({ table }, line)} ORDER BY n LIMIT ${SMALL.lines + 1}) l)`;
   const byReference = (key: string): string => `left(o."REFERENCE_NUMBER", ${INDEXED_CHARACTERS}) =
     left(${key}, ${INDEXED_CHARACTERS}) AND o."REFERENCE_NUMBER" = ${key}`;
   const byKeys = (recordType: KeyedType, more = 'NULL'): string =>
@@ -127,19 +120,16 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
     counters: `SELECT "NAME", "NEXT" FROM ${table('COUNTERS')} WHERE "NAME" IN ('orders', 'customers')`,
     /** Locks the tenant for a transaction that writes. */
     lock: `${fieldsVersion} FOR UPDATE`,
-    ordersWithLines: once(() => byKeys('orders', lines(wrapLine(json('lines'))))),
-    longOrders: once(() => byKeys('orders', lines(wrapLine(json('lines')), LONG))),
+    ordersWithLines: once(() => byKeys('orders', smallLines(wrapLine(json('lines'))))),
     records: ofKeyedTypes((recordType) => once(() => byKeys(recordType))),
     /** What the lookup answers of them. Of a number with many orders one more than SMALL_ORDERS. */
     ordersByReference: once(
-      () => `SELECT q.key, ${viewed('orders', CANCELLED)}, ${lines(viewed('lines'))}, (${fieldsVersion})
+      () => `SELECT q.key, ${viewed('orders', CANCELLED)}, ${smallLines(viewed('lines'))}, (${fieldsVersion})
       FROM unnest(?::text[]) AS q(key) CROSS JOIN LATERAL
         (SELECT * FROM ${table('ORDERS')} o WHERE ${byReference('q.key')} LIMIT ${SMALL_ORDERS + 1}) o`,
     ),
-    /** The order with this sort key, and its lines, a row each: see LargeRow. */
-    largeOrder: once(() => buildLargeOrder(orderParts)),
-    /** Of a list of numbers. */
-    largeOrdersByReference: once(() => buildLargeLookup(orderParts, byReference)),
+    /** Reads all orders of a list of storefront numbers. */
+    lookup: once(() => buildLookup(orderParts, byReference)),
     /** Every record of a type in the order of its key: see joinCells. */
     rows,
     measure: (recordType: RecordType): string => `ANALYZE ${tableOf(recordType)}`,
@@ -182,10 +172,13 @@ const scriptDialect = (table: (name: string) => string): ScriptDialect => ({
   insertRecord(recordType, dictionary) {
     const names = listColumns(recordType, dictionary);
     const tableName = table(RECORD_TYPES[recordType].table);
-    const insert = buildInsert(tableName, ['SORT_KEY', 'search', 'folded', VERSION, ...names]);
+    const columns = ['SORT_KEY', 'search', 'folded', VERSION, ...names];
+    const sql = buildInsert(tableName, columns);
+    const change: RowChange = { kind: 'insert', table: tableName, names: columns, keysAt: [0] };
     return (key, record, version) => {
       const search = searchIndex(dictionary, record);
-      return [insert([key, search, foldedValues(dictionary, record), version, ...listValues(names, record)])];
+      const values = [key, search, foldedValues(dictionary, record), version, ...listValues(names, record)];
+      return [{ sql, values, reads: false, change }];
     };
   },
   updateRecord(recordType, dictionary) {

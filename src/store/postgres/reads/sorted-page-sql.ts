@@ -14,7 +14,7 @@ import {
   type Bounds,
   type Dialect,
 } from '../../pims/where.ts';
-import type { PageQuery, PageParts } from './page-sql.ts';
+import { listPageColumns, type PageParts, type PageQuery } from './page-sql.ts';
 
 /** So many records are found before anything else is asked. */
 const FOUND = 10_000;
@@ -96,20 +96,16 @@ export function buildSortedPage(asked: Asked, dialect: Dialect, parts: PageParts
     rows.push(walk.rows);
   }
   const page = rows.length === 1 ? rows[0]! : `(${rows.join(') UNION ALL (')})`;
-  const { json, withLines, fieldsVersion } = parts;
   const all = isCounted ? `(SELECT count(*)::int FROM ${table} WHERE ${whole(tree)})` : 'NULL';
   const foundCount = `CASE WHEN (SELECT n FROM size) <= ${FOUND} THEN (SELECT n::int FROM size) ELSE ${all} END`;
-  const columns = [
-    'page.k',
-    withLines?.record ?? json,
-    `(${fieldsVersion})`,
-    withLines?.lines ?? 'NULL',
-    isCounted && isFound && leads === tree && areLed ? foundCount : all,
-    'page.v',
-  ];
+  const columns = listPageColumns(parts, {
+    key: 'page.k',
+    count: isCounted && isFound && leads === tree && areLed ? foundCount : all,
+    value: sort === undefined || sort.by === 'key' ? 'NULL' : 'page.v',
+  });
   const sql = `WITH ${[...tables, `page AS (${page})`].join(', ')}
-    SELECT ${columns.join(', ')} FROM page ${record('page.k', 'o')} ${withLines?.join ?? ''}`;
-  return { alone: { sql, values }, together: undefined, isByField: sort !== undefined && sort.by !== 'key' };
+    SELECT ${columns} FROM page ${record('page.k', 'o')} ${parts.withLines?.join ?? ''}`;
+  return { alone: { sql, values } };
 }
 
 interface Order {
