@@ -85,19 +85,19 @@ export const BREAKS: Record<string, Record<string, Break>> = {
     },
     'the answer comes after the commit, on PostgreSQL': {
       file: 'store/postgres/writes/write-queue.ts',
-      good: '(open) => new WriteGroup(open, begins, counters).run(lock(open))',
+      good: '(open) => this.#runGroup(open, begins)',
       broken: `async (open) => {
-        const early = await new WriteGroup(open, begins, counters).run(lock(open));
-        for (const [index, { resolve }] of group.entries()) resolve(early[index] as never);
+        const early = await this.#runGroup(open, begins);
+        for (const [index, { resolve }] of writes.entries()) resolve(early[index] as never);
         await new Promise((resolve) => setTimeout(resolve, 5));
         return early;
       }`,
       says: LOSS,
     },
     'a write whose COMMIT has no answer is not written again': {
-      file: 'store/postgres/writes/write-queue.ts',
-      good: 'fault instanceof ConnectionLost && fault.isUndone && ',
-      broken: 'fault instanceof ConnectionLost && ',
+      file: 'store/postgres/connection/shared-connection.ts',
+      good: '!fault.isSilent && !isCommitSent',
+      broken: '!fault.isSilent',
       says: /✖ a write whose COMMIT has no answer/,
     },
     'nodes that start together change the schema one after the other': {

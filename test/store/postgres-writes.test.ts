@@ -1,5 +1,93 @@
 /** The PostgreSQL store passes the contract of the ports: numbers, groups of writes, repetition, orders and stock. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { ask, load, save, type Load, type LineUnits, type Script } from '../../src/pims/writes/script.ts';
+import { trials } from '../kit/trials.ts';
 import { describeStore } from './contract.ts';
 import { openDatabase } from './postgres-database.ts';
+import { accepted, idempotency, NOW, StoreUnderTest } from './store-under-test.ts';
 
 describeStore('PostgreSQL', 'writes', openDatabase);
+
+const TRIALS = trials('OWN_SAVES', { quick: 60, all: 2000 });
+const KEPT = idempotency('key').idempotency!;
+const KEYS = ['1', '2'];
+const LOADS: readonly Load[] = KEYS.flatMap((key) => [
+  ask('record', 'orders', key),
+  ask('isThere', 'orders', key),
+  ask('tag', 'orders', key),
+  ask('orderStage', key),
+  ask('lines', key),
+  ask('line', key, `${key}-1`),
+  ask('unitsOfLines', key),
+  ask('lastLineNumber', key),
+  ask('lineCount', key),
+  ask('orderOfMovedLine', key, `${key}-1`),
+  ask('record', 'inventory', key),
+  ask('isThere', 'inventory', key),
+  ask('part', key),
+  ask('stock', key),
+  ask('isLocationThere', 'a'),
+  ask('keptAnswer', KEPT.operation, key),
+]);
+const STEP = fc.record({
+  kind: fc.constantFrom('order', 'line', 'changeLine', 'changeLine', 'change', 'deleteLines', 'part', 'keep'),
+  key: fc.constantFrom(...KEYS),
+  text: fc.constantFrom('a', 'É"\\'),
+});
+
+function* takeStep({ kind, key, text }: typeof STEP extends fc.Arbitrary<infer T> ? T : never): Script<void> {
+  const order = yield* load('record', 'orders', key);
+  if (kind === 'order' && !order) yield save('insert', 'orders', { ORDER_NUMBER: key, NOTES: text });
+  if (kind === 'change' && order) yield save('update', 'orders', order, { NOTES: text, DROP_SHIP: 'Y' });
+  if (kind === 'deleteLines') yield save('deleteLines', key);
+  if (kind === 'line' && order) {
+    const number = String((yield* load('lastLineNumber', key)) + 1);
+    const code = { LINE_NUMBER: number, LINE_REF_LOCK_CODE: `${key}-${number}`, CARE_PLAN: text === 'a' ? 'Y' : '' };
+    yield save('insertLine', { ORDER_NUMBER: key, PART_CODE: text, QUANTITY: '2', ...code });
+  }
+  if (kind === 'changeLine') {
+    const line = yield* load('line', key, `${key}-1`);
+    if (line) yield save('updateLine', line, { QUANTITY: '3', DESCRIPTION: text });
+  }
+  if (kind === 'part') {
+    const part = yield* load('record', 'inventory', key);
+    if (part) yield save('update', 'inventory', part, { LOCATION_CODE: text, QTY_ONHAND: '5' });
+    else yield save('insert', 'inventory', { PART_CODE: key, LOCATION_CODE: text });
+  }
+  if (kind === 'keep' && !(yield* load('keptAnswer', KEPT.operation, key)))
+    yield save('keepAnswer', { ...KEPT, key }, text, NOW);
+}
+
+/** In memory the units are not added up. */
+function addUnits(value: unknown): unknown {
+  const sums = new Map<string, number>();
+  for (const [part, quantity, lines] of value as LineUnits[])
+    sums.set(`${part} ${quantity}`, (sums.get(`${part} ${quantity}`) ?? 0) + lines);
+  return sums;
+}
+
+test('after its own saves a script is given what the database gives once they are committed', async () => {
+  const store = new StoreUnderTest(openDatabase, 'own saves');
+  const { tenant } = await store.newTenant();
+  const pims = (await store.first()).pims(tenant);
+  const trial = fc.record({
+    // Known before the saves, or first loaded after them.
+    isKnown: fc.boolean(),
+    load: fc.constantFrom(...LOADS),
+    steps: fc.array(STEP, { minLength: 1, maxLength: 4 }),
+  });
+  for (const { isKnown, load: asked, steps } of fc.sample(trial, TRIALS)) {
+    const look = (value: unknown): unknown => (asked.name === 'unitsOfLines' ? addUnits(value) : value);
+    const own = await pims.write(function* (): Script<unknown> {
+      if (isKnown) yield asked;
+      for (const step of steps) yield* takeStep(step);
+      return yield asked;
+    });
+    const committed = await pims.write(function* (): Script<unknown> {
+      return yield asked;
+    });
+    assert.deepEqual(look(accepted(own)), look(accepted(committed)), JSON.stringify({ isKnown, asked, steps }));
+  }
+});

@@ -2,7 +2,7 @@
 import { Refusal, type Outcome } from '../../errors.ts';
 import type { ControlDatabase } from '../control/database.ts';
 import type { Bound, Row, Writing } from '../writing.ts';
-import { ConnectionLost } from './connection/connection.ts';
+import type { Connection } from './connection/connection.ts';
 import { CONTROL } from './migrate.ts';
 import type { Pool } from './connection/pool.ts';
 import type { SharedConnection } from './connection/shared-connection.ts';
@@ -22,27 +22,18 @@ export class PostgresControl implements ControlDatabase {
     return this.#reader.ask<R>(sql, values);
   }
 
-  /** Retries once what a lost connection has rolled back. */
   async transaction<T>(work: () => Writing<Outcome<T>>): Promise<Outcome<T>> {
+    const runOrThrow = async (connection: Connection): Promise<T> => {
+      const result = await runWriting(connection, work());
+      // Throwing rolls the transaction back.
+      if (result instanceof Refusal) throw result;
+      return result;
+    };
     try {
-      return await this.#commit(work).catch((fault: unknown) => {
-        if (fault instanceof ConnectionLost && fault.isUndone && !fault.isSilent) return this.#commit(work);
-        throw fault;
-      });
+      return await this.#writers.use(0, (shared) => shared.transaction(runOrThrow));
     } catch (fault) {
       if (fault instanceof Refusal) return fault;
       throw fault;
     }
-  }
-
-  #commit<T>(work: () => Writing<Outcome<T>>): Promise<T> {
-    return this.#writers.use(0, (shared) =>
-      shared.transaction(async (connection) => {
-        const result = await runWriting(connection, work());
-        // Throwing rolls the transaction back.
-        if (result instanceof Refusal) throw result;
-        return result;
-      }),
-    );
   }
 }

@@ -103,7 +103,7 @@ export class PostgresPimsStore implements PimsStore {
     this.#scripts = new ScriptRunner({
       sql: () => this.#sql.script(),
       refresh: () => this.dictionaries(),
-      commit: (begin, size) => queue.run(begin, size),
+      commit: (begin, size) => queue.commit(begin, size),
     });
     const byKey = (sql: () => string): KeyBatch<KeyedRow> =>
       new KeyBatch(async (keys) => mapOf(await this.#read(sql, keys)));

@@ -197,19 +197,12 @@ export class PostgresStore {
       queryBudgetMs: this.#options.queryBudgetMs,
       clock: this.#options.clock,
     });
-    const isNewest = this.#migrateTenant(storeId);
-    const first = onceReady(isNewest, store);
-    this.#open.set(storeId, first);
-    const replace = (by?: PimsStore): void => {
-      if (this.#open.get(storeId) !== first) return;
-      if (by) this.#open.set(storeId, by);
-      else this.#open.delete(storeId);
-    };
-    isNewest.then(
-      () => replace(store),
-      () => replace(),
-    );
-    return first;
+    const migrated = this.#migrateTenant(storeId);
+    const waiting = onceReady(migrated, store);
+    this.#open.set(storeId, waiting);
+    // The next call tries again.
+    migrated.catch(() => this.#open.get(storeId) === waiting && this.#open.delete(storeId));
+    return waiting;
   }
 
   /** Another node, of the version before, may have made the tenant since this one has started. */

@@ -34,8 +34,6 @@ export class ConnectionLost extends Refusal {
   override readonly cause: string;
   /** Whether the server stopped answering, instead of going away. */
   readonly isSilent: boolean;
-  /** Whether it was inside a transaction before its COMMIT, which is then rolled back. */
-  isUndone = false;
 
   constructor(cause: string, isSilent = false) {
     super('STORE_UNAVAILABLE', undefined, { retryAfterSeconds: 1 });

@@ -40,10 +40,10 @@ export class SharedConnection {
   }
 
   /**
-   * Runs work in one transaction; what it has sent need not be answered yet. Never repeated here: once COMMIT was sent,
-   * nobody knows whether it took place.
+   * Runs work in one transaction; what it has sent need not be answered yet. Repeats work once that a lost connection
+   * has undone, but never once COMMIT was sent: no one knows whether it took place.
    */
-  async transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (connection: Connection) => Promise<T>, isAgain = false): Promise<T> {
     let isCommitSent = false;
     try {
       const connection = await this.#connect();
@@ -59,7 +59,8 @@ export class SharedConnection {
         throw fault;
       }
     } catch (fault) {
-      if (fault instanceof ConnectionLost) fault.isUndone = !isCommitSent;
+      const isUndone = fault instanceof ConnectionLost && !fault.isSilent && !isCommitSent;
+      if (isUndone && !isAgain) return this.transaction(work, true);
       throw this.#refuse(fault);
     }
   }

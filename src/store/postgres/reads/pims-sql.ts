@@ -5,27 +5,25 @@
 import type { Values } from '../../../pims/rules/values.ts';
 import { ofKeyedTypes, pickFields, RECORD_TYPES } from '../../../pims/rules/fields.ts';
 import type { Dictionaries, FieldDictionary, KeyedType, RecordType } from '../../../pims/rules/fields.ts';
-import type { Json } from '../../../pims/writes/script.ts';
 import type { QueryRequest } from '../../../pims/pims-port.ts';
 import { foldCase, parseFilters } from '../../../pims/reads/filter.ts';
 import { parseSort } from '../../../pims/reads/sort.ts';
 import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
+import type { Column, ScriptDialect } from '../../pims/dialect.ts';
 import {
   buildColumn,
   buildInsert,
   buildRecordUpdate,
-  buildScriptSql,
   CANCELLED,
   columnsOf,
   listColumns,
   listValues,
   searchText,
-  type Column,
-  type ScriptDialect,
-} from '../../pims/script-sql.ts';
+} from '../../pims/row-sql.ts';
+import { buildScriptSql } from '../../pims/script-sql.ts';
 import { tagColumn, VERSION } from '../../pims/version.ts';
 import type { Dialect } from '../../pims/where.ts';
-import { statement, type Bound, type RowChange } from '../../writing.ts';
+import { statement, type Bound } from '../../writing.ts';
 import { buildLookup, joinLines, linesOf, wrapLine } from './order-sql.ts';
 import { buildPage, type PageQuery } from './page-sql.ts';
 import { buildSortedPage, isFoundFirst } from './sorted-page-sql.ts';
@@ -82,7 +80,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
   const tableOf = (recordType: RecordType): string => table(RECORD_TYPES[recordType].table);
   const json = (recordType: RecordType, names?: readonly string[], ...more: Column[]): string => {
     const dictionary = dictionaries[recordType];
-    return recordJson([...columnsOf(names ? pickFields(dictionary, recordType, names) : dictionary), ...more]);
+    return recordJson([...columnsOf((names ? pickFields(dictionary, recordType, names) : dictionary).keys()), ...more]);
   };
   const pageJson = ofKeyedTypes((recordType) => once(() => json(recordType)));
   // Comes with everything that is read by the dictionaries, to tell whether they still hold.
@@ -172,13 +170,10 @@ const scriptDialect = (table: (name: string) => string): ScriptDialect => ({
   insertRecord(recordType, dictionary) {
     const names = listColumns(recordType, dictionary);
     const tableName = table(RECORD_TYPES[recordType].table);
-    const columns = ['SORT_KEY', 'search', 'folded', VERSION, ...names];
-    const sql = buildInsert(tableName, columns);
-    const change: RowChange = { kind: 'insert', table: tableName, names: columns, keysAt: [0] };
+    const insert = buildInsert(tableName, ['SORT_KEY', 'search', 'folded', VERSION, ...names]);
     return (key, record, version) => {
       const search = searchIndex(dictionary, record);
-      const values = [key, search, foldedValues(dictionary, record), version, ...listValues(names, record)];
-      return [{ sql, values, reads: false, change }];
+      return [insert([key, search, foldedValues(dictionary, record), version, ...listValues(names, record)])];
     };
   },
   updateRecord(recordType, dictionary) {

@@ -3,8 +3,9 @@
  * next loads are sent together. A script that has read what an earlier one then changes restarts. Source: decision 0036.
  */
 import { Refusal } from '../../../errors.ts';
-import { ask, type Load } from '../../../pims/writes/script.ts';
-import type { Query, ScriptSql } from '../../pims/script-sql.ts';
+import type { Load } from '../../../pims/writes/script.ts';
+import type { Query } from '../../pims/load-sql.ts';
+import type { ScriptSql } from '../../pims/script-sql.ts';
 import type { Statement } from '../../writing.ts';
 import type { Connection } from '../connection/connection.ts';
 import { loadTogether, saveTogether } from './merge-sql.ts';

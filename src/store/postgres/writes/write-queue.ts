@@ -6,7 +6,7 @@ import type { Clock } from '../../../clock.ts';
 import { Refusal, type Outcome } from '../../../errors.ts';
 import type { StartedScript } from '../../pims/script-runner.ts';
 import type { Writing } from '../../writing.ts';
-import { ConnectionLost, type Connection } from '../connection/connection.ts';
+import type { Connection } from '../connection/connection.ts';
 import type { Pool } from '../connection/pool.ts';
 import type { SharedConnection } from '../connection/shared-connection.ts';
 import type { Begin, NextNumbers } from './running-script.ts';
@@ -46,7 +46,7 @@ export class PostgresWriteQueue {
   }
 
   /** Runs a script inside the next transaction. Resolves when its outcome is on disk. */
-  run<T>(begin: () => StartedScript<T>, size: number): Promise<Outcome<T>> {
+  commit<T>(begin: () => StartedScript<T>, size: number): Promise<Outcome<T>> {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome<T>>();
     this.#waiting.push({ begin, resolve, reject, since: this.#tenant.clock.elapsed(), size });
     if (!this.#isWorking) {
@@ -65,32 +65,29 @@ export class PostgresWriteQueue {
       });
       if (group.length === 0) continue;
       await this.#writers
-        .use(this.#place, (connection) => this.#commit(connection, group))
+        .use(this.#place, (connection) => this.#commitTogether(connection, group))
         .catch((fault: unknown) => answerAll(group, fault));
     }
     this.#isWorking = false;
   }
 
-  /**
-   * A fault of one write undoes the whole transaction; then each write gets its own, so the fault hits no other. What
-   * a lost connection has undone is retried once.
-   */
-  async #commit(connection: SharedConnection, group: readonly PostgresWrite[], isAgain = false): Promise<void> {
+  /** A fault of one write undoes the whole transaction. Then each write gets its own, so the fault hits no other. */
+  async #commitTogether(connection: SharedConnection, writes: readonly PostgresWrite[]): Promise<void> {
     try {
-      const begins = group.map(({ begin }) => begin);
-      const outcomes = await connection.transaction(async (open) => {
-        const scripts = new WriteGroup(open, begins, this.#expected);
-        const found = await scripts.runScripts(this.#tenant.lock(open));
-        this.#expected = scripts.next;
-        return found;
-      });
-      for (const [index, { resolve }] of group.entries()) resolve(outcomes[index] as never);
+      const begins = writes.map(({ begin }) => begin);
+      const outcomes = await connection.transaction((open) => this.#runGroup(open, begins));
+      for (const [index, { resolve }] of writes.entries()) resolve(outcomes[index] as never);
     } catch (fault) {
-      if (fault instanceof ConnectionLost && fault.isUndone && !fault.isSilent && !isAgain)
-        return this.#commit(connection, group, true);
-      if (group.length === 1 || fault instanceof Refusal) answerAll(group, fault);
-      else for (const item of group) await this.#commit(connection, [item]);
+      if (writes.length === 1 || fault instanceof Refusal) answerAll(writes, fault);
+      else for (const item of writes) await this.#commitTogether(connection, [item]);
     }
+  }
+
+  async #runGroup(connection: Connection, begins: readonly Begin[]): Promise<unknown[]> {
+    const group = new WriteGroup(connection, begins, this.#expected);
+    const outcomes = await group.runScripts(this.#tenant.lock(connection));
+    this.#expected = group.next;
+    return outcomes;
   }
 }
 
