@@ -288,7 +288,7 @@ suite('what the documents name', () => {
       'records of a page': `${maxReturnDefault.default} when not asked, ${most} at most`,
       'a query': `${SETTINGS.queryBudgetMs.default / 1000} s`,
     };
-    const table = read('docs/api-reference.md').split('\n## Limits\n')[1] ?? '';
+    const table = read('docs/specification.md').split('\n## Limits\n')[1] ?? '';
     for (const [name, number] of Object.entries(rows))
       assert.ok(table.includes(`\n| ${name} | ${number} |`), `${name}: ${number}`);
   });
