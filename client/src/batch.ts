@@ -30,7 +30,7 @@ export type StepData<At extends number> = Reference<At, ''> & {
   readonly [Name in keyof Order | keyof OrderLine]: Reference<At, Name>;
 };
 
-/** What a step, counted from 0, will have answered: `step(0).data`, `step(1).data.LINE_REF_LOCK_CODE`. */
+/** Refers to the result of an earlier step, counted from 0: `step(0).data`, `step(1).data.LINE_REF_LOCK_CODE`. */
 export function step<const At extends number>(at: At): { readonly data: StepData<At> } {
   const data = new Proxy<Reference>(
     { [REFERENCE]: [at, ''] },

@@ -33,7 +33,7 @@ export interface CallOptions {
   readonly tries?: number | undefined;
 }
 
-/** What came of a try. It holds no secret. */
+/** The outcome of a try. It holds no secret. */
 export interface Try {
   readonly operation: OperationName;
   /** Which one of the call, from 1. */
@@ -80,7 +80,7 @@ const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 30_000;
 /** A timer that is set for longer ends at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
-/** Callers that were told the same time to wait do not come back together. */
+/** Spreads the retries of callers that got the same Retry-After. */
 const SPREAD_MS = 250;
 const NO_ANSWER = { status: 0, requestId: undefined, retryAfter: undefined, etag: undefined, stepsMax: undefined };
 
@@ -109,7 +109,7 @@ export class Caller {
     const { tries = TRIES, totalTimeoutMs = TOTAL_TIMEOUT_MS } = { ...this.#settings, ...dropUnset(call.options) };
     const signal = call.options?.signal;
     const endsAt = performance.now() + totalTimeoutMs;
-    // What cannot be sent at all is thrown here, and not taken for a connection that failed.
+    // A request that cannot be sent at all throws here, and is not mistaken for a failed connection.
     const request = this.#prepare(operation, call);
     for (let number = 1; ; number++) {
       signal?.throwIfAborted();

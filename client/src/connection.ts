@@ -1,4 +1,4 @@
-/** What went wrong with a connection, in the words of an error message. */
+/** Explains failed connections in the words of an error message. */
 
 /** How Node, Bun and Deno name a connection that was never made. */
 const NOT_CONNECTED =

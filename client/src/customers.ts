@@ -35,7 +35,7 @@ export class Readable<Fields extends object> {
     return read(this.#caller, this.#reading.get, { [this.#reading.key]: code }, options);
   }
 
-  /** As `get`, but undefined where there is no such record. */
+  /** Like `get`, but undefined if there is no such record. */
   find<Name extends keyof Fields & string = keyof Fields & string>(
     code: string,
     options?: ReadOptions<Name> & { readonly ifNoneMatch?: undefined },

@@ -1,4 +1,4 @@
-/** What a call throws when it does not succeed. */
+/** The error that a failed call throws. */
 import type { ErrorCode } from './contract.ts';
 
 /** The body of a refusal, as the service answers it. */
@@ -46,7 +46,7 @@ export class StoreroomError extends Error {
   readonly suggestion: string | undefined;
   /** The step of a batch that was refused, from 0. */
   readonly step: number | undefined;
-  /** What to do about it, in a sentence. */
+  /** A sentence that says what to do. */
   readonly remedy: string | undefined;
   /** The path where the service documents the code, such as `/docs/errors#NOT_FOUND`. */
   readonly docs: string | undefined;

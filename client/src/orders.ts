@@ -51,7 +51,7 @@ export class Orders<Custom> {
     return read(this.#caller, 'getOrder', { orderNum: orderNumber }, options);
   }
 
-  /** As `get`, but undefined where there is no such order. */
+  /** Like `get`, but undefined if there is no such order. */
   find<Name extends keyof records.OrderFields<Custom> = keyof records.OrderFields<Custom>>(
     orderNumber: string,
     options?: ReadOptions<Name> & { readonly ifNoneMatch?: undefined },

@@ -11,7 +11,7 @@ const BYTES_MAX = 1024 * 1024;
 /** The service accepts 255 characters, and an order of 10,000 lines adds at most `.10001`. */
 const KEY_CHARACTERS_MAX = 249;
 
-/** What the steps so far have answered: the order number first, then the lines. */
+/** Results of the steps so far: the order number first, then the lines. */
 type Written = readonly unknown[];
 
 /**

@@ -39,7 +39,7 @@ export interface WithLines<Custom> {
   readonly lines: readonly OrderLine<Custom>[];
 }
 
-/** What `createWithLines` has written. */
+/** The order and lines that `createWithLines` has written. */
 export interface WrittenOrder<Custom = unknown> extends WithLines<Custom> {
   readonly orderNumber: string;
 }

@@ -1,10 +1,10 @@
-/** Prints what went wrong: a sentence for refusals, files and locks; for everything else a stack. */
+/** Prints a fault: a sentence for refusals, files and locks; a stack for everything else. */
 import { Refusal } from '../errors.ts';
 import { NewerStore } from '../store/control/installation.ts';
 import { faultOf } from '../store/sqlite/files/database.ts';
 import { printable } from './text-table.ts';
 
-const FULL = 'The disk of STOREROOM_DATA is full; nothing was written. Free space on it, or set another folder.';
+const FULL = 'The disk of STOREROOM_DATA is full. Nothing was written. Free space on it, or set another folder.';
 
 interface PrintedFault {
   readonly code: string;
@@ -13,7 +13,7 @@ interface PrintedFault {
   readonly stack?: string | undefined;
 }
 
-/** With a `priority` at the head of each line, for the journal. */
+/** `priority` begins each line, for the journal. */
 export function printFault(fault: unknown, asJson: boolean, priority = ''): void {
   const { stack, ...printed } = describeFault(fault);
   if (asJson) printErrorObject(printed);
@@ -33,7 +33,7 @@ function describeFault(fault: unknown): PrintedFault {
   if (!(fault instanceof Error)) return { code: 'INTERNAL_ERROR', message: String(fault) };
   const kind = faultOf(fault);
   const { message, stack } = fault;
-  const locked = 'Another process has locked the store for too long; nothing was written. Try again.';
+  const locked = 'Another process has locked the store for too long. Nothing was written. Try again.';
   const unusable = `The store cannot be used: ${message}. Check the folder of STOREROOM_DATA, its disk and its permissions.`;
   if (kind === 'busy') return { code: 'STORE_UNAVAILABLE', message: locked };
   if (kind === 'full') return { code: 'STORAGE_FULL', message: FULL };
@@ -47,6 +47,6 @@ function describeRefusal({ code, message, field, cause }: Refusal): PrintedFault
   return { code, message, ...(field !== undefined && { field }) };
 }
 
-/** SQLite's codes of a file that is read-only, fails, is damaged, cannot be opened, or is not a database. */
+/** SQLite's codes for a file that is read-only, fails, is damaged, cannot be opened, or is not a database. */
 const UNUSABLE = [8, 10, 11, 14, 26];
 const isUnusable = (fault: Error & { errcode?: number }): boolean => UNUSABLE.includes((fault.errcode ?? 0) & 0xff);

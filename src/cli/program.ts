@@ -1,6 +1,6 @@
 /**
- * Puts the commands together and runs one. Exit codes: 0 done, 1 refused or failed, 2 wrong use (or: not checked), 78 a
- * setting that cannot be used, with which a service is not started again.
+ * Begin here. Puts the commands together and runs one. Exit codes: 0 done, 1 refused or failed, 2 wrong use (or: not
+ * checked), 78 a wrong setting, after which systemd does not start the service again.
  */
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../assets.ts';
@@ -68,7 +68,7 @@ Settings are environment variables; \`storeroom config\` shows them. STOREROOM_D
 /** Runs a command line and resolves to its exit code. `serve` resolves once the service is listening. */
 export async function runCommandLine(argv: readonly string[], environment: Environment, clock: Clock): Promise<number> {
   const asJson = argv.includes('--json');
-  // The reader of the output may go away early; that is no fault.
+  // The reader of the output may stop early, which is not a fault.
   process.stdout.on('error', (fault: NodeJS.ErrnoException) => {
     if (fault.code !== 'EPIPE') printFault(fault, asJson);
   });
@@ -83,7 +83,7 @@ export async function runCommandLine(argv: readonly string[], environment: Envir
   }
 }
 
-/** Every command, with its help. */
+/** Builds every command with its help. */
 export function buildProgram(context: CommandContext): Command {
   const program = new Command('storeroom');
   program
@@ -92,7 +92,7 @@ export function buildProgram(context: CommandContext): Command {
     )
     .version(VERSION, '--version', 'print the version')
     .addHelpText('after', `\n${INTRODUCTION}`)
-    .showHelpAfterError('(add --help for what this command takes)')
+    .showHelpAfterError('(add --help to see the arguments and options of this command)')
     .exitOverride()
     .configureOutput({ writeErr: (text) => void (context.asJson || process.stderr.write(text)) });
   program.hook('preAction', (_program, command) => {
@@ -104,7 +104,7 @@ export function buildProgram(context: CommandContext): Command {
   return program;
 }
 
-/** Commander has printed its message already, except with --json. */
+/** Returns the exit code of wrong use. Commander has printed its message already, except with --json. */
 function endUsage({ code, exitCode, message }: CommanderError, asJson: boolean): number {
   if (exitCode === 0) return 0;
   const sentence = code === 'commander.help' ? 'A command is missing.' : message.replace(/^error: /, '');

@@ -1,9 +1,9 @@
-/** Secrets as Docker and Kubernetes hand them out: `STOREROOM_DATABASE_URL_FILE` names a file with the value. */
+/** Reads secrets as Docker and Kubernetes provide them: `STOREROOM_DATABASE_URL_FILE` names a file with the value. */
 import { readFileSync } from 'node:fs';
 import { SETTINGS, type Environment } from '../config.ts';
 import { Refusal } from '../errors.ts';
 
-/** The environment with the value of such a file, which is read when it is asked for: WRONG_SETTING when it cannot be. */
+/** Returns the environment with the value of that file, read on first use. WRONG_SETTING when it cannot be read. */
 export function readSecretFiles(environment: Environment): Environment {
   const { variable } = SETTINGS.databaseUrl;
   const name = `${variable}_FILE`;

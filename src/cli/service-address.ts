@@ -1,6 +1,6 @@
 /**
- * Addresses of the service as they are printed for people: its origin, and the one-time link that sets a password; and
- * whether a service answers there.
+ * Formats the addresses that are printed for people: the origin of the service, and the one-time link that sets a
+ * password. Finds out whether a service answers there.
  */
 import type { Config } from '../config.ts';
 
@@ -9,17 +9,17 @@ const ANSWER_MS = 3000;
 /** The token comes after the #, which browsers do not send, so that no server or proxy logs it. */
 export const formatLink = (origin: string, token: string): string => `${origin}/dashboard/link#${token}`;
 
-/** Where people reach the service, as the settings tell it. */
+/** The origin at which people reach the service, according to the settings. */
 export const findOrigin = ({ publicUrl, host, port }: Config, boundPort = port): string =>
   publicUrl || formatOrigin(host, boundPort);
 
-/** Where this machine reaches the service. */
+/** The origin at which this machine reaches the service. */
 export function formatOrigin(host: string, port: number): string {
   const shown = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
   return `http://${shown}:${port}`;
 }
 
-/** What is wrong, in words; undefined when the answer is 200. */
+/** Describes a failed request to the URL; undefined when the answer is 200. */
 export async function findFault(url: string): Promise<string | undefined> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS) });

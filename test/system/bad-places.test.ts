@@ -73,7 +73,7 @@ suite(`host and port, with ${STORE}`, () => {
   });
 
   test('a host that is no address of the machine is named, and what to give instead', async () => {
-    const told = /STOREROOM_HOST is '192\.0\.2\.1', which is no address of this machine .*127\.0\.0\.1/;
+    const told = /STOREROOM_HOST is '192\.0\.2\.1', which is not an address of this machine .*127\.0\.0\.1/;
     assertTold(await serve('--port', '0', '--host', '192.0.2.1'), told);
     for (const code of ['ENOTFOUND', 'EAI_AGAIN', 'EINVAL'])
       assert.match(describeListenFault({ host: 'nowhere', port: 80 }, code)!, /STOREROOM_HOST is 'nowhere'/);

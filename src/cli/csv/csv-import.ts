@@ -1,4 +1,4 @@
-/** Imports a CSV file into a tenant's inventory system, and reports rejected rows. Source: decision 0011. */
+/** Begin here. Imports a CSV file into a tenant's inventory system, and reports rejected rows. Source: decision 0011. */
 import { Refusal, refuseCommand } from '../../errors.ts';
 import { findField, type Field, type FieldDictionary, type RecordType } from '../../pims/rules/fields.ts';
 import type { ImportRow } from '../../pims/import.ts';
@@ -9,14 +9,14 @@ import { readCsv, type CsvRow } from './csv-reader.ts';
 export interface ImportRequest {
   readonly recordType: RecordType;
   readonly file: string;
-  /** What is in the file; else it is read. */
+  /** The bytes of the file, if they are known already. */
   readonly content?: Buffer;
   readonly now: string;
   /** All rows or none. */
   readonly atomic: boolean;
   /** Called with the bytes of each chunk that was read. */
   readonly onRead?: (bytes: number) => void;
-  /** Called once if rows are stored, with how many, and how many were rejected; also of an import that ends early. */
+  /** Called once if rows were stored, with the numbers of stored and rejected rows; also when an import ends early. */
   readonly onStored?: (imported: number, rejected: number) => Promise<void>;
 }
 
@@ -35,11 +35,11 @@ export interface ImportReport {
   rowsPerSecond: number;
 }
 
-/** Other writes of the tenant wait while a batch is saved: its rows follow how long the one before took. */
+/** Other writes of the tenant wait while a batch is saved, so the next batch's size follows the time of the last. */
 const BATCH_MS = 150;
 const BATCH_ROWS_FIRST = 1000;
 const BATCH_ROWS_LEAST = 500;
-/** What a batch may hold in memory, but for its last row. */
+/** Bounds of a batch in memory, apart from its last row. */
 const BATCH_CELLS_MAX = 80_000;
 const BATCH_CHARACTERS_MAX = 8 * 1024 * 1024;
 const REJECTIONS_MAX = 1000;
@@ -72,7 +72,7 @@ export async function importCsv(pims: PimsStore, request: ImportRequest): Promis
   return { ...report, seconds: Number(seconds.toFixed(3)), rowsPerSecond };
 }
 
-/** An atomic import throws it through the store, which then rolls back. */
+/** Thrown through the store by an atomic import, so that the store rolls back. */
 class RejectedBeforeStore extends Error {}
 
 function addRejection(report: ImportReport, line: number, reason: Error & { field?: string | undefined }): void {
@@ -128,7 +128,7 @@ class RowParser {
   readonly #fields: readonly Field[];
   readonly #cellsAbove: string[] = [];
   readonly #valuesAbove: string[] = [];
-  /** Copies of it are quick to fill, where an object that grows field by field becomes a slow one. */
+  /** Copies of it are quick to fill; an object that grows field by field becomes slow. */
   readonly #empty: Values;
 
   constructor(fields: readonly Field[]) {

@@ -6,7 +6,7 @@
 const [NUL, LINE_FEED, SPACE, QUOTE, COMMA] = [0, 10, 32, 34, 44] as const;
 const BOM = [0xef, 0xbb, 0xbf] as const;
 const APOSTROPHE = 39;
-/** What a spreadsheet takes for a formula: cells that begin with one of these, whatever follows. */
+/** A spreadsheet treats a cell that begins with one of these as a formula. */
 const FORMULA = Buffer.from('=+-@\t\r');
 const QUOTED = Buffer.from('\r\n",');
 /** A cell of one byte and its NUL become an apostrophe or a second quote, two quotes and a comma beside the byte. */
@@ -17,7 +17,7 @@ export interface WrittenCsv {
   readonly records: number;
 }
 
-/** Cells of whole records with so many columns, as the port gives them. Makes cells harmless for a spreadsheet if told. */
+/** Writes whole records of `columns` cells each, on request with cells that a spreadsheet does not run as formulas. */
 export function writeCsv(cells: Uint8Array, columns: number, forSpreadsheet: boolean): WrittenCsv {
   const csv = Buffer.allocUnsafe(cells.length * GROWTH_MAX);
   let to = 0;
@@ -50,7 +50,7 @@ export function writeCsv(cells: Uint8Array, columns: number, forSpreadsheet: boo
   return { csv: csv.subarray(0, to), records: cellCount / columns };
 }
 
-/** Gives the place behind the cell. */
+/** Quotes a cell and returns the place after it. */
 function quoteCell(cell: Uint8Array, isFormula: boolean, csv: Uint8Array, start: number): number {
   let to = start;
   csv[to++] = QUOTE;

@@ -1,4 +1,4 @@
-/** The demo tenant: imports the files of demo/ and issues keys, so that the first start has something to show. */
+/** Makes the demo tenant from the files of demo/, with keys, so that the first start has something to show. */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Users } from '../../account/users.ts';
@@ -22,7 +22,7 @@ const markerOf = (folder: string): string => join(folder, 'demo-unfinished');
 
 export interface Demo {
   readonly key: IssuedKey;
-  /** Of the one-time link that sets the owner's password. */
+  /** Token of the one-time link that sets the owner's password. */
   readonly linkToken: string;
 }
 

@@ -1,4 +1,4 @@
-/** Listens on the address of the settings, says which setting is wrong, and what of it is open to others. */
+/** Listens on the address of the settings. Says which setting is wrong, and whether the address is open to others. */
 import type { FastifyInstance } from 'fastify';
 import { SETTINGS, type Config } from '../../config.ts';
 import { refuseCommand } from '../../errors.ts';
@@ -15,7 +15,7 @@ export async function listen(app: FastifyInstance, { host, port }: Place): Promi
   }
 }
 
-/** What is wrong with host or port, in a sentence; undefined when it is neither. */
+/** Describes the fault of host or port; undefined for any other fault. */
 export function describeListenFault({ host, port }: Place, code = ''): string | undefined {
   const portIs = `${SETTINGS.port.variable} is ${port}`;
   const otherPort = `Set ${SETTINGS.port.variable} (or --port) to another one; 0 takes a free port.`;
@@ -32,8 +32,8 @@ export function describeListenFault({ host, port }: Place, code = ''): string | 
     case 'EAFNOSUPPORT':
     case 'EINVAL':
       return (
-        `${SETTINGS.host.variable} is '${host}', which is no address of this machine (${code}). ` +
-        `Set ${SETTINGS.host.variable} (or --host) to 127.0.0.1 for this machine alone, or 0.0.0.0 for all networks.`
+        `${SETTINGS.host.variable} is '${host}', which is not an address of this machine (${code}). ` +
+        `Set ${SETTINGS.host.variable} (or --host) to 127.0.0.1 for this machine only, or 0.0.0.0 for all networks.`
       );
     default:
       return undefined;
@@ -42,7 +42,7 @@ export function describeListenFault({ host, port }: Place, code = ''): string | 
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
 
-/** What to do when API secrets may cross a network unencrypted; undefined when nothing says so. */
+/** Warns when API secrets may cross a network unencrypted; otherwise undefined. */
 export function describeExposure({
   host,
   publicUrl,
@@ -50,8 +50,8 @@ export function describeExposure({
 }: Pick<Config, 'host' | 'publicUrl' | 'trustedProxies'>): string | undefined {
   if (LOOPBACK.test(host) || publicUrl.startsWith('https:') || trustedProxies.length > 0) return undefined;
   return (
-    `The service listens on ${host} without TLS: secrets and passwords cross the network as they are. Put a proxy that ` +
-    `speaks TLS in front, and set ${SETTINGS.publicUrl.variable} to its https address or ` +
-    `${SETTINGS.trustedProxies.variable} to its own; or listen on 127.0.0.1.`
+    `The service listens on ${host} without TLS, so secrets and passwords cross the network unencrypted. Put a TLS ` +
+    `proxy in front, and set ${SETTINGS.publicUrl.variable} to its https address or ` +
+    `${SETTINGS.trustedProxies.variable} to its IP address; or listen on 127.0.0.1.`
   );
 }

@@ -1,8 +1,8 @@
-/** Whether the standard variables of OpenTelemetry ask for traces. Its packages read all that they say further. */
+/** Whether the standard variables of OpenTelemetry ask for traces. Its packages read the other variables. */
 import type { Environment } from '../../config.ts';
 import { Refusal } from '../../errors.ts';
 
-/** COMMAND_REFUSED names a value that asks for what the service does not have. */
+/** Throws COMMAND_REFUSED for a value that the service does not support. */
 export function areTracesOn(environment: Environment): boolean {
   const valueOf = (name: string): string | undefined => environment[name]?.trim().toLowerCase() || undefined;
   if (valueOf('OTEL_SDK_DISABLED') === 'true') return false;

@@ -1,14 +1,14 @@
-/** `storeroom health`: asks the running service whether it is well, for health checks of containers. */
+/** `storeroom health`: asks the running service whether it is up, for health checks of containers. */
 import type { Command } from 'commander';
 import { parseConfig } from '../../../config.ts';
 import { addCommand, printAnswer, type CommandContext } from '../../command.ts';
 import { findFault, formatOrigin } from '../../service-address.ts';
 
-const DESCRIPTION = 'Ask the service of this machine whether it is well. Exits with 0 if it is, with 1 if not.';
+const DESCRIPTION = 'Ask the service of this machine whether it is up. Ends with 0 if it is, with 1 if not.';
 
 export function addHealthCommand(program: Command, context: CommandContext): void {
   addCommand(program, 'health', 'health --ready', DESCRIPTION)
-    .option('--ready', 'ask /readyz, whether it takes calls, instead of /healthz')
+    .option('--ready', 'ask /readyz, whether it accepts calls, instead of /healthz')
     .action(async ({ ready }: { ready?: true }) => {
       const { config } = parseConfig(context.environment, {});
       const url = `${formatOrigin(config.host, config.port)}/${ready ? 'readyz' : 'healthz'}`;

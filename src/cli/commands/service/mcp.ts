@@ -1,4 +1,4 @@
-/** `storeroom mcp`: the API as tools for agents. Loads the protocol late, so that other commands never do. */
+/** `storeroom mcp`: the API as tools for agents. Loads the protocol late, so that no other command loads it. */
 import { InvalidArgumentError, type Command } from 'commander';
 import { addGroup, type CommandContext } from '../../command.ts';
 
@@ -10,9 +10,9 @@ const DESCRIPTION =
 
 export function addMcpCommand(program: Command, { environment }: CommandContext): void {
   addGroup(program, 'mcp', 'mcp --write', DESCRIPTION)
-    .option('--write', 'offer the operations that write, too')
+    .option('--write', 'also offer the operations that write')
     .option('--http <port>', 'listen on this port of 127.0.0.1 instead; 0 takes a free one', parseNumber(0, 65_535))
-    .option('--max-bytes <bytes>', 'most bytes of an answer', parseNumber(BYTES.least, BYTES.most), BYTES.fallback)
+    .option('--max-bytes <bytes>', 'maximum bytes of an answer', parseNumber(BYTES.least, BYTES.most), BYTES.fallback)
     .action(async ({ write, http, maxBytes }: { write?: true; http?: number; maxBytes: number }) => {
       const { runMcp } = await import('../../mcp/run-mcp.ts');
       await runMcp(environment, { canWrite: write === true, bytesMost: maxBytes, port: http });

@@ -21,7 +21,7 @@ const NEXT_STEPS = `Next:
 
 export function addServiceCommands(program: Command, context: CommandContext): void {
   const group = addGroup(program, 'service', 'service install', 'Have systemd run the service (Linux).');
-  const rootOption = ['--root <folder>', 'change files under this folder, and ask systemd for nothing', '/'] as const;
+  const rootOption = ['--root <folder>', 'change files under this folder, and run no program of systemd', '/'] as const;
   const installing = 'Write the unit, its user and its settings. Run it as root; settings that are there stay.';
   addCommand(group, 'install', 'service install', installing)
     .option(...rootOption)

@@ -10,7 +10,7 @@ import { parseEmbeddedConfig, withEmbeddedStore } from '../../open-store.ts';
 export function addBackupCommands(program: Command, context: CommandContext): void {
   const copying = 'Copy all data into an empty folder. The service may keep running.';
   addCommand(program, 'backup [folder]', 'backup /backups/2026-11-20', copying)
-    .option('--scheduled-now', 'make and verify one in STOREROOM_BACKUP_DIR, which counts as a scheduled one')
+    .option('--scheduled-now', 'make and verify a scheduled backup in STOREROOM_BACKUP_DIR now')
     .action(async (folder: string | undefined, { scheduledNow = false }: { scheduledNow?: boolean }) => {
       if ((folder === undefined) !== scheduledNow)
         throw refuseCommand('Give a folder, or --scheduled-now for STOREROOM_BACKUP_DIR.');

@@ -13,7 +13,7 @@ import { printable } from '../../text-table.ts';
 
 const NOT_CHECKED = 2;
 const DESCRIPTION =
-  'Read everything and compare what has to agree: files, counts, totals, stock, numbers, audit logs. Changes nothing; ' +
+  'Read everything and check that it agrees: files, counts, totals, stock, numbers, audit logs. Changes nothing; ' +
   'the service may run. Ends with 0 when all is well, 1 with findings, 2 when it could not check.';
 
 export function addCheckCommand(program: Command, context: CommandContext): void {

@@ -6,12 +6,12 @@ import { checkFolder, parseEmbeddedConfig, printStore, withEmbeddedStore } from 
 import { buildTable } from '../../text-table.ts';
 
 const DESCRIPTION =
-  'Upgrade all files to the schemas of this version, as a start of the service does by and by. Ends with 1 if a file is ' +
+  'Upgrade all files to the schemas of this version, as the service does after a start. Ends with 1 if a file is ' +
   'lost or damaged.';
 
 export function addUpgradeCommand(program: Command, context: CommandContext): void {
   addCommand(program, 'upgrade', 'upgrade --dry-run', DESCRIPTION)
-    .option('--dry-run', 'say which files that are, and change nothing')
+    .option('--dry-run', 'list the files and change nothing')
     .action(async ({ dryRun = false }: { dryRun?: boolean }) => {
       const config = parseEmbeddedConfig(context.environment, 'The first node of a version upgrades PostgreSQL.');
       checkFolder(config.data);

@@ -29,9 +29,11 @@ interface CreateOptions {
 function addCreateCommand(group: Command, context: CommandContext): void {
   const description = 'Make one more pair, for another program. The secret is shown only here.';
   addCommand(group, 'create <team>', 'keys create acme --name reports --scope read', description)
-    .requiredOption('--name <name>', 'what it is for; no other pair of the tenant has the name')
-    .addOption(new Option('--scope <scope>', 'read: it may call what only reads (default: write)').choices(SCOPES))
-    .option('--days <days>', 'days until it ends by itself (default: it does not)', parseDays)
+    .requiredOption('--name <name>', 'purpose of the pair; unique within the tenant')
+    .addOption(
+      new Option('--scope <scope>', 'read: it may only call operations that read (default: write)').choices(SCOPES),
+    )
+    .option('--days <days>', 'days until it expires (default: never)', parseDays)
     .action(async (teamId: string, { name, scope = 'write', days }: CreateOptions) => {
       checkKeyName(name);
       const key = issueKey();

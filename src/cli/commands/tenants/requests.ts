@@ -15,7 +15,7 @@ export function addRequestsCommand(program: Command, context: CommandContext): v
     .option('--operation <name>', 'an operation such as createOrder')
     .option('--from <time>', 'UTC, such as 2026-11-20T09:30:00Z')
     .option('--to <time>', 'UTC; requests before this time')
-    .option('--cursor <cursor>', 'the next 50, as the output before names it')
+    .option('--cursor <cursor>', 'the next 50: the cursor that the previous output shows')
     .option('--id <request-id>', 'one request with its parameters and its body')
     .action((teamId: string, { id, ...wanted }: RequestsQuery & { id?: string }) =>
       withTenant(context, teamId, async ({ store: { requests }, tenant }) => {

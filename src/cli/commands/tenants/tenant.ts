@@ -39,7 +39,7 @@ export function addTenantCommands(program: Command, context: CommandContext): vo
 function addCreateCommand(group: Command, context: CommandContext): void {
   addCommand(group, 'create <team>', "tenant create acme --name 'Acme Ltd.'", 'Make a tenant. It has no keys yet.')
     .option('--name <name>', 'name shown to people (default: the team ID)')
-    .option('--create', 'make the store too, where there is none; an empty folder in STOREROOM_DATA needs no --create')
+    .option('--create', 'make a new store if there is none; not needed for an empty folder in STOREROOM_DATA')
     .action(async (teamId: string, { name = teamId, create = false }: CreateOptions) => {
       checkTeamId(teamId);
       checkTenantName(name);
