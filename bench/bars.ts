@@ -1,5 +1,5 @@
 /**
- * What the figures have to reach, at 100,000 orders; beside a commit: that nothing has become slower.
+ * The bars: the least or most that each figure may be at 100,000 orders, and beside a commit.
  */
 import { checkBar } from './report.ts';
 import { BARE, MAIN_ORDERS, shareOfBare, type StoreResults } from './results.ts';
@@ -36,7 +36,7 @@ const START_MOST_MS = 500;
 const IDLE_MOST_MB = 120;
 const LOADED_MOST_MB = 350;
 
-/** What is left of the speed at the fewest orders when there are the most. */
+/** Share of the speed at the fewest orders that remains at the most. */
 const GROWN_LEAST: Readonly<Record<string, number>> = {
   W1: 0.85,
   W2: 0.85,
@@ -78,7 +78,7 @@ export function checkBars({ store, orders, workloads, rows, start }: StoreResult
   atMost(`${store}: idle memory in MB`, start.idleMb, IDLE_MOST_MB);
 }
 
-/** Of the results of a store, those of the fewest orders first. */
+/** Checks the results of one store, the fewest orders first. */
 export function checkGrowth(results: readonly StoreResults[]): void {
   const [first, last] = [results[0]!, results.at(-1)!];
   for (const [name, least] of Object.entries(GROWN_LEAST)) {

@@ -1,10 +1,9 @@
 /**
- * Keeps the results of whole runs in bench/results. Writes the tables and charts of docs/performance.md and the short
- * table of the README from them.
+ * Keeps the results of whole runs in bench/results. Writes the tables of docs/performance.md and the short table of the
+ * README from them.
  */
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { drawBars, drawLines } from './charts.ts';
 import { formatNumber } from './report.ts';
 import { BARE, MAIN_ORDERS, shareOfBare, type SideResult, type StoreResults, type WorkloadResult } from './results.ts';
 import { THIS_CHECKOUT } from './servers.ts';
@@ -12,7 +11,6 @@ import { THIS_CHECKOUT } from './servers.ts';
 const RESULTS = join(THIS_CHECKOUT, 'bench/results');
 const DOCUMENT = join(THIS_CHECKOUT, 'docs/performance.md');
 const README = join(THIS_CHECKOUT, 'README.md');
-const CHARTS = join(THIS_CHECKOUT, 'docs/performance');
 /** The workloads whose speed should not follow the size of the tables. */
 const GROWING = ['W1', 'W2', 'W3', 'W4', 'W5', 'W6', 'W7', 'W8'];
 const STORES = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
@@ -22,13 +20,13 @@ export function keepResults(results: StoreResults): void {
   writeFileSync(join(RESULTS, `${results.store}-${results.orders}.json`), `${JSON.stringify(results, null, 1)}\n`);
 }
 
-/** Those of the fewest orders first. */
+/** The results with the fewest orders come first. */
 export const loadResults = (): StoreResults[] =>
   readdirSync(RESULTS)
     .map((name) => JSON.parse(readFileSync(join(RESULTS, name), 'utf8')) as StoreResults)
     .toSorted((a, b) => a.orders - b.orders);
 
-/** Writes what stands between `<!-- NAME -->` and `<!-- /NAME -->` anew, for each name. */
+/** Replaces the lines between `<!-- NAME -->` and `<!-- /NAME -->`, for each name. */
 function putParts(file: string, parts: Readonly<Record<string, readonly string[]>>): void {
   let text = readFileSync(file, 'utf8');
   for (const [name, lines] of Object.entries(parts)) {
@@ -41,9 +39,8 @@ function putParts(file: string, parts: Readonly<Record<string, readonly string[]
 }
 
 export function writeDocuments(all: readonly StoreResults[]): void {
-  mkdirSync(CHARTS, { recursive: true });
   const mains: StoreResults[] = [];
-  for (const [store, title] of Object.entries(STORES)) {
+  for (const store of Object.keys(STORES)) {
     const ofStore = all.filter((one) => one.store === store);
     const main = ofStore.find(({ orders }) => orders === MAIN_ORDERS) ?? ofStore.at(-1);
     if (main === undefined) continue;
@@ -53,17 +50,11 @@ export function writeDocuments(all: readonly StoreResults[]): void {
       [`${store} rows`]: describeRows(main),
       [`${store} growth`]: describeGrowth(ofStore),
     });
-    writeFileSync(join(CHARTS, `${store}-load.svg`), drawBars(`Requests a second, ${title}`, seriesOf(main)));
-    const growth = GROWING.map((name) => ({ name, points: pointsOf(ofStore, name) }));
-    writeFileSync(
-      join(CHARTS, `${store}-growth.svg`),
-      drawLines(`Share of the bare server by the number of orders, ${title}`, growth),
-    );
   }
   putParts(README, { speed: describeShort(mains) });
 }
 
-/** Of each store, how many times as fast as the fastest peer. */
+/** How many times as fast as the fastest peer each store is. */
 function describeShort(mains: readonly StoreResults[]): string[] {
   const [first] = mains;
   const compared = first?.workloads.filter((one) => fastestPeer(one)) ?? [];
@@ -136,16 +127,10 @@ function describeRows({ rows, start }: StoreResults): string[] {
   return [...table(['', 'rows', 'rows a second', 'memory MB'], figures), ...starts];
 }
 
-const pointsOf = (all: readonly StoreResults[], name: string): { orders: number; value: number }[] =>
-  all.flatMap((results) => {
-    const value = shareOfBare(results, name);
-    return value === undefined ? [] : [{ orders: results.orders, value }];
-  });
-
 function describeGrowth(all: readonly StoreResults[]): string[] {
   const rows = GROWING.map((name) => {
-    const points = pointsOf(all, name);
-    const left = points.length > 1 ? formatNumber(points.at(-1)!.value / points[0]!.value) : '';
+    const shares = all.map((results) => shareOfBare(results, name)).filter((share) => share !== undefined);
+    const left = shares.length > 1 ? formatNumber(shares.at(-1)! / shares[0]!) : '';
     return [name, ...all.map((results) => describePoint(results, name)), left];
   });
   const starts = all.map(({ start }) => (start ? `${start.startMs.toFixed(0)} ms, ${start.idleMb.toFixed(0)} MB` : ''));
@@ -160,16 +145,4 @@ function describePoint(results: StoreResults, name: string): string {
   const ours = results.workloads.find((one) => one.name === name)?.sides[0];
   const share = shareOfBare(results, name);
   return ours && share !== undefined ? `${formatNumber(ours.perSecond)} (${formatNumber(share)})` : '';
-}
-
-function seriesOf({ workloads, peers }: StoreResults) {
-  const names = ['storeroom', ...Object.keys(peers)];
-  return workloads
-    .filter(({ sides }) => fastestPeer({ sides }) !== undefined)
-    .map(({ name, sides }) => ({
-      name,
-      bars: names.flatMap((side) =>
-        sides.filter((one) => one.name === side).map(({ perSecond }) => ({ name: side, value: perSecond })),
-      ),
-    }));
 }

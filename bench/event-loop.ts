@@ -21,7 +21,7 @@ import { systemClock } from '../src/clock.ts';
 const BAR_MS = 50;
 const CUSTOMERS = 3000;
 const LOCKED_MS = 120;
-/** What the request log keeps of a body. */
+/** Bytes that the request log keeps of a body. */
 const LINE_BYTES = 1024;
 const now = new Date().toISOString();
 

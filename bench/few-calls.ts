@@ -1,7 +1,6 @@
 /**
  * `npm run bench:few-calls`: much in one call beside the same in many, one caller, call after call. The two ways take
- * turns, on records that neither has read before. bench/README.md says what is measured. Ends with 1 when a bar was
- * missed.
+ * turns, on records that neither has read before. Ends with 1 when a bar was missed.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +17,10 @@ import { callOf } from './side.ts';
 
 const ORDERS_A_PAGE = 500;
 const NUMBERS_A_LOOKUP = 100;
-/** Each way begins with so much that is not counted: code is compiled, threads and connections begin. */
+/** The lines of an order made by one batch, which may have 100 steps. */
+const LINES_A_BATCH = 99;
+const PARTS = 40;
+/** Each way first runs uncounted for this time: code is compiled, threads and connections start. */
 const WARM_UP_MS = 3000;
 
 interface Answer {
@@ -28,7 +30,7 @@ interface Answer {
 type Send = (asked: LoadRequest) => Promise<Answer>;
 type Call = ReturnType<typeof callOf>;
 
-/** Two ways to the same. Both get the number of the round; 0 warms up, again and again. */
+/** Two ways to do the same. Both get the number of the round; round 0 warms up and is repeated. */
 interface Comparison {
   readonly name: string;
   /** How many times faster the one call has to be. */
@@ -37,11 +39,14 @@ interface Comparison {
   readonly inMany: (round: number) => Promise<unknown>;
 }
 
+const NEW_ORDER = { CUSTOMER_CODE: 'VINET', ORDER_TYPE: 'sales_order', BNAME: 'Vins et alcools', BCITY: 'Reims' };
 const storefrontNumber = (i: number): string => `#S${i}`;
+const partCode = (i: number): string => `PART-${i % PARTS}`;
 const range = (first: number, count: number): number[] => Array.from({ length: count }, (_, at) => first + at);
 
-function compareReads(send: Send, call: Call): Comparison[] {
+function listComparisons(send: Send, call: Call): Comparison[] {
   let cursor: string | undefined;
+  const newLines = range(0, LINES_A_BATCH).map((i) => ({ PART_CODE: partCode(i), QUANTITY: '2', UNIT_PRICE: '14.5' }));
   const expect = ({ bytes }: Answer, key: string, count: number): void => {
     const found = countOf(bytes, key);
     if (found !== count) throw new Error(`${found} of ${count} ${key}: ${bytes.toString().slice(0, 200)}`);
@@ -84,24 +89,43 @@ function compareReads(send: Send, call: Call): Comparison[] {
         }
       },
     },
+    {
+      name: `an order with ${LINES_A_BATCH} new lines`,
+      bars: { sqlite: 10, postgres: 15 },
+      inOne: async () => {
+        const step = (line: object): object => ({
+          operation: 'addLineItem',
+          body: { ORDER_NUMBER: '$0.data', ...line },
+        });
+        const steps = [{ operation: 'createOrder', body: NEW_ORDER }, ...newLines.map(step)];
+        expect(await send(call('POST', '/batch', {}, steps)), '"status":"success"', steps.length + 1);
+      },
+      inMany: async () => {
+        const { bytes } = await send(call('PUT', '/orders/create', {}, NEW_ORDER));
+        const { data: ORDER_NUMBER } = JSON.parse(bytes.toString()) as { data: string };
+        for (const line of newLines)
+          expect(await send(call('PUT', '/orders/line_item', {}, { ORDER_NUMBER, ...line })), '"status":"success"', 1);
+      },
+    },
   ];
 }
 
-/** Orders with three lines, each under a storefront number of its own. */
+/** Writes orders with three lines, each under another storefront number, and the parts of new lines. */
 function writeFiles(count: number): RecordFile[] {
   const folder = temporaryFolder();
   const orders = range(0, count).map((i) => ({ ...orderRecord(i, count), REFERENCE_NUMBER: storefrontNumber(i) }));
   const lines = range(0, count * LINES_EACH).map((k) => lineRecord(Math.floor(k / LINES_EACH), k % LINES_EACH, count));
-  return Object.entries({ orders, lines } as const).map(([recordType, records]) => {
+  const inventory = range(0, PARTS).map((i) => ({ PART_CODE: partCode(i), QTY_ONHAND: '1000000' }));
+  return Object.entries({ inventory, orders, lines }).map(([recordType, records]) => {
     const file = join(folder, `${recordType}.csv`);
     const rows = [Object.keys(records[0]!), ...records.map((record) => Object.values(record))];
     // No value has a comma or a quote in it.
     writeFileSync(file, rows.map((cells) => `${cells.join(',')}\n`).join(''));
-    return { name: recordType, recordType: recordType as 'orders' | 'lines', file, count: records.length };
+    return { name: recordType, recordType: recordType as RecordFile['recordType'], file, count: records.length };
   });
 }
 
-/** One caller, who asks for the next when it has the last, and takes answers as they are. */
+/** One caller, who sends a call after the answer to the one before, and asks for no compression. */
 const callerOf =
   (origin: string): Send =>
   async ({ method, path, headers: sent, body }) => {
@@ -116,7 +140,7 @@ async function measure(store: StoreName, rounds: number): Promise<void> {
   const { keys } = await seed({ place, checkout: THIS_CHECKOUT }, writeFiles((rounds + 2) * ORDERS_A_PAGE));
   const server = await startService(place);
   try {
-    for (const comparison of compareReads(callerOf(server.origin), callOf(keys)))
+    for (const comparison of listComparisons(callerOf(server.origin), callOf(keys)))
       await compare(store, comparison, rounds);
   } finally {
     await server.stop();

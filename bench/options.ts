@@ -1,5 +1,5 @@
 /**
- * What `npm run bench` can be asked for; bench/README.md tells of it.
+ * The options of `npm run bench`; bench/README.md describes them.
  */
 import { parseArgs } from 'node:util';
 import { PEERS, type PeerName } from './peers/names.ts';
@@ -8,7 +8,7 @@ import { MAIN_ORDERS } from './results.ts';
 const STORES = ['sqlite', 'postgres'] as const;
 export type StoreName = (typeof STORES)[number];
 
-/** The workloads of load, then those that are measured in a way of their own. */
+/** The workloads under load, then those that are measured differently. */
 const WORKLOADS = ['W1', 'W2', 'W3', 'W4', 'W5', 'W6', 'W7', 'W8', 'W9', 'W10', 'W11', 'start'] as const;
 const PARTS = [...WORKLOADS, 'tenants'] as const;
 type Part = (typeof PARTS)[number];

@@ -14,7 +14,7 @@ export interface Places {
   /** A copy of one, under a name. Nothing may be connected to it. */
   readonly copy: (place: string, name: string) => Promise<string>;
   readonly drop: (place: string) => Promise<void>;
-  /** Writes out what the last steps left, so that it costs nobody's round. */
+  /** Writes out what the last steps left, so that no round pays for it. */
   readonly settle: () => Promise<void>;
   readonly close: () => Promise<void>;
 }

@@ -1,5 +1,5 @@
 /**
- * What processes take of the machine, as Linux counts it: CPU time and memory.
+ * CPU time and memory of processes, as Linux counts them.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 

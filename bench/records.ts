@@ -1,6 +1,6 @@
 /**
  * The records of the benchmarks. Each is a function of its number alone, so that two runs measure the same thing:
- * so many orders with three lines each, as many customers and as many parts, and ten orders with 500 lines.
+ * the orders have three lines each, and there are as many customers and parts as orders, and ten orders with 500 lines.
  */
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * What the benchmarks share: medians, ratios with their spread, printed rows, and the bars that were missed.
+ * The parts that all benchmarks share: medians, ratios with their spread, printed rows, and missed bars.
  */
 import { availableParallelism, cpus } from 'node:os';
 import { loader } from './load-generator.ts';

@@ -1,5 +1,5 @@
 /**
- * What a run found: medians of the rounds of each side, and how many times ours is as fast, round by round.
+ * The results of a run: medians of the rounds of each side, and how many times ours is as fast, round by round.
  */
 import { formatRatio, medianOf, printRow, ratioOf, type Ratio } from './report.ts';
 import type { SideFigures } from './rounds.ts';
@@ -21,7 +21,7 @@ export interface WorkloadResult {
 }
 
 export interface RowResult extends RowFigures {
-  /** Of the first side to this one. */
+  /** Rows a second of the first side, to those of this one. */
   readonly ratio: Ratio;
 }
 
@@ -40,11 +40,11 @@ export interface StoreResults {
   start?: StartFigures;
 }
 
-/** So many orders have the bars and the tables beside peers; other numbers tell of growth. */
+/** Number of orders for the bars and the tables beside peers. Other numbers show growth. */
 export const MAIN_ORDERS = 100_000;
 export const BARE = 'bare node:http';
 
-/** The speed of ours beside that of the bare server in the same rounds, which runs of different days have in common. */
+/** Our speed divided by the bare server's in the same rounds, which can be compared between runs. */
 export const shareOfBare = ({ workloads }: StoreResults, name: string): number | undefined =>
   workloads.find((one) => one.name === name)?.sides.find((side) => side.name === BARE)?.ratio.median;
 

@@ -8,11 +8,11 @@ import { cpuTimeUs, forgetPeaks, machineTimeUs, peakMemoryMb, treeOf } from './p
 import type { Side } from './side.ts';
 
 const TRIES = 4;
-/** How many times as long a load goes on when nothing was answered. */
+/** How many times as long a load runs when nothing was answered. */
 const LONGER = 4;
 const IDLE_LOOK_MS = 100;
 const IDLE_GIVE_UP_MS = 20_000;
-/** Of CPU time, above which a server still works. */
+/** CPU time a millisecond above which a server still works. */
 const BUSY_US_A_MS = 300;
 /** V8 compiles what a server does often for the first two seconds of load, in threads that count as the server's. */
 const WARM_UP_SECONDS = 3;
@@ -37,7 +37,7 @@ export interface RoundOptions {
   readonly connections: number;
 }
 
-/** What each of the measures finds, one a round. Each round begins with another one. */
+/** Runs each of the measures once a round and returns their results. Each round begins with another one. */
 export async function takeTurns<T>(rounds: number, measures: readonly (() => Promise<T>)[], first = 0): Promise<T[][]> {
   const found = measures.map((): T[] => []);
   for (let round = 0; round < rounds; round++)

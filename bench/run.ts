@@ -130,7 +130,7 @@ async function startBare(ours: Side): Promise<Side> {
 const load = (workload: Workload, sides: readonly Side[]): LoadedSide[] =>
   sides.map((side) => ({ side, requests: workload.requestsOf(side.dialect) }));
 
-/** Reads are compared before anything is written: records that each side wrote have times of their own. */
+/** Compares reads before anything is written: the records that each side writes have different times. */
 async function compareAll(ours: readonly Side[], others: readonly Side[]): Promise<void> {
   for (const workload of workloads.toSorted((a, b) => Number(Boolean(a.written)) - Number(Boolean(b.written)))) {
     const [first, ...rest] = load(workload, [...ours, ...(workload.isOwn ? [] : others)]);

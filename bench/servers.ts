@@ -1,5 +1,5 @@
 /**
- * Servers in processes of their own, and commands of Storeroom, of this checkout or of a commit.
+ * Starts servers, and runs commands of Storeroom, of this checkout or of a commit.
  */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -72,7 +72,7 @@ export function nameCheckout(): string {
   return git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '--', 'src') === '' ? '' : '+');
 }
 
-/** Unpacks a commit into a folder of its own. It runs with the packages and the built dashboard of this checkout. */
+/** Unpacks a commit into a new folder. It runs with the packages and the built dashboard of this checkout. */
 export function checkOut(revision: string): string {
   const folder = temporaryFolder();
   const archive = execFileSync('git', ['archive', revision], { cwd: THIS_CHECKOUT, maxBuffer: 2 ** 30 });

@@ -1,5 +1,5 @@
 /**
- * How fast a service starts over so many orders, after a `kill -9` of the one before, and the memory it holds when idle.
+ * Measures how fast a service starts after a `kill -9` of the one before, and the memory it holds when idle.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fetchText } from './answers.ts';

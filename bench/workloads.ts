@@ -12,20 +12,20 @@ const HOT_ORDERS = 1000;
 
 export interface Workload {
   readonly name: string;
-  /** What is asked, for a table. */
+  /** The requests in a few words, for a table. */
   readonly title: string;
   readonly connections: number;
   readonly requestsOf: (dialect: Dialect) => LoadRequest[];
   /** Whether it is for Storeroom and the bare server alone. */
   readonly isOwn?: true;
-  /** Of writes: a request that reads what the n-th one wrote, and the values it sent. */
+  /** For writes: a request that reads what the n-th one wrote, and the values it sent. */
   readonly written?: (dialect: Dialect, n: number) => { readonly read: LoadRequest; readonly sent: Values };
 }
 
 /** The record that the n-th request is for. */
 const nth = (n: number, count: number): number => (n * 7919 + 5) % count;
 
-/** Requests for so many records, in no order. */
+/** Makes requests for `count` records, in no order. */
 const spread = <T>(count: number, make: (i: number) => T): T[] =>
   Array.from({ length: Math.min(count, REQUESTS_MAX) }, (_, n) => make(nth(n, count)));
 

@@ -1,8 +1,8 @@
 /**
  * `npm run generate`: writes what the code already says into files people read: openapi.json, docs/errors.md,
  * docs/configuration.md, docs/conformance.md, examples/bruno, client/src/contract.ts, a part of
- * client-python/storeroom.py. With --check it writes nothing and fails when one of them is not in step. Never holds a
- * fact of its own.
+ * client-python/storeroom.py. With --check it writes nothing and fails when one of them is not in step. It adds no
+ * fact to them.
  */
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,6 +1,5 @@
 /**
- * The attacks: each goes on until its process ends, and counts what it is answered. The rates are those at which the
- * service was seen to fail.
+ * The attacks. Each runs until its process ends and counts its answers. An earlier service failed at these rates.
  */
 import { Agent, request as openRequest, type ClientRequest } from 'node:http';
 import { times } from '../../test/kit/lists.ts';
@@ -16,7 +15,7 @@ export interface Attack {
   readonly begin: (target: Target, count: Count) => void;
 }
 
-/** Counts an answer, or what came instead of one. */
+/** Counts an answer, or the event that came instead of one. */
 type Count = (outcome: number | 'closed' | 'sent') => void;
 
 interface Call {
@@ -32,7 +31,7 @@ const MORE_MS = 2000;
 
 const agent = new Agent({ keepAlive: true });
 
-/** Sends a call; `onEnd` is told when its answer has been read, or that there is none. */
+/** Sends a call. Calls `onEnd` when the answer has been read, or when there is none. */
 function send(
   { origin }: Target,
   { method, path, keys, body }: Call,
@@ -60,7 +59,7 @@ function send(
   return request;
 }
 
-/** So many callers who send a call as soon as the one before is answered, by turns out of a list. */
+/** Starts callers who each send a call as soon as the one before is answered, in turns out of a list. */
 function flood(target: Target, callers: number, calls: readonly Call[], count: Count): void {
   for (const [index] of times(callers, (caller) => caller).entries()) {
     let turn = index;
@@ -70,8 +69,8 @@ function flood(target: Target, callers: number, calls: readonly Call[], count: C
 }
 
 /**
- * Connections that send these bytes, then `more` every 2 s, and begin anew when they are closed. Those that read
- * nothing notice the end when they write.
+ * Opens connections that send these bytes, then `more` every 2 s, and open again when they are closed. A connection
+ * that reads nothing notices the end when it writes.
  */
 function hold({ origin }: Target, connections: number, bytes: string, more: string, count: Count): void {
   const isReading = more.length === 1;
@@ -206,7 +205,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
   },
 };
 
-/** Begins an attack. The function returned tells what it has been answered so far. */
+/** Starts an attack. The function returned gives its answers so far, by status. */
 export function attack(name: string, target: Target): () => Record<string, number> {
   const counts: Record<string, number> = {};
   ATTACKS[name]!.begin(target, (outcome) => void (counts[outcome] = (counts[outcome] ?? 0) + 1));

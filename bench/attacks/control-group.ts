@@ -12,7 +12,7 @@ const ENTER = 'echo $$ > "$0" && exec "$@"';
 
 export class ControlGroup {
   readonly #folder: string;
-  /** What is named in the output. */
+  /** Version of control groups, for the output. */
   readonly kind: string;
 
   private constructor(folder: string, kind: string) {
@@ -20,7 +20,7 @@ export class ControlGroup {
     this.kind = kind;
   }
 
-  /** A group whose processes have at most so many bytes; undefined where none can be made. */
+  /** Makes a group whose processes may use `bytes` together; undefined where none can be made. */
   static make(bytes: number): ControlGroup | undefined {
     const name = `storeroom-test-${process.pid}`;
     for (const { parent, kind, bounds } of [
@@ -34,7 +34,7 @@ export class ControlGroup {
         for (const [bound, value] of Object.entries(bounds)) writeFileSync(join(folder, bound), String(value));
         return new ControlGroup(folder, kind);
       } catch {
-        // Not allowed, or no such bound here.
+        // This user may not make one, or the machine has no such bound.
       }
     return undefined;
   }

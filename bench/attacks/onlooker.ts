@@ -1,6 +1,6 @@
 /**
- * Calls at a fixed rate, whatever becomes of the ones before, and how long each waits: counted from the moment it was
- * due, so that a service that stands still is not let off.
+ * Calls at a fixed rate, also while earlier ones wait, and measures each wait from the moment the call was due, so that
+ * a service that stands still shows.
  */
 import { Agent, request as openRequest } from 'node:http';
 import { basicOf } from '../../test/kit/operations.ts';

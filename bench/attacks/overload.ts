@@ -1,6 +1,6 @@
 /**
  * More calls than the service can answer, from eight tenants: seven in ten read an order, two create one, one asks for
- * a page of 50. In one process, as fast as they are answered (the capacity) or at a rate, whatever becomes of them.
+ * a page of 50. One process sends each after an answer (the capacity) or at a fixed rate.
  */
 import { times } from '../../test/kit/lists.ts';
 import { basicOf } from '../../test/kit/operations.ts';
@@ -27,7 +27,7 @@ const CONNECTIONS_AT_ONCE = 100;
 const TICK_MS = 2;
 const ANSWER_MS = 30_000;
 
-/** Begins. The function returned gives what became of the calls since the last time it was called. */
+/** Starts the load. The function returned gives the figures since its last call. */
 export function overload(target: Target, { perSecond }: Load): () => LoadFigures {
   const requests = target.busy.flatMap(({ keys, order }) => requestsOf(keys, order));
   let waits: number[] = [];

@@ -12,13 +12,13 @@ import { look } from './onlooker.ts';
 import { overload, type Load, type LoadFigures } from './overload.ts';
 import type { Waits } from './waits.ts';
 
-/** What an attack was answered, by status. */
+/** Answers to an attack, by status. */
 export type Counts = Readonly<Record<string, number>>;
 
-/** A process that waits until it is told to go. */
+/** A process that waits for `go`. */
 export interface Part<Report> {
   readonly go: () => Promise<void>;
-  /** What it has seen since it was asked the last time. */
+  /** Returns its figures since the last report. */
   readonly report: () => Promise<Report>;
   readonly end: () => void;
 }

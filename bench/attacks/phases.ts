@@ -1,4 +1,4 @@
-/** One attack, all attacks at once, and what is measured of the service and of others meanwhile. */
+/** Runs attacks and measures the service, and the waits of others, meanwhile. */
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,11 +24,11 @@ export interface Figures {
   /** The same without pages of files, which the kernel takes back when it needs them. */
   readonly ownIdleMib: number;
   readonly ownPeakMib: number;
-  /** What the data folder has grown by. */
+  /** Growth of the data folder. */
   readonly grownMib: number;
   /** Seconds until the process ended, if it did. */
   readonly diedAfter: number | undefined;
-  /** What each attack was answered. */
+  /** Answers to each attack. */
   readonly counts: Readonly<Record<string, Counts>>;
 }
 
@@ -89,7 +89,7 @@ export async function measure(
   return { idle, during, idleMib, peakMib, ownIdleMib, ownPeakMib, grownMib, diedAfter, counts };
 }
 
-/** What a process in /proc tells, or what is known when it has just ended. */
+/** Reads a figure of a process in /proc; returns the known one when the process has just ended. */
 function read(look: () => number, known: number): number {
   try {
     return look();
@@ -112,7 +112,7 @@ function folderBytes(service: Service): number {
   );
 }
 
-/** Resolves to the seconds until the memory of its own is below, or to undefined when that takes too long. */
+/** Resolves to the seconds until the service's own memory is below `mib`, or to undefined when that takes too long. */
 export async function waitForMemory(service: Service, mib: number, withinSeconds: number): Promise<number | undefined> {
   const begunAt = performance.now();
   for (;;) {

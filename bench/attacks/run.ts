@@ -1,16 +1,12 @@
 /**
- * `npm run bench:attacks`: what cost too much when nothing bounded it, tried one by one and all at once against a
- * service in a control group of 512 MB. docs/reliability.md holds what it printed, and names the flags.
+ * `npm run bench:attacks`: the costliest calls, tried one by one and all at once against a service in a control group of
+ * 512 MB. docs/reliability.md has the figures and the bars.
  */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Service, STORE } from '../../test/kit/service.ts';
-import { checkOut, THIS_CHECKOUT } from '../servers.ts';
 import { makeTarget, type Target } from './target.ts';
 import { ATTACKS, type Attack } from './attacks.ts';
 import { measure, waitForMemory, Writers, type Figures } from './phases.ts';
@@ -23,8 +19,6 @@ const { values: flags } = parseArgs({
     only: { type: 'string', default: '' },
     seconds: { type: 'string', default: '8' },
     'seconds-all': { type: 'string', default: '60' },
-    against: { type: 'string' },
-    json: { type: 'string' },
   },
 });
 const MEMORY_BYTES = 512 * 2 ** 20;
@@ -51,7 +45,6 @@ const NORMAL_SECONDS = 5;
 
 const SECONDS_ALL = Number(flags['seconds-all']);
 const chosen = flags.only === '' ? [...Object.keys(ATTACKS), ALL, OVERLOAD] : flags.only.split(',');
-const others = flags.against === undefined ? {} : attackCommit(flags.against);
 const measured: Record<string, Figures> = {};
 const group = ControlGroup.make(MEMORY_BYTES);
 let service: Service;
@@ -68,8 +61,7 @@ before(async () => {
 after(async () => {
   await service?.stop('SIGKILL');
   group?.remove();
-  console.log(tableOf());
-  if (flags.json !== undefined) writeFileSync(flags.json, JSON.stringify(measured));
+  console.log(renderTable());
 });
 
 for (const [name, { caller, fault }] of Object.entries(ATTACKS))
@@ -112,7 +104,7 @@ if (chosen.includes(ALL))
   });
 
 if (chosen.includes(OVERLOAD))
-  test(`${OVER} times the capacity for ${SECONDS_ALL} s: most goes on, what is accepted is quick`, async (context) => {
+  test(`${OVER} times the capacity for ${SECONDS_ALL} s: most calls succeed, and accepted ones are quick`, async (context) => {
     await rest();
     const order = await prepareLooking('order', target);
     await order.go();
@@ -152,7 +144,7 @@ if (chosen.includes(OVERLOAD))
     assert.ok(normal.p50 <= idle.p50 * 2, `p50 is ${ms(normal.p50)} ms after the overload`);
   });
 
-/** Nothing of the attack before is left. */
+/** Starts the service again, so that nothing of the attack before is left. */
 async function rest(): Promise<void> {
   await service.stop('SIGKILL');
   await service.restart();
@@ -160,60 +152,24 @@ async function rest(): Promise<void> {
   await sleep(REST_MS);
 }
 
-/** The figures of a commit: its tree, with the tests and benchmarks of this one, does the same. */
-function attackCommit(commit: string): Record<string, Figures> {
-  const folder = checkOut(commit);
-  for (const part of ['bench', 'test']) {
-    rmSync(join(folder, part), { recursive: true });
-    cpSync(join(THIS_CHECKOUT, part), join(folder, part), { recursive: true });
-  }
-  const file = join(folder, 'figures.json');
-  const words = [
-    '--only',
-    chosen.join(','),
-    '--seconds',
-    flags.seconds,
-    '--seconds-all',
-    flags['seconds-all'],
-    '--json',
-    file,
-  ];
-  try {
-    execFileSync(process.execPath, ['bench/attacks/run.ts', ...words], {
-      cwd: folder,
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-  } catch {
-    // It fails where the commit does; its figures tell how.
-  }
-  return JSON.parse(readFileSync(file, 'utf8')) as Record<string, Figures>;
-}
-
 const ms = (value: number): string => (Number.isFinite(value) ? value.toFixed(value < 10 ? 1 : 0) : '–');
 
-/** The figures as a table in Markdown, those of the other commit first. */
-function tableOf(): string {
+/** Renders the figures as a table in Markdown. */
+function renderTable(): string {
   const head =
-    '| attack | | order p50, ms | order p99, ms | refused | search, worst ms | health, worst ms ' +
+    '| attack | order p50, ms | order p99, ms | refused | search, worst ms | health, worst ms ' +
     '| own memory, MiB | resident, MiB | files, MiB |';
-  const rows = chosen.flatMap((name) => {
-    const sides: [string, Figures | undefined][] = [
-      ['before', others[name]],
-      ['now', measured[name]],
-    ];
-    return sides.flatMap(([side, figures]) => (figures ? [rowOf(name, side, figures)] : []));
-  });
-  return ['', `Store: ${STORE}.`, '', head, `|---${'|---'.repeat(9)}|`, ...rows, ''].join('\n');
+  const rows = Object.entries(measured).map(([name, figures]) => rowOf(name, figures));
+  return ['', `Store: ${STORE}.`, '', head, `|---${'|---'.repeat(8)}|`, ...rows, ''].join('\n');
 }
 
-function rowOf(name: string, side: string, figures: Figures): string {
+function rowOf(name: string, figures: Figures): string {
   const { idle, during, idleMib, peakMib, ownIdleMib, ownPeakMib, grownMib, diedAfter, counts } = figures;
   const pair = (share: 'p50' | 'p99'): string => `${ms(idle['order']![share])} → ${ms(during['order']![share])}`;
   const fate = diedAfter === undefined ? '' : `; killed after ${diedAfter.toFixed(1)} s`;
   const { order, search, health } = during;
   const cells = [
     name,
-    side,
     pair('p50'),
     pair('p99'),
     `${order!.failed} of ${order!.failed + order!.count}`,
@@ -223,6 +179,6 @@ function rowOf(name: string, side: string, figures: Figures): string {
     `${Math.round(idleMib)} → ${Math.round(peakMib)}`,
     grownMib.toFixed(1),
   ];
-  if (process.env['STOREROOM_TEST_SHOW_COUNTS']) console.log(name, side, JSON.stringify(counts));
+  if (process.env['STOREROOM_TEST_SHOW_COUNTS']) console.log(name, JSON.stringify(counts));
   return `| ${cells.join(' | ')} |`;
 }

@@ -6,7 +6,7 @@ import { times } from '../../test/kit/lists.ts';
 import { FIELDS } from '../../test/kit/records.ts';
 import { temporaryFolder, type Keys, type Service } from '../../test/kit/service.ts';
 
-/** What the processes of the attacks are told. */
+/** Everything that the processes of the attacks need. */
 export interface Target {
   readonly origin: string;
   /** Attacks. */
@@ -34,7 +34,7 @@ export async function makeTarget(service: Service): Promise<Target> {
     await service.makeTenant('quiet'),
   ];
   const limited = await service.makeTenant('limited', '--rate', '1');
-  const notes = 'Nothing of note was said and nobody wrote anything else down either. '.repeat(4);
+  const notes = 'Nothing of note was said and no one wrote anything else down either. '.repeat(4);
   await load(service, greedy, 'customers', ['CUSTOMER_CODE', 'CUSTOMER_NAME', 'NOTES'], SIZES.customers, (i) => [
     `C${i}`,
     `Firm ${i}`,

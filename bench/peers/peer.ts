@@ -1,5 +1,5 @@
 /**
- * What starting a peer takes, and what the peers share.
+ * The parts that all peers share: free ports, waiting for the first answer, and renamed fields.
  */
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
@@ -11,7 +11,7 @@ import type { InstalledPeer } from './install.ts';
 
 const READY_MS = 120_000;
 const POLL_MS = 100;
-/** The line number that a peer is given for an added line, as it has no rules of its own. */
+/** Line number of an added line. A peer has no rules that would number it. */
 export const ADDED_LINE_NUMBER = '4';
 
 export interface PeerPlace {

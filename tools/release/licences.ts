@@ -40,7 +40,7 @@ export function renderLicences(root: string, nodeFolder: string, shipped: readon
   return `${[opening, ...chapters, node].join(`\n\n${RULE}\n\n`)}\n`.replaceAll('\r\n', '\n');
 }
 
-/** Of alternatives one is enough; of licences that hold together each must be allowed. */
+/** One allowed alternative is enough; licences that hold together must all be allowed. */
 export function isAllowed(expression: string): boolean {
   const words = expression.replaceAll(/[()]/g, ' ').trim();
   return words.split(/\s+OR\s+/).some((one) => one.split(/\s+AND\s+/).every((name) => ALLOWED.has(name.trim())));

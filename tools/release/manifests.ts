@@ -16,7 +16,7 @@ export interface RootManifest extends Addresses {
 
 export const LAUNCHER = 'bin/storeroom.js';
 
-/** What is undefined is left out of the file. */
+/** Members that are undefined are left out of the file. */
 const addressesOf = ({ repository, bugs, homepage }: Addresses): Addresses => ({ repository, bugs, homepage });
 
 export const renderServerManifest = (root: RootManifest): string =>

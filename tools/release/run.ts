@@ -13,11 +13,11 @@ import { makeArtifacts } from './artifacts.ts';
 import { chooseVersion, closeUnreleased, readSection, readUnreleased } from './changelog.ts';
 
 interface Plan {
-  /** What package.json says now. */
+  /** The version in package.json. */
   readonly last: string;
   readonly version: string;
   readonly notes: string;
-  /** Whether the commit is that of the release already. */
+  /** Whether the commit is the release's already. */
   readonly isMade: boolean;
   /** Seconds since 1970: the time of every file of the release. */
   readonly time: number;
@@ -25,7 +25,7 @@ interface Plan {
 
 const ROOT = join(import.meta.dirname, '../..');
 const OUT = join(ROOT, 'build/release');
-/** Where the release is committed and built. The checkout stays as it is until all is made. */
+/** Where the release is committed and built. The checkout is unchanged until all is made. */
 const TREE = join(ROOT, 'build/release-tree');
 /** Files that hold the version. */
 const MANIFESTS = ['package.json', 'package-lock.json', 'client/package.json'];
@@ -39,7 +39,7 @@ const NAMING = [
   'deploy/kubernetes/several-nodes/kustomization.yaml',
 ];
 
-/** What programs print goes to the terminal, beside our own lines. */
+/** Programs print to the terminal, beside our own lines. */
 const LOUD = ['ignore', 'inherit', 'inherit'] satisfies StdioOptions;
 
 const { values: options } = parseArgs({
@@ -162,7 +162,7 @@ function renameVersion(file: string, text: string, last: string, version: string
   return renamed;
 }
 
-/** The names of all files of the release but that of the sums. */
+/** Writes the sums of all files of the release and returns the files' names. */
 function writeSums(): string[] {
   const names = readdirSync(OUT).toSorted();
   const lines = names.map((name) => {

@@ -10,7 +10,7 @@ import { listNodePackages, type ShippedPackage } from './shipped.ts';
 
 const SPEC = '1.6';
 const LICENCE_IDS = /^[\w.-]+$/;
-/** Of process.versions: numbers of interfaces, and Node itself. */
+/** Entries of process.versions that are no libraries: numbers of interfaces, and Node itself. */
 const NO_LIBRARIES = new Set(['node', 'modules', 'napi', 'unicode']);
 
 type Json = Record<string, unknown>;
@@ -96,7 +96,7 @@ function describePackage({ name, version, licence, sha512, homepage }: ShippedPa
   };
 }
 
-/** Executables hold it; the npm package brings it as a package of its own. */
+/** Executables contain Node; the npm package depends on it. */
 function describeNode(ref: string): Json {
   const libraries = Object.entries(process.versions).filter(([name]) => !NO_LIBRARIES.has(name));
   return {

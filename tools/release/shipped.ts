@@ -90,7 +90,7 @@ export function checkBundle(folder: string, shipped: readonly ShippedPackage[]):
     }
 }
 
-/** As Node does: the nearest folder of packages on the way up. */
+/** Finds a package as Node does: in the nearest folder of packages on the way up. */
 function resolvePackage(packages: Record<string, Locked>, from: string, name: string): string | undefined {
   for (let at = from; ; at = at.slice(0, Math.max(0, at.lastIndexOf('node_modules/') - 1))) {
     const path = `${at === '' ? '' : `${at}/`}node_modules/${name}`;
