@@ -1,4 +1,4 @@
-/** The control schema of PostgreSQL: reads share a connection, and each writing has a transaction of its own. */
+/** The control schema of PostgreSQL: reads share a connection, and each writing has its own transaction. */
 import { Refusal, type Outcome } from '../../errors.ts';
 import type { ControlDatabase } from '../control/database.ts';
 import type { Bound, Row, Writing } from '../writing.ts';

@@ -1,6 +1,6 @@
 /**
  * Migrates a database to the newest schema: the files of migrations/ in order, each with its number in one transaction,
- * under the lock of one node. Migrations only add, so that older nodes go on; released ones never change.
+ * under the lock of one node. Migrations only add, so that older nodes keep working; released ones never change.
  */
 import { listAssets, readAsset } from '../../assets.ts';
 import { NewerStore, selectInstallation } from '../control/installation.ts';

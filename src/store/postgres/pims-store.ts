@@ -1,6 +1,6 @@
 /**
- * PostgreSQL's PimsStore: one tenant's inventory system in one schema. Reads by key that wait together go out
- * together; writes go through the group commit. Source: decision 0020.
+ * PostgreSQL's PimsStore: one tenant's inventory system in one schema. Reads by key that wait together are one
+ * statement; writes go through the group commit. Source: decision 0020.
  */
 import type { Clock } from '../../clock.ts';
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
@@ -45,7 +45,7 @@ export interface PimsConnections {
   readonly turns: Turns;
   /** Cancels what runs in a process of the server. */
   readonly cancel: CutOptions['cancel'];
-  /** Opens a connection of one's own without time limits, for what takes long. */
+  /** Opens a separate connection without time limits, for long work. */
   readonly openOwn: () => Promise<Connection>;
   /** Which of a pool's connections has most likely seen this tenant before. */
   readonly place: number;
@@ -54,7 +54,7 @@ export interface PimsConnections {
 }
 
 type Fields = [RecordType, string, CustomField['type']];
-/** A key, the record, its lines where they were asked for, the version of the dictionaries, the tag of a single record. */
+/** A record, its lines where they were asked for, and the version of the dictionaries. A single record has its tag. */
 type KeyedRow = [key: string, record: Json, lines: Json | null, fieldsVersion: number, tag?: string];
 
 /** Collects rows. Returns false when it has enough. */
@@ -263,7 +263,7 @@ export class PostgresPimsStore implements PimsStore {
     return { ...rows.page, count: counted.last?.[4] ?? 0 };
   }
 
-  /** Rows by their keys, and again where the dictionaries they were asked with no longer hold. */
+  /** Reads rows by their keys, and again if the dictionaries of the statement no longer hold. */
   async #read(sql: () => string, keys: string[]): Promise<KeyedRow[]> {
     const rows = await this.#connections.reader.ask<KeyedRow>(sql(), [keys]);
     return rows[0] && (await this.#follow(rows[0][3])) ? this.#read(sql, keys) : rows;
@@ -288,7 +288,7 @@ export class PostgresPimsStore implements PimsStore {
     } catch (fault) {
       throw connection.sentFault ?? fault;
     } finally {
-      // Also reached when the reader of the results stops. An open transaction ends with its connection.
+      // This is also reached when the reader of the results stops. An open transaction ends with its connection.
       await connection.close();
     }
   }
@@ -308,7 +308,7 @@ export class PostgresPimsStore implements PimsStore {
     return this.#follow(version![0], connection);
   }
 
-  /** Builds the SQL anew when any node has added a field. True when one has. */
+  /** Builds the SQL again when any node has added a field. Returns whether one has. */
   async #follow(version: number, connection?: Connection): Promise<boolean> {
     if (version <= this.#fieldsVersion) return false;
     const sql = this.#sql.customFields;

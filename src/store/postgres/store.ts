@@ -1,6 +1,6 @@
 /**
- * The PostgreSQL store: opens the connections of a node, and refuses a server whose settings could lose acknowledged
- * writes. Source: decision 0020.
+ * The PostgreSQL store. Begin here: it opens the connections of a node, and refuses a server whose settings could lose
+ * acknowledged writes. Source: decision 0020.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
@@ -43,12 +43,12 @@ export interface OpenPostgresOptions {
    */
   readonly connections: number;
   readonly queryBudgetMs: number;
-  /** Of a tenant. */
+  /** Most queries of one tenant. */
   readonly queriesRunningMost: number;
   readonly queriesWaitingMost: number;
   /** Shown in pg_stat_activity. */
   readonly name: string;
-  /** Whether callers wait for its answers, or somebody at a command line does. */
+  /** Whether callers wait for its answers, or a person at a command line does. */
   readonly isService?: boolean;
   /** Told when the database is gone or back. */
   readonly report?: ((event: string) => void) | undefined;
@@ -63,14 +63,14 @@ const OLDEST = 160_000;
 /** Limits of a statement, of a wait for a lock, and of silence. Every call is answered within three seconds. */
 const STATEMENT_MS = 1200;
 const LOCK_MS = 800;
-/** What short queries of one tenant may take of a connection that others wait for. */
+/** Most time of a statement with short queries, on a connection that other tenants wait for. */
 const SHORT_QUERY_MS = 100;
 const SILENCE_MS = 1400;
 /** A server on a busy machine starts a process for each connection, which can take a second. */
 const CONNECT_MS = 1400;
 /** Releases the locks of a transaction whose node has stopped in the middle. */
 const IDLE_IN_TRANSACTION_MS = 2000;
-/** Of a statement of a command: nobody but who gave it waits. */
+/** Limit of a statement of a command: only the person who gave it waits. */
 const COMMAND_STATEMENT_MS = 30_000;
 const LONG_WORK_SILENCE_MS = 600_000;
 const LONG_WORK_CONNECT_MS = 10_000;

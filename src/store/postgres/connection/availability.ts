@@ -1,7 +1,4 @@
-/**
- * Whether the database answers and takes writes, and on which of its servers. Lost at the first sign; callers are
- * refused until it is back.
- */
+/** Whether the database answers and accepts writes, and on which server. While it is lost, calls are refused. */
 import type { Timer } from '../../../clock.ts';
 import { ConnectionLost, reasonOf, type Connection, type ConnectionOptions } from './connection.ts';
 import type { Servers } from './servers.ts';
@@ -10,9 +7,9 @@ const ASK_WHILE_LOST_MS = 250;
 const ASK_WHILE_USABLE_MS = 1000;
 
 interface Listeners {
-  /** Destroys the connections, so that nobody waits for them. */
+  /** Destroys the connections, so that no one waits for them. */
   readonly onLost: () => void;
-  /** Tells the operator. */
+  /** Informs the operator. */
   readonly report: (event: string) => void;
 }
 
@@ -48,12 +45,12 @@ export class Availability {
     if (!this.#isUsable) throw new ConnectionLost('the database is gone');
   }
 
-  /** A connection failed to open. Asks at once, since on a busy machine one can fail while the others work. */
+  /** Asks the server at once. A connection failed to open, which can happen on a busy machine while the others work. */
   suspect(): void {
     if (this.#isUsable) this.#askAfter(0);
   }
 
-  /** The server fell silent, or takes no writes. */
+  /** Refuses calls from now on: the server fell silent, or accepts no writes. */
   lose(reason: string): void {
     if (!this.#isUsable || this.#isClosed) return;
     this.#isUsable = false;

@@ -21,7 +21,7 @@ export interface ConnectionOptions {
 /** Values of a statement; lists become arrays. */
 export type StatementValues = readonly (Bound | readonly (string | number | Uint8Array | null)[])[];
 
-/** Each prepared statement holds memory of the server's process, and each tenant has its own. */
+/** Most prepared statements. Each holds memory of the server's process, and each tenant has its own. */
 const PREPARED_MAX = 600;
 /** A server process never frees what it caches of tables, so a connection is replaced after this many statements. */
 const STATEMENTS_PER_LIFE = 5000;
@@ -70,7 +70,7 @@ export class Connection {
     // Without a listener the end of an idle connection would end the process.
     client.on('error', (fault) => this.destroy(fault.message));
     client.on('end', () => this.destroy('it ended'));
-    // The server tells its role with the first packet, and what has become of a commit with a warning.
+    // The server reports its role in the first packet, and an unconfirmed commit in a warning.
     wireOf(client).on('parameterStatus', ({ parameterName, parameterValue }) => {
       if (parameterName === 'in_hot_standby') this.#isStandby = parameterValue === 'on';
     });
@@ -120,7 +120,7 @@ export class Connection {
     return this.#lost === undefined && this.#statements < STATEMENTS_PER_LIFE;
   }
 
-  /** Runs a frequent statement, prepared. `?` stands for a value. Rows are arrays. */
+  /** Runs a frequent statement, prepared. Each `?` is a value. Rows are arrays. */
   async query<R extends Row>(sql: string, values: StatementValues = []): Promise<R[]> {
     return (await this.#send({ name: this.#prepare(sql), text: sql, values })).rows as unknown as R[];
   }
@@ -140,12 +140,12 @@ export class Connection {
     await this.#track(promise);
   }
 
-  /** The server's process. Not the number of the handshake, which is that of a pooler in between. */
+  /** The server's process. The handshake may have named the process of a pooler instead. */
   serverPid(): Promise<number> {
     return (this.#pid ??= this.queryOnce<[number]>('SELECT pg_backend_pid()').then(([row]) => row![0]));
   }
 
-  /** Leaves in the network what the server sends from here on. */
+  /** Leaves all that the server sends from now on in the network. */
   pause(): void {
     this.#stream.pause();
   }
@@ -154,13 +154,13 @@ export class Connection {
     this.#stream.resume();
   }
 
-  /** Begins a transaction. What follows goes out behind it without waiting, and fails with it. */
+  /** Begins a transaction. The statements after it are sent without waiting, and fail with it. */
   begin(): void {
     this.#sentFault = undefined;
     this.execute('BEGIN').catch(() => undefined);
   }
 
-  /** Sends a statement of a transaction without waiting. Its fault comes to light with the commit. */
+  /** Sends a statement of a transaction without waiting. The commit throws its fault. */
   send(sql: string, values: StatementValues): void {
     this.#send({ name: this.#prepare(sql), text: sql, values }).catch((fault: unknown) => (this.#sentFault ??= fault));
   }
@@ -173,7 +173,7 @@ export class Connection {
     this.#track(promise).catch((fault: unknown) => (this.#sentFault ??= fault));
   }
 
-  /** What the first statement of the transaction that was sent and failed has thrown: all behind it failed with it. */
+  /** The fault of the first statement of the transaction that failed. All statements after it failed with it. */
   get sentFault(): unknown {
     return this.#sentFault;
   }
@@ -210,13 +210,13 @@ export class Connection {
     return wireOf(this.#client).stream;
   }
 
-  /** Somebody has canceled the wait for a standby: the transaction is on this server alone, and may be lost with it. */
+  /** Loses the connection: the wait for a standby was canceled, so the transaction is on this server alone. */
   #refuseUnconfirmed(): void {
     this.#isUnconfirmed = true;
     this.destroy('no standby has confirmed a transaction', true);
   }
 
-  /** Statements of one moment leave in one packet. */
+  /** Sends the statements of one moment in one packet. */
   #cork(): void {
     if (this.#isCorked) return;
     this.#isCorked = true;
@@ -234,7 +234,7 @@ export class Connection {
     return this.#track(this.#client.query({ ...statement, ...(name !== undefined && { name }) }));
   }
 
-  /** The name of the prepared statement. The one used longest ago is deallocated. */
+  /** Returns the name of the prepared statement, and deallocates the one used longest ago. */
   #prepare(sql: string): string {
     const known = this.#prepared.get(sql);
     this.#prepared.delete(sql);

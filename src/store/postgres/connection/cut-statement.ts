@@ -1,4 +1,4 @@
-/** Ends a statement early, without harm to what its connection does next: enough rows have come, or nobody waits. */
+/** Ends a statement early, when enough rows have come or no one waits, without harm to the next statement. */
 import type { Turn } from '../../../tenant/turns.ts';
 import type { Row } from '../../writing.ts';
 import type { Connection, StatementValues } from './connection.ts';
@@ -21,7 +21,7 @@ export async function queryUntil<R extends Row>(
   take: (row: R) => boolean,
   { turn, cancel }: CutOptions,
 ): Promise<void> {
-  // Goes out in front of the first statement without waiting for its answer.
+  // Sent before the first statement, without waiting for its answer.
   const pid = connection.serverPid();
   pid.catch(() => undefined);
   let cutting: Promise<unknown> | undefined;
@@ -40,7 +40,7 @@ export async function queryUntil<R extends Row>(
       if (!cutting && !take(row)) cut();
     });
   } catch (fault) {
-    // What was taken is enough, however the statement ended.
+    // Enough was taken, however the statement ended.
     if (!cutting) throw fault;
   } finally {
     turn.end = undefined;

@@ -1,6 +1,4 @@
-/**
- * The servers of a database and which of them is the primary. Source: decision 0020.
- */
+/** The servers of a database, and which of them is the primary. Source: decision 0020. */
 import { Connection, ConnectionLost, IS_STANDBY, reasonOf, type ConnectionOptions } from './connection.ts';
 
 interface Primary {
@@ -10,9 +8,9 @@ interface Primary {
   readonly timeline: number;
 }
 
-/** What the other servers get to answer once one has said that it is the primary. */
+/** Time for the other servers to answer once one has said that it is the primary. */
 const OTHERS_MS = 200;
-/** Everybody may ask this. A standby has no log of its own that could be asked. */
+/** Every user may ask this. A standby writes no log that could be asked. */
 const READ_ROLE = `SELECT current_setting('transaction_read_only') = 'on', CASE WHEN NOT pg_is_in_recovery()
   THEN ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END`;
 
@@ -21,7 +19,7 @@ export class Servers {
   #place = 0;
   #timeline = 0;
 
-  /** Of an address with one server or several: `postgres://user:password@one:5432,two:5432/database`. */
+  /** Parses an address with one server or several: `postgres://user:password@one:5432,two:5432/database`. */
   constructor(url: string) {
     const [, before = '', hosts = '', after = ''] = /^(\w+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(url) ?? [];
     this.#urls = hosts.split(',').map((host) => before + host + after);
@@ -58,7 +56,7 @@ export class Servers {
     await Promise.race([all, others]);
     const [best, ...rest] = found.toSorted((a, b) => b.timeline - a.timeline || a.place - b.place);
     for (const { connection } of rest) connection.destroy('it is not the primary');
-    // Those that answer too late.
+    // Some answer too late.
     void all.then(() => found.forEach((one) => one !== best && one.connection.destroy('it is not the primary')));
     if (!best) throw new ConnectionLost(this.#describe(await all));
     this.#place = best.place;

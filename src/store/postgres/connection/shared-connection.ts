@@ -12,7 +12,7 @@ const TOO_MANY_CONNECTIONS = '53300';
 const LOCK_NOT_AVAILABLE = '55P03';
 const DEADLOCK = '40P01';
 const BUSY = [CANCELED, LOCK_NOT_AVAILABLE, DEADLOCK];
-/** The schema of a tenant that has been removed in this moment. */
+/** The tenant's schema was removed a moment ago. */
 const REMOVED = ['3F000', '42P01'];
 
 export class SharedConnection {
@@ -66,8 +66,8 @@ export class SharedConnection {
   }
 
   /**
-   * Runs a statement that may be repeated without harm, until it has enough rows. `begin` gives for
-   * each try what takes them. The caller answers a statement over its time limit.
+   * Runs a statement that may be repeated without harm, until it has enough rows. `begin` returns for each try a
+   * function that takes them. The caller handles a statement over its time limit.
    */
   async askUntil<R extends Row>(
     { sql, values }: { readonly sql: string; readonly values: StatementValues },
@@ -108,7 +108,7 @@ export class SharedConnection {
     }
   }
 
-  /** What a caller is told of a fault. A server that is silent, or takes no writes, is lost to everybody. */
+  /** Turns a fault into a refusal. A server that is silent, or accepts no writes, is lost for all callers. */
   #refuse(fault: unknown): unknown {
     const state = sqlStateOf(fault) ?? '';
     if (fault instanceof ConnectionLost && fault.isSilent) this.#availability.lose(fault.cause);

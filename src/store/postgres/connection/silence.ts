@@ -1,6 +1,6 @@
 /**
- * How long a server that is waited for has said nothing. Time counts in steps, and a step counts once what has arrived
- * is read: a process that was held, or whose clock was set forward, has not listened meanwhile.
+ * Measures how long a server has sent nothing while an answer is due. Time counts in steps, each after all that has
+ * arrived is read: a process that was stopped, or whose clock was set forward, could not listen in between.
  */
 import { every, type Clock, type Timer } from '../../../clock.ts';
 
@@ -10,20 +10,20 @@ export class Silence {
   readonly #clock: Clock;
   readonly #mostMs: number;
   readonly #giveUp: () => void;
-  /** Only while something is waited for. */
+  /** Runs only while an answer is due. */
   #watch: Timer | undefined;
   #isWaiting = false;
   #isCounting = false;
   #steps = 0;
 
-  /** `giveUp` runs when it has lasted longer than this. */
+  /** `giveUp` runs when the silence has lasted longer than `mostMs`. */
   constructor(clock: Clock, mostMs: number, giveUp: () => void) {
     this.#clock = clock;
     this.#mostMs = mostMs;
     this.#giveUp = giveUp;
   }
 
-  /** Begins anew: something was heard, and more is waited for or not. */
+  /** Starts again from zero, since something was heard. `isWaiting`: whether another answer is due. */
   begin(isWaiting: boolean): void {
     this.#isWaiting = isWaiting;
     this.#steps = 0;

@@ -12,7 +12,7 @@ import { LARGE_PAGE, type PageQuestion, type PageRow } from './page-sql.ts';
 /** Most questions of a statement, and most records that they may find, judged by the shape's last statement. */
 const QUESTIONS_MAX = 32;
 const RECORDS_MAX = 1600;
-/** After a statement took too long, queries of its shape are read alone for this long, and all of the tenant for that. */
+/** How long queries of a shape, and all of the tenant, are read alone after a statement took too long. */
 const SHAPE_PAUSE_MS = 60_000;
 const TENANT_PAUSE_MS = 1000;
 const SHAPES_MAX = 100;

@@ -1,7 +1,7 @@
 /**
- * The SQL of pages. A query by itself is planned by its own values. Queries of one shape travel together: each walks
- * indexes in the order of the keys, as far as its page goes, or sorts the few records that the search index finds, and
- * is answered in one row.
+ * The SQL of pages. A query by itself is planned by its own values. Queries of one shape are sent together: each walks
+ * indexes in the order of the keys to the end of its page, or sorts the few records that the search index finds. Its
+ * answer is one row.
  */
 import type { FilterTree } from '../../../pims/reads/filter.ts';
 import { RECORD_TYPES, type KeyedType } from '../../../pims/rules/fields.ts';
@@ -10,14 +10,14 @@ import type { Json } from '../../../pims/writes/script.ts';
 import { buildWhere, findNeedle, isIndexed, type Dialect, type Where } from '../../pims/where.ts';
 import type { OrderWithLines } from './order-sql.ts';
 
-/** Larger pages, and those of so many alternatives or values, are read by themselves. */
+/** Larger pages, and pages with more alternatives or values, are read by themselves. */
 const TOGETHER_LIMIT = 500;
 const TOGETHER_ALTERNATIVES = 8;
 const TOGETHER_VALUES = 16;
 const TOGETHER_BYTES = 1024 * 1024;
-/** So are those of texts that so many records have. */
+/** A text that more records have is read by itself. */
 const TOGETHER_FOUND = 1000;
-/** In place of records that are too large or too many for that. */
+/** Replaces records that are too large or too many to be read with others. */
 export const LARGE_PAGE = '';
 /** `records` is a JSON list. `count` is one more than the limit when there are more. */
 export type PageRow = [at: number, records: string, count: number, last: string | null, fieldsVersion: number];

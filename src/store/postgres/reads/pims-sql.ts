@@ -1,6 +1,6 @@
 /**
- * The SQL of one tenant's inventory system on PostgreSQL: the dialect of the shared SQL, and what only reads.
- * PostgreSQL builds the JSON that goes out. Column names come from the dictionaries alone, values are always bound.
+ * The SQL of one tenant's inventory system on PostgreSQL: the dialect of the shared SQL, and all reads. Begin here.
+ * PostgreSQL builds the JSON of the answers. Column names come from the dictionaries alone, values are always bound.
  */
 import type { Values } from '../../../pims/rules/values.ts';
 import { ofKeyedTypes, pickFields, RECORD_TYPES } from '../../../pims/rules/fields.ts';
@@ -59,7 +59,7 @@ const filterDialect: Dialect = {
   compares: (column, sign, placeholder) => `(nullif(${column}, '')::numeric ${sign} ${placeholder}::numeric) IS TRUE`,
   indexed: (text) => `left(${text}, ${INDEXED_CHARACTERS})`,
   findsDates: 'by text',
-  // What is ASCII throughout folds alike everywhere; of all else the folded text is in the row.
+  // ASCII text folds alike everywhere; the row has the folded form of all other text.
   contains: (column, placeholder) =>
     `strpos(coalesce(folded ->> '${column.slice(1, -1)}', upper(${column})), ${placeholder}) > 0`,
   search: (_table, placeholder) => `search LIKE ${placeholder}`,
@@ -69,7 +69,7 @@ const filterDialect: Dialect = {
 
 export type PostgresPimsSql = ReturnType<typeof buildPimsSql>;
 
-/** Built when it is first asked for: of thousands of tenants most need little of it. */
+/** Builds a value when it is first asked for: most of thousands of tenants need few. */
 function once<T>(make: () => T): () => T {
   let made: T | undefined;
   return () => (made ??= make());
@@ -83,7 +83,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
     return recordJson([...columnsOf((names ? pickFields(dictionary, recordType, names) : dictionary).keys()), ...more]);
   };
   const pageJson = ofKeyedTypes((recordType) => once(() => json(recordType)));
-  // Comes with everything that is read by the dictionaries, to tell whether they still hold.
+  // Read with everything that depends on the dictionaries, to check that they still hold.
   const fieldsVersion = `SELECT "NEXT" FROM ${table('COUNTERS')} WHERE "NAME" = 'fields'`;
   const all = `string_agg(j, ',' ORDER BY n)`;
   const viewed = (recordType: 'orders' | 'lines', ...more: Column[]): string =>
@@ -120,7 +120,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
     lock: `${fieldsVersion} FOR UPDATE`,
     ordersWithLines: once(() => byKeys('orders', smallLines(wrapLine(json('lines'))))),
     records: ofKeyedTypes((recordType) => once(() => byKeys(recordType))),
-    /** What the lookup answers of them. Of a number with many orders one more than SMALL_ORDERS. */
+    /** Reads the orders of storefront numbers, and of a number with many orders one more than SMALL_ORDERS. */
     ordersByReference: once(
       () => `SELECT q.key, ${viewed('orders', CANCELLED)}, ${smallLines(viewed('lines'))}, (${fieldsVersion})
       FROM unnest(?::text[]) AS q(key) CROSS JOIN LATERAL
@@ -146,7 +146,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
   };
 }
 
-/** Exported records with a NUL behind each cell. One is a JSON list where a value has what ends a cell. */
+/** Joins exported records, with a NUL after each cell. A record with CELL_END in a value comes as a JSON list. */
 export function joinCells(records: readonly string[]): Uint8Array {
   const isPlain = (record: string): boolean => record.endsWith(CELL_END.text);
   if (!records.every(isPlain)) {
@@ -209,19 +209,19 @@ const recordJson: ScriptDialect['recordJson'] = (columns) => {
     ELSE ${joinTexts([...members, `'"}'`])} END`;
 };
 
-/** By halves, so that no text is copied more often than there are halves. None is null. */
+/** Joins by halves, so that no text is copied more often than there are halves. None may be null. */
 function joinTexts(expressions: readonly string[]): string {
   if (expressions.length === 1) return expressions[0]!;
   const half = Math.ceil(expressions.length / 2);
   return `(${joinTexts(expressions.slice(0, half))} || ${joinTexts(expressions.slice(half))})`;
 }
 
-/** Lower case, character by character. pg_trgm lowers by the database's rules, which leave such a text as it is. */
+/** Lower case, character by character. pg_trgm lowers by the database's rules, which leave such a text unchanged. */
 const lowerEach = (folded: string): string => Array.from(folded, (character) => character.toLowerCase()).join('');
 export const searchIndex = (dictionary: FieldDictionary, record: Values): string =>
   lowerEach(searchText(dictionary, record));
 
-/** Of every text with characters beyond ASCII its text without case; null where there is none. */
+/** Folds every text with characters beyond ASCII. Null if there is none. */
 export function foldedValues(dictionary: FieldDictionary, record: Values): string | null {
   const folded: Values = {};
   for (const { name, type } of dictionary.values())

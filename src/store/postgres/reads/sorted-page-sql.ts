@@ -1,6 +1,6 @@
 /**
- * The SQL of a page that indexes find in another order than that of the keys, or that is sorted by a field. Where they
- * find few records, all are found first and then sorted; else one index is walked. Source: decision 0035.
+ * The SQL of a page that is sorted by a field, or whose indexes do not find records in the order of their keys. If they
+ * find few records, all are found first and then sorted; otherwise one index is walked. Source: decision 0035.
  */
 import type { KeyedType } from '../../../pims/rules/fields.ts';
 import type { FilterTerm, FilterTree } from '../../../pims/reads/filter.ts';
@@ -16,7 +16,7 @@ import {
 } from '../../pims/where.ts';
 import { listPageColumns, type PageParts, type PageQuery } from './page-sql.ts';
 
-/** So many records are found before anything else is asked. */
+/** Most records that are found first. */
 const FOUND = 10_000;
 /** Greater than every sort key. */
 const KEY_LAST = '\u{10ffff}';
@@ -34,11 +34,11 @@ interface Asked {
 const isModified = ({ field }: FilterTerm): boolean => field.name === 'MODIFIED_DATE';
 const isLed = (recordType: KeyedType, term: FilterTerm): boolean => isIndexed(term) || isGathered(recordType, term);
 
-/** Whether an index leads that has its records in another order than that of the page. */
+/** Whether the leading index has its records in another order than the page. */
 export const isFoundFirst = (recordType: KeyedType, tree: FilterTree): boolean =>
   tree.some((terms) => terms.some((term) => isGathered(recordType, term) || (isIndexed(term) && isModified(term))));
 
-/** Rows as PageQuery has them, and what is sorted behind the count, in the order of the page. */
+/** Builds the query of a page; its rows come in the order of the page. */
 export function buildSortedPage(asked: Asked, dialect: Dialect, parts: PageParts): PageQuery {
   const { recordType, tree, sort, limit, isCounted } = asked;
   const values: (string | number)[] = [];
@@ -52,7 +52,7 @@ export function buildSortedPage(asked: Asked, dialect: Dialect, parts: PageParts
     `CROSS JOIN LATERAL (SELECT * FROM ${table} WHERE "SORT_KEY" = ${key} OFFSET 0) ${as}`;
 
   const areLed = tree.every((terms) => terms.every((term) => isLed(recordType, term)));
-  // What narrows the walk itself need not be found first.
+  // The bounds narrow the walk itself, so they need not be found first.
   const { tree: led, bounds } = takeBounds(recordType, tree, sort);
   const leads = sort ? led : tree;
   const isFound = leads.length > 0 && leads.every((terms) => terms.some((term) => isLed(recordType, term)));
@@ -109,7 +109,7 @@ export function buildSortedPage(asked: Asked, dialect: Dialect, parts: PageParts
 }
 
 interface Order {
-  /** What is sorted, whole, and as its index has it. */
+  /** The column that is sorted, its value in the index, and its whole value. */
   readonly column: string;
   readonly value: string;
   readonly whole: string;
@@ -120,7 +120,7 @@ interface Order {
   readonly direction: 'ASC' | 'DESC';
   /** Placeholders of the position. */
   readonly at: { readonly value: string; readonly key: string } | undefined;
-  /** Holds for what is behind the position. */
+  /** Builds a condition for the records after the position. */
   beyond(key: string): string;
 }
 
@@ -163,7 +163,7 @@ interface WalkParts {
   readonly order: Order;
 }
 
-/** Along the index of what is sorted. Values of which it has the start alone are read again, and sorted whole. */
+/** Walks along the index. Records whose values it cuts are read again, and sorted by their whole values. */
 function buildWalk({ from, condition, most, isBeside, order }: WalkParts) {
   const [key, value, whole] = isBeside ? ['key', 'modified', 'modified'] : ['"SORT_KEY"', order.value, order.whole];
   const { at, sign, direction, isWhole } = order;

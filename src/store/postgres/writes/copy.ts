@@ -1,14 +1,14 @@
-/** COPY: many new rows as one text, which costs driver and server less than values bound to a statement. */
+/** Inserts many rows by COPY: one text costs the driver and the server less than bound values. */
 import { Query, type Connection as Driver } from 'pg';
 import type { Bound } from '../../writing.ts';
 
-/** What the driver has for COPY; its types leave it out. */
+/** The driver's methods for COPY, which its types leave out. */
 interface CopyDriver extends Driver {
   sendCopyFromChunk(bytes: Buffer): void;
   endCopyFrom(): void;
 }
 
-/** The data follow the statement at once: nothing else may stand between them on a pipelined connection. */
+/** Sends the data directly after the statement: a pipelined connection allows nothing between them. */
 export class Copy extends Query {
   readonly #sql: string;
   readonly #rows: Buffer;

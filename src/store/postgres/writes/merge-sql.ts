@@ -1,4 +1,4 @@
-/** Statements of one kind that go out together, as one with a list for each of their values. */
+/** Joins statements of one kind into one that has a list for each of their values. */
 import type { Bound, Row, RowChange, Statement } from '../../writing.ts';
 import type { Connection } from '../connection/connection.ts';
 
@@ -6,11 +6,11 @@ type Ask = Pick<Statement, 'sql' | 'values'>;
 
 /** A list costs more to unpack than a value to bind. */
 const SAVED_TOGETHER_LEAST = 3;
-/** From here on rows are copied, and so many at once: the server inserts them while the next are made. */
+/** From this number on rows are copied, in chunks: the server inserts one while the next is built. */
 const COPIED_LEAST = 200;
 const COPIED_MOST = 1000;
 
-/** Sends statements that read, and gives the rows of each. */
+/** Sends statements that read, and returns the rows of each. */
 export function loadTogether(connection: Connection, asks: readonly Ask[]): Promise<Row[]>[] {
   const answers = new Map<Ask, Promise<Row[]>>();
   for (const [sql, alike] of Map.groupBy(asks, (ask) => ask.sql)) {
@@ -49,7 +49,7 @@ export function saveTogether(connection: Connection, statements: readonly Statem
     const row = `${change.table} ${change.keysAt.map((at) => statement.values[at]).join(' ')}`;
     const last = lastOf.get(row);
     if (change.kind === 'update' && last?.group.alike[0]!.sql === statement.sql) {
-      // Nothing has come between the two: the second leaves what both would.
+      // Adjacent updates of one row: only the second matters.
       last.group.alike[last.at] = statement;
       continue;
     }
@@ -60,7 +60,7 @@ export function saveTogether(connection: Connection, statements: readonly Statem
   flush();
 }
 
-/** Statements with the same SQL, each for a row of its own. */
+/** Statements with the same SQL, each for another row. */
 interface Group {
   readonly place: number;
   readonly alike: Statement[];

@@ -1,4 +1,4 @@
-/** One script of a group while it runs: where it stands, what it has saved, and what its loads give after its own saves. */
+/** One script of a group while it runs: where it stands, its saves, and the values of its loads after them. */
 import { Refusal } from '../../../errors.ts';
 import type { Load, NumberedType, Save } from '../../../pims/writes/script.ts';
 import { settle, type StartedScript } from '../../pims/script-runner.ts';
@@ -89,7 +89,7 @@ export class RunningScript {
     return this.numbers.get(recordType)?.count ?? 0;
   }
 
-  /** Finds the value of a load: the loaded one as its own saves have changed it, or FORGOTTEN. Undefined: not loaded. */
+  /** Finds the value of a load after the script's own saves. Returns undefined if it is not loaded yet. */
   find(load: Load, source: string, loaded: Loaded | undefined): { value: unknown } | undefined {
     const name = loadName(load);
     const changes = this.changes.get(source);

@@ -1,6 +1,6 @@
 /**
- * What requests of scripts have to do with each other: a load depends on a source, a save affects sources. A source is
- * a record, the lines of an order, all locations, or which orders partial invoices left.
+ * Which saves change which loads, and how. The invariant: after a save, the value of a load is either FORGOTTEN or what
+ * the database would give. A property in test/store/postgres-writes.test.ts states it.
  */
 import { RECORD_TYPES, type Dictionaries, type KeyedType } from '../../../pims/rules/fields.ts';
 import type { LineUnits, Load, Save } from '../../../pims/writes/script.ts';
@@ -9,7 +9,10 @@ import { TOTALS_MARK } from '../../../pims/rules/totals.ts';
 import { sortKey, type Values } from '../../../pims/rules/values.ts';
 import { complete } from '../../../pims/writes/writes.ts';
 
-/** What was loaded from a source, by the name and arguments of the load. */
+/**
+ * The values loaded from one source, by the name and arguments of the load. A source is a record, the lines of an
+ * order, all locations, or the orders that partial invoices left. A load depends on one source; a save affects some.
+ */
 export type Loaded = Map<string, LoadedValue>;
 export interface LoadedValue {
   readonly load: Load;
@@ -17,14 +20,14 @@ export interface LoadedValue {
 }
 
 const LOCATIONS = 'locations';
-/** What an order has beside its fields. */
+/** The columns of an order that are not fields. */
 const MARKS = [CANCELLED_MARK, TOTALS_MARK];
 const BACKORDERS = 'backorders';
 const recordOf = (recordType: KeyedType, key: string): string => `${recordType} ${sortKey(key)}`;
 const linesOf = (orderNumber: string): string => `lines ${orderNumber}`;
 const answerOf = (operation: string, key: string): string => `answer ${operation} ${key}`;
 
-/** Undefined when it depends on more than one. */
+/** Returns the source of a load, or undefined if it has more than one. */
 export function sourceOf(load: Load): string | undefined {
   switch (load.name) {
     case 'record':
@@ -58,7 +61,7 @@ export function sourceOf(load: Load): string | undefined {
   }
 }
 
-/** Undefined when it affects more than one can tell. */
+/** Returns the sources that a save affects, or undefined if they are not known. */
 export function affectedBy(save: Save): readonly string[] | undefined {
   switch (save.name) {
     case 'insert':
@@ -85,10 +88,10 @@ export function affectedBy(save: Save): readonly string[] | undefined {
 /** Tells the loads of a source apart. */
 export const loadName = ({ name, args }: Load): string => [name, ...args].join(' ');
 
-/** Of a value that has to be loaded again. */
+/** Replaces a value that has to be loaded again. */
 export const FORGOTTEN = Symbol('forgotten');
 
-/** What a load gives after a save that affects its source, from what it gave before. */
+/** Returns the value of a load after a save that affects its source, or FORGOTTEN. */
 export function changeLoaded({ load, value }: LoadedValue, save: Save, dictionaries: Dictionaries): unknown {
   switch (save.name) {
     case 'insert': {
@@ -120,7 +123,7 @@ export function changeLoaded({ load, value }: LoadedValue, save: Save, dictionar
   }
 }
 
-/** The same for all that was loaded of a source. */
+/** Applies a save to everything that was loaded from a source. */
 export function changeAll(loaded: Loaded, save: Save, dictionaries: Dictionaries): void {
   for (const [name, known] of loaded) {
     const value = changeLoaded(known, save, dictionaries);
@@ -129,7 +132,7 @@ export function changeAll(loaded: Loaded, save: Save, dictionaries: Dictionaries
   }
 }
 
-/** What a load gives of a record, or of the lines of an order, that is not there; undefined when that is not known. */
+/** Returns the value of a load from a source with nothing in it, or undefined if that is not known. */
 export function loadNothing({ name }: Load): { value: unknown } | undefined {
   if (name === 'isThere') return { value: false };
   if (name === 'record' || name === 'orderStage' || name === 'line') return { value: undefined };
@@ -137,7 +140,7 @@ export function loadNothing({ name }: Load): { value: unknown } | undefined {
   return name === 'lines' || name === 'unitsOfLines' ? { value: [] } : undefined;
 }
 
-/** The source that a new record brings with it, and of which there is nothing. */
+/** The empty source that a new record has: the lines of a new order. */
 export const sourceOfNew = (save: Save): string | undefined =>
   save.name === 'insert' && save.args[0] === 'orders' ? linesOf(save.args[1]['ORDER_NUMBER']!) : undefined;
 

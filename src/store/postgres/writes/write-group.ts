@@ -1,6 +1,6 @@
 /**
- * Runs the scripts of a group side by side in one transaction, with the outcomes they have one after the other: their
- * next loads are sent together. A script that has read what an earlier one then changes restarts. Source: decision 0036.
+ * Runs the scripts of a group side by side in one transaction, with the outcomes they have one after the other. Their
+ * next loads are sent together. A script that has read what an earlier one then changes restarts.
  */
 import { Refusal } from '../../../errors.ts';
 import type { Load } from '../../../pims/writes/script.ts';
@@ -20,14 +20,14 @@ interface WantedLoad {
   readonly name: string;
 }
 
-/** What a transaction knows once it has locked the tenant. */
+/** The facts that a transaction reads when it locks the tenant. */
 export interface Locked {
   /** Whether the dictionaries have changed since the scripts were started. */
   readonly isOld: boolean;
   readonly next: NextNumbers;
 }
 
-/** A script was refused after some of its statements were sent: each script has to run in a transaction of its own. */
+/** A script was refused after some of its statements were sent: each script has to run in its own transaction. */
 class RunApart extends Error {}
 
 export class WriteGroup {
@@ -110,7 +110,7 @@ export class WriteGroup {
     }
   }
 
-  /** Applies the saves of a script to what is loaded, and restarts the scripts after it that have read the old values. */
+  /** Applies the saves of a script to the loaded values, and restarts later scripts that have read the old ones. */
   #finish(script: RunningScript): void {
     this.#done++;
     this.#statements.push(...script.takeStatements());

@@ -91,7 +91,7 @@ export class PostgresWriteQueue {
   }
 }
 
-/** Takes the first of what waits: one at least, and else not more than GROUP_SIZE_MAX steps together. */
+/** Takes the first waiting writes: at least one, and at most GROUP_SIZE_MAX steps together. */
 function takeGroup(waiting: PostgresWrite[]): PostgresWrite[] {
   let count = 0;
   for (let size = 0; count < waiting.length; count++) {
