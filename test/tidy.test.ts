@@ -67,6 +67,7 @@ const RULES = {
   clock: 'src/pims has no clock, no chance, no timers and no process',
   time: 'the time is asked for, and waited for, in src/clock.ts; no test does either',
   console: 'the console is written to in src/cli and nowhere else',
+  private: 'members that Node does not document are used in src/http/server/node-private.ts and nowhere else',
   sql: 'SQL is written in src/store and nowhere else',
   markup: 'the dashboard writes no HTML as text, which its policy would refuse',
   length: `no source file is longer than ${FILE_LINES_MAX} lines`,
@@ -107,6 +108,11 @@ const HABITS: [Rule, where: RegExp, what: RegExp][] = [
   // oxlint forbids the other ways.
   ['time', /^(src\/(?!clock\.ts$)|test\/(?!tidy\.test\.ts$))/, /\bnew Date\(\)|(?<![.\w ])Date\(\)/g],
   ['console', /^(dashboard\/)?src\/(?!cli\/)/, /\bconsole[.[]|=\s*console\b/g],
+  [
+    'private',
+    /^src\/(?!http\/server\/node-private\.ts$)/,
+    /\b(_paused|_handle|writeQueueSize|httpAllowHalfOpen|_httpMessage)\b/g,
+  ],
   [
     'markup',
     /^dashboard\//,
@@ -272,6 +278,7 @@ const PLANTS: Plant[] = [
   ['a test cannot measure', 'test/', 'export const a = performance.now();', null, GLOBAL],
   ['a test cannot wait for a page by time', 'test/', "await (await import('a')).waitForTimeout(1);", null, PROPERTY],
   ['http cannot write to the console', 'src/http/', 'console.log(1);', 'console', 'no-console'],
+  ['http cannot use what Node does not document', 'src/http/', 'export const a = (b: any) => b._handle;', 'private'],
   ['the dashboard cannot write HTML as text', 'dashboard/src/', "document.body.innerHTML = 'a';", 'markup'],
   ['the dashboard cannot write to the console', 'dashboard/src/ui/', 'console.log(1);', 'console', 'no-console'],
   ['http cannot hold SQL', 'src/http/', "export const a = 'SELECT A FROM B';", 'sql'],

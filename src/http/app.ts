@@ -11,7 +11,7 @@ import type { Refusal } from '../errors.ts';
 import { Limits } from '../tenant/call-limits.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
 import { BODY_BYTES_MAX, readBody } from './server/body.ts';
-import { createLinedServer, type EndedFor } from './server/connections.ts';
+import { createConnectionServer, type EndedFor } from './server/connections.ts';
 import { renderContract } from './contract/contract.ts';
 import type { AnswerLimits } from './call/cursor.ts';
 import { addDashboard } from './dashboard/dashboard.ts';
@@ -159,7 +159,7 @@ function createServer(
   return Fastify({
     genReqId: newRequestId,
     serverFactory: (handle) =>
-      createLinedServer(handle, { clock, maxHeaderSize, keepAliveMs, refuse, onClosed, onEnded }),
+      createConnectionServer(handle, { clock, maxHeaderSize, keepAliveMs, refuse, onClosed, onEnded }),
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     bodyLimit: BODY_BYTES_MAX,
     exposeHeadRoutes: false,

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { ConnectionError, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../../errors.ts';
 import { hasBody, isBodyLeft } from '../server/body.ts';
+import { isAnswering } from '../server/connections.ts';
 import { JSON_TYPE, renderError, sendAnswer, STATIC_HEADERS } from './answer.ts';
 import { setTag } from './etag.ts';
 import type { FaultLog } from '../observe/fault-log.ts';
@@ -86,9 +87,8 @@ export function answerBusy(message: IncomingMessage, response: ServerResponse, r
 /** Answers a request that Node could not parse, straight on its socket. Returns the status, if there is an answer. */
 export function answerMalformed(error: ConnectionError, socket: Socket, requestId: string): number | undefined {
   if (!socket.writable) return undefined;
-  // As Node's own handler does: no second answer follows one that has begun.
-  const { _httpMessage: begun } = socket as Socket & { _httpMessage?: { headersSent: boolean } | null };
-  if (begun?.headersSent) {
+  // A second answer would end up inside the first.
+  if (isAnswering(socket)) {
     socket.destroySoon();
     return undefined;
   }

@@ -1,0 +1,36 @@
+/**
+ * The only file that uses members of Node's HTTP server that Node does not document. Each bounds what a connection may
+ * cost, and no documented member does. test/limits/node-private.test.ts fails when a release of Node changes one.
+ */
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+
+interface PrivateSocket extends Socket {
+  /** Node's own mark on a socket that it has stopped reading. */
+  _paused: boolean;
+  readonly _handle: { readonly writeQueueSize: number } | null;
+  readonly parser: { resume(): void } | null;
+}
+
+/** Lets a client that has sent all its requests and closed its half of the connection still receive the responses. */
+export function allowHalfOpen(server: Server): void {
+  (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
+}
+
+/** Bytes that wait for the client to take them. `writableLength` counts a chunk whole until its last byte is taken. */
+export const countUntakenBytes = (socket: Socket): number => (socket as PrivateSocket)._handle?.writeQueueSize ?? 0;
+
+/** Stops reading requests. `pause` alone would be undone when the body of a request is read. */
+export function stopReading(socket: Socket): void {
+  (socket as PrivateSocket)._paused = true;
+  socket.pause();
+}
+
+/** Undoes `stopReading`. */
+export function resumeReading(socket: Socket): void {
+  const stopped = socket as PrivateSocket;
+  if (!stopped._paused) return;
+  stopped._paused = false;
+  stopped.parser?.resume();
+  stopped.resume();
+}
