@@ -1,7 +1,6 @@
 /**
- * The HTTP service: a Fastify server with the operations, the dashboard and the paths of the service itself. It opens
- * nothing by itself. The stages of a call are in stages.ts. Source: specification section 4, decisions "Calls",
- * docs/decisions/0007.
+ * Begin here: the HTTP service, a Fastify server with the operations, the dashboard and the paths of the service itself.
+ * It opens no store and no port. call/stages.ts shows the stages of a call.
  */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -10,12 +9,8 @@ import type { Clock } from '../clock.ts';
 import type { Refusal } from '../errors.ts';
 import { Limits } from '../tenant/call-limits.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
-import { BODY_BYTES_MAX, readBody } from './server/body.ts';
-import { createConnectionServer, type EndedFor } from './server/connections.ts';
-import { renderContract } from './contract/contract.ts';
+import { accessByKey } from './call/authenticate.ts';
 import type { AnswerLimits } from './call/cursor.ts';
-import { addDashboard } from './dashboard/dashboard.ts';
-import type { DashboardServices } from './dashboard/services.ts';
 import {
   answerBusy,
   answerError,
@@ -23,17 +18,22 @@ import {
   answerUndecodable,
   answerUnknownPath,
 } from './call/error-answers.ts';
-import { FaultLog } from './observe/fault-log.ts';
+import { addOperation } from './call/stages.ts';
+import { renderContract } from './contract/contract.ts';
+import { addReference } from './contract/reference.ts';
+import { addDashboard } from './dashboard/dashboard.ts';
+import type { DashboardServices } from './dashboard/typed-route.ts';
+import { logFaults } from './observe/fault-log.ts';
 import { addHealth, whyNotReady, type ServiceState } from './observe/health.ts';
-import { Load, type LoadLimits } from './server/load.ts';
 import { addMetrics } from './observe/metrics.ts';
 import { observeCalls, observeRequests } from './observe/observers.ts';
-import { allOperations } from './operations/operations.ts';
-import { BASE_PATH } from './operations/operation.ts';
 import type { Readings } from './observe/readings.ts';
+import { BASE_PATH } from './operations/operation.ts';
+import { allOperations } from './operations/operations.ts';
+import { BODY_BYTES_MAX, readBody } from './server/body.ts';
+import { createConnectionServer, type EndedFor } from './server/connections.ts';
+import { Load, type LoadLimits } from './server/load.ts';
 import { addReceiving, HEADER_BYTES_MAX, URL_BYTES_MAX } from './server/receive.ts';
-import { addReference } from './contract/reference.ts';
-import { addOperation, admitByKey } from './call/stages.ts';
 
 export interface AppOptions extends Omit<DashboardServices, 'limits'>, AnswerLimits, LoadLimits {
   readonly state: ServiceState;
@@ -41,12 +41,12 @@ export interface AppOptions extends Omit<DashboardServices, 'limits'>, AnswerLim
   readonly log: FastifyBaseLogger;
   /** Proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[];
-  /** Whether the log gets a line for every request, beside faults. */
+  /** Whether every request is logged, and not only faults. */
   readonly logRequests: boolean;
   readonly metrics: boolean;
-  /** The store's name in traces, where they are switched on. */
+  /** The store's name in traces, if they are switched on. */
   readonly tracing: 'sqlite' | 'postgresql' | undefined;
-  /** For /metrics: what the app cannot know by itself. */
+  /** Reads the values of /metrics that the app does not know. */
   readonly measure: () => Pick<Readings, 'store' | 'disk' | 'backup'>;
 }
 
@@ -55,29 +55,44 @@ const AJV_OPTIONS = {
   removeAdditional: false,
   useDefaults: false,
   allowUnionTypes: true,
-  // Both took more of every start than they are worth: the schemas are our own, and V8 optimizes what runs often.
+  // Both slow every start more than they gain: the schemas are our own, and V8 optimizes code that runs often.
   validateSchema: false,
   code: { optimize: false },
 };
 
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
-  const load = new Load(options, options.log, options.clock);
-  const early: Early = { answers: new Map(), connectionsEnded: { pipeline: 0, untaken: 0 } };
-  const app = createServer(options, load, early);
+  const { clock, log, state, meter, requestLog } = options;
+  const load = new Load(options, log, clock);
+  /** Answers, by status, to requests that Fastify never sees. */
+  const earlyAnswers = new Map<number, number>();
+  const connectionsEnded: Record<EndedFor, number> = { pipeline: 0, untaken: 0 };
+  const measure = (): Readings => ({
+    ...options.measure(),
+    usable: state.isUsable(),
+    ready: whyNotReady(state) === undefined,
+    inFlight: load.calls,
+    refused: load.refused,
+    connectionsEnded,
+    meteringFailures: meter.failures,
+    requestLog,
+  });
+  const app = createServer(options, load, {
+    onAnswered: (status) => void earlyAnswers.set(status, (earlyAnswers.get(status) ?? 0) + 1),
+    onEnded: (reason) => void connectionsEnded[reason]++,
+  });
   const methods = new Map<string, string[]>();
   app.addHook('onRoute', ({ url, method }) => void methods.set(url, [...(methods.get(url) ?? []), ...[method].flat()]));
-  addReceiving(app, options.state, load, (reply) => void answerUnknownPath(reply, methods));
+  addReceiving(app, state, load, (reply) => void answerUnknownPath(reply, methods));
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', readBody);
-  const faults = new FaultLog(options.log, options.clock);
-  app.setErrorHandler((error: FastifyError | Refusal, _request, reply) => answerError(error, reply, faults));
+  const noteFault = logFaults(log, clock);
+  app.setErrorHandler((error: FastifyError | Refusal, _request, reply) => answerError(error, reply, noteFault));
 
-  const observers = [observeCalls(options.requestLog)];
-  if (options.metrics)
-    observers.push(addMetrics(app, options.clock, () => measure(options, load, early.connectionsEnded), early.answers));
-  if (options.logRequests) observers.push(observeRequests(options.log));
+  const observers = [observeCalls(requestLog)];
+  if (options.metrics) observers.push(addMetrics(app, clock, measure, earlyAnswers));
+  if (options.logRequests) observers.push(observeRequests(log));
   const traced = options.tracing && (await trace(options, options.tracing, app));
-  // First: it takes the time at which the answer was sent to be the present.
+  // First: it takes the time at which it runs for the time at which the answer was sent.
   if (traced) observers.unshift(traced.observe);
   // One hook for all observers: each hook costs every request.
   app.addHook('onResponse', (request, reply, done) => {
@@ -89,15 +104,15 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const operations = allOperations(options);
   const services = { ...options, ...(traced && { pims: traced.pims }), limits: new Limits() };
   await app.register(async (scope) => {
-    for (const operation of operations) addOperation(scope, operation, services, admitByKey(services));
-    addHealth(scope, options.state);
+    for (const operation of operations) addOperation(scope, operation, services, accessByKey(services));
+    addHealth(scope, state);
     addReference(scope, () => renderContract(operations, options.idempotencyMs));
   });
   await app.register((scope) => addDashboard(scope, services, operations));
   return app;
 }
 
-/** Loaded only when it is asked for. The last spans are sent when the app is closed. */
+/** Loads tracing.ts, which only services with traces pay for. The last spans are sent when the app is closed. */
 async function trace(
   { pims, log, clock }: AppOptions,
   system: NonNullable<AppOptions['tracing']>,
@@ -115,40 +130,24 @@ async function trace(
   };
 }
 
-/** What happens to requests that Fastify never sees. */
-interface Early {
-  /** Answers by status. */
-  readonly answers: Map<number, number>;
-  readonly connectionsEnded: Record<EndedFor, number>;
-}
-
-function measure({ state, requestLog, meter, ...options }: AppOptions, load: Load, ended: Early['connectionsEnded']) {
-  return {
-    ...options.measure(),
-    usable: state.isUsable(),
-    ready: whyNotReady(state) === undefined,
-    inFlight: load.calls,
-    refused: load.refused,
-    connectionsEnded: ended,
-    meteringFailures: meter.failures,
-    requestLog,
-  };
+interface EarlyEvents {
+  /** Called for each answer to a request that Fastify never sees. */
+  readonly onAnswered: (status: number) => void;
+  readonly onEnded: (reason: EndedFor) => void;
 }
 
 function createServer(
   { clock, keepAliveMs, trustedProxies, state }: AppOptions,
   load: Load,
-  early: Early,
+  { onAnswered, onEnded }: EarlyEvents,
 ): FastifyInstance {
-  const noteAnswer = (status: number): void => void early.answers.set(status, (early.answers.get(status) ?? 0) + 1);
-  const onEnded = (reason: EndedFor): void => void early.connectionsEnded[reason]++;
   const newRequestId = (): string => nextRequestId(clock);
   const maxHeaderSize = URL_BYTES_MAX + HEADER_BYTES_MAX + 1024;
-  // Ten times cheaper than Fastify's way, so that most of an overloaded service's time goes into calls it has taken.
+  // Ten times cheaper than Fastify's way, so that an overloaded service spends most of its time on calls in flight.
   const refuse = (message: IncomingMessage, response: ServerResponse): boolean => {
     if (!load.isFull || !message.url!.startsWith(BASE_PATH)) return false;
     load.countRefusal();
-    noteAnswer(503);
+    onAnswered(503);
     answerBusy(message, response, newRequestId());
     return true;
   };
@@ -166,12 +165,12 @@ function createServer(
     routerOptions: { maxParamLength: URL_BYTES_MAX },
     ajv: { customOptions: AJV_OPTIONS },
     frameworkErrors: (_error, _request, reply) => {
-      noteAnswer(400);
+      onAnswered(400);
       return void answerUndecodable(reply);
     },
     clientErrorHandler: (error, socket) => {
       const status = answerMalformed(error, socket, newRequestId());
-      if (status !== undefined) noteAnswer(status);
+      if (status !== undefined) onAnswered(status);
     },
   });
 }
@@ -179,7 +178,7 @@ function createServer(
 const boot = randomBytes(6).toString('base64url');
 let lastId = 0;
 
-/** The microsecond of the process: it tells nobody how many requests there are. The request log finds by its order. */
+/** The microsecond of the process: it does not reveal how many requests there are. The request log sorts by it. */
 function nextRequestId(clock: Clock): string {
   lastId = Math.max(lastId + 1, Math.floor(clock.elapsed() * 1000));
   return `${boot}-${lastId.toString(36)}`;

@@ -15,7 +15,7 @@ async function listen(handle: RequestListener, isHalfOpen = false) {
   if (isHalfOpen) allowHalfOpen(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  after(() => void server.close().closeAllConnections());
+  after(() => server.close().closeAllConnections());
   const { port } = server.address() as AddressInfo;
   return { server, open: () => connect({ port, host: '127.0.0.1', allowHalfOpen: true }) };
 }

@@ -1,51 +1,70 @@
 /**
- * Admits a batch. It counts as its steps, each under its own operation, once the list is good and within quota and
- * rate; what is refused before counts as one call of the batch. Source: additions, section 1.
+ * Admits a call of a caller that authenticate.ts has found: counts it, checks rate, quota and what the key may do, and
+ * takes a place in flight. A batch counts as its steps once it is valid, and as one call of `batch` if it is rejected.
  */
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../../errors.ts';
 import { checkMayWrite } from '../../tenant/key-pairs.ts';
 import type { Limits } from '../../tenant/call-limits.ts';
 import type { Meter } from '../../tenant/metering.ts';
-import { foldQuery } from './authenticate.ts';
+import { isWrite, type Operation } from '../operations/operation.ts';
 import { takeBody, type ReadBody } from '../server/body.ts';
+import { foldQuery } from './authenticate.ts';
 import { parseIfMatch } from './etag.ts';
-import type { Operation } from '../operations/operation.ts';
 import { refuseBySchema } from './validation-errors.ts';
 
-export interface BatchAdmission {
-  readonly listSteps: NonNullable<Operation['listSteps']>;
+export interface AdmissionServices {
   readonly meter: Meter;
+  /** Shared by all operations. */
   readonly limits: Limits;
 }
 
-/** Counts the call, and takes its body. Throws what it is refused for. */
-export async function admitBatch(request: FastifyRequest, read: ReadBody, admission: BatchAdmission): Promise<void> {
-  const { listSteps, meter } = admission;
-  const { teamId } = request.tenant!;
+/** Admits the call and sets its body. Throws a refusal, of the body as well. */
+export async function admit(
+  request: FastifyRequest,
+  operation: Operation,
+  isMetered: boolean,
+  services: AdmissionServices,
+): Promise<void> {
+  const { meter, limits } = services;
+  const body = (request.body ?? {}) as ReadBody;
+  const tenant = request.tenant!;
+  request.body = undefined;
+  if (isMetered && (tenant.monthQuota !== null || tenant.callsPerSecond !== null)) request.limits = limits;
+  if (operation.listSteps) return admitBatch(request, body, operation.listSteps, services);
+  if (isMetered) request.counted = meter.count(tenant.teamId, operation.name, request.now, request.key);
+  if (request.limits) await limits.check(tenant, request.counted!, new Date(request.now));
+  if (isWrite(operation)) checkMayWrite(request.key);
+  request.load.enterTenant(request, tenant);
+  foldQuery(request.query as Record<string, unknown>);
+  request.body = takeBody(request, body);
+}
+
+async function admitBatch(
+  request: FastifyRequest,
+  read: ReadBody,
+  listSteps: NonNullable<Operation['listSteps']>,
+  services: AdmissionServices,
+): Promise<void> {
   try {
     checkMayWrite(request.key);
     foldQuery(request.query as Record<string, unknown>);
     checkParameters(request);
     request.body = takeBody(request, read);
-    await countSteps(request, listSteps(request.body), admission);
+    await countSteps(request, listSteps(request.body), services);
   } catch (fault) {
-    if (fault instanceof Refusal) request.counted = meter.count(teamId, 'batch', request.now, request.key);
+    if (fault instanceof Refusal)
+      request.counted = services.meter.count(request.tenant!.teamId, 'batch', request.now, request.key);
     throw fault;
   }
 }
 
-/** What Fastify and the handler look at later: by then a call is counted. */
+/** Checks the parameters of a batch. For other calls Fastify and the handler do so, after the call is counted. */
 function checkParameters(request: FastifyRequest): void {
   for (const part of ['querystring', 'headers'] as const) {
     const validate = request.getValidationFunction(part);
     if (!validate || validate(part === 'headers' ? request.headers : request.query)) continue;
-    const schema = request.routeOptions.schema?.querystring as { properties: object };
-    throw refuseBySchema(validate.errors!, {
-      context: part,
-      value: request.query,
-      known: Object.keys(schema.properties),
-    });
+    throw refuseBySchema(validate.errors!, part, request);
   }
   parseIfMatch(request, 'batch', false);
 }
@@ -53,7 +72,7 @@ function checkParameters(request: FastifyRequest): void {
 async function countSteps(
   request: FastifyRequest,
   operations: readonly string[],
-  { meter, limits }: BatchAdmission,
+  { meter, limits }: AdmissionServices,
 ): Promise<void> {
   const { now } = request;
   const tenant = request.tenant!;
@@ -69,7 +88,7 @@ async function countSteps(
   limits.checkRate(tenant, at, calls);
   request.load.enterTenant(request, tenant);
   if (tenant.monthQuota === null) return count(1);
-  // Two at once could each find room for itself alone.
+  // Two batches at once could each find that the quota is enough for one.
   await limits.inTurn(tenant, async () => {
     limits.checkQuota(tenant, (await meter.monthTotal(teamId, now)) + calls, at, calls);
     count(1);

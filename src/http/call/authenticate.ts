@@ -1,8 +1,9 @@
 /**
- * Who calls: takes teamID and credentials out of header and query, else out of the body, and checks them against the
- * tenant's keys on every call. No log and no answer shows them. Source: specification section 5, decisions "Calls".
+ * Finds out who calls: takes teamID and credentials out of header and query, else out of the body, and checks them
+ * against the tenant's keys on every call. No log and no answer shows them.
  */
 import type { FastifyRequest } from 'fastify';
+import type { Clock } from '../../clock.ts';
 import { ERRORS, Refusal } from '../../errors.ts';
 import {
   CALLER_PARAMETERS,
@@ -12,8 +13,58 @@ import {
   sameHash,
   type Credentials,
 } from '../../tenant/credentials.ts';
-import type { Caller, TenantStore } from '../../tenant/tenant-port.ts';
+import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
+import { BASE_PATH, type Operation } from '../operations/operation.ts';
 import { parseBody, type ReadBody } from '../server/body.ts';
+
+export interface AccessServices {
+  readonly clock: Clock;
+  readonly tenants: TenantStore;
+}
+
+/** A way to reach the operations: API keys below BASE_PATH, or a session of the dashboard. */
+export interface Access {
+  readonly prefix: string;
+  /** Finds the tenant before the body is read, unless the body may hold the credentials. */
+  readonly authenticateEarly: (request: FastifyRequest) => Promise<void>;
+  /** Finds the tenant of a call. Throws a refusal when the caller may not make it. */
+  readonly authenticate: (request: FastifyRequest, operation: Operation) => Tenant | Promise<Tenant>;
+  readonly isMetered: boolean;
+}
+
+/** Access by the API keys in each call. */
+export function accessByKey({ tenants, clock }: AccessServices): Access {
+  const identify = async (request: FastifyRequest, { teamId, credentials }: Claim): Promise<Tenant> => {
+    const plausible = credentials && looksLikeSecret(credentials.apiSecret);
+    const now = formatTime(clock.now());
+    const caller = plausible ? await tenants.findCaller(teamId, credentials.apiId, now) : undefined;
+    // The refusal and its time are the same, no matter which part is wrong.
+    const matches = sameHash(hashSecret(credentials?.apiSecret ?? ''), caller?.secretHash ?? NO_HASH);
+    if (!caller || !matches) throw new Refusal('INVALID_CREDENTIALS');
+    request.key = caller.key;
+    return caller.tenant;
+  };
+  return {
+    prefix: BASE_PATH,
+    authenticateEarly: async (request) => {
+      const claim = parseEarlyClaim(request);
+      if (claim) request.tenant = await identify(request, claim);
+    },
+    authenticate: (request) => {
+      const claim = parseClaim(request);
+      return request.tenant ?? identify(request, claim);
+    },
+    isMetered: true,
+  };
+}
+
+let formatted = { ms: 0, text: '' };
+
+/** Formats a time as UTC ISO 8601. Calls of the same millisecond share the text. */
+export function formatTime(ms: number): string {
+  if (formatted.ms !== ms) formatted = { ms, text: new Date(ms).toISOString() };
+  return formatted.text;
+}
 
 type Parameters = Record<string, unknown>;
 type Basic = ReturnType<typeof parseBasic>;
@@ -22,13 +73,13 @@ const NOTHING: Parameters = {};
 const NO_HASH = hashSecret('');
 
 /** The team and credentials a request names. */
-export interface Claim {
+interface Claim {
   readonly teamId: string;
   readonly credentials: Credentials | null;
 }
 
-/** The claim of header and query; undefined when the body has to be looked into. Throws PARAMETER_CONFLICT. */
-export function parseEarlyClaim(request: FastifyRequest): Claim | undefined {
+/** Parses the claim in header and query. Returns undefined when the body may hold it. Throws PARAMETER_CONFLICT. */
+function parseEarlyClaim(request: FastifyRequest): Claim | undefined {
   const query = request.query as Parameters;
   const basic = parseBasic(request.headers.authorization);
   const isHere = basic !== undefined || request.authorizations > 1 || hasPair(query);
@@ -43,13 +94,10 @@ export function parseClaim(request: FastifyRequest): Claim {
   const body = takeFromBody(read?.value);
   const teamId = first((request.query as Parameters)['teamID']) || first(body['teamID']);
   if (!teamId) throw refuseMissingTeam(request.query as Parameters, read?.value);
-  if (!request.tenant) return claimOf(request, teamId, parseBasic(request.headers.authorization), body);
-  // The caller is known from header or query.
-  checkConflicts(request.query as Parameters, body);
-  return { teamId, credentials: null };
+  return claimOf(request, teamId, parseBasic(request.headers.authorization), body);
 }
 
-/** Names a parameter that was meant, such as `teamId`. */
+/** Refuses a call without teamID, with a hint at a parameter such as `teamId`. */
 function refuseMissingTeam(query: Parameters, body: unknown): Refusal {
   const sent = [...Object.keys(query), ...(isFields(body) ? Object.keys(body) : [])];
   const meant = sent.find((name) => name !== 'teamID' && /^team[_-]?id$/i.test(name));
@@ -62,22 +110,9 @@ const isFields = (body: unknown): body is Parameters =>
 
 function claimOf(request: FastifyRequest, teamId: string, basic: Basic, body: Parameters): Claim {
   const query = request.query as Parameters;
-  checkConflicts(query, body);
+  for (const name of CALLER_PARAMETERS) if (isConflict(query[name], body[name])) throw conflict(name);
   if (request.authorizations > 1) return { teamId, credentials: null };
   return { teamId, credentials: basic === undefined ? parsePair(hasPair(query) ? query : body) : basic };
-}
-
-function checkConflicts(query: Parameters, body: Parameters): void {
-  for (const name of CALLER_PARAMETERS) if (isConflict(query[name], body[name])) throw conflict(name);
-}
-
-/** The tenant of the claim, and its keys. Throws the same INVALID_CREDENTIALS whatever is wrong. */
-export async function findCaller(tenants: TenantStore, { teamId, credentials }: Claim, now: string): Promise<Caller> {
-  const plausible = credentials && looksLikeSecret(credentials.apiSecret);
-  const caller = plausible ? await tenants.findCaller(teamId, credentials.apiId, now) : undefined;
-  const matches = sameHash(hashSecret(credentials?.apiSecret ?? ''), caller?.secretHash ?? NO_HASH);
-  if (!caller || !matches) throw new Refusal('INVALID_CREDENTIALS');
-  return caller;
 }
 
 /** Folds a parameter given twice with the same value into one. Throws PARAMETER_CONFLICT for different values. */
@@ -90,26 +125,25 @@ export function foldQuery(query: Parameters): void {
   }
 }
 
-/** A pair comes whole from one place: the Basic header if there is one, else the query, else the body. */
+/** Parses a pair, which comes whole from one place: the Basic header if there is one, else the query, else the body. */
 function parsePair(place: Parameters): Credentials | null {
   const apiId = first(place['apiID']);
   const apiSecret = first(place['apiSecret']);
   return apiId && apiSecret ? { apiId, apiSecret } : null;
 }
 
-/** Whether credentials are looked for in the query. */
+/** Whether the query holds credentials. */
 const hasPair = (query: Parameters): boolean => query['apiID'] !== undefined || query['apiSecret'] !== undefined;
 
 function takeFromBody(body: unknown): Parameters {
   if (!isFields(body)) return NOTHING;
   const taken: Parameters = {};
-  const fields = body;
   for (const name of CALLER_PARAMETERS) {
-    if (!Object.hasOwn(fields, name)) continue;
-    const value = fields[name];
+    if (!Object.hasOwn(body, name)) continue;
+    const value = body[name];
     // A list or an object counts as a missing value.
     taken[name] = typeof value === 'string' || typeof value === 'number' ? String(value) : null;
-    delete fields[name];
+    delete body[name];
   }
   return taken;
 }

@@ -1,4 +1,4 @@
-/** Errors become answers here: those of the stages, unknown paths, and requests that Node or Fastify cannot parse. */
+/** Answers errors: refusals of the stages, unknown paths, and requests that Node or Fastify cannot parse. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ConnectionError, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
@@ -7,27 +7,27 @@ import { hasBody, isBodyLeft } from '../server/body.ts';
 import { isAnswering } from '../server/connections.ts';
 import { JSON_TYPE, renderError, sendAnswer, STATIC_HEADERS } from './answer.ts';
 import { setTag } from './etag.ts';
-import type { FaultLog } from '../observe/fault-log.ts';
+import type { NoteFault } from '../observe/fault-log.ts';
 import { STATUS_CODES } from '../server/node-http.ts';
 import { URL_BYTES_MAX } from '../server/receive.ts';
 import { refuseBySchema } from './validation-errors.ts';
 
-/** A body of a refused call up to this size is taken and dropped: a new connection would cost more. */
+/** The body of a refused call up to this size is read and dropped: a new connection would cost more. */
 const DROPPED_BYTES_MAX = 16 * 1024;
 
 /** A request line too long for Node to parse. */
 const LONG_URL = new RegExp(`^[A-Z]+ [^ \\r\\n]{${URL_BYTES_MAX}}`);
 
-/** Answers a refusal as it is. Any other error is a fault: the log gets all of it, the caller only INTERNAL_ERROR. */
+/** Answers a refusal unchanged. Any other error is a fault: it is logged whole, and the caller gets INTERNAL_ERROR. */
 export async function answerError(
   error: FastifyError | Refusal,
   reply: FastifyReply,
-  faults: FaultLog,
+  noteFault: NoteFault,
 ): Promise<FastifyReply> {
   const { request } = reply;
   const refusal = toRefusal(error, request);
   if (refusal.code === 'SERVICE_BUSY') request.load.countRefusal();
-  else if (refusal.httpStatus >= 500) faults.note(request, refusal, error);
+  else if (refusal.httpStatus >= 500) noteFault(request, refusal, error);
   const isGivenUp = refusal.code === 'SERVICE_BUSY' && !request.raw.complete;
   if (isGivenUp || isBodyLeft(request.raw) || refusal.code === 'BODY_NOT_ALLOWED') reply.header('connection', 'close');
   try {
@@ -41,24 +41,20 @@ export async function answerError(
 function toRefusal(error: Error, request: FastifyRequest): Refusal {
   if (error instanceof Refusal) return error;
   const { validation, validationContext, statusCode } = error as FastifyError;
-  if (validation) {
-    const known = (request.routeOptions.schema?.querystring as { properties: object } | undefined)?.properties ?? {};
-    const context = validationContext ?? 'body';
-    const value = context === 'querystring' ? request.query : request.body;
-    return refuseBySchema(validation, { context, value, known: Object.keys(known) });
-  }
+  if (validation) return refuseBySchema(validation, validationContext ?? 'body', request);
   return new Refusal(statusCode !== undefined && statusCode < 500 ? 'MALFORMED_REQUEST' : 'INTERNAL_ERROR');
 }
 
-/** Answers a path without an operation, or with another method; `methods` holds those of each path. */
+/** Answers a path that does not exist or does not support the method; `methods` lists the methods of each path. */
 export function answerUnknownPath(reply: FastifyReply, methods: ReadonlyMap<string, string[]>): Promise<FastifyReply> {
   const { url, method } = reply.request;
   const path = url.split('?', 1)[0]!;
   const allowed = methods.get(path);
   if (isBodyLeft(reply.request.raw)) reply.header('connection', 'close');
-  if (!allowed) return sendRefusal(reply, new Refusal('UNKNOWN_PATH', `There is nothing at ${path.slice(0, 256)}.`));
+  if (!allowed)
+    return sendRefusal(reply, new Refusal('UNKNOWN_PATH', `The path ${path.slice(0, 256)} does not exist.`));
   reply.header('allow', allowed.join(', '));
-  const message = `${path} takes ${allowed.join(' or ')}, not ${method}.`;
+  const message = `${path} supports ${allowed.join(' or ')}, not ${method}.`;
   return sendRefusal(reply, new Refusal('METHOD_NOT_ALLOWED', message));
 }
 
@@ -70,11 +66,11 @@ export function answerUndecodable(reply: FastifyReply): FastifyReply {
   return reply.code(400).send(renderError(refusal, id));
 }
 
-/** Ends before the request's ID. */
+/** The body of the answer up to the request's ID. */
 const BUSY_BODY = renderError(new Refusal('SERVICE_BUSY'), '').slice(0, -2);
 const BUSY_HEADERS = Object.entries({ ...STATIC_HEADERS, 'content-type': JSON_TYPE, 'retry-after': '1' }).flat();
 
-/** Answers SERVICE_BUSY to a request that is not begun. A body it may bring is left unread when it may be large. */
+/** Answers SERVICE_BUSY to a request that is not begun. Its body is not read if it may be large. */
 export function answerBusy(message: IncomingMessage, response: ServerResponse, requestId: string): void {
   const body = `${BUSY_BODY}${requestId}"}`;
   const headers = [...BUSY_HEADERS, 'x-request-id', requestId, 'content-length', String(body.length)];
@@ -97,7 +93,7 @@ export function answerMalformed(error: ConnectionError, socket: Socket, requestI
     ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT',
     CONNECT: 'METHOD_NOT_ALLOWED',
   } as const;
-  // Fastify's type says what a Buffer looks like as JSON.
+  // Fastify's type describes the JSON of a Buffer.
   const packet: unknown = error.rawPacket;
   const isLongUrl = error.code === 'HPE_HEADER_OVERFLOW' && LONG_URL.test(String(packet));
   const known = isLongUrl ? 'URL_TOO_LONG' : codes[error.code as keyof typeof codes];
@@ -117,7 +113,7 @@ export function answerMalformed(error: ConnectionError, socket: Socket, requestI
   return httpStatus;
 }
 
-/** Sends a refusal with the headers its code asks for. */
+/** Sends a refusal with the headers that belong to its code. */
 function sendRefusal(reply: FastifyReply, refusal: Refusal): Promise<FastifyReply> {
   reply.request.refusal = refusal;
   if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);

@@ -1,86 +1,53 @@
 /**
- * The six stages of a call of an operation, in order: receive, admit, validate, decide, store, answer. A stage refuses
- * by throwing; error-answers.ts then answers. Source: specification section 4, decisions "Order of the checks".
+ * Begin here: the six stages of a call of an operation, in order: receive, admit, validate, decide, store, answer. A
+ * stage refuses by throwing a refusal, which error-answers.ts sends.
  */
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
-import type { Clock } from '../../clock.ts';
-import type { Body, WriteContext } from '../../pims/writes/writes.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
-import { checkMayWrite } from '../../tenant/key-pairs.ts';
-import type { Limits } from '../../tenant/call-limits.ts';
-import type { Meter } from '../../tenant/metering.ts';
-import type { Tenant, TenantStore, UsageStore } from '../../tenant/tenant-port.ts';
-import { findCaller, foldQuery, parseClaim, parseEarlyClaim, type Claim } from './authenticate.ts';
-import { admitBatch } from './admit.ts';
-import { BATCH_BYTES_MAX, BODY_BYTES_MAX, takeBody, type ReadBody } from '../server/body.ts';
-import { sendAnswer } from './answer.ts';
-import { parseIfMatch } from './etag.ts';
+import type { Body, WriteContext } from '../../pims/writes/writes.ts';
+import type { Tenant, UsageStore } from '../../tenant/tenant-port.ts';
 import { IDEMPOTENCY_KEY } from '../operations/operation-schemas.ts';
-import { BASE_PATH, isWrite, type Call, type Operation } from '../operations/operation.ts';
+import { isWrite, type Call, type Operation } from '../operations/operation.ts';
+import { BATCH_BYTES_MAX, BODY_BYTES_MAX } from '../server/body.ts';
+import { admit, type AdmissionServices } from './admit.ts';
+import { sendAnswer } from './answer.ts';
+import { formatTime, type Access, type AccessServices } from './authenticate.ts';
+import { parseIfMatch } from './etag.ts';
 
-export interface OperationServices {
-  readonly clock: Clock;
-  readonly tenants: TenantStore;
-  readonly meter: Meter;
+export interface OperationServices extends AdmissionServices, AccessServices {
   readonly usage: UsageStore;
-  /** Shared by all operations. */
-  readonly limits: Limits;
-  /** The tenant's store, for a request where there is one. */
+  /** Returns the tenant's store, for a request if there is one. */
   readonly pims: (tenant: Tenant, request?: FastifyRequest) => PimsStore | Promise<PimsStore>;
   readonly idempotencyMs: number;
 }
 
-/** How callers reach the operations: by API keys below BASE_PATH, or by a session of the dashboard. */
-export interface Admission {
-  readonly prefix: string;
-  /** Finds the tenant before the body is read, unless the body has to be looked into. */
-  readonly authenticateEarly: (request: FastifyRequest) => Promise<void>;
-  /** Finds the tenant of a call. Throws a refusal when the caller may not make it. */
-  readonly authenticate: (request: FastifyRequest, operation: Operation) => Tenant | Promise<Tenant>;
-  readonly isMetered: boolean;
-}
-
+/** Adds the operation at its path below the prefix of the access. */
 export function addOperation(
   app: FastifyInstance,
   operation: Operation,
-  { clock, meter, usage, limits, pims, idempotencyMs }: OperationServices,
-  admission: Admission,
+  services: OperationServices,
+  access: Access,
 ): void {
+  const { clock, usage, pims, idempotencyMs } = services;
   const isRead = !isWrite(operation);
-  const { listSteps } = operation;
   app.route({
     method: operation.method,
-    url: admission.prefix + operation.path,
+    url: access.prefix + operation.path,
     bodyLimit: operation.kind === 'batch' ? BATCH_BYTES_MAX : BODY_BYTES_MAX,
-    // 1. Receive: receive.ts has checked URL and headers. The body of a caller that is refused here stays unread,
-    ...(operation.body && { onRequest: admission.authenticateEarly }),
-    // else body.ts has read it.
+    // 1. Receive: server/receive.ts has checked URL and headers. The body of a caller that is refused here is not read.
+    ...(operation.body && { onRequest: access.authenticateEarly }),
+    // Otherwise server/body.ts has read it.
     preValidation: async (request) => {
       request.operation = operation.name;
       request.load.enter(request);
-      const nowMs = clock.now();
-      request.now = formatTime(nowMs);
-      // 2. Admit: authenticate (authenticate.ts, or the session of the dashboard),
-      const tenant = await admission.authenticate(request, operation);
-      request.tenant = tenant;
-      const body = (request.body ?? {}) as ReadBody;
-      request.body = undefined;
-      const isLimited = tenant.monthQuota !== null || tenant.callsPerSecond !== null;
-      if (admission.isMetered && isLimited) request.limits = limits;
-      // count, of a batch each step, and check quota and rate (batch-admission.ts),
-      if (listSteps) return admitBatch(request, body, { listSteps, meter, limits });
-      // count (tenant/metering.ts),
-      if (admission.isMetered) request.counted = meter.count(tenant.teamId, operation.name, request.now, request.key);
-      // check quota and rate (tenant/call-limits.ts), and what the keys may do (tenant/key-pairs.ts).
-      if (request.limits) await limits.check(tenant, request.counted!, new Date(nowMs));
-      if (!isRead) checkMayWrite(request.key);
-      request.load.enterTenant(request, tenant);
-      // 3. Validate: fold repeated parameters, take the body or its refusal;
-      foldQuery(request.query as Record<string, unknown>);
-      request.body = takeBody(request, body);
+      request.now = formatTime(clock.now());
+      // 2. Admit: find the tenant by its API keys (authenticate.ts) or by the session of the dashboard,
+      request.tenant = await access.authenticate(request, operation);
+      // then count the call, check its limits, and take its body (admit.ts).
+      await admit(request, operation, access.isMetered, services);
     },
-    // then Fastify checks these schemas, and validation-errors.ts says what is wrong.
+    // 3. Validate: Fastify checks these schemas, and validation-errors.ts says what is wrong.
     schema: schemaOf(operation),
     handler: async (request, reply) => {
       const tenant = request.tenant!;
@@ -97,31 +64,10 @@ export function addOperation(
       };
       // 4. Decide: operations/ calls pims/operations.ts, which 5. stores through the port of pims.
       const body = await operation.run(call as Call<never>);
-      // 6. Answer: envelope.ts, once the count is on disk.
+      // 6. Answer (answer.ts), once the count is on disk.
       return sendAnswer(reply, 200, body, isRead);
     },
   });
-}
-
-/** Admission by the API keys in each call. */
-export function admitByKey({ tenants, clock }: Pick<OperationServices, 'tenants' | 'clock'>): Admission {
-  const identify = async (request: FastifyRequest, claim: Claim): Promise<Tenant> => {
-    const { tenant, key } = await findCaller(tenants, claim, formatTime(clock.now()));
-    request.key = key;
-    return tenant;
-  };
-  return {
-    prefix: BASE_PATH,
-    authenticateEarly: async (request) => {
-      const claim = parseEarlyClaim(request);
-      if (claim) request.tenant = await identify(request, claim);
-    },
-    authenticate: (request) => {
-      const claim = parseClaim(request);
-      return request.tenant ?? identify(request, claim);
-    },
-    isMetered: true,
-  };
 }
 
 const schemaOf = ({ query, body, ...operation }: Operation): FastifySchema => ({
@@ -130,15 +76,7 @@ const schemaOf = ({ query, body, ...operation }: Operation): FastifySchema => ({
   ...(isWrite(operation) && { headers: { type: 'object', properties: { 'idempotency-key': IDEMPOTENCY_KEY } } }),
 });
 
-let formatted = { ms: 0, text: '' };
-
-/** UTC ISO 8601. Calls of the same millisecond share the text. */
-function formatTime(ms: number): string {
-  if (formatted.ms !== ms) formatted = { ms, text: new Date(ms).toISOString() };
-  return formatted.text;
-}
-
-/** The hash covers fields as a set: the order of keys and the credentials do not matter. */
+/** Hashes the fields as a set: their order and the credentials do not matter. */
 function parseIdempotencyKey(request: FastifyRequest, operation: string, keptMs: number): WriteContext['idempotency'] {
   const key = request.headers['idempotency-key'];
   if (typeof key !== 'string') return undefined;

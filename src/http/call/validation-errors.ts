@@ -1,5 +1,5 @@
-/** Words for what Fastify's validation found wrong: the refusal with its code, its field and the value that was sent. */
-import type { FastifySchemaValidationError as SchemaError } from 'fastify';
+/** Turns what Fastify's validation found into a refusal with its code, its field and the value that was sent. */
+import type { FastifyRequest, FastifySchemaValidationError as SchemaError } from 'fastify';
 import { Refusal, refuseField } from '../../errors.ts';
 import { FILTER_OPS } from '../../pims/reads/filter.ts';
 import { refuseMissingKey } from '../../pims/rules/values.ts';
@@ -13,7 +13,7 @@ const PARAMETER_FORMS: Record<string, string> = {
   month: 'a month such as 2026-11',
 };
 const MISSING_HINTS: Record<string, string> = {
-  storefront_order_number: ' Its leading # is written %23 in a URL.',
+  storefront_order_number: ' Write its leading # as %23 in the URL.',
 };
 const FILTER_FORMS: Record<string, string> = {
   field: 'a field name',
@@ -25,22 +25,14 @@ const FILTER_FORMS: Record<string, string> = {
 const LINES_HINT =
   ' Add each line with addLineItem (PUT /orders/line_item), or send the order and its lines in a batch.';
 
-/** What was sent, and where; `known` are the parameters there are. */
-interface Sent {
-  readonly context: string;
-  readonly value: unknown;
-  readonly known?: readonly string[];
+/** The refusal for the first error in a part of the request: querystring, body or headers. */
+export function refuseBySchema([error]: readonly SchemaError[], part: string, request: FastifyRequest): Refusal {
+  if (part === 'headers') return new Refusal('INVALID_IDEMPOTENCY_KEY', undefined, { field: 'Idempotency-Key' });
+  return part === 'querystring' ? refuseParameter(error!, request) : refuseBody(error!, request.body);
 }
 
-/** The refusal for the first error in a querystring, body or headers. */
-export function refuseBySchema(errors: readonly SchemaError[], sent: Sent): Refusal {
-  const error = errors[0]!;
-  if (sent.context === 'headers')
-    return new Refusal('INVALID_IDEMPOTENCY_KEY', undefined, { field: 'Idempotency-Key' });
-  return sent.context === 'querystring' ? refuseParameter(error, sent) : refuseBody(error, sent.value);
-}
-
-function refuseParameter({ keyword, params, instancePath }: SchemaError, { value: query, known = [] }: Sent): Refusal {
+function refuseParameter({ keyword, params, instancePath }: SchemaError, { query, routeOptions }: FastifyRequest) {
+  const known = Object.keys((routeOptions.schema!.querystring as { properties: object }).properties);
   const refuseForm = (name: string, value: unknown): Refusal => {
     const form = PARAMETER_FORMS[name];
     const message =
@@ -50,7 +42,7 @@ function refuseParameter({ keyword, params, instancePath }: SchemaError, { value
   if (keyword === 'additionalProperties') {
     const name = String(params['additionalProperty']).slice(0, 64);
     if (name === 'include') return refuseForm(name, find(query, [name]));
-    const message = `There is no parameter '${name}' here; known are ${known.join(', ')}.`;
+    const message = `There is no parameter '${name}' here. Known parameters: ${known.join(', ')}.`;
     return refuseField('UNKNOWN_PARAMETER', name, message);
   }
   const name = keyword === 'required' ? String(params['missingProperty']) : unescape(instancePath.slice(1));
@@ -60,12 +52,12 @@ function refuseParameter({ keyword, params, instancePath }: SchemaError, { value
   return refuseField('MISSING_PARAMETER', name, `Missing '${name}' parameter!${MISSING_HINTS[name] ?? ''}${hint}`);
 }
 
-function refuseBody({ keyword, params, instancePath, schemaPath }: SchemaError, body: unknown): Refusal {
+export function refuseBody({ keyword, params, instancePath, schemaPath }: SchemaError, body: unknown): Refusal {
   const path = instancePath.split('/').slice(1).map(unescape);
   const [head = '', member] = path;
   const value = find(body, path);
   if (instancePath === '' && keyword === 'type') {
-    const list = 'a JSON array of filter objects; [] asks for all records';
+    const list = 'a JSON array of filter objects; [] selects all records';
     const wanted = params['type'] === 'array' ? list : 'a JSON object of fields; {} for none';
     return new Refusal('INVALID_BODY', `The body must be ${wanted}.`);
   }
@@ -105,11 +97,11 @@ function refuseFilter(
   return refuseField('INVALID_FILTER', member, `${filter}: ${member} must be ${form}, not ${quote(value)}.${hint}`);
 }
 
-/** What was sent at a path, e.g. `['0', 'op']`. */
+/** Returns the value that was sent at a path, such as `['0', 'op']`. */
 const find = (sent: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>((value, name) => (value as Record<string, unknown> | null)?.[name], sent);
 
-/** A value as a message shows it, in 64 characters. */
+/** Renders a value for a message, in 64 characters. */
 const quote = (value: unknown): string =>
   typeof value === 'string'
     ? `'${value.slice(0, 64)}'`

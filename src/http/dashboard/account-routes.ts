@@ -7,8 +7,7 @@ import { endOfSession } from '../../account/sessions.ts';
 import { BASE_PATH } from '../operations/operation.ts';
 import { clearSession, setSession, tokenOf } from './session.ts';
 import type { SessionView } from './interface.ts';
-import type { DashboardServices } from './services.ts';
-import { pick, type Handlers } from './typed-route.ts';
+import { pick, type Handlers, type DashboardServices } from './typed-route.ts';
 
 const viewSession =
   ({ accounts, publicUrl }: DashboardServices) =>

@@ -7,9 +7,9 @@ import cookie from '@fastify/cookie';
 import { Refusal } from '../../errors.ts';
 import { LookLimit } from '../../tenant/call-limits.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
-import { parseClaim } from '../call/authenticate.ts';
+import { parseClaim, type Access } from '../call/authenticate.ts';
 import { isWrite, type Operation } from '../operations/operation.ts';
-import { addOperation, type Admission } from '../call/stages.ts';
+import { addOperation } from '../call/stages.ts';
 import { accountRoutes } from './account-routes.ts';
 import { findSession, refuseCrossSite, requireRole } from './session.ts';
 import type { RouteName } from './interface.ts';
@@ -17,9 +17,8 @@ import { keyRoutes } from './key-routes.ts';
 import { addPages } from './pages.ts';
 import { recordRoutes } from './record-routes.ts';
 import { ROUTES } from './route-table.ts';
-import type { DashboardServices } from './services.ts';
 import { tenantRoutes } from './tenant-routes.ts';
-import { addRoute, API_PATH, type Handlers } from './typed-route.ts';
+import { addRoute, API_PATH, type Handlers, type DashboardServices } from './typed-route.ts';
 import { usageRoutes } from './usage-routes.ts';
 
 export async function addDashboard(
@@ -39,8 +38,8 @@ export async function addDashboard(
 
   const looks = new LookLimit();
   for (const operation of operations) {
-    addOperation(app, operation, services, admitBySession(services, '/explorer'));
-    if (!isWrite(operation)) addOperation(app, operation, services, admitBySession(services, '/records', looks));
+    addOperation(app, operation, services, accessBySession(services, '/explorer'));
+    if (!isWrite(operation)) addOperation(app, operation, services, accessBySession(services, '/records', looks));
   }
   await addPages(app);
 }
@@ -49,7 +48,7 @@ export async function addDashboard(
  * The operations for a user of the tenant. What the explorer sends is metered like any call; looking at records is not,
  * and has a limit of its own.
  */
-const admitBySession = ({ accounts, clock }: DashboardServices, path: string, looks?: LookLimit): Admission => ({
+const accessBySession = ({ accounts, clock }: DashboardServices, path: string, looks?: LookLimit): Access => ({
   prefix: API_PATH + path,
   isMetered: looks === undefined,
   authenticateEarly: async (request) => {

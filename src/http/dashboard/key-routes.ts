@@ -6,8 +6,7 @@ import { issueKey } from '../../tenant/credentials.ts';
 import { checkKeyName } from '../../tenant/key-pairs.ts';
 import { endOfDays, endOfOverlap } from '../../tenant/keys.ts';
 import { orThrow, Refusal } from '../../errors.ts';
-import type { DashboardServices } from './services.ts';
-import { entryOf, pick, type Handlers } from './typed-route.ts';
+import { entryOf, pick, type Handlers, type DashboardServices } from './typed-route.ts';
 
 const NOT_ENDED = 'There is no valid key with this API ID.';
 

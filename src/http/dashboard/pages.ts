@@ -1,52 +1,65 @@
 /**
  * The built pages of the dashboard: files with their headers, and the one HTML page for every other path below
- * /dashboard/. Source: https://www.w3.org/TR/CSP3/, https://www.w3.org/TR/trusted-types/.
+ * /dashboard/. Source: https://www.w3.org/TR/CSP3/, https://www.w3.org/TR/trusted-types/, RFC 9110 sections 8.8, 13.1.
  */
-import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
-import helmet from '@fastify/helmet';
+import { hash } from 'node:crypto';
+import { extname } from 'node:path';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
+import { listAssets, readAsset } from '../../assets.ts';
 import { Refusal } from '../../errors.ts';
-import { sendPageFile } from './page-files.ts';
+import { hasAnswer } from '../call/etag.ts';
+import { chooseCoding, tagOfCoding, type Coding } from '../server/compression.ts';
 
 const PREFIX = '/dashboard/';
+const DIST = 'dashboard/dist/';
 const PAGE = 'index.html';
 const YEAR_S = 31_536_000;
-/** Names of assets have their content's hash; the page is asked for anew each time. All else stays `no-store`. */
+/** Names of assets contain the hash of their content; the page is requested again each time. */
 const FOR_EVER = `public, max-age=${YEAR_S}, immutable`;
-
-const NO_PERMISSIONS = 'camera=(), geolocation=(), microphone=(), payment=(), usb=()';
-
-const CONTENT_POLICY = {
-  useDefaults: false,
-  directives: {
-    defaultSrc: ["'none'"],
-    scriptSrc: ["'self'"],
-    styleSrc: ["'self'"],
-    imgSrc: ["'self'", 'data:'],
-    connectSrc: ["'self'"],
-    formAction: ["'self'"],
-    baseUri: ["'none'"],
-    objectSrc: ["'none'"],
-    frameAncestors: ["'none'"],
-    requireTrustedTypesFor: ["'script'"],
-    trustedTypes: ["'none'"],
-  },
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
 };
+/** The build leaves these copies beside each file. */
+const COPIES: readonly (readonly [coding: Coding, extension: string])[] = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+];
+
+/** A browser runs and loads only the page's own files, and shows the page in no frame. */
+const HEADERS = {
+  'content-security-policy':
+    "default-src 'none';script-src 'self';style-src 'self';img-src 'self' data:;connect-src 'self';" +
+    "form-action 'self';base-uri 'none';object-src 'none';frame-ancestors 'none';" +
+    "require-trusted-types-for 'script';trusted-types 'none'",
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'origin-agent-cluster': '?1',
+  'referrer-policy': 'no-referrer',
+  'x-dns-prefetch-control': 'off',
+  'x-download-options': 'noopen',
+  'x-frame-options': 'DENY',
+  'x-permitted-cross-domain-policies': 'none',
+  'x-xss-protection': '0',
+};
+/** Sent only if a trusted proxy says so: the service itself does not speak TLS. */
+const TLS_ONLY = `max-age=${YEAR_S}; includeSubDomains`;
+
+interface PageFile {
+  readonly type: string;
+  readonly tag: string;
+  readonly bytes: Buffer;
+  readonly packed: ReadonlyMap<Coding, Buffer>;
+}
 
 export async function addPages(app: FastifyInstance): Promise<void> {
   await app.register(async (scope) => {
-    // Before helmet's hook: removing a header afterwards would remove helmet's too.
     scope.addHook('onRequest', async ({ protocol }, reply) => {
-      reply.removeHeader('content-security-policy').header('permissions-policy', NO_PERMISSIONS);
-      // Known only from a proxy that is trusted: the service itself speaks no TLS.
-      if (protocol === 'https') reply.header('strict-transport-security', `max-age=${YEAR_S}; includeSubDomains`);
-    });
-    await scope.register(helmet, {
-      contentSecurityPolicy: CONTENT_POLICY,
-      crossOriginOpenerPolicy: { policy: 'same-origin' },
-      crossOriginResourcePolicy: { policy: 'same-origin' },
-      referrerPolicy: { policy: 'no-referrer' },
-      xFrameOptions: { action: 'deny' },
-      strictTransportSecurity: false,
+      reply.headers(HEADERS);
+      if (protocol === 'https') reply.header('strict-transport-security', TLS_ONLY);
     });
     const add = (url: string, handler: RouteHandlerMethod): void =>
       void scope.route({ method: ['GET', 'HEAD'], url, handler });
@@ -58,8 +71,40 @@ export async function addPages(app: FastifyInstance): Promise<void> {
     add(`${PREFIX}*`, (request, reply) => {
       if (/^\/dashboard\/api([/?]|$)/.test(request.url)) throw new Refusal('UNKNOWN_PATH');
       if (sendPageFile(PAGE, 'no-cache', request, reply)) return reply;
-      throw new Refusal('UNKNOWN_PATH', 'The dashboard was not built: run `npm run build` and start again.');
+      throw new Refusal('UNKNOWN_PATH', 'The dashboard is not built. Run `npm run build` and start the service again.');
     });
     for (const url of ['/', '/dashboard']) add(url, (_request, reply) => reply.redirect(PREFIX));
   });
+}
+
+let files: ReadonlyMap<string, PageFile> | undefined;
+
+/** Sends the file with this name in dashboard/dist, or 304 if the browser has it. Returns false if there is none. */
+function sendPageFile(name: string, cacheControl: string, { headers }: FastifyRequest, reply: FastifyReply): boolean {
+  files ??= readFiles();
+  const file = files.get(name);
+  if (!file) return false;
+  const { type, tag, bytes, packed } = file;
+  const coding = chooseCoding(headers['accept-encoding'] ?? '', [...packed.keys()]);
+  const etag = coding ? tagOfCoding(tag, coding) : tag;
+  reply.headers({ 'content-type': type, etag, vary: 'accept-encoding', 'cache-control': cacheControl });
+  if (hasAnswer(headers['if-none-match'] ?? '', etag)) reply.code(304).send();
+  else if (coding) reply.header('content-encoding', coding).send(packed.get(coding));
+  else reply.send(bytes);
+  return true;
+}
+
+function readFiles(): Map<string, PageFile> {
+  const names = new Set(listAssets(DIST));
+  const read = new Map<string, PageFile>();
+  for (const name of names) {
+    const type = TYPES[extname(name)];
+    if (type === undefined) continue;
+    const bytes = readAsset(name);
+    const copies = COPIES.filter(([, extension]) => names.has(name + extension));
+    const packed = new Map(copies.map(([coding, extension]) => [coding, readAsset(name + extension)]));
+    const tag = `"${hash('sha256', bytes, 'base64url').slice(0, 16)}"`;
+    read.set(name.slice(DIST.length), { type, tag, bytes, packed });
+  }
+  return read;
 }

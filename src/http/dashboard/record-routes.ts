@@ -6,8 +6,7 @@ import { addField, advanceOrder } from '../../pims/operations.ts';
 import type { OrderTransition } from '../../pims/rules/lifecycle.ts';
 import type { Dictionaries, RecordType } from '../../pims/rules/fields.ts';
 import type { AdvancedOrderView, FieldsView, FieldView } from './interface.ts';
-import type { DashboardServices } from './services.ts';
-import { entryOf, pick, type Handlers, type RequestContext } from './typed-route.ts';
+import { entryOf, pick, type Handlers, type RequestContext, type DashboardServices } from './typed-route.ts';
 
 export function recordRoutes({ pims, audit }: DashboardServices) {
   async function advance(

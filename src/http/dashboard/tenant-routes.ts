@@ -4,8 +4,15 @@ import { verifyAudit } from '../../audit/chain.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { checkTenantName } from '../../tenant/tenant.ts';
 import type { SettingsView, UserLinkView } from './interface.ts';
-import type { DashboardServices } from './services.ts';
-import { actorOf, entryOf, pick, readInTurn, type Handlers, type RequestContext } from './typed-route.ts';
+import {
+  actorOf,
+  entryOf,
+  pick,
+  readInTurn,
+  type Handlers,
+  type RequestContext,
+  type DashboardServices,
+} from './typed-route.ts';
 
 const AUDIT_PAGE = 100;
 const teamOf = ({ signedIn }: RequestContext): string => signedIn.tenant.teamId;

@@ -1,14 +1,20 @@
 /**
- * Puts a route of route-table.ts on its path, behind admission and validation. A route sees the tenant of its session
- * alone.
+ * Adds a route of route-table.ts, behind session, role, proof and validation. A route sees only the tenant of its
+ * session.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify';
+import type { Accounts } from '../../account/accounts.ts';
 import type { ClientContext } from '../../account/attempts.ts';
 import type { SignedIn } from '../../account/account-port.ts';
 import { requireProof } from '../../account/proof.ts';
+import type { Users } from '../../account/users.ts';
+import type { AuditStore } from '../../audit/audit-port.ts';
 import { entryBy, type Actor, type AuditEntry } from '../../audit/entry.ts';
 import { orThrow, Refusal } from '../../errors.ts';
+import type { RequestStore } from '../../request-log/request-log-port.ts';
+import type { RequestLog } from '../../request-log/request-log.ts';
 import { foldQuery } from '../call/authenticate.ts';
+import type { OperationServices } from '../call/stages.ts';
 import type { TakeTurn } from '../../tenant/turns.ts';
 import { takeBody } from '../server/body.ts';
 import { signalOf } from '../server/connections.ts';
@@ -16,10 +22,25 @@ import { sendAnswer } from '../call/answer.ts';
 import { findSession, refuseCrossSite, requireRole } from './session.ts';
 import type { AnswerOf, BodyOf, QueryOf, RouteName } from './interface.ts';
 import { NOTHING, ROUTES, type RouteTerms } from './route-table.ts';
-import type { DashboardServices } from './services.ts';
 
 export const API_PATH = '/dashboard/api';
 const AGENT_CHARACTERS_MAX = 200;
+
+/** The services of the operations and those that only the dashboard uses. */
+export interface DashboardServices extends OperationServices {
+  readonly accounts: Accounts;
+  readonly users: Users;
+  readonly audit: AuditStore;
+  readonly requests: RequestStore;
+  readonly requestLog: RequestLog;
+  readonly requestLogDays: number;
+  readonly takeTurn: TakeTurn;
+  /**
+   * Address at which people reach the service, without a path: `https://pims.example.com`. With '' addresses in
+   * answers are relative: a Host header can be forged, and the browser knows the host.
+   */
+  readonly publicUrl: string;
+}
 
 /** A request without a session, checked against the schemas of its route. */
 interface OpenContext<Body, Query> {
@@ -35,7 +56,7 @@ type ContextOf<Name extends RouteName> = (typeof ROUTES)[Name] extends { role: s
   ? RequestContext<BodyOf<Name>, QueryOf<Name>>
   : OpenContext<BodyOf<Name>, QueryOf<Name>>;
 
-/** What each route does. */
+/** The function of each route. */
 export type Handlers = {
   readonly [Name in RouteName]: (context: ContextOf<Name>) => Promise<AnswerOf<Name>>;
 };
@@ -78,7 +99,7 @@ function contextOf(request: FastifyRequest, reply: FastifyReply, nowMs: number):
   return { body: request.body, query: request.query, client, reply, signedIn: request.signedIn! };
 }
 
-/** Reads what is costly in the tenant's turn, until `ended` is aborted: nobody waits for it, or the service stops. */
+/** Runs an expensive read in the tenant's turn. `ended` aborts when the caller has left or the service stops. */
 export async function readInTurn<T>(
   takeTurn: TakeTurn,
   { signedIn, reply }: Pick<RequestContext, 'signedIn' | 'reply'>,
@@ -92,11 +113,11 @@ export async function readInTurn<T>(
   return orThrow(found);
 }
 
-/** What is wrong with what a page sent, as its form can show it. */
+/** Refuses the body or query of a page, with words that its form can show. */
 function refuseForm({ keyword, params, instancePath, message }: FastifySchemaValidationError, place: string): Refusal {
   const named = params['missingProperty'] ?? params['additionalProperty'] ?? instancePath.split('/')[1] ?? '';
   const field = (named as string).slice(0, 64);
-  if (keyword === 'required') return new Refusal('MISSING_FIELD', `${field} is missing: send it.`, { field });
+  if (keyword === 'required') return new Refusal('MISSING_FIELD', `${field} is required.`, { field });
   if (keyword === 'additionalProperties' && instancePath === '') {
     const code = place === 'body' ? 'UNKNOWN_FIELD' : 'UNKNOWN_PARAMETER';
     return new Refusal(code, `There is no '${field}' here.`, { field });
@@ -107,10 +128,10 @@ function refuseForm({ keyword, params, instancePath, message }: FastifySchemaVal
   return new Refusal('INVALID_VALUE', `${field} ${form}`, { field });
 }
 
-/** Who acts, for the audit log. */
+/** The user who acts, for the audit log. */
 export const actorOf = ({ signedIn, client }: RequestContext): Actor => ({ ...client, actor: signedIn.user.email });
 
-/** The entry of the audit log for what this request does. */
+/** The audit log's entry for the action of this request. */
 export const entryOf = (
   context: RequestContext,
   action: string,
@@ -118,6 +139,6 @@ export const entryOf = (
   detail?: AuditEntry['detail'],
 ): AuditEntry => entryBy(actorOf(context), action, target, detail);
 
-/** These members of an object, in this order. */
+/** Picks members of an object, in this order. */
 export const pick = <T, Name extends keyof T>(object: T, ...names: readonly Name[]): Pick<T, Name> =>
   Object.fromEntries(names.map((name) => [name, object[name]])) as Pick<T, Name>;

@@ -3,8 +3,7 @@ import { ERRORS, Refusal, type ErrorCode } from '../../errors.ts';
 import type { UsageCount } from '../../tenant/tenant-port.ts';
 import { BASE_PATH, type Operation } from '../operations/operation.ts';
 import type { CalledPath } from './interface.ts';
-import type { DashboardServices } from './services.ts';
-import { readInTurn, type Handlers } from './typed-route.ts';
+import { readInTurn, type Handlers, type DashboardServices } from './typed-route.ts';
 
 const keyOf = ({ day, operation }: Pick<UsageCount, 'day' | 'operation'>): string => `${day} ${operation}`;
 

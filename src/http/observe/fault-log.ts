@@ -1,37 +1,31 @@
-/** The log's lines about calls that failed through no fault of their callers: one a second of each kind, with a number. */
+/** Logs calls that failed through no fault of their callers: one line a second for each kind, then the number of others. */
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { Clock } from '../../clock.ts';
 import type { Refusal } from '../../errors.ts';
 
 const LINE_MS = 1000;
 
-export class FaultLog {
-  readonly #log: FastifyBaseLogger;
-  readonly #clock: Clock;
-  /** How many there were since the line of their kind. */
-  readonly #more = new Map<string, number>();
+/** `fault` is the refusal itself if it was expected. */
+export type NoteFault = (request: FastifyRequest, refusal: Refusal, fault: Error) => void;
 
-  constructor(log: FastifyBaseLogger, clock: Clock) {
-    this.#log = log;
-    this.#clock = clock;
-  }
-
-  /** `fault`: the refusal itself where it was expected. */
-  note({ id, method, url, operation, tenant, key }: FastifyRequest, { code, httpStatus }: Refusal, fault: Error): void {
+export function logFaults(log: FastifyBaseLogger, clock: Clock): NoteFault {
+  /** Faults since the line of their kind. */
+  const more = new Map<string, number>();
+  return ({ id, method, url, operation, tenant, key }, { code, httpStatus }, fault) => {
     const isExpected = (fault as Partial<Refusal>).code === code;
     const kind = isExpected ? code : `${code} ${fault.message}`;
-    const more = this.#more.get(kind);
-    this.#more.set(kind, more === undefined ? 0 : more + 1);
-    if (more !== undefined) return;
-    const of = { operation, teamId: tenant?.teamId, apiId: key?.apiId };
-    const about = { requestId: id, method, path: url.split('?', 1)[0], httpStatus, code, ...of };
-    if (isExpected) this.#log.warn(about, fault.message);
-    else this.#log.error({ ...about, err: fault }, code);
-    this.#clock.after(LINE_MS, () => {
-      const count = this.#more.get(kind)!;
-      this.#more.delete(kind);
-      if (count > 0)
-        this.#log.warn({ code, httpStatus, count }, `${count} more calls were answered ${code} in this second`);
+    const count = more.get(kind);
+    more.set(kind, count === undefined ? 0 : count + 1);
+    if (count !== undefined) return;
+    const call = { operation, teamId: tenant?.teamId, apiId: key?.apiId };
+    const about = { requestId: id, method, path: url.split('?', 1)[0], httpStatus, code, ...call };
+    if (isExpected) log.warn(about, fault.message);
+    else log.error({ ...about, err: fault }, code);
+    clock.after(LINE_MS, () => {
+      const others = more.get(kind)!;
+      more.delete(kind);
+      if (others > 0)
+        log.warn({ code, httpStatus, count: others }, `${others} more calls were answered ${code} in this second`);
     });
-  }
+  };
 }

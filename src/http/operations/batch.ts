@@ -6,7 +6,7 @@ import { writeBatch } from '../../pims/operations.ts';
 import type { Body } from '../../pims/writes/writes.ts';
 import { renderEnvelope } from '../call/answer.ts';
 import { listOf, objectOf, type Schema } from '../contract/json-schema.ts';
-import { refuseBySchema } from '../call/validation-errors.ts';
+import { refuseBody } from '../call/validation-errors.ts';
 import { NEW_LINE_EXAMPLE } from './examples.ts';
 import { envelopeOf, queryOf, ref } from './operation-schemas.ts';
 import { envelope, type Call, type Operation } from './operation.ts';
@@ -38,7 +38,7 @@ export function batchOperation(operations: readonly Operation[]): Operation {
       const steps = body.map((step): BatchStep => {
         const validate = reply.request.compileValidationSchema(single.get(step.operation)!.body!.validated);
         const isGood = validate(unescapeAll(step.body));
-        const refusal = isGood ? undefined : refuseBySchema(validate.errors!, { context: 'body', value: step.body });
+        const refusal = isGood ? undefined : refuseBody(validate.errors![0]!, step.body);
         return { operation: step.operation, body: step.body as Body, refusal };
       });
       const { data, replayed } = await writeBatch(store, steps, context);

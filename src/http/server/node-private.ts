@@ -5,10 +5,12 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
+/** Node's own mark on a socket that it has stopped reading. */
+const PAUSED = '_paused';
+const HANDLE = '_handle';
 interface PrivateSocket extends Socket {
-  /** Node's own mark on a socket that it has stopped reading. */
-  _paused: boolean;
-  readonly _handle: { readonly writeQueueSize: number } | null;
+  [PAUSED]: boolean;
+  readonly [HANDLE]: { readonly writeQueueSize: number } | null;
   readonly parser: { resume(): void } | null;
 }
 
@@ -18,19 +20,19 @@ export function allowHalfOpen(server: Server): void {
 }
 
 /** Bytes that wait for the client to take them. `writableLength` counts a chunk whole until its last byte is taken. */
-export const countUntakenBytes = (socket: Socket): number => (socket as PrivateSocket)._handle?.writeQueueSize ?? 0;
+export const countUntakenBytes = (socket: Socket): number => (socket as PrivateSocket)[HANDLE]?.writeQueueSize ?? 0;
 
 /** Stops reading requests. `pause` alone would be undone when the body of a request is read. */
 export function stopReading(socket: Socket): void {
-  (socket as PrivateSocket)._paused = true;
+  (socket as PrivateSocket)[PAUSED] = true;
   socket.pause();
 }
 
 /** Undoes `stopReading`. */
 export function resumeReading(socket: Socket): void {
   const stopped = socket as PrivateSocket;
-  if (!stopped._paused) return;
-  stopped._paused = false;
+  if (!stopped[PAUSED]) return;
+  stopped[PAUSED] = false;
   stopped.parser?.resume();
   stopped.resume();
 }
