@@ -33,7 +33,7 @@ export interface BatchOperations {
   readonly updateCustomer: { readonly body: CustomerChange; readonly data: string };
 }
 
-/** Every field of the tenant; "" where a field has no value. */
+/** All fields of the tenant, including custom fields; "" if a field has no value. */
 export interface Order extends Addresses {
   /** Order number, assigned by PIMS. Identifies the order in every call. */
   readonly ORDER_NUMBER: string;
@@ -77,7 +77,7 @@ export interface Order extends Addresses {
   readonly MODIFIED_DATE: Timestamp;
 }
 
-/** Every field of the tenant; "" where a field has no value. */
+/** All fields of the tenant, including custom fields; "" if a field has no value. */
 export interface OrderLine {
   /** ORDER_NUMBER of the order the line belongs to. */
   readonly ORDER_NUMBER: string;
@@ -107,7 +107,7 @@ export interface OrderLine {
   readonly MODIFIED_DATE: Timestamp;
 }
 
-/** Every field of the tenant; "" where a field has no value. */
+/** All fields of the tenant, including custom fields; "" if a field has no value. */
 export interface Customer extends Addresses {
   /** Code that identifies the customer. */
   readonly CUSTOMER_CODE: string;
@@ -125,7 +125,7 @@ export interface Customer extends Addresses {
   readonly MODIFIED_DATE: Timestamp;
 }
 
-/** Every field of the tenant; "" where a field has no value. */
+/** All fields of the tenant, including custom fields; "" if a field has no value. */
 export interface InventoryItem {
   /** Code that identifies the part. */
   readonly PART_CODE: string;
@@ -160,7 +160,7 @@ export interface InventoryItem {
 }
 
 export interface StorefrontLookup {
-  /** The number that was asked for. */
+  /** The number in the request. */
   readonly storefront_order_number: string;
   /** Invoices first, then sales orders, quotes and worksheets; within a stage the newest first. */
   readonly orders: readonly StorefrontOrder[];
@@ -297,7 +297,7 @@ export interface Filter {
   readonly field: string;
   /** At most 256 characters. The op in takes a list of 1 to 100 values; empty and not_empty take none. */
   readonly value?: string | number | boolean | readonly (string | number | boolean)[] | undefined;
-  /** How the field is compared with the value. The default is eq. */
+  /** How to compare the field with the value. Default eq. */
   readonly op?:
    
     | 'eq'
@@ -312,9 +312,9 @@ export interface Filter {
     | 'empty'
     | 'not_empty'
     | undefined;
-  /** true is the same as the op contains: the field contains the value, in any case. The default is false. */
+  /** true is the same as the op contains: the field contains the value, ignoring case. Default false. */
   readonly contains?: boolean | undefined;
-  /** Joins the filter to the one before it. AND binds tighter than OR. The default is AND. */
+  /** Joins the filter to the previous one. AND binds tighter than OR. Default AND. */
   readonly conjunction?: 'AND' | 'OR' | undefined;
 }
 
@@ -444,9 +444,9 @@ export interface StorefrontOrder {
   readonly order_type: Stage;
   /** ORDER_NUMBER of the order. */
   readonly pims_order_number: string | null;
-  /** UTC time in ISO 8601; null when PIMS has none. */
+  /** UTC time in ISO 8601; null if PIMS has none. */
   readonly create_date: string | null;
-  /** UTC time in ISO 8601; null when PIMS has none. */
+  /** UTC time in ISO 8601; null if PIMS has none. */
   readonly modified_date: string | null;
   /** Tracking numbers of the order. */
   readonly tracking_numbers: readonly string[];
@@ -478,7 +478,7 @@ export interface StorefrontOrder {
   readonly cancelled?: true | undefined;
 }
 
-/** Stage of a new order. null and "" select the default of the tenant. */
+/** Stage of a new order. null and "" select the default stage of the tenant. */
 type FirstStage = 'worksheet' | 'quote' | 'sales_order' | '' | null;
 
 /** Value of a field. Numbers and booleans are stored as text; null and "" clear the field. */
@@ -543,7 +543,7 @@ export interface StorefrontItem {
   readonly description: string;
   /** Units ordered. */
   readonly quantity: number;
-  /** Units shipped; less than quantity after a partial shipment. */
+  /** Units shipped. Less than quantity after a partial shipment. */
   readonly shipped: number;
   /** Serial numbers shipped; always empty for a care plan. */
   readonly serial_numbers: readonly string[];
@@ -560,7 +560,7 @@ export interface Field {
   readonly description: string;
   /** Whether the field is required on a new record. */
   readonly required: boolean;
-  /** Whether PIMS sets it, so that you never send it. */
+  /** Whether PIMS sets the field. Do not send it. */
   readonly assigned: boolean;
   /** Whether exact filters on it use an index. */
   readonly indexed: boolean;

@@ -1,7 +1,4 @@
-/**
- * The bytes of an answer: envelope, error body and headers. An answer is sent after its call's count is on disk.
- * Source: specification 2.1, decisions "Error body" and "Headers on every answer".
- */
+/** The bytes of an answer: envelope, error body and headers. An answer is sent after its call's count is on disk. */
 import type { FastifyReply } from 'fastify';
 import { ERRORS, type Refusal } from '../../errors.ts';
 import type { Rendered } from '../../pims/writes/script.ts';
@@ -11,19 +8,19 @@ import { hasAnswer } from './etag.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Headers of every answer. The policy keeps a browser from running an answer as a page. */
+/** Headers of every answer. The policy prevents a browser from running an answer as a page. */
 export const STATIC_HEADERS = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 };
 
-/** Answers from this length on count until they are taken. */
+/** Minimum length of an answer that counts until the caller has taken it. */
 const LARGE_CHARACTERS_LEAST = 16 * 1024;
-/** Longer than any answer that is kept. */
+/** Minimum size of a buffer that is freed eagerly. Kept answers are smaller. */
 const FREED_BYTES_LEAST = 256 * 1024;
 
-/** `{"status":"success","data":…,"subRecords":…}` around the JSON of the store, whose bytes nobody may use again. */
+/** `{"status":"success","data":…,"subRecords":…}` around the JSON of the store. Its bytes may not be used again. */
 export function renderEnvelope(data: Rendered, subRecords: Rendered | null = null): Rendered {
   if (typeof data === 'string' && (subRecords === null || typeof subRecords === 'string'))
     return `{"status":"success","data":${data},"subRecords":${subRecords}}`;
@@ -33,10 +30,7 @@ export function renderEnvelope(data: Rendered, subRecords: Rendered | null = nul
   return answer;
 }
 
-/**
- * Gives the memory of large bytes back that nobody reads any more. Left to V8, they have it collect all garbage after
- * every few pages.
- */
+/** Frees large buffers eagerly; otherwise V8 runs a full collection every few pages. */
 function free({ buffer, byteLength }: Uint8Array): void {
   const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
   if (isWhole && byteLength >= FREED_BYTES_LEAST) buffer.transfer(0);
@@ -44,7 +38,7 @@ function free({ buffer, byteLength }: Uint8Array): void {
 
 /**
  * `{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"remedy":…,"docs":"/docs/errors#CODE","field"?:…,
- * "suggestion"?:…,"step"?:…,"requestId":…}`. Source: additions, section 8.
+ * "suggestion"?:…,"step"?:…,"requestId":…}`.
  */
 export function renderError({ message, code, field, suggestion, step }: Refusal, requestId: string): string {
   const shown = {
@@ -61,8 +55,8 @@ export function renderError({ message, code, field, suggestion, step }: Refusal,
 }
 
 /**
- * Sends an answer once its count is on disk, compressed if the caller takes that; a read only if it has room (load.ts).
- * Nobody may use its bytes again. Throws what counting threw.
+ * Sends an answer once its count is on disk, compressed if the caller accepts that; a read only if there is room for it
+ * (server/load.ts). Its bytes may not be used again. Throws the fault of counting.
  */
 export async function sendAnswer(reply: FastifyReply, httpStatus: number, body: Rendered, isRead = false) {
   const { request } = reply;
@@ -79,37 +73,37 @@ export async function sendAnswer(reply: FastifyReply, httpStatus: number, body: 
     const tag = coding ? tagOfCoding(etag, coding) : etag;
     if (hasAnswer(condition!, tag)) return sendNotModified(reply, tag, coding);
   }
-  // A large one is kept once, as bytes.
+  // A large answer is held once, as bytes.
   const made = typeof body === 'string' && body.length >= LARGE_CHARACTERS_LEAST ? Buffer.from(body) : body;
   const madeBytes = countBytes(reply, made);
   if (isRead && madeBytes > 0) load.checkRoom(request, madeBytes);
   const sent = coding ? await packAnswer(reply, made, coding) : made;
   const bytes = countBytes(reply, sent);
   load.answered(request, bytes);
-  // The operating system has them.
+  // By then the operating system has the bytes.
   if (typeof sent !== 'string' && bytes >= FREED_BYTES_LEAST) reply.raw.once('finish', () => free(sent));
   // Fastify drops the content type of an answer that began as an error.
   return reply.header('content-type', JSON_TYPE).code(httpStatus).send(sent);
 }
 
-/** What counts of an answer until it is taken: nothing of a short one, or when nobody is there any more. */
+/** The bytes that count until the answer is taken: none of a short one, and none when the caller has left. */
 const countBytes = ({ raw }: FastifyReply, sent: Rendered): number =>
   typeof sent === 'string' || raw.destroyed ? 0 : sent.length;
 
-/** The coding that the caller likes best; undefined when the answer is small, or none is taken. */
+/** Chooses the coding that the caller prefers; undefined when the answer is small or no coding is accepted. */
 function chooseCodingFor(answer: Rendered, accepted: string | undefined): Coding | undefined {
   if (accepted === undefined) return undefined;
   const isSmall = (typeof answer === 'string' ? Buffer.byteLength(answer) : answer.length) < COMPRESSED_BYTES_LEAST;
   return isSmall ? undefined : chooseCoding(accepted);
 }
 
-/** The answer in a coding, with its headers. */
+/** Compresses the answer and sets the headers of its coding. */
 async function packAnswer(reply: FastifyReply, answer: Rendered, coding: Coding): Promise<Rendered> {
   const bytes = typeof answer === 'string' ? Buffer.from(answer) : answer;
   reply.request.load.holdAnswer(reply.request, countBytes(reply, answer));
   const packed = await compress(bytes, coding, reply.raw);
   free(bytes);
-  // Nobody is there to get it.
+  // The caller has left.
   if (!packed) return '';
   reply.headers({ 'content-encoding': coding, vary: 'accept-encoding' });
   const tag = reply.getHeader('etag');
@@ -117,7 +111,7 @@ async function packAnswer(reply: FastifyReply, answer: Rendered, coding: Coding)
   return packed;
 }
 
-/** Answers a read whose caller has the answer already: no body, and the headers that would come with it. */
+/** Answers a read whose caller already has the answer: no body, and the headers of the full answer. */
 function sendNotModified(reply: FastifyReply, etag: string, coding: Coding | undefined): FastifyReply {
   reply.request.load.answered(reply.request, 0);
   if (coding) reply.header('vary', 'accept-encoding');

@@ -9,7 +9,7 @@ import type { KeyedType } from '../../pims/rules/fields.ts';
 import type { Filter } from '../../pims/reads/filter.ts';
 import type { Page, QueryRequest } from '../../pims/pims-port.ts';
 
-/** How much one answer holds. */
+/** Limits of one answer. */
 export interface AnswerLimits {
   readonly maxReturnDefault: number;
   readonly maxReturnMost: number;
@@ -19,7 +19,7 @@ export interface AnswerLimits {
   readonly cursorKey: Uint8Array;
 }
 
-/** What a cursor belongs to. */
+/** The query that a cursor belongs to. */
 interface CursorScope {
   readonly teamId: string;
   readonly recordType: KeyedType;
@@ -48,7 +48,7 @@ export function setPageHeaders(reply: FastifyReply, scope: CursorScope, page: Pa
   reply.header('x-has-more', 'true').header('x-next-cursor', formatCursor(scope, next, limits));
 }
 
-/** The position behind a signature over all that it belongs to. */
+/** Formats the position after a signature over the query that it belongs to. */
 function formatCursor(scope: CursorScope, position: string, { cursorKey }: AnswerLimits): string {
   const { teamId, recordType, filters, sort } = scope;
   const query = sort === undefined ? [] : [{ sort }];
@@ -57,7 +57,7 @@ function formatCursor(scope: CursorScope, position: string, { cursorKey }: Answe
   return Buffer.concat([signature, Buffer.from(position)]).toString('base64url');
 }
 
-/** Equal for filters that mean the same in any spelling. The first has no conjunction, and AND is the one left out. */
+/** Equal for filters that mean the same in any spelling. The first one's conjunction is ignored, and AND is the default. */
 const identifyFilter = ({ field, value, op, contains, conjunction }: Filter, index: number): unknown[] => {
   const isOr = index > 0 && conjunction?.toUpperCase() === 'OR';
   if (op === undefined || op === 'eq' || op === 'contains')

@@ -1,6 +1,6 @@
 /**
- * ETags of single reads, and what callers send of them again: If-None-Match asks whether an answer is still as it was,
- * If-Match lets a write happen only then. Source: RFC 9110 sections 8.8.3 and 13.1, additions section 6.
+ * ETags of single reads, and the conditions that callers make of them: If-None-Match for a read that has changed,
+ * If-Match for a write of a record that has not. Source: RFC 9110 sections 8.8.3 and 13.1.
  */
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -15,11 +15,11 @@ interface EntityTag {
 
 const TAG = /[\t ,]*(W\/)?("[!#-~\x80-\xff]*")[\t ]*(?=,|$)/y;
 const END = /[\t ,]*$/y;
-/** A tag of the store, and behind it what sets an answer apart from others of the same state: its fields, its coding. */
+/** A tag of the store, then the parts that tell answers of one state apart: a hash of the fields, the coding. */
 const OF_STATE = /^("[\w-]+\.[0-9a-f]{10})(\.[0-9a-f]{10})?(-(zstd|br|gzip))?"$/;
 const FIELDS_HASH_CHARACTERS = 10;
 
-/** Gives the answer of a single read its ETag. An answer of only these fields has one of its own. */
+/** Sets the ETag of a single read. An answer with only some fields has a separate one. */
 export function setTag(reply: FastifyReply, tag: string, fields?: string): void {
   if (fields === undefined) reply.header('etag', tag);
   else {
@@ -28,13 +28,13 @@ export function setTag(reply: FastifyReply, tag: string, fields?: string): void 
   }
 }
 
-/** Whether the caller has this answer already. What cannot be read is no condition: then the answer goes out. */
+/** Whether the caller already has this answer. An unreadable condition is ignored, and the answer is sent. */
 export const hasAnswer = (condition: string, etag: string): boolean =>
   condition.trim() === '*' || (parseTags(condition)?.some(({ text }) => text === etag) ?? false);
 
 /**
- * The states that the caller lets a write begin with. INVALID_IF_MATCH when they cannot be read, PRECONDITION_NOT_ALLOWED
- * for an operation that does not check them.
+ * Parses the states in which the caller allows a write. Throws INVALID_IF_MATCH if they cannot be read, and
+ * PRECONDITION_NOT_ALLOWED for an operation that does not check them.
  */
 export function parseIfMatch(request: FastifyRequest, operation: string, isTaken: boolean): Expected | undefined {
   const header = request.headers['if-match'];
@@ -47,11 +47,11 @@ export function parseIfMatch(request: FastifyRequest, operation: string, isTaken
   if (header.trim() === '*') return '*';
   const tags = parseTags(header);
   if (!tags) throw new Refusal('INVALID_IF_MATCH', undefined, { field });
-  // A weak one is never the same as a strong one.
+  // A weak tag never equals a strong one.
   return tags.filter(({ isWeak }) => !isWeak).map(({ text }) => text.replace(OF_STATE, '$1"'));
 }
 
-/** Undefined when it is no list of tags, or has none. */
+/** Returns undefined if the header is not a list of tags, or is empty. */
 function parseTags(header: string): EntityTag[] | undefined {
   const tags: EntityTag[] = [];
   TAG.lastIndex = 0;

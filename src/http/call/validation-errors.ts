@@ -57,7 +57,7 @@ export function refuseBody({ keyword, params, instancePath, schemaPath }: Schema
   const [head = '', member] = path;
   const value = find(body, path);
   if (instancePath === '' && keyword === 'type') {
-    const list = 'a JSON array of filter objects; [] selects all records';
+    const list = 'a JSON array of filter objects; [] matches all records';
     const wanted = params['type'] === 'array' ? list : 'a JSON object of fields; {} for none';
     return new Refusal('INVALID_BODY', `The body must be ${wanted}.`);
   }

@@ -1,6 +1,6 @@
 /**
- * The contract: an OpenAPI 3.1 document made from the operations, their schemas and the table of errors, with an
- * example for every request and answer. Source: specification section 4; https://spec.openapis.org/oas/v3.1.1.html.
+ * Begin here: the contract, an OpenAPI 3.1 document made from the operations, their schemas and the table of
+ * errors, with an example for every request and answer. Source: https://spec.openapis.org/oas/v3.1.1.html.
  */
 import { readAsset, VERSION } from '../../assets.ts';
 import { ERRORS, type ErrorCode, type ErrorPlace } from '../../errors.ts';
@@ -49,10 +49,10 @@ const HEADERS: Readonly<Record<string, string>> = {
   'X-Total-Count': 'Number of matching records on all pages together. Only with count=exact.',
   'Idempotent-Replayed': 'true if this repeats the first response to this Idempotency-Key.',
 };
-/** Those that a call of an authenticated caller is answered with. */
+/** Headers of every answer to an authenticated caller. */
 const COUNTED = ['X-Request-Id', 'X-Month-Requests', 'RateLimit-Policy', 'RateLimit'];
 const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = { teamID: 'demo', maxReturn: 50 };
-/** A query string is text, which the service checks by a pattern; callers have a number or a word. */
+/** The service checks these parameters as text, by a pattern; to callers they are numbers or words. */
 const PARAMETER_SCHEMAS: Readonly<Record<string, Schema>> = {
   maxReturn: { type: 'integer', minimum: 1 },
   type: textOf(undefined, { enum: Object.keys(RECORD_TYPES) }),

@@ -1,4 +1,4 @@
-/** The page `/docs/errors`: every code that the service answers, at the anchor that an error's `docs` names. No script. */
+/** The page `/docs/errors`: every code of an answer, at the anchor that an error's `docs` names. It has no script. */
 import { ERRORS, type ErrorPlace } from '../../errors.ts';
 import { STATUS_CODES } from '../server/node-http.ts';
 
@@ -21,9 +21,9 @@ export const PLACES: Record<ErrorPlace, string> = {
 
 const ROWS = Object.entries(ERRORS).map(([code, about]) => ({ code, ...about }));
 export type ErrorRow = (typeof ROWS)[number];
-/** What only commands are refused with. */
+/** Codes of commands alone. */
 export const COMMAND_ROWS = ROWS.filter(({ place }) => place === 'command');
-/** What is answered, by status: `400 Bad Request` and its errors. */
+/** Codes of answers by status: `400 Bad Request` and its errors. */
 export const ROWS_BY_STATUS: ReadonlyMap<string, readonly ErrorRow[]> = Map.groupBy(
   ROWS.filter(({ place }) => place !== 'command').toSorted((a, b) => a.httpStatus - b.httpStatus),
   ({ httpStatus }) => `${httpStatus} ${STATUS_CODES[httpStatus]}`,

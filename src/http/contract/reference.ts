@@ -18,7 +18,7 @@ export function addReference(app: FastifyInstance, contract: () => object): void
     const coding = chooseCoding(headers['accept-encoding'] ?? '');
     reply.type(JSON_TYPE);
     if (!coding) return reply.send(text);
-    // Made once for each coding.
+    // Each coding is made once.
     const bytes = packed.get(coding) ?? compress(text, coding);
     packed.set(coding, bytes);
     return reply.headers({ 'content-encoding': coding, vary: 'accept-encoding' }).send(await bytes);

@@ -1,6 +1,6 @@
 /**
- * The dashboard: its pages below /dashboard/ and their JSON below /dashboard/api/. Everything but signing in needs a
- * session; so do the operations of the API, which are here too. Source: decision 0023.
+ * Begin here: the dashboard, its pages below /dashboard/ and their JSON below /dashboard/api/. Everything except signing
+ * in needs a session, also the operations of the API, which are served here too. Source: decision 0023.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import cookie from '@fastify/cookie';
@@ -45,8 +45,8 @@ export async function addDashboard(
 }
 
 /**
- * The operations for a user of the tenant. What the explorer sends is metered like any call; looking at records is not,
- * and has a limit of its own.
+ * Access of a user of the tenant to the operations. Calls of the explorer are metered like any call; looking at records
+ * is not, and has a separate limit.
  */
 const accessBySession = ({ accounts, clock }: DashboardServices, path: string, looks?: LookLimit): Access => ({
   prefix: API_PATH + path,
@@ -64,7 +64,7 @@ const accessBySession = ({ accounts, clock }: DashboardServices, path: string, l
     const query = request.query as Record<string, unknown>;
     query['teamID'] ??= teamId;
     if (parseClaim(request).teamId !== teamId)
-      throw new Refusal('PARAMETER_CONFLICT', 'teamID is not that of the session.', { field: 'teamID' });
+      throw new Refusal('PARAMETER_CONFLICT', 'teamID must be the team of the session.', { field: 'teamID' });
     return signedIn.tenant;
   },
 });

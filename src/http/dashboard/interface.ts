@@ -145,7 +145,7 @@ export interface AdvancedOrderView {
   backorder: string | null;
 }
 
-/** What the pages of records look at. */
+/** The fields as the pages of records see them. */
 export type FieldView = Omit<Field, 'description' | 'required'>;
 export interface FieldsView {
   fields: Record<RecordType, FieldView[]>;

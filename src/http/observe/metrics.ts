@@ -79,8 +79,8 @@ export function addMetrics(
 
 /** Registers those that exist on this node. */
 function addReadings(registry: Registry, first: Readings): (readings: Readings) => void {
-  const shown = MEASURED.filter(({ read }) => read(first) !== undefined).map(({ name, help, label = [], read }) => {
-    const options = { name, help, labelNames: [label].flat(), registers: [registry] };
+  const shown = MEASURED.filter(({ read }) => read(first) !== undefined).map(({ name, help, label, read }) => {
+    const options = { name, help, labelNames: label === undefined ? [] : [label], registers: [registry] };
     const metric = name.endsWith('_total') ? new Counter(options) : new Gauge(options);
     return { metric, label: String(label), read };
   });

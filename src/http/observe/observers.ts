@@ -1,11 +1,11 @@
 /**
- * What happens after an answer is sent: its call goes into the tenant's request log, and a line about it into the
- * service's own log.
+ * Begin here: observers run after an answer is sent. They record its call in the tenant's request log, and log a line
+ * about it in the service's own log.
  */
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { RequestLog } from '../../request-log/request-log.ts';
 
-/** Gets every answer after it is sent, with the time it took. */
+/** Receives every answer after it is sent, with the time it took. */
 export type AnswerObserver = (request: FastifyRequest, reply: FastifyReply, ms: number) => void;
 
 /** Records every counted call. The request log leaves the credentials out. */
@@ -31,7 +31,7 @@ export const observeCalls =
       field: refusal?.field ?? null,
       message: refusal?.message ?? null,
       query,
-      // Credentials are out of it since authentication. A body that could not be parsed is undefined.
+      // Authentication has removed the credentials. A body that could not be parsed is undefined.
       body: request.method === 'GET' || request.body === undefined ? null : JSON.stringify(request.body),
     });
   };

@@ -20,13 +20,13 @@ interface Work {
   hasFailed: boolean;
 }
 
-/** They are asked every few seconds and tell nothing. */
+/** Paths that are requested every few seconds, and whose traces say nothing. */
 const UNTRACED = ['/healthz', '/readyz', '/metrics'];
-/** Both times are read within it. */
+/** Maximum milliseconds between two readings of the clock. */
 const READ_MS = 0.5;
-/** What the last spans get to leave when the service stops. */
+/** Maximum milliseconds for sending the last spans when the service stops. */
 const CLOSE_MS = 2000;
-/** A receiver that is gone is told of once in so long. */
+/** Milliseconds between two log lines about spans that could not be sent. */
 const REPORT_MS = 60_000;
 
 const headerOf = {
@@ -37,7 +37,7 @@ const headerOf = {
 export class Tracing {
   readonly #system: 'sqlite' | 'postgresql';
   readonly #clock: Clock;
-  /** What makes its elapsed time one since 1970, finer than a millisecond. */
+  /** Milliseconds since 1970 at which the clock's elapsed time began, finer than a millisecond. */
   readonly #beganAt: number;
   readonly #provider: BasicTracerProvider;
   readonly #propagator = new W3CTraceContextPropagator();
@@ -50,13 +50,13 @@ export class Tracing {
     reportTo(log, clock);
     const own = resourceFromAttributes({ 'service.name': 'storeroom', 'service.version': VERSION });
     this.#provider = new BasicTracerProvider({
-      // What the variables say goes first.
+      // The variables take precedence.
       resource: own.merge(detectResources({ detectors: [envDetector] })),
       spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
     });
   }
 
-  /** The store as a call uses it; what it is asked, and the wait for the count, become spans of the request. */
+  /** Wraps the store so that its calls, and the wait for the count, become spans of the request. */
   watch(store: PimsStore, request: FastifyRequest): PimsStore {
     const all: Work[] = [];
     this.#work.set(request, all);
@@ -85,7 +85,7 @@ export class Tracing {
     });
   }
 
-  /** Makes the spans of a request once it is answered: nothing is added to its time. */
+  /** Makes the spans of a request after it is answered, so that they do not slow it. */
   readonly observe = (request: FastifyRequest, { statusCode }: FastifyReply, ms: number): void => {
     const route = request.routeOptions.url;
     if (route !== undefined && UNTRACED.includes(route)) return;
@@ -123,7 +123,7 @@ export class Tracing {
     return this.#beganAt + this.#clock.elapsed();
   }
 
-  /** Sends what is left, or gives up. */
+  /** Sends the remaining spans, or gives up. */
   async close(): Promise<void> {
     const givenUp = new Promise<void>((resolve) => void this.#clock.after(CLOSE_MS, resolve));
     await Promise.race([this.#provider.shutdown().catch(() => undefined), givenUp]);
@@ -135,7 +135,7 @@ function endSpan(span: Span, hasFailed: boolean, endedAt: number): void {
   span.end(millisToHrTime(endedAt));
 }
 
-/** What both times of the clock differ by. A process that was held between two readings reads them again. */
+/** Returns the difference of the clock's two times. Reads them again if the process was held in between. */
 function findBeginning({ now, elapsed }: Clock): number {
   for (;;) {
     const before = elapsed();
@@ -144,7 +144,7 @@ function findBeginning({ now, elapsed }: Clock): number {
   }
 }
 
-/** A line a minute at most about spans that could not be sent. */
+/** Logs at most a line a minute about spans that could not be sent. */
 function reportTo(log: FastifyBaseLogger, { elapsed }: Clock): void {
   let reportedAt = -Infinity;
   const report = (message: string): void => {

@@ -1,4 +1,4 @@
-/** The batch: several writes in one call. Source: additions, section 1. */
+/** The batch: several writes in one call. */
 import { Refusal } from '../../errors.ts';
 import { BATCH_OPERATIONS, unescape, type BatchOperation, type BatchStep } from '../../pims/batch.ts';
 import { BATCH_STEPS_MAX } from '../../pims/rules/record-bounds.ts';
@@ -11,7 +11,7 @@ import { NEW_LINE_EXAMPLE } from './examples.ts';
 import { envelopeOf, queryOf, ref } from './operation-schemas.ts';
 import { envelope, type Call, type Operation } from './operation.ts';
 
-/** A step as it is sent. */
+/** A step of the request. */
 interface Step {
   readonly operation: BatchOperation;
   readonly body: Readonly<Record<string, unknown>>;
@@ -19,7 +19,7 @@ interface Step {
 
 const MEMBERS = ['operation', 'body'];
 
-/** Over the single calls, whose bodies its steps have. */
+/** Builds the batch from the single operations, whose bodies its steps have. */
 export function batchOperation(operations: readonly Operation[]): Operation {
   const single = new Map(operations.map((operation) => [operation.name as string, operation]));
   const taken = BATCH_OPERATIONS.map((name) => single.get(name)!);
@@ -96,20 +96,20 @@ function parseStep(step: unknown, index: number): BatchOperation {
   const other = Object.keys(step)
     .find((name) => !MEMBERS.includes(name))
     ?.slice(0, 64);
-  if (other !== undefined) throw refuse(`has a member '${other}'; known are operation and body`, other);
+  if (other !== undefined) throw refuse(`has a member '${other}'; its members are operation and body`, other);
   const { operation, body } = step;
   if (typeof operation !== 'string') throw refuse('must name its operation as a string', 'operation');
   if (!isObject(body)) throw refuse('must have a JSON object of fields as its body; {} for none', 'body');
   const known = BATCH_OPERATIONS.find((name) => name === operation);
   if (known !== undefined) return known;
-  const message = `Step ${index}: a batch takes ${BATCH_OPERATIONS.join(', ')}, not '${operation.slice(0, 64)}'.`;
+  const message = `Step ${index}: a batch can contain ${BATCH_OPERATIONS.join(', ')}, not '${operation.slice(0, 64)}'.`;
   throw new Refusal('UNKNOWN_OPERATION', message, { field: 'operation', step: index });
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The body with its literal values as they are meant. */
+/** Replaces `$$` at the start of values with a literal `$`. */
 function unescapeAll(body: Step['body']): Step['body'] {
   const fields = Object.entries(body);
   if (!fields.some(([, value]) => typeof value === 'string' && value.startsWith('$$'))) return body;

@@ -1,4 +1,4 @@
-/** The four operations on customers. Source: specification 4.2 and 4.7 to 4.9. */
+/** The four operations on customers. */
 import { KEY_CHARACTERS_MAX } from '../../pims/rules/record-bounds.ts';
 import { createCustomer, getCustomer, queryCustomers, updateCustomer } from '../../pims/operations.ts';
 import type { AnswerLimits } from '../call/cursor.ts';

@@ -1,4 +1,4 @@
-/** The two operations on inventory items, both read-only. Source: specification 4.2 and 4.10. */
+/** The two operations on inventory items, both read-only. */
 import { getInventoryItem, queryInventoryItems } from '../../pims/operations.ts';
 import type { AnswerLimits } from '../call/cursor.ts';
 import { PART_EXAMPLE } from './examples.ts';

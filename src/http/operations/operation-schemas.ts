@@ -1,6 +1,6 @@
 /**
- * What the operations take and answer, as JSON Schemas: those Fastify validates requests with, and those the
- * contract names. The rules behind the values are in pims/.
+ * The JSON Schemas of requests and answers: those with which Fastify validates requests, and those that the contract
+ * names. The rules of values are in pims/.
  */
 import { ERRORS } from '../../errors.ts';
 import { ADDRESS_FIELDS, BUILT_IN_FIELDS, type Field, type RecordType } from '../../pims/rules/fields.ts';
@@ -96,7 +96,7 @@ const fieldsOf = (
   additionalProperties: custom,
 });
 
-/** The fields in their order, with those of addresses, which stand together, in a schema of their own. */
+/** The fields in their order. Those of addresses are adjacent, and have a separate schema. */
 function inOrder(fields: readonly Field[], addresses: string, describe: (some: readonly Field[]) => Schema): Schema {
   const at = fields.findIndex(isAddress);
   if (at < 0) return describe(fields);
@@ -106,9 +106,9 @@ function inOrder(fields: readonly Field[], addresses: string, describe: (some: r
 
 const FORMS = { text: '', number: 'Decimal', date: 'CalendarDate', flag: 'Flag', timestamp: 'Timestamp' };
 
-/** PIMS parses each value by its field and refuses it in its own words. Fastify only checks that it is a scalar. */
+/** PIMS parses each value by its field and says what is wrong with it. Fastify only checks that it is a scalar. */
 const SCALAR: Schema = { type: ['string', 'number', 'boolean', 'null'], maxLength: VALUE_CHARACTERS_MAX };
-/** The schema of a field as it is sent. */
+/** The schema of a field in a request. */
 const valueOf = ({ name, type, description }: Field): Schema =>
   ref(name === 'ORDER_TYPE' ? 'FirstStage' : `${FORMS[type]}Value`, description);
 
@@ -143,7 +143,7 @@ export function fieldsBody(
   };
 }
 
-/** A body that only names a record. Other members are refused in the words of PIMS. */
+/** A body that only names a record. PIMS refuses other members, with its own message. */
 export const keyBody = (name: string, key: string, description: string): BodySchema => ({
   name,
   fields: [key],
@@ -165,14 +165,11 @@ const filterOf = (conjunction: Schema): Schema =>
         items: { type: FILTER_VALUE },
         description: `At most ${FILTER_VALUE_CHARACTERS_MAX} characters. The op in takes a list of 1 to ${FILTER_LIST_MAX} values; empty and not_empty take none.`,
       },
-      op: textOf('How the field is compared with the value. The default is eq.', { enum: FILTER_OPS }),
+      op: textOf('How to compare the field with the value. Default eq.', { enum: FILTER_OPS }),
       contains: booleanOf(
-        'true is the same as the op contains: the field contains the value, in any case. The default is false.',
+        'true is the same as the op contains: the field contains the value, ignoring case. Default false.',
       ),
-      conjunction: textOf(
-        'Joins the filter to the one before it. AND binds tighter than OR. The default is AND.',
-        conjunction,
-      ),
+      conjunction: textOf('Joins the filter to the previous one. AND binds tighter than OR. Default AND.', conjunction),
     },
     ['value', 'op', 'contains', 'conjunction'],
   );
@@ -185,24 +182,28 @@ export const FILTERS_BODY: BodySchema = {
 
 export const NUMBERS_BODY: BodySchema = {
   name: 'StorefrontNumbers',
-  // The rule of the lookup says in its own words what is wrong.
+  // PIMS validates the numbers and says what is wrong.
   validated: {},
   documented: listOf(
     { type: ['string', 'number'], minLength: 1, maxLength: VALUE_CHARACTERS_MAX },
-    { minItems: 1, maxItems: NUMBERS_MAX, description: 'Storefront order numbers, each as PIMS has it.' },
+    {
+      minItems: 1,
+      maxItems: NUMBERS_MAX,
+      description: 'Storefront order numbers, each exactly as in REFERENCE_NUMBER.',
+    },
   ),
 };
 
-/** The schema of a field as it is answered. */
+/** The schema of a field in an answer. */
 function answerOf({ name, type, description }: Field): Schema {
   const form = name === 'ORDER_TYPE' ? 'Stage' : FORMS[type];
   return form === '' ? textOf(description) : ref(form, description);
 }
 
-/** A record as it is answered: every field has a value, `""` at least. */
+/** A record in an answer: every field has a value, which can be `""`. */
 function recordOf(recordType: RecordType): Schema {
   const describe = (some: readonly Field[]): Schema => fieldsOf(some, answerOf, textOf(), namesOf(some));
-  const description = 'Every field of the tenant, custom fields included; "" where a field has no value.';
+  const description = 'All fields of the tenant, including custom fields; "" if a field has no value.';
   return { description, ...inOrder(BUILT_IN_FIELDS[recordType], 'Addresses', describe) };
 }
 
@@ -234,7 +235,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   FirstStage: {
     enum: [...FIRST_STAGES, '', null],
-    description: 'Stage of a new order. null and "" select the default of the tenant.',
+    description: 'Stage of a new order. null and "" select the default stage of the tenant.',
   },
   DecimalValue: { type: ['string', 'number', 'null'], description: 'Decimal number; null and "" clear the field.' },
   CalendarDateValue: nullable('Date as m/d/yyyy or yyyy-mm-dd; null and "" clear the field.'),
@@ -248,15 +249,15 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   Filter: filterOf({ enum: ['AND', 'OR'] }),
 
   StorefrontLookup: objectOf({
-    storefront_order_number: textOf('The number that was asked for.'),
+    storefront_order_number: textOf('The number in the request.'),
     orders: listOf(ref('StorefrontOrder'), { description: LOOKUP_ORDER }),
   }),
   StorefrontOrder: objectOf(
     {
       order_type: ref('Stage'),
       pims_order_number: nullable('ORDER_NUMBER of the order.'),
-      create_date: nullable('UTC time in ISO 8601; null when PIMS has none.'),
-      modified_date: nullable('UTC time in ISO 8601; null when PIMS has none.'),
+      create_date: nullable('UTC time in ISO 8601; null if PIMS has none.'),
+      modified_date: nullable('UTC time in ISO 8601; null if PIMS has none.'),
       tracking_numbers: listOf(textOf(), { description: 'Tracking numbers of the order.' }),
       is_dropship: booleanOf('Whether the supplier ships the order.'),
       shipping_address: objectOf(SHIPPING),
@@ -269,7 +270,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     part_number: textOf('PART_CODE of the line.'),
     description: textOf('What was ordered.'),
     quantity: { type: 'number', description: 'Units ordered.' },
-    shipped: { type: 'number', description: 'Units shipped; less than quantity after a partial shipment.' },
+    shipped: { type: 'number', description: 'Units shipped. Less than quantity after a partial shipment.' },
     serial_numbers: listOf(textOf(), { description: 'Serial numbers shipped; always empty for a care plan.' }),
     is_care_plan: booleanOf('Whether the line is a care plan.'),
   }),
@@ -278,7 +279,9 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   ServiceState: objectOf(
     {
       status: { type: 'string', enum: ['ok', 'unavailable'] },
-      reason: textOf('`disk`: it is nearly full. `counting`: calls cannot be counted.', { enum: ['disk', 'counting'] }),
+      reason: textOf('`disk`: the disk is nearly full or read-only. `counting`: calls cannot be counted.', {
+        enum: ['disk', 'counting'],
+      }),
     },
     ['reason'],
   ),
@@ -291,7 +294,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
       message: textOf('A human-readable message. If PIMS rejected the request, this is its message.'),
       code: ref('ErrorCode', 'Stable; branch on it.'),
       remedy: textOf('What to do next.'),
-      docs: textOf('Path at which this service describes the code.'),
+      docs: textOf('Path of the description of the code on this service.'),
       field: textOf('The parameter or field that is wrong.'),
       suggestion: textOf('The known name nearest to an unknown one, or the number of the order that a line moved to.'),
       step: { type: 'integer', description: 'Index of the rejected step of a batch, from 0.' },

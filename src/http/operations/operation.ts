@@ -1,6 +1,6 @@
 /**
- * What an operation is, and what operations of one kind share. The twelve are in orders.ts, customers.ts and
- * inventory.ts; stages.ts puts them on their paths.
+ * Begin here: the type of an operation, and the parts that operations of one kind share. operations.ts lists them, and
+ * call/stages.ts adds them at their paths.
  */
 import type { FastifyReply } from 'fastify';
 import { checkFilters, type Filter } from '../../pims/reads/filter.ts';
@@ -19,7 +19,7 @@ import { envelopeOf, FIELDS, FILTERS_BODY, pageQuery, queryOf, type BodySchema }
 
 export const BASE_PATH = '/tenant/api/pims/v1';
 
-/** A call as its operation gets it: authenticated, counted, validated. */
+/** A call that is authenticated, counted and validated. */
 export interface Call<Shape = Body> {
   readonly store: PimsStore;
   readonly usage: UsageStore;
@@ -45,22 +45,22 @@ export interface Operation {
   readonly summary: string;
   readonly description: string;
   readonly kind: OperationKind;
-  /** Whether it takes If-Match: it changes something that a single read answers with an ETag. */
+  /** Whether it checks If-Match: it changes a record that a single read returns with an ETag. */
   readonly takesIfMatch?: true;
   readonly query: Schema;
   readonly body?: BodySchema;
   readonly answer: Schema;
   readonly example: { readonly query?: Record<string, string>; readonly body?: unknown; readonly answer: unknown };
   /**
-   * Of a batch: the operation of each step, under which it counts. Throws what is wrong with the list: that counts as
-   * one call of the batch itself.
+   * Lists the operation of each step of a batch, under which the step counts. Throws a refusal of the list, which counts
+   * as one call of the batch itself.
    */
   readonly listSteps?: (body: unknown) => readonly OperationName[];
   /** The body of the 200 answer. */
   readonly run: (call: Call<never>) => Promise<Rendered>;
 }
 
-/** What an operation on one record has. `get` loads the record whose key is in the parameter. */
+/** The parts of an operation on one record. `get` loads the record whose key is in the parameter. */
 export const single = (
   parameter: string,
   about: string,
@@ -78,10 +78,10 @@ export const single = (
   },
 });
 
-/** Names of the only fields to answer. */
+/** Parses the names of the only fields to return. */
 export const parseFields = ({ fields }: Call['query']): string[] | undefined => fields?.split(',');
 
-/** What an operation on one page of records has. `more`: what orders have beside the others. */
+/** The parts of an operation on one page of records. `more` has the parameter and subRecords of orders. */
 export const page = (
   recordType: KeyedType,
   record: Schema,
@@ -112,7 +112,7 @@ export const page = (
   },
 });
 
-/** What a write has; an Idempotency-Key makes it repeatable. */
+/** The parts of a write. An Idempotency-Key makes it safe to retry. */
 export const write = (
   body: BodySchema,
   data: Schema,

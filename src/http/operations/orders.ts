@@ -1,4 +1,4 @@
-/** The operations on orders and their lines. Source: specification 4.1 to 4.6, additions 2. */
+/** The operations on orders and their lines. */
 import {
   addLineItem,
   cancelOrder,
@@ -93,10 +93,10 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     path: '/orders/by_storefront_reference',
     summary: 'Orders by storefront order number',
     description:
-      "Returns every order with this storefront number, each as PIMS has it. Fulfilment is not calculated; add the records up yourself or use the client's deriveFulfillment.",
+      "Returns every order with this storefront number. Fulfilment is not calculated; add the records up yourself or use the client's deriveFulfillment.",
     kind: 'lookup',
     query: queryOf({
-      storefront_order_number: required('REFERENCE_NUMBER as PIMS has it. Write its leading # as %23 in the URL.'),
+      storefront_order_number: required('The exact REFERENCE_NUMBER. Write its leading # as %23 in the URL.'),
     }),
     answer: ref('StorefrontLookup'),
     example: { query: { storefront_order_number: '#1001' }, answer: LOOKUP_EXAMPLE },

@@ -1,7 +1,6 @@
 /**
- * The body of a request: application/json in UTF-8, at most BODY_BYTES_MAX, of a batch BATCH_BYTES_MAX. Where it may hold the credentials it is
- * read before the caller is known; a refusal of the body waits until the call is counted. Source: decisions "Order of
- * the checks", RFC 8259.
+ * The body of a request: application/json in UTF-8, at most BODY_BYTES_MAX, or BATCH_BYTES_MAX for a batch. If it may
+ * hold the credentials it is read before the caller is known. A refusal of the body waits until the call is counted.
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
@@ -14,10 +13,10 @@ export const BATCH_BYTES_MAX = 1024 * 1024;
 /** Doubles print and read back exactly up to this many significant digits. */
 const EXACT_DIGITS = 15;
 
-/** Levels of lists and objects; rendering a value recurses into them. */
+/** Maximum levels of lists and objects, into which rendering recurses. */
 const NESTING_MAX = 1000;
 
-/** A body as it arrived, or its refusal; its text and value once it is parsed. Empty without a body. */
+/** The bytes of a body or its refusal, and its text and value once it is parsed. Empty without a body. */
 export interface ReadBody {
   bytes?: Buffer | undefined;
   text?: string | undefined;
@@ -35,7 +34,7 @@ export async function readBody(request: FastifyRequest, stream: IncomingMessage)
   return { refusal: new Refusal('BODY_TOO_LARGE', `The body is larger than ${bytesMax} bytes.`) };
 }
 
-/** Parses a body that was read, once, without a reviver. Its faults are kept until the call is counted. */
+/** Parses a body once, without a reviver. Keeps its refusal until the call is counted. */
 export function parseBody({ sentType, headers }: FastifyRequest, body: ReadBody): void {
   const { bytes } = body;
   if (!bytes) return;
@@ -55,12 +54,12 @@ export function parseBody({ sentType, headers }: FastifyRequest, body: ReadBody)
     }
 }
 
-/** Whether a request says that it brings a body. */
+/** Whether the headers announce a body. */
 export const hasBody = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean =>
   headers['transfer-encoding'] !== undefined ||
   (headers['content-length'] !== undefined && headers['content-length'] !== '0');
 
-/** Whether the connection has to end after an answer, because a body that may be large is still to come. */
+/** Whether the connection has to end after an answer, because a body that may be large has not arrived. */
 export const isBodyLeft = ({ complete, headers }: IncomingMessage): boolean =>
   !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > BODY_BYTES_MAX);
 
@@ -80,7 +79,7 @@ export function takeBody(request: FastifyRequest, body: ReadBody): unknown {
   return value;
 }
 
-/** The body, or undefined when it is too large. Throws SERVICE_BUSY when it gives way to others. */
+/** Collects the body. Resolves to undefined if it is too large. Throws SERVICE_BUSY if others need its room. */
 function collect(request: FastifyRequest, stream: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -113,19 +112,19 @@ function isDeeper(value: unknown, levels: number): boolean {
 
 const isJsonType = (type = ''): boolean => /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i.test(type);
 
-/** A number with so many digits, an exponent or so many zeros that a double may not hold it. Strings match as well. */
+/** A number whose digits, exponent or zeros a double may not hold. Strings match as well. */
 const MAYBE_INEXACT = /\d(?=[\d.]{15}|[\d.]*[eE]|\.0{6})/;
 /** A string with the colon that makes it a name, or a number that may be inexact. */
 const NAME_OR_NUMBER = /"((?:[^"\\]+|\\.)*)"(\s*:)?|-?\d(?=[\d.]{15}|[\d.]*[eE]|\.0{6})[-+.\deE]*/g;
 
-/** Throws INVALID_VALUE for a number in valid JSON that has more digits than a double holds, as it is written. */
+/** Throws INVALID_VALUE for a number in valid JSON that is written with more digits than a double holds. */
 function checkExact(json: string): void {
   let name = '';
   for (const [token, text, colon] of json.matchAll(NAME_OR_NUMBER)) {
     if (colon !== undefined) name = text!;
     if (text !== undefined || isExact(token)) continue;
     const field = (JSON.parse(`"${name}"`) as string).slice(0, 64);
-    const message = `${field}: the number ${token.slice(0, 64)} is not taken, as numbers have at most ${EXACT_DIGITS} digits. Send it as text.`;
+    const message = `${field}: the number ${token.slice(0, 64)} has more than ${EXACT_DIGITS} digits or an exponent. Send it as text.`;
     throw new Refusal('INVALID_VALUE', message, { field });
   }
 }

@@ -1,29 +1,29 @@
 /**
- * Compresses an answer for a caller that says it takes that: in the thread pool, a few answers at a time, at the level
- * that is fastest. Source: specification "Reading much in few calls", RFC 9110 section 12.5.3, docs/decisions/0045.
+ * Compresses an answer for a caller that accepts it: in the thread pool, a few answers at a time, at the fastest level.
+ * Source: RFC 9110 section 12.5.3, decision 0045.
  */
 import type { ServerResponse } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
 
-/** The codings there are, the fastest for its size first. */
+/** The codings, the fastest for its size first. */
 const CODINGS = ['zstd', 'br', 'gzip'] as const;
 export type Coding = (typeof CODINGS)[number];
 
-/** A smaller answer fits into two packets as it is. */
+/** Minimum bytes to compress. A smaller answer fits into two packets uncompressed. */
 export const COMPRESSED_BYTES_LEAST = 2048;
-/** One processor is left for the event loop, one of the four threads of the pool for files. */
+/** Leaves one processor for the event loop, and one of the four threads of the pool for files. */
 const AT_ONCE_MAX = Math.min(3, Math.max(1, availableParallelism() - 1));
-/** Each piece of what is compressed comes back to the event loop. Of several, Node makes bytes of the right length. */
+/** Each compressed piece returns to the event loop. Node joins several pieces into one buffer of the right length. */
 const PIECE_BYTES_LEAST = 1024;
 const PIECE_BYTES_MAX = 256 * 1024;
 
 const WEIGHT = /^q=(0(\.\d{0,3})?|1(\.0{0,3})?)$/i;
 
 /**
- * The coding that the header `Accept-Encoding` likes best of those offered, of equals the first. undefined: none, or
- * the answer as it is no less. A part that cannot be read counts as not taken.
+ * Chooses the offered coding with the greatest weight in `Accept-Encoding`, the first of equals. Returns undefined if
+ * none is accepted or no coding is preferred. A part that cannot be read counts as not accepted.
  */
 export function chooseCoding(accepted: string, offered: readonly Coding[] = CODINGS): Coding | undefined {
   const weights = new Map<string, number>();
@@ -56,10 +56,10 @@ const PACK: Record<Coding, (bytes: Uint8Array, chunkSize: number) => Promise<Uin
 };
 
 let running = 0;
-/** In order of arrival. The pool is that of the process, and so is this line. */
+/** In order of arrival. The whole process has one thread pool, so it has one queue. */
 const waiting = new Set<(hasTurn: boolean) => void>();
 
-/** Compressed bytes; undefined when the caller leaves before its turn. The bytes may be used again afterwards. */
+/** Compresses bytes, which stay usable. Resolves to undefined if the caller leaves before its turn. */
 export async function compress(
   bytes: Uint8Array,
   coding: Coding,
@@ -68,7 +68,7 @@ export async function compress(
   if (running < AT_ONCE_MAX) running++;
   else if (!(await waitForTurn(response))) return undefined;
   try {
-    // A quarter is more than most answers come to.
+    // Most answers compress to less than a quarter.
     const piece = Math.min(PIECE_BYTES_MAX, Math.max(PIECE_BYTES_LEAST, Math.ceil(bytes.length / 4)));
     return await PACK[coding](bytes, piece);
   } finally {
@@ -78,7 +78,7 @@ export async function compress(
   }
 }
 
-/** Resolves to false when the caller leaves. A turn that ends is handed on, so that nobody overtakes. */
+/** Resolves to false if the caller leaves. A turn that ends passes to the next, so that no one overtakes. */
 function waitForTurn(response: ServerResponse | undefined): Promise<boolean> {
   return new Promise((resolve) => {
     const leave = (): void => take(false);

@@ -1,6 +1,6 @@
 /**
- * What the service has taken on: calls in flight, bytes of bodies, bytes of answers not yet taken. What goes beyond a
- * bound is refused. Source: docs/decisions/0029.
+ * Bounds the work of the service: calls in flight, bytes of bodies, bytes of answers that callers have not yet taken.
+ * Work beyond a bound is refused. Source: decision 0029.
  */
 import { getHeapStatistics } from 'node:v8';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
@@ -20,19 +20,19 @@ export interface BodyInRoom {
   readonly giveWay: () => void;
 }
 
-/** What a body costs beside its bytes: its connection and its request. */
+/** Cost of a body in addition to its bytes: its connection and its request. */
 const BODY_COST_BYTES = 16 * 1024;
-/** Attempts to sign in have a bound of their own, so that people get in when calls are refused. */
+/** Attempts to sign in have a separate bound, so that people get in while calls are refused. */
 const SIGN_IN_MOST = 64;
-/** A loop that is late by so many milliseconds takes fewer calls at a time, but never fewer than the least. */
+/** An event loop later than LATE_MS accepts fewer calls at a time, but never fewer than LEAST. */
 const LATE_MS = 200;
 const LOOK_MS = 100;
 const LEAST = 256;
 const LINE_MS = 1000;
-/** Node keeps the bytes of answers until it collects garbage, and an idle process never does. */
+/** Node keeps the bytes of answers until it collects garbage, which an idle process never does. */
 const COLLECTED_BYTES_LEAST = 64 * 1024 * 1024;
 const QUIET_MS = 10_000;
-/** V8 collects beside the calls. Where it gets too little processor time for that, they wait for it. */
+/** V8 collects concurrently. If it gets too little processor time for that, calls wait for it. */
 const GARBAGE_BYTES_MOST = 320 * 1024 * 1024;
 const RETRY = { retryAfterSeconds: 1 };
 
@@ -49,10 +49,10 @@ export class Load {
   readonly #unknown = new Set<BodyInRoom>();
   #bodyBytes = 0;
   #answerBytes = 0;
-  /** Of large answers since garbage was last collected, and when the last of them was taken. */
+  /** Bytes of large answers since the last collection, and the time at which the last of them was taken. */
   #uncollected = 0;
   #takenAt = 0;
-  /** Bytes of the heap when the last garbage was collected. */
+  /** Bytes of the heap after the last collection. */
   #heapLeast = Infinity;
   #reported = 0;
   #dueAt = Infinity;
@@ -65,7 +65,7 @@ export class Load {
     every(clock, LOOK_MS, () => this.#adapt(clock.elapsed()));
   }
 
-  /** Whether calls are refused: the cheapest way to do so is not to begin them. */
+  /** Whether calls are refused. Not beginning them is the cheapest refusal. */
   get isFull(): boolean {
     return this.calls.calls >= this.calls.most;
   }
@@ -77,18 +77,22 @@ export class Load {
     request.lane = lane;
   }
 
-  /** Counts it as one of its tenant. The last quarter of the places is for tenants that have few. RATE_LIMITED. */
+  /** Counts the call for its tenant. The last quarter of the places is for tenants with few calls. Throws RATE_LIMITED. */
   enterTenant(request: FastifyRequest, { storeId }: Tenant): void {
     let share = this.#shares.get(storeId);
     if (!share) this.#shares.set(storeId, (share = { calls: 0, answerBytes: 0 }));
     const { calls, most } = this.calls;
     if (calls > most * 0.75 && share.calls >= Math.min(this.#limits.tenantInFlightMost, most / 2))
-      throw new Refusal('RATE_LIMITED', `${share.calls} calls of the tenant are in flight; others need room.`, RETRY);
+      throw new Refusal(
+        'RATE_LIMITED',
+        `The tenant has ${share.calls} calls in flight, and the service is busy. Send fewer calls at the same time.`,
+        RETRY,
+      );
     share.calls++;
     request.share = share;
   }
 
-  /** Takes in a body. `giveWay` runs when others need the room; callers not yet known give way first. */
+  /** Begins a body. `giveWay` runs when others need its room; bodies of unknown callers give way first. */
   beginBody(request: FastifyRequest, giveWay: () => void): BodyInRoom {
     const body = { bytes: 0, arriving: request.tenant ? this.#known : this.#unknown, giveWay };
     body.arriving.add(body);
@@ -108,31 +112,31 @@ export class Load {
     }
   }
 
-  /** Before a large answer is made or sent: is there room? TOO_MANY_QUERIES for the tenant, SERVICE_BUSY in all. */
+  /** Checks for room before a large answer is made or sent. Throws TOO_MANY_QUERIES for the tenant, SERVICE_BUSY for all. */
   checkRoom({ share }: FastifyRequest, bytes = 0): void {
     const { trafficBytesMost: most } = this.#limits;
     const isFull = (taken: number, room: number): boolean => taken > 0 && taken + bytes > room;
     if (share && isFull(share.answerBytes, most / 2))
       throw new Refusal(
         'TOO_MANY_QUERIES',
-        'Answers to the tenant wait to be taken: read them, then ask again.',
+        'Large responses to the tenant have not been read. Read them, then repeat the request.',
         RETRY,
       );
     if (isFull(this.#answerBytes, most)) throw new Refusal('SERVICE_BUSY', undefined, RETRY);
   }
 
-  /** An answer that is still worked on has so many bytes; they count. */
+  /** Counts the bytes of an answer that is not finished. */
   holdAnswer(request: FastifyRequest, bytes: number): void {
     this.#countAnswer(request, bytes - request.answerBytes);
   }
 
-  /** The answer is made: the call is no longer in flight. Its bytes, if it is large, count until they are taken. */
+  /** Ends the flight of a call whose answer is made. The bytes of a large answer count until they are taken. */
   answered(request: FastifyRequest, bytes: number): void {
     this.#leave(request);
     this.holdAnswer(request, bytes);
   }
 
-  /** The answer is taken, or nobody is there to take it. */
+  /** Releases everything of a request whose answer is taken or whose caller has left. */
   closed(request: FastifyRequest): void {
     this.#leave(request);
     if (request.answerBytes > 0) {

@@ -1,6 +1,6 @@
 /**
  * The first stage of a request: the limits of its URL, headers and number, and the headers every answer carries.
- * Source: decisions "Limits", docs/decisions/0007.
+ * Source: decision 0007.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { SignedIn } from '../../account/account-port.ts';
@@ -51,7 +51,7 @@ const HEADERS_MAX = 100;
 
 type Answer = (reply: FastifyReply) => void;
 
-/** `answerUnknown` answers a path or method that nothing takes; their body is not read. */
+/** `answerUnknown` answers a path or method that does not exist; the body is not read. */
 export function addReceiving(app: FastifyInstance, state: ServiceState, load: Load, answerUnknown: Answer): void {
   for (const name of [
     'operation',
@@ -75,7 +75,7 @@ export function addReceiving(app: FastifyInstance, state: ServiceState, load: Lo
     const { raw } = request;
     state.inFlight++;
     attach(request);
-    // Node drops what follows an Upgrade it does not take.
+    // Node drops the bytes after an Upgrade that it does not perform.
     if (state.stopping || raw.headers.upgrade !== undefined) reply.header('connection', 'close');
     reply.headers(STATIC_HEADERS).header('x-request-id', request.id);
     request.sentType = raw.headers['content-type'];
@@ -86,13 +86,13 @@ export function addReceiving(app: FastifyInstance, state: ServiceState, load: Lo
     if (bytes > HEADER_BYTES_MAX || raw.rawHeaders.length > 2 * HEADERS_MAX) throw new Refusal('HEADERS_TOO_LARGE');
     if (raw.httpVersionMajor !== 1) throw new Refusal('MALFORMED_REQUEST', 'This service speaks HTTP/1.1.');
     if (hosts !== 1 && !(hosts === 0 && raw.httpVersion === '1.0'))
-      throw new Refusal('MALFORMED_REQUEST', `A request has one Host header, not ${hosts}.`);
+      throw new Refusal('MALFORMED_REQUEST', `A request must have one Host header, not ${hosts}.`);
     // A proxy in front may frame any other coding differently.
     if (!/^(chunked)?$/i.test(raw.headers['transfer-encoding'] ?? '')) {
       reply.header('connection', 'close');
-      throw new Refusal('MALFORMED_REQUEST', 'The only Transfer-Encoding taken is chunked.');
+      throw new Refusal('MALFORMED_REQUEST', 'The only Transfer-Encoding that is supported is chunked.');
     }
-    // An operation says so once its caller is known.
+    // An operation refuses its body once the caller is known.
     const isOperation = !request.is404 && raw.url!.startsWith(BASE_PATH);
     if (!isOperation && (raw.method === 'GET' || raw.method === 'HEAD') && hasBody(raw))
       throw new Refusal('BODY_NOT_ALLOWED');
