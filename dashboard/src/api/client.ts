@@ -1,5 +1,5 @@
 /**
- * Calls to the service, all below /dashboard/api: JSON in, JSON out, every error an ApiError.
+ * Calls to the service, all below /dashboard/api: JSON in, JSON out, every error an ApiError. Begin here.
  */
 import type { AnswerOf, BodyOf, QueryOf, RouteWith } from '../../../src/http/dashboard/interface.ts';
 

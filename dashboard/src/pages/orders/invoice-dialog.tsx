@@ -57,7 +57,7 @@ export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps
   return (
     <FormDialog
       title={`Invoice order ${order['ORDER_NUMBER']}`}
-      description="Invoicing takes the units from stock and locks lines and prices."
+      description="Invoicing takes the units from stock and locks quantities and prices."
       width="wide"
       onClose={onClose}
       action="Invoice"

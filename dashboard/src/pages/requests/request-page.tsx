@@ -66,7 +66,7 @@ export function RequestPage() {
 function Request({ request }: { request: RequestDetailView }) {
   return (
     <div class="request">
-      <div class="request-side">
+      <div class="request-side stack">
         {request.code !== null && <Refused request={request} code={request.code} />}
         <Card>
           <Members request={request} />
