@@ -1,6 +1,6 @@
 /**
- * Several writes as one: runs the scripts of the single writes one after the other in one transaction, so all happen or
- * none. A step may refer to what a step before it answered. Source: additions, section 1.
+ * Several writes as one: runs the scripts of the single writes one after the other in one transaction, so that all
+ * happen or none. A step may refer to the result of an earlier one. Source: decision 0027.
  */
 import { Refusal, refuseField } from '../errors.ts';
 import type { Dictionaries } from './rules/fields.ts';
@@ -11,7 +11,7 @@ import type { RawValue } from './rules/values.ts';
 import { addLineItem, createCustomer, createOrder, updateCustomer, updateLineItem } from './writes/writes.ts';
 import type { Body, WriteContext } from './writes/writes.ts';
 
-/** The writes a batch takes. */
+/** The writes that a batch accepts. */
 const WRITES = { createOrder, addLineItem, updateLineItem, updateOrder, cancelOrder, createCustomer, updateCustomer };
 export type BatchOperation = keyof typeof WRITES;
 export const BATCH_OPERATIONS = Object.keys(WRITES) as BatchOperation[];
@@ -19,7 +19,7 @@ export const BATCH_OPERATIONS = Object.keys(WRITES) as BatchOperation[];
 export interface BatchStep {
   readonly operation: BatchOperation;
   readonly body: Body;
-  /** What is wrong with the body as it was sent. */
+  /** The fault of the body that was sent, if it has one. */
   readonly refusal: Refusal | undefined;
 }
 
@@ -27,61 +27,63 @@ export interface BatchStep {
 const REFERENCE = /^\$(0|[1-9]\d?)\.data(?:\.(.+))?$/s;
 
 /**
- * Data is the list of what the steps answer, in their order, each in its envelope. What a step refuses is refused with
- * its `step`. INVALID_REFERENCE for a reference to nothing; BATCH_TOO_LONG when the answers are.
+ * Returns a list of the steps' results in their order, each in its envelope. The refusal of a step has its number as
+ * `step`. INVALID_REFERENCE for a reference to nothing; BATCH_TOO_LONG when the results are too long.
  */
 export function* writeBatch(
   dictionaries: Dictionaries,
   steps: readonly BatchStep[],
   context: WriteContext,
 ): Script<Json> {
-  const answers = new Answers();
+  const results = new StepResults();
   const released = { lines: 0 };
-  const ahead = new Ahead(
-    steps.map(
-      ({ operation, body }) =>
-        () =>
-          listLoads(dictionaries, operation, body, context),
-    ),
-  );
+  let loads: (readonly Load[])[] | undefined;
+  const loadsAfter = (step: number): readonly Load[] =>
+    (loads ??= steps.map((each) => listLoads(dictionaries, each, context))).slice(step + 1).flat();
   for (const [step, { operation, body, refusal }] of steps.entries())
     try {
       if (refusal) throw refusal;
-      answers.add(
-        yield* ahead.of(step, bound(WRITES[operation](dictionaries, answers.fillIn(body), context), released)),
-      );
+      const write = WRITES[operation](dictionaries, results.fillIn(body), context);
+      results.add(yield* runStep(write, () => loadsAfter(step), released));
     } catch (fault) {
       throw fault instanceof Refusal ? fault.atStep(step) : fault;
     }
-  return answers.render();
+  return results.render();
 }
 
-/** Runs a step. BATCH_TOO_LONG when orders whose DROP_SHIP changes have more lines together than an order may have. */
-function* bound(script: Script<Json>, released: { lines: number }): Script<Json> {
-  let step = script.next();
+/**
+ * Runs a step, whose loads also ask for those of the later steps. BATCH_TOO_LONG when orders whose DROP_SHIP changes
+ * have more lines together than an order may have.
+ */
+function* runStep(write: Script<Json>, loadsAfter: () => readonly Load[], released: { lines: number }): Script<Json> {
+  let step = write.next();
   while (!step.done) {
-    const answer = yield step.value;
-    if (step.value.name === 'unitsOfLines')
+    const request = step.value;
+    const answer = yield request.kind === 'load' ? lookAhead(request, loadsAfter) : request;
+    if (request.name === 'unitsOfLines')
       for (const [, , lines] of answer as readonly LineUnits[]) released.lines += lines;
     if (released.lines > LINES_MAX)
-      throw new Refusal('BATCH_TOO_LONG', `DROP_SHIP changes for more than ${LINES_MAX} lines; send fewer steps.`);
-    step = script.next(answer);
+      throw new Refusal('BATCH_TOO_LONG', `DROP_SHIP changes for more than ${LINES_MAX} lines. Send fewer steps.`);
+    step = write.next(answer);
   }
   return step.value;
 }
 
-/** What stands for a reference while it is not known what it refers to. */
+/** A getter, so that the loads of later steps are listed only for a store that looks ahead. */
+const lookAhead = (load: Load, loadsAfter: () => readonly Load[]): Load => ({
+  ...load,
+  get ahead() {
+    return [...(load.ahead ?? []), ...loadsAfter()];
+  },
+});
+
+/** Replaces a reference while the result it refers to is unknown. */
 const UNKNOWN = '$';
-/** The fields that name a record. A step cannot be looked at without them. */
+/** The fields that name a record, without which nothing can be loaded for a step. */
 const NAMES = ['ORDER_NUMBER', 'LINE_REF_LOCK_CODE', 'CUSTOMER_CODE'];
 
-/** What a step is likely to load, as far as that is known before the steps in front of it are done. */
-function listLoads(
-  dictionaries: Dictionaries,
-  operation: BatchOperation,
-  body: Body,
-  context: WriteContext,
-): readonly Load[] {
+/** Lists what a step is likely to load, as far as that is known before the earlier steps have run. */
+function listLoads(dictionaries: Dictionaries, { operation, body }: BatchStep, context: WriteContext): readonly Load[] {
   const fields = Object.entries(body).flatMap(([name, value]) => {
     if (!isMarked(value) || value.startsWith('$$')) return [[name, isMarked(value) ? unescape(value) : value]];
     return NAMES.includes(name) ? [[name, UNKNOWN]] : [];
@@ -92,95 +94,64 @@ function listLoads(
     const loads = [first.value, ...(first.value.ahead ?? [])];
     return loads.filter(({ args }) => !(args as readonly unknown[]).includes(UNKNOWN));
   } catch (fault) {
-    // It will be refused when its turn comes.
+    // The step will be refused in its turn.
     if (fault instanceof Refusal) return [];
     throw fault;
   }
 }
 
-/** Has the loads of a step bring along those of the steps behind it. A store that does not look ahead never asks. */
-class Ahead {
-  readonly #steps: readonly (() => readonly Load[])[];
-  #loads: (readonly Load[])[] | undefined;
-
-  constructor(steps: readonly (() => readonly Load[])[]) {
-    this.#steps = steps;
-  }
-
-  *of(step: number, write: Script<Json>): Script<Json> {
-    const behind = (): readonly Load[] => (this.#loads ??= this.#steps.map((list) => list())).slice(step + 1).flat();
-    let asked = write.next();
-    while (!asked.done) {
-      const request = asked.value;
-      asked = write.next(yield request.kind === 'load' ? lookAhead(request, behind) : request);
-    }
-    return asked.value;
-  }
-}
-
-function lookAhead(load: Load, behind: () => readonly Load[]): Load {
-  return {
-    ...load,
-    get ahead() {
-      return [...(load.ahead ?? []), ...behind()];
-    },
-  };
-}
-
-/** A value without the `$` that makes the one behind it an ordinary character. */
+/** Removes the `$` that escapes the one after it. */
 export const unescape = (value: string): string => (value.startsWith('$$') ? value.slice(1) : value);
 
-/** What the steps so far have answered. */
-class Answers {
-  readonly #answers: Json[] = [];
-  readonly #parsed: unknown[] = [];
+/** The results of the steps so far. */
+class StepResults {
+  readonly #results: Json[] = [];
+  readonly #parsed: (string | Record<string, string>)[] = [];
   #characters = 0;
   #referred = 0;
 
-  add(answer: Json): void {
-    this.#answers.push(answer);
-    this.#characters += answer.length;
+  add(result: Json): void {
+    this.#results.push(result);
+    this.#characters += result.length;
     if (this.#characters <= BATCH_ANSWER_CHARACTERS_MAX) return;
     const most = `${BATCH_ANSWER_CHARACTERS_MAX} characters`;
-    throw new Refusal('BATCH_TOO_LONG', `The answer would be longer than ${most}; send fewer steps.`);
+    throw new Refusal('BATCH_TOO_LONG', `The response would be longer than ${most}. Send fewer steps.`);
   }
 
   render(): Json {
-    const envelopes = this.#answers.map((data) => `{"status":"success","data":${data},"subRecords":null}`);
+    const envelopes = this.#results.map((data) => `{"status":"success","data":${data},"subRecords":null}`);
     return `[${envelopes.join(',')}]`;
   }
 
-  /** The body with what its references stand for. */
+  /** Replaces the references in a body with what they refer to. */
   fillIn(body: Body): Body {
     const fields = Object.entries(body);
-    if (!fields.some(([, value]) => isMarked(value))) return body;
     return Object.fromEntries(fields.map(([name, value]) => [name, isMarked(value) ? this.#find(name, value) : value]));
   }
 
   #find(name: string, text: string): string {
     if (text.startsWith('$$')) return unescape(text);
-    const [, step, field] = REFERENCE.exec(text) ?? [];
+    const refuse = (reason: string): Refusal => refuseField('INVALID_REFERENCE', name, reason);
     const shown = text.slice(0, 64);
-    if (step === undefined) {
-      const form = "A reference is written '$N.data' or '$N.data.FIELD', a literal $ at the start '$$'";
-      throw refuseField('INVALID_REFERENCE', name, `${form}; '${shown}' is neither.`);
-    }
-    const answer = this.#answers[Number(step)];
-    if (answer === undefined)
-      throw refuseField('INVALID_REFERENCE', name, `'${shown}' does not name a step before this one.`);
-    const data = (this.#parsed[Number(step)] ??= JSON.parse(answer)) as string | Record<string, string>;
-    const value = typeof data === 'string' || field === undefined ? data : ownMember(data, field);
-    if (typeof value !== 'string' || (typeof data === 'string' && field !== undefined)) {
-      const known = typeof data === 'string' ? 'a text' : `a record with ${Object.keys(data).join(', ')}`;
-      throw refuseField('INVALID_REFERENCE', name, `'${shown}' names nothing: step ${step} answered ${known}.`);
+    const [, step, field] = REFERENCE.exec(text) ?? [];
+    if (step === undefined)
+      throw refuse(
+        `'${shown}' is not a reference. Write '$N.data' or '$N.data.FIELD', or '$$' for a literal $ at the start.`,
+      );
+    const result = this.#results[Number(step)];
+    if (result === undefined) throw refuse(`'${shown}' does not name an earlier step. Steps are counted from 0.`);
+    const data = (this.#parsed[Number(step)] ??= JSON.parse(result) as string | Record<string, string>);
+    const isText = typeof data === 'string';
+    const value = field === undefined ? data : isText || !Object.hasOwn(data, field) ? undefined : data[field];
+    if (typeof value !== 'string') {
+      const known = isText ? 'a string' : `a record with ${Object.keys(data).join(', ')}`;
+      throw refuse(`'${shown}' refers to nothing: the result of step ${step} is ${known}.`);
     }
     this.#referred += value.length;
     if (this.#referred <= REFERRED_CHARACTERS_MAX) return value;
-    const most = `more than ${REFERRED_CHARACTERS_MAX} characters. Send fewer steps.`;
-    throw refuseField('INVALID_REFERENCE', name, `The references in this batch expand to ${most}`);
+    const most = `more than ${REFERRED_CHARACTERS_MAX} characters`;
+    throw refuse(`The references in this batch expand to ${most}. Send fewer steps.`);
   }
 }
 
 const isMarked = (value: RawValue): value is string => typeof value === 'string' && value.startsWith('$');
-const ownMember = (record: Record<string, string>, name: string): string | undefined =>
-  Object.hasOwn(record, name) ? record[name] : undefined;

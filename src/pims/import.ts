@@ -12,8 +12,8 @@ import { LINES_MAX } from './rules/record-bounds.ts';
 import { load, save, type LineName, type NumberedType, type Script } from './writes/script.ts';
 import { countStock, stockMovements } from './rules/stock.ts';
 import { areTotalsBehind, moveTotals, TOTALS_MARK } from './rules/totals.ts';
-import { refuseLongKey, type Values } from './rules/values.ts';
-import { codeTaken, isCounted, moveStocks, orderNotFound } from './writes/writes.ts';
+import type { Values } from './rules/values.ts';
+import { checkNewKey, isCounted, moveStocks, recordNotFound } from './writes/writes.ts';
 
 export interface ImportRow {
   readonly lineNumber: number;
@@ -36,10 +36,11 @@ export function* importBatch(recordType: RecordType, rows: readonly ImportRow[],
     values['MODIFIED_DATE'] ??= now;
   }
   if (recordType === 'lines') return yield* importLines(rows, now);
-  return yield* recordType === 'inventory' ? importParts(rows) : importNumbered(recordType, rows);
+  return yield* importKeyed(recordType, rows);
 }
 
-class Batch {
+/** The records and refusals of a batch. */
+class ImportBatch {
   readonly result: ImportResult = { imported: 0, rejected: [] };
   /** Saved at the end. */
   readonly records: Values[] = [];
@@ -55,67 +56,50 @@ class Batch {
   }
 }
 
-function* importNumbered(recordType: NumberedType, rows: readonly ImportRow[]): Script<ImportResult> {
-  const batch = new Batch();
+/** Imports records with keys of their own. Rows without a number are given the next ones; a part needs its code. */
+function* importKeyed(recordType: KeyedType, rows: readonly ImportRow[]): Script<ImportResult> {
+  const batch = new ImportBatch();
   const { key } = RECORD_TYPES[recordType];
-  const taken = yield* loadTaken(recordType, rows);
-  const numbers = new Numbers(recordType, taken, rows.filter(({ values }) => !values[key]).length);
+  const own = rows.flatMap(({ values }) => values[key] || []);
+  const taken = new Set(yield* load('areThere', recordType, own));
+  const numbers = recordType === 'inventory' ? undefined : new Numbers(recordType, taken, rows.length - own.length);
   for (const { lineNumber, values } of rows)
     try {
-      const own = values[key];
-      if (own) checkFree(recordType, own, taken);
+      let code = values[key];
+      if (code) checkNewKey(recordType, code, taken.has(code));
+      else if (!numbers) throw refuseField('MISSING_FIELD', key, `${key} is required.`);
       if (recordType === 'orders') checkStage(values);
-      const code = own || (yield* numbers.take());
-      if (own && isCounted(own)) numbers.raise(Number(own));
+      if (code && isCounted(code)) numbers?.raise(Number(code));
+      code ||= yield* numbers!.take();
       taken.add(code);
-      batch.take(own ? values : { ...values, [key]: code });
+      batch.take(values[key] ? values : { ...values, [key]: code });
     } catch (refusal) {
       batch.reject(lineNumber, refusal);
     }
-  if (numbers.last > 0) yield save('raiseCounter', recordType, BigInt(numbers.last));
+  if (recordType === 'inventory') yield* countParts(batch.records);
+  else if (numbers!.last > 0) yield save('raiseCounter', recordType, BigInt(numbers!.last));
   yield save('insertAll', recordType, batch.records);
   return batch.result;
 }
 
-function* importParts(rows: readonly ImportRow[]): Script<ImportResult> {
-  const batch = new Batch();
-  const taken = yield* loadTaken('inventory', rows);
-  for (const { lineNumber, values } of rows)
-    try {
-      const code = values['PART_CODE'];
-      if (!code) throw refuseField('MISSING_FIELD', 'PART_CODE', 'PART_CODE is missing.');
-      checkFree('inventory', code, taken);
-      taken.add(code);
-      batch.take(values);
-    } catch (refusal) {
-      batch.reject(lineNumber, refusal);
-    }
-  const commitments = yield* loadCommitments(batch.records.map((part) => part['PART_CODE']!));
-  for (const part of batch.records)
-    Object.assign(part, countStock(part['QTY_ONHAND'] || '0', commitments.get(part['PART_CODE']!) ?? '0'));
-  yield save('insertAll', 'inventory', batch.records);
-  return batch.result;
+/** Sets the quantities of new parts, of which orders may have committed units already. */
+function* countParts(parts: readonly Values[]): Script<void> {
+  const committed = new Map<string, string>();
+  const codes = parts.map((part) => part['PART_CODE']!);
+  for (const [code, quantity] of codes.length === 0 ? [] : yield* load('commitments', codes))
+    addTo(committed, code, quantity);
+  for (const part of parts)
+    Object.assign(part, countStock(part['QTY_ONHAND'] || '0', committed.get(part['PART_CODE']!) ?? '0'));
 }
 
-/** What there is, or is taken by a row before. */
-function* loadTaken(recordType: KeyedType, rows: readonly ImportRow[]): Script<Set<string>> {
-  const { key } = RECORD_TYPES[recordType];
-  const keys = rows.flatMap(({ values }) => values[key] || []);
-  return new Set(yield* load('areThere', recordType, keys));
-}
-
-function checkFree(recordType: KeyedType, code: string, taken: ReadonlySet<string>): void {
-  const { key } = RECORD_TYPES[recordType];
-  const tooLong = refuseLongKey(key, code);
-  if (tooLong) throw tooLong;
-  if (taken.has(code)) throw codeTaken(key, code);
-}
+const addTo = (sums: Map<string, string>, code: string, quantity: string): unknown =>
+  sums.set(code, addDecimals(sums.get(code) ?? '0', quantity));
 
 function checkStage(order: Values): void {
   const stage = (order['ORDER_TYPE'] ||= STAGES[0]);
   if (!STAGES.some((known) => known === stage))
-    throw refuseField('INVALID_VALUE', 'ORDER_TYPE', `ORDER_TYPE is ${STAGES.join(', ')}, not '${stage}'.`);
-  // So that an exported order that is cancelled comes back as that.
+    throw refuseField('INVALID_VALUE', 'ORDER_TYPE', `ORDER_TYPE must be ${STAGES.join(', ')}, not '${stage}'.`);
+  // An exported order that is cancelled is imported as cancelled.
   if (saysCancelled(order)) order[CANCELLED_MARK] = 'Y';
 }
 
@@ -123,11 +107,11 @@ function checkStage(order: Values): void {
 class Numbers {
   readonly #recordType: NumberedType;
   readonly #taken: Set<string>;
-  /** How many may be asked for. */
+  /** How many rows may still ask for a number. */
   #left: number;
   #next = 0;
   #isLoaded = false;
-  /** Of all numbers below it `#taken` says whether they are free. */
+  /** `#taken` is complete for the numbers below this one. */
   #knownTo = 0;
 
   constructor(recordType: NumberedType, taken: Set<string>, most: number) {
@@ -136,32 +120,31 @@ class Numbers {
     this.#left = most;
   }
 
-  /** The last that was given or passed over; not more than 0 when the counter stays as it is. */
+  /** The last number that was given or passed over; 0 or less when the counter stays unchanged. */
   get last(): number {
     return this.#next - 1;
   }
 
+  /** Passes over the numbers up to this one. */
   raise(number: number): void {
     this.#next = Math.max(this.#next, number + 1);
   }
 
-  /** The next number that no record has. */
+  /** Takes the next number that no record has. */
   *take(): Script<string> {
-    if (!this.#isLoaded) this.#next = Math.max(this.#next, yield* load('counter', this.#recordType));
+    if (!this.#isLoaded) this.raise((yield* load('counter', this.#recordType)) - 1);
     this.#isLoaded = true;
     for (;;) {
-      if (this.#next >= this.#knownTo) yield* this.#look();
+      if (this.#next >= this.#knownTo) {
+        const numbers = Array.from({ length: this.#left }, (_, at) => String(this.#next + at));
+        for (const number of yield* load('areThere', this.#recordType, numbers)) this.#taken.add(number);
+        this.#knownTo = this.#next + numbers.length;
+      }
       const number = String(this.#next++);
       if (this.#taken.has(number)) continue;
       this.#left--;
       return number;
     }
-  }
-
-  *#look(): Script<void> {
-    const numbers = Array.from({ length: this.#left }, (_, at) => String(this.#next + at));
-    for (const number of yield* load('areThere', this.#recordType, numbers)) this.#taken.add(number);
-    this.#knownTo = this.#next + numbers.length;
   }
 }
 
@@ -178,7 +161,7 @@ interface KnownOrder {
 }
 
 function* importLines(rows: readonly ImportRow[], now: string): Script<ImportResult> {
-  const batch = new Batch();
+  const batch = new ImportBatch();
   const orders = yield* loadOrders(rows);
   const parts = yield* loadParts(rows);
   yield* loadTakenLines(rows, orders);
@@ -186,7 +169,7 @@ function* importLines(rows: readonly ImportRow[], now: string): Script<ImportRes
     try {
       const orderNumber = values['ORDER_NUMBER'] ?? '';
       const order = orders.get(orderNumber);
-      if (!order) throw orderNotFound(orderNumber);
+      if (!order) throw recordNotFound('orders', orderNumber);
       const line = orThrow(importLine(values, isFilled(values) ? undefined : parts.get(values['PART_CODE'] ?? '')));
       const number = placeLine(order, line);
       // As in addLineItem, most orders are never counted.
@@ -268,24 +251,14 @@ function* loadTakenLines(rows: readonly ImportRow[], orders: ReadonlyMap<string,
   }
 }
 
-/** Imported stock is after what was invoiced; what is still to be shipped has to be committed. */
+/** Commits the units that imported sales orders have still to ship. Imported stock no longer contains invoiced units. */
 function* commitStock(orders: Iterable<KnownOrder>, now: string): Script<void> {
   const committed = new Map<string, string>();
   for (const { values, added } of orders) {
     if (values['ORDER_TYPE'] !== 'sales_order') continue;
-    for (const line of added)
-      for (const movement of stockMovements([values, []], [values, [line]]))
-        committed.set(movement.PART_CODE, addDecimals(committed.get(movement.PART_CODE) ?? '0', movement.committed));
+    for (const movement of stockMovements([values, []], [values, added]))
+      addTo(committed, movement.PART_CODE, movement.committed);
   }
-  if (committed.size === 0) return;
   const movements = [...committed].map(([PART_CODE, units]) => ({ PART_CODE, committed: units, onHand: '0' }));
-  yield* moveStocks(movements, now);
-}
-
-function* loadCommitments(partCodes: readonly string[]): Script<Map<string, string>> {
-  const sums = new Map<string, string>();
-  if (partCodes.length === 0) return sums;
-  for (const [code, quantity] of yield* load('commitments', partCodes))
-    sums.set(code, addDecimals(sums.get(code) ?? '0', quantity));
-  return sums;
+  if (movements.length > 0) yield* moveStocks(movements, now);
 }

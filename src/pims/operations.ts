@@ -1,6 +1,6 @@
 /**
- * The operations over the port, and what an operator does beside them. Each calls the store once, and throws a
- * Refusal when it does not succeed. Source: specification section 4.
+ * Begin here: every operation of the API and of the command line, over the port. A function calls the store, and throws
+ * the Refusal that the store returns.
  */
 import { orThrow, Refusal } from '../errors.ts';
 import {
@@ -23,7 +23,7 @@ import { checkText, type Values } from './rules/values.ts';
 import * as orderWrites from './writes/order-writes.ts';
 import * as writes from './writes/writes.ts';
 
-/** Names of the only fields to answer, in this order. Without it, all. */
+/** Names of the only fields to return, in this order. All fields without it. */
 type FieldNames = readonly string[] | undefined;
 
 export async function getOrder(
@@ -56,7 +56,7 @@ async function getRecord(
   return pick ? { ...found, record: pick(found.record) } : found;
 }
 
-/** Leaves these fields of a record. Throws UNKNOWN_FIELD. */
+/** Returns a function that picks these fields of a record. Throws UNKNOWN_FIELD. */
 async function pickerOf(
   store: PimsStore,
   recordType: KeyedType,
@@ -98,12 +98,21 @@ export async function findOrdersByStorefrontReferences(
   return orThrow(await store.viewOrdersOfEach(parseNumbers(body), options));
 }
 
+/** `size`: the number of single writes that it is like. */
+async function writeOnce(
+  store: PimsStore,
+  script: (dictionaries: Dictionaries) => Script<Json>,
+  context: WriteContext,
+  size?: number,
+): Promise<Written> {
+  const write: Write<Written> = (dictionaries) => writes.once(script(dictionaries), context);
+  return orThrow(await store.write(write, context.idempotency, size));
+}
+
 const writeOf =
-  (write: (dictionaries: Dictionaries, body: Body, context: WriteContext) => Script<Json>) =>
-  async (store: PimsStore, body: Body, context: WriteContext): Promise<Written> => {
-    const writeOnce: Write<Written> = (dictionaries) => writes.once(write(dictionaries, body, context), context);
-    return orThrow(await store.write(writeOnce, context.idempotency));
-  };
+  (script: (dictionaries: Dictionaries, body: Body, context: WriteContext) => Script<Json>) =>
+  (store: PimsStore, body: Body, context: WriteContext): Promise<Written> =>
+    writeOnce(store, (dictionaries) => script(dictionaries, body, context), context);
 export const createOrder = writeOf(writes.createOrder);
 export const addLineItem = writeOf(writes.addLineItem);
 export const updateLineItem = writeOf(writes.updateLineItem);
@@ -112,15 +121,9 @@ export const cancelOrder = writeOf(orderWrites.cancelOrder);
 export const createCustomer = writeOf(writes.createCustomer);
 export const updateCustomer = writeOf(writes.updateCustomer);
 
-/** All steps, or none. */
-export async function writeBatch(
-  store: PimsStore,
-  steps: readonly BatchStep[],
-  context: WriteContext,
-): Promise<Written> {
-  const writeOnce: Write<Written> = (dictionaries) => writes.once(writeSteps(dictionaries, steps, context), context);
-  return orThrow(await store.write(writeOnce, context.idempotency, steps.length));
-}
+/** Runs all steps, or none. */
+export const writeBatch = (store: PimsStore, steps: readonly BatchStep[], context: WriteContext): Promise<Written> =>
+  writeOnce(store, (dictionaries) => writeSteps(dictionaries, steps, context), context, steps.length);
 
 /** Approves or invoices an order. `backorder`: the number of the sales order a partial invoice leaves, or null. */
 export async function advanceOrder(
@@ -134,7 +137,7 @@ export async function advanceOrder(
   return { stage: 'approve' in transition ? 'sales_order' : 'invoice', backorder };
 }
 
-/** The fields of a record type as a list of FieldView. */
+/** Lists the fields of a record type as viewField shows them. */
 export const listFields = async (store: PimsStore, recordType: RecordType): Promise<Json> =>
   JSON.stringify([...(await store.dictionaries())[recordType].values()].map(viewField));
 

@@ -65,20 +65,22 @@ function valueOf(name: string, text: string, answers: readonly unknown[]): strin
   const wrong = (message: string): never => refuse('INVALID_REFERENCE', name, message);
   const shown = text.slice(0, 64);
   const [head = '', data, ...fields] = text.slice(1).split('.');
-  const form = "A reference is written '$N.data' or '$N.data.FIELD', a literal $ at the start '$$'";
+  const form = "Write '$N.data' or '$N.data.FIELD', or '$$' for a literal $ at the start.";
   if (!/^[0-9]{1,2}$/.test(head) || String(Number(head)) !== head || data !== 'data')
-    wrong(`${form}; '${shown}' is neither.`);
+    wrong(`'${shown}' is not a reference. ${form}`);
   const field = fields.join('.');
-  if (fields.length > 0 && field === '') wrong(`${form}; '${shown}' is neither.`);
-  if (Number(head) >= answers.length) wrong(`'${shown}' does not name a step before this one.`);
+  if (fields.length > 0 && field === '') wrong(`'${shown}' is not a reference. ${form}`);
+  if (Number(head) >= answers.length) wrong(`'${shown}' does not name an earlier step. Steps are counted from 0.`);
   const answer = answers[Number(head)] as string | Record<string, string>;
   if (typeof answer === 'string') {
     if (fields.length === 0) return answer;
-    wrong(`'${shown}' names nothing: step ${head} answered a text.`);
+    wrong(`'${shown}' refers to nothing: the result of step ${head} is a string.`);
   }
   const record = new Map(Object.entries(answer));
   const known = [...record.keys()].join(', ');
-  return record.get(field) ?? wrong(`'${shown}' names nothing: step ${head} answered a record with ${known}.`);
+  return (
+    record.get(field) ?? wrong(`'${shown}' refers to nothing: the result of step ${head} is a record with ${known}.`)
+  );
 }
 
 /** Gives what brings back the entries that a map has now, each as it is now. */

@@ -213,7 +213,7 @@ export class Model {
       const order = this.#existingOrder(orderNumber);
       this.#checkExpected('orders', orderNumber, 'order', context);
       if (this.#closed.isCancelled(order)) return order;
-      this.#closed.checkNoInvoice(order, 'ORDER_NUMBER', ', and an invoice cannot be cancelled.');
+      this.#closed.checkNoInvoice(order, 'ORDER_NUMBER', ', so it cannot be cancelled.');
       this.#closed.cancel(orderNumber);
       this.#tags.moved('orders', orderNumber);
       this.#moveStock(movementsBetween(committedBy(order, this.#linesOf(orderNumber)), new Map()), context.now);
@@ -297,7 +297,7 @@ export class Model {
     const key = values[KEYS[recordType]]!;
     this.#checkFree(recordType, key);
     if (recordType === 'inventory') {
-      if (key === '') refuse('MISSING_FIELD', 'PART_CODE', 'PART_CODE is missing.');
+      if (key === '') refuse('MISSING_FIELD', 'PART_CODE', 'PART_CODE is required.');
       const onHand = values['QTY_ONHAND'] || '0';
       const part = { ...values, QTY_ONHAND: onHand, QTY_COMMITTED: '0', QTY_AVAILABLE: onHand };
       this.#records.inventory.set(key, this.#complete('inventory', part));
@@ -305,7 +305,11 @@ export class Model {
     }
     const stage = values['ORDER_TYPE'] || 'worksheet';
     if (recordType === 'orders' && !LOOKUP_ORDER.includes(stage))
-      refuse('INVALID_VALUE', 'ORDER_TYPE', `ORDER_TYPE is worksheet, quote, sales_order, invoice, not '${stage}'.`);
+      refuse(
+        'INVALID_VALUE',
+        'ORDER_TYPE',
+        `ORDER_TYPE must be worksheet, quote, sales_order, invoice, not '${stage}'.`,
+      );
     const made = this.#create(
       recordType,
       recordType === 'orders' ? { ...values, ORDER_TYPE: stage } : values,
@@ -473,7 +477,7 @@ export class Model {
         name === 'LOCATION_CODE'
           ? places.has(code)
           : this.#records[name === 'PART_CODE' ? 'inventory' : 'customers'].has(code ?? '');
-      if (code && !isKnown) refuse('UNKNOWN_REFERENCE', name, `${name} '${code.slice(0, 64)}' is not known.`);
+      if (code && !isKnown) refuse('UNKNOWN_REFERENCE', name, `${name} '${code.slice(0, 64)}' does not exist.`);
     }
   }
 
@@ -498,7 +502,8 @@ export class Model {
   #checkExpected(recordType: KeyedType, key: string, noun: string, { expected = '*' }: WriteOptions): void {
     const tag = this.#tags.of(recordType, key);
     if (expected === '*' || expected.includes(tag)) return;
-    const message = `The ${noun} '${key.slice(0, 64)}' is not in the state that If-Match names.`;
+    const what = `The ${noun} '${key.slice(0, 64)}'`;
+    const message = `${what} has changed since you read it. Read it again and retry with the new ETag.`;
     throw new Refusal('RECORD_CHANGED', message, { tag });
   }
 

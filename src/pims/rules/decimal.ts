@@ -1,5 +1,5 @@
 /**
- * Exact decimal numbers as text without needless zeros: `3`, `1.5`, `-0.25`. Arithmetic is big.js (decision 0014).
+ * Exact decimal numbers as text without trailing zeros: `3`, `1.5`, `-0.25`. Arithmetic is big.js (decision 0014).
  */
 import Big from 'big.js';
 
@@ -8,8 +8,8 @@ const SMALL = /^(?:-?\d{1,15})?$/;
 const DECIMAL = /^[+-]?\d{1,30}(?:\.\d{1,30})?$/;
 
 /**
- * The canonical text of a number with at most 30 digits on either side of the point, or undefined. `'+03.50'` gives
- * `'3.5'`.
+ * Returns the canonical text of a number with at most 30 digits on either side of the point, or undefined. `'+03.50'`
+ * gives `'3.5'`.
  */
 export function parseDecimal(text: string): string | undefined {
   if (CANONICAL.test(text)) return text;
@@ -27,17 +27,12 @@ export function multiplyDecimals(a: string, b: string): string {
   }
   return format(new Big(a || '0').times(b || '0'));
 }
-/** The decimal so many times. */
-export function multiplyDecimal(a: string, count: number): string {
-  const product = SMALL.test(a) ? Number(a) * count : NaN;
-  return Number.isSafeInteger(product) ? String(product) : format(new Big(a || '0').times(count));
-}
-/** Negative, zero or positive, as a is less than, equal to or greater than b. An empty text counts as zero. */
+/** Returns a number below, equal to or above 0, as a is less than, equal to or greater than b. Empty counts as zero. */
 export const compareDecimals = (a: string, b: string): number =>
   areSmall(a, b) ? Math.sign(Number(a) - Number(b)) : new Big(a || '0').cmp(b || '0');
-/** Rounded half up to two places. */
+/** Rounds half up to two places. */
 export const roundCents = (a: string): string => format(new Big(a || '0').round(2, Big.roundHalfUp));
-/** The share of an amount that a part of a whole has, in cents. */
+/** Returns the share of an amount that belongs to a part of a whole, in cents. */
 export const takeShare = (amount: string, part: string, whole: string): string =>
   roundCents(String(new Big(amount).times(part || '0').div(whole)));
 export const isZero = (a: string): boolean => a === '' || a === '0';
@@ -49,7 +44,7 @@ export function within(quantity: string, bound: string): boolean {
     : compareDecimals(quantity, '0') <= 0 && compareDecimals(quantity, bound) >= 0;
 }
 
-/** Whole numbers that a double holds exactly, and so their sum. An empty text is zero here too. */
+/** Whether a double holds both, and their sum, exactly. An empty text counts as zero here too. */
 const areSmall = (a: string, b: string): boolean => SMALL.test(a) && SMALL.test(b);
 
 function format(value: Big): string {

@@ -103,7 +103,7 @@ export const refuseCancelled = (order: Values, field = 'ORDER_NUMBER'): Refusal 
 /** `open`: the fields that can still be changed, beside custom ones. */
 export const refuseInvoiced = (order: Values, field: string, open: readonly string[]): Refusal =>
   refuseInvoice(order, field, `${field} can no longer be changed. Only ${open.join(', ')} and custom fields can`);
-const refuseInvoice = (order: Values, field: string, reason: string): Refusal =>
+export const refuseInvoice = (order: Values, field: string, reason: string): Refusal =>
   refuseField('ORDER_CLOSED', field, `Order ${order['ORDER_NUMBER']} is an invoice, so ${reason}.`);
 
 function fillQuantities(line: Values): Values {

@@ -1,13 +1,13 @@
 /**
- * The stock an order holds, and what a change of it moves. QTY_AVAILABLE is QTY_ONHAND − QTY_COMMITTED.
- * Source: decision 0010.
+ * The stock that an order holds, and the movements that a change of it makes. QTY_AVAILABLE is QTY_ONHAND −
+ * QTY_COMMITTED. Source: decision 0010.
  */
-import { addDecimals, isZero, multiplyDecimal, subtractDecimals } from './decimal.ts';
+import { addDecimals, isZero, multiplyDecimals, subtractDecimals } from './decimal.ts';
 import type { LineUnits } from '../writes/script.ts';
 import { isCancelled } from './stages.ts';
 import type { Values } from './values.ts';
 
-/** What a change does to one part, as signed decimals. */
+/** The change of one part's stock, as signed decimals. */
 export interface StockMovement {
   readonly PART_CODE: string;
   readonly onHand: string;
@@ -23,8 +23,8 @@ export const holdsStock = (order: Values): boolean =>
   !isCancelled(order);
 
 /**
- * The stock one line holds: a sales order commits QUANTITY, an invoice has taken NUMBER_SHIPPED from what is on hand.
- * Care plans hold nothing.
+ * Returns the stock that one line holds: a sales order commits QUANTITY, an invoice has taken NUMBER_SHIPPED from the
+ * units on hand. Care plans hold nothing.
  */
 function heldStock(order: Values, line: Values): { onHand: string; committed: string } {
   const stage = line['CARE_PLAN'] === 'Y' ? '' : order['ORDER_TYPE'];
@@ -34,7 +34,7 @@ function heldStock(order: Values, line: Values): { onHand: string; committed: st
   };
 }
 
-/** The movements between two states of an order; after a split the second state is two orders. */
+/** Returns the movements between two states of an order. After a split the second state is two orders. */
 export function stockMovements(before: OrderState, ...after: OrderState[]): StockMovement[] {
   const parts = new Map<string, { onHand: string; committed: string }>();
   const tally = ([order, lines]: OrderState, combine: (a: string, b: string) => string): void => {
@@ -53,22 +53,22 @@ export function stockMovements(before: OrderState, ...after: OrderState[]): Stoc
     .filter(({ PART_CODE, onHand, committed }) => PART_CODE !== '' && !(isZero(onHand) && isZero(committed)));
 }
 
-/** What an order moves that begins to hold the stock of its lines, or no longer does. */
+/** Returns the movements of an order that begins to hold the stock of its lines (`isHeld`), or ceases to. */
 export function commitUnits(units: readonly LineUnits[], isHeld: boolean): StockMovement[] {
   const sums = new Map<string, string>();
   const combine = isHeld ? addDecimals : subtractDecimals;
   for (const [part, quantity, lines] of units)
-    if (part !== '') sums.set(part, combine(sums.get(part) ?? '0', multiplyDecimal(quantity, lines)));
+    if (part !== '') sums.set(part, combine(sums.get(part) ?? '0', multiplyDecimals(quantity, String(lines))));
   return [...sums]
     .filter(([, committed]) => !isZero(committed))
     .map(([PART_CODE, committed]) => ({ PART_CODE, onHand: '0', committed }));
 }
 
-/** The quantities of a part after a movement. */
+/** Returns the quantities of a part after a movement. */
 export const applyMovement = (part: Values, { onHand, committed }: StockMovement): Values =>
   countStock(addDecimals(part['QTY_ONHAND'] ?? '', onHand), addDecimals(part['QTY_COMMITTED'] ?? '', committed));
 
-/** The quantities of a part that has this much on hand, and this much committed to sales orders. */
+/** Returns the quantities of a part with this much on hand, and this much committed to sales orders. */
 export const countStock = (QTY_ONHAND: string, QTY_COMMITTED: string): Values => ({
   QTY_ONHAND,
   QTY_COMMITTED,

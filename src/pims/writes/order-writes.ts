@@ -1,41 +1,37 @@
-/**
- * The writes of an order that is there, each from top to bottom: changed, cancelled, carried to its next stage. Source:
- * decision 0010.
- */
+/** The writes of an existing order, each from top to bottom: it is changed, cancelled, or moved to its next stage. */
 import { orThrow } from '../../errors.ts';
-import { askExpected, checkExpected } from './expected.ts';
 import type { Dictionaries, FieldDictionary } from '../rules/fields.ts';
-import { approveOrder, invoiceOrder, type OrderTransition } from '../rules/lifecycle.ts';
-import { cancelled, changeOrder } from '../rules/order-change.ts';
+import { approveOrder, cancelled, changeOrder, invoiceOrder, type OrderTransition } from '../rules/lifecycle.ts';
 import { isCancelled } from '../rules/stages.ts';
-import { ask, load, loadWith, save, type Json, type Load, type Script } from './script.ts';
+import { ask, load, save, type Json, type Script } from './script.ts';
 import { commitUnits, holdsStock } from '../rules/stock.ts';
 import { checkText, parseValues, type Values } from '../rules/values.ts';
-import { checkKnown, complete, createdAt, moveStock, nextNumber, orderNotFound, splitKey } from './writes.ts';
+import { checkKnown, complete, createdAt, loadTarget, moveStock, nextNumber, splitKey } from './writes.ts';
 import type { Body, WriteOptions } from './writes.ts';
 
-/** Data is the order as it is now. Not ORDER_TYPE: the stages move in the back office. */
+/** Returns the changed order. Refuses ORDER_TYPE, since stages change in the back office. */
 export function* updateOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   const change = parseValues(orders, 'orders', fields, ['ORDER_TYPE']);
   const ahead = change['DROP_SHIP'] === undefined ? [] : [ask('unitsOfLines', orderNumber)];
-  const order = yield* loadOrder(orderNumber, options, ahead);
+  const order = yield* loadTarget(ask('record', 'orders', orderNumber), 'orders', orderNumber, options, ahead);
   const changed = orThrow(changeOrder(orders, order, change));
   if (options.strict) yield* checkKnown(change, 'CUSTOMER_CODE', 'LOCATION_CODE');
   return yield* saveOrder(orders, order, { ...changed, MODIFIED_DATE: options.now });
 }
 
-/** Data is the order as it is now. An order that is cancelled already stays as it is. */
+/** Returns the cancelled order. One that was already cancelled stays unchanged. */
 export function* cancelOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   parseValues(orders, 'orders', fields, Object.keys(fields));
-  const order = yield* loadOrder(orderNumber, options, [ask('unitsOfLines', orderNumber)]);
+  const ahead = [ask('unitsOfLines', orderNumber)];
+  const order = yield* loadTarget(ask('record', 'orders', orderNumber), 'orders', orderNumber, options, ahead);
   if (isCancelled(order)) return JSON.stringify(complete(orders, order));
   const changed = orThrow(cancelled(order));
   return yield* saveOrder(orders, order, { ...changed, MODIFIED_DATE: options.now });
 }
 
-/** Saves what differs, and moves the stock that the order holds no longer, or only now. */
+/** Saves what differs, and moves stock if the order begins or ceases to hold it. */
 function* saveOrder(dictionary: FieldDictionary, order: Values, changed: Values): Script<Json> {
   const isHeld = holdsStock(changed);
   const units = holdsStock(order) === isHeld ? [] : yield* load('unitsOfLines', order['ORDER_NUMBER']!);
@@ -44,7 +40,7 @@ function* saveOrder(dictionary: FieldDictionary, order: Values, changed: Values)
   return JSON.stringify(complete(dictionary, changed));
 }
 
-/** Data is `{"ORDER_NUMBER": "10248", "backorder": "10249"}`; `backorder` is null when nothing is left. */
+/** Returns `{"ORDER_NUMBER": "10248", "backorder": "10249"}`; `backorder` is null when nothing is left. */
 export function* advanceOrder(orderNumber: string, transition: OrderTransition, options: WriteOptions): Script<Json> {
   const { now } = options;
   checkText('ORDER_NUMBER', orderNumber);
@@ -52,7 +48,8 @@ export function* advanceOrder(orderNumber: string, transition: OrderTransition, 
     for (const serial of [...transition.invoice.serials.values()].flat()) checkText('SERIAL_NUMBERS', serial);
     for (const number of transition.invoice.tracking) checkText('TRACKING_NUMBERS', number);
   }
-  const order = yield* loadOrder(orderNumber, options, [ask('lines', orderNumber)]);
+  const ahead = [ask('lines', orderNumber)];
+  const order = yield* loadTarget(ask('record', 'orders', orderNumber), 'orders', orderNumber, options, ahead);
   const lines = yield* load('lines', orderNumber);
   const step = orThrow(
     'approve' in transition ? approveOrder(order, lines) : invoiceOrder(order, lines, transition.invoice),
@@ -70,13 +67,4 @@ export function* advanceOrder(orderNumber: string, transition: OrderTransition, 
   }
   yield* moveStock(step.stock, now);
   return JSON.stringify({ ORDER_NUMBER: orderNumber, backorder });
-}
-
-/** Throws when the order is in no expected state. */
-function* loadOrder(orderNumber: string, options: WriteOptions, ahead: readonly Load[]): Script<Values> {
-  const asked = [...askExpected('orders', orderNumber, options), ...ahead];
-  const order = yield* loadWith(asked, 'record', 'orders', orderNumber);
-  if (!order) throw orderNotFound(orderNumber);
-  yield* checkExpected('orders', orderNumber, options);
-  return order;
 }

@@ -1,17 +1,15 @@
 /**
- * The writes, each from top to bottom: key, fields, load, rule, save; those of an order that is there are in
- * order-writes.ts. Each is a script that the store runs inside one transaction. A refusal undoes all of it. Source:
- * specification section 4, decision 0027.
+ * Begin here: the writes, each from top to bottom: key, fields, load, rule, save. Those of an existing order are in
+ * order-writes.ts. A write is a script that the store runs in one transaction; a refusal undoes all of it.
  */
 import { orThrow, Refusal, refuseField } from '../../errors.ts';
-import { askExpected, checkExpected } from './expected.ts';
 import { RECORD_TYPES, refuseCustomField } from '../rules/fields.ts';
 import type { CustomField, Dictionaries, FieldDictionary, KeyedType } from '../rules/fields.ts';
 import { FIRST_STAGES, type Stage } from '../rules/stages.ts';
 import { ask, load, loadWith, save } from './script.ts';
 import type { Expected, Idempotency, Json, Load, NumberedType, Script } from './script.ts';
 import { applyMovement, type StockMovement } from '../rules/stock.ts';
-import { refuseStatus } from '../rules/order-change.ts';
+import { refuseStatus } from '../rules/lifecycle.ts';
 import { addLine, changeLine, checkLineCount, lineNotFound } from '../rules/line-item.ts';
 import { LINES_MAX } from '../rules/record-bounds.ts';
 import { areTotalsBehind, markTotals, moveTotals, sumUp } from '../rules/totals.ts';
@@ -33,24 +31,25 @@ export interface WriteOptions {
   /** Whether codes must exist in their tables (tenant setting). */
   readonly strict: boolean;
   readonly idempotency?: Idempotency | undefined;
-  /** The states in which the record may be written to; without it, any. */
+  /** The states in which the record may be written to. Any state without it. */
   readonly expected?: Expected | undefined;
 }
 
-/** What a write needs beside its body. `defaultStage`: where an order begins that sends no ORDER_TYPE. */
+/** The context of a write beside its body. `defaultStage`: the first stage of an order that sends no ORDER_TYPE. */
 export type WriteContext = WriteOptions & { readonly defaultStage: Stage };
 
-/** What a write answers: the data as JSON, e.g. `"10248"` or a line object. */
+/** The result of a write: the data as JSON, e.g. `"10248"` or a line object. */
 export interface Written {
   readonly data: Json;
   readonly replayed: boolean;
 }
 
-/** Counters follow numbers given from outside up to here; longer ones never meet a counter. */
+/** Counters pass over codes of callers with up to this many digits. They never reach longer ones. */
 const COUNTED_DIGITS_MAX = 15;
+/** The most parts whose stock is moved one by one. */
 const MOVED_SINGLY_MOST = 100;
 
-/** Data is the new order number. The order begins as the stage it sends in ORDER_TYPE, or the tenant's default. */
+/** Returns the new order number. The order begins in the stage of its ORDER_TYPE, or in the tenant's default. */
 export function* createOrder({ orders }: Dictionaries, body: Body, context: WriteContext): Script<Json> {
   const values = parseValues(orders, 'orders', body);
   const stage = values['ORDER_TYPE'] || context.defaultStage;
@@ -68,41 +67,37 @@ export function* createOrder({ orders }: Dictionaries, body: Body, context: Writ
   return JSON.stringify(orderNumber);
 }
 
-/** Data is the CUSTOMER_CODE: the caller's own if it is free, else one PIMS assigns. */
+/** Returns the CUSTOMER_CODE: the caller's own if it is free, else the next number. The counter passes over an own one. */
 export function* createCustomer({ customers }: Dictionaries, body: Body, { now }: WriteOptions): Script<Json> {
   const values = parseValues(customers, 'customers', body);
   const own = values['CUSTOMER_CODE'];
-  if (own) yield* checkFree('customers', own);
-  const code = yield* takeKey('customers', own);
+  if (own) checkNewKey('customers', own, yield* load('isThere', 'customers', own));
+  if (own && isCounted(own)) yield save('raiseCounter', 'customers', BigInt(own));
+  const code = own || (yield* nextNumber('customers'));
   yield save('insert', 'customers', { ...values, CUSTOMER_CODE: code, ...createdAt(now) });
   return JSON.stringify(code);
 }
 
-/** Data is the CUSTOMER_CODE. */
+/** Returns the CUSTOMER_CODE. */
 export function* updateCustomer({ customers }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: code, fields } = splitKey(body, 'CUSTOMER_CODE');
   const change = parseValues(customers, 'customers', fields);
-  const customer = yield* loadWith(askExpected('customers', code, options), 'record', 'customers', code);
-  if (!customer)
-    throw refuseField('CUSTOMER_NOT_FOUND', 'CUSTOMER_CODE', `There is no customer '${code.slice(0, 64)}'.`);
-  yield* checkExpected('customers', code, options);
+  const customer = yield* loadTarget(ask('record', 'customers', code), 'customers', code, options);
   yield save('update', 'customers', customer, { ...change, MODIFIED_DATE: options.now });
   return JSON.stringify(code);
 }
 
-/** Data is the new line with LINE_NUMBER, NUMBER_SHIPPED 0 and its LINE_REF_LOCK_CODE. */
+/** Returns the new line with LINE_NUMBER, NUMBER_SHIPPED 0 and its LINE_REF_LOCK_CODE. */
 export function* addLineItem({ lines }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { now, strict } = options;
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   const values = parseValues(lines, 'lines', fields, ['NUMBER_SHIPPED']);
-  const order = yield* loadStage(orderNumber, options, [
-    ask('lastLineNumber', orderNumber),
-    ...askPart(values, strict),
-  ]);
+  const ahead = [ask('lastLineNumber', orderNumber), ...askPart(values, strict)];
+  const order = yield* loadTarget(ask('orderStage', orderNumber), 'orders', orderNumber, options, ahead);
   if (strict) yield* checkKnown(values, 'PART_CODE');
   const { line, stock } = orThrow(addLine(order, values, yield* loadPart(values)));
   const last = yield* load('lastLineNumber', orderNumber);
-  // Lines have different numbers from 1, so only behind such a number can there be so many: most writes count nothing.
+  // Line numbers begin at 1 and differ, so an order whose last number is lower has fewer lines: most writes count none.
   if (last >= LINES_MAX) checkLineCount(orderNumber, yield* load('lineCount', orderNumber));
   const totals = yield* loadTotals(order, undefined, line);
   const LINE_NUMBER = String(last + 1);
@@ -113,16 +108,14 @@ export function* addLineItem({ lines }: Dictionaries, body: Body, options: Write
   return JSON.stringify(added);
 }
 
-/** Data is the line as it is now. */
+/** Returns the changed line. */
 export function* updateLineItem({ lines }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { now, strict } = options;
   const { key: orderNumber, fields: named } = splitKey(body, 'ORDER_NUMBER');
   const { key: lockCode, fields } = splitKey(named, 'LINE_REF_LOCK_CODE');
   const change = parseValues(lines, 'lines', fields);
-  const order = yield* loadStage(orderNumber, options, [
-    ask('line', orderNumber, lockCode),
-    ...askPart(change, strict),
-  ]);
+  const ahead = [ask('line', orderNumber, lockCode), ...askPart(change, strict)];
+  const order = yield* loadTarget(ask('orderStage', orderNumber), 'orders', orderNumber, options, ahead);
   const line = yield* load('line', orderNumber, lockCode);
   if (!line) throw lineNotFound(orderNumber, lockCode, yield* load('orderOfMovedLine', orderNumber, lockCode));
   if (strict) yield* checkKnown(change, 'PART_CODE');
@@ -142,7 +135,7 @@ export function* addField(dictionaries: Dictionaries, field: CustomField): Scrip
 }
 
 /**
- * Does a write once for an idempotency key: keeps its answer in the same transaction, and repeats it with the key.
+ * Runs a write once for an idempotency key: keeps its result in the same transaction, and returns it again for the key.
  * The write parses first, so a refused body never touches the key. IDEMPOTENCY_KEY_REUSED for the key of another body.
  */
 export function* once(write: Script<Json>, { idempotency, now }: WriteOptions): Script<Written> {
@@ -157,27 +150,17 @@ export function* once(write: Script<Json>, { idempotency, now }: WriteOptions): 
 }
 
 /** Throws when a new record cannot have this key: it is too long, or another record has it. */
-function* checkFree(recordType: KeyedType, code: string): Script<void> {
+export function checkNewKey(recordType: KeyedType, code: string, isTaken: boolean): void {
   const { key } = RECORD_TYPES[recordType];
   const tooLong = refuseLongKey(key, code);
   if (tooLong) throw tooLong;
-  if (yield* load('isThere', recordType, code)) throw codeTaken(key, code);
+  if (isTaken) throw refuseField('CODE_TAKEN', key, `${key} '${code.slice(0, 64)}' is already in use.`);
 }
 
-export const codeTaken = (key: string, code: string): Refusal =>
-  refuseField('CODE_TAKEN', key, `${key} '${code.slice(0, 64)}' is already in use.`);
-
-/** The key of a new record: the caller's own, which the counter then passes over, or the next number. */
-export function* takeKey(recordType: NumberedType, own: string | undefined): Script<string> {
-  if (!own) return yield* nextNumber(recordType);
-  if (isCounted(own)) yield save('raiseCounter', recordType, BigInt(own));
-  return own;
-}
-
-/** Whether the counter passes over a code of a caller's own. */
+/** Whether the counter passes over a code that a caller chose. */
 export const isCounted = (own: string): boolean => own.length <= COUNTED_DIGITS_MAX && /^[1-9]\d*$/.test(own);
 
-/** The next number that no record has; callers may have chosen it as their own code. */
+/** Takes the next number that no record has, since callers may have chosen the number as a code. */
 export function* nextNumber(recordType: NumberedType): Script<string> {
   for (;;) {
     const number = yield* load('nextNumber', recordType);
@@ -185,7 +168,7 @@ export function* nextNumber(recordType: NumberedType): Script<string> {
   }
 }
 
-/** For a strict tenant: throws for the first of these codes that is sent and not known. */
+/** Checks the codes of a strict tenant: throws for the first of these that is sent and does not exist. */
 export function* checkKnown(
   values: Values,
   ...names: ('CUSTOMER_CODE' | 'PART_CODE' | 'LOCATION_CODE')[]
@@ -197,37 +180,55 @@ export function* checkKnown(
       name === 'LOCATION_CODE'
         ? yield* load('isLocationThere', code)
         : yield* load('isThere', name === 'PART_CODE' ? 'inventory' : 'customers', code);
-    if (!isKnown) throw refuseField('UNKNOWN_REFERENCE', name, `${name} '${code.slice(0, 64)}' is not known.`);
+    if (!isKnown) throw refuseField('UNKNOWN_REFERENCE', name, `${name} '${code.slice(0, 64)}' does not exist.`);
   }
 }
 
-/** Of an order what its lines depend on: no more is loaded to write one. Throws when it is in no expected state. */
-function* loadStage(orderNumber: string, options: WriteOptions, ahead: readonly Load[]): Script<Values> {
-  const order = yield* loadWith([...askExpected('orders', orderNumber, options), ...ahead], 'orderStage', orderNumber);
-  if (!order) throw orderNotFound(orderNumber);
-  yield* checkExpected('orders', orderNumber, options);
-  return order;
+const NOT_FOUND = { orders: 'ORDER_NOT_FOUND', customers: 'CUSTOMER_NOT_FOUND' } as const;
+
+export function recordNotFound(recordType: NumberedType, code: string): Refusal {
+  const { key, noun } = RECORD_TYPES[recordType];
+  return refuseField(NOT_FOUND[recordType], key, `There is no ${noun} '${code.slice(0, 64)}'.`);
 }
 
-/** The totals that a line moves. Only where they are behind the lines is more loaded than the order. */
+/**
+ * Loads what a write needs of the record that it changes, and names the loads that are likely next. Throws when there
+ * is no such record, or RECORD_CHANGED when it is in none of the states that the caller expects.
+ */
+export function* loadTarget(
+  target: Load,
+  recordType: NumberedType,
+  code: string,
+  { expected }: WriteOptions,
+  ahead: readonly Load[] = [],
+): Script<Values> {
+  const isChecked = typeof expected === 'object';
+  const record = yield { ...target, ahead: isChecked ? [ask('tag', recordType, code), ...ahead] : ahead };
+  if (!record) throw recordNotFound(recordType, code);
+  if (!isChecked) return record as Values;
+  const tag = (yield* load('tag', recordType, code))!;
+  if (expected.includes(tag)) return record as Values;
+  const what = `The ${RECORD_TYPES[recordType].noun} '${code.slice(0, 64)}'`;
+  const message = `${what} has changed since you read it. Read it again and retry with the new ETag.`;
+  throw new Refusal('RECORD_CHANGED', message, { tag });
+}
+
+/** Returns the totals that a changed line moves. Loads the other lines only when the totals are behind them. */
 function* loadTotals(order: Values, before: Values | undefined, after: Values): Script<Values> {
   if (!areTotalsBehind(order)) return moveTotals(order, before, after);
   const caughtUp = sumUp(order, yield* load('lines', order['ORDER_NUMBER']!));
   return { ...caughtUp, ...moveTotals({ ...order, ...caughtUp }, before, after) };
 }
 
-export const orderNotFound = (orderNumber: string): Refusal =>
-  refuseField('ORDER_NOT_FOUND', 'ORDER_NUMBER', `There is no order '${orderNumber.slice(0, 64)}'.`);
-
 function* loadPart({ PART_CODE: code }: Values): Script<Values | undefined> {
   return code ? yield* load('part', code) : undefined;
 }
 
-/** `strict`: whether it has to be there. */
+/** Lists the loads of a line's part. `strict`: the part must exist. */
 const askPart = ({ PART_CODE: code }: Values, strict: boolean): Load[] =>
   code ? [ask('part', code), ask('stock', code), ...(strict ? [ask('isThere', 'inventory', code)] : [])] : [];
 
-/** Parts that are not in INVENTORY have no stock to move. Few are moved beside what other writes of the group do. */
+/** Moves stock of parts that are in INVENTORY. A few are moved singly, which lets other writes of the group run too. */
 export function* moveStock(movements: readonly StockMovement[], now: string): Script<void> {
   if (movements.length > MOVED_SINGLY_MOST) {
     yield* moveStocks(movements, now);
@@ -242,7 +243,7 @@ export function* moveStock(movements: readonly StockMovement[], now: string): Sc
   }
 }
 
-/** The same of any number of parts, each with one movement, as one load and one save. */
+/** Moves the stock of any number of parts with one load and one save. */
 export function* moveStocks(movements: readonly StockMovement[], now: string): Script<void> {
   const byPart = new Map(movements.map((movement) => [movement.PART_CODE, movement]));
   const parts: Values[] = [];
@@ -255,11 +256,11 @@ export function* moveStocks(movements: readonly StockMovement[], now: string): S
 
 export const createdAt = (now: string): Values => ({ CREATE_DATE: now, MODIFIED_DATE: now });
 
-/** Every field of the dictionary in its order, '' where there is no value. */
+/** Returns every field of the dictionary in its order, '' where there is no value. */
 export const complete = (dictionary: FieldDictionary, values: Values): Values =>
   Object.fromEntries([...dictionary.keys()].map((name) => [name, values[name] ?? '']));
 
-/** Takes the field that names the record out of the body. */
+/** Splits the field that identifies the record off the body. */
 export function splitKey(body: Body, name: string): { key: string; fields: Body } {
   const { [name]: raw, ...fields } = body;
   if (raw === undefined || raw === null || raw === '') throw refuseMissingKey(name);
