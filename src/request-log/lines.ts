@@ -6,10 +6,10 @@ import type { RequestBlock } from './request-log-port.ts';
 import { formatBody, formatQuery, formatText } from './texts.ts';
 
 export const CLIENT_CHARACTERS_MAX = 64;
-/** Between the first and the last request of a block. A search for a time covers blocks of this much more. */
+/** Maximum time between two requests of a block. A search for a time covers blocks of this much more. */
 export const BLOCK_SPAN_MS = 1000;
 
-/** A block with more than this is full. Small blocks keep texts from living long. */
+/** A block with more than this is full. Small blocks keep texts short-lived. */
 const BLOCK_CHARACTERS = 64 * 1024;
 /** Below this size a block is stored without compression. */
 const PLAIN_BYTES_MAX = 1024;
@@ -33,11 +33,11 @@ export type LineValues = [
   field: string | null,
   query: Readonly<Record<string, string>>,
   body: string | null,
-  /** Lines from before keys had names end here. */
+  /** Missing in lines that are older than names of keys. */
   keyName?: string | null,
 ];
 
-/** Requests of one tenant and one boot that become a block. */
+/** Requests of one tenant, one boot and one second that become a block. */
 export interface OpenBlock {
   readonly teamId: string;
   readonly boot: string;
@@ -46,21 +46,26 @@ export interface OpenBlock {
   /** Lowest and highest number in base 36. V8 keeps a number formatted as text until a full garbage collection. */
   first: string;
   last: string;
-  /** Lines with a line feed between them. */
+  /** Lines separated by line feeds. */
   text: string;
 }
 
-export function openBlock(teamId: string, boot: string, digits: string, at: string): OpenBlock {
-  return { teamId, boot, firstAt: at, lastAt: at, first: digits, last: digits, text: '' };
-}
+/** The part of a time that all requests of a block share. */
+export const secondOf = (at: string): string => at.slice(0, 19);
 
-/** Of a line, in bytes, so that some are left for the query and the body. */
+export const isFull = ({ text }: OpenBlock): boolean => text.length > BLOCK_CHARACTERS;
+
+export const openBlock = (teamId: string, boot: string, digits: string, at: string): OpenBlock => {
+  return { teamId, boot, firstAt: at, lastAt: at, first: digits, last: digits, text: '' };
+};
+
+/** Maximum bytes of these values in a line, so that some are left for the query and the body. */
 const CLIENT_BYTES_MAX = 128;
 const NAME_BYTES_MAX = 256;
 const MESSAGE_BYTES_MAX = 400;
 const QUERY_BYTES_MAX = 600;
 
-/** Built by hand: JSON.stringify of the whole takes several times as long, and every call pays for it. */
+/** Formats a line by hand, since JSON.stringify of the whole takes several times as long, and every call needs it. */
 export function formatLine(digits: string, call: LoggedCall): string {
   const { at, operation, httpStatus, milliseconds, client, apiId, explorerUser, code, message, field } = call;
   const key = apiId === null ? 'null' : `"${apiId}"`;
@@ -74,7 +79,7 @@ export function formatLine(digits: string, call: LoggedCall): string {
   const tenths = Math.round(milliseconds * 10);
   const query = formatQuery(call.query, QUERY_BYTES_MAX);
   const start = `["${digits}","${at}","${operation}",${httpStatus},${tenths},${who},${refused},${query},`;
-  // Its characters need no escape.
+  // The characters of a key name need no escape.
   const end = call.keyName === null ? ']' : `,"${call.keyName}"]`;
   const bytesLeft = LINE_BYTES_MAX - end.length;
   const body = call.body === null ? 'null' : formatBody(call.body, bytesLeft - Buffer.byteLength(start));
@@ -86,61 +91,40 @@ export class BlockPacker {
   readonly #stream = createZstdCompress(FAST).on('data', (part: Buffer) => void this.#parts.push(part));
   readonly #parts: Buffer[] = [];
 
-  /** One block, or several when the times of the requests span more than a block may. */
-  pack(open: OpenBlock): Promise<RequestBlock>[] {
-    return divide(open).map(async ({ teamId, boot, firstAt, lastAt, first, last, text }) => {
-      const [firstNumber, lastNumber] = [parseNumber(first), parseNumber(last)];
-      const lines = await this.#compress(Buffer.from(text));
-      return { teamId, blockId: `${lastAt} ${boot}-${first}`, firstAt, boot, firstNumber, lastNumber, lines };
-    });
+  async pack({ teamId, boot, firstAt, lastAt, first, last, text }: OpenBlock): Promise<RequestBlock> {
+    const [firstNumber, lastNumber] = [parseNumber(first), parseNumber(last)];
+    const lines = await this.#compress(Buffer.from(text));
+    return { teamId, blockId: `${lastAt} ${boot}-${first}`, firstAt, boot, firstNumber, lastNumber, lines };
   }
 
   #compress(bytes: Buffer): Promise<Uint8Array> {
     if (bytes.length < PLAIN_BYTES_MAX) return Promise.resolve(bytes);
     const { promise, resolve } = Promise.withResolvers<Uint8Array>();
     this.#stream.write(bytes);
-    // ZSTD_e_end makes each block a frame of its own. The copy keeps no piece of Node's buffer pool alive.
+    // ZSTD_e_end makes each block a separate frame. The copy keeps no piece of Node's buffer pool alive.
     this.#stream.flush(constants.ZSTD_e_end, () => resolve(new Uint8Array(Buffer.concat(this.#parts.splice(0)))));
     return promise;
   }
 }
 
-function divide(open: OpenBlock): OpenBlock[] {
-  const { teamId, boot, firstAt, lastAt } = open;
-  const end = Date.parse(lastAt);
-  if (end - Date.parse(firstAt) <= BLOCK_SPAN_MS) return [open];
-  const parts = new Map<number, OpenBlock>();
-  for (const line of open.text.split('\n')) {
-    const [digits, at] = parseLine(line);
-    const place = Math.floor((end - Date.parse(at)) / BLOCK_SPAN_MS);
-    let part = parts.get(place);
-    if (!part) parts.set(place, (part = openBlock(teamId, boot, digits, at)));
-    addLine(part, digits, at, line);
-  }
-  return [...parts.values()];
-}
-
-/** False when the block is full. */
-export function addLine(to: OpenBlock, digits: string, at: string, line: string): boolean {
-  if (to.text.length > BLOCK_CHARACTERS) return false;
+export function addLine(to: OpenBlock, digits: string, at: string, line: string): void {
   if (at > to.lastAt) to.lastAt = at;
   else if (at < to.firstAt) to.firstAt = at;
   if (isLower(to.last, digits)) to.last = digits;
   else if (isLower(digits, to.first)) to.first = digits;
   to.text += to.text === '' ? line : `\n${line}`;
-  return true;
 }
 
 const isLower = (a: string, b: string): boolean => (a.length === b.length ? a < b : a.length < b.length);
 export const parseNumber = (digits: string): number => Number.parseInt(digits, 36);
 
-/** The lines of a block, in the order they were recorded. */
+/** Returns the lines of a block in the order they were recorded. */
 export function unpackLines({ lines }: Pick<RequestBlock, 'lines'>): string[] {
   const bytes = lines[0] === OPENING_BRACKET ? Buffer.from(lines) : zstdDecompressSync(lines, UNPACK);
   return bytes.toString('utf8').split('\n');
 }
 
-/** Lets the event loop handle what is waiting. */
+/** Lets the event loop do other work. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 export const parseLine = (line: string): LineValues => JSON.parse(line) as LineValues;

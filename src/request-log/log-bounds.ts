@@ -1,3 +1,3 @@
-/** How much of a request the log keeps. Longer values are cut, and the body to what its line has left. */
+/** The bounds of a logged request. Longer values are cut, and the body is cut to the rest of its line. */
 export const VALUE_CHARACTERS_MAX = 256;
 export const LINE_BYTES_MAX = 2048;

@@ -1,8 +1,8 @@
-/** A request as it goes into the request log, and as it is found there. Types only. */
+/** The types of a request that is logged, and of one that is found in the log. */
 
 /** An answered call that passed authentication. */
 export interface LoggedCall {
-  /** Boot of the node and, behind the last `-`, its number in base 36. */
+  /** Boot of the node and, after the last `-`, its number in base 36. */
   readonly requestId: string;
   /** UTC, `2026-11-20T09:30:00.000Z`. */
   readonly at: string;
@@ -37,7 +37,7 @@ export interface FoundRequest {
   client: string;
   /** The API key; null for a call from the explorer, which has the e-mail address of its user. */
   apiID: string | null;
-  /** The name of that key; null in lines from before keys had names. */
+  /** The name of that key; null in lines that are older than names of keys. */
   keyName: string | null;
   explorerUser: string | null;
   code: string | null;
@@ -51,7 +51,7 @@ export interface RequestsQuery {
   operation?: string;
   from?: string;
   to?: string;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   cursor?: string;
 }
 

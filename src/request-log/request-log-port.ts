@@ -10,14 +10,14 @@ export interface KeyUse {
   readonly usedInUrlAt: string;
 }
 
-/** Requests of one tenant within a second: what they are found by, and compressed lines of JSON. */
+/** Requests of one tenant within a second: their bounds for a search, and compressed lines of JSON. */
 export interface RequestBlock {
   readonly teamId: string;
   /** Time of the last request, a space, and the first request ID: unique, and sorted by time. */
   readonly blockId: string;
   /** Time of the first request. */
   readonly firstAt: string;
-  /** The request IDs before the number: one node since its start. */
+  /** The part of the request IDs before the number: one node since its start. */
   readonly boot: string;
   readonly firstNumber: number;
   readonly lastNumber: number;
@@ -45,7 +45,7 @@ export interface RequestStore {
   /** By day and operation. */
   loadRefusals(teamId: string, month: string): Promise<RefusalCount[]>;
   loadKeyUses(teamId: string): Promise<KeyUse[]>;
-  /** Deletes the oldest blocks of each tenant with more than so many bytes, a few at a time. A block is 200 more. */
+  /** Deletes the oldest blocks of each tenant above this many bytes, a few at a time. A block counts as 200 more. */
   trimRequests(bytesMax: number): Promise<void>;
   /** Deletes blocks that ended before this time, a few at a time. Counts and uses of keys stay. */
   deleteRequestsBefore(before: string): Promise<void>;

@@ -1,96 +1,101 @@
 /**
- * The request log: authenticated calls become lines in memory, and four times a second the lines become blocks in the
- * store. Calls never wait: what is beyond a bound is counted and not kept. Source: decision 0022.
+ * Begin here: authenticated calls become lines in memory, and four times a second the lines become blocks in the store.
+ * Calls never wait: those beyond a bound are counted, not logged. Source: decision 0022.
  */
 import type { Clock, Timer } from '../clock.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
 import { hideSecrets } from '../tenant/secrets.ts';
 import type { LoggedCall, FoundRequestDetail, RequestsQuery, FoundRequests } from './logged-request.ts';
-import { addLine, BlockPacker, CLIENT_CHARACTERS_MAX } from './lines.ts';
-import { formatLine, nextTurn, openBlock, type OpenBlock } from './lines.ts';
+import { addLine, BlockPacker, CLIENT_CHARACTERS_MAX, formatLine, isFull } from './lines.ts';
+import { nextTurn, openBlock, secondOf, type OpenBlock } from './lines.ts';
 import { findRequest, searchRequests } from './search.ts';
-import { Rooms, type Room, type RoomPart } from './rooms.ts';
+import { LogShares, type BatchShares, type LogShare } from './shares.ts';
 import { cut } from './texts.ts';
 import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from './request-log-port.ts';
 
 const FLUSH_MS = 250;
 /** Calls are formatted this many at a time. */
 const CALLS_PER_BATCH = 125;
-/** Of the bodies of these calls. */
+/** Maximum characters of the bodies of these calls. */
 const BODY_CHARACTERS_PER_BATCH = 1024 * 1024;
 /** A batch of this size is saved at once. */
 const BATCH_LINES = 5000;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
-/** The oldest blocks are deleted each time so many bytes have been added, or an eighth of what a tenant may have. */
+/** The oldest blocks are deleted after this many added bytes, or after an eighth of a tenant's maximum. */
 const TRIM_BYTES = 4 * 1024 * 1024;
 const DAY_MS = 86_400_000;
 
 type LoggedTenant = Pick<Tenant, 'teamId' | 'createdAt'>;
 type TeamKeyUse = { -readonly [Name in keyof KeyUse]: KeyUse[Name] } & { readonly teamId: string };
 
-/** What the store saves in one transaction. */
+/** Lines and counts that the store saves in one transaction. */
 interface LogBatch {
   readonly open: Map<string, OpenBlock>;
   readonly refusals: Map<string, RefusalCount>;
   readonly uses: Map<string, TeamKeyUse>;
   lines: number;
   characters: number;
-  /** Full blocks, and at the end all. A retry sends the same blocks, so that the store recognises them. */
+  /** Full blocks, and in the end all. A retry sends the same blocks, so that the store recognises them. */
   readonly blocks: Promise<RequestBlock>[];
-  parts: RoomPart[];
+  readonly shares: BatchShares;
 }
 
 export interface RequestLogOptions {
   readonly requestLogDays: number;
-  /** Megabytes of each tenant in the store. */
+  /** Maximum megabytes of each tenant in the store. */
   readonly requestLogMb: number;
-  /** Lines a second of each tenant on this node. */
+  /** Maximum lines per second of each tenant on this node. */
   readonly requestLogRate: number;
-  /** Whether the disk has room for the log. Without it, it always has. */
+  /** Whether the disk has space for the log. Without it, the disk always has. */
   readonly hasDisk?: () => boolean;
   readonly clock: Clock;
 }
 
 const openBatch = (): LogBatch => {
-  return { open: new Map(), refusals: new Map(), uses: new Map(), lines: 0, characters: 0, blocks: [], parts: [] };
+  return {
+    open: new Map(),
+    refusals: new Map(),
+    uses: new Map(),
+    shares: new Map(),
+    lines: 0,
+    characters: 0,
+    blocks: [],
+  };
 };
 
 export class RequestLog {
   readonly #store: RequestStore;
   readonly #options: RequestLogOptions;
-  readonly #rooms: Rooms;
+  readonly #shares: LogShares;
   readonly #packer = new BlockPacker();
-  /** Calls to format. Many at a time take a fraction of what each would between its answer and the next request. */
+  /** Calls to format. Formatting many at a time takes a fraction of the time of formatting each after its response. */
   #calls: LoggedCall[] = [];
   #bodyCharacters = 0;
   #batch = openBatch();
-  /** The block of the call before, in the open batch. */
-  #last: OpenBlock | undefined;
-  #lastUse: TeamKeyUse | undefined;
-  /** Batches that are full, or that the store did not take, oldest first. */
+  /** Batches that are full, or that the store could not save, oldest first. */
   readonly #queue: LogBatch[] = [];
   #flushing: Promise<void> | undefined;
   #timer: Timer | undefined;
   #recorded = 0;
   #tried = 0;
-  /** Calls that are in no log: the store did not take them, or they could not be formatted. */
+  /** The number of calls that are not logged: there was no space for them, or they could not be formatted. */
   dropped = 0;
-  /** Calls that are in no log: their tenant made more in a second than it may log. */
+  /** The number of calls that are not logged since their tenant was beyond its rate. */
   beyondRate = 0;
-  /** Whether the store, or its disk, took no lines when it was last asked. */
+  /** Whether the store, or its disk, accepted no lines the last time. */
   isStopped = false;
-  /** Bytes in the store since the oldest were last deleted. */
+  /** Bytes added to the store since the oldest were last deleted. */
   #added = 0;
 
   constructor(store: RequestStore, options: RequestLogOptions) {
     this.#store = store;
     this.#options = options;
-    this.#rooms = new Rooms(options.requestLogRate);
+    this.#shares = new LogShares(options.requestLogRate);
   }
 
   /** Lines that wait for the store. */
   get waiting(): number {
-    return this.#rooms.waitingLines;
+    return this.#shares.waitingLines;
   }
 
   /** Adds a call. Returns at once and never throws. */
@@ -106,13 +111,13 @@ export class RequestLog {
     void this.#flush();
   }
 
-  /** Resolves when everything recorded so far is in the store, or the store has failed to take it once. */
+  /** Resolves when everything recorded so far is in the store, or the store has failed once to save it. */
   async settled(): Promise<void> {
     const recorded = this.#recorded;
     while (this.#tried < recorded) await this.#flush();
   }
 
-  /** A page, newest first. Throws INVALID_PARAMETER, INVALID_CURSOR, and what the store refuses. */
+  /** Returns a page, newest first. Throws INVALID_PARAMETER, INVALID_CURSOR, and refusals of the store. */
   async search(tenant: LoggedTenant, query: RequestsQuery, nowMs: number): Promise<FoundRequests> {
     await this.settled();
     return {
@@ -121,7 +126,7 @@ export class RequestLog {
     };
   }
 
-  /** The request with this ID; undefined when there is none or it is too old to be shown. */
+  /** Returns the request with this ID; undefined when there is none or it is too old to be shown. */
   async find(tenant: LoggedTenant, requestId: string, nowMs: number): Promise<FoundRequestDetail | undefined> {
     await this.settled();
     const found = await findRequest(this.#store, tenant.teamId, requestId);
@@ -133,7 +138,7 @@ export class RequestLog {
     return this.#store.deleteRequestsBefore(this.#keptFrom(nowMs));
   }
 
-  /** Of a tenant that was removed, and made anew under its name, a line may have been saved after the removal. */
+  /** A tenant may have been removed and created again: a line of the old one may have been saved after the removal. */
   #shownFrom({ createdAt }: LoggedTenant, nowMs: number): string {
     const keptFrom = this.#keptFrom(nowMs);
     return createdAt > keptFrom ? createdAt : keptFrom;
@@ -152,52 +157,36 @@ export class RequestLog {
       try {
         const dash = call.requestId.lastIndexOf('-');
         const digits = call.requestId.slice(dash + 1);
-        if (digits === '') throw new TypeError('This is no request ID.');
+        if (digits === '') throw new TypeError('The request ID has no number.');
         if (call.apiId !== null) this.#noteUse(call.apiId, call);
         if (call.httpStatus >= 400) noteRefusal(this.#batch.refusals, call);
-        const room = this.#rooms.find(call.teamId);
-        if (!this.#rooms.hasSpace(room)) this.dropped++;
-        else if (!this.#rooms.take(room, call.httpStatus >= 400, nowMs)) this.beyondRate++;
-        else this.#gather(call, dash, digits, room);
+        const share = this.#shares.find(call.teamId);
+        if (!this.#shares.hasSpace(share)) this.dropped++;
+        else if (!this.#shares.take(share, call.httpStatus >= 400, nowMs)) this.beyondRate++;
+        else this.#addLine(call, call.requestId.slice(0, dash), digits, share);
       } catch {
         this.dropped++;
       }
   }
 
-  #gather(call: LoggedCall, dash: number, digits: string, room: Room): void {
+  #addLine(call: LoggedCall, boot: string, digits: string, share: LogShare): void {
+    const { teamId, at } = call;
     const batch = this.#batch;
     const line = formatLine(digits, call);
-    let block = this.#findBlock(call, dash, digits);
-    if (!addLine(block, digits, call.at, line)) {
-      batch.blocks.push(...this.#packer.pack(block));
-      block = this.#openBlock(call, block.boot, digits);
-      addLine(block, digits, call.at, line);
-    }
-    this.#rooms.add(room, line.length);
+    const place = `${boot} ${secondOf(at)} ${teamId}`;
+    let block = batch.open.get(place);
+    if (block && isFull(block)) batch.blocks.push(this.#packer.pack(block));
+    if (!block || isFull(block)) batch.open.set(place, (block = openBlock(teamId, boot, digits, at)));
+    addLine(block, digits, at, line);
+    this.#shares.add(batch.shares, share, line.length);
     batch.lines++;
     batch.characters += line.length;
   }
 
-  /** The block of the call before is the most frequent answer. */
-  #findBlock({ teamId, requestId, at }: LoggedCall, dash: number, digits: string): OpenBlock {
-    const last = this.#last;
-    if (last?.teamId === teamId && last.boot.length === dash && requestId.startsWith(last.boot)) return last;
-    const boot = requestId.slice(0, dash);
-    const found = this.#batch.open.get(`${boot} ${teamId}`);
-    return found ? (this.#last = found) : this.#openBlock({ teamId, at }, boot, digits);
-  }
-
-  #openBlock({ teamId, at }: Pick<LoggedCall, 'teamId' | 'at'>, boot: string, digits: string): OpenBlock {
-    this.#last = openBlock(teamId, boot, digits, at);
-    this.#batch.open.set(`${boot} ${teamId}`, this.#last);
-    return this.#last;
-  }
-
   #noteUse(apiId: string, { teamId, at, client, isUrlCredential }: LoggedCall): void {
-    let use = this.#lastUse?.apiId === apiId ? this.#lastUse : this.#batch.uses.get(apiId);
-    if (!use)
-      this.#batch.uses.set(apiId, (use = { teamId, apiId, usedAt: at, client: formatClient(client), usedInUrlAt: '' }));
-    this.#lastUse = use;
+    const { uses } = this.#batch;
+    let use = uses.get(apiId);
+    if (!use) uses.set(apiId, (use = { teamId, apiId, usedAt: '', client: '', usedInUrlAt: '' }));
     if (at >= use.usedAt) {
       use.usedAt = at;
       if (client !== use.client) use.client = formatClient(client);
@@ -205,7 +194,7 @@ export class RequestLog {
     if (isUrlCredential && at > use.usedInUrlAt) use.usedInUrlAt = at;
   }
 
-  /** One flush at a time. The timer is set again while something waits. */
+  /** Runs one flush at a time. The timer is set again while something waits. */
   #flush(): Promise<void> {
     return (this.#flushing ??= this.#saveAll().finally(() => {
       this.#flushing = undefined;
@@ -224,7 +213,7 @@ export class RequestLog {
   async #saveAll(): Promise<void> {
     let tried = this.#recorded;
     this.#formatCalls();
-    // While the store takes nothing, new calls stay in one batch instead of many small ones.
+    // While the store saves nothing, new calls stay in one batch instead of many small ones.
     if (await this.#saveQueue()) {
       tried = this.#recorded;
       this.#formatCalls();
@@ -234,14 +223,14 @@ export class RequestLog {
     this.#tried = tried;
   }
 
-  /** False when the store did not take a batch, which stays in the queue with those behind it. */
+  /** False when the store could not save a batch, which stays in the queue with those after it. */
   async #saveQueue(): Promise<boolean> {
     this.isStopped = this.#options.hasDisk?.() === false;
     if (this.isStopped) return false;
     try {
       for (let batch = this.#queue[0]; batch; batch = this.#queue[0]) {
         await this.#saveBatch(batch);
-        this.#rooms.release(batch.parts);
+        this.#shares.release(batch.shares);
         this.#queue.shift();
       }
     } catch {
@@ -250,16 +239,16 @@ export class RequestLog {
     }
     const bytesMax = this.#options.requestLogMb * 1024 * 1024;
     if (this.#added < Math.min(TRIM_BYTES, bytesMax / 8)) return true;
-    // A store that does not delete now is asked again after the next batch.
+    // If the store fails to delete, it is asked again after the next batch.
     const done = this.#store.trimRequests(bytesMax).then(() => void (this.#added = 0));
     await done.catch(() => undefined);
     return true;
   }
 
   async #saveBatch(batch: LogBatch): Promise<void> {
-    // One tenant in a turn of the event loop.
+    // One block in a turn of the event loop.
     for (const [key, block] of batch.open) {
-      batch.blocks.push(...this.#packer.pack(block));
+      batch.blocks.push(this.#packer.pack(block));
       batch.open.delete(key);
       await nextTurn();
     }
@@ -268,14 +257,11 @@ export class RequestLog {
     for (const { lines } of blocks) this.#added += lines.length;
   }
 
-  /** Without a line it stays open, since the store knows a batch by its first block. Its counts are small. */
+  /** A batch without a line stays open, since the store recognises a batch by its first block. Its counts are small. */
   #enqueueBatch(): void {
     if (this.#batch.lines === 0) return;
-    this.#batch.parts = this.#rooms.close();
     this.#queue.push(this.#batch);
     this.#batch = openBatch();
-    this.#last = undefined;
-    this.#lastUse = undefined;
   }
 }
 
@@ -287,6 +273,6 @@ function noteRefusal(refusals: Map<string, RefusalCount>, { teamId, at, operatio
   else refusals.set(key, { teamId, day, operation, calls: 1 });
 }
 
-/** A text that every store can hold. */
+/** Returns the client as a text that every store accepts. */
 const formatClient = (client: string): string =>
   hideSecrets(cut(client, CLIENT_CHARACTERS_MAX)).toWellFormed().replaceAll('\0', '');

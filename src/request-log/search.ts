@@ -1,4 +1,4 @@
-/** Searches the request log of a tenant, newest first over all nodes, a bounded part for each page. Decision 0022. */
+/** Searches a tenant's request log, newest first over all nodes, a bounded part for each page. Source: decision 0022. */
 import { crc32 } from 'node:zlib';
 import { Refusal } from '../errors.ts';
 import type { FoundRequestDetail, RequestsQuery, FoundRequests, FoundRequest } from './logged-request.ts';
@@ -7,11 +7,11 @@ import { toFound, toFoundDetail, type LineValues } from './lines.ts';
 import type { RequestBlock, RequestStore } from './request-log-port.ts';
 
 const PAGE_REQUESTS = 50;
-/** The most a page searches before it answers how far it came. */
+/** The most that a page searches before it returns how far it got. */
 const PAGE_BLOCKS_MAX = 400;
 const PAGE_LINES_MAX = 100_000;
 const BLOCKS_PER_READ = 8;
-/** Lines parsed in one turn of the event loop: about half a millisecond. */
+/** The number of lines parsed in one turn of the event loop: about half a millisecond. */
 const LINES_PER_TURN = 500;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z$/;
 const STATUS = /^[1-5](\d\d|xx)$/;
@@ -28,7 +28,7 @@ interface Match extends LogPosition {
   readonly request: FoundRequest;
 }
 
-/** Below 0 when `a` comes first. */
+/** Returns a number below 0 when `a` comes first. */
 const compare = (a: LogPosition, b: LogPosition): number =>
   a.at === b.at ? (a.boot === b.boot ? b.number - a.number : a.boot < b.boot ? 1 : -1) : a.at < b.at ? 1 : -1;
 
@@ -40,7 +40,7 @@ interface Search {
   readonly matches: (values: LineValues) => boolean;
 }
 
-/** One page, back to the time `keptFrom`. Throws INVALID_PARAMETER and INVALID_CURSOR. */
+/** Returns one page, back to the time `keptFrom`. Throws INVALID_PARAMETER and INVALID_CURSOR. */
 export async function searchRequests(
   store: RequestStore,
   teamId: string,
@@ -90,7 +90,7 @@ async function* loadBlocks(store: RequestStore, teamId: string, search: Search):
   }
 }
 
-/** The newest matches in a block, at most one more than a page holds. */
+/** Returns the newest matches in a block, at most one more than a page holds. */
 async function searchBlock(
   block: RequestBlock,
   { from, to, after, matches }: Search,
@@ -112,7 +112,7 @@ async function searchBlock(
   return { matches: found, lines: lines.length };
 }
 
-/** The request with this ID, from whichever node. */
+/** Returns the request with this ID, from any node. */
 export async function findRequest(
   store: RequestStore,
   teamId: string,
@@ -134,35 +134,33 @@ function parseSearch(
   keptFrom: string,
 ): Search {
   if (status !== '' && !STATUS.test(status))
-    throw new Refusal('INVALID_PARAMETER', 'status is a status such as 404 or a class of them such as 4xx.', {
-      field: 'status',
-    });
-  const [low, high] = status.endsWith('xx')
-    ? [Number(status[0]) * 100, Number(status[0]) * 100 + 99]
-    : [Number(status), Number(status)];
+    throw refuse('status', 'status must be a status such as 404, or a class of them such as 4xx.');
+  const digits = status.replace('xx', '');
   const wantedFrom = parseTime('from', from);
   return {
     from: wantedFrom > keptFrom ? wantedFrom : keptFrom,
     to: parseTime('to', to),
     after: cursor === '' ? undefined : parseCursor(cursor),
     matches: ([, , operationOf, httpStatus]) =>
-      (operation === '' || operationOf === operation) && (status === '' || (httpStatus >= low && httpStatus <= high)),
+      (operation === '' || operationOf === operation) && String(httpStatus).startsWith(digits),
   };
 }
 
-/** The time with milliseconds, as requests have it. */
+const refuse = (field: string, message: string): Refusal => new Refusal('INVALID_PARAMETER', message, { field });
+
+/** Returns the time with milliseconds, like the times of requests. */
 function parseTime(field: 'from' | 'to', text: string): string {
   if (text === '') return '';
   const time = TIME.test(text) ? Date.parse(text) : Number.NaN;
   // Date.parse takes the 30th of February for a day of March.
   if (Number.isNaN(time) || !formatTime(time).startsWith(text.slice(0, 16)))
-    throw new Refusal('INVALID_PARAMETER', `${field} is a time in UTC such as 2026-11-20T09:30:00Z.`, { field });
+    throw refuse(field, `${field} must be a UTC time such as 2026-11-20T09:30:00Z.`);
   return formatTime(time);
 }
 
 const formatTime = (ms: number): string => new Date(ms).toISOString();
 
-/** The position behind a checksum, which detects a cursor that was cut short. */
+/** Formats the position after a checksum, which detects a cursor that was cut short. */
 function formatCursor({ at, boot, number }: LogPosition): string {
   const text = Buffer.from(`${at} ${boot} ${number}`);
   const checksum = Buffer.alloc(4);

@@ -1,25 +1,25 @@
-/** What callers sent, as JSON for the request log: without secrets, cut, within bytes. Source: decision 0022. */
+/** Formats the texts of callers as JSON for the request log: without secrets, cut, within a number of bytes. Source: decision 0022. */
 import { CALLER_PARAMETERS } from '../tenant/credentials.ts';
 import { HIDDEN, hideSecrets, hideSecretsInJson, isSecretName } from '../tenant/secrets.ts';
 import { VALUE_CHARACTERS_MAX } from './log-bounds.ts';
 
 /** Text that JSON needs no escape for, and too short for a secret. */
 const PLAIN = /^[ !#-[\]-~]{0,24}$/;
-/** Of a text, what is looked at. A secret in several encodings is shorter than the part that is left out. */
+/** The searched part of a text. A secret in several encodings is shorter than the part that is left out. */
 const SEARCHED_CHARACTERS_MAX = 2048;
 const BODY_SEARCHED_MAX = 8192;
 const LONG_TEXT = /"([^"\\]*(?:\\.[^"\\]*)*)"/gs;
-/** The name under which it is said how many parameters had no room. */
+/** The name under which parameters without space are counted. */
 const MORE = '…';
 
-/** The first characters, without half a surrogate pair. */
+/** Returns the first characters, without half a surrogate pair. */
 export const cut = (text: string, most: number): string =>
   text.length > most ? text.slice(0, most).toWellFormed() : text;
 
-/** The beginning of a text, with an ellipsis when it is longer. */
+/** Returns the beginning of a text, with an ellipsis when it is longer. */
 const shorten = (text: string, most: number): string => (text.length > most ? `${cut(text, most - 1)}…` : text);
 
-/** A text without secrets as JSON of so many characters and bytes at most. */
+/** Formats a text without secrets as JSON within a number of characters and bytes. */
 export function formatText(text: string | null, charactersMax: number, bytesMax: number): string {
   if (text === null) return 'null';
   return PLAIN.test(text)
@@ -36,7 +36,7 @@ function formatShown(shown: string, charactersMax: number, bytesMax: number): st
     : formatShown(text, Math.max(1, Math.floor((text.length * (bytesMax - 4)) / bytes)), bytesMax);
 }
 
-/** The parameters but those that name the caller. Those without room are counted under `…`. */
+/** Formats the parameters except those that name the caller. Those without space are counted under `…`. */
 export function formatQuery(query: Readonly<Record<string, unknown>>, bytesMax: number): string {
   let [text, bytes, left] = ['', 0, 0];
   for (const name in query) {
@@ -57,7 +57,7 @@ function formatParameter(name: string, value: unknown, bytesMax: number): string
   return `${quoted}:${formatText(shown, VALUE_CHARACTERS_MAX, bytesMax - nameBytesMax - 2)}`;
 }
 
-/** A body of JSON with long texts cut, as JSON of so many bytes at most: its beginning. */
+/** Formats the beginning of a JSON body, with long texts cut, as JSON within a number of bytes. */
 export function formatBody(body: string | null, bytesMax: number): string {
   if (body === null) return 'null';
   const shown = hideSecretsInJson(body.slice(0, BODY_SEARCHED_MAX));

@@ -1,31 +1,99 @@
 /**
- * Named pairs of keys, what the pages share with the service: scopes, how long a replaced pair stays valid, how many
- * there are. The rules are in key-pairs.ts.
+ * Named pairs of keys: names, scopes, ends, and which pair a replacement is for. The newest valid pair of a name is in
+ * force; one it replaced can stay valid beside it for an overlap.
  */
+import { Refusal, refuseField, type Outcome } from '../errors.ts';
+import type { CallingKey, KeyInfo, KeyTerms } from './tenant-port.ts';
+
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 export const OVERLAPS_MS = { none: 0, '1h': HOUR_MS, '24h': DAY_MS, '7d': 7 * DAY_MS };
 export type Overlap = keyof typeof OVERLAPS_MS;
 export const OVERLAPS = Object.keys(OVERLAPS_MS) as Overlap[];
 
-/** `read` may call what only reads. */
+/** `read` allows only operations that read. */
 export const SCOPES = ['write', 'read'] as const;
 export type Scope = (typeof SCOPES)[number];
-/** The first pair of a tenant, and each pair from before pairs had names. */
+/** The name of a tenant's first pair, and of pairs that are older than names. */
 export const DEFAULT_NAME = 'default';
 export const KEY_NAME_CHARACTERS_MAX = 64;
-/** Pairs in force, and as many again that were replaced and are still valid. */
+/** Maximum pairs in force, and of replaced pairs that are still valid. */
 export const PAIRS_MAX = 20;
-/** Maximum lifetime of a pair that ends. */
+/** Maximum lifetime of a pair that expires. */
 export const DAYS_MAX = 3650;
 
-/** When keys replaced now end, UTC ISO 8601. */
+/** Returns when keys replaced now end, UTC ISO 8601. */
 export const endOfOverlap = (overlap: Overlap, nowMs: number): string =>
   new Date(nowMs + OVERLAPS_MS[overlap]).toISOString();
 
-/** Returns when a pair made now ends, UTC ISO 8601; '' without days, as it then does not end by itself. */
+/** Returns when a pair made now expires, UTC ISO 8601; '' without days, since it then never expires. */
 export const endOfDays = (days: number | undefined, nowMs: number): string =>
   days === undefined ? '' : new Date(nowMs + days * DAY_MS).toISOString();
 
-/** Whether a key is valid now. `endsAt` is '' for one that does not end by itself. */
+/** Whether a key is valid now. `endsAt` is '' for one that never expires. */
 export const isKeyValid = (endsAt: string, now: string): boolean => endsAt === '' || endsAt > now;
+
+const FIRST_TERMS: KeyTerms = { name: DEFAULT_NAME, scope: 'write' };
+const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,62}[A-Za-z0-9])?$/;
+/** The beginning of a secret. A secret pasted as a name would be shown everywhere. */
+const SECRET = /sr_sk_/i;
+
+/** Throws SCOPE_MISSING for read-only keys. The dashboard has no keys (null); there roles decide. */
+export function checkMayWrite(key: CallingKey | null): void {
+  if (key?.scope !== 'read') return;
+  throw new Refusal('SCOPE_MISSING', `The key '${key.name}' is read-only. Use a key with the scope write.`);
+}
+
+/** Throws COMMAND_REFUSED. */
+export function checkKeyName(name: string): void {
+  if (NAME.test(name) && !SECRET.test(name)) return;
+  const form = `1 to ${KEY_NAME_CHARACTERS_MAX} letters, digits, spaces, '.', '_' and '-'`;
+  const message = `A key name must be ${form}, begin and end with a letter or digit, and contain no secret.`;
+  throw refuseField('COMMAND_REFUSED', 'name', message);
+}
+
+/** Sorts valid keys, given newest first: pairs in force, oldest first, then the replaced ones. */
+export function sortKeys(keys: readonly Omit<KeyInfo, 'isReplaced'>[]): KeyInfo[] {
+  const names = new Set<string>();
+  const inForce: KeyInfo[] = [];
+  const replaced: KeyInfo[] = [];
+  for (const key of keys)
+    if (names.has(key.name)) replaced.push({ ...key, isReplaced: true });
+    else {
+      names.add(key.name);
+      inForce.push({ ...key, isReplaced: false });
+    }
+  const ageOf = ({ issuedAt, apiId }: KeyInfo): string => `${issuedAt} ${apiId}`;
+  return [...inForce.toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1)), ...replaced];
+}
+
+/** Refuses (COMMAND_REFUSED) a new pair with this name beside the valid ones. */
+export function refuseNewPair(keys: readonly KeyInfo[], name: string): Refusal | undefined {
+  const isSame = (key: KeyInfo): boolean => key.name.toLowerCase() === name.toLowerCase();
+  const taken = `The name '${name}' is in use (case is ignored). Replace or end that pair, or choose another name.`;
+  if (keys.some(isSame)) return refuseField('COMMAND_REFUSED', 'name', taken);
+  if (keys.filter(({ isReplaced }) => !isReplaced).length < PAIRS_MAX) return undefined;
+  return refuseField(
+    'COMMAND_REFUSED',
+    'name',
+    `The tenant has ${PAIRS_MAX} pairs of keys, the maximum. End one first.`,
+  );
+}
+
+/** Returns name and scope of the pair to replace: the one asked for, else `default`, else the oldest, else the first. */
+export function chooseReplaced(
+  keys: readonly KeyInfo[],
+  asked: string | undefined,
+  hasOverlap: boolean,
+): Outcome<KeyTerms> {
+  const inForce = keys.filter(({ isReplaced }) => !isReplaced);
+  const unknown = `No pair of keys '${asked}' is in force. \`storeroom keys list\` shows all pairs.`;
+  const found = inForce.find(({ name }) => name === (asked ?? DEFAULT_NAME));
+  if (asked !== undefined && !found) return refuseField('COMMAND_REFUSED', 'name', unknown);
+  if (hasOverlap && keys.length - inForce.length >= PAIRS_MAX) {
+    const most = `${PAIRS_MAX} replaced pairs are still valid, the maximum. End one first, or replace without an overlap.`;
+    return refuseField('COMMAND_REFUSED', 'overlap', most);
+  }
+  const { name, scope } = found ?? inForce[0] ?? FIRST_TERMS;
+  return { name, scope };
+}

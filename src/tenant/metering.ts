@@ -18,7 +18,7 @@ export interface CountedCall {
   monthRequests(): Promise<number>;
 }
 
-/** A batch that waits for so long is as good as one that was not taken. */
+/** A batch that has waited for this long counts as failed. */
 const LATE_MS = 5000;
 const PROBE_MS = 1000;
 
@@ -33,13 +33,13 @@ export interface MeterOptions {
 export class Meter {
   readonly #store: UsageStore;
   readonly #options: MeterOptions;
-  /** When the batch that is being added was begun. */
+  /** The time at which the batch that is being added was begun. */
   #begunAt = Infinity;
   #isFailing = false;
   #nextProbe: Timer | undefined;
   #open: CountBatch | undefined;
   #adding: Promise<void> | undefined;
-  /** Batches that the store did not take. Their calls were answered with the fault. */
+  /** The number of batches that the store did not add. Their calls got the fault as their response. */
   failures = 0;
 
   constructor(store: UsageStore, options: MeterOptions) {
@@ -47,29 +47,36 @@ export class Meter {
     this.#options = options;
   }
 
-  /** Whether the next call can be counted, as far as is known. Where it cannot, it is refused. */
+  /** Whether the next call can be counted, as far as is known. If not, calls are refused. */
   get isCounting(): boolean {
-    // What was wrong before a store was gone as a whole says nothing of it once it is back.
+    // A fault from before the whole store was lost says nothing about the store once it is back.
     this.#isFailing &&= this.#options.isUsable();
     return !this.#isFailing && this.#options.clock.elapsed() - this.#begunAt < LATE_MS;
   }
 
   /**
-   * Counts calls at this time (UTC ISO 8601, `2026-11-20T…`). Those of the explorer have no key. Fewer than none takes
-   * counted ones back.
+   * Counts calls at this time (UTC ISO 8601, `2026-11-20T…`). Calls of the explorer have no key. A negative number takes
+   * counted calls back.
    */
   count(teamId: string, operation: string, now: string, caller: CallingKey | null, calls = 1): CountedCall {
-    const batch = (this.#open ??= this.#openBatch());
-    const day = now.slice(0, 10);
-    const key = `${teamId} ${day} ${operation}`;
-    const entry = batch.counts.get(key);
-    if (entry) entry.calls += calls;
-    else batch.counts.set(key, { teamId, day, operation, calls });
-    if (caller) countKey(batch.byKey, teamId, now, caller, calls);
-    return { monthRequests: async () => (await batch.added).get(`${teamId} ${day.slice(0, 7)}`) ?? 0 };
+    const { counts, byKey, added } = (this.#open ??= this.#openBatch());
+    const [day, month] = [now.slice(0, 10), now.slice(0, 7)];
+    const place = `${teamId} ${day} ${operation}`;
+    let count = counts.get(place);
+    if (!count) counts.set(place, (count = { teamId, day, operation, calls: 0 }));
+    count.calls += calls;
+    if (caller) {
+      const { apiId, name } = caller;
+      const keyPlace = `${apiId} ${month}`;
+      let ofKey = byKey.get(keyPlace);
+      if (!ofKey) byKey.set(keyPlace, (ofKey = { teamId, month, apiId, name, calls: 0, usedAt: now }));
+      ofKey.calls += calls;
+      if (now > ofKey.usedAt) ofKey.usedAt = now;
+    }
+    return { monthRequests: async () => (await added).get(`${teamId} ${month}`) ?? 0 };
   }
 
-  /** The tenant's calls of the month so far. */
+  /** Returns the tenant's calls of the month so far. */
   async monthTotal(teamId: string, now: string): Promise<number> {
     return (await this.#store.loadUsage(teamId, now.slice(0, 7))).total;
   }
@@ -82,7 +89,7 @@ export class Meter {
 
   #openBatch(): CountBatch {
     const { promise, resolve, reject } = Promise.withResolvers<ReadonlyMap<string, number>>();
-    // A batch may have no one waiting, as its callers can be gone.
+    // The callers of a batch can be gone, so that no one awaits it.
     promise.catch(() => undefined);
     if (!this.#adding) setImmediate(() => void (this.#adding ??= this.#addBatches()));
     return { counts: new Map(), byKey: new Map(), added: promise, settle: { resolve, reject } };
@@ -110,7 +117,7 @@ export class Meter {
       this.#isFailing = false;
       return totals;
     } catch (fault) {
-      // A store that is gone as a whole is not ready without this, and is asked by others.
+      // While the whole store is lost, the node is not ready anyway, and others probe the store.
       const isOwn = isUsable();
       if (isOwn && !this.#isFailing) {
         report(`Calls cannot be counted, and are refused until they can: ${describe(fault)}`);
@@ -128,13 +135,11 @@ export class Meter {
     this.#nextProbe = this.#options.clock.after(ms, () => void this.#probe());
   }
 
-  /** A node that is not ready gets no calls, by whose counts it would see that they are taken again. */
+  /** Adds nothing, to learn whether the store counts again: a node that is not ready gets no calls to learn it from. */
   async #probe(): Promise<void> {
     if (!this.#isFailing) return;
-    this.#adding ??= this.#add([], []).then(
-      () => this.#addBatches(),
-      () => this.#addBatches(),
-    );
+    const addBatches = (): Promise<void> => this.#addBatches();
+    this.#adding ??= this.#add([], []).then(addBatches, addBatches);
     await this.#adding;
     this.#probeAfter(PROBE_MS);
   }
@@ -143,24 +148,4 @@ export class Meter {
 function describe(fault: unknown): string {
   const { message, cause } = fault as Error;
   return typeof cause === 'string' ? `${message} (${cause})` : message;
-}
-
-function countKey(
-  byKey: Map<string, KeyCount>,
-  teamId: string,
-  now: string,
-  { apiId, name }: CallingKey,
-  calls: number,
-): void {
-  const month = now.slice(0, 7);
-  const first = byKey.get(apiId);
-  // A text made for each call would cost more than the rest. In the batch that spans two months the second has one.
-  const place = first === undefined || first.month === month ? apiId : `${apiId} ${month}`;
-  const entry = place === apiId ? first : byKey.get(place);
-  if (!entry) {
-    byKey.set(place, { teamId, month, apiId, name, calls, usedAt: now });
-    return;
-  }
-  entry.calls += calls;
-  if (now > entry.usedAt) entry.usedAt = now;
 }

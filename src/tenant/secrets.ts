@@ -1,16 +1,16 @@
 /**
  * Hides secrets in texts that callers wrote: plain, escaped or percent-encoded any number of times, in base64 or hex,
- * and what stands under the name of a secret. Source: decision 0022.
+ * and any value under the name of a secret. Source: decision 0022.
  */
 
 /** Shown in place of a hidden text. */
 export const HIDDEN = '…';
 
-/** A long text is searched in parts that overlap by half. A secret encoded twice has some hundred characters. */
+/** Long texts are searched in parts that overlap by half. A secret encoded twice has a few hundred characters. */
 const PART_CHARACTERS = 2048;
-/** Encodings within encodings. */
+/** Maximum depth of encodings within encodings. */
 const DEPTH_MAX = 6;
-/** Maximum of all that a part decodes to, and of the parts of a body. A longer text is hidden. */
+/** Maximum decoded characters of a part, and of all parts of a body. A longer text is hidden. */
 const PART_DECODED_MAX = 4 * 1024;
 const BODY_DECODED_MAX = 16 * 1024;
 
@@ -30,12 +30,12 @@ const JSON_TEXT = /"[^"\\]*(?:\\.[^"\\]*)*"?/gs;
 const MEMBER = /"([^"\\]*(?:\\.[^"\\]*)*)":("[^"\\]*(?:\\.[^"\\]*)*"?|[^,}\]"]+)/gs;
 
 /** Characters that may still be decoded. */
-interface Budget {
+interface DecodeBudget {
   left: number;
 }
 
 /** The text without secrets, or HIDDEN when they are encoded. */
-export function hideSecrets(text: string, budget?: Budget): string {
+export function hideSecrets(text: string, budget?: DecodeBudget): string {
   const shown = text.includes('sr_sk_') ? text.replace(PLAIN, `sr_sk_${HIDDEN}`) : text;
   if (!isSuspicious(shown)) return shown;
   for (let from = 0; from === 0 || from + PART_CHARACTERS / 2 < text.length; from += PART_CHARACTERS / 2) {
@@ -74,7 +74,7 @@ function hideInTexts(json: string): string {
   });
 }
 
-function holdsSecret(text: string, depth: number, budget: Budget): boolean {
+function holdsSecret(text: string, depth: number, budget: DecodeBudget): boolean {
   if (SHOWN_PLAINLY.test(text)) return true;
   for (const [, pair] of text.matchAll(BASIC)) if (Buffer.from(pair!, 'base64').includes(':')) return true;
   budget.left -= text.length;
@@ -85,14 +85,14 @@ function holdsSecret(text: string, depth: number, budget: Budget): boolean {
   for (const [run] of text.replaceAll(/\s/g, '').matchAll(ENCODED)) {
     for (const [digits] of run.matchAll(HEX))
       for (const from of [0, 1]) if (holdsDecoded(digits.slice(from), 'hex', depth, budget)) return true;
-    // What precedes it may be of the same characters, so that four places are where it may begin.
+    // Characters of base64 may precede the secret, so it may begin at any of four places.
     for (const from of [0, 1, 2, 3]) if (holdsDecoded(run.slice(from), 'base64', depth, budget)) return true;
   }
   return false;
 }
 
 /** A decoded text is searched further only if it may hold something; UTF-16 has a NUL at every other place. */
-function holdsDecoded(text: string, encoding: 'hex' | 'base64', depth: number, budget: Budget): boolean {
+function holdsDecoded(text: string, encoding: 'hex' | 'base64', depth: number, budget: DecodeBudget): boolean {
   const decoded = Buffer.from(text, encoding).toString('latin1').replaceAll('\0', '');
   return (isSuspicious(decoded) || decoded.includes('sr_sk_')) && holdsSecret(decoded, depth - 1, budget);
 }

@@ -7,13 +7,13 @@ import type { AuditEntry } from '../audit/entry.ts';
 import type { Scope } from './keys.ts';
 
 export interface TenantSettings {
-  /** ORDER_TYPE of an order that sends none. */
+  /** ORDER_TYPE of a new order that sends none. */
   defaultStage: 'worksheet' | 'quote' | 'sales_order';
   /** Whether PART_CODE, CUSTOMER_CODE and LOCATION_CODE must exist. */
   strict: boolean;
-  /** Calls a calendar month (UTC); null: no limit. */
+  /** Calls per calendar month (UTC); null: no limit. */
   monthQuota: number | null;
-  /** Calls a second; null: no limit. */
+  /** Calls per second; null: no limit. */
   callsPerSecond: number | null;
 }
 
@@ -28,13 +28,13 @@ export interface Tenant extends TenantChange {
   readonly storeId: string;
 }
 
-/** What a pair of keys is called and may do. */
+/** The name of a pair of keys, and its permission. */
 export interface KeyTerms {
   readonly name: string;
   readonly scope: Scope;
 }
 
-/** The pair a call came with. */
+/** The pair that a call was sent with. */
 export interface CallingKey extends KeyTerms {
   readonly apiId: string;
 }
@@ -67,7 +67,7 @@ export interface KeyCount {
 interface MonthUsage {
   readonly total: number;
   readonly byDay: { day: string; operation: string; calls: number }[];
-  /** By name. Calls of the explorer, and of nodes older than this count, are in the total alone. */
+  /** By name. Calls of the explorer, and of nodes older than this count, are only in the total. */
   readonly byKey: Pick<KeyCount, 'apiId' | 'name' | 'calls'>[];
 }
 
@@ -81,7 +81,7 @@ export interface KeyInfo extends CallingKey {
   readonly issuedAt: string;
   /** E-mail address of the user, or `command line`; '' for a key older than this column. */
   readonly issuedBy: string;
-  /** '' for one that does not end by itself. */
+  /** '' for a key that never expires. */
   readonly endsAt: string;
   /** Whether a newer pair has its name. */
   readonly isReplaced: boolean;

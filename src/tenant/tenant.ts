@@ -1,4 +1,4 @@
-/** The rules of a tenant's teamID and name, and the settings it begins with. */
+/** The rules of a tenant's teamID and name, and the settings of a new tenant. */
 import { Refusal } from '../errors.ts';
 import type { TenantSettings } from './tenant-port.ts';
 
@@ -9,19 +9,19 @@ const NO_LIMITS = { monthQuota: null, callsPerSecond: null };
 export const FIRST_SETTINGS: TenantSettings = { defaultStage: 'worksheet', strict: false, ...NO_LIMITS };
 
 export const refuseTaken = (teamId: string): Refusal =>
-  new Refusal('COMMAND_REFUSED', `There is a tenant '${teamId}' already (upper and lower case count as the same).`);
+  new Refusal('COMMAND_REFUSED', `The team ID '${teamId}' is in use (case is ignored). Choose another.`);
 
 /** Throws COMMAND_REFUSED. */
 export function checkTeamId(teamId: string): void {
   if (TEAM_ID.test(teamId)) return;
   const form = "1 to 64 letters, digits, '.', '_' and '-', beginning with a letter or a digit";
-  const message = `A team ID is ${form}: '${teamId}' is not.`;
+  const message = `A team ID must be ${form}, not '${teamId}'.`;
   throw new Refusal('COMMAND_REFUSED', message, { field: 'teamID' });
 }
 
 /** Throws COMMAND_REFUSED. */
 export function checkTenantName(name: string): void {
   if (name.trim() !== '' && name.length <= NAME_CHARACTERS_MAX && name.isWellFormed() && !/\p{Cc}/u.test(name)) return;
-  const message = `A name is 1 to ${NAME_CHARACTERS_MAX} characters on one line.`;
+  const message = `The name must be 1 to ${NAME_CHARACTERS_MAX} characters on one line.`;
   throw new Refusal('COMMAND_REFUSED', message, { field: 'name' });
 }

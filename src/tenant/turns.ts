@@ -1,13 +1,13 @@
 /**
- * Turns for costly work: so much runs at the same time, and what waits is taken tenant by tenant, so that no queue
- * delays another's. Work ends, waiting or running, when its caller is gone. Source: decision 0029.
+ * Turns for costly work: a bounded number runs at a time, and waiting work starts tenant by tenant, so that no tenant's
+ * queue delays another's. Work ends, waiting or running, when its caller has gone. Source: decision 0029.
  */
 import { every, type Clock, type Timer } from '../clock.ts';
 import { Refusal, type Outcome } from '../errors.ts';
 import type { Tenant } from './tenant-port.ts';
 
 export interface TurnBounds {
-  /** Maximum running for all tenants. One more place is for a tenant that has nothing running. */
+  /** Maximum running for all tenants. A tenant with nothing running may exceed it by one. */
   readonly running: number;
   readonly tenantRunning: number;
   readonly tenantWaiting: number;
@@ -15,7 +15,7 @@ export interface TurnBounds {
 
 /** The work of one call. */
 export interface Turn {
-  /** Set by work that can be ended early; its outcome then does not matter. */
+  /** Ends the work early, if the work has set it. Its outcome is then ignored. */
   end: (() => void) | undefined;
 }
 
@@ -26,33 +26,33 @@ export type TakeTurn = <T>(
   work: (turn: Turn) => Promise<Outcome<T>>,
 ) => Promise<Outcome<T>>;
 
-interface Job extends Turn {
+interface QueuedWork extends Turn {
   readonly signal: () => AbortSignal;
   start: (() => void) | undefined;
-  /** Why it was ended. */
+  /** The reason why the work was ended. */
   refusal: Refusal | undefined;
-  /** Whether a look has found it before: short work is never asked for its signal. */
+  /** Whether a check has found it before. The signal of short work is never asked for. */
   isSeen: boolean;
 }
 
 interface Queue {
   running: number;
-  readonly waiting: Job[];
+  readonly waiting: QueuedWork[];
 }
 
-/** Never sent; the request log shows it. */
+/** Shown in the request log, never sent. */
 const GONE = new Refusal('QUERY_TOO_COSTLY', 'The caller closed the connection before the query had finished.');
-const STOPPING = new Refusal('SERVICE_BUSY', 'The service is stopping.', { retryAfterSeconds: 1 });
-/** How often callers are looked after. */
-const LOOK_MS = 25;
+const STOPPING = new Refusal('SERVICE_BUSY', 'The service is stopping. Retry in a moment.', { retryAfterSeconds: 1 });
+/** The interval of the checks for callers that have gone. */
+const CHECK_MS = 25;
 
 export class Turns {
   readonly #bounds: TurnBounds;
   readonly #clock: Clock;
   /** Tenants with something running or waiting. The first is the next to have a turn. */
   readonly #queues = new Map<string, Queue>();
-  readonly #running = new Set<Job>();
-  #looking: Timer | undefined;
+  readonly #running = new Set<QueuedWork>();
+  #checking: Timer | undefined;
   #isClosed = false;
 
   constructor(bounds: TurnBounds, clock: Clock) {
@@ -61,8 +61,8 @@ export class Turns {
   }
 
   /**
-   * Runs the work in the tenant's turn. TOO_MANY_QUERIES when the tenant has too much waiting, SERVICE_BUSY when the
-   * service stops. `signal` is aborted when the caller is gone.
+   * Runs the work in the tenant's turn. TOO_MANY_QUERIES when too much work of the tenant waits, SERVICE_BUSY when the
+   * service stops. `signal` is aborted when the caller has gone.
    */
   async run<T>(
     tenant: string,
@@ -71,7 +71,7 @@ export class Turns {
   ): Promise<Outcome<T>> {
     if (this.#isClosed) return STOPPING;
     const queue = this.#queueOf(tenant);
-    const job: Job = { signal, start: undefined, end: undefined, refusal: undefined, isSeen: false };
+    const job: QueuedWork = { signal, start: undefined, end: undefined, refusal: undefined, isSeen: false };
     if (queue.waiting.length > 0 || !this.#mayRun(queue)) {
       const refusal = this.#refuseWaiting(queue);
       if (refusal) return refusal;
@@ -80,7 +80,7 @@ export class Turns {
         queue.waiting.push(job);
       });
       if (job.refusal) return job.refusal;
-    } else this.#begin(queue, job);
+    } else this.#start(queue, job);
     try {
       const outcome = await work(job);
       return job.refusal ?? outcome;
@@ -95,17 +95,17 @@ export class Turns {
     }
   }
 
-  /** How much runs and how much waits now. */
+  /** Counts the work that runs and the work that waits. */
   measure(): { running: number; waiting: number } {
     let waiting = 0;
     for (const queue of this.#queues.values()) waiting += queue.waiting.length;
     return { running: this.#running.size, waiting };
   }
 
-  /** Ends everything with SERVICE_BUSY, and takes nothing more. */
+  /** Ends all work with SERVICE_BUSY, and refuses any more. */
   close(): void {
     this.#isClosed = true;
-    this.#looking?.close();
+    this.#checking?.close();
     for (const { waiting } of this.#queues.values()) for (const job of waiting.splice(0)) endWaiting(job, STOPPING);
     for (const job of this.#running) endRunning(job, STOPPING);
   }
@@ -113,7 +113,7 @@ export class Turns {
   #queueOf(tenant: string): Queue {
     let queue = this.#queues.get(tenant);
     if (!queue) this.#queues.set(tenant, (queue = { running: 0, waiting: [] }));
-    this.#looking ??= every(this.#clock, LOOK_MS, () => this.#look());
+    this.#checking ??= every(this.#clock, CHECK_MS, () => this.#checkCallers());
     return queue;
   }
 
@@ -126,34 +126,35 @@ export class Turns {
     const { tenantRunning, tenantWaiting } = this.#bounds;
     if (waiting.length >= tenantWaiting) dropGone(waiting);
     if (waiting.length < tenantWaiting) return undefined;
-    const message = `At most ${tenantWaiting} queries of a tenant wait and ${tenantRunning} run at the same time.`;
+    const limits = `${tenantRunning} running, ${tenantWaiting} waiting`;
+    const message = `The tenant has too many queries at the same time (limits: ${limits}). Retry in a moment.`;
     return new Refusal('TOO_MANY_QUERIES', message, { retryAfterSeconds: 1 });
   }
 
-  #begin(queue: Queue, job: Job): void {
+  #start(queue: Queue, job: QueuedWork): void {
     queue.running++;
     this.#running.add(job);
   }
 
-  /** Gives free places to the tenants in turn. */
+  /** Starts work in the free places, tenant by tenant. */
   #startNext(): void {
     for (const [tenant, queue] of this.#queues) {
       if (this.#running.size > this.#bounds.running) return;
       const job = this.#mayRun(queue) ? takePresent(queue.waiting) : undefined;
       if (!job) continue;
-      this.#begin(queue, job);
+      this.#start(queue, job);
       job.start!();
-      // Behind the others. The loop comes to it again, as long as there are places.
+      // Puts the tenant after the others. The loop reaches it again while there are places.
       this.#queues.delete(tenant);
       this.#queues.set(tenant, queue);
     }
   }
 
-  /** Ends the work of callers that no longer wait. */
-  #look(): void {
+  /** Ends the work of callers that have gone. */
+  #checkCallers(): void {
     if (this.#queues.size === 0) {
-      this.#looking?.close();
-      this.#looking = undefined;
+      this.#checking?.close();
+      this.#checking = undefined;
     }
     for (const [tenant, { running, waiting }] of this.#queues) {
       dropGone(waiting);
@@ -166,8 +167,8 @@ export class Turns {
   }
 }
 
-/** Takes the first whose caller is still there. */
-function takePresent(waiting: Job[]): Job | undefined {
+/** Takes the first work whose caller is still connected. */
+function takePresent(waiting: QueuedWork[]): QueuedWork | undefined {
   for (let job = waiting.shift(); job; job = waiting.shift()) {
     if (!job.signal().aborted) return job;
     endWaiting(job, GONE);
@@ -175,18 +176,18 @@ function takePresent(waiting: Job[]): Job | undefined {
   return undefined;
 }
 
-function dropGone(waiting: Job[]): void {
+function dropGone(waiting: QueuedWork[]): void {
   const present = waiting.filter((job) => !job.signal().aborted);
   if (present.length === waiting.length) return;
   for (const job of waiting.splice(0, waiting.length, ...present)) if (job.signal().aborted) endWaiting(job, GONE);
 }
 
-function endWaiting(job: Job, refusal: Refusal): void {
+function endWaiting(job: QueuedWork, refusal: Refusal): void {
   job.refusal = refusal;
   job.start!();
 }
 
-function endRunning(job: Job, refusal: Refusal): void {
+function endRunning(job: QueuedWork, refusal: Refusal): void {
   job.refusal = refusal;
   job.end?.();
 }

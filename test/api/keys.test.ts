@@ -143,7 +143,7 @@ test('COMMAND_REFUSED for a name that is none or taken, and for a 21st pair', as
   for (const name of bad) {
     const { code, field, message } = await refuse('keys', 'create', 'bounded', '--name', name);
     assert.equal(`${code} ${field}`, 'COMMAND_REFUSED name', JSON.stringify(name));
-    assert.match(message, /^A name of keys is 1 to 64 letters, digits, spaces, /);
+    assert.match(message, /^A key name must be 1 to 64 letters, digits, spaces, /);
   }
   for (const name of ['default', 'Default'])
     assert.match((await refuse('keys', 'create', 'bounded', '--name', name)).message, /already/);
@@ -167,7 +167,7 @@ test('403 SCOPE_MISSING for every write with keys of the scope read, metered; ev
       assert.equal(answer.headers.get('x-month-requests'), String(++month), call.operation);
       counted++;
       if (call.kind !== 'write') assert.equal(answer.status, 200, call.operation);
-      else assert.match(expectRefusal(answer, 403, 'SCOPE_MISSING'), /'reports' have the scope read/);
+      else assert.match(expectRefusal(answer, 403, 'SCOPE_MISSING'), /^The key 'reports' is read-only/);
     }
   assert.equal(await shop.everything(), before, 'nothing was written');
   assert.deepEqual(pickCalls(await byKeyOf('scoped'), reader), [{ name: 'reports', calls: counted }]);

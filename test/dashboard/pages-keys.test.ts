@@ -128,7 +128,7 @@ test('a further pair is made by Create Keys, works beside the others, and ends b
   await field(page, 'Expires after (days)').fill('30');
   await button(page, 'Create').click();
   await page.locator('[name=name][aria-invalid=true]').waitFor();
-  await page.getByText("There are keys 'default' already").waitFor();
+  await page.getByText("The name 'default' is in use").waitFor();
   await field(page, 'Name').fill('Monthly reports');
   await forgetProof(service, owner.email);
   await button(page, 'Create').click();

@@ -4,7 +4,7 @@
  */
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../../errors.ts';
-import { checkMayWrite } from '../../tenant/key-pairs.ts';
+import { checkMayWrite } from '../../tenant/keys.ts';
 import type { Limits } from '../../tenant/call-limits.ts';
 import type { Meter } from '../../tenant/metering.ts';
 import { isWrite, type Operation } from '../operations/operation.ts';

@@ -3,8 +3,7 @@
  * holds it. Source: specification section 5, decision 0023.
  */
 import { issueKey } from '../../tenant/credentials.ts';
-import { checkKeyName } from '../../tenant/key-pairs.ts';
-import { endOfDays, endOfOverlap } from '../../tenant/keys.ts';
+import { checkKeyName, endOfDays, endOfOverlap } from '../../tenant/keys.ts';
 import { orThrow, Refusal } from '../../errors.ts';
 import { entryOf, pick, type Handlers, type DashboardServices } from './typed-route.ts';
 

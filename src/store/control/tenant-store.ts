@@ -1,6 +1,6 @@
 /** The tenants and their keys in any SQL store. */
 import { Refusal, type Outcome } from '../../errors.ts';
-import { chooseReplaced, refuseNewPair, sortKeys } from '../../tenant/key-pairs.ts';
+import { chooseReplaced, refuseNewPair, sortKeys } from '../../tenant/keys.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
 import type { KeyInfo, KeyTerms, NewKey, Tenant, TenantStore } from '../../tenant/tenant-port.ts';
 import { FIRST_SETTINGS, refuseTaken } from '../../tenant/tenant.ts';

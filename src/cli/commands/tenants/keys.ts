@@ -3,8 +3,16 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { byCommand } from '../../../audit/entry.ts';
 import { orThrow, refuseField } from '../../../errors.ts';
 import { issueKey } from '../../../tenant/credentials.ts';
-import { checkKeyName } from '../../../tenant/key-pairs.ts';
-import { DAYS_MAX, endOfDays, endOfOverlap, OVERLAPS, SCOPES, type Overlap, type Scope } from '../../../tenant/keys.ts';
+import {
+  checkKeyName,
+  DAYS_MAX,
+  endOfDays,
+  endOfOverlap,
+  type Overlap,
+  OVERLAPS,
+  type Scope,
+  SCOPES,
+} from '../../../tenant/keys.ts';
 import { addCommand, addGroup, printAnswer, timeOf, type CommandContext } from '../../command.ts';
 import { withTenant } from '../../open-store.ts';
 import { buildTable } from '../../text-table.ts';

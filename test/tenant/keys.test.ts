@@ -2,8 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
-import { checkKeyName, checkMayWrite, chooseReplaced, refuseNewPair, sortKeys } from '../../src/tenant/key-pairs.ts';
-import { endOfDays } from '../../src/tenant/keys.ts';
+import {
+  checkKeyName,
+  checkMayWrite,
+  chooseReplaced,
+  endOfDays,
+  refuseNewPair,
+  sortKeys,
+} from '../../src/tenant/keys.ts';
 import type { KeyInfo } from '../../src/tenant/tenant-port.ts';
 import { times } from '../kit/lists.ts';
 

@@ -1,0 +1,93 @@
+/**
+ * Decides which lines the request log keeps: each tenant has a rate, and a share of the memory for lines that wait, so
+ * that a flood of one tenant never costs another a line. Source: decision 0022.
+ */
+
+/** A quiet tenant may log the lines of this many seconds at once. */
+const BURST_SECONDS = 10;
+/** Maximum lines of all tenants that wait for the store. */
+const WAITING_LINES_MAX = 20_000;
+const WAITING_CHARACTERS_MAX = 16 * 1024 * 1024;
+/** The share of a tenant even when others use all the rest. */
+const OWN_LINES = 256;
+const OWN_CHARACTERS = 128 * 1024;
+
+/** Lines that wait. */
+interface Waiting {
+  lines: number;
+  characters: number;
+}
+
+/** The waiting lines of a tenant, and the lines that it may log now. */
+export interface LogShare extends Waiting {
+  tokens: number;
+  filledAt: number;
+}
+
+/** The lines of each tenant in a batch. */
+export type BatchShares = Map<LogShare, Waiting>;
+
+export class LogShares {
+  readonly #perSecond: number;
+  readonly #burst: number;
+  readonly #shares = new Map<string, LogShare>();
+  readonly #waiting: Waiting = { lines: 0, characters: 0 };
+  /** The number of tenants with lines that wait. */
+  #tenants = 0;
+
+  constructor(linesPerSecond: number) {
+    this.#perSecond = linesPerSecond;
+    this.#burst = linesPerSecond * BURST_SECONDS;
+  }
+
+  get waitingLines(): number {
+    return this.#waiting.lines;
+  }
+
+  find(teamId: string): LogShare {
+    let share = this.#shares.get(teamId);
+    if (!share)
+      this.#shares.set(teamId, (share = { lines: 0, characters: 0, tokens: this.#burst, filledAt: -Infinity }));
+    return share;
+  }
+
+  /** Takes a line out of the tenant's rate. Refusals leave the second half of a burst to calls that succeed. */
+  take(share: LogShare, isRefusal: boolean, nowMs: number): boolean {
+    const tokens = Math.min(this.#burst, share.tokens + ((nowMs - share.filledAt) / 1000) * this.#perSecond);
+    share.filledAt = nowMs;
+    const isWithin = tokens >= (isRefusal ? this.#burst / 2 + 1 : 1);
+    share.tokens = isWithin ? tokens - 1 : tokens;
+    return isWithin;
+  }
+
+  /** A single tenant can use half of the memory, two a third each: some is always left for one more. */
+  hasSpace(share: LogShare): boolean {
+    if (share.lines < OWN_LINES && share.characters < OWN_CHARACTERS) return true;
+    const { lines, characters } = this.#waiting;
+    if (lines >= WAITING_LINES_MAX || characters >= WAITING_CHARACTERS_MAX) return false;
+    const parts = this.#tenants + 1;
+    return share.lines < WAITING_LINES_MAX / parts && share.characters < WAITING_CHARACTERS_MAX / parts;
+  }
+
+  /** Notes a line in a batch. */
+  add(batch: BatchShares, share: LogShare, characters: number): void {
+    if (share.lines === 0) this.#tenants++;
+    let part = batch.get(share);
+    if (!part) batch.set(share, (part = { lines: 0, characters: 0 }));
+    for (const waiting of [part, share, this.#waiting]) {
+      waiting.lines++;
+      waiting.characters += characters;
+    }
+  }
+
+  /** Frees the memory of a batch that the store has saved. */
+  release(batch: BatchShares): void {
+    for (const [share, { lines, characters }] of batch) {
+      for (const waiting of [share, this.#waiting]) {
+        waiting.lines -= lines;
+        waiting.characters -= characters;
+      }
+      if (share.lines === 0) this.#tenants--;
+    }
+  }
+}
