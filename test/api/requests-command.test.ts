@@ -90,8 +90,8 @@ test('the command says what is wrong with a status, a time, a request ID and a t
     assert.equal(code, 1);
     return stderr;
   };
-  assert.match(await refuse('acme', '--status', 'bad'), /status is a status such as 404/);
-  assert.match(await refuse('acme', '--from', 'noon'), /from is a time in UTC such as/);
+  assert.match(await refuse('acme', '--status', 'bad'), /status must be a status such as 404/);
+  assert.match(await refuse('acme', '--from', 'noon'), /from must be a UTC time such as/);
   assert.match(await refuse('acme', '--id', 'a-1'), /no request 'a-1'/);
   assert.match(await refuse('nobody'), /There is no tenant 'nobody'/);
 });

@@ -67,7 +67,7 @@ test('at most 20 names are in force, and at most 20 replaced pairs valid beside 
   const replaced = times(20, (index) => key('n0', 30 + index, { isReplaced: true }));
   assert.equal(refuseNewPair([...inForce.slice(1), ...replaced], 'another'), undefined);
   assert.equal(refuseNewPair(inForce, 'another')?.code, 'COMMAND_REFUSED');
-  assert.match(refuseNewPair([key('shop', 1)], 'SHOP')!.message, /already/);
+  assert.match(refuseNewPair([key('shop', 1)], 'SHOP')!.message, /is in use/);
   const choose = (count: number, hasOverlap: boolean): boolean =>
     chooseReplaced([...inForce, ...replaced.slice(0, count)], 'n1', hasOverlap) instanceof Refusal;
   assert.deepEqual([choose(19, true), choose(20, true), choose(20, false)], [false, true, false]);
