@@ -12,8 +12,8 @@ export type Overlap = keyof typeof OVERLAPS_MS;
 export const OVERLAPS = Object.keys(OVERLAPS_MS) as Overlap[];
 
 /** `read` allows only operations that read. */
-export const SCOPES = ['write', 'read'] as const;
-export type Scope = (typeof SCOPES)[number];
+export type Scope = KeyTerms['scope'];
+export const SCOPES: readonly Scope[] = ['write', 'read'];
 /** The name of a tenant's first pair, and of pairs that are older than names. */
 export const DEFAULT_NAME = 'default';
 export const KEY_NAME_CHARACTERS_MAX = 64;

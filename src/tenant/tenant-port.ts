@@ -4,7 +4,6 @@
  */
 import type { Outcome } from '../errors.ts';
 import type { AuditEntry } from '../audit/entry.ts';
-import type { Scope } from './keys.ts';
 
 export interface TenantSettings {
   /** ORDER_TYPE of a new order that sends none. */
@@ -31,7 +30,7 @@ export interface Tenant extends TenantChange {
 /** The name of a pair of keys, and its permission. */
 export interface KeyTerms {
   readonly name: string;
-  readonly scope: Scope;
+  readonly scope: 'write' | 'read';
 }
 
 /** The pair that a call was sent with. */
