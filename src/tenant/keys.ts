@@ -15,10 +15,10 @@ export const OVERLAPS = Object.keys(OVERLAPS_MS) as Overlap[];
 export type Scope = KeyTerms['scope'];
 export const SCOPES: readonly Scope[] = ['write', 'read'];
 /** The name of a tenant's first pair, and of pairs that are older than names. */
-export const DEFAULT_NAME = 'default';
+const DEFAULT_NAME = 'default';
 export const KEY_NAME_CHARACTERS_MAX = 64;
 /** Maximum pairs in force, and of replaced pairs that are still valid. */
-export const PAIRS_MAX = 20;
+const PAIRS_MAX = 20;
 /** Maximum lifetime of a pair that expires. */
 export const DAYS_MAX = 3650;
 
