@@ -8,10 +8,10 @@ import type { Tenant, TenantStore, UsageStore } from '../tenant/tenant-port.ts';
 import type { RequestStore } from '../request-log/request-log-port.ts';
 import { checkStore, type CheckResult } from './check/check.ts';
 import type { Installation } from './control/installation.ts';
-import { SqliteCheckStore } from './sqlite/check-store.ts';
+import { openCheck } from './sqlite/check-store.ts';
 import { SqliteStore, type Report } from './sqlite/store.ts';
-import { refuseUnfinishedFolder, SqliteMoveStore } from './sqlite/move-store.ts';
-import type { StoreLoad } from './load.ts';
+import { openMove, refuseUnfinishedFolder } from './sqlite/move-store.ts';
+import type { StoreMeasures } from './measures.ts';
 import type { MoveStore } from './move/tables.ts';
 
 export interface Store {
@@ -24,15 +24,15 @@ export interface Store {
   readonly installation: Installation;
   /** The inventory system of a tenant. */
   pims(tenant: Tenant): PimsStore;
-  /** For costly work on what is no record: it shares turns with the tenant's queries. */
+  /** Runs costly work that reads no records, such as a search of logs, in turn with the tenant's queries. */
   readonly takeTurn: TakeTurn;
-  /** The random bytes that the installation signs cursors with. */
+  /** Loads the random bytes that the installation signs cursors with. */
   loadCursorKey(): Promise<Uint8Array>;
   /** Whether the store answers, as far as is known now. */
   isUsable(): boolean;
-  /** What it is busy with now. It costs little. */
-  measure(): StoreLoad;
-  /** Ends costly work, waiting and running, with SERVICE_BUSY. The service stops. */
+  /** Measures the store. It costs little. */
+  measure(): StoreMeasures;
+  /** Ends costly work, waiting and running, with SERVICE_BUSY, when the service stops. */
   endQueries(): void;
   close(): Promise<void>;
 }
@@ -56,12 +56,12 @@ export interface OpenStoreSettings extends StorePlace {
 export interface StoreUser {
   /** Shown in pg_stat_activity. */
   readonly name: string;
-  /** How long to wait for another process's transaction: 0 for the service, which must not block. */
+  /** How long to wait for the transaction of another process: 0 for the service, which must not block. */
   readonly busyTimeoutMs: number;
   readonly onFatal: (fault: unknown) => void;
-  /** Called when a database is gone or back, or when a part of the store cannot be used. */
+  /** Called when a database is lost or found again, or when a part of the store cannot be used. */
   readonly report?: Report;
-  /** Whether a database without data is refused. The embedded store is looked at before. */
+  /** Whether a database without data is refused. The caller checks the embedded store itself. */
   readonly refusesEmpty?: boolean;
   readonly clock: Clock;
 }
@@ -86,22 +86,16 @@ export function openEmbedded(
   return new SqliteStore({ ...settings, folder, workers, busyTimeoutMs, onFatal, report, clock });
 }
 
-/** Checks the store that the settings name, beside services that run. Throws when it cannot be checked. */
+/** Checks the store that the settings name, while services run. Throws when it cannot be checked. */
 export async function checkPlace({ data, databaseUrl }: StorePlace, clock: Clock): Promise<CheckResult> {
-  const store =
-    databaseUrl === ''
-      ? new SqliteCheckStore(data)
-      : await (await import('./postgres/check-store.ts')).PostgresCheckStore.open(databaseUrl, clock);
-  try {
-    return await checkStore(store);
-  } finally {
-    await store.close();
-  }
+  if (databaseUrl === '') return checkStore(openCheck(data));
+  const postgres = await import('./postgres/check-store.ts');
+  return checkStore(await postgres.openCheck(databaseUrl, clock));
 }
 
 /** Opens a store for a move out of it or into it. Messages call it `name`. */
 export async function openMoveStore({ data, databaseUrl }: StorePlace, name: string, clock: Clock): Promise<MoveStore> {
-  if (databaseUrl === '') return new SqliteMoveStore(data, name, clock);
-  const { PostgresMoveStore } = await import('./postgres/move-store.ts');
-  return PostgresMoveStore.open(databaseUrl, name, clock);
+  if (databaseUrl === '') return openMove(data, name, clock);
+  const postgres = await import('./postgres/move-store.ts');
+  return postgres.openMove(databaseUrl, name, clock);
 }

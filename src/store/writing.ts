@@ -1,9 +1,9 @@
 /**
- * How a transaction reaches any database: a writing is a generator that asks for statements and is given their rows.
+ * How a transaction reaches any database: a writing is a generator that yields statements and receives their rows.
  * SQLite runs each at once; PostgreSQL waits for those that read, and sends the others without waiting.
  */
 
-/** A value bound to a statement. Drivers turn undefined, dates and objects into something else without a word. */
+/** A value bound to a statement. Drivers change undefined, dates and objects into other values without an error. */
 export type Bound = string | number | bigint | Uint8Array | null;
 
 export interface Statement {
@@ -11,11 +11,11 @@ export interface Statement {
   readonly values: readonly Bound[];
   /** Whether the writing waits for its rows. */
   readonly reads: boolean;
-  /** What it does, where it inserts or updates one row. */
+  /** The row that it inserts or updates, where it does that with one row. */
   readonly change?: RowChange;
-  /** Whether it may go out before others that write. */
+  /** Whether it may be sent before others that write. */
   readonly commutes?: boolean;
-  /** The update of a record's search index that this is, if it is one: it may run later in the transaction. */
+  /** Set if it updates the search index of a record: it may run later in the transaction. */
   readonly search?: SearchChange;
 }
 
@@ -24,7 +24,7 @@ export interface RowChange {
   readonly table: string;
   /** The column of each value. */
   readonly names: readonly string[];
-  /** Which values are the key of the row. */
+  /** The places of the values that are the key of the row. */
   readonly keysAt: readonly number[];
 }
 
@@ -38,17 +38,18 @@ export interface SearchChange {
 /** The columns of a row, in their order. */
 export type Row = readonly unknown[];
 
-/** Asks for statements, is given the rows of each (none for those that do not read), and comes to a T. */
+/** Yields statements, receives the rows of each (none for those that do not read), and returns a T. */
 export type Writing<T> = Generator<Statement, T, readonly Row[]>;
 
-/** A statement that does not read. */
+/** Makes a statement that does not read. */
 export const statement = (sql: string, ...values: Bound[]): Statement => ({ sql, values, reads: false });
 
+/** Runs a statement and returns its rows. */
 export function* rows<R extends Row>(sql: string, ...values: Bound[]): Writing<readonly R[]> {
   return (yield { sql, values, reads: true }) as readonly R[];
 }
 
-/** The first row, or undefined. */
+/** Runs a statement and returns its first row, or undefined. */
 export function* row<R extends Row>(sql: string, ...values: Bound[]): Writing<R | undefined> {
   return (yield { sql, values, reads: true })[0] as R | undefined;
 }

@@ -157,7 +157,7 @@ suite('check', () => {
       /^part BULB of shop: it is not found under its code$/,
       /^numbers of shop: the next of orders is 10003, and \d+ is taken$/,
       /^numbers of shop: the next of customers is 10001, and 10001 is taken$/,
-      /^kept answers of shop: that of createCustomer under "customer" is no JSON$/,
+      /^kept answers of shop: the answer to createCustomer under "customer" is no JSON$/,
       /^kept answers of shop: createOrder was answered "10006", which is not there$/,
     ])
       assert.ok(

@@ -3,22 +3,22 @@
  * a service: each part is read in one snapshot. Source: decision 0021.
  */
 import { verifyAudit } from '../../audit/chain.ts';
-import { makeAuditStore } from '../control/audit-store.ts';
+import { readAudit } from '../control/audit-store.ts';
 import { checkRequests, checkUsage } from './control-check.ts';
 import { Findings, type Finding } from './findings.ts';
-import type { CheckedDatabase, CheckedPart, CheckedStore } from './port.ts';
+import type { CheckedDatabase, CheckedPart, CheckedStore } from './checked-store.ts';
 import { checkTenant, type RecordCounts } from './tenant-check.ts';
 
 export interface CheckResult extends RecordCounts {
   readonly tenants: number;
-  /** The first of them; `count` has all. */
+  /** The first findings; `count` is the number of all. */
   readonly findings: readonly Finding[];
   readonly count: number;
   /** See Findings. */
   readonly notes: readonly string[];
 }
 
-/** Checks everything. Throws when it cannot: the store is locked, gone, or from a newer version. */
+/** Checks everything and closes the store. Throws when it cannot: the store is locked, gone, or from a newer version. */
 export async function checkStore(store: CheckedStore): Promise<CheckResult> {
   const findings = new Findings();
   const counts: RecordCounts = { orders: 0, lines: 0 };
@@ -31,25 +31,26 @@ export async function checkStore(store: CheckedStore): Promise<CheckResult> {
       findings.addDamage(place, `it cannot be read: ${damage}`);
     }
   };
-  await store.checkItself(findings);
   let tenants: [teamId: string, storeId: string][] = [];
-  await checkPart('control', 'tenants', async (db) => {
-    tenants = await db.read(`SELECT "TEAM_ID", "STORE_ID" FROM ${db.schema}"TENANTS" ORDER BY "TEAM_ID"`);
-    for (const [teamId] of tenants) await checkAudit(db, teamId, findings);
-  });
-  await checkPart('usage', 'counts', (db) => checkUsage(db, findings));
-  await checkPart('requests', 'request log', (db) => checkRequests(db, findings));
-  for (const [teamId, storeId] of tenants)
-    await checkPart({ storeId }, `records of ${teamId}`, (db) => checkTenant(db, teamId, counts, findings));
-  const { told, count, notes } = findings;
-  return { tenants: tenants.length, ...counts, findings: told, count, notes };
+  try {
+    await store.checkItself(findings);
+    await checkPart('control', 'tenants', async (db) => {
+      tenants = await db.read(`SELECT "TEAM_ID", "STORE_ID" FROM ${db.schema}"TENANTS" ORDER BY "TEAM_ID"`);
+      for (const [teamId] of tenants) await checkAudit(db, teamId, findings);
+    });
+    await checkPart('usage', 'counts', (db) => checkUsage(db, findings));
+    await checkPart('requests', 'request log', (db) => checkRequests(db, findings));
+    for (const [teamId, storeId] of tenants)
+      await checkPart({ storeId }, `records of ${teamId}`, (db) => checkTenant(db, teamId, counts, findings));
+  } finally {
+    await store.close?.();
+  }
+  const { listed, count, notes } = findings;
+  return { tenants: tenants.length, ...counts, findings: listed, count, notes };
 }
 
 async function checkAudit(db: CheckedDatabase, teamId: string, findings: Findings): Promise<void> {
-  const nothing = (): never => {
-    throw new Error('A check changes nothing.');
-  };
-  const { fault } = await verifyAudit(makeAuditStore({ ...db, transaction: nothing }), teamId);
+  const { fault } = await verifyAudit(readAudit(db), teamId);
   const remedy = 'Find out who could write to the database. The records before it are as they were written.';
   if (fault) findings.add(`audit log of ${teamId}`, `record ${fault.number}: ${fault.reason}`, remedy);
 }

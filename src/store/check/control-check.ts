@@ -1,7 +1,7 @@
-/** Checks the counts of calls against each other, and that every block of the request log can be read. */
+/** Checks that the counts of calls agree, and that every block of the request log can be read. */
 import { parseLine, parseNumber, unpackLines } from '../../request-log/lines.ts';
 import { RESTORE, type Findings } from './findings.ts';
-import type { CheckedDatabase } from './port.ts';
+import type { CheckedDatabase } from './checked-store.ts';
 
 const UNLIKE_DAYS = (schema: string): string => `SELECT "TEAM_ID", month, sum(days), sum(months) FROM (
     SELECT "TEAM_ID", substr("DAY", 1, 7) AS month, "CALLS" AS days, 0 AS months FROM ${schema}"USAGE"
@@ -21,7 +21,7 @@ const USAGE_REMEDY = `The request log and the balancer's log tell which is right
 const LOG_REMEDY =
   'Records and counts are not affected. The block goes when it is older than STOREROOM_REQUEST_LOG_DAYS.';
 
-const BYTES_REMEDY = 'It decides only when old requests are deleted. The next `storeroom move` counts anew.';
+const BYTES_REMEDY = 'It decides only when old requests are deleted. The next `storeroom move` counts again.';
 
 type Sums = [teamId: string, month: string, one: number | string, other: number | string];
 type Block = [teamId: string, blockId: string, boot: string, first: number, last: number, lines: Uint8Array];

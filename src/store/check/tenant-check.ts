@@ -8,9 +8,9 @@ import { CANCELLED_MARK, STAGES } from '../../pims/rules/stages.ts';
 import { areTotalsBehind, sumUp, TOTALS_FIELDS } from '../../pims/rules/totals.ts';
 import { sortKey, type Values } from '../../pims/rules/values.ts';
 import { isCounted } from '../../pims/writes/writes.ts';
-import type { Row } from '../writing.ts';
+import { toRecord } from '../control/rows.ts';
 import { RESTORE, type Findings } from './findings.ts';
-import type { CheckedDatabase } from './port.ts';
+import type { CheckedDatabase } from './checked-store.ts';
 
 export interface RecordCounts {
   orders: number;
@@ -20,12 +20,15 @@ export interface RecordCounts {
 const ORDER = ['SORT_KEY', 'ORDER_NUMBER', 'ORDER_TYPE', 'DROP_SHIP', CANCELLED_MARK, ...TOTALS_FIELDS];
 const LINE = ['PART_CODE', 'QUANTITY', 'NUMBER_SHIPPED', 'UNIT_PRICE', 'DISCOUNT', 'CARE_PLAN', 'LINE_REF_LOCK_CODE'];
 const STOCK = ['PART_CODE', 'SORT_KEY', 'QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE'];
+/** The records that PIMS numbers. */
+const NUMBERED = [
+  { name: 'orders', operation: 'createOrder', table: 'ORDERS', column: 'ORDER_NUMBER' },
+  { name: 'customers', operation: 'createCustomer', table: 'CUSTOMER', column: 'CUSTOMER_CODE' },
+] as const;
 const BY_HAND = `Correct the record in the database, or: ${RESTORE}`;
 
-const namesOf = (alias: string, names: readonly string[]): string =>
+const columnsOf = (alias: string, names: readonly string[]): string =>
   names.map((name) => `${alias}."${name}"`).join(', ');
-const valuesOf = (names: readonly string[], row: Row, from = 0): Values =>
-  Object.fromEntries(names.map((name, index) => [name, row[from + index] as string]));
 
 export async function checkTenant(
   db: CheckedDatabase,
@@ -39,7 +42,7 @@ export async function checkTenant(
   await checkAnswers(db, teamId, findings);
 }
 
-/** Answers what the orders commit of each part. */
+/** Checks the orders with their lines, and returns how many units of each part they commit. */
 async function checkOrders(
   { schema, each }: CheckedDatabase,
   teamId: string,
@@ -59,16 +62,16 @@ async function checkOrders(
       findings.add(`order ${order['ORDER_NUMBER']} of ${teamId}`, fault, BY_HAND);
   };
   await each(
-    `SELECT ${namesOf('o', ORDER)}, l."LINE_NUMBER", ${namesOf('l', LINE)} FROM ${schema}"ORDERS" o
+    `SELECT ${columnsOf('o', ORDER)}, l."LINE_NUMBER", ${columnsOf('l', LINE)} FROM ${schema}"ORDERS" o
       LEFT JOIN ${schema}"ORDER_LINEITEMS" l ON l."ORDER_NUMBER" = o."ORDER_NUMBER"
       ORDER BY o."SORT_KEY", l."LINE_NUMBER"`,
     (row) => {
       if (row[0] !== order?.['SORT_KEY']) {
         finish();
-        order = valuesOf(ORDER, row);
+        order = toRecord<Values>(ORDER, row);
         lines = [];
       }
-      if (row[ORDER.length] !== null) lines.push(valuesOf(LINE, row, ORDER.length + 1));
+      if (row[ORDER.length] !== null) lines.push(toRecord<Values>(LINE, row.slice(ORDER.length + 1)));
     },
   );
   finish();
@@ -102,33 +105,25 @@ async function checkStock(
   committed: ReadonlyMap<string, string>,
   findings: Findings,
 ): Promise<void> {
-  await each(`SELECT ${namesOf('p', STOCK)} FROM ${schema}"INVENTORY" p`, (row) => {
-    const part = valuesOf(STOCK, row);
-    const { PART_CODE = '', QTY_ONHAND = '', QTY_COMMITTED = '', QTY_AVAILABLE = '' } = part;
-    const place = `part ${PART_CODE} of ${teamId}`;
-    const held = committed.get(PART_CODE) ?? '0';
-    if (part['SORT_KEY'] !== sortKey(PART_CODE)) findings.add(place, 'it is not found under its code', BY_HAND);
-    if (compareDecimals(QTY_COMMITTED, held) !== 0)
-      findings.add(place, `QTY_COMMITTED is ${QTY_COMMITTED || '0'}, and open sales orders hold ${held}`, BY_HAND);
-    const available = subtractDecimals(QTY_ONHAND, QTY_COMMITTED);
-    if (compareDecimals(QTY_AVAILABLE, available) !== 0)
-      findings.add(place, `QTY_AVAILABLE is ${QTY_AVAILABLE || '0'}, and on hand less committed ${available}`, BY_HAND);
+  await each(`SELECT ${columnsOf('p', STOCK)} FROM ${schema}"INVENTORY" p`, (row) => {
+    const [code, key, onHand, kept, left] = row as [string, string, string, string, string];
+    const place = `part ${code} of ${teamId}`;
+    const held = committed.get(code) ?? '0';
+    if (key !== sortKey(code)) findings.add(place, 'it is not found under its code', BY_HAND);
+    if (compareDecimals(kept, held) !== 0)
+      findings.add(place, `QTY_COMMITTED is ${kept || '0'}, and open sales orders hold ${held}`, BY_HAND);
+    const available = subtractDecimals(onHand, kept);
+    if (compareDecimals(left, available) !== 0)
+      findings.add(place, `QTY_AVAILABLE is ${left || '0'}, and on hand less committed ${available}`, BY_HAND);
   });
 }
 
-/** The next number lies beyond every number that was given out, so that none is given out twice. */
-async function checkNumbers(
-  { schema, read, each }: CheckedDatabase,
-  teamId: string,
-  findings: Findings,
-): Promise<void> {
-  const next = new Map(await read<[string, number]>(`SELECT "NAME", "NEXT" FROM ${schema}"COUNTERS"`));
-  for (const [name, table, column] of [
-    ['orders', 'ORDERS', 'ORDER_NUMBER'],
-    ['customers', 'CUSTOMER', 'CUSTOMER_CODE'],
-  ] as const) {
+/** Checks that the next number lies beyond every number that was given out, so that none is given out twice. */
+async function checkNumbers(db: CheckedDatabase, teamId: string, findings: Findings): Promise<void> {
+  const next = new Map(await db.read<[string, number]>(`SELECT "NAME", "NEXT" FROM ${db.schema}"COUNTERS"`));
+  for (const { name, table, column } of NUMBERED) {
     let highest = 0;
-    await each<[string]>(`SELECT "${column}" FROM ${schema}"${table}"`, ([number]) => {
+    await db.each<[string]>(`SELECT "${column}" FROM ${db.schema}"${table}"`, ([number]) => {
       if (isCounted(number)) highest = Math.max(highest, Number(number));
     });
     const following = next.get(name) ?? 0;
@@ -138,19 +133,16 @@ async function checkNumbers(
   }
 }
 
-/** What an Idempotency-Key was answered is there. */
+/** Checks that the records are there which kept answers name. */
 async function checkAnswers({ schema, each }: CheckedDatabase, teamId: string, findings: Findings): Promise<void> {
   const place = `kept answers of ${teamId}`;
   await each<[string, string, string]>(
     `SELECT "OPERATION", "IDEMPOTENCY_KEY", "ANSWER" FROM ${schema}"IDEMPOTENCY"`,
     ([operation, key, answer]) => {
-      if (!isJson(answer)) findings.add(place, `that of ${operation} under ${JSON.stringify(key)} is no JSON`);
+      if (!isJson(answer)) findings.add(place, `the answer to ${operation} under ${JSON.stringify(key)} is no JSON`);
     },
   );
-  for (const [operation, table, column] of [
-    ['createOrder', 'ORDERS', 'ORDER_NUMBER'],
-    ['createCustomer', 'CUSTOMER', 'CUSTOMER_CODE'],
-  ])
+  for (const { operation, table, column } of NUMBERED)
     await each<[string]>(
       `SELECT i."ANSWER" FROM ${schema}"IDEMPOTENCY" i
         LEFT JOIN ${schema}"${table}" r ON r."${column}" = trim(i."ANSWER", '"')

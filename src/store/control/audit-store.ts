@@ -4,13 +4,13 @@ import type { AuditEntry, AuditRecord } from '../../audit/entry.ts';
 import type { AuditStore } from '../../audit/audit-port.ts';
 import { Refusal } from '../../errors.ts';
 import { row, statement, type Writing } from '../writing.ts';
-import { commit, type ControlDatabase } from './database.ts';
+import { commit, type ControlDatabase, type ReadableTables } from './database.ts';
 import { insertRow, loadRecords } from './rows.ts';
 
 /**
  * Makes a change and appends its entry, unless the change comes to a refusal, false or 0. Locks the tenant's chain
- * first, until the transaction ends: such changes run one after the other on all nodes, so that of two removals of
- * owners the second sees the first. Without an entry it only makes the change.
+ * first, until the transaction ends. Such changes run one after the other on all nodes, so the second of two removals
+ * of owners sees the first. Without an entry it only makes the change.
  */
 export function* audited<T>(
   schema: string,
@@ -44,27 +44,28 @@ export const appendAudit = (schema: string, teamId: string, entry: AuditEntry | 
 /** Replaces what a store would refuse or change, since the hash would no longer match. JSON escapes it in `detail`. */
 const clean = (text: string): string => text.toWellFormed().replaceAll('\0', '\uFFFD');
 
+type Head = Pick<AuditRecord, 'number' | 'hash'>;
 const RECORD = ['number', 'at', 'actor', 'action', 'target', 'client', 'detail', 'hash'] as const;
 
-export function makeAuditStore(db: ControlDatabase): AuditStore {
+export const makeAuditStore = (db: ControlDatabase): AuditStore => ({
+  ...readAudit(db),
+  appendAudit: (teamId, entry) => commit(db, () => appendAudit(db.schema, teamId, entry)),
+});
+
+/** The part of an AuditStore that changes nothing. */
+export function readAudit(db: ReadableTables): Omit<AuditStore, 'appendAudit'> {
   const load = async (which: string, ...values: [teamId: string, number: number, limit: number]) => {
     type Stored = Omit<AuditRecord, 'detail'> & { readonly detail: string };
     const found = await loadRecords<Stored>(db, 'AUDIT', RECORD, `"TEAM_ID" = ? AND ${which} LIMIT ?`, ...values);
     return found.map((record) => ({ ...record, detail: JSON.parse(record.detail) as AuditRecord['detail'] }));
   };
   return {
-    appendAudit: (teamId, entry) => commit(db, () => appendAudit(db.schema, teamId, entry)),
     loadAudit: (teamId, before, limit) =>
       load('"NUMBER" < ? ORDER BY "NUMBER" DESC', teamId, Math.min(before, Number.MAX_SAFE_INTEGER), limit),
     loadAuditFrom: (teamId, from, limit) => load('"NUMBER" >= ? ORDER BY "NUMBER"', teamId, from, limit),
     async loadAuditHead(teamId) {
-      const [head] = await loadRecords<Pick<AuditRecord, 'number' | 'hash'>>(
-        db,
-        'AUDIT_HEADS',
-        ['number', 'hash'],
-        '"TEAM_ID" = ?',
-        teamId,
-      );
+      const columns = ['number', 'hash'] as const;
+      const [head] = await loadRecords<Head>(db, 'AUDIT_HEADS', columns, '"TEAM_ID" = ?', teamId);
       return head ?? { number: 0, hash: '' };
     },
   };

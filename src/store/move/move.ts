@@ -1,10 +1,10 @@
 /**
- * Copies everything from one store into another, then reads both back and compares them. An interrupted move goes on
- * after the last key in the target. Source: decision 0021.
+ * Begin here: copies everything from one store into another, then reads both and compares them. An interrupted move
+ * continues after the last key in the target. Source: decision 0021.
  */
 import { createHash, hash } from 'node:crypto';
 import { orThrow, refuseCommand } from '../../errors.ts';
-import type { RecordType } from '../../pims/rules/fields.ts';
+import type { Dictionaries, RecordType } from '../../pims/rules/fields.ts';
 import { addField } from '../../pims/writes/writes.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { countRows, keyOf, listTables, loadLastKey, loadRows, refuseUnfinished } from './tables.ts';
@@ -16,6 +16,12 @@ export interface MoveEnd {
   readonly name: string;
 }
 
+/** One table as both stores have it. */
+interface TablePair {
+  readonly from: Table;
+  readonly to: Table;
+}
+
 interface MovedTable {
   /** null for a control table. */
   readonly team: string | null;
@@ -24,7 +30,7 @@ interface MovedTable {
   readonly sha256: string;
 }
 
-/** Told of the work, in rows to copy and to compare, and of its progress. */
+/** Follows the work, in rows to copy and to compare, and its progress. */
 export interface MoveProgress {
   readonly start: (rows: number) => void;
   readonly advance: (rows: number) => void;
@@ -35,31 +41,35 @@ const BATCH_ROWS_MAX = 2000;
 /** Long records make smaller batches: about this many characters each. */
 const BATCH_CHARACTERS = 2_000_000;
 
-/** Moves everything, or goes on with an interrupted move. COMMAND_REFUSED when the target has tenants. */
+/** Moves everything, or continues an interrupted move. COMMAND_REFUSED when the target has tenants. */
 export async function moveStore(
-  source: MoveEnd,
+  { store: source, name: sourceName }: MoveEnd,
   target: MoveEnd,
-  progress: MoveProgress,
+  { start, advance }: MoveProgress,
 ): Promise<{ tenants: number; tables: MovedTable[] }> {
-  if ((await source.store.unfinishedMove()) !== undefined) throw refuseUnfinished(source.name);
-  await source.store.takeAlone();
-  const tenants = await source.store.tenants.listTenants();
-  if (tenants.length === 0) throw refuseCommand(`There are no tenants in ${source.name}: nothing to move.`);
-  await target.store.takeAlone();
+  const { store } = target;
+  if ((await source.unfinishedMove()) !== undefined) throw refuseUnfinished(sourceName);
+  await source.takeAlone();
+  const tenants = await source.tenants.listTenants();
+  if (tenants.length === 0) throw refuseCommand(`There are no tenants in ${sourceName}: nothing to move.`);
+  await store.takeAlone();
   await begin(target, identify(tenants));
 
-  for (const tenant of tenants) await copyTenant(tenant, source.store, target.store);
-  const pairs = await pairTables(source.store, target.store);
-  progress.start(await countWork(pairs, source.store, target.store));
-  for (const [from, to] of pairs)
-    if (from.copyMode !== 'create') await copyTable(source.store, from, target.store, to, progress);
+  const copies = new Map<string, Tenant>();
+  for (const tenant of tenants) copies.set(tenant.teamId, await copyTenant(tenant, source, store));
+  const pairs = (await Array.fromAsync(listTables(source))).map((from): TablePair => ({
+    from,
+    to: { ...from, tenant: from.tenant && copies.get(from.tenant.teamId)! },
+  }));
+  start(await countWork(pairs, source, store));
+  for (const pair of pairs) if (pair.from.copyMode !== 'create') await copyTable(source, store, pair, advance);
   const tables: MovedTable[] = [];
-  for (const [from, to] of pairs) tables.push(await compareTable(source.store, from, target.store, to, progress));
+  for (const pair of pairs) tables.push(await compareTable(source, store, pair, advance));
 
-  // A process that came after the beginning may have changed what was already compared.
-  await source.store.takeAlone();
-  await target.store.takeAlone();
-  await target.store.finishMove();
+  // A process that was started after the beginning may have changed what was already compared.
+  await source.takeAlone();
+  await store.takeAlone();
+  await store.finishMove();
   return { tenants: tenants.length, tables };
 }
 
@@ -80,32 +90,34 @@ async function begin({ store, name }: MoveEnd, source: string): Promise<void> {
     );
 }
 
-/** Creates the tenant with its settings and custom fields, where they are missing. */
-async function copyTenant(tenant: Tenant, source: MoveStore, target: MoveStore): Promise<void> {
+/** Creates the tenant with its settings and custom fields, where they are missing, and returns it. */
+async function copyTenant(tenant: Tenant, source: MoveStore, target: MoveStore): Promise<Tenant> {
   const { teamId, name, createdAt } = tenant;
   const copy =
     (await target.tenants.findTenant(teamId)) ?? orThrow(await target.tenants.createTenant(teamId, name, createdAt));
   await target.tenants.updateTenant(teamId, tenant, null);
-  const [wanted, there] = [await source.pims(tenant).dictionaries(), await target.pims(copy).dictionaries()];
+  const [wanted, pims] = [await source.pims(tenant).dictionaries(), target.pims(copy)];
+  const there = await pims.dictionaries();
   for (const recordType of Object.keys(wanted) as RecordType[])
     for (const { name: field, type, custom } of wanted[recordType].values()) {
       if (!custom || type === 'timestamp' || there[recordType].has(field)) continue;
-      const added = { recordType, name: field, type };
-      const refusal = await target.pims(copy).write((dictionaries) => addField(dictionaries, added));
+      const refusal = await pims.write((dictionaries) => addField(dictionaries, { recordType, name: field, type }));
       if (refusal)
         throw refuseCommand(`The field ${field} of the ${recordType} of ${teamId} cannot be made: ${refusal.message}`);
     }
+  if (listFields(await pims.dictionaries()) !== listFields(wanted))
+    throw refuseCommand(`The records of ${teamId} have other fields in the target than in the source.`);
+  return copy;
 }
 
-async function pairTables(source: MoveStore, target: MoveStore): Promise<[Table, Table][]> {
-  const nameOf = ({ tenant, name }: Table): string => `${tenant?.teamId ?? ''} ${name}`;
-  const there = new Map((await Array.fromAsync(listTables(target))).map((table) => [nameOf(table), table]));
-  return (await Array.fromAsync(listTables(source))).map((table) => [table, there.get(nameOf(table))!]);
-}
+const listFields = (dictionaries: Dictionaries): string =>
+  Object.values(dictionaries)
+    .flatMap((fields) => [...fields.keys(), ''])
+    .join();
 
-async function countWork(pairs: readonly [Table, Table][], source: MoveStore, target: MoveStore): Promise<number> {
+async function countWork(pairs: readonly TablePair[], source: MoveStore, target: MoveStore): Promise<number> {
   let rows = 0;
-  for (const [from, to] of pairs) {
+  for (const { from, to } of pairs) {
     const all = await countRows(source, from);
     const copied = { create: all, overwrite: 0, append: await countRows(target, to) }[from.copyMode];
     rows += all + Math.max(0, all - copied);
@@ -116,13 +128,10 @@ async function countWork(pairs: readonly [Table, Table][], source: MoveStore, ta
 /** Loads the next rows while the last ones are inserted. */
 async function copyTable(
   source: MoveStore,
-  from: Table,
   target: MoveStore,
-  to: Table,
-  { advance }: MoveProgress,
+  { from, to }: TablePair,
+  advance: MoveProgress['advance'],
 ): Promise<void> {
-  if (from.columns.join() !== to.columns.join())
-    throw refuseCommand(`${describe(from)} has other fields in the target than in the source.`);
   let inserting = Promise.resolve();
   const after = from.copyMode === 'overwrite' ? undefined : await loadLastKey(target, to);
   for await (const rows of loadAll(source, from, after)) {
@@ -133,7 +142,7 @@ async function copyTable(
   await inserting;
 }
 
-/** All rows in the order of their keys, in batches of bounded size. */
+/** Loads all rows in the order of their keys, in batches of bounded size. */
 async function* loadAll(store: MoveStore, table: Table, after?: TableRow): AsyncGenerator<TableRow[]> {
   let last = after;
   for (let limit = BATCH_ROWS_FIRST; ;) {
@@ -151,22 +160,22 @@ async function* loadAll(store: MoveStore, table: Table, after?: TableRow): Async
 
 async function compareTable(
   source: MoveStore,
-  from: Table,
   target: MoveStore,
-  to: Table,
-  { advance }: MoveProgress,
+  { from, to }: TablePair,
+  advance: MoveProgress['advance'],
 ): Promise<MovedTable> {
   const [wanted, found] = await Promise.all([sumUp(source, from, advance), sumUp(target, to)]);
+  const team = from.tenant?.teamId ?? null;
   if (wanted.sha256 !== found.sha256)
     throw refuseCommand(
-      `${describe(from)} differs: ${wanted.rows} rows (SHA-256 ${wanted.sha256}) in the source, ` +
-        `${found.rows} rows (SHA-256 ${found.sha256}) in the target. ` +
-        'Has anybody written to one of them since the move began? Nothing opens the target; empty it and move again.',
+      `${from.name}${team === null ? '' : ` of ${team}`} differs: ${wanted.rows} rows (SHA-256 ${wanted.sha256}) in ` +
+        `the source, ${found.rows} rows (SHA-256 ${found.sha256}) in the target. Was one of them written to since ` +
+        'the move began? No service opens the target; empty it and move again.',
     );
-  return { team: from.tenant?.teamId ?? null, table: from.name, ...wanted };
+  return { team, table: from.name, ...wanted };
 }
 
-/** The number of rows, and the SHA-256 of the column names and all rows by key, a line of JSON each. */
+/** Counts the rows, and hashes the column names and all rows by key, a line of JSON each, with SHA-256. */
 async function sumUp(
   store: MoveStore,
   table: Table,
@@ -184,4 +193,3 @@ async function sumUp(
 
 const formatValue = (value: TableRow[number]): TableRow[number] =>
   value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value;
-const describe = ({ tenant, name }: Table): string => (tenant ? `${name} of ${tenant.teamId}` : name);

@@ -1,16 +1,18 @@
-/** The tables that a move copies, the SQL that reads them in every store, and the port of a store that takes part. */
+/** The tables that a move copies, the SQL that reads and fills them, and the port of a store that takes part. */
 import { refuseCommand, type Refusal } from '../../errors.ts';
-import { RECORD_TYPES, type FieldDictionary, type RecordType } from '../../pims/rules/fields.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
+import { RECORD_TYPES, type FieldDictionary, type RecordType } from '../../pims/rules/fields.ts';
 import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
-import { listColumns } from '../pims/row-sql.ts';
+import type { ScriptDialect } from '../pims/dialect.ts';
+import { buildInsert, listColumns, listNames } from '../pims/row-sql.ts';
 import { VERSION } from '../pims/version.ts';
+import { statement, type Bound, type Statement } from '../writing.ts';
 
-/** What a store may spend on queries during a move, which has few and is alone. */
+/** The limits of a store's queries during a move, which runs alone and has few. */
 export const QUERIES = { queryBudgetMs: 60_000, queriesRunningMost: 1, queriesWaitingMost: 1 };
 
 /** The stored values of a row, or of its key. */
-export type TableRow = readonly (string | number | Uint8Array | null)[];
+export type TableRow = readonly Bound[];
 
 export interface Table {
   /** The tenant whose inventory system has the table; undefined for the control tables. */
@@ -32,7 +34,7 @@ export interface MoveStore {
   pims(tenant: Tenant): PimsStore;
   /** Locks the store as far as it can. COMMAND_REFUSED while another process uses it. */
   takeAlone(): Promise<void>;
-  /** The source of an unfinished move into this store. */
+  /** Returns the source of an unfinished move into this store. */
   unfinishedMove(): Promise<string | undefined>;
   beginMove(source: string): Promise<void>;
   /** Updates the statistics of the store and lets services open it. */
@@ -45,7 +47,9 @@ export interface MoveStore {
 }
 
 export const refuseUnfinished = (place: string): Refusal =>
-  refuseCommand(`A move into ${place} is unfinished. Run the same \`storeroom move\` again; it goes on where it was.`);
+  refuseCommand(
+    `A move into ${place} is unfinished. Run the same \`storeroom move\` again: it continues where it ended.`,
+  );
 
 function buildTable(name: string, keys: string, others: string, copyMode: Table['copyMode'], tenant?: Tenant): Table {
   const key = keys.split(' ');
@@ -55,7 +59,7 @@ function buildTable(name: string, keys: string, others: string, copyMode: Table[
 const USER_COLUMNS =
   'ROLE CREATED_AT PASSWORD_HASH PASSWORD_SET_AT SEALED_SECRET LAST_STEP FAILURES NEXT_TRY_AT LINK_HASH LINK_ENDS_AT';
 
-/** The tables beside the tenants' inventory systems. Each store gives its own STORE_ID. */
+/** The tables outside the tenants' inventory systems. Each store gives its own STORE_ID. */
 const CONTROL_TABLES: readonly Table[] = [
   buildTable('TENANTS', 'TEAM_ID', 'NAME CREATED_AT DEFAULT_STAGE STRICT MONTH_QUOTA CALLS_PER_SECOND', 'create'),
   buildTable('SECRETS', 'NAME', 'SECRET', 'overwrite'),
@@ -73,7 +77,7 @@ const CONTROL_TABLES: readonly Table[] = [
   buildTable('REQUESTS', 'TEAM_ID BLOCK_ID', 'FIRST_AT BOOT FIRST_NUMBER LAST_NUMBER LINES', 'append'),
 ];
 
-/** Every table of a store. Tables of records have the columns of the tenant's dictionaries, in their order. */
+/** Lists every table of a store. Tables of records have the columns of the tenant's dictionaries, in their order. */
 export async function* listTables(store: MoveStore): AsyncGenerator<Table> {
   yield* CONTROL_TABLES;
   for (const tenant of await store.tenants.listTenants()) {
@@ -95,18 +99,15 @@ export async function* listTables(store: MoveStore): AsyncGenerator<Table> {
 export const keyOf = ({ columns, key }: Table, row: TableRow): TableRow =>
   key.map((name) => row[columns.indexOf(name)]!);
 
-/** The counters that every store has. */
-const OWN_COUNTERS = `"NAME" IN ('orders', 'customers')`;
-
-const listNames = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');
-const rowsOf = ({ name }: Table): string => (name === 'COUNTERS' ? OWN_COUNTERS : 'TRUE');
+/** The condition of the rows that every store has; a store may have more counters. */
+const rowsOf = ({ name }: Table): string => (name === 'COUNTERS' ? `"NAME" IN ('orders', 'customers')` : 'TRUE');
 
 export async function countRows(store: MoveStore, table: Table): Promise<number> {
   const build = (from: string): string => `SELECT count(*) FROM ${from} WHERE ${rowsOf(table)}`;
   return (await store.read<[number]>(table, build, []))[0]![0];
 }
 
-/** The key of the last row; undefined when the table is empty. */
+/** Loads the key of the last row; undefined when the table is empty. */
 export async function loadLastKey(store: MoveStore, table: Table): Promise<TableRow | undefined> {
   const order = table.key.map((name) => `"${name}" DESC`).join(', ');
   const build = (from: string): string =>
@@ -114,20 +115,38 @@ export async function loadLastKey(store: MoveStore, table: Table): Promise<Table
   return (await store.read(table, build, []))[0];
 }
 
-/** Rows in the order of their keys, from the first one or after a key. Both stores order text by its bytes. */
+/** Loads rows in the order of their keys, from the first one or after a key. Both stores order text by its bytes. */
 export function loadRows(store: MoveStore, table: Table, after: TableRow = [], limit: number): Promise<TableRow[]> {
   const key = listNames(table.key);
   const names = listNames(table.columns);
+  // A tenant's own field may have the name STRICT too.
   const columns = table.name === 'TENANTS' ? names.replace('"STRICT"', 'CAST("STRICT" AS INTEGER)') : names;
-  const behind = after.length > 0 ? ` AND (${key}) > (${after.map(() => '?').join(', ')})` : '';
+  const beyond = after.length > 0 ? ` AND (${key}) > (${after.map(() => '?').join(', ')})` : '';
   const build = (from: string): string =>
-    `SELECT ${columns} FROM ${from} WHERE ${rowsOf(table)}${behind} ORDER BY ${key} LIMIT ?`;
+    `SELECT ${columns} FROM ${from} WHERE ${rowsOf(table)}${beyond} ORDER BY ${key} LIMIT ?`;
   return store.read(table, build, [...after, limit]);
 }
 
-/** The end of an INSERT into a table. `overwrite` replaces the rows that are there. */
-export function buildConflict({ columns, key, copyMode }: Table): string {
-  if (copyMode !== 'overwrite') return '';
-  const set = columns.filter((name) => !key.includes(name)).map((name) => `"${name}" = excluded."${name}"`);
-  return ` ON CONFLICT (${listNames(key)}) DO UPDATE SET ${set.join(', ')}`;
+/** Builds the statements that insert a row into a table, of a record also into its search index. */
+export function buildInserter(
+  table: Table,
+  name: string,
+  dialect: Pick<ScriptDialect, 'insertRecord'>,
+): (row: TableRow) => readonly Statement[] {
+  const { tenant, columns, key, recordType, dictionary, copyMode } = table;
+  if (recordType && dictionary && recordType !== 'lines') {
+    const insertRecord = dialect.insertRecord(recordType, dictionary);
+    const names = columns.slice(2);
+    return ([sortKey, version, ...values]) => {
+      const record = Object.fromEntries(names.map((column, at) => [column, values[at] as string]));
+      return insertRecord(sortKey as string, record, version as string);
+    };
+  }
+  const insert = buildInsert(name, columns, key);
+  if (tenant && copyMode === 'append') return (row) => [insert(row)];
+  const set = columns.filter((column) => !key.includes(column)).map((column) => `"${column}" = excluded."${column}"`);
+  const onConflict = copyMode === 'overwrite' ? ` ON CONFLICT (${listNames(key)}) DO UPDATE SET ${set.join(', ')}` : '';
+  // Without the mark of a changed row, PostgreSQL does not join these statements: it would need the types of columns.
+  const sql = insert([]).sql + onConflict;
+  return (row) => [statement(sql, ...row)];
 }

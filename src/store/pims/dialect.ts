@@ -1,4 +1,4 @@
-/** What differs between the stores in the statements of writes. */
+/** A dialect: the differences between the stores in the statements of writes. */
 import type { FieldDictionary, KeyedType } from '../../pims/rules/fields.ts';
 import type { Values } from '../../pims/rules/values.ts';
 import type { Statement } from '../writing.ts';

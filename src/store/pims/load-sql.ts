@@ -33,7 +33,7 @@ const query = <T>(sql: string, values: readonly Bound[], parse: Query<T>['parse'
   parse,
 });
 
-/** A load that binds its arguments as they are. */
+/** Makes a load that binds its arguments. */
 const load =
   <Args extends Bound[], T>(sql: string, parse: Query<T>['parse']) =>
   (...args: Args): Query<T> =>
@@ -42,7 +42,7 @@ const load =
 export function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql<Loads> {
   const lines = dialect.table('ORDER_LINEITEMS');
   const from = (recordType: KeyedType): string => `FROM ${dialect.table(RECORD_TYPES[recordType].table)}`;
-  /** A load of one record by its key. */
+  /** Makes a load of one record by its key. */
   const byKey = <T>(select: (recordType: KeyedType) => string, parse: Query<T>['parse']) => {
     const sql = ofKeyedTypes((recordType) => `SELECT ${select(recordType)} ${from(recordType)} WHERE "SORT_KEY" = ?`);
     return (recordType: KeyedType, key: string) => query(sql[recordType], [sortKey(key)], parse);

@@ -3,8 +3,8 @@ import type { Page } from '../../pims/pims-port.ts';
 import type { Json } from '../../pims/writes/script.ts';
 
 /**
- * Takes rows of (sort key, record), of which there are `limit` + 1 when there are more. A record may bring lines: it is
- * on the page with all of them, or not at all.
+ * Takes rows of (sort key, record). When there are more than `limit`, one row more follows. A record may have lines: it
+ * is on the page with all of them, or not at all.
  */
 export class PageFiller {
   readonly #limit: number;
@@ -21,12 +21,12 @@ export class PageFiller {
     this.#bytesMax = bytesMax;
   }
 
-  /** Whether the page has all its records, so that there is one row more at most. */
+  /** Whether the page has all its records, so that at most one row follows. */
   get isLong(): boolean {
     return this.#taken === this.#limit;
   }
 
-  /** False when the record is beyond the page: then nothing more fits. `lines` have commas between. */
+  /** Adds a record and its lines, separated by commas. Returns false when the page ends before the record. */
   take(sortKey: string, record: Json, lines = ''): boolean {
     const ofLines = lines === '' ? 0 : Buffer.byteLength(lines) + 1;
     const bytes = this.#bytes + Buffer.byteLength(record) + 1 + ofLines;
@@ -48,7 +48,7 @@ export class PageFiller {
     return { ...this.page, lines: this.#lines === '' ? null : `[${this.#lines}]` };
   }
 
-  /** Ends the page in front of a record that cannot be taken. False when it is the first. */
+  /** Ends the page before a record that cannot be added. Returns false when that would be the first. */
   endEarly(): boolean {
     return (this.#hasMore = this.#taken > 0);
   }

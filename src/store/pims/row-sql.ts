@@ -30,7 +30,7 @@ export const listValues = (names: readonly string[], values: Values): string[] =
 export function buildInsert(
   table: string,
   names: readonly string[],
-  key = names.slice(0, 1),
+  key: readonly string[] = names.slice(0, 1),
 ): (values: readonly Bound[]) => Statement {
   const sql = `INSERT INTO ${table} (${listNames(names)}) VALUES (${names.map(() => '?').join(', ')})`;
   const change: RowChange = { kind: 'insert', table, names, keysAt: key.map((name) => names.indexOf(name)) };

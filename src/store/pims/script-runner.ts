@@ -1,6 +1,6 @@
 /**
- * Runs the scripts of one tenant on any SQL store. Parses a body before the transaction, so that a refused one costs
- * none. Keeps two requests under one idempotency key apart while the first is running. Source: decision 0027.
+ * Begin here: runs the scripts of one tenant on any SQL store. Parses a body before the transaction, so that a refused
+ * one costs none. Keeps two requests under one idempotency key apart while the first is running. Source: decision 0027.
  */
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
 import type { RecordType } from '../../pims/rules/fields.ts';
@@ -11,13 +11,16 @@ import type { Statement, Writing } from '../writing.ts';
 import type { Query } from './load-sql.ts';
 import type { ScriptSql } from './script-sql.ts';
 
-/** What differs between the stores. */
+/** The part of a store that runs scripts in its own way. */
 export interface ScriptStore {
   /** The SQL under the dictionaries as last seen. */
   sql(): ScriptSql;
-  /** Looks whether the dictionaries have changed. */
+  /** Loads the dictionaries again if another process has changed them. */
   refresh(): Promise<unknown>;
-  /** Runs a script in the next transaction, dictionaries up to date, until it is on disk. May call `begin` again. */
+  /**
+   * Runs a script in the next transaction, with the current dictionaries, and resolves when it is on disk. May call
+   * `begin` again.
+   */
   commit<T>(begin: () => StartedScript<T>, size: number): Promise<Outcome<T>>;
 }
 
@@ -56,12 +59,12 @@ export class ScriptRunner {
     }
   }
 
-  /** A script that imports one batch. */
+  /** Starts a script that imports one batch. */
   importBatch(recordType: RecordType, rows: readonly ImportRow[], now: string): StartedScript<ImportResult> {
     return start(this.#store.sql(), () => importBatch(recordType, rows, now));
   }
 
-  /** Imports batches, each in a transaction of its own. */
+  /** Imports batches, each in its own transaction. */
   async *importEach(recordType: RecordType, batches: ImportBatches, now: string): ImportResults {
     for await (const rows of batches)
       yield orThrow(await this.#store.commit(() => this.importBatch(recordType, rows, now), 1));
@@ -80,7 +83,7 @@ export async function parseWithFields<Sql, T>(
   return store.sql() === sql ? parsed : settle(() => parse(store.sql()));
 }
 
-/** What the work comes to, or the refusal it throws. */
+/** Returns the result of the work, or the refusal that it throws. */
 export function settle<T>(work: () => T): Outcome<T> {
   try {
     return work();
@@ -95,7 +98,7 @@ function start<T>(sql: ScriptSql, write: Write<T>): StartedScript<T> {
   return { sql, script, first: script.next() };
 }
 
-/** Turns the requests of a script into statements. What the script refuses is its outcome. */
+/** Turns the requests of a script into statements. A refusal of the script is its outcome. */
 export function* runScript<T>(begin: () => StartedScript<T>): Writing<Outcome<T>> {
   try {
     const { sql, script, first } = begin();

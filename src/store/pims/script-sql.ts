@@ -1,5 +1,5 @@
 /**
- * Begin here: the statements of every request of a script, for both stores; a dialect contains their differences. Built
+ * The statements of every request of a script, for both stores; a dialect contains their differences. Built
  * again when the field dictionaries change. Column names come from the dictionaries alone, values are always bound.
  */
 import type { Dictionaries } from '../../pims/rules/fields.ts';

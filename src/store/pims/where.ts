@@ -1,11 +1,11 @@
 /**
- * A filter tree as the WHERE of a query, for both stores; a dialect says what differs. AND, OR, the operators and the
- * values were settled in pims/reads/filter.ts.
+ * Builds the WHERE of a query from a filter tree, for both stores; a dialect contains their differences. AND, OR, the
+ * operators and the values were checked in pims/reads/filter.ts.
  */
 import { dayOf, type FilterTerm, type FilterTree, type Range, type Sign } from '../../pims/reads/filter.ts';
 import type { Sort } from '../../pims/reads/sort.ts';
 import { sortKey } from '../../pims/rules/values.ts';
-import { RECORD_TYPES, type Field, type KeyedType } from '../../pims/rules/fields.ts';
+import { RECORD_TYPES, type KeyedType } from '../../pims/rules/fields.ts';
 
 type Bind = (value: string) => string;
 
@@ -14,7 +14,7 @@ export interface Dialect {
   equals(column: string, isIndexed: boolean, bind: () => string): string;
   /** An expression that holds when the column is one of the texts of a JSON list. */
   isOneOf(column: string, isIndexed: boolean, bind: () => string): string;
-  /** Gives the two ends of each range of a JSON list, as columns `low` and `high`. */
+  /** A table of the two ends of each range of a JSON list, as columns `low` and `high`. */
   ranges(placeholder: string): string;
   /** An expression that holds when the number in a column compares so with the value, and never where it is empty. */
   compares(column: string, sign: Sign, placeholder: string): string;
@@ -22,9 +22,9 @@ export interface Dialect {
   contains(column: string, placeholder: string): string;
   /** An expression that holds for at least every row with the folded needle in a searched field. */
   search(table: string, placeholder: string): string;
-  /** The needle as the search index wants it; undefined when the index cannot help. */
+  /** The needle in the form of the search index; undefined when the index cannot find it. */
   searchNeedle(needle: string): string | undefined;
-  /** What an index of a text field holds of the column, or of a value. */
+  /** The expression that an index of a text field holds for the column, or for a value. */
   indexed(text: string): string;
   /** Whether the index of a date finds it by its day alone. */
   readonly findsDates: 'by day' | 'by text';
@@ -73,7 +73,7 @@ export function isGathered(recordType: KeyedType, term: FilterTerm): boolean {
 
 const isEverything = ({ from, to }: Range): boolean => from === '' && to === undefined;
 
-/** What the search index looks for, to find at least every record that the terms hold for; undefined when it cannot. */
+/** Returns a needle with which the search index finds at least every record that the terms hold for, if there is one. */
 export function findNeedle(terms: readonly FilterTerm[], dialect: Dialect): string | undefined {
   for (const term of terms) {
     const isSearched = term.kind === 'contains' && term.field.searched;
@@ -90,22 +90,18 @@ export function buildTerm(recordType: KeyedType, term: FilterTerm, dialect: Dial
   if (term.kind === 'contains') return term.value === '' ? 'TRUE' : dialect.contains(column, bind(term.value));
   if (term.kind === 'compares') return dialect.compares(column, term.sign, bind(term.value));
   if (term.kind === 'within') return buildRanges(recordType, term, dialect, bind);
-  const [value] = term.values;
   const isKey = field.name === RECORD_TYPES[recordType].key;
   const isDay = field.type === 'date' && field.indexed && dialect.findsDates === 'by day';
-  const form = isKey ? sortKey : isDay ? dayOf : (text: string): string => text;
-  const searched = isKey ? '"SORT_KEY"' : isDay ? dayColumn(field) : column;
-  if (term.values.length > 1) {
-    const list = JSON.stringify(term.values.map(form));
-    return dialect.isOneOf(searched, field.indexed && field.type !== 'timestamp' && !isKey, () => bind(list));
-  }
-  if (term.isNot) return `${searched} <> ${bind(form(value!))}`;
-  if (isKey || isDay) return `${searched} = ${bind(form(value!))}`;
-  return dialect.equals(column, field.indexed && field.type !== 'timestamp', () => bind(value!));
+  const by = isKey ? 'key' : isDay ? 'day' : 'text';
+  const searched = sortColumn({ field, by });
+  const format = { key: sortKey, day: dayOf, text: (text: string) => text }[by];
+  const values = term.values.map((one) => format(one));
+  const [value] = values;
+  const isText = field.indexed && field.type !== 'timestamp' && !isKey;
+  if (values.length > 1) return dialect.isOneOf(searched, isText, () => bind(JSON.stringify(values)));
+  if (term.isNot || by !== 'text') return `${searched} ${term.isNot ? '<>' : '='} ${bind(value!)}`;
+  return dialect.equals(column, isText, () => bind(value!));
 }
-
-/** A date as it sorts: see pims/reads/filter.ts. */
-const dayColumn = ({ name }: Pick<Field, 'name'>): string => `(substr("${name}", 7) || substr("${name}", 1, 5))`;
 
 function buildRanges(
   recordType: KeyedType,
@@ -113,7 +109,7 @@ function buildRanges(
   dialect: Dialect,
   bind: Bind,
 ): string {
-  const column = by === 'key' ? '"SORT_KEY"' : by === 'day' ? dayColumn(field) : `"${field.name}"`;
+  const column = sortColumn({ field, by });
   const not = isNot ? 'NOT ' : '';
   const [range, next] = ranges;
   if (range === undefined) return 'FALSE';
@@ -134,17 +130,17 @@ function buildRanges(
   return `${not}(${parts.join(' AND ')})`;
 }
 
-/** What a query is sorted by, as its index has it. */
-export const sortColumn = ({ field, by }: Pick<Sort, 'field' | 'by'>): string =>
-  by === 'key' ? '"SORT_KEY"' : by === 'day' ? dayColumn(field) : `"${field.name}"`;
+/** The expression that a field is compared and sorted by, as its index has it: by its key, its day or its text. */
+export const sortColumn = ({ field: { name }, by }: Pick<Sort, 'field' | 'by'>): string =>
+  by === 'key' ? '"SORT_KEY"' : by === 'day' ? `(substr("${name}", 7) || substr("${name}", 1, 5))` : `"${name}"`;
 
-/** Where a walk in the order of the page begins and ends: from `from` to before `to`. */
+/** The ends of a walk in the order of the page: from `from` to before `to`. */
 export interface Bounds {
   readonly from?: string;
   readonly to?: string;
 }
 
-/** Takes the ranges of what is sorted out of the terms that all must hold: the walk goes from end to end of them. */
+/** Moves the ranges of the sorted field from the terms that all must hold to the bounds of the walk. */
 export function takeBounds(recordType: KeyedType, tree: FilterTree, sort: Sort | undefined) {
   const { key } = RECORD_TYPES[recordType];
   const [name, by] = sort ? [sort.field.name, sort.by] : [key, 'key'];

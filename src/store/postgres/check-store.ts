@@ -1,9 +1,9 @@
-/** PostgreSQL opened for a check: one connection that only reads, each part in a snapshot. Migrates nothing. */
+/** Opens PostgreSQL for a check: one connection, which only reads, each part in a snapshot. Migrates nothing. */
 import type { Clock } from '../../clock.ts';
 import { refuseCommand } from '../../errors.ts';
 import { RESTORE, type Findings } from '../check/findings.ts';
-import type { CheckedDatabase, CheckedPart, CheckedStore } from '../check/port.ts';
-import type { Bound, Row } from '../writing.ts';
+import type { CheckedStore } from '../check/checked-store.ts';
+import type { Row } from '../writing.ts';
 import { ConnectionLost, reasonOf, sqlStateOf, type Connection } from './connection/connection.ts';
 import { CONTROL, CONTROL_VERSION, PIMS_VERSION } from './migrate.ts';
 import { Servers } from './connection/servers.ts';
@@ -30,86 +30,78 @@ const NO_AMCHECK =
   'Indexes were not compared with their tables: the extension amcheck is missing, or not allowed to this role. Run ' +
   'pg_amcheck as a superuser.';
 
-export class PostgresCheckStore implements CheckedStore {
-  readonly #connection: Connection;
-
-  private constructor(connection: Connection) {
-    this.#connection = connection;
+/** COMMAND_REFUSED when the database cannot be used, or is of another version. */
+export async function openCheck(url: string, clock: Clock): Promise<CheckedStore> {
+  try {
+    const connection = await new Servers(url).find({ ...OPTIONS, clock });
+    await checkVersion(connection);
+    return readThrough(connection);
+  } catch (fault) {
+    if (!(fault instanceof ConnectionLost)) throw fault;
+    throw refuseCommand(`The database of STOREROOM_DATABASE_URL cannot be used: ${reasonOf(fault)}`);
   }
+}
 
-  /** COMMAND_REFUSED when the database cannot be used, or is of another version. */
-  static async open(url: string, clock: Clock): Promise<PostgresCheckStore> {
-    try {
-      const connection = await new Servers(url).find({ ...OPTIONS, clock });
-      const store = new PostgresCheckStore(connection);
-      await store.#checkVersion();
-      return store;
-    } catch (fault) {
-      if (!(fault instanceof ConnectionLost)) throw fault;
-      throw refuseCommand(`The database of STOREROOM_DATABASE_URL cannot be used: ${reasonOf(fault)}`);
-    }
-  }
-
-  async checkItself(findings: Findings): Promise<void> {
-    const ask = <R extends Row>(sql: string): Promise<R[]> => this.#connection.queryOnce<R>(sql);
-    const [[failures] = [0]] = await ask<[number]>(CHECKSUM_FAILURES);
-    if (failures > 0) findings.addDamage('database', `${failures} pages did not match their checksum`);
-    for (const [index] of await ask<[string]>(INVALID_INDEXES))
-      findings.addDamage(index, 'the index is not valid', `REINDEX INDEX CONCURRENTLY ${index}`);
-    const [amcheck] = await ask<[string]>(AMCHECK);
-    const mayCheck = amcheck && (await ask<[boolean]>(`SELECT has_function_privilege('${amcheck[0]}', 'execute')`))[0];
-    if (mayCheck?.[0] !== true) return findings.note(NO_AMCHECK);
-    const check = amcheck![0].replace('(regclass, boolean)', '(?::regclass, true)');
-    for (const [index] of await ask<[string]>(TREES))
-      try {
-        await this.#connection.queryOnce(`SELECT ${check}`, [index]);
-      } catch (fault) {
-        // Its tenant was removed meanwhile.
-        if (sqlStateOf(fault) === NO_TABLE) continue;
-        const damage = this.damageOf(fault);
-        if (damage === undefined) throw fault;
-        findings.addDamage(index, damage, `REINDEX INDEX CONCURRENTLY ${index}; if it fails: ${RESTORE}`);
-      }
-  }
-
-  async read(part: CheckedPart, work: (db: CheckedDatabase) => Promise<void>): Promise<void> {
-    const connection = this.#connection;
-    if (typeof part === 'object' && !(await this.#isThere(part.storeId))) return;
+const readThrough = (connection: Connection): CheckedStore => ({
+  checkItself: (findings) => checkServer(connection, findings),
+  async read(part, work) {
+    const isTenant = typeof part === 'object';
+    if (isTenant && !(await hasTenant(connection, part.storeId))) return;
     await connection.execute('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     try {
       await work({
-        schema: typeof part === 'object' ? `"${part.storeId}".` : `${CONTROL}.`,
-        read: (sql: string, ...values: Bound[]) => connection.queryOnce(sql, values),
+        schema: isTenant ? `"${part.storeId}".` : `${CONTROL}.`,
+        read: (sql, ...values) => connection.queryOnce(sql, values),
         each: (sql, take) => connection.queryEach(sql, [], take),
       });
     } finally {
       await connection.execute('ROLLBACK').catch(() => undefined);
     }
-  }
+  },
+  damageOf,
+  close: () => connection.close(),
+});
 
-  damageOf(fault: unknown): string | undefined {
-    return DAMAGE.test(sqlStateOf(fault) ?? '') ? reasonOf(fault) : undefined;
-  }
+const damageOf = (fault: unknown): string | undefined =>
+  DAMAGE.test(sqlStateOf(fault) ?? '') ? reasonOf(fault) : undefined;
 
-  close(): Promise<void> {
-    return this.#connection.close();
-  }
+async function checkServer(connection: Connection, findings: Findings): Promise<void> {
+  const ask = <R extends Row>(sql: string): Promise<R[]> => connection.queryOnce<R>(sql);
+  const [[failures] = [0]] = await ask<[number]>(CHECKSUM_FAILURES);
+  if (failures > 0) findings.addDamage('database', `${failures} pages did not match their checksum`);
+  for (const [index] of await ask<[string]>(INVALID_INDEXES))
+    findings.addDamage(index, 'the index is not valid', `REINDEX INDEX CONCURRENTLY ${index}`);
+  const [amcheck] = await ask<[string]>(AMCHECK);
+  const mayCheck = amcheck && (await ask<[boolean]>(`SELECT has_function_privilege('${amcheck[0]}', 'execute')`))[0];
+  if (mayCheck?.[0] !== true) return findings.note(NO_AMCHECK);
+  const check = amcheck![0].replace('(regclass, boolean)', '(?::regclass, true)');
+  for (const [index] of await ask<[string]>(TREES))
+    try {
+      await connection.queryOnce(`SELECT ${check}`, [index]);
+    } catch (fault) {
+      // Its tenant was removed in the meantime.
+      if (sqlStateOf(fault) === NO_TABLE) continue;
+      const damage = damageOf(fault);
+      if (damage === undefined) throw fault;
+      findings.addDamage(index, damage, `REINDEX INDEX CONCURRENTLY ${index}; if it fails: ${RESTORE}`);
+    }
+}
 
-  async #isThere(storeId: string): Promise<boolean> {
-    const ask = `SELECT 1 FROM ${CONTROL}."TENANTS" WHERE "STORE_ID" = ?`;
-    return (await this.#connection.queryOnce(ask, [storeId])).length > 0;
-  }
+/** Returns whether a tenant has this STORE_ID. */
+async function hasTenant(connection: Connection, storeId: string): Promise<boolean> {
+  const sql = `SELECT 1 FROM ${CONTROL}."TENANTS" WHERE "STORE_ID" = ?`;
+  return (await connection.queryOnce(sql, [storeId])).length > 0;
+}
 
-  async #checkVersion(): Promise<void> {
-    const other = (): Error =>
-      refuseCommand('The database is of another version of Storeroom. Check it with that version, or start this one.');
-    const [schema] = await this.#connection.queryOnce<[string | null]>(
-      `SELECT to_regclass('${CONTROL}."SCHEMA"')::text`,
+async function checkVersion(connection: Connection): Promise<void> {
+  const first = async <T>(sql: string, ...values: number[]): Promise<T | undefined> =>
+    (await connection.queryOnce<[T]>(sql, values))[0]?.[0];
+  if ((await first<string | null>(`SELECT to_regclass('${CONTROL}."SCHEMA"')::text`)) == null)
+    throw refuseCommand('There is no data in the database of STOREROOM_DATABASE_URL.');
+  const control = await first<number>(`SELECT "VERSION" FROM ${CONTROL}."SCHEMA"`);
+  const unlike = `SELECT 1 FROM ${CONTROL}."TENANTS" WHERE "SCHEMA_VERSION" <> ?`;
+  if (control !== CONTROL_VERSION() || (await first(unlike, PIMS_VERSION())) !== undefined)
+    throw refuseCommand(
+      'The database is of another version of Storeroom. Check it with that version, or start this one.',
     );
-    if (schema?.[0] == null) throw refuseCommand('There is no data in the database of STOREROOM_DATABASE_URL.');
-    const [control] = await this.#connection.queryOnce<[number]>(`SELECT "VERSION" FROM ${CONTROL}."SCHEMA"`);
-    if (control?.[0] !== CONTROL_VERSION()) throw other();
-    const ask = `SELECT 1 FROM ${CONTROL}."TENANTS" WHERE "SCHEMA_VERSION" <> ?`;
-    if ((await this.#connection.queryOnce(ask, [PIMS_VERSION()])).length > 0) throw other();
-  }
 }

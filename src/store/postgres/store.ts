@@ -19,7 +19,7 @@ import { makeSessionStore } from '../control/session-store.ts';
 import { makeTenantStore } from '../control/tenant-store.ts';
 import { makeUsageStore } from '../control/usage-store.ts';
 import { makeUserStore } from '../control/user-store.ts';
-import type { PoolLoad, StoreLoad } from '../load.ts';
+import type { PoolMeasures, StoreMeasures } from '../measures.ts';
 import { refuseUnfinished } from '../move/tables.ts';
 import { Availability } from './connection/availability.ts';
 import { Connection, ConnectionLost, reasonOf, type ConnectionOptions } from './connection/connection.ts';
@@ -223,8 +223,8 @@ export class PostgresStore {
     return loadCursorKey(this.#control);
   }
 
-  measure(): StoreLoad {
-    const [writes, queries] = this.#pools.map(({ load }) => load) as [PoolLoad, PoolLoad];
+  measure(): StoreMeasures {
+    const [writes, queries] = this.#pools.map(({ load }) => load) as [PoolMeasures, PoolMeasures];
     return { queries: this.#turns.measure(), pools: { writes, queries } };
   }
 

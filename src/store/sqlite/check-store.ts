@@ -1,10 +1,10 @@
-/** The embedded store, or a backup of it, opened for a check: its files one by one, read alone. */
+/** Opens the embedded store, or a backup of it, for a check, which only reads its files, one after the other. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { refuseCommand } from '../../errors.ts';
 import type { Findings } from '../check/findings.ts';
-import type { CheckedDatabase, CheckedPart, CheckedStore } from '../check/port.ts';
+import type { CheckedPart, CheckedStore } from '../check/checked-store.ts';
 import type { Row } from '../writing.ts';
 import { Database, faultOf } from './files/database.ts';
 import { isFileThere } from './files/folder.ts';
@@ -26,114 +26,110 @@ const OF_PART = {
 };
 const SEARCHED = ['ORDERS', 'CUSTOMER', 'INVENTORY'];
 
-export class SqliteCheckStore implements CheckedStore {
-  readonly #folder: string;
-  readonly #hashes: Readonly<Record<string, string>>;
-  readonly #unreadable = new Set<string>();
+/**
+ * Opens the store in a folder. `hashes` has the SHA-256 of each file of a backup. COMMAND_REFUSED when there is no store
+ * in the folder.
+ */
+export function openCheck(folder: string, hashes: Readonly<Record<string, string>> = {}): CheckedStore {
+  const isBackup = Object.keys(hashes).length > 0;
+  if (!isBackup && !existsSync(join(folder, 'control.db'))) throw refuseCommand(`There is no data in ${folder}.`);
+  const unreadable = new Set<string>();
 
-  /** `hashes`: the files of a backup and their SHA-256. COMMAND_REFUSED when there is no store in the folder. */
-  constructor(folder: string, hashes: Readonly<Record<string, string>> = {}) {
-    this.#folder = folder;
-    this.#hashes = hashes;
-    if (Object.keys(hashes).length === 0 && !existsSync(join(folder, 'control.db')))
-      throw refuseCommand(`There is no data in ${folder}.`);
-  }
-
-  async checkItself(findings: Findings): Promise<void> {
-    for (const [name, hash] of Object.entries(this.#hashes)) {
-      const file = join(this.#folder, name);
-      if (existsSync(file) && hashFile(file) === hash) continue;
-      findings.addDamage(name, existsSync(file) ? 'it is not as it was written' : 'it is missing', OTHER_BACKUP);
-      this.#unreadable.add(name);
-    }
-    for (const part of ['control', 'usage', 'requests'] as const)
-      await this.#checkFile(part, part === 'requests', findings);
-    if (this.#unreadable.has('control.db')) return;
-    const control = new Database(join(this.#folder, 'control.db'), READ);
-    const mayLack = mayLackFiles(control);
-    const tenants = control.rows<[string]>('SELECT STORE_ID FROM TENANTS ORDER BY TEAM_ID');
-    control.close();
-    for (const [storeId] of tenants) await this.#checkFile({ storeId }, mayLack, findings);
-  }
-
-  async read(part: CheckedPart, work: (db: CheckedDatabase) => Promise<void>): Promise<void> {
+  const checkFile = async (part: CheckedPart, mayLack: boolean, findings: Findings): Promise<void> => {
     const { name } = fileOf(part);
-    if (this.#unreadable.has(name) || !existsSync(join(this.#folder, name))) return;
-    await this.#open(part, (db) => {
-      db.exec('BEGIN');
-      return work({
-        schema: '',
-        read: async (sql, ...values) => db.rows(sql, ...values),
-        each: async <R extends Row>(sql: string, take: (row: R) => void) => {
-          for (const row of db.iterate<R>(sql)) take(row);
-        },
-      });
-    });
-  }
-
-  /** A table that is missing from a file of this version is damage too. */
-  damageOf(fault: unknown): string | undefined {
-    const isDamage = faultOf(fault) === 'fatal' || (fault as { errcode?: number }).errcode === SQL_ERROR;
-    return isDamage ? (fault as Error).message : undefined;
-  }
-
-  async close(): Promise<void> {
-    // Every file was closed when it was read.
-  }
-
-  async #checkFile(part: CheckedPart, mayLack: boolean, findings: Findings): Promise<void> {
-    const { name } = fileOf(part);
-    if (this.#unreadable.has(name)) return;
-    const file = join(this.#folder, name);
+    if (unreadable.has(name)) return;
+    const file = join(folder, name);
     const isThere = isFileThere(file);
     if (!isThere && mayLack) return;
     const faults = isThere ? faultsOfFile(file) : ['it is missing, or empty'];
     const isShut = faults[0]?.startsWith(NOT_CHECKED) === true;
-    const remedy = isShut ? OPEN_IT : (this.#remedyOf(part) ?? (isThere ? undefined : LOST));
+    const ownRemedy = isBackup ? OTHER_BACKUP : remedyOf(part);
+    const remedy = isShut ? OPEN_IT : (ownRemedy ?? (isThere ? undefined : LOST));
     for (const fault of faults) findings.addDamage(name, fault, remedy);
-    if (faults.length > 0) return void this.#unreadable.add(name);
-    await this.#open(part, (db) => {
+    if (faults.length > 0) return void unreadable.add(name);
+    await readFile(folder, part, (db) => {
       const [first] = db.rows<[string]>('PRAGMA foreign_key_check');
       if (first) findings.addDamage(name, `a row of ${first[0]} belongs to nothing that is there`, remedy);
       if (typeof part === 'object') checkSearch(db, name, findings, remedy);
     });
-  }
+  };
 
-  /** Returns how to put this one file right, so that no one undoes the writes to all others. */
-  #remedyOf(part: CheckedPart): string | undefined {
-    if (Object.keys(this.#hashes).length > 0) return OTHER_BACKUP;
-    if (typeof part === 'object') return OF_PART.tenant;
-    return part === 'control' ? undefined : OF_PART[part];
-  }
-
-  /** Hands over a connection that reads a file; of one with an older schema, a copy that was migrated. */
-  async #open(part: CheckedPart, work: (db: Database) => void | Promise<void>): Promise<void> {
-    const { name, schema } = fileOf(part);
-    const file = join(this.#folder, name);
-    const db = new Database(file, READ);
-    try {
-      if (isNewest(db, schema)) return await work(db);
-    } finally {
-      db.close();
-    }
-    const folder = mkdtempSync(join(tmpdir(), 'storeroom-check-'));
-    try {
-      const copy = join(folder, `${schema}.db`);
-      await copyDatabase(file, copy);
-      const copied = new Database(copy, { ...READ, mode: 'write' });
-      try {
-        migrate(copied, schema);
-        await work(copied);
-      } finally {
-        copied.close();
+  return {
+    async checkItself(findings) {
+      for (const [name, hash] of Object.entries(hashes)) {
+        const file = join(folder, name);
+        if (existsSync(file) && hashFile(file) === hash) continue;
+        findings.addDamage(name, existsSync(file) ? 'it is not as it was written' : 'it is missing', OTHER_BACKUP);
+        unreadable.add(name);
       }
+      for (const part of ['control', 'usage', 'requests'] as const)
+        await checkFile(part, part === 'requests', findings);
+      if (unreadable.has('control.db')) return;
+      const control = new Database(join(folder, 'control.db'), READ);
+      const mayLack = mayLackFiles(control);
+      const tenants = control.rows<[string]>('SELECT STORE_ID FROM TENANTS ORDER BY TEAM_ID');
+      control.close();
+      for (const [storeId] of tenants) await checkFile({ storeId }, mayLack, findings);
+    },
+    async read(part, work) {
+      const { name } = fileOf(part);
+      if (unreadable.has(name) || !existsSync(join(folder, name))) return;
+      await readFile(folder, part, (db) => {
+        db.exec('BEGIN');
+        return work({
+          schema: '',
+          read: async (sql, ...values) => db.rows(sql, ...values),
+          each: async <R extends Row>(sql: string, take: (row: R) => void) => {
+            for (const row of db.iterate<R>(sql)) take(row);
+          },
+        });
+      });
+    },
+    /** A table that is missing from a file of this version is damage too. */
+    damageOf(fault) {
+      const isDamage = faultOf(fault) === 'fatal' || (fault as { errcode?: number }).errcode === SQL_ERROR;
+      return isDamage ? (fault as Error).message : undefined;
+    },
+  };
+}
+
+/** Says how to repair this one file, so that no one undoes the writes to all others. */
+function remedyOf(part: CheckedPart): string | undefined {
+  if (typeof part === 'object') return OF_PART.tenant;
+  return part === 'control' ? undefined : OF_PART[part];
+}
+
+/** Opens a file for reading; if its schema is older, opens a copy that it migrates. */
+async function readFile(
+  folder: string,
+  part: CheckedPart,
+  work: (db: Database) => void | Promise<void>,
+): Promise<void> {
+  const { name, schema } = fileOf(part);
+  const file = join(folder, name);
+  const db = new Database(file, READ);
+  try {
+    if (isNewest(db, schema)) return await work(db);
+  } finally {
+    db.close();
+  }
+  const copies = mkdtempSync(join(tmpdir(), 'storeroom-check-'));
+  try {
+    const copy = join(copies, `${schema}.db`);
+    await copyDatabase(file, copy);
+    const copied = new Database(copy, { ...READ, mode: 'write' });
+    try {
+      migrate(copied, schema);
+      await work(copied);
     } finally {
-      rmSync(folder, { recursive: true });
+      copied.close();
     }
+  } finally {
+    rmSync(copies, { recursive: true });
   }
 }
 
-/** Each record has its row in the search index. */
+/** Checks that each record has its row in the search index. */
 function checkSearch(db: Database, place: string, findings: Findings, remedy?: string): void {
   for (const table of SEARCHED) {
     const unlike = `SELECT count(*) FROM (SELECT ID FROM ${table} EXCEPT SELECT id FROM ${table}_SEARCH_docsize)`;

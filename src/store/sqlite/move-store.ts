@@ -2,17 +2,13 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
-import type { Values } from '../../pims/rules/values.ts';
-import type { PimsStore } from '../../pims/pims-port.ts';
-import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
 import { USAGE_TABLES } from '../control/usage-store.ts';
-import { buildInsert } from '../pims/row-sql.ts';
-import { buildConflict, QUERIES, refuseUnfinished, type MoveStore, type Table, type TableRow } from '../move/tables.ts';
+import { buildInserter, QUERIES, refuseUnfinished, type MoveStore, type Table } from '../move/tables.ts';
 import { Database } from './files/database.ts';
 import { sync } from './files/folder.ts';
 import { migrate } from './files/migrate.ts';
-import { SqliteStore } from './store.ts';
 import { scriptDialect } from './reads/pims-sql.ts';
+import { SqliteStore } from './store.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
 const PAGES_PER_CHECKPOINT = 4000;
@@ -25,106 +21,76 @@ export function refuseUnfinishedFolder(folder: string): void {
   if (existsSync(markerOf(folder))) throw refuseUnfinished(folder);
 }
 
-export class SqliteMoveStore implements MoveStore {
-  readonly #folder: string;
-  readonly #store: SqliteStore;
-  #isAlone = false;
-  #fatal: unknown;
+/** Opens the store in a folder, which messages call `movedAs`. */
+export function openMove(folder: string, movedAs: string, clock: Clock): MoveStore {
+  let fatal: unknown;
+  const onFatal = (fault: unknown): void => void (fatal ??= fault);
+  const options = { ...QUERIES, folder, busyTimeoutMs: BUSY_TIMEOUT_MS, workers: 1, onFatal, movedAs, clock };
+  const store = new SqliteStore(options);
+  const marker = markerOf(folder);
+  let isAlone = false;
   /** The file used last. Tables come file by file. */
-  #open: Database | undefined;
+  let open: Database | undefined;
+  const fileOf = (table: Table): Database => {
+    if (open?.file === nameFile(folder, table)) return open;
+    open?.close();
+    return (open = openFile(folder, table));
+  };
+  return {
+    tenants: store.tenants,
+    pims: (tenant) => store.pims(tenant),
 
-  /** Messages call the folder `movedAs`. */
-  constructor(folder: string, movedAs: string, clock: Clock) {
-    this.#folder = folder;
-    const onFatal = (fault: unknown): void => void (this.#fatal ??= fault);
-    const options = { ...QUERIES, folder, busyTimeoutMs: BUSY_TIMEOUT_MS, workers: 1, onFatal, movedAs, clock };
-    this.#store = new SqliteStore(options);
-  }
+    /** Holds the lock of the service until it is closed. */
+    async takeAlone() {
+      if (!isAlone) store.lock();
+      isAlone = true;
+    },
+    unfinishedMove: async () => (existsSync(marker) ? readFileSync(marker, 'utf8') : undefined),
+    /** Writes the marker to disk before anything is inserted. */
+    async beginMove(source) {
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(`${marker}.new`, source, { flush: true });
+      renameSync(`${marker}.new`, marker);
+      sync(folder);
+    },
+    /** Closing the tenants' files updates their statistics. */
+    async finishMove() {
+      rmSync(marker);
+      sync(folder);
+    },
 
-  get tenants(): TenantStore {
-    return this.#store.tenants;
-  }
-
-  pims(tenant: Tenant): PimsStore {
-    return this.#store.pims(tenant);
-  }
-
-  /** Holds the lock of the service until it is closed. */
-  async takeAlone(): Promise<void> {
-    if (!this.#isAlone) this.#store.lock();
-    this.#isAlone = true;
-  }
-
-  async unfinishedMove(): Promise<string | undefined> {
-    const marker = markerOf(this.#folder);
-    return existsSync(marker) ? readFileSync(marker, 'utf8') : undefined;
-  }
-
-  /** The marker is on disk before anything is inserted. */
-  async beginMove(source: string): Promise<void> {
-    mkdirSync(this.#folder, { recursive: true });
-    const marker = markerOf(this.#folder);
-    writeFileSync(`${marker}.new`, source, { flush: true });
-    renameSync(`${marker}.new`, marker);
-    sync(this.#folder);
-  }
-
-  /** Closing the tenants' files updates their statistics. */
-  async finishMove(): Promise<void> {
-    rmSync(markerOf(this.#folder));
-    sync(this.#folder);
-  }
-
-  async read<R extends TableRow>(table: Table, build: (from: string) => string, values: TableRow): Promise<R[]> {
-    return this.#file(table).rows<R>(build(`"${table.name}"`), ...values);
-  }
-
-  async insertRows(table: Table, rows: readonly TableRow[]): Promise<void> {
-    const db = this.#file(table);
-    const insert = buildInserter(db, table);
-    db.run('BEGIN IMMEDIATE');
-    try {
-      for (const row of rows) insert(row);
-      db.run('COMMIT');
-    } catch (fault) {
-      db.run('ROLLBACK');
-      throw fault;
-    }
-  }
-
-  async close(): Promise<void> {
-    this.#open?.close();
-    await this.#store.close();
-    if (this.#fatal !== undefined) throw this.#fatal;
-  }
-
-  #file({ tenant, name }: Table): Database {
-    const kind = REQUEST_TABLES.includes(name) ? 'requests' : USAGE_TABLES.includes(name) ? 'usage' : 'control';
-    const file = join(this.#folder, tenant ? join('tenants', `${tenant.storeId}.db`) : `${kind}.db`);
-    if (this.#open?.file === file) return this.#open;
-    this.#open?.close();
-    // The request log is missing when nothing was logged.
-    const mode = kind === 'requests' ? 'make' : 'write';
-    this.#open = new Database(file, { mode, busyTimeoutMs: BUSY_TIMEOUT_MS });
-    this.#open.exec(`PRAGMA wal_autocheckpoint=${PAGES_PER_CHECKPOINT}`);
-    if (kind === 'requests') migrate(this.#open, kind);
-    return this.#open;
-  }
+    read: async (table, build, values) => fileOf(table).rows(build(`"${table.name}"`), ...values),
+    async insertRows(table, rows) {
+      const db = fileOf(table);
+      const insert = buildInserter(table, `"${table.name}"`, scriptDialect);
+      db.run('BEGIN IMMEDIATE');
+      try {
+        for (const row of rows) for (const { sql, values } of insert(row)) db.run(sql, ...values);
+        db.run('COMMIT');
+      } catch (fault) {
+        db.run('ROLLBACK');
+        throw fault;
+      }
+    },
+    async close() {
+      open?.close();
+      await store.close();
+      if (fatal !== undefined) throw fatal;
+    },
+  };
 }
 
-/** Inserts a row; one of a searched table also into the search index. */
-function buildInserter(db: Database, table: Table): (row: TableRow) => void {
-  const { name, columns, recordType, dictionary } = table;
-  if (!recordType || !dictionary || recordType === 'lines') {
-    const insert = buildInsert(`"${name}"`, columns)([]).sql + buildConflict(table);
-    return (row) => void db.run(insert, ...row);
-  }
-  const insertRecord = scriptDialect.insertRecord(recordType, dictionary);
-  return ([sortKey, version, ...values]) => {
-    const record: Values = {};
-    let column = 2;
-    for (const value of values) record[columns[column++]!] = value as string;
-    for (const { sql, values: bound } of insertRecord(sortKey as string, record, version as string))
-      db.run(sql, ...bound);
-  };
+const kindOf = ({ name }: Table): 'requests' | 'usage' | 'control' =>
+  REQUEST_TABLES.includes(name) ? 'requests' : USAGE_TABLES.includes(name) ? 'usage' : 'control';
+
+const nameFile = (folder: string, table: Table): string =>
+  join(folder, table.tenant ? join('tenants', `${table.tenant.storeId}.db`) : `${kindOf(table)}.db`);
+
+/** Opens the file of a table. The request log is missing when nothing was logged. */
+function openFile(folder: string, table: Table): Database {
+  const isLog = kindOf(table) === 'requests';
+  const db = new Database(nameFile(folder, table), { mode: isLog ? 'make' : 'write', busyTimeoutMs: BUSY_TIMEOUT_MS });
+  db.exec(`PRAGMA wal_autocheckpoint=${PAGES_PER_CHECKPOINT}`);
+  if (isLog) migrate(db, 'requests');
+  return db;
 }

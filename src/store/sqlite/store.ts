@@ -22,7 +22,7 @@ import { makeSessionStore } from '../control/session-store.ts';
 import { makeTenantStore } from '../control/tenant-store.ts';
 import { makeUsageStore } from '../control/usage-store.ts';
 import { makeUserStore } from '../control/user-store.ts';
-import type { StoreLoad } from '../load.ts';
+import type { StoreMeasures } from '../measures.ts';
 import { backupStore, copyTenant } from './backup/backup.ts';
 import { SqliteControl } from './control-database.ts';
 import { Database, nameFile, sqliteVersion, type OnFatal } from './files/database.ts';
@@ -177,7 +177,7 @@ export class SqliteStore {
     return loadCursorKey(this.#control);
   }
 
-  measure(): StoreLoad {
+  measure(): StoreMeasures {
     const [control, usage, requests] = [this.#control, this.#usage, this.#requests].map(({ logBytes }) => logBytes);
     const { size: openTenants, apart: apartTenants, longestLog: tenants } = this.#open;
     const logBytes = { control: control!, usage: usage!, requests: requests!, tenants };

@@ -1,4 +1,4 @@
-/** Tenants of the embedded store: a row in the control file and files of their own. */
+/** Tenants of the embedded store: each has a row in the control file and its own file of records. */
 import { randomUUID } from 'node:crypto';
 import { isKeyValid, type Scope } from '../../tenant/keys.ts';
 import type { Caller, Tenant } from '../../tenant/tenant-port.ts';

@@ -1,7 +1,7 @@
 /** A pool lends a shared connection to one user at a time, with a bounded queue before it. */
 import type { Clock, Timer } from '../../../clock.ts';
 import { Refusal } from '../../../errors.ts';
-import type { PoolLoad } from '../../load.ts';
+import type { PoolMeasures } from '../../measures.ts';
 import type { SharedConnection } from './shared-connection.ts';
 
 const WAITING_MAX = 200;
@@ -39,7 +39,7 @@ export class Pool {
     }
   }
 
-  get load(): PoolLoad {
+  get load(): PoolMeasures {
     const size = this.#all.filter(({ isOpen }) => isOpen).length;
     return { size, inUse: this.#all.length - this.#free.length, waiting: this.#waiting.size };
   }

@@ -159,7 +159,7 @@ export function joinCells(records: readonly string[]): Uint8Array {
   return cells;
 }
 
-const scriptDialect = (table: (name: string) => string): ScriptDialect => ({
+export const scriptDialect = (table: (name: string) => string): ScriptDialect => ({
   equals: (...of) => filterDialect.equals(...of),
   table,
   fieldType: `TEXT COLLATE "C" NOT NULL DEFAULT ''`,
@@ -218,11 +218,10 @@ function joinTexts(expressions: readonly string[]): string {
 
 /** Lower case, character by character. pg_trgm lowers by the database's rules, which leave such a text unchanged. */
 const lowerEach = (folded: string): string => Array.from(folded, (character) => character.toLowerCase()).join('');
-export const searchIndex = (dictionary: FieldDictionary, record: Values): string =>
-  lowerEach(searchText(dictionary, record));
+const searchIndex = (dictionary: FieldDictionary, record: Values): string => lowerEach(searchText(dictionary, record));
 
 /** Folds every text with characters beyond ASCII. Null if there is none. */
-export function foldedValues(dictionary: FieldDictionary, record: Values): string | null {
+function foldedValues(dictionary: FieldDictionary, record: Values): string | null {
   const folded: Values = {};
   for (const { name, type } of dictionary.values())
     if (type === 'text' && /[^\0-\x7f]/.test(record[name] ?? '')) folded[name] = foldCase(record[name]!);

@@ -8,7 +8,7 @@ import { refuseCommand, type Refusal } from '../../../errors.ts';
 import { VERSION } from '../../../assets.ts';
 import { checkStore, type CheckResult } from '../../check/check.ts';
 import { selectInstallation } from '../../control/installation.ts';
-import { SqliteCheckStore } from '../check-store.ts';
+import { openCheck } from '../check-store.ts';
 import { sqliteVersion, withDatabase } from '../files/database.ts';
 import { DATA_FOLDER, isFileThere, LOCK, lockFolder, makeStoreFolder, restoreMarkerOf, sync } from '../files/folder.ts';
 import { newestSchema, SCHEMAS, type SqliteSchema } from '../files/migrate.ts';
@@ -154,7 +154,7 @@ function readNextNumbers(file: string): [counter: string, next: number][] {
 
 /** Checks a backup as `storeroom check` does a store: each file is as it was written, and all of it agrees. */
 export const checkBackup = (folder: string): Promise<CheckResult> =>
-  checkStore(new SqliteCheckStore(folder, readManifest(folder).files));
+  checkStore(openCheck(folder, readManifest(folder).files));
 
 const countOrders = (file: string): number =>
   withDatabase(file, READ, (db) => db.row<[number]>('SELECT count(*) FROM ORDERS')![0]);
