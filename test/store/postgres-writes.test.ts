@@ -10,7 +10,7 @@ import { accepted, idempotency, NOW, StoreUnderTest } from './store-under-test.t
 
 describeStore('PostgreSQL', 'writes', openDatabase);
 
-const TRIALS = trials('OWN_SAVES', { quick: 60, all: 2000 });
+const TRIALS = trials('OWN_SAVES', { quick: 200, all: 2000 });
 const KEPT = idempotency('key').idempotency!;
 const KEYS = ['1', '2'];
 const LOADS: readonly Load[] = KEYS.flatMap((key) => [
@@ -35,9 +35,10 @@ const STEP = fc.record({
   kind: fc.constantFrom('order', 'line', 'changeLine', 'changeLine', 'change', 'deleteLines', 'part', 'keep'),
   key: fc.constantFrom(...KEYS),
   text: fc.constantFrom('a', 'É"\\'),
+  quantity: fc.nat(99).map(String),
 });
 
-function* takeStep({ kind, key, text }: typeof STEP extends fc.Arbitrary<infer T> ? T : never): Script<void> {
+function* takeStep({ kind, key, text, quantity }: typeof STEP extends fc.Arbitrary<infer T> ? T : never): Script<void> {
   const order = yield* load('record', 'orders', key);
   if (kind === 'order' && !order) yield save('insert', 'orders', { ORDER_NUMBER: key, NOTES: text });
   if (kind === 'change' && order) yield save('update', 'orders', order, { NOTES: text, DROP_SHIP: 'Y' });
@@ -45,15 +46,15 @@ function* takeStep({ kind, key, text }: typeof STEP extends fc.Arbitrary<infer T
   if (kind === 'line' && order) {
     const number = String((yield* load('lastLineNumber', key)) + 1);
     const code = { LINE_NUMBER: number, LINE_REF_LOCK_CODE: `${key}-${number}`, CARE_PLAN: text === 'a' ? 'Y' : '' };
-    yield save('insertLine', { ORDER_NUMBER: key, PART_CODE: text, QUANTITY: '2', ...code });
+    yield save('insertLine', { ORDER_NUMBER: key, PART_CODE: text, QUANTITY: quantity, ...code });
   }
   if (kind === 'changeLine') {
     const line = yield* load('line', key, `${key}-1`);
-    if (line) yield save('updateLine', line, { QUANTITY: '3', DESCRIPTION: text });
+    if (line) yield save('updateLine', line, { QUANTITY: quantity, DESCRIPTION: text });
   }
   if (kind === 'part') {
     const part = yield* load('record', 'inventory', key);
-    if (part) yield save('update', 'inventory', part, { LOCATION_CODE: text, QTY_ONHAND: '5' });
+    if (part) yield save('update', 'inventory', part, { LOCATION_CODE: text, QTY_ONHAND: quantity });
     else yield save('insert', 'inventory', { PART_CODE: key, LOCATION_CODE: text });
   }
   if (kind === 'keep' && !(yield* load('keptAnswer', KEPT.operation, key)))
