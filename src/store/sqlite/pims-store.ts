@@ -18,7 +18,7 @@ import { EntryCounts } from './reads/entry-counts.ts';
 import type { KeptAnswers } from './reads/kept-answers.ts';
 import { isNewest, migrate } from './files/migrate.ts';
 import { buildPimsSql, type SqlitePimsSql } from './reads/pims-sql.ts';
-import { countCharacters, runRead, TOO_LARGE, type FoundBy, type Read } from './reads/query.ts';
+import { countCharacters, runRead, TOO_LARGE, TOO_LONG, type FoundBy, type Read } from './reads/query.ts';
 import { TurnReader } from './reads/turn-reader.ts';
 import type { WorkerPool } from './workers/worker-pool.ts';
 import { runWriting } from './writes/run-writing.ts';
@@ -234,11 +234,15 @@ export class SqlitePimsStore implements PimsStore {
       if (read instanceof Refusal) return read;
       if ((read.kind === 'page' && !read.isShort) || kept.large.has(key)) return this.#readLarge(read, signal);
       const found = runRead(this.#readerDb, read, 'loop', LOOP_BUDGET);
-      const characters = found === CUT_SHORT ? Infinity : countCharacters(found);
-      if (characters > LOOP_CHARACTERS_MAX) kept.large.add(key);
-      else if (found !== undefined && (read.kind !== 'page' || characters + key.length <= KEPT_PAGE_CHARACTERS_MAX))
+      const isUnfinished = found === CUT_SHORT || found === TOO_LONG;
+      const characters = isUnfinished ? 0 : countCharacters(found);
+      // That a page was cut short says little: the event loop may have waited for a processor.
+      const isLarge = found === TOO_LONG || (found === CUT_SHORT && read.kind === 'lookup');
+      if (isLarge || characters > LOOP_CHARACTERS_MAX) kept.large.add(key);
+      if (isUnfinished) return this.#readLarge(read, signal);
+      if (found !== undefined && (read.kind !== 'page' || characters + key.length <= KEPT_PAGE_CHARACTERS_MAX))
         kept.keep(key, this.#epoch, found, characters);
-      return found === CUT_SHORT ? this.#readLarge(read, signal) : found;
+      return found;
     });
   }
 

@@ -47,6 +47,8 @@ interface LookupRead {
   readonly recordsMax: number;
 }
 
+/** The result of a page with more records than are read on the event loop. */
+export const TOO_LONG = Symbol('too long');
 /** The result of a lookup that is too large for one answer. */
 export const TOO_LARGE = 'too large';
 
@@ -79,21 +81,21 @@ export const LOOP_RECORDS_MAX = 100;
  */
 type Place = 'loop' | 'thread';
 
-/** Returns what a read finds, or CUT_SHORT when that takes more than its budget, or is too much for the event loop. */
+/** Returns what a read finds, or CUT_SHORT when that takes longer than its budget. */
 export function runRead<R extends Read>(
   db: Database,
   read: R,
   place: Place,
   budget: Budget,
-): Outcome<FoundBy<R>> | typeof CUT_SHORT {
-  const run = (): Found[Read['kind']] | typeof CUT_SHORT => {
+): Outcome<FoundBy<R>> | typeof CUT_SHORT | typeof TOO_LONG {
+  const run = (): Found[Read['kind']] | typeof TOO_LONG => {
     if (read.kind === 'page') return readPage(db, read, place);
     return read.kind === 'lookup' ? lookUp(db, read, place) : readRecord(db, read);
   };
   const instead = read.kind === 'page' && budget.ms > TRY_MS ? read.instead : undefined;
   try {
     const ms = instead ? TRY_MS : budget.ms;
-    const found = db.withBudget({ ...budget, ms }, run) as FoundBy<R> | typeof CUT_SHORT;
+    const found = db.withBudget({ ...budget, ms }, run) as FoundBy<R> | typeof CUT_SHORT | typeof TOO_LONG;
     if (found !== CUT_SHORT || !instead || budget.isEnded()) return found;
   } catch (fault) {
     if (!isTooBig(fault)) throw fault;
@@ -106,7 +108,7 @@ export function runRead<R extends Read>(
   return runRead(db, { ...read, ...instead, instead: undefined }, place, { ...budget, ms: budget.ms - TRY_MS });
 }
 
-function readPage(db: Database, read: PageRead, place: Place): Page | typeof CUT_SHORT {
+function readPage(db: Database, read: PageRead, place: Place): Page | typeof TOO_LONG {
   const { sql, values, after, bytesMax, sorted, hasLines, counted } = read;
   const limit = place === 'loop' ? Math.min(read.limit, LOOP_RECORDS_MAX) : read.limit;
   const valuesFrom = (position: string): Bound[] => [...startAt(db, position, read), limit + 1, ...values];
@@ -120,7 +122,7 @@ function readPage(db: Database, read: PageRead, place: Place): Page | typeof CUT
     if (place === 'loop' || !isTooBig(fault) || !filler.endEarly()) throw fault;
   }
   const page = hasLines ? filler.pageWithLines : filler.page;
-  if (page.next !== null && limit < read.limit) return CUT_SHORT;
+  if (page.next !== null && limit < read.limit) return TOO_LONG;
   return counted ? { ...page, count: countRows(db, counted) } : page;
 }
 

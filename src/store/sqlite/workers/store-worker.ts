@@ -3,7 +3,7 @@ import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Refusal } from '../../../errors.ts';
 import type { Json, Rendered } from '../../../pims/writes/script.ts';
-import { CUT_SHORT, Database, faultOf, withDatabase } from '../files/database.ts';
+import { Database, faultOf, withDatabase } from '../files/database.ts';
 import { faultsOfFile } from '../files/whole-files.ts';
 import { migrate } from '../files/migrate.ts';
 import { runRead, TOO_LARGE, type FoundBy, type Read } from '../reads/query.ts';
@@ -64,7 +64,7 @@ function run(job: Exclude<Job, { kind: 'forget' }>, buffers: ArrayBuffer[]): Rep
   if (job.kind === 'examine') return { result: faultsOfFile(job.file) };
   const { file, read, budgetMs } = job;
   const found = runRead(connect(file), read, 'thread', { ms: budgetMs, isEnded });
-  if (found === CUT_SHORT) {
+  if (typeof found === 'symbol') {
     const message = `The query did not finish within ${budgetMs} ms. Add an exact filter on an indexed field.`;
     return { refusal: { code: 'QUERY_TOO_COSTLY', message, field: undefined } };
   }
