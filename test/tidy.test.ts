@@ -14,13 +14,6 @@ const ROOT = join(import.meta.dirname, '..');
 /** Matches what one of them matches whole. */
 const anyOf = (...patterns: RegExp[]): RegExp => new RegExp(`^(${patterns.map(({ source }) => source).join('|')})$`);
 
-/** Lines of 120 columns: of the server without the dashboard's part, and of that part (docs/decisions/0016). */
-const LINES_MAX = { api: 14_000, dashboard: 4300 };
-const DASHBOARD_PART = anyOf(
-  /src\/(account|audit|request-log|http\/dashboard)\/.+/,
-  /src\/http\/observe\/observers.*/,
-  /src\/store\/(.+\/)?(audit|session|user|request)-store\.ts/,
-);
 const FILE_LINES_MAX = 350; // also in .oxlintrc.json
 
 /**
@@ -201,20 +194,6 @@ suite('the tree', () => {
         .map(({ file, line, text }) => `${file}:${line} ${text}`);
       assert.deepEqual(found, []);
     });
-
-  // Of the commands only `serve`, and of the stores only one: a reader of the server needs no more.
-  for (const store of ['sqlite', 'postgres'])
-    for (const [part, most] of Object.entries(LINES_MAX))
-      test(`the part of the ${part} in the server with ${store} is at most ${most} lines, all lines counted`, () => {
-        const isRead = (file: string): boolean =>
-          !/^src\/(cli\/(?!run-service\.ts)|store\/(move\/|.+\/move-store\.ts))/.test(file) &&
-          (!/^src\/store\/(sqlite|postgres)\//.test(file) || file.startsWith(`src/store/${store}/`));
-        const files = globSync('src/**/*.ts', { cwd: ROOT }).filter(
-          (file) => isRead(file) && DASHBOARD_PART.test(file) === (part === 'dashboard'),
-        );
-        const lines = files.reduce((sum, file) => sum + countLines(readFileSync(join(ROOT, file), 'utf8')), 0);
-        assert.ok(files.length > 20 && lines <= most, `${lines} lines in ${files.length} files`);
-      });
 
   test('no test is skipped, singled out or left for later', () => {
     for (const file of globSync('test/**/*.ts', { cwd: ROOT }))

@@ -32,7 +32,7 @@ import { BASE_PATH } from './operations/operation.ts';
 import { allOperations } from './operations/operations.ts';
 import { BODY_BYTES_MAX, readBody } from './server/body.ts';
 import { createConnectionServer, type EndedFor } from './server/connections.ts';
-import { Load, type LoadLimits } from './server/load.ts';
+import { ServiceLoad, type LoadLimits } from './server/load.ts';
 import { addReceiving, HEADER_BYTES_MAX, URL_BYTES_MAX } from './server/receive.ts';
 
 export interface AppOptions extends Omit<DashboardServices, 'limits'>, AnswerLimits, LoadLimits {
@@ -62,7 +62,7 @@ const AJV_OPTIONS = {
 
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { clock, log, state, meter, requestLog } = options;
-  const load = new Load(options, log, clock);
+  const load = new ServiceLoad(options, log, clock);
   /** Answers, by status, to requests that Fastify never sees. */
   const earlyAnswers = new Map<number, number>();
   const connectionsEnded: Record<EndedFor, number> = { pipeline: 0, untaken: 0 };
@@ -138,7 +138,7 @@ interface EarlyEvents {
 
 function createServer(
   { clock, keepAliveMs, trustedProxies, state }: AppOptions,
-  load: Load,
+  load: ServiceLoad,
   { onAnswered, onEnded }: EarlyEvents,
 ): FastifyInstance {
   const newRequestId = (): string => nextRequestId(clock);

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { suite, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as fc from 'fast-check';
-import type { Answer } from '../../src/cli/mcp/caller.ts';
+import type { ToolAnswer } from '../../src/cli/mcp/caller.ts';
 import { renderAnswer } from '../../src/cli/mcp/cut.ts';
 import { buildRequest, listTools } from '../../src/cli/mcp/tools.ts';
 import { Refusal } from '../../src/errors.ts';
@@ -92,14 +92,14 @@ suite('requests', () => {
 
 suite('an answer', () => {
   const record = fc.record({ NUMBER: fc.string(), NOTES: fc.string({ unit: 'grapheme', maxLength: 3000 }) });
-  const answers: fc.Arbitrary<Answer> = fc.oneof(
+  const answers: fc.Arbitrary<ToolAnswer> = fc.oneof(
     fc.record({ data: fc.array(record, { maxLength: 40 }), nextCursor: fc.constant('c') }),
     fc.record({ data: record, subRecords: fc.array(record, { maxLength: 40 }) }),
     fc.record({ data: fc.record({ orders: fc.array(fc.record({ items: fc.array(record) })) }) }),
   );
 
   test('is as it came when it fits, else cut to whole records at the front, within the bytes, and says so', () => {
-    const check = (answer: Answer, bytesMost: number): void => {
+    const check = (answer: ToolAnswer, bytesMost: number): void => {
       const told = renderAnswer(answer, bytesMost);
       const whole = JSON.stringify(answer);
       assert.ok(Buffer.byteLength(told) <= bytesMost);
@@ -118,7 +118,7 @@ suite('an answer', () => {
     const name = '東京都千代田区丸の内商店株式会社';
     const page = { data: times(300, (index) => ({ CUSTOMER_CODE: String(index), CUSTOMER_NAME: name.repeat(4) })) };
     const single = { data: Object.fromEntries(times(100, (index) => [`FIELD_${index}`, name.repeat(12)])) };
-    const tell = (answer: Answer, bytesMost: number) => {
+    const tell = (answer: ToolAnswer, bytesMost: number) => {
       const told = renderAnswer(answer, bytesMost);
       assert.ok(Buffer.byteLength(told) <= bytesMost, `${Buffer.byteLength(told)} of ${bytesMost} bytes`);
       return JSON.parse(told);

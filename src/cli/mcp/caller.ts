@@ -8,7 +8,7 @@ import { BASE_PATH } from '../../http/operations/operation.ts';
 import type { Tool, ToolRequest } from './tools.ts';
 
 /** The envelope's data, and what the headers say about it. */
-export interface Answer {
+export interface ToolAnswer {
   readonly data: unknown;
   readonly subRecords?: unknown;
   readonly nextCursor?: string;
@@ -43,7 +43,7 @@ export async function callService(
   { name, isWrite }: Tool,
   { query, header, body }: ToolRequest,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<ToolAnswer> {
   const key = isWrite ? (header['Idempotency-Key'] ?? randomUUID()) : undefined;
   const headers = { ...header, 'Idempotency-Key': key };
   try {
@@ -54,8 +54,8 @@ export async function callService(
 }
 
 /** The lookup by one storefront number has no envelope. */
-function readAnswer({ body, headers }: ClientAnswer): Answer {
-  const { data, subRecords } = ('status' in (body as object) ? body : { data: body }) as Partial<Answer>;
+function readAnswer({ body, headers }: ClientAnswer): ToolAnswer {
+  const { data, subRecords } = ('status' in (body as object) ? body : { data: body }) as Partial<ToolAnswer>;
   const [nextCursor, total, etag] = ['x-next-cursor', 'x-total-count', 'etag'].map((name) => headers.get(name));
   return {
     data,

@@ -1,5 +1,5 @@
 /** Cuts an answer to a number of bytes: drops whole records, and says how many are missing and how to get them. */
-import type { Answer } from './caller.ts';
+import type { ToolAnswer } from './caller.ts';
 
 /** A list that was cut, by its place in the answer. */
 interface Cut {
@@ -26,14 +26,14 @@ const CUTS_TOLD = 3;
 const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
 /** Renders the answer as JSON of at most `bytesMost` bytes. */
-export function renderAnswer(answer: Answer, bytesMost: number): string {
+export function renderAnswer(answer: ToolAnswer, bytesMost: number): string {
   const whole = JSON.stringify(answer);
   if (Buffer.byteLength(whole) <= bytesMost) return whole;
   const recordBytes = bytesMost - NOTE_BYTES;
-  const rest = JSON.parse(whole) as Answer;
+  const rest = JSON.parse(whole) as ToolAnswer;
   const cuts = cutLists(rest, recordBytes);
   const areTextsCut = sizeOf(rest) > recordBytes;
-  const shown = areTextsCut ? (JSON.parse(JSON.stringify(rest, shorten)) as Answer) : rest;
+  const shown = areTextsCut ? (JSON.parse(JSON.stringify(rest, shorten)) as ToolAnswer) : rest;
   const { nextCursor, ...others } = shown;
   const note = {
     cut: { bytesMost, lists: cuts.slice(0, CUTS_TOLD), ...(areTextsCut && { textsAfterCharacters: TEXT_CHARACTERS }) },
@@ -50,7 +50,7 @@ export function renderAnswer(answer: Answer, bytesMost: number): string {
 }
 
 /** Shortens the largest list until the answer fits or no list has two records. */
-function cutLists(answer: Answer, bytesMost: number): Cut[] {
+function cutLists(answer: ToolAnswer, bytesMost: number): Cut[] {
   const cuts = new Map<string, Cut>();
   for (let excess = sizeOf(answer) - bytesMost; excess > 0; excess = sizeOf(answer) - bytesMost) {
     const [largest] = findLists(answer).toSorted((a, b) => b.bytes - a.bytes);
@@ -75,7 +75,7 @@ function findLists(value: unknown, place = '', depth = 0): List[] {
 const shorten = (_: string, value: unknown): unknown =>
   typeof value === 'string' && value.length > TEXT_CHARACTERS ? `${value.slice(0, TEXT_CHARACTERS)}…` : value;
 
-function tellHow(cuts: readonly Cut[], { nextCursor }: Answer): string {
+function tellHow(cuts: readonly Cut[], { nextCursor }: ToolAnswer): string {
   const page = cuts.find(({ list }) => list === 'data');
   const ways = ['Name only the fields you need with `fields`, where the tool accepts it.'];
   if (page)

@@ -11,13 +11,13 @@ import {
   type DocumentedParameter,
 } from '../../http/contract/documented-operations.ts';
 
-type Json = Readonly<Record<string, unknown>>;
+type JsonObject = Readonly<Record<string, unknown>>;
 
 export interface Tool {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  readonly inputSchema: { readonly type: 'object' } & Json;
+  readonly inputSchema: { readonly type: 'object' } & JsonObject;
   readonly annotations: Readonly<Record<string, boolean>>;
   readonly isWrite: boolean;
   /** The parameters of the operation by the arguments of the tool. */
@@ -87,7 +87,7 @@ const argumentOf = ({ name, place }: DocumentedParameter): string =>
   place === 'query' ? name : name[0]!.toLowerCase() + name.slice(1).replace('-', '');
 
 /** The schema with the definitions of all that it refers to. */
-function withDefinitions(schema: Json, schemas: Contract['components']['schemas']): Tool['inputSchema'] {
+function withDefinitions(schema: JsonObject, schemas: Contract['components']['schemas']): Tool['inputSchema'] {
   const found: Record<string, unknown> = {};
   const collect = (name: string, value: unknown): unknown => {
     // A body that allows its own members and credentials allows its own members here.
@@ -106,7 +106,7 @@ function withDefinitions(schema: Json, schemas: Contract['components']['schemas'
 }
 
 /** Throws INVALID_PARAMETER or UNKNOWN_PARAMETER for arguments that the tool does not accept; the service checks the rest. */
-export function buildRequest({ name, parameters, hasBody }: Tool, given: Json): ToolRequest {
+export function buildRequest({ name, parameters, hasBody }: Tool, given: JsonObject): ToolRequest {
   const request: ToolRequest = { query: {}, header: {}, body: hasBody ? given['body'] : undefined };
   for (const [argument, value] of Object.entries(given)) {
     if (argument === 'body' && hasBody) continue;

@@ -3,10 +3,10 @@ import type { FastifyInstance } from 'fastify';
 import { SETTINGS, type Config } from '../../config.ts';
 import { refuseCommand } from '../../errors.ts';
 
-type Place = Pick<Config, 'host' | 'port'>;
+type ListenAddress = Pick<Config, 'host' | 'port'>;
 
 /** Throws COMMAND_REFUSED when the address cannot be had. */
-export async function listen(app: FastifyInstance, { host, port }: Place): Promise<void> {
+export async function listen(app: FastifyInstance, { host, port }: ListenAddress): Promise<void> {
   try {
     await app.listen({ host, port });
   } catch (fault) {
@@ -16,7 +16,7 @@ export async function listen(app: FastifyInstance, { host, port }: Place): Promi
 }
 
 /** Describes the fault of host or port; undefined for any other fault. */
-export function describeListenFault({ host, port }: Place, code = ''): string | undefined {
+export function describeListenFault({ host, port }: ListenAddress, code = ''): string | undefined {
   const portIs = `${SETTINGS.port.variable} is ${port}`;
   const otherPort = `Set ${SETTINGS.port.variable} (or --port) to another one; 0 takes a free port.`;
   switch (code) {

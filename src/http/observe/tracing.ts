@@ -13,7 +13,7 @@ import { VERSION } from '../../assets.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 
 /** Work below a request, in milliseconds since 1970. */
-interface Work {
+interface TracedWork {
   readonly name: string;
   readonly begunAt: number;
   endedAt: number;
@@ -41,7 +41,7 @@ export class Tracing {
   readonly #beganAt: number;
   readonly #provider: BasicTracerProvider;
   readonly #propagator = new W3CTraceContextPropagator();
-  readonly #work = new WeakMap<FastifyRequest, Work[]>();
+  readonly #work = new WeakMap<FastifyRequest, TracedWork[]>();
 
   constructor(system: 'sqlite' | 'postgresql', log: FastifyBaseLogger, clock: Clock) {
     this.#system = system;
@@ -58,11 +58,11 @@ export class Tracing {
 
   /** Wraps the store so that its calls, and the wait for the count, become spans of the request. */
   watch(store: PimsStore, request: FastifyRequest): PimsStore {
-    const all: Work[] = [];
+    const all: TracedWork[] = [];
     this.#work.set(request, all);
     const begin = (name: string, result: unknown): void => {
       const begunAt = this.#now();
-      const work: Work = { name, begunAt, endedAt: begunAt, hasFailed: false };
+      const work: TracedWork = { name, begunAt, endedAt: begunAt, hasFailed: false };
       all.push(work);
       if (!(result instanceof Promise)) return;
       const end = (hasFailed: boolean): void => void Object.assign(work, { endedAt: this.#now(), hasFailed });

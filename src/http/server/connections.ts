@@ -21,7 +21,7 @@ const ARRIVAL = { headersTimeout: 5000, requestTimeout: 10_000, connectionsCheck
 const CONNECTION = Symbol('connection');
 
 /** The state of a connection. */
-interface Connection {
+interface ServedConnection {
   /** The response that is being sent or prepared. */
   response: ServerResponse | undefined;
   /** The request being answered, once Fastify has it. */
@@ -35,13 +35,13 @@ interface Connection {
   readonly next: () => void;
 }
 interface ServedSocket extends Socket {
-  [CONNECTION]: Connection;
+  [CONNECTION]: ServedConnection;
 }
 
 /** Why a connection was ended: too many requests sent ahead, or an answer that the client does not take. */
 export type EndedFor = 'pipeline' | 'untaken';
 
-interface ConnectionOptions {
+interface HttpServerOptions {
   readonly clock: Clock;
   readonly maxHeaderSize: number;
   readonly keepAliveMs: number;
@@ -52,7 +52,7 @@ interface ConnectionOptions {
   readonly onEnded: (reason: EndedFor) => void;
 }
 
-const connectionOf = (socket: Socket): Connection => (socket as ServedSocket)[CONNECTION];
+const connectionOf = (socket: Socket): ServedConnection => (socket as ServedSocket)[CONNECTION];
 
 /** Notes which request the connection is answering. */
 export function attach(request: FastifyRequest): void {
@@ -80,12 +80,12 @@ const expecting = new WeakMap<IncomingMessage, ServerResponse>();
 /** Tells a client that asked whether it may send its body to do so. */
 export const invite = (message: IncomingMessage): void => expecting.get(message)?.writeContinue();
 
-export function createConnectionServer(handle: RequestListener, options: ConnectionOptions): Server {
+export function createConnectionServer(handle: RequestListener, options: HttpServerOptions): Server {
   const { clock, maxHeaderSize, keepAliveMs, refuse, onClosed, onEnded } = options;
   const open = new Set<Socket>();
   let waitingInAll = 0;
 
-  const begin = (connection: Connection, message: IncomingMessage, response: ServerResponse): void => {
+  const begin = (connection: ServedConnection, message: IncomingMessage, response: ServerResponse): void => {
     connection.response = response;
     response.on('close', connection.next);
     if (!refuse(message, response)) handle(message, response);
@@ -95,7 +95,7 @@ export function createConnectionServer(handle: RequestListener, options: Connect
     if (!socket.destroyed) onEnded(reason);
     socket.destroy();
   };
-  const beginNext = (socket: Socket, connection: Connection): void => {
+  const beginNext = (socket: Socket, connection: ServedConnection): void => {
     connection.response = undefined;
     if (connection.request) onClosed(connection.request);
     connection.request = undefined;
@@ -119,7 +119,7 @@ export function createConnectionServer(handle: RequestListener, options: Connect
   const server = createServer({ ...ARRIVAL, maxHeaderSize, requireHostHeader: false, keepAliveTimeout: keepAliveMs });
   allowHalfOpen(server);
   server.on('connection', (socket: ServedSocket) => {
-    const connection: Connection = {
+    const connection: ServedConnection = {
       response: undefined,
       request: undefined,
       caller: undefined,

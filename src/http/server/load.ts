@@ -36,7 +36,7 @@ const QUIET_MS = 10_000;
 const GARBAGE_BYTES_MOST = 320 * 1024 * 1024;
 const RETRY = { retryAfterSeconds: 1 };
 
-export class Load {
+export class ServiceLoad {
   readonly calls: Lane;
   readonly signIns: Lane = { calls: 0, most: SIGN_IN_MOST };
   /** Requests refused because the service was busy. */

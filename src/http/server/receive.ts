@@ -12,7 +12,7 @@ import { hasBody } from './body.ts';
 import { attach } from './connections.ts';
 import { JSON_TYPE, STATIC_HEADERS } from '../call/answer.ts';
 import type { ServiceState } from '../observe/health.ts';
-import type { BodyInRoom, Lane, Load, TenantShare } from './load.ts';
+import type { BodyInRoom, Lane, ServiceLoad, TenantShare } from './load.ts';
 import { BASE_PATH } from '../operations/operation.ts';
 
 declare module 'fastify' {
@@ -31,7 +31,7 @@ declare module 'fastify' {
     /** Set for a request of the dashboard's pages. */
     signedIn: SignedIn | undefined;
     /** Shared by all requests. */
-    readonly load: Load;
+    readonly load: ServiceLoad;
     /** Set while the call is in flight: from when it has arrived until its answer is made. */
     lane: Lane | undefined;
     share: TenantShare | undefined;
@@ -49,10 +49,13 @@ export const URL_BYTES_MAX = 8192;
 export const HEADER_BYTES_MAX = 8192;
 const HEADERS_MAX = 100;
 
-type Answer = (reply: FastifyReply) => void;
-
 /** `answerUnknown` answers a path or method that does not exist; the body is not read. */
-export function addReceiving(app: FastifyInstance, state: ServiceState, load: Load, answerUnknown: Answer): void {
+export function addReceiving(
+  app: FastifyInstance,
+  state: ServiceState,
+  load: ServiceLoad,
+  answerUnknown: (reply: FastifyReply) => void,
+): void {
   for (const name of [
     'operation',
     'sentType',

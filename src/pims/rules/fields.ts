@@ -176,9 +176,9 @@ export interface CustomField {
 }
 
 /** A field as callers see it: `values` are all that it can have. */
-type FieldView = Field & { readonly values: readonly string[] | null };
+type ListedField = Field & { readonly values: readonly string[] | null };
 
-export function viewField(shown: Field): FieldView {
+export function viewField(shown: Field): ListedField {
   const values = shown.name === 'ORDER_TYPE' ? STAGES : shown.type === 'flag' ? ['Y', 'N'] : null;
   return { ...shown, values };
 }

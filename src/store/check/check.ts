@@ -3,7 +3,7 @@
  * a service: each part is read in one snapshot. Source: decision 0021.
  */
 import { verifyAudit } from '../../audit/chain.ts';
-import { readAudit } from '../control/audit-store.ts';
+import { readAudit } from '../control/audit.ts';
 import { checkRequests, checkUsage } from './control-check.ts';
 import { Findings, type Finding } from './findings.ts';
 import type { CheckedDatabase, CheckedPart, CheckedStore } from './checked-store.ts';

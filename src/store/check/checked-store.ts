@@ -1,5 +1,5 @@
 /** Ports: a store, and a part of it, as a check sees them. */
-import type { ReadableTables } from '../control/database.ts';
+import type { ReadableTables } from '../control/control.ts';
 import type { Row } from '../writing.ts';
 import type { Findings } from './findings.ts';
 

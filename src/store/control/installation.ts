@@ -1,7 +1,7 @@
 /** The values that the service that started last leaves for commands, and the refusal of a store of a newer version. */
 import { VERSION } from '../../assets.ts';
 import { row, statement } from '../writing.ts';
-import { commit, type ControlDatabase } from './database.ts';
+import { commit, type ControlDatabase } from './control.ts';
 
 /** `version`: of the service; `origin`: scheme, host and port at which it is reached; `identity`: of the embedded store. */
 type InstallationName = 'version' | 'origin' | 'identity';

@@ -2,7 +2,7 @@
 import type { Session, User, UserName } from '../../account/account-port.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { statement, type Bound, type Row, type Statement } from '../writing.ts';
-import type { ReadableTables } from './database.ts';
+import type { ReadableTables } from './control.ts';
 
 const columnOf = (property: string): string => `"${property.replaceAll(/[A-Z]/g, '_$&').toUpperCase()}"`;
 

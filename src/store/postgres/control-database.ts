@@ -1,6 +1,6 @@
 /** The control schema of PostgreSQL: reads share a connection, and each writing has its own transaction. */
 import { Refusal, type Outcome } from '../../errors.ts';
-import type { ControlDatabase } from '../control/database.ts';
+import type { ControlDatabase } from '../control/control.ts';
 import type { Bound, Row, Writing } from '../writing.ts';
 import type { Connection } from './connection/connection.ts';
 import { CONTROL } from './migrate.ts';

@@ -2,7 +2,7 @@
  * The request log of PostgreSQL, on the connections for writes, so that counts never wait. Blocks are read on those for
  * queries, in turns, and what is small with the keys. Source: decision 0022.
  */
-import type { OwnRequests } from '../control/request-store.ts';
+import type { OwnRequests } from '../control/requests.ts';
 import type { Bound, Row } from '../writing.ts';
 import { columnsOf } from './connection/connection.ts';
 import { CONTROL } from './migrate.ts';

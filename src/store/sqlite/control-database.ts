@@ -3,7 +3,7 @@
  * kept in memory until the file changes. Source: decision 0009.
  */
 import type { Outcome } from '../../errors.ts';
-import type { ControlDatabase } from '../control/database.ts';
+import type { ControlDatabase } from '../control/control.ts';
 import type { Bound, Row, Writing } from '../writing.ts';
 import type { Database } from './files/database.ts';
 import { migrate } from './files/migrate.ts';

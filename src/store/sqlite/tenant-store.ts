@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { isKeyValid, type Scope } from '../../tenant/keys.ts';
 import type { Caller, Tenant } from '../../tenant/tenant-port.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
-import { audited } from '../control/audit-store.ts';
-import { commit } from '../control/database.ts';
+import { audited } from '../control/audit.ts';
+import { commit } from '../control/control.ts';
 import { TENANT_COLUMNS, toTenant, updateRows, type TenantRow } from '../control/rows.ts';
-import type { OwnTenants } from '../control/tenant-store.ts';
+import type { OwnTenants } from '../control/tenants.ts';
 import { statement, type Writing } from '../writing.ts';
 import type { SqliteControl } from './control-database.ts';
 

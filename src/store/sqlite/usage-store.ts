@@ -3,7 +3,7 @@
  * an fsync in COMMIT, without blocking the event loop (test/faults/power-loss.ts, decision 0008).
  */
 import { orThrow, Refusal } from '../../errors.ts';
-import type { OwnUsage } from '../control/usage-store.ts';
+import type { OwnUsage } from '../control/usage.ts';
 import type { Bound, Row } from '../writing.ts';
 import type { Database } from './files/database.ts';
 import { migrate } from './files/migrate.ts';

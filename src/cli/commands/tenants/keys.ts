@@ -28,7 +28,7 @@ export function addKeyCommands(program: Command, context: CommandContext): void 
   addEndCommand(group, context);
 }
 
-interface CreateOptions {
+interface NewKeysOptions {
   readonly name: string;
   readonly scope?: Scope;
   readonly days?: number;
@@ -42,7 +42,7 @@ function addCreateCommand(group: Command, context: CommandContext): void {
       new Option('--scope <scope>', 'read: it may only call operations that read (default: write)').choices(SCOPES),
     )
     .option('--days <days>', 'days until it expires (default: never)', parseDays)
-    .action(async (teamId: string, { name, scope = 'write', days }: CreateOptions) => {
+    .action(async (teamId: string, { name, scope = 'write', days }: NewKeysOptions) => {
       checkKeyName(name);
       const key = issueKey();
       const now = context.clock.now();

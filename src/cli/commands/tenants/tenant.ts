@@ -14,7 +14,7 @@ import { buildTable } from '../../text-table.ts';
 /** No limit is 'none', since commander replaces null. */
 type Limit = number | 'none';
 
-interface CreateOptions {
+interface NewTenantOptions {
   readonly name?: string;
   readonly create?: boolean;
 }
@@ -40,7 +40,7 @@ function addCreateCommand(group: Command, context: CommandContext): void {
   addCommand(group, 'create <team>', "tenant create acme --name 'Acme Ltd.'", 'Make a tenant. It has no keys yet.')
     .option('--name <name>', 'name shown to people (default: the team ID)')
     .option('--create', 'make a new store if there is none; not needed for an empty folder in STOREROOM_DATA')
-    .action(async (teamId: string, { name = teamId, create = false }: CreateOptions) => {
+    .action(async (teamId: string, { name = teamId, create = false }: NewTenantOptions) => {
       checkTeamId(teamId);
       checkTenantName(name);
       const now = timeOf(context.clock);

@@ -7,7 +7,7 @@ import { Refusal } from '../../../errors.ts';
 import type { Page } from '../../../pims/pims-port.ts';
 import type { SharedConnection } from '../connection/shared-connection.ts';
 import { KeyBatch } from './key-batch.ts';
-import { LARGE_PAGE, type PageQuestion, type PageRow } from './page-sql.ts';
+import { LARGE_PAGE, type PageQuestion, type JoinedPageRow } from './page-sql.ts';
 
 /** Most questions of a statement, and most records that they may find, judged by the shape's last statement. */
 const QUESTIONS_MAX = 32;
@@ -19,7 +19,7 @@ const SHAPES_MAX = 100;
 const LARGE_MAX = 100;
 const BRACKETS = 2;
 
-interface Shape {
+interface SharedShape {
   readonly batch: KeyBatch<Page, PageQuestion>;
   /** Most records of a page of the last statement. */
   records: number;
@@ -32,7 +32,7 @@ export class PageBatch {
   readonly #connections: readonly SharedConnection[];
   readonly #follow: (fieldsVersion: number) => Promise<boolean>;
   readonly #clock: Clock;
-  readonly #shapes = new Map<string, Shape>();
+  readonly #shapes = new Map<string, SharedShape>();
   #statements = 0;
   #pausedUntil = 0;
 
@@ -54,31 +54,31 @@ export class PageBatch {
     return shape.batch.ask(question);
   }
 
-  #isPaused(shape: Shape): boolean {
+  #isPaused(shape: SharedShape): boolean {
     return this.#clock.elapsed() < Math.max(this.#pausedUntil, shape.pausedUntil);
   }
 
-  #shapeOf({ shape: name, limit }: PageQuestion): Shape {
+  #shapeOf({ shape: name, limit }: PageQuestion): SharedShape {
     const known = this.#shapes.get(name);
     if (known) return known;
     if (this.#shapes.size >= SHAPES_MAX) this.#shapes.clear();
     const questionsMax = (): number => Math.min(QUESTIONS_MAX, Math.floor(RECORDS_MAX / Math.max(1, shape.records)));
     const batch = new KeyBatch((questions: PageQuestion[]) => this.#load(shape, questions), questionsMax);
-    const shape: Shape = { batch, records: limit, pausedUntil: 0, large: new Set() };
+    const shape: SharedShape = { batch, records: limit, pausedUntil: 0, large: new Set() };
     this.#shapes.set(name, shape);
     return shape;
   }
 
-  async #load(shape: Shape, questions: readonly PageQuestion[]): Promise<Map<PageQuestion, Page>> {
+  async #load(shape: SharedShape, questions: readonly PageQuestion[]): Promise<Map<PageQuestion, Page>> {
     const pages = new Map<PageQuestion, Page>();
     if (this.#isPaused(shape)) return pages;
     const { sql, limit, values } = questions[0]!;
     const lists = values.map((_, at) => questions.map((question) => question.values[at]!));
     const after = questions.map((question) => question.after);
     const connection = this.#connections[this.#statements++ % this.#connections.length]!;
-    let rows: PageRow[];
+    let rows: JoinedPageRow[];
     try {
-      rows = await connection.ask<PageRow>(sql(), [[...questions.keys()], after, limit, ...lists]);
+      rows = await connection.ask<JoinedPageRow>(sql(), [[...questions.keys()], after, limit, ...lists]);
     } catch (fault) {
       if (!(fault instanceof Refusal && fault.code === 'SERVICE_BUSY')) throw fault;
       this.#pausedUntil = this.#clock.elapsed() + TENANT_PAUSE_MS;

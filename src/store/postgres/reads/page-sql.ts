@@ -20,7 +20,7 @@ const TOGETHER_FOUND = 1000;
 /** Replaces records that are too large or too many to be read with others. */
 export const LARGE_PAGE = '';
 /** `records` is a JSON list. `count` is one more than the limit when there are more. */
-export type PageRow = [at: number, records: string, count: number, last: string | null, fieldsVersion: number];
+export type JoinedPageRow = [at: number, records: string, count: number, last: string | null, fieldsVersion: number];
 
 /** A row of a page that is read by itself. The further rows of an order with many lines have no record. */
 export type LoadedRow = [

@@ -25,7 +25,7 @@ const KEPT_MAX = 1024;
 const KEPT_CHARACTERS_MAX = 64;
 const KEPT_MS = 30_000;
 
-interface Kept {
+interface KeptCount {
   readonly count: number;
   /** The bound of the count. If the count equals it, there may be more. */
   readonly most: number;
@@ -46,7 +46,7 @@ interface CountedTrigram {
 
 export class EntryCounts {
   readonly #db: Database;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, KeptCount>();
   /** Entries that this query may still count. */
   #left = ENTRIES_MAX;
 

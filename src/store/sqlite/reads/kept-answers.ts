@@ -3,7 +3,7 @@
  * was read first goes first. Source: decision 0009.
  */
 
-interface Kept {
+interface KeptAnswer {
   readonly epoch: number;
   readonly answer: unknown;
   readonly characters: number;
@@ -41,7 +41,7 @@ function hashOf(key: string): number {
 }
 
 export class KeptAnswers {
-  readonly #byKey = new Map<string, Kept>();
+  readonly #byKey = new Map<string, KeptAnswer>();
   /** Keys of small answers: one is kept when it is read again, since keeping it costs more than one read saves. */
   readonly #small = new RecentKeys();
   /** Keys of answers that turned out too large for the event loop. */

@@ -4,7 +4,7 @@ import type { AuditEntry, AuditRecord } from '../../audit/entry.ts';
 import type { AuditStore } from '../../audit/audit-port.ts';
 import { Refusal } from '../../errors.ts';
 import { row, statement, type Writing } from '../writing.ts';
-import { commit, type ControlDatabase, type ReadableTables } from './database.ts';
+import { commit, type ControlDatabase, type ReadableTables } from './control.ts';
 import { insertRow, loadRecords } from './rows.ts';
 
 /**

@@ -7,11 +7,11 @@ import { checkUserChange, type LoadedUser } from '../../account/users.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
 import { Refusal, type Outcome } from '../../errors.ts';
 import { row, statement, type Bound, type Writing } from '../writing.ts';
-import { audited } from './audit-store.ts';
-import { changesRow, commitOne, commitRow, isPlain, type ControlDatabase } from './database.ts';
+import { audited } from './audit.ts';
+import { changesRow, commitOne, commitRow, isPlain, type ControlDatabase } from './control.ts';
 import { insertRow, listColumns, loadRecords, THIS_USER, toRecord, toUser, updateRows } from './rows.ts';
 import { USER, userKey, type StoredUser } from './rows.ts';
-import { deleteSessions } from './session-store.ts';
+import { deleteSessions } from './sessions.ts';
 
 const NEW_USER = { passwordHash: '', passwordSetAt: '', lastStep: 0, failures: 0, nextTryAt: '' };
 

@@ -5,8 +5,8 @@ import type { AuditEntry } from '../../audit/entry.ts';
 import type { KeyInfo, KeyTerms, NewKey, Tenant, TenantStore } from '../../tenant/tenant-port.ts';
 import { FIRST_SETTINGS, refuseTaken } from '../../tenant/tenant.ts';
 import { row, rows, statement, type Bound, type Row, type Statement, type Writing } from '../writing.ts';
-import { appendAudit, audited } from './audit-store.ts';
-import { changesRow, commit, isPlain, type ControlDatabase } from './database.ts';
+import { appendAudit, audited } from './audit.ts';
+import { changesRow, commit, isPlain, type ControlDatabase } from './control.ts';
 import { insertRow, listColumns, TENANT_COLUMNS, toRecord, toTenant, updateRows, type TenantRow } from './rows.ts';
 
 /** The part of a TenantStore that each SQL store does in its own way. */

@@ -2,9 +2,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { KeyUse, RequestBlock, RequestStore } from '../../request-log/request-log-port.ts';
 import type { Bound } from '../writing.ts';
-import type { ReadableTables } from './database.ts';
+import type { ReadableTables } from './control.ts';
 import { loadRecords } from './rows.ts';
-import { loadCounts } from './usage-store.ts';
+import { loadCounts } from './usage.ts';
 
 export interface OwnRequests extends ReadableTables, Pick<RequestStore, 'addRequests'> {
   /** Like `read`, for large rows. */

@@ -2,8 +2,8 @@
 import type { Session, SessionChoice, SessionStore, UserName } from '../../account/account-port.ts';
 import { Refusal, type Outcome } from '../../errors.ts';
 import { rows, statement, type Bound, type Writing } from '../writing.ts';
-import { audited } from './audit-store.ts';
-import { changesRow, commit, commitOne, commitRow, type ControlDatabase } from './database.ts';
+import { audited } from './audit.ts';
+import { changesRow, commit, commitOne, commitRow, type ControlDatabase } from './control.ts';
 import { insertRow, listColumns, loadRecords, SESSION, TENANT_COLUMNS, THIS_USER, toRecord } from './rows.ts';
 import { toTenant, toUser, updateRows, USER, userKey, type StoredUser, type TenantRow } from './rows.ts';
 

@@ -1,6 +1,6 @@
 /** The usage of the tenants in any SQL store, by day and operation. Each store adds counts in its own way. */
 import type { KeyCount, UsageCount, UsageStore } from '../../tenant/tenant-port.ts';
-import type { ReadableTables } from './database.ts';
+import type { ReadableTables } from './control.ts';
 import { loadRecords } from './rows.ts';
 
 export interface OwnUsage extends ReadableTables, Pick<UsageStore, 'addUsage'> {}

@@ -1,0 +1,73 @@
+/** The size of the house: tokens of all of src, files of a folder, and one meaning for a name. tidy.test.ts has its shape. */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { suite, test } from 'node:test';
+
+const ROOT = join(import.meta.dirname, '..');
+/** Of all of src, migrations included. It only falls, except where a change says by how much it may rise. */
+const SRC_TOKENS_MAX = 205_000;
+const FOLDER_FILES_MAX = 12;
+/** Released files, one for each change of a schema. */
+const MIGRATIONS = /\/migrations$/;
+
+/** Words, numbers, operators and whole strings; comments and white space count nothing, so that dense lines gain nothing. */
+const TOKEN =
+  /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|[\p{L}_$][\p{L}\p{N}_$]*|\d[\w.]*|=>|\?\?=?|\?\.|[=!]==?|[-+*/%&|^<>]=|&&|\|\||\.\.\.|[^\s]/gu;
+
+const files = globSync(['src/**/*.{ts,sql}', 'dashboard/src/**/*.{ts,tsx,css}'], { cwd: ROOT }).toSorted();
+const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+const dropComments = (file: string): string =>
+  file.endsWith('.sql')
+    ? read(file).replace(/--.*$/gm, '')
+    : read(file)
+        .replace(/\/\*[\s\S]*?\*\//g, '')
+        .replace(/(^|[\s;{}(,])\/\/.*$/gm, '$1');
+
+/** The items of each key that has more than `most`, by key. */
+function findCrowds<T>(items: readonly T[], keyOf: (item: T) => string, most: number): Record<string, readonly T[]> {
+  const groups = Object.entries(Object.groupBy(items, keyOf)) as [string, T[]][];
+  return Object.fromEntries(groups.filter(([, group]) => group.length > most));
+}
+
+suite('the house', () => {
+  test(`src has at most ${SRC_TOKENS_MAX} tokens`, () => {
+    const counts = files
+      .filter((file) => file.startsWith('src/'))
+      .map((file) => dropComments(file).match(TOKEN)!.length);
+    const tokens = counts.reduce((sum, count) => sum + count, 0);
+    assert.ok(counts.length > 100 && tokens <= SRC_TOKENS_MAX, `${tokens} tokens in ${counts.length} files`);
+  });
+
+  test(`a folder has at most ${FOLDER_FILES_MAX} files`, () => {
+    const crowded = findCrowds(files, dirname, FOLDER_FILES_MAX);
+    assert.deepEqual(
+      Object.keys(crowded).filter((folder) => !MIGRATIONS.test(folder)),
+      [],
+    );
+  });
+
+  test('no type has the name of another', () => {
+    const types = files
+      .filter((file) => file.startsWith('src/'))
+      .flatMap((file) =>
+        [...dropComments(file).matchAll(/^(?:export )?(?:interface|type|class|abstract class) (\w+)/gm)].map(
+          ([, name]) => ({ name: name!, file }),
+        ),
+      );
+    assert.deepEqual(
+      findCrowds(types, ({ name }) => name, 1),
+      {},
+    );
+  });
+
+  test('no file below src/store has the name of another, except where SQLite and PostgreSQL answer each other', () => {
+    const sources = files.filter((file) => /^src\/store\/.*\.ts$/.test(file) && !MIGRATIONS.test(dirname(file)));
+    const storeOf = (file: string): string => file.split('/')[2]!;
+    const crowds = Object.values(findCrowds(sources, (file) => basename(file), 1));
+    assert.deepEqual(
+      crowds.filter((crowd) => crowd.map(storeOf).toSorted().join() !== 'postgres,sqlite'),
+      [],
+    );
+  });
+});
