@@ -146,7 +146,7 @@ test('COMMAND_REFUSED for a name that is none or taken, and for a 21st pair', as
     assert.match(message, /^A key name must be 1 to 64 letters, digits, spaces, /);
   }
   for (const name of ['default', 'Default'])
-    assert.match((await refuse('keys', 'create', 'bounded', '--name', name)).message, /already/);
+    assert.match((await refuse('keys', 'create', 'bounded', '--name', name)).message, /^The name 'default' is in use/i);
   for (let index = 1; index < 20; index++)
     await create('bounded', index === 1 ? 'a'.repeat(64) : `Pair ${index}.b_c-d`);
   assert.match((await refuse('keys', 'create', 'bounded', '--name', 'another')).message, /at most 20 pairs/);

@@ -161,7 +161,7 @@ test('429 RATE_LIMITED beyond the calls a second, over all operations; other ten
   assert.equal(answers[0]!.status, 200);
   const refused = answers.slice(1);
   for (const answer of refused) {
-    assert.match(expectRefusal(answer, 429, 'RATE_LIMITED'), /0\.001 calls a second/);
+    assert.match(expectRefusal(answer, 429, 'RATE_LIMITED'), /exceeded \(0\.001 per second\)/);
     assert.equal(answer.headers.get('retry-after'), '1000');
   }
   const totals = answers.map(monthRequests);
