@@ -7,7 +7,7 @@ import { recordPath, type Kind } from '../../api/records.ts';
 import { Link } from '../../router.tsx';
 import { StageBadge } from '../../ui/badge.tsx';
 import type { TableColumn } from '../../ui/table/table.tsx';
-import { None, shorten } from '../../ui/text/text.tsx';
+import { None } from '../../ui/text/text.tsx';
 import { Time } from '../../ui/text/time.tsx';
 
 /** Example: `fieldColumn('QUANTITY', 'number')`. */
@@ -37,6 +37,6 @@ export const RecordLink = ({ kind, code }: { kind: Kind; code: string }) =>
     <None />
   ) : (
     <Link class="row-link" to={recordPath(kind, code)}>
-      <bdi>{shorten(code, 120)}</bdi>
+      <bdi>{code}</bdi>
     </Link>
   );
