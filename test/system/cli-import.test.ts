@@ -210,7 +210,7 @@ suite('what goes in comes out again', () => {
     const store = openFolder(source.data, { busyTimeoutMs: 5000 });
     const { key } = await createDemo(store, timeAt());
     assert.match(key.apiId, /^sr_id_/);
-    await assert.rejects(() => createDemo(store, timeAt()), /already/);
+    await assert.rejects(() => createDemo(store, timeAt()), /in use/);
     await store.close();
     exported = await Promise.all(TYPES.map((type) => read(source, 'demo', type)));
     const records = await Promise.all(TYPES.map((type) => source.ask<Records>('export demo', type)));
