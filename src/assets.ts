@@ -1,6 +1,6 @@
 /**
- * The files that come with the program: its version, migrations, dashboard, demo data and threads. They have one name
- * in the checkout, in the bundle of tools/build, which keeps them beside main.js, and inside the single executable.
+ * Reads the files that are part of the program: its version, migrations, dashboard, demo data and threads. A file has
+ * the same name in the checkout, in the bundle of tools/build (beside main.js), and inside the single executable.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { getAsset, getAssetKeys, isSea } from 'node:sea';
@@ -8,19 +8,19 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
-/** Whether this is the single executable: it has no files, and no Node options on its command line. */
+/** Whether this is the single executable, which has no files beside it and accepts no Node options. */
 export const isExecutable = isSea();
 const isCompiled = isExecutable || import.meta.url.endsWith('.js');
 const ROOT = fileURLToPath(new URL(isCompiled ? './' : '../', import.meta.url));
 
-/** Where compiled code is kept between starts. */
+/** The folder that keeps compiled code between starts. */
 export const CACHE_FOLDER = `${ROOT}node_modules/.cache/storeroom`;
 
-/** The file with this name, a path from the root of the repository. Throws when there is none. */
+/** Reads the file with this name, a path from the root of the repository. Throws when there is none. */
 export const readAsset = (name: string): Buffer =>
   isExecutable ? Buffer.from(getAsset(name)) : readFileSync(ROOT + name);
 
-/** The names of all files below a folder, sorted. A folder's name ends with a slash. */
+/** Lists the names of all files below a folder, sorted. The name of a folder ends with a slash. */
 export function listAssets(folder: string): string[] {
   if (isExecutable)
     return getAssetKeys()
@@ -39,7 +39,7 @@ export function startThread(source: URL, options: WorkerOptions): Worker {
   return new Worker(ROOT + name, options);
 }
 
-/** Version in package.json; the build adds the commit it was made from. */
+/** The version in package.json, and the commit, which only a build has. */
 export const { version: VERSION, commit: COMMIT } = JSON.parse(readAsset('package.json').toString()) as {
   readonly version: string;
   readonly commit?: string;

@@ -1,12 +1,12 @@
-/** The time, and what happens later. main.ts gives the real one; tests give one that they move. Source: decision 0061. */
+/** Tells the time and runs work later. main.ts passes the real clock, tests their own. Source: decision 0061. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Clock {
-  /** UTC in milliseconds since 1970, for what is written down. It can be set, so it can jump, and go back. */
+  /** Returns UTC in milliseconds since 1970, for times that are stored. A clock can be set, so they can go back. */
   readonly now: () => number;
-  /** Milliseconds since some moment of the process, for what is waited for. They never go back. */
+  /** Returns milliseconds since an arbitrary moment, for waits and durations. They never go back. */
   readonly elapsed: () => number;
-  /** Runs `work` once after `ms` milliseconds, unless it is closed. Does not keep the process alive. */
+  /** Runs `work` once after `ms` milliseconds, unless the timer is closed. Does not keep the process alive. */
   readonly after: (ms: number, work: () => void) => Timer;
   /** Resolves after `ms` milliseconds. Keeps the process alive. */
   readonly sleep: (ms: number) => Promise<void>;
@@ -26,7 +26,7 @@ export const systemClock: Clock = {
   sleep: (ms) => sleep(ms),
 };
 
-/** Runs `work` every `ms` milliseconds until it is closed. */
+/** Runs `work` every `ms` milliseconds until the timer is closed. */
 export function every({ after }: Clock, ms: number, work: () => void): Timer {
   const again = (): Timer =>
     after(ms, () => {

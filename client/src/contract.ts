@@ -85,7 +85,7 @@ export interface OrderLine {
   readonly LINE_NUMBER: Decimal;
   /** PART_CODE of the part ordered. */
   readonly PART_CODE: string;
-  /** What is ordered. Defaults to the part's description. */
+  /** Description of the item. Defaults to the part's description. */
   readonly DESCRIPTION: string;
   /** Units ordered. Defaults to 1; negative for a return. */
   readonly QUANTITY: Decimal;
@@ -210,7 +210,7 @@ export interface NewOrderLine {
   readonly ORDER_NUMBER: Value;
   /** PART_CODE of the part ordered. */
   readonly PART_CODE?: Value | undefined;
-  /** What is ordered. Defaults to the part's description. */
+  /** Description of the item. Defaults to the part's description. */
   readonly DESCRIPTION?: Value | undefined;
   /** Units ordered. Defaults to 1; negative for a return. */
   readonly QUANTITY?: DecimalValue | undefined;
@@ -539,7 +539,7 @@ interface AddressValues {
 export interface StorefrontItem {
   /** PART_CODE of the line. */
   readonly part_number: string;
-  /** What was ordered. */
+  /** Description of the item. */
   readonly description: string;
   /** Units ordered. */
   readonly quantity: number;
@@ -556,7 +556,7 @@ export interface Field {
   readonly name: string;
   /** Type of its values. */
   readonly type: 'text' | 'number' | 'date' | 'flag' | 'timestamp';
-  /** What the field means. */
+  /** Meaning of the field. */
   readonly description: string;
   /** Whether the field is required on a new record. */
   readonly required: boolean;

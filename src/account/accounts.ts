@@ -1,6 +1,6 @@
 /**
- * Users sign in and out and look after their own account: links, sessions, password, second factor. Every use case that
- * takes a password answers a new token and ends the one before. Source: decision 0023.
+ * Begin here: users sign in and out, and manage their own account (links, sessions, password, second factor). Every use
+ * case that checks a password returns a new session token and ends the previous one. Source: decision 0023.
  */
 import { randomUUID } from 'node:crypto';
 import type { AuditEntry } from '../audit/entry.ts';
@@ -25,9 +25,9 @@ import { parseEmail } from './users.ts';
 
 const AGENT_CHARACTERS_MAX = 200;
 const WRONG_CODE =
-  'The code does not fit the secret. Check the clock of the telephone, and take the code it shows now.';
+  'The code does not match the secret. Check the clock of your phone, then enter the code that it shows now.';
 
-/** `token` goes into the cookie. The store has only its hash. */
+/** An open session and its token for the cookie. The store keeps only the hash of the token. */
 export interface OpenedSession {
   readonly token: string;
   readonly signedIn: SignedIn;
@@ -44,7 +44,10 @@ export class Accounts {
     this.#attempts = new Attempts({ users, sessions, audit }, clock);
   }
 
-  /** SIGN_IN_REFUSED, SECOND_FACTOR_NEEDED, TOO_MANY_ATTEMPTS, SERVICE_BUSY. Ends the session `replaces`. */
+  /**
+   * Opens a session and ends the session with the token `replaces`. Throws SIGN_IN_REFUSED, SECOND_FACTOR_NEEDED,
+   * TOO_MANY_ATTEMPTS or SERVICE_BUSY.
+   */
   async signIn(
     request: Proof & { teamID: string; email: string },
     context: ClientContext & { readonly replaces?: string | undefined },
@@ -56,12 +59,15 @@ export class Accounts {
     return this.#open(user, user.passwordHash, context, entry, hashToken(context.replaces ?? ''));
   }
 
-  /** The proof that proof.ts asks for. The session goes on under a new token. SIGN_IN_REFUSED, TOO_MANY_ATTEMPTS. */
+  /**
+   * Checks the password again, for changes that need a recent proof, and continues the session under a new token.
+   * Throws SIGN_IN_REFUSED or TOO_MANY_ATTEMPTS.
+   */
   async confirm(signedIn: SignedIn, password: string, context: ClientContext): Promise<OpenedSession> {
     return this.#renew(signedIn, await this.#proveAgain(signedIn, { password }, context), context);
   }
 
-  /** The session of a token; undefined when it has ended. */
+  /** Returns the session of a token; undefined when it has ended. */
   async findSession(token: string, nowMs: number): Promise<SignedIn | undefined> {
     const tokenHash = hashToken(token);
     const signedIn = tokenHash && (await this.#sessions.findSession(tokenHash));
@@ -71,13 +77,13 @@ export class Accounts {
     return signedIn;
   }
 
-  /** The user a link is for. LINK_INVALID. */
+  /** Returns the name of the user whom a link is for. Throws LINK_INVALID. */
   async checkLink(token: string, nowMs: number): Promise<UserName> {
     const { teamId, email } = await this.#findByLink(token, nowMs);
     return { teamId, email };
   }
 
-  /** Sets the password and removes the second factor. LINK_INVALID, WEAK_PASSWORD, TOO_MANY_ATTEMPTS. */
+  /** Sets the password and removes the second factor. Throws LINK_INVALID, WEAK_PASSWORD or TOO_MANY_ATTEMPTS. */
   async useLink(token: string, password: string, context: ClientContext): Promise<OpenedSession> {
     this.#attempts.takeClient(context);
     const user = await this.#findByLink(token, context.nowMs);
@@ -90,13 +96,16 @@ export class Accounts {
       endSessions: 'all',
       whilePassword: user.passwordHash,
     };
-    // The link may have been used meanwhile, which set another password.
+    // Someone may have used the link in the meantime and set another password.
     const outcome = await this.#users.updateUser(user, change, ownEntry(user, 'password set by link', context));
     if (outcome instanceof Refusal) throw new Refusal('LINK_INVALID');
     return this.#open(user, hash, context, null);
   }
 
-  /** Ends all other sessions and keeps the second factor. SIGN_IN_REFUSED: the old password is wrong; WEAK_PASSWORD. */
+  /**
+   * Changes the password, keeps the second factor, and ends all other sessions. Throws SIGN_IN_REFUSED if the old
+   * password is wrong, and WEAK_PASSWORD.
+   */
   async changePassword(
     signedIn: SignedIn,
     oldPassword: string,
@@ -105,8 +114,10 @@ export class Accounts {
   ): Promise<OpenedSession> {
     const { user, session } = signedIn;
     if (newPassword === oldPassword)
-      throw new Refusal('WEAK_PASSWORD', 'The new password is the old one. Choose another.', { field: 'newPassword' });
-    // The estimator is costly: only after the throttle.
+      throw new Refusal('WEAK_PASSWORD', 'The new password is the same as the old one. Choose another.', {
+        field: 'newPassword',
+      });
+    // The strength check is expensive, so it runs only after the throttle.
     const proven = await this.#proveAgain(signedIn, { password: oldPassword }, context);
     try {
       await checkStrength(newPassword, user, 'newPassword');
@@ -118,7 +129,7 @@ export class Accounts {
     const sealed = proven.user.sealedSecret;
     const secret = sealed && open(sealed, proven.key, user);
     if (secret === undefined)
-      throw new Error('The sealed secret of a second factor does not open with the password it was sealed by.');
+      throw new Error('The sealed secret of a second factor does not open with the password it was sealed with.');
     const change: UserChange = {
       password: { hash, setAt: new Date(context.nowMs).toISOString() },
       ...(secret && { sealedSecret: seal(secret, key, user) }),
@@ -129,13 +140,16 @@ export class Accounts {
     return this.#renew(signedIn, proven, context, hash);
   }
 
-  /** A new secret. It is stored when enableSecondFactor gets it back with a code. */
+  /** Returns a new secret. It is stored once enableSecondFactor receives it with a valid code. */
   beginSecondFactor({ user }: SignedIn): { secret: string; uri: string } {
     const secret = newSecret();
     return { secret: encodeBase32(secret), uri: formatUri(user, secret) };
   }
 
-  /** Enables or replaces a second factor. SIGN_IN_REFUSED: wrong password or code; INVALID_VALUE: malformed secret. */
+  /**
+   * Enables or replaces the second factor. Throws SIGN_IN_REFUSED if the password or the code is wrong, and
+   * INVALID_VALUE if the secret is malformed.
+   */
   async enableSecondFactor(
     signedIn: SignedIn,
     { password, secret: text, code }: { password: string; secret: string; code: string },
@@ -144,8 +158,10 @@ export class Accounts {
     const { user } = signedIn;
     const secret = parseSecret(text);
     if (!secret)
-      throw new Refusal('INVALID_VALUE', 'secret must be the 32 characters that were shown.', { field: 'secret' });
-    // The caller sent the secret too, so a wrong code guesses nothing and is not counted.
+      throw new Refusal('INVALID_VALUE', 'secret must be the 32 characters that the dashboard showed.', {
+        field: 'secret',
+      });
+    // The caller sent the secret as well, so a wrong code is not a guess and is not counted.
     const step = findStep(secret, code, context.nowMs);
     if (step === undefined) throw new Refusal('SIGN_IN_REFUSED', WRONG_CODE, { field: 'code' });
     const proven = await this.#proveAgain(signedIn, { password }, context);
@@ -158,10 +174,13 @@ export class Accounts {
     return { ...(await this.#renew(signedIn, proven, context)), recoveryCodes: codes };
   }
 
-  /** SIGN_IN_REFUSED: wrong password or code; NOT_FOUND: there is no second factor. */
+  /**
+   * Disables the second factor. Throws SIGN_IN_REFUSED if the password or the code is wrong, and NOT_FOUND if there is
+   * no second factor.
+   */
   async disableSecondFactor(signedIn: SignedIn, proof: Proof, context: ClientContext): Promise<OpenedSession> {
     const { user } = signedIn;
-    if (user.sealedSecret === null) throw new Refusal('NOT_FOUND', 'There is no second factor.');
+    if (user.sealedSecret === null) throw new Refusal('NOT_FOUND', 'This account has no second factor.');
     const proven = await this.#proveAgain(signedIn, proof, context, true);
     const change: UserChange = { secondFactor: null, whilePassword: proven.user.passwordHash };
     await this.#change(user, change, ownEntry(user, 'second factor disabled', context, { factor: proven.factor }));
@@ -176,18 +195,18 @@ export class Accounts {
     await this.#sessions.endSessions(user, { sessionId: session.sessionId }, ownEntry(user, 'signed out', context));
   }
 
-  /** The sessions that have not ended, newest first. */
+  /** Lists the sessions that have not ended, newest first. */
   async listSessions({ user }: SignedIn, nowMs: number): Promise<Session[]> {
     return (await this.#sessions.listSessions(user)).filter((session) => isLive(session, nowMs));
   }
 
-  /** Ends one session of the user (NOT_FOUND), or all but this one. */
+  /** Ends one session of the user, or all except this one. Throws NOT_FOUND if the user has no such session. */
   async endSessions({ user, session }: SignedIn, sessionId: string | undefined, context: ClientContext): Promise<void> {
     const which = sessionId === undefined ? { except: session.tokenHash } : { sessionId };
     const entry = ownEntry(user, 'sessions ended', context, { which: sessionId ?? 'all others' });
     const ended = await this.#sessions.endSessions(user, which, entry);
     if (ended === 0 && sessionId !== undefined)
-      throw new Refusal('NOT_FOUND', 'There is no such session (any more).', { field: 'sessionId' });
+      throw new Refusal('NOT_FOUND', 'This session does not exist or has already ended.', { field: 'sessionId' });
   }
 
   deleteExpired(nowMs: number): Promise<void> {
@@ -195,7 +214,7 @@ export class Accounts {
     return this.#sessions.deleteSessionsBefore(createdBefore, seenBefore);
   }
 
-  /** A signed-in user proves who they are again, and is told what was wrong. */
+  /** Checks the proof of a signed-in user. Unlike a refused sign-in, the refusal says what was wrong. */
   async #proveAgain(signedIn: SignedIn, proof: Proof, context: ClientContext, asksFactor = false): Promise<Proven> {
     try {
       return await this.#attempts.proveAgain(signedIn, proof, context, asksFactor);
@@ -214,13 +233,16 @@ export class Accounts {
     return user;
   }
 
-  /** Saves what a password was proven for. SIGN_IN_REFUSED when the password has changed since, or the user is gone. */
+  /**
+   * Saves a change for which a password was proven. Throws SIGN_IN_REFUSED if the password has changed since, or the
+   * user was deleted.
+   */
   async #change(user: User, change: UserChange, entry: AuditEntry): Promise<void> {
     const outcome: Outcome<void> = await this.#users.updateUser(user, change, entry);
     if (outcome instanceof Refusal) throw new Refusal('SIGN_IN_REFUSED');
   }
 
-  /** The session goes on under a new token, and ends when it would have. */
+  /** Continues the session under a new token. Its latest end stays the same. */
   async #renew(
     { user, session }: SignedIn,
     proven: Proven,
@@ -229,7 +251,7 @@ export class Accounts {
   ): Promise<OpenedSession> {
     const token = newToken();
     const now = new Date(context.nowMs).toISOString();
-    // Who knows the password alone does not make wrong codes forgotten.
+    // A correct password must not reset the counter of wrong second factors.
     const isPart = proven.factor === 'password' && proven.user.sealedSecret !== null;
     const { failures, nextTryAt } = isPart ? proven.failures : { failures: 0, nextTryAt: '' };
     const renewal = { tokenHash: hashToken(token)!, seenAt: now, provenAt: now, failures, nextTryAt };
@@ -257,8 +279,8 @@ export class Accounts {
   }
 
   /**
-   * Loads a session that was just opened or renewed: a change of the password since the proof ended all sessions but
-   * this one, which then ends here.
+   * Loads a session that was just opened or renewed. If the password has changed since the proof, ends this session,
+   * which that change could not reach, and throws SIGN_IN_REFUSED.
    */
   async #take(user: User, token: string, passwordHash: PasswordHash, context: ClientContext): Promise<OpenedSession> {
     const signedIn = await this.#sessions.findSession(hashToken(token)!);

@@ -1,6 +1,6 @@
 /**
- * Proves who a caller is, by password and second factor. Every attempt is throttled, counted before it is checked, and
- * answered alike for users that do not exist. Source: decision 0023.
+ * Checks who a caller is, by password and second factor. Every attempt is throttled and counted before it is checked.
+ * Users that do not exist get the same response as users that do. Source: decision 0023.
  */
 import { entryBy, type AuditEntry } from '../audit/entry.ts';
 import type { AuditStore } from '../audit/audit-port.ts';
@@ -11,7 +11,7 @@ import type { SessionStore, SignedIn, User, UserName, UserStore } from './accoun
 import { findStep, looksLikeCode, open, parseRecoveryCode } from './second-factor.ts';
 import { checkFailures, MinuteThrottle, networkOf, nextTry, UnknownAccounts, type Failures } from './throttle.ts';
 
-/** When a request came, from which address, with which User-Agent. */
+/** The time of a request, the address of its client, and its User-Agent. */
 export interface ClientContext {
   readonly nowMs: number;
   readonly client: string;
@@ -20,21 +20,21 @@ export interface ClientContext {
 
 export interface Proof {
   readonly password: string;
-  /** Six digits or a recovery code; '' or nothing when none was sent. */
+  /** Six digits or a recovery code; '' or undefined when none was sent. */
   readonly code?: string | undefined;
 }
 
 export type Factor = 'password' | 'totp' | 'recovery code';
 
 export interface Proven {
-  /** As loaded before the attempt was counted. */
+  /** The user as loaded before the attempt was counted. */
   readonly user: User;
-  /** Those before the attempt. */
+  /** The failures before the attempt. */
   readonly failures: Failures;
   readonly factor: Factor;
-  /** Opens what was sealed for the user: 32 bytes, dropped with the request. */
+  /** The key of the secret that was sealed for the user: 32 bytes, dropped with the request. */
   readonly key: Buffer;
-  /** Takes the attempt back, for what is refused after it. */
+  /** Undoes the attempt, for a request that is refused later for another reason. */
   readonly undo: () => Promise<void>;
 }
 
@@ -45,14 +45,14 @@ export const ownEntry = (
   detail?: AuditEntry['detail'],
 ): AuditEntry => entryBy({ ...context, actor: email }, action, email, detail);
 
-/** Where attempts are counted: by the user's name, or by a session, which strangers cannot reach. */
+/** A place where attempts are counted: the user's name, or a session, which strangers cannot reach. */
 interface Counter {
   readonly load: () => Promise<{ readonly user: User | undefined; readonly failures: Failures }>;
-  /** False when another attempt was counted since `failures` was loaded. */
+  /** Returns false when another attempt was counted since `failures` was loaded. */
   readonly count: (user: User | undefined, failures: number, nextTryAt: string) => Promise<boolean>;
   readonly undo: (user: User | undefined, failures: Failures) => Promise<void>;
   readonly line: Line;
-  /** What the audit log calls a refusal. */
+  /** The action of a refusal in the audit log. */
   readonly refusal: string;
 }
 
@@ -62,7 +62,7 @@ export interface AttemptStores {
   readonly audit: AuditStore;
 }
 
-/** A refusal takes at least this long, which hides the store's work for accounts that exist. */
+/** Minimum duration of a refusal. It hides the store's work for accounts that exist. */
 const REFUSAL_MS = 250;
 
 export class Attempts {
@@ -81,15 +81,15 @@ export class Attempts {
     this.#clock = clock;
   }
 
-  /** Counts an attempt of an address. TOO_MANY_ATTEMPTS. */
+  /** Counts an attempt of an address. Throws TOO_MANY_ATTEMPTS. */
   takeClient({ client, nowMs }: ClientContext): void {
     this.#byClient.take(networkOf(client), nowMs);
   }
 
   /**
-   * SIGN_IN_REFUSED whatever is wrong; TOO_MANY_ATTEMPTS; SERVICE_BUSY; SECOND_FACTOR_NEEDED when only the code is
-   * missing. That last attempt is undone, since it did not fail. Earlier failures stay counted, so that codes cannot be
-   * guessed for free.
+   * Checks a sign-in. Throws SIGN_IN_REFUSED if anything is wrong, SECOND_FACTOR_NEEDED if only the code is missing,
+   * TOO_MANY_ATTEMPTS, and SERVICE_BUSY. An attempt without the code is undone, since it did not fail. Earlier failures
+   * stay counted, so that no one can guess codes for free.
    */
   async prove(name: UserName, proof: Proof, context: ClientContext): Promise<Proven> {
     this.takeClient(context);
@@ -114,8 +114,8 @@ export class Attempts {
   }
 
   /**
-   * The same for the user of a session, who is counted apart: attempts to sign in, by anyone, do not stand in the way.
-   * NOT_SIGNED_IN when the session has ended.
+   * Checks the user of a session like a sign-in. Its attempts are counted separately, so that failed sign-ins by others
+   * do not block them. Throws NOT_SIGNED_IN when the session has ended.
    */
   async proveAgain(
     { session, user }: SignedIn,
@@ -124,7 +124,7 @@ export class Attempts {
     asksFactor: boolean,
   ): Promise<Proven> {
     checkFailures(session, context.nowMs);
-    // One sign-in, however often its token is renewed.
+    // This key stays the same when the token of the session is renewed.
     this.#bySession.take(`${user.teamId} ${user.email} ${session.createdAt}`, context.nowMs);
     const { tokenHash } = session;
     const counter: Counter = {
@@ -169,7 +169,7 @@ export class Attempts {
     throw new Refusal('SIGN_IN_REFUSED');
   }
 
-  /** Counts the attempt. Starts again when another came between, so that guesses made together all count. */
+  /** Counts the attempt. Starts again if another was counted in between, so that simultaneous guesses all count. */
   async #count(counter: Counter, nowMs: number): Promise<Awaited<ReturnType<Counter['load']>>> {
     for (;;) {
       const loaded = await counter.load();
@@ -179,7 +179,7 @@ export class Attempts {
     }
   }
 
-  /** The kind of code; undefined when it is wrong or was used before. */
+  /** Returns the kind of code; undefined when the code is wrong or was used before. */
   async #useCode(
     user: User,
     sealed: Uint8Array,
@@ -193,7 +193,7 @@ export class Attempts {
     }
     const secret = open(sealed, key, user);
     if (!secret)
-      throw new Error('The sealed secret of a second factor does not open with the password it was sealed by.');
+      throw new Error('The sealed secret of a second factor does not open with the password it was sealed with.');
     const step = findStep(secret, code, nowMs);
     return step !== undefined && (await this.#users.useStep(user, step)) ? 'totp' : undefined;
   }

@@ -1,7 +1,6 @@
 /**
- * Hashes and checks passwords (Argon2id), and refuses weak ones. A hashing gives a verifier, which is stored, and a
- * key, which never is: what the key seals opens with the password alone. Source: security design "Passwords", RFC 9106,
- * decision 0023.
+ * Hashes and checks passwords (Argon2id), and refuses weak ones. Hashing gives a verifier, which is stored, and a key,
+ * which is not: only the password opens a secret that the key has sealed. Source: RFC 9106, decision 0023.
  */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Refusal } from '../errors.ts';
@@ -9,14 +8,14 @@ import { PASSWORD_MAX, PASSWORD_MIN } from './account-bounds.ts';
 import type { PasswordHash, UserName } from './account-port.ts';
 
 /**
- * What the estimator looks at, since it holds up the service's one thread: 6 ms. 100 characters with 100 ways to read
- * digits as letters took 50 ms.
+ * Maximum characters that the strength check examines, and maximum readings of digits as letters. The check blocks the
+ * event loop for 6 ms; with 100 characters and 100 readings it took 50 ms.
  */
 const ESTIMATED_MAX = 64;
 const LETTER_READINGS_MAX = 10;
-/** Of 0 to 4. 3 is more than 10^8 guesses by common passwords, words and patterns. */
+/** Minimum score, of 0 to 4. A score of 3 means more than 10^8 guesses by common passwords, words and patterns. */
 const SCORE_MIN = 3;
-/** The least length of a password without the words that are tried first. */
+/** Minimum length of a password after the words that an attacker tries first are removed from it. */
 const OWN_CHARACTERS_MIN = 10;
 
 const MEMORY_KIB = 19_456;
@@ -27,12 +26,12 @@ const HASHINGS_MAX = 2;
 const WAITING_MAX = 50;
 const PREFIX = `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=1$`;
 const FORM = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=1\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
-/** Matches no password. Users without a password are checked against it, which takes as long. */
+/** A hash that matches no password. Users without a password are checked against it, which takes equally long. */
 const NOBODY: PasswordHash = `${PREFIX}${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 const REASONS: Readonly<Record<string, string>> = {
-  straightRow: 'keys in a row',
-  keyPattern: 'keys that lie side by side',
+  straightRow: 'a row of keys',
+  keyPattern: 'neighbouring keys',
   simpleRepeat: 'repetition',
   extendedRepeat: 'repetition',
   sequences: 'a sequence such as abc or 6543',
@@ -40,11 +39,14 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 let hashings = 0;
-/** Who is signed in goes first, so that strangers who try to sign in hold nobody up. */
+/** The hashings that wait. Signed-in users go first, so that strangers who try to sign in do not delay them. */
 const waiting: Record<Line, (() => void)[]> = { session: [], stranger: [] };
 export type Line = 'session' | 'stranger';
 
-/** `hash` is `$argon2id$v=19$m=…,t=…,p=1$salt$verifier` in base64, `key` 32 bytes. SERVICE_BUSY when too many wait. */
+/**
+ * Hashes a password. `hash` is `$argon2id$v=19$m=…,t=…,p=1$salt$verifier` with salt and verifier in base64; `key` has
+ * 32 bytes. Throws SERVICE_BUSY when too many hashings wait.
+ */
 export async function hashPassword(
   password: string,
   line: Line = 'stranger',
@@ -54,7 +56,10 @@ export async function hashPassword(
   return { hash: `${PREFIX}${encode(salt)}$${encode(verifier)}`, key };
 }
 
-/** The hash '' matches no password and takes as long. SERVICE_BUSY when too many wait. */
+/**
+ * Checks a password against a hash. The hash '' matches no password and takes equally long. Throws SERVICE_BUSY when
+ * too many hashings wait.
+ */
 export async function checkPassword(
   password: string,
   hash: PasswordHash,
@@ -62,37 +67,37 @@ export async function checkPassword(
 ): Promise<{ matches: boolean; key: Buffer }> {
   const isPossible = hash !== '' && isWhole(password);
   const parts = FORM.exec(isPossible ? hash : NOBODY);
-  if (!parts) throw new Error('A stored password hash is not of the form this version writes.');
+  if (!parts) throw new Error('A stored password hash does not have the form that this version writes.');
   const [, memory, passes, text, kept] = parts;
   const salt = Buffer.from(text!, 'base64');
   const { verifier, key } = await derive(isPossible ? password : '', salt, Number(memory), Number(passes), line);
   return { matches: timingSafeEqual(verifier, Buffer.from(kept!, 'base64')) && isPossible, key };
 }
 
-/** WEAK_PASSWORD unless the user may set this password. Nothing is trimmed, and no kind of character required. */
+/** Throws WEAK_PASSWORD for a weak password. Nothing is trimmed, and no kind of character is required. */
 export async function checkStrength(password: string, name: UserName, field = 'password'): Promise<void> {
   const length = Array.from(password).length;
   const has = `The password has ${length} ${length === 1 ? 'character' : 'characters'}`;
   const fault =
     length < PASSWORD_MIN
-      ? `${has}; it needs at least ${PASSWORD_MIN}. Four words that do not belong together are enough.`
+      ? `${has}. Use at least ${PASSWORD_MIN}, for example four unrelated words.`
       : length > PASSWORD_MAX
-        ? `${has}; at most ${PASSWORD_MAX} are taken. Shorten it.`
+        ? `${has}. Use at most ${PASSWORD_MAX}.`
         : !password.isWellFormed()
-          ? 'The password has half a character in it (a lone surrogate). Type it anew.'
+          ? 'The password contains an invalid character. Enter it again.'
           : await findWeakness(password, wordsOf(name));
   if (fault !== undefined) throw new Refusal('WEAK_PASSWORD', fault, { field });
 }
 
 async function findWeakness(password: string, words: readonly string[]): Promise<string | undefined> {
-  const remedy = 'Use four words that do not belong together, or let a password manager make one.';
+  const remedy = 'Use four unrelated words, or let a password manager create one.';
   const characters = Array.from(password).slice(0, ESTIMATED_MAX).join('');
   let rest = characters.toLowerCase();
   for (const word of words) rest = rest.replaceAll(word, '');
   if (Array.from(rest).length < OWN_CHARACTERS_MIN)
     return (
       'The password is little more than the name of the team, the e-mail address or the name of this service, ' +
-      `which are tried first. ${remedy}`
+      `which attackers try first. ${remedy}`
     );
   const { score, feedback } = (await loadEstimator()).check(characters, [...words]);
   if (score >= SCORE_MIN) return undefined;
@@ -100,7 +105,7 @@ async function findWeakness(password: string, words: readonly string[]): Promise
   return `The password is too easy to guess: much of it is ${reason}. ${remedy}`;
 }
 
-/** The words somebody who knows the user tries first, longest first. */
+/** Returns the words that someone who knows the user tries first, longest first. */
 function wordsOf({ teamId, email }: UserName): string[] {
   const words = ['storeroom', teamId, email, ...teamId.split(/[^\p{L}\p{N}]+/u), ...email.split(/[^\p{L}\p{N}]+/u)];
   return [...new Set(words.map((word) => word.toLowerCase()))]
@@ -111,7 +116,7 @@ function wordsOf({ teamId, email }: UserName): string[] {
 type Estimator = InstanceType<(typeof import('@zxcvbn-ts/core'))['ZxcvbnFactory']>;
 let estimator: Promise<Estimator> | undefined;
 
-/** Loaded when the first password is set, since it takes long. */
+/** Loads the strength check when the first password is set, since loading takes long. */
 function loadEstimator(): Promise<Estimator> {
   const load = async (): Promise<Estimator> => {
     const [{ ZxcvbnFactory }, { dictionary, adjacencyGraphs }] = await Promise.all([
@@ -124,12 +129,12 @@ function loadEstimator(): Promise<Estimator> {
   return (estimator ??= load());
 }
 
-/** Other texts can never have been set, and UTF-8 could make two of them equal. */
+/** Returns whether a text can have been set as a password. Texts with lone surrogates can be equal in UTF-8. */
 const isWhole = (password: string): boolean => password.length <= 2 * PASSWORD_MAX && password.isWellFormed();
 
 const encode = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64').replace(/=+$/, '');
 
-/** A tag of 64 bytes: the first half is the verifier, the second the key. Neither reveals the other. */
+/** Derives 64 bytes: the first half is the verifier, the second half the key. Neither reveals the other. */
 async function derive(
   password: string,
   nonce: Uint8Array,
@@ -152,9 +157,12 @@ async function derive(
   }
 }
 
-/** A hashing takes 19 MiB and a core for 25 ms: few run at a time, before two short queues. */
+/** Waits for a place. A hashing needs 19 MiB, and a core for 25 ms, so few run at a time and few may wait. */
 async function takeTurn(line: (() => void)[]): Promise<void> {
   if (hashings < HASHINGS_MAX) hashings++;
   else if (line.length < WAITING_MAX) await new Promise<void>((resolve) => line.push(resolve));
-  else throw new Refusal('SERVICE_BUSY', 'Too many sign-ins at the same moment.', { retryAfterSeconds: 1 });
+  else
+    throw new Refusal('SERVICE_BUSY', 'Too many sign-ins at the same time. Retry in a moment.', {
+      retryAfterSeconds: 1,
+    });
 }

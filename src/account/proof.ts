@@ -1,6 +1,6 @@
 /**
- * Proof before power: a session alone hands on no power over the tenant. Whoever changes users, keys or settings has
- * proven in the last minutes that they are the user of the session. Source: decision 0023.
+ * Proof before power: a stolen session must not give power over the tenant. A change of users, keys or settings needs a
+ * proof from the last five minutes that the caller is the user of the session. Source: decision 0023.
  */
 import { Refusal } from '../errors.ts';
 import { PROOF_MINUTES } from './account-bounds.ts';
@@ -8,20 +8,20 @@ import type { Session, SignedIn } from './account-port.ts';
 import { SKEW_MS } from './sessions.ts';
 
 /**
- * What a change asks for. `recent`: a proof of the last five minutes. `sent`: the request has the password itself.
- * `none`: it hands on no power.
+ * The proof that a change needs. `recent`: a proof from the last five minutes. `sent`: the password in the request
+ * itself. `none`: no proof, since the change gives no one more power.
  */
 export type ProofNeed = 'recent' | 'sent' | 'none';
 
 const PROOF_MS = PROOF_MINUTES * 60_000;
 
-/** Signing in, a link and each confirmed password are proofs. A time that cannot be read, or is to come, is none. */
+/** Returns whether the last sign-in, link or confirmed password is recent. An unreadable or future time is not. */
 export function isProven({ provenAt }: Pick<Session, 'provenAt'>, nowMs: number): boolean {
   const ageMs = nowMs - Date.parse(provenAt);
   return ageMs < PROOF_MS && ageMs >= -SKEW_MS;
 }
 
-/** Throws PROOF_NEEDED. */
+/** Throws PROOF_NEEDED if the session has no recent proof. */
 export function requireProof({ session }: SignedIn, nowMs: number): void {
   if (!isProven(session, nowMs)) throw new Refusal('PROOF_NEEDED');
 }

@@ -1,11 +1,11 @@
-/** The second factor: time-based codes (TOTP), sealed secrets, recovery codes. Source: RFC 6238, 4226, 4648. */
+/** The second factor: time-based codes (TOTP), sealed secrets and recovery codes. Source: RFC 6238, 4226, 4648. */
 import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { UserName } from './account-port.ts';
 import { RECOVERY_CODES } from './account-bounds.ts';
 
 const SECRET_BYTES = 20;
 const STEP_MS = 30_000;
-/** Steps accepted before and after the present one, since clocks of telephones differ. */
+/** Number of steps accepted before and after the present one, since the clocks of phones differ. */
 const STEPS_AROUND = 1;
 const DIGITS = 6;
 const RECOVERY_BYTES = 15; // 24 characters
@@ -14,7 +14,7 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** RFC 4648, upper case, without padding. */
+/** Encodes bytes as base32 (RFC 4648), in upper case and without padding. */
 export function encodeBase32(bytes: Uint8Array): string {
   let text = '';
   let bits = 0;
@@ -27,7 +27,7 @@ export function encodeBase32(bytes: Uint8Array): string {
   return bits === 0 ? text : text + BASE32[(held << (5 - bits)) & 31];
 }
 
-/** The bytes of a text from `encodeBase32`; undefined for any other text. */
+/** Returns the bytes of a text from `encodeBase32`; undefined for any other text. */
 export function decodeBase32(text: string): Buffer | undefined {
   const bytes: number[] = [];
   let bits = 0;
@@ -47,13 +47,13 @@ export function decodeBase32(text: string): Buffer | undefined {
 
 export const newSecret = (): Buffer => randomBytes(SECRET_BYTES);
 
-/** The secret as it was typed; spaces and case are ignored. undefined when it is malformed. */
+/** Reads a secret that a user typed, ignoring spaces and case. Returns undefined when it is malformed. */
 export function parseSecret(text: string): Buffer | undefined {
   const secret = decodeBase32(text.replaceAll(' ', '').toUpperCase());
   return secret?.length === SECRET_BYTES ? secret : undefined;
 }
 
-/** The text of a QR code for authenticator apps. */
+/** Formats the text of a QR code for authenticator apps. */
 export function formatUri({ teamId, email }: UserName, secret: Uint8Array): string {
   const label = `Storeroom:${encodeURIComponent(`${email} (${teamId})`)}`;
   const parameters = `issuer=Storeroom&algorithm=SHA1&digits=${DIGITS}&period=${STEP_MS / 1000}`;
@@ -62,7 +62,7 @@ export function formatUri({ teamId, email }: UserName, secret: Uint8Array): stri
 
 const stepAt = (nowMs: number): number => Math.floor(nowMs / STEP_MS);
 
-/** The code of a time step (RFC 4226 with the step as its counter). */
+/** Returns the code of a time step (RFC 4226 with the step as its counter). */
 export function formatCode(secret: Uint8Array, step: number): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(step));
@@ -71,10 +71,10 @@ export function formatCode(secret: Uint8Array, step: number): string {
   return String((mac.readUInt32BE(offset) & 0x7fffffff) % 10 ** DIGITS).padStart(DIGITS, '0');
 }
 
-/** Whether a text is a code of an app; any other text is taken for a recovery code. Spaces are ignored. */
+/** Returns whether a text is the code of an app, ignoring spaces. Any other text is read as a recovery code. */
 export const looksLikeCode = (text: string): boolean => /^\d{6}$/.test(text.replaceAll(' ', ''));
 
-/** The step that has this code: the present one or a neighbour. undefined when none has. Takes constant time. */
+/** Returns the present or neighbouring step with this code; undefined when none has it. Takes constant time. */
 export function findStep(secret: Uint8Array, code: string, nowMs: number): number | undefined {
   if (!looksLikeCode(code)) return undefined;
   const typed = Buffer.from(code.replaceAll(' ', ''));
@@ -85,7 +85,7 @@ export function findStep(secret: Uint8Array, code: string, nowMs: number): numbe
   return found;
 }
 
-/** AES-256-GCM: IV, tag, ciphertext. Opens only with the same key (32 bytes) for the same user. */
+/** Encrypts a secret (AES-256-GCM: IV, tag, ciphertext). Only the same key of 32 bytes and user name open it. */
 export function seal(secret: Uint8Array, key: Uint8Array, name: UserName): Buffer {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(ownerOf(name));
@@ -93,7 +93,7 @@ export function seal(secret: Uint8Array, key: Uint8Array, name: UserName): Buffe
   return Buffer.concat([iv, cipher.getAuthTag(), body]);
 }
 
-/** The sealed secret; undefined when the key, the user or a bit differs. */
+/** Returns the sealed secret; undefined when the key, the user or a bit differs. */
 export function open(sealed: Uint8Array, key: Uint8Array, name: UserName): Buffer | undefined {
   if (sealed.length < IV_BYTES + TAG_BYTES) return undefined;
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
@@ -108,14 +108,17 @@ export function open(sealed: Uint8Array, key: Uint8Array, name: UserName): Buffe
 
 const ownerOf = ({ teamId, email }: UserName): Buffer => Buffer.from(`${teamId}\0${email}`, 'utf8');
 
-/** Ten codes `ABCDEF-GHIJKL-MNOPQR-STUVWX` of 120 random bits, and their hashes. */
+/** Creates ten codes `ABCDEF-GHIJKL-MNOPQR-STUVWX` of 120 random bits, and their hashes. */
 export function newRecoveryCodes(): { codes: string[]; hashes: Buffer[] } {
   const plain = Array.from({ length: RECOVERY_CODES }, () => encodeBase32(randomBytes(RECOVERY_BYTES)));
   const shown = plain.map((code) => code.match(new RegExp(`.{${GROUP}}`, 'g'))!.join('-'));
   return { codes: shown, hashes: plain.map(hashRecoveryCode) };
 }
 
-/** The hash of a recovery code as it was typed; spaces, dashes and case are ignored. undefined when it is malformed. */
+/**
+ * Returns the hash of a recovery code that a user typed, ignoring spaces, dashes and case. Returns undefined when the
+ * code is malformed.
+ */
 export function parseRecoveryCode(text: string): Buffer | undefined {
   const plain = text.replaceAll(/[\s-]/g, '').toUpperCase();
   return decodeBase32(plain)?.length === RECOVERY_BYTES ? hashRecoveryCode(plain) : undefined;

@@ -1,5 +1,5 @@
 /**
- * Limits attempts: after failures an account, or a session, waits longer and longer, and an address has 20 attempts a
+ * Limits attempts: each further failure makes an account, or a session, wait longer, and an address has 20 attempts per
  * minute. Failures of names without an account are counted in memory by the same rules. Source: decision 0023.
  */
 import { hash } from 'node:crypto';
@@ -8,7 +8,7 @@ import type { User, UserName } from './account-port.ts';
 
 const FREE_FAILURES = 5;
 const WAIT_MAX_SECONDS = 15 * 60;
-/** The most consecutive failures before every attempt is refused: NIST 800-63B. */
+/** The number of consecutive failures after which every attempt is refused (NIST 800-63B). */
 const FAILURES_MAX = 100;
 const MINUTE_ATTEMPTS_MAX = 20;
 const MINUTE_MS = 60_000;
@@ -16,36 +16,36 @@ const REMEMBERED_MAX = 10_000;
 
 export type Failures = Pick<User, 'failures' | 'nextTryAt'>;
 
-/** When the next attempt is allowed: at once ('') for five failures, then 1 s, 2 s, 4 s … 15 min later. */
+/** Returns when the next attempt is allowed: at once ('') for five failures, then 1 s, 2 s, 4 s … 15 min later. */
 export function nextTry(failures: number, nowMs: number): string {
   if (failures <= FREE_FAILURES) return '';
   const seconds = Math.min(WAIT_MAX_SECONDS, 2 ** Math.min(failures - FREE_FAILURES - 1, 20));
   return new Date(nowMs + seconds * 1000).toISOString();
 }
 
-/** Throws TOO_MANY_ATTEMPTS while the account takes no attempt. */
+/** Throws TOO_MANY_ATTEMPTS while the account is locked, or has to wait. */
 export function checkFailures({ failures, nextTryAt }: Failures, nowMs: number): void {
   if (failures >= FAILURES_MAX) {
-    const remedy = 'An owner of the tenant, or the operator, can give a new link.';
-    const message = `After ${FAILURES_MAX} failed attempts in a row no further one is looked at. ${remedy}`;
+    const remedy = 'Ask an owner of the tenant or the operator for a new link.';
+    const message = `This account is locked after ${FAILURES_MAX} failed attempts. ${remedy}`;
     throw new Refusal('TOO_MANY_ATTEMPTS', message);
   }
   const waitMs = nextTryAt === '' ? 0 : Date.parse(nextTryAt) - nowMs;
-  // Longer waits come from a clock that was set back, and must not lock anybody out.
+  // A longer wait means that the clock was set back, which must not lock anyone out.
   if (waitMs > 0 && waitMs <= WAIT_MAX_SECONDS * 1000) throw tooMany('Too many failed attempts.', waitMs);
 }
 
-/** Attempts by address, or by another text: 20 in a minute, which begins with the first. */
+/** Limits the attempts of an address, or of any other key, to 20 in a minute, which begins with the first. */
 export class MinuteThrottle {
   readonly #place: string;
   readonly #minutes = new Map<string, { readonly startMs: number; attempts: number }>();
 
-  /** Refusals say `Too many attempts ${place}.` */
+  /** Creates a throttle whose refusals say `Too many attempts ${place}.` */
   constructor(place: string) {
     this.#place = place;
   }
 
-  /** Counts an attempt; throws TOO_MANY_ATTEMPTS when it is one too many. */
+  /** Counts an attempt. Throws TOO_MANY_ATTEMPTS when it exceeds the limit. */
   take(key: string, nowMs: number): void {
     const minute = this.#minutes.get(key);
     const ageMs = minute === undefined ? MINUTE_MS : nowMs - minute.startMs;
@@ -56,7 +56,7 @@ export class MinuteThrottle {
   }
 }
 
-/** Failures of names without an account, in memory. A restart forgets them; the oldest goes when there are too many. */
+/** Failures of names without an account, in memory until a restart. The oldest is dropped when there are too many. */
 export class UnknownAccounts {
   readonly #failures = new Map<string, Failures>();
 
@@ -75,10 +75,10 @@ export class UnknownAccounts {
   }
 }
 
-/** A hash, since a name can be as long as a body. */
+/** Returns a hash, since a name can be as long as a body. */
 const keyOf = ({ teamId, email }: UserName): string => hash('sha256', JSON.stringify([teamId, email]), 'base64');
 
-/** The address; of IPv6 its first 64 bits, since one client can use all addresses of such a network. */
+/** Returns an IPv4 address, or the 64-bit network of an IPv6 address, since one client can use all of that network. */
 export function networkOf(client: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(client);
   if (mapped) return mapped[1]!;

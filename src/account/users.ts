@@ -1,4 +1,4 @@
-/** The users of a tenant, and the one-time links that set their passwords. Callers check the role of who asks. */
+/** The users of a tenant, and the one-time links that set their passwords. Callers check the role of the actor. */
 import { entryBy, type Actor } from '../audit/entry.ts';
 import { orThrow, Refusal, type Outcome } from '../errors.ts';
 import { EMAIL_CHARACTERS_MAX } from './account-bounds.ts';
@@ -9,14 +9,17 @@ import { hashToken, newToken } from './sessions.ts';
 const LINK_MS = 72 * 3_600_000;
 const EMAIL = /^[^\s@\p{C}]+@[^\s@\p{C}]+$/u;
 
-/** `token` is the last part of the link. The store has only its hash. */
+/** A new link. `token` is its last part, of which the store keeps only the hash. */
 export interface IssuedLink {
   readonly token: string;
   /** UTC ISO 8601. */
   readonly endsAt: string;
 }
 
-/** Trimmed, lower case. INVALID_VALUE unless it is like `ann@example.com` and has at most 254 characters. */
+/**
+ * Returns an address trimmed and in lower case. Refuses (INVALID_VALUE) an address that does not look like
+ * `ann@example.com` or has more than 254 characters.
+ */
 export function parseEmail(text: string): Outcome<string> {
   const email = text.trim().toLowerCase();
   if (email.length <= EMAIL_CHARACTERS_MAX && EMAIL.test(email)) return email;
@@ -25,7 +28,7 @@ export function parseEmail(text: string): Outcome<string> {
   return new Refusal('INVALID_VALUE', message, { field: 'email' });
 }
 
-/** What the store knows of a user when a change is decided: `owners` is the number of owners of the tenant. */
+/** The facts that the store loads to decide a change of a user. `owners` is the number of owners of the tenant. */
 export interface LoadedUser {
   readonly role: Role;
   readonly passwordHash: PasswordHash;
@@ -33,8 +36,8 @@ export interface LoadedUser {
 }
 
 /**
- * The rule of every change of a user (`role: null` deletes), asked inside the store's transaction. LAST_OWNER.
- * NOT_FOUND: there is no such user, or the password is no longer the one that was proven.
+ * Decides every change of a user (`role: null` deletes), inside the store's transaction. Refuses with LAST_OWNER, or
+ * with NOT_FOUND if there is no such user, or the password has changed since it was proven.
  */
 export function checkUserChange(
   { email }: UserName,
@@ -42,7 +45,9 @@ export function checkUserChange(
   { role, whilePassword }: { readonly role?: Role | null; readonly whilePassword?: PasswordHash },
 ): Refusal | undefined {
   if (!user || (whilePassword !== undefined && whilePassword !== user.passwordHash))
-    return new Refusal('NOT_FOUND', `There is no user '${email}', or not any more as it was.`, { field: 'email' });
+    return new Refusal('NOT_FOUND', `User '${email}' does not exist or was changed in the meantime.`, {
+      field: 'email',
+    });
   const losesOwner = user.role === 'owner' && role !== undefined && role !== 'owner';
   return losesOwner && user.owners <= 1 ? new Refusal('LAST_OWNER') : undefined;
 }
@@ -54,7 +59,7 @@ export class Users {
     this.#store = store;
   }
 
-  /** Creates a user, who sets a password by the link within 72 hours. INVALID_VALUE, USER_EXISTS. */
+  /** Creates a user, who sets a password by the link within 72 hours. Throws INVALID_VALUE or USER_EXISTS. */
   async inviteUser(teamId: string, email: string, role: Role, actor: Actor): Promise<IssuedLink> {
     const name = nameOf(teamId, email);
     const { link, issued } = newLink(actor.nowMs);
@@ -64,7 +69,10 @@ export class Users {
     return issued;
   }
 
-  /** For a forgotten password, a lost second factor or too many failures. Ends the link before it. NOT_FOUND. */
+  /**
+   * Issues a link for a forgotten password, a lost second factor or a locked account, and ends the previous link.
+   * Throws NOT_FOUND.
+   */
   async renewLink(teamId: string, email: string, actor: Actor): Promise<IssuedLink> {
     const name = nameOf(teamId, email);
     const { link, issued } = newLink(actor.nowMs);
@@ -73,13 +81,13 @@ export class Users {
     return issued;
   }
 
-  /** NOT_FOUND, LAST_OWNER. Open sessions have the new role from their next request on. */
+  /** Changes a role. Open sessions have it from their next request. Throws NOT_FOUND or LAST_OWNER. */
   async changeRole(teamId: string, email: string, role: Role, actor: Actor): Promise<void> {
     const name = nameOf(teamId, email);
     orThrow(await this.#store.updateUser(name, { role }, entryBy(actor, 'role changed', name.email, { role })));
   }
 
-  /** Ends the user's sessions too. NOT_FOUND, LAST_OWNER. */
+  /** Deletes a user and ends the user's sessions. Throws NOT_FOUND or LAST_OWNER. */
   async deleteUser(teamId: string, email: string, actor: Actor): Promise<void> {
     const name = nameOf(teamId, email);
     orThrow(await this.#store.deleteUser(name, entryBy(actor, 'user removed', name.email)));

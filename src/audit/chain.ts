@@ -1,4 +1,4 @@
-/** The hash of each audit record covers the one before, so that every change is detected. Source: decision 0024. */
+/** Hashes each audit record over the previous one, so that every change is detected. Source: decision 0024. */
 import { hash } from 'node:crypto';
 import type { AuditEntry } from './entry.ts';
 import type { AuditStore } from './audit-port.ts';
@@ -8,7 +8,7 @@ interface AuditFault {
   readonly reason: string;
 }
 
-/** The hash of a record that follows one with the hash `before` ('' for the first). */
+/** Returns the hash of a record that follows one with the hash `before` ('' for the first). */
 export function hashRecord(
   teamId: string,
   number: number,
@@ -20,18 +20,21 @@ export function hashRecord(
 }
 
 export interface AuditCheck {
-  /** The number of records, from the first, that are as they were written. */
+  /** The number of records, from the first, that are unchanged. */
   readonly records: number;
-  /** Hash of the last of them; '' when there is none. */
+  /** The hash of the last of these records; '' when there is none. */
   readonly head: string;
   readonly fault: AuditFault | null;
 }
 
 const PAGE_RECORDS = 500;
-/** Below the number of any record, so that one put in before the first is found too. */
+/** A number lower than any record has, so that a record inserted before the first is found. */
 const BEFORE_ALL = -(2 ** 31);
 
-/** Compares numbers, hashes and the head of the log. Includes records appended meanwhile. Throws once it is ended. */
+/**
+ * Compares the numbers, the hashes and the head of the log, including records that are appended in the meantime. Throws
+ * once `ended` is aborted.
+ */
 export async function verifyAudit(
   store: Pick<AuditStore, 'loadAuditFrom' | 'loadAuditHead'>,
   teamId: string,
@@ -46,25 +49,25 @@ export async function verifyAudit(
     const page = await store.loadAuditFrom(teamId, records === 0 ? BEFORE_ALL : records + 1, PAGE_RECORDS);
     for (const record of page) {
       const number = records + 1;
-      if (record.number < number) return faultAt(record.number, 'it was never written');
+      if (record.number < number) return faultAt(record.number, 'the service never wrote it');
       if (record.number > number) return faultAt(number, 'it is missing');
       if (record.hash !== hashRecord(teamId, number, head, record))
-        return faultAt(number, 'it is not as it was written');
+        return faultAt(number, 'it was changed after it was written');
       records = number;
       head = record.hash;
     }
     if (page.length === PAGE_RECORDS) continue;
     const kept = await store.loadAuditHead(teamId);
     if (kept.number > records) {
-      // Records may have been appended between the two reads, but what the head before counted must be there.
-      if (promised > records) return faultAt(records + 1, `it is missing, of ${promised} that were written`);
+      // Records may have been appended between the two reads, but those that the previous head counted must be there.
+      if (promised > records) return faultAt(records + 1, `it is missing, although ${promised} records were written`);
       promised = kept.number;
       continue;
     }
     if (kept.number < records)
-      return faultAt(kept.number + 1, `it was never written: the log ended with ${kept.number}`);
+      return faultAt(kept.number + 1, `the service never wrote it: the log ended with record ${kept.number}`);
     return kept.hash === head
       ? { records, head, fault: null }
-      : faultAt(records, 'it is not the one that was kept as the last');
+      : faultAt(records, 'it is not the last record that the service wrote');
   }
 }

@@ -1,13 +1,13 @@
-/** An entry of the audit log: who did what to what, when and from where. */
+/** Begin here: an entry of the audit log says who did what to what, when and from where. */
 
-/** Who acts: an e-mail address or `command line`; when, and from which address ('' for the command line). */
+/** The actor, an e-mail address or `command line`; the time; and the client's address ('' for the command line). */
 export interface Actor {
   readonly nowMs: number;
   readonly actor: string;
   readonly client: string;
 }
 
-/** `action` is what was done, such as `keys replaced`; `detail` never has a secret. */
+/** One action, such as `keys replaced`. `detail` never contains a secret. */
 export interface AuditEntry {
   /** UTC ISO 8601. */
   readonly at: string;
@@ -19,7 +19,7 @@ export interface AuditEntry {
 }
 
 export interface AuditRecord extends AuditEntry {
-  /** 1, 2, 3 … in each tenant. */
+  /** The number of the record: 1, 2, 3 … in each tenant. */
   readonly number: number;
   /** SHA-256, hex. */
   readonly hash: string;
@@ -34,6 +34,6 @@ export const entryBy = (
   detail: AuditEntry['detail'] = {},
 ): AuditEntry => ({ at: new Date(nowMs).toISOString(), actor, action, target, client, detail });
 
-/** The entry of a command. `at` is UTC ISO 8601. */
+/** Returns the entry of a command. `at` is UTC ISO 8601. */
 export const byCommand = (at: string, action: string, target: string, detail?: AuditEntry['detail']): AuditEntry =>
   entryBy({ nowMs: Date.parse(at), actor: COMMAND_LINE, client: '' }, action, target, detail);

@@ -1,4 +1,4 @@
-/** The format of the request log: a line of JSON a request, compressed into blocks. Source: decision 0022. */
+/** The format of the request log: one line of JSON per request, compressed into blocks. Source: decision 0022. */
 import { constants, createZstdCompress, zstdDecompressSync } from 'node:zlib';
 import { LINE_BYTES_MAX, VALUE_CHARACTERS_MAX } from './log-bounds.ts';
 import type { LoggedCall, FoundRequestDetail, FoundRequest } from './logged-request.ts';
@@ -6,16 +6,16 @@ import type { RequestBlock } from './request-log-port.ts';
 import { formatBody, formatQuery, formatText } from './texts.ts';
 
 export const CLIENT_CHARACTERS_MAX = 64;
-/** Maximum time between two requests of a block. A search for a time covers blocks of this much more. */
+/** Maximum time between two requests of a block. A search extends its end by it, to find the block of a request. */
 export const BLOCK_SPAN_MS = 1000;
 
-/** A block with more than this is full. Small blocks keep texts short-lived. */
+/** A block with more characters is full. Small blocks keep texts short-lived. */
 const BLOCK_CHARACTERS = 64 * 1024;
 /** Below this size a block is stored without compression. */
 const PLAIN_BYTES_MAX = 1024;
 const OPENING_BRACKET = 0x5b;
 const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_windowLog]: 16 } };
-/** Far above the size of any block. */
+/** The size limit of an unpacked block, far above the size of any block. */
 const UNPACK = { maxOutputLength: 16 * 1024 * 1024 };
 
 /** The values of a line. `digits` is the number of the request in base 36. */
@@ -33,11 +33,11 @@ export type LineValues = [
   field: string | null,
   query: Readonly<Record<string, string>>,
   body: string | null,
-  /** Missing in lines that are older than names of keys. */
+  /** Missing in lines that were written before keys had names. */
   keyName?: string | null,
 ];
 
-/** Requests of one tenant, one boot and one second that become a block. */
+/** The requests of one tenant, boot and second, which become a block. */
 export interface OpenBlock {
   readonly teamId: string;
   readonly boot: string;
@@ -59,7 +59,7 @@ export const openBlock = (teamId: string, boot: string, digits: string, at: stri
   return { teamId, boot, firstAt: at, lastAt: at, first: digits, last: digits, text: '' };
 };
 
-/** Maximum bytes of these values in a line, so that some are left for the query and the body. */
+/** Maximum bytes of these values in a line, so that some remain for the query and the body. */
 const CLIENT_BYTES_MAX = 128;
 const NAME_BYTES_MAX = 256;
 const MESSAGE_BYTES_MAX = 400;
@@ -86,7 +86,7 @@ export function formatLine(digits: string, call: LoggedCall): string {
   return `${start}${body}${end}`;
 }
 
-/** Compresses blocks in the thread pool. A stream for each would force a full garbage collection every second. */
+/** Compresses blocks in the thread pool. A stream per block would force a full garbage collection every second. */
 export class BlockPacker {
   readonly #stream = createZstdCompress(FAST).on('data', (part: Buffer) => void this.#parts.push(part));
   readonly #parts: Buffer[] = [];

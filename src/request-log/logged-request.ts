@@ -1,10 +1,10 @@
-/** The types of a request that is logged, and of one that is found in the log. */
+/** The types of a request to log, and of a request found in the log. */
 
 /** An answered call that passed authentication. */
 export interface LoggedCall {
-  /** Boot of the node and, after the last `-`, its number in base 36. */
+  /** The boot of the node and, after the last `-`, the number of the request in base 36. */
   readonly requestId: string;
-  /** UTC, `2026-11-20T09:30:00.000Z`. */
+  /** The time of the call, UTC, `2026-11-20T09:30:00.000Z`. */
   readonly at: string;
   readonly teamId: string;
   readonly operation: string;
@@ -13,16 +13,16 @@ export interface LoggedCall {
   readonly client: string;
   /** null for a call from the explorer. */
   readonly apiId: string | null;
-  /** The name of the pair. */
+  /** The name of the pair of keys. */
   readonly keyName: string | null;
   /** null for a call with a key. */
   readonly explorerUser: string | null;
-  /** Whether the secret came in the URL. */
+  /** Whether the secret was sent in the URL. */
   readonly isUrlCredential: boolean;
   readonly code: string | null;
   readonly field: string | null;
   readonly message: string | null;
-  /** Query parameters, with credentials: the log leaves them out. */
+  /** Query parameters, including credentials, which the log leaves out. */
   readonly query: Readonly<Record<string, unknown>>;
   /** JSON text of the body without credentials; null when there was none. */
   readonly body: string | null;
@@ -37,7 +37,7 @@ export interface FoundRequest {
   client: string;
   /** The API key; null for a call from the explorer, which has the e-mail address of its user. */
   apiID: string | null;
-  /** The name of that key; null in lines that are older than names of keys. */
+  /** The name of the API key; null in lines that were written before keys had names. */
   keyName: string | null;
   explorerUser: string | null;
   code: string | null;
@@ -46,7 +46,7 @@ export interface FoundRequest {
 
 /** Conditions of a page, all optional. Times are UTC ISO 8601; the range includes `from` and excludes `to`. */
 export interface RequestsQuery {
-  /** A status (`404`) or a class of them (`4xx`). */
+  /** A status (`404`) or a class of statuses (`4xx`). */
   status?: string;
   operation?: string;
   from?: string;
@@ -55,11 +55,11 @@ export interface RequestsQuery {
   cursor?: string;
 }
 
-/** Newest first, at most 50. `next` is null on the last page; an empty page can have a `next`. */
+/** A page, newest first, at most 50. `next` is null on the last page; an empty page can have a `next`. */
 export interface FoundRequests {
   requests: FoundRequest[];
   next: string | null;
-  /** The time the search went back to; '' for all of the log. */
+  /** The time back to which the log was searched; '' for all of the log. */
   searchedTo: string;
   keptDays: number;
 }
@@ -68,6 +68,6 @@ export interface FoundRequestDetail extends FoundRequest {
   field: string | null;
   /** Query parameters without credentials. */
   query: Record<string, string>;
-  /** JSON text of the body without credentials, the beginning if it is long; null when there was none. */
+  /** JSON text of the body without credentials, only its beginning if it is long; null when there was none. */
   body: string | null;
 }

@@ -1,4 +1,4 @@
-/** Port: the request log as blocks of lines, counts of refused calls, last uses of keys. A method is a transaction. */
+/** The port for blocks of logged requests, counts of refused calls and last uses of keys. A method is a transaction. */
 import type { UsageCount } from '../tenant/tenant-port.ts';
 
 /** The last use of a key. */
@@ -6,18 +6,18 @@ export interface KeyUse {
   readonly apiId: string;
   readonly usedAt: string;
   readonly client: string;
-  /** '' when its secret never came in a URL. */
+  /** The last time its secret was sent in a URL; '' when it never was. */
   readonly usedInUrlAt: string;
 }
 
-/** Requests of one tenant within a second: their bounds for a search, and compressed lines of JSON. */
+/** The requests of one tenant within a second: their bounds for a search, and compressed lines of JSON. */
 export interface RequestBlock {
   readonly teamId: string;
-  /** Time of the last request, a space, and the first request ID: unique, and sorted by time. */
+  /** The time of the last request, a space, and the first request ID: unique, and sorted by time. */
   readonly blockId: string;
   /** Time of the first request. */
   readonly firstAt: string;
-  /** The part of the request IDs before the number: one node since its start. */
+  /** The part of the request IDs before the number, which identifies a node since its start. */
   readonly boot: string;
   readonly firstNumber: number;
   readonly lastNumber: number;
@@ -28,25 +28,25 @@ export interface RequestBlock {
 export type RefusalCount = UsageCount;
 
 export interface RequestStore {
-  /** Inserts all or none; each count and key once. A retry adds nothing when the first block is already there. */
+  /** Saves all or nothing. Each count and key occurs once. A retry saves nothing if the first block is there. */
   addRequests(
     blocks: readonly RequestBlock[],
     refusals: readonly RefusalCount[],
     uses: readonly (KeyUse & { teamId: string })[],
   ): Promise<void>;
-  /** Blocks below `before`, with requests within `from` and `to` ('' for no bound), newest first. */
+  /** Loads blocks below `before` with requests within `from` and `to` ('' for no bound), newest first. */
   loadBlocks(
     teamId: string,
     range: { readonly before: string; readonly from: string; readonly to: string },
     limit: number,
   ): Promise<RequestBlock[]>;
-  /** Blocks that can hold the request with this number of this boot, likeliest first, at most 50. */
+  /** Finds the blocks that can contain this request of this boot, most likely first, at most 50. */
   findBlocks(teamId: string, boot: string, number: number): Promise<RequestBlock[]>;
-  /** By day and operation. */
+  /** Loads the counts of refused calls by day and operation. */
   loadRefusals(teamId: string, month: string): Promise<RefusalCount[]>;
   loadKeyUses(teamId: string): Promise<KeyUse[]>;
-  /** Deletes the oldest blocks of each tenant above this many bytes, a few at a time. A block counts as 200 more. */
+  /** Deletes each tenant's oldest blocks above this many bytes, a few at a time. A block counts 200 bytes extra. */
   trimRequests(bytesMax: number): Promise<void>;
-  /** Deletes blocks that ended before this time, a few at a time. Counts and uses of keys stay. */
+  /** Deletes blocks that ended before this time, a few at a time. Keeps the counts and the uses of keys. */
   deleteRequestsBefore(before: string): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
  * Begin here: authenticated calls become lines in memory, and four times a second the lines become blocks in the store.
- * Calls never wait: those beyond a bound are counted, not logged. Source: decision 0022.
+ * A call never waits for its line: a call beyond a bound is counted, not logged. Source: decision 0022.
  */
 import type { Clock, Timer } from '../clock.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
@@ -14,7 +14,7 @@ import { cut } from './texts.ts';
 import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from './request-log-port.ts';
 
 const FLUSH_MS = 250;
-/** Calls are formatted this many at a time. */
+/** The number of calls that are formatted at a time. */
 const CALLS_PER_BATCH = 125;
 /** Maximum characters of the bodies of these calls. */
 const BODY_CHARACTERS_PER_BATCH = 1024 * 1024;
@@ -35,7 +35,7 @@ interface LogBatch {
   readonly uses: Map<string, TeamKeyUse>;
   lines: number;
   characters: number;
-  /** Full blocks, and in the end all. A retry sends the same blocks, so that the store recognises them. */
+  /** The full blocks, and finally all. A retry sends the same blocks, so that the store recognises them. */
   readonly blocks: Promise<RequestBlock>[];
   readonly shares: BatchShares;
 }
@@ -46,7 +46,7 @@ export interface RequestLogOptions {
   readonly requestLogMb: number;
   /** Maximum lines per second of each tenant on this node. */
   readonly requestLogRate: number;
-  /** Whether the disk has space for the log. Without it, the disk always has. */
+  /** Returns whether the disk has space for the log. Without this function, it always has. */
   readonly hasDisk?: () => boolean;
   readonly clock: Clock;
 }
@@ -80,9 +80,9 @@ export class RequestLog {
   #tried = 0;
   /** The number of calls that are not logged: there was no space for them, or they could not be formatted. */
   dropped = 0;
-  /** The number of calls that are not logged since their tenant was beyond its rate. */
+  /** The number of calls that are not logged since their tenant exceeded its rate. */
   beyondRate = 0;
-  /** Whether the store, or its disk, accepted no lines the last time. */
+  /** Whether the store, or its disk, accepted no lines at the last attempt. */
   isStopped = false;
   /** Bytes added to the store since the oldest were last deleted. */
   #added = 0;
@@ -93,7 +93,7 @@ export class RequestLog {
     this.#shares = new LogShares(options.requestLogRate);
   }
 
-  /** Lines that wait for the store. */
+  /** The number of lines that wait for the store. */
   get waiting(): number {
     return this.#shares.waitingLines;
   }
@@ -138,7 +138,10 @@ export class RequestLog {
     return this.#store.deleteRequestsBefore(this.#keptFrom(nowMs));
   }
 
-  /** A tenant may have been removed and created again: a line of the old one may have been saved after the removal. */
+  /**
+   * Returns the time from which requests are shown. A line of a removed tenant with the same teamID may have been saved
+   * after the removal; it is older than this tenant.
+   */
   #shownFrom({ createdAt }: LoggedTenant, nowMs: number): string {
     const keptFrom = this.#keptFrom(nowMs);
     return createdAt > keptFrom ? createdAt : keptFrom;
@@ -223,7 +226,7 @@ export class RequestLog {
     this.#tried = tried;
   }
 
-  /** False when the store could not save a batch, which stays in the queue with those after it. */
+  /** Saves the queue. Returns false when the store could not save a batch, which then stays in the queue. */
   async #saveQueue(): Promise<boolean> {
     this.isStopped = this.#options.hasDisk?.() === false;
     if (this.isStopped) return false;
@@ -246,7 +249,7 @@ export class RequestLog {
   }
 
   async #saveBatch(batch: LogBatch): Promise<void> {
-    // One block in a turn of the event loop.
+    // Each turn of the event loop packs one block.
     for (const [key, block] of batch.open) {
       batch.blocks.push(this.#packer.pack(block));
       batch.open.delete(key);
@@ -257,7 +260,7 @@ export class RequestLog {
     for (const { lines } of blocks) this.#added += lines.length;
   }
 
-  /** A batch without a line stays open, since the store recognises a batch by its first block. Its counts are small. */
+  /** Queues the batch. A batch without lines stays open, since the store recognises a batch by its first block. */
   #enqueueBatch(): void {
     if (this.#batch.lines === 0) return;
     this.#queue.push(this.#batch);

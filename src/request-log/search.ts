@@ -1,4 +1,4 @@
-/** Searches a tenant's request log, newest first over all nodes, a bounded part for each page. Source: decision 0022. */
+/** Searches a tenant's request log over all nodes, newest first. Bounds the work of a page. Source: decision 0022. */
 import { crc32 } from 'node:zlib';
 import { Refusal } from '../errors.ts';
 import type { FoundRequestDetail, RequestsQuery, FoundRequests, FoundRequest } from './logged-request.ts';
@@ -34,7 +34,7 @@ const compare = (a: LogPosition, b: LogPosition): number =>
 
 interface Search {
   readonly from: string;
-  /** Requests from this time on are left out; '' for none. */
+  /** The time from which requests are left out; '' for no such time. */
   readonly to: string;
   readonly after: LogPosition | undefined;
   readonly matches: (values: LineValues) => boolean;
@@ -74,7 +74,7 @@ export async function searchRequests(
   return answer(waiting.length > 0 ? page.at(-1)! : null);
 }
 
-/** No boot is greater. */
+/** A text that sorts after every boot. */
 const BEFORE_ALL = 'z'.repeat(64);
 
 async function* loadBlocks(store: RequestStore, teamId: string, search: Search): AsyncGenerator<RequestBlock> {
@@ -134,7 +134,7 @@ function parseSearch(
   keptFrom: string,
 ): Search {
   if (status !== '' && !STATUS.test(status))
-    throw refuse('status', 'status must be a status such as 404, or a class of them such as 4xx.');
+    throw refuse('status', 'status must be a status such as 404, or a class such as 4xx.');
   const digits = status.replace('xx', '');
   const wantedFrom = parseTime('from', from);
   return {
@@ -152,7 +152,7 @@ const refuse = (field: string, message: string): Refusal => new Refusal('INVALID
 function parseTime(field: 'from' | 'to', text: string): string {
   if (text === '') return '';
   const time = TIME.test(text) ? Date.parse(text) : Number.NaN;
-  // Date.parse takes the 30th of February for a day of March.
+  // Date.parse reads 30 February as a day in March.
   if (Number.isNaN(time) || !formatTime(time).startsWith(text.slice(0, 16)))
     throw refuse(field, `${field} must be a UTC time such as 2026-11-20T09:30:00Z.`);
   return formatTime(time);

@@ -3,16 +3,16 @@
  * that a flood of one tenant never costs another a line. Source: decision 0022.
  */
 
-/** A quiet tenant may log the lines of this many seconds at once. */
+/** The burst of a tenant's rate: a quiet tenant may log the lines of this many seconds at once. */
 const BURST_SECONDS = 10;
 /** Maximum lines of all tenants that wait for the store. */
 const WAITING_LINES_MAX = 20_000;
 const WAITING_CHARACTERS_MAX = 16 * 1024 * 1024;
-/** The share of a tenant even when others use all the rest. */
+/** The share that a tenant has even when other tenants use all the rest. */
 const OWN_LINES = 256;
 const OWN_CHARACTERS = 128 * 1024;
 
-/** Lines that wait. */
+/** Lines that wait for the store. */
 interface Waiting {
   lines: number;
   characters: number;
@@ -51,7 +51,7 @@ export class LogShares {
     return share;
   }
 
-  /** Takes a line out of the tenant's rate. Refusals leave the second half of a burst to calls that succeed. */
+  /** Takes a line out of the tenant's rate. Refused calls leave half of a burst to calls that succeed. */
   take(share: LogShare, isRefusal: boolean, nowMs: number): boolean {
     const tokens = Math.min(this.#burst, share.tokens + ((nowMs - share.filledAt) / 1000) * this.#perSecond);
     share.filledAt = nowMs;
@@ -60,7 +60,7 @@ export class LogShares {
     return isWithin;
   }
 
-  /** A single tenant can use half of the memory, two a third each: some is always left for one more. */
+  /** Returns whether a line fits. One tenant can use half of the memory, two a third each, so some is always left. */
   hasSpace(share: LogShare): boolean {
     if (share.lines < OWN_LINES && share.characters < OWN_CHARACTERS) return true;
     const { lines, characters } = this.#waiting;
@@ -69,7 +69,7 @@ export class LogShares {
     return share.lines < WAITING_LINES_MAX / parts && share.characters < WAITING_CHARACTERS_MAX / parts;
   }
 
-  /** Notes a line in a batch. */
+  /** Adds a line of a batch to the shares. */
   add(batch: BatchShares, share: LogShare, characters: number): void {
     if (share.lines === 0) this.#tenants++;
     let part = batch.get(share);

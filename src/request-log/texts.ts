@@ -1,18 +1,18 @@
-/** Formats the texts of callers as JSON for the request log: without secrets, cut, within a number of bytes. Source: decision 0022. */
+/** Formats the texts of callers as JSON for the request log, cut and without secrets. Source: decision 0022. */
 import { CALLER_PARAMETERS } from '../tenant/credentials.ts';
 import { HIDDEN, hideSecrets, hideSecretsInJson, isSecretName } from '../tenant/secrets.ts';
 import { VALUE_CHARACTERS_MAX } from './log-bounds.ts';
 
-/** Text that JSON needs no escape for, and too short for a secret. */
+/** A text that needs no escape in JSON, and is too short for a secret. */
 const PLAIN = /^[ !#-[\]-~]{0,24}$/;
-/** The searched part of a text. A secret in several encodings is shorter than the part that is left out. */
+/** Length of the part that is searched for secrets. It exceeds the part shown by more than an encoded secret. */
 const SEARCHED_CHARACTERS_MAX = 2048;
 const BODY_SEARCHED_MAX = 8192;
 const LONG_TEXT = /"([^"\\]*(?:\\.[^"\\]*)*)"/gs;
-/** The name under which parameters without space are counted. */
+/** The name that counts the parameters for which there is no space. */
 const MORE = '…';
 
-/** Returns the first characters, without half a surrogate pair. */
+/** Returns the first characters of a text, without half a surrogate pair. */
 export const cut = (text: string, most: number): string =>
   text.length > most ? text.slice(0, most).toWellFormed() : text;
 

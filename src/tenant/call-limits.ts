@@ -1,6 +1,6 @@
 /**
- * Limits of calls: of a tenant per month and per second, none by default; of a user who looks at records. metering.ts
- * counts the calls.
+ * Limits the calls of a tenant per month and per second (there is no limit by default), and the record views of each
+ * user of the dashboard. metering.ts counts the calls.
  */
 import { Refusal } from '../errors.ts';
 import type { CountedCall } from './metering.ts';
@@ -15,12 +15,12 @@ interface Bucket {
   fullAt: number;
 }
 
-/** Calls per second by key, with a burst. Buckets that are full again are deleted now and then. */
+/** Calls per second by key, with a burst. Buckets that are full again are deleted from time to time. */
 class RateBuckets {
   readonly #buckets = new Map<string, Bucket>();
   #sweepAt = SWEPT_LEAST;
 
-  /** Takes calls out of the bucket of a key. False when it has fewer left. */
+  /** Takes calls out of the bucket of a key. Returns false when the bucket has fewer left. */
   take(key: string, perSecond: number, burst: number, nowMs: number, calls = 1): boolean {
     const tokens = this.left(key, perSecond, burst, nowMs);
     const isWithin = tokens >= calls;
@@ -30,7 +30,7 @@ class RateBuckets {
     return isWithin;
   }
 
-  /** Returns the calls that the key may make now. */
+  /** Returns the number of calls that the key may make now. */
   left(key: string, perSecond: number, burst: number, nowMs: number): number {
     const { tokens, filledAt } = this.#buckets.get(key) ?? { tokens: burst, filledAt: nowMs };
     return Math.min(burst, tokens + (Math.max(0, nowMs - filledAt) / 1000) * perSecond);
@@ -46,11 +46,11 @@ class RateBuckets {
 const LOOKS_PER_SECOND = 20;
 const LOOKS_BURST = 200;
 
-/** Looking at records in the dashboard is not metered, so it has a separate limit for each user. */
+/** Limits the record views of each user of the dashboard, which are not metered. */
 export class LookLimit {
   readonly #buckets = new RateBuckets();
 
-  /** Throws RATE_LIMITED. */
+  /** Throws RATE_LIMITED when the user may not view a record now. */
   check(user: { readonly teamId: string; readonly email: string }, nowMs: number): void {
     if (this.#buckets.take(`${user.teamId} ${user.email}`, LOOKS_PER_SECOND, LOOKS_BURST, nowMs)) return;
     const message = `Rate limit exceeded (${LOOKS_PER_SECOND} record views per second). Retry after 1 s.`;
@@ -58,14 +58,14 @@ export class LookLimit {
   }
 }
 
-/** Returns the calls that a rate allows at once: those of two seconds. */
+/** Returns the number of calls that a rate allows at once: the calls of two seconds. */
 const burstOf = (perSecond: number): number => Math.max(1, perSecond * 2);
 
 export class Limits {
   readonly #buckets = new RateBuckets();
   readonly #turns = new Map<string, Promise<void>>();
 
-  /** Runs work of a tenant after its earlier work. */
+  /** Runs work of a tenant after its earlier work has ended. */
   async inTurn({ storeId }: Tenant, work: () => Promise<void>): Promise<void> {
     const before = this.#turns.get(storeId);
     const done = (before ?? Promise.resolve()).then(work, work);
@@ -77,7 +77,7 @@ export class Limits {
     }
   }
 
-  /** Throws QUOTA_EXCEEDED or RATE_LIMITED. */
+  /** Checks the rate, then the quota. Throws RATE_LIMITED or QUOTA_EXCEEDED. */
   async check(tenant: Tenant, counted: CountedCall, now: Date): Promise<void> {
     this.checkRate(tenant, now);
     if (tenant.monthQuota !== null) this.checkQuota(tenant, await counted.monthRequests(), now);
@@ -92,12 +92,12 @@ export class Limits {
     throw new Refusal('RATE_LIMITED', message, { retryAfterSeconds });
   }
 
-  /** Throws BATCH_TOO_LONG for more calls at once than the tenant's limits ever allow, since waiting would not help. */
+  /** Throws BATCH_TOO_LONG for a batch that the tenant's limits never allow, since waiting would not help. */
   checkSteps({ callsPerSecond, monthQuota }: Tenant, calls: number): void {
     const refuse = (limit: string, most: number): never => {
       throw new Refusal(
         'BATCH_TOO_LONG',
-        `With ${limit} a batch has at most ${most} steps, not ${calls}. Send fewer steps.`,
+        `With ${limit}, a batch can have at most ${most} steps, not ${calls}. Send fewer steps.`,
       );
     };
     const burst = callsPerSecond === null ? Infinity : Math.floor(burstOf(callsPerSecond));
@@ -106,8 +106,8 @@ export class Limits {
   }
 
   /**
-   * Renders the headers that tell a caller its limits, e.g. `RateLimit-Policy: "rate";q=20;w=2, "quota";q=1000;w=2592000` and
-   * `RateLimit: "rate";r=19;t=1, "quota";r=999;t=86400`. Source: draft-ietf-httpapi-ratelimit-headers.
+   * Renders the headers with a tenant's limits, such as `RateLimit-Policy: "rate";q=20;w=2, "quota";q=1000;w=2592000`
+   * and `RateLimit: "rate";r=19;t=1, "quota";r=999;t=86400`. Source: draft-ietf-httpapi-ratelimit-headers.
    */
   renderHeaders(tenant: Tenant, monthRequests: number, now: Date): Record<'ratelimit-policy' | 'ratelimit', string> {
     const { storeId, callsPerSecond: perSecond, monthQuota } = tenant;
@@ -127,7 +127,7 @@ export class Limits {
     return { 'ratelimit-policy': policies.join(', '), ratelimit: states.join(', ') };
   }
 
-  /** Throws QUOTA_EXCEEDED when the month has too many calls. They include the `calls` of a batch. */
+  /** Throws QUOTA_EXCEEDED when the month has too many calls. `monthRequests` includes the `calls` of a batch. */
   checkQuota({ monthQuota }: Tenant, monthRequests: number, now: Date, calls = 1): void {
     if (monthQuota === null || monthRequests <= monthQuota) return;
     const nextMonth = startOfMonth(now, 1);

@@ -1,4 +1,4 @@
-/** The form of credentials: parses a Basic header (RFC 7617), issues keys, hashes and compares their secrets. */
+/** Parses credentials in a Basic header (RFC 7617), issues keys, and hashes and compares their secrets. */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
@@ -7,10 +7,10 @@ export interface Credentials {
   readonly apiSecret: string;
 }
 
-/** The parameters of a query or a body that name the caller. */
+/** Names of the parameters that identify the caller, in a query or a body. */
 export const CALLER_PARAMETERS: readonly string[] = ['teamID', 'apiID', 'apiSecret'];
 
-/** A new pair. The secret is shown once and never stored. */
+/** A new pair of keys. The secret is shown once and never stored. */
 export interface IssuedKey extends Credentials {
   readonly secretHash: Buffer;
 }
@@ -19,17 +19,17 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const SECRET = /^sr_sk_[0-9A-Za-z]{49}$/;
 const AUTHORIZATION_BYTES_MAX = 512;
 
-/** `sr_id_` and 22 characters; `sr_sk_`, 43 characters (over 250 random bits) and a checksum of 6. */
+/** Issues a pair: `sr_id_` and 22 characters; `sr_sk_`, 43 characters (over 250 random bits) and a checksum of 6. */
 export function issueKey(): IssuedKey {
   const body = `sr_sk_${randomBase62(43)}`;
   const apiSecret = body + checksum(body);
   return { apiId: `sr_id_${randomBase62(22)}`, apiSecret, secretHash: hashSecret(apiSecret) };
 }
 
-/** SHA-256: secure for a secret with this many random bits, and cheap for every call. As text it is cheaper still. */
+/** Hashes a secret with SHA-256, which is secure for this many random bits, and fast enough for every call. */
 export const hashSecret = (apiSecret: string): Buffer => Buffer.from(hash('sha256', apiSecret, 'latin1'), 'latin1');
 
-/** Whether the text has the form of a secret. A mistyped one is found without asking the store. */
+/** Returns whether a text has the form of a secret. Detects a mistyped secret without asking the store. */
 export const looksLikeSecret = (text: string): boolean =>
   SECRET.test(text) && checksum(text.slice(0, -6)) === text.slice(-6);
 
@@ -37,8 +37,8 @@ export const looksLikeSecret = (text: string): boolean =>
 export const sameHash = (a: Uint8Array, b: Uint8Array): boolean => timingSafeEqual(a, b);
 
 /**
- * `undefined`: there is no Basic header (other schemes are ignored); `null`: it is malformed. Strict base64, UTF-8, at
- * most 512 bytes; the first colon divides.
+ * Parses a Basic header: strict base64 of UTF-8, at most 512 bytes, divided at the first colon. Returns `undefined`
+ * when there is none (other schemes are ignored), and `null` when it is malformed.
  */
 export function parseBasic(header: string | undefined): Credentials | null | undefined {
   if (header === undefined || !/^basic(?: |$)/i.test(header)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Named pairs of keys: names, scopes, ends, and which pair a replacement is for. The newest valid pair of a name is in
- * force; one it replaced can stay valid beside it for an overlap.
+ * The rules of named pairs of keys: their names, scopes and expiry, and which pair a new one replaces. The newest valid
+ * pair of a name is in force. A pair that it replaced can stay valid beside it for an overlap.
  */
 import { Refusal, refuseField, type Outcome } from '../errors.ts';
 import type { CallingKey, KeyInfo, KeyTerms } from './tenant-port.ts';
@@ -14,23 +14,23 @@ export const OVERLAPS = Object.keys(OVERLAPS_MS) as Overlap[];
 /** `read` allows only operations that read. */
 export type Scope = KeyTerms['scope'];
 export const SCOPES: readonly Scope[] = ['write', 'read'];
-/** The name of a tenant's first pair, and of pairs that are older than names. */
+/** The name of a tenant's first pair, and of pairs issued before pairs had names. */
 const DEFAULT_NAME = 'default';
 export const KEY_NAME_CHARACTERS_MAX = 64;
-/** Maximum pairs in force, and of replaced pairs that are still valid. */
+/** Maximum number of pairs in force, and of replaced pairs that are still valid. */
 const PAIRS_MAX = 20;
-/** Maximum lifetime of a pair that expires. */
+/** Maximum lifetime, in days, of a pair that expires. */
 export const DAYS_MAX = 3650;
 
-/** Returns when keys replaced now end, UTC ISO 8601. */
+/** Returns when keys that are replaced now expire, UTC ISO 8601. */
 export const endOfOverlap = (overlap: Overlap, nowMs: number): string =>
   new Date(nowMs + OVERLAPS_MS[overlap]).toISOString();
 
-/** Returns when a pair made now expires, UTC ISO 8601; '' without days, since it then never expires. */
+/** Returns when a pair that is issued now expires, UTC ISO 8601; '' without days, for a pair that never expires. */
 export const endOfDays = (days: number | undefined, nowMs: number): string =>
   days === undefined ? '' : new Date(nowMs + days * DAY_MS).toISOString();
 
-/** Whether a key is valid now. `endsAt` is '' for one that never expires. */
+/** Returns whether a key is valid now. `endsAt` is '' for a key that never expires. */
 export const isKeyValid = (endsAt: string, now: string): boolean => endsAt === '' || endsAt > now;
 
 const FIRST_TERMS: KeyTerms = { name: DEFAULT_NAME, scope: 'write' };
@@ -38,13 +38,13 @@ const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,62}[A-Za-z0-9])?$/;
 /** The beginning of a secret. A secret pasted as a name would be shown everywhere. */
 const SECRET = /sr_sk_/i;
 
-/** Throws SCOPE_MISSING for read-only keys. The dashboard has no keys (null); there roles decide. */
+/** Throws SCOPE_MISSING for a read-only key. Calls from the dashboard have no key (null), since roles decide there. */
 export function checkMayWrite(key: CallingKey | null): void {
   if (key?.scope !== 'read') return;
   throw new Refusal('SCOPE_MISSING', `The key '${key.name}' is read-only. Use a key with the scope write.`);
 }
 
-/** Throws COMMAND_REFUSED. */
+/** Throws COMMAND_REFUSED when a text cannot be the name of a pair. */
 export function checkKeyName(name: string): void {
   if (NAME.test(name) && !SECRET.test(name)) return;
   const form = `1 to ${KEY_NAME_CHARACTERS_MAX} letters, digits, spaces, '.', '_' and '-'`;
@@ -52,7 +52,7 @@ export function checkKeyName(name: string): void {
   throw refuseField('COMMAND_REFUSED', 'name', message);
 }
 
-/** Sorts valid keys, given newest first: pairs in force, oldest first, then the replaced ones. */
+/** Sorts valid keys, which are given newest first: pairs in force, oldest first, then replaced pairs. */
 export function sortKeys(keys: readonly Omit<KeyInfo, 'isReplaced'>[]): KeyInfo[] {
   const names = new Set<string>();
   const inForce: KeyInfo[] = [];
@@ -67,7 +67,7 @@ export function sortKeys(keys: readonly Omit<KeyInfo, 'isReplaced'>[]): KeyInfo[
   return [...inForce.toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1)), ...replaced];
 }
 
-/** Refuses (COMMAND_REFUSED) a new pair with this name beside the valid ones. */
+/** Refuses (COMMAND_REFUSED) a new pair if its name is in use, or the tenant has the maximum number of pairs. */
 export function refuseNewPair(keys: readonly KeyInfo[], name: string): Refusal | undefined {
   const isSame = (key: KeyInfo): boolean => key.name.toLowerCase() === name.toLowerCase();
   const taken = `The name '${name}' is in use (case is ignored). Replace or end that pair, or choose another name.`;
@@ -80,7 +80,10 @@ export function refuseNewPair(keys: readonly KeyInfo[], name: string): Refusal |
   );
 }
 
-/** Returns name and scope of the pair to replace: the one asked for, else `default`, else the oldest, else the first. */
+/**
+ * Returns the name and scope of the pair to replace: the requested pair, else `default`, else the oldest pair. Returns
+ * the terms of a first pair when no pair is in force.
+ */
 export function chooseReplaced(
   keys: readonly KeyInfo[],
   asked: string | undefined,

@@ -1,45 +1,45 @@
 /**
  * Counts every authenticated call, exactly and durably. Calls that arrive while the store adds a batch share the next
- * one, and an answer waits for the batch of its call. Source: decision 0008.
+ * batch, and a response waits for the batch of its call. Source: decision 0008.
  */
 import type { Clock, Timer } from '../clock.ts';
 import type { CallingKey, KeyCount, UsageCount, UsageStore } from './tenant-port.ts';
 
 interface CountBatch {
   readonly counts: Map<string, UsageCount>;
-  /** The calls of `counts` that came with a key. */
+  /** The calls in `counts` that were sent with a key. */
   readonly byKey: Map<string, KeyCount>;
   readonly added: Promise<ReadonlyMap<string, number>>;
   readonly settle: { resolve: (totals: ReadonlyMap<string, number>) => void; reject: (fault: unknown) => void };
 }
 
-/** `monthRequests` resolves to the tenant's total when the count is durable; then the answer may leave. */
+/** A counted call. `monthRequests` resolves to the tenant's total once the count is durable and the response may go. */
 export interface CountedCall {
   monthRequests(): Promise<number>;
 }
 
-/** A batch that has waited for this long counts as failed. */
+/** A batch that the store has not added within this time counts as failed. */
 const LATE_MS = 5000;
 const PROBE_MS = 1000;
 
 export interface MeterOptions {
   readonly clock: Clock;
-  /** Called when calls cannot be counted, and when they can again. */
+  /** Reports that calls cannot be counted, and that they can be counted again. */
   readonly report: (event: string) => void;
-  /** Whether the store answers. */
+  /** Returns whether the store answers. */
   readonly isUsable: () => boolean;
 }
 
 export class Meter {
   readonly #store: UsageStore;
   readonly #options: MeterOptions;
-  /** The time at which the batch that is being added was begun. */
+  /** Start time of the batch that is being added; Infinity when there is none. */
   #begunAt = Infinity;
   #isFailing = false;
   #nextProbe: Timer | undefined;
   #open: CountBatch | undefined;
   #adding: Promise<void> | undefined;
-  /** The number of batches that the store did not add. Their calls got the fault as their response. */
+  /** The number of batches that the store failed to add. Their calls were answered with the fault. */
   failures = 0;
 
   constructor(store: UsageStore, options: MeterOptions) {
@@ -55,8 +55,8 @@ export class Meter {
   }
 
   /**
-   * Counts calls at this time (UTC ISO 8601, `2026-11-20T…`). Calls of the explorer have no key. A negative number takes
-   * counted calls back.
+   * Counts calls at this time (UTC ISO 8601, `2026-11-20T…`). Calls from the explorer have no key. A negative number
+   * cancels calls that were counted.
    */
   count(teamId: string, operation: string, now: string, caller: CallingKey | null, calls = 1): CountedCall {
     const { counts, byKey, added } = (this.#open ??= this.#openBatch());
@@ -89,7 +89,7 @@ export class Meter {
 
   #openBatch(): CountBatch {
     const { promise, resolve, reject } = Promise.withResolvers<ReadonlyMap<string, number>>();
-    // The callers of a batch can be gone, so that no one awaits it.
+    // All callers of a batch may have gone, so that no one awaits it.
     promise.catch(() => undefined);
     if (!this.#adding) setImmediate(() => void (this.#adding ??= this.#addBatches()));
     return { counts: new Map(), byKey: new Map(), added: promise, settle: { resolve, reject } };
@@ -135,7 +135,10 @@ export class Meter {
     this.#nextProbe = this.#options.clock.after(ms, () => void this.#probe());
   }
 
-  /** Adds nothing, to learn whether the store counts again: a node that is not ready gets no calls to learn it from. */
+  /**
+   * Adds an empty batch, to find out whether the store counts again. A node that is not ready gets no calls that would
+   * show it.
+   */
   async #probe(): Promise<void> {
     if (!this.#isFailing) return;
     const addBatches = (): Promise<void> => this.#addBatches();

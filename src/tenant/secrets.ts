@@ -1,12 +1,12 @@
 /**
- * Hides secrets in texts that callers wrote: plain, escaped or percent-encoded any number of times, in base64 or hex,
- * and any value under the name of a secret. Source: decision 0022.
+ * Hides secrets in the texts of callers, whether plain, escaped or percent-encoded any number of times, in base64 or in
+ * hex. Hides every value whose name suggests a secret. Source: decision 0022.
  */
 
-/** Shown in place of a hidden text. */
+/** The text that replaces a hidden one. */
 export const HIDDEN = '…';
 
-/** Long texts are searched in parts that overlap by half. A secret encoded twice has a few hundred characters. */
+/** Length of the parts of a long text, which overlap by half. A secret encoded twice has a few hundred characters. */
 const PART_CHARACTERS = 2048;
 /** Maximum depth of encodings within encodings. */
 const DEPTH_MAX = 6;
@@ -15,7 +15,7 @@ const PART_DECODED_MAX = 4 * 1024;
 const BODY_DECODED_MAX = 16 * 1024;
 
 const PLAIN = /sr_sk_[0-9A-Za-z]+/g;
-/** A text with an encoded secret has one of these. A secret is 55 characters: 74 in base64. */
+/** A text with an encoded secret matches one of these. A secret has 55 characters, or 74 in base64. */
 const ESCAPE_OR_SCHEME = /[%\\]|:\/\/|basic\s|bearer\s/i;
 const LONG_WORD = /(?:^|[^\w+/-])[\w+/-]{48}/;
 const SHOWN_PLAINLY = /sr_sk_|\bbearer\s+(?=\S*\d)[\w+/=.~-]{8}|:\/\/[^\s/@]*:[^\s/@]+@/i;
@@ -26,15 +26,15 @@ const SECRET_NAME =
   /^(?:proxy-)?authorization$|^(?:auth|pass|pwd)$|pass(?:word|wd|phrase)|secret|token|credential|api[-_ ]?key|cookie/i;
 const SECRET_WORD = /auth|pass|pwd|secret|token|credential|api[-_ ]?key|cookie/i;
 const JSON_TEXT = /"[^"\\]*(?:\\.[^"\\]*)*"?/gs;
-/** A name and the value behind it, whole unless it is an object or a list. */
+/** A name and its value, which is whole unless it is an object or a list. */
 const MEMBER = /"([^"\\]*(?:\\.[^"\\]*)*)":("[^"\\]*(?:\\.[^"\\]*)*"?|[^,}\]"]+)/gs;
 
-/** Characters that may still be decoded. */
+/** The number of characters that may still be decoded. */
 interface DecodeBudget {
   left: number;
 }
 
-/** The text without secrets, or HIDDEN when they are encoded. */
+/** Returns the text without secrets, or HIDDEN if it contains an encoded secret. */
 export function hideSecrets(text: string, budget?: DecodeBudget): string {
   const shown = text.includes('sr_sk_') ? text.replace(PLAIN, `sr_sk_${HIDDEN}`) : text;
   if (!isSuspicious(shown)) return shown;
@@ -47,11 +47,11 @@ export function hideSecrets(text: string, budget?: DecodeBudget): string {
 
 const isSuspicious = (text: string): boolean => ESCAPE_OR_SCHEME.test(text) || LONG_WORD.test(text);
 
-/** Whether the value of a parameter or field with this name is always hidden. */
+/** Returns whether the value of a parameter or field with this name is always hidden. */
 export const isSecretName = (name: string): boolean =>
   SECRET_NAME.test(/[%\\]/.test(name) ? decodeEscapes(name) : name);
 
-/** JSON without secrets in its texts and members. All of it is hidden when a secret could be spread over it. */
+/** Returns JSON without secrets in its texts and members. Hides all of it if a secret could be spread over members. */
 export function hideSecretsInJson(json: string): string {
   const isOdd = isSuspicious(json) || json.includes('sr_sk_');
   if (!isOdd && !SECRET_WORD.test(json)) return json;
@@ -85,21 +85,21 @@ function holdsSecret(text: string, depth: number, budget: DecodeBudget): boolean
   for (const [run] of text.replaceAll(/\s/g, '').matchAll(ENCODED)) {
     for (const [digits] of run.matchAll(HEX))
       for (const from of [0, 1]) if (holdsDecoded(digits.slice(from), 'hex', depth, budget)) return true;
-    // Characters of base64 may precede the secret, so it may begin at any of four places.
+    // Characters of base64 may precede the secret, so it may begin at any of four offsets.
     for (const from of [0, 1, 2, 3]) if (holdsDecoded(run.slice(from), 'base64', depth, budget)) return true;
   }
   return false;
 }
 
-/** A decoded text is searched further only if it may hold something; UTF-16 has a NUL at every other place. */
+/** Searches a decoded text if it may contain a secret. Removes the NULs that UTF-16 has between characters. */
 function holdsDecoded(text: string, encoding: 'hex' | 'base64', depth: number, budget: DecodeBudget): boolean {
   const decoded = Buffer.from(text, encoding).toString('latin1').replaceAll('\0', '');
   return (isSuspicious(decoded) || decoded.includes('sr_sk_')) && holdsSecret(decoded, depth - 1, budget);
 }
 
 /**
- * Without percent-encoding, however often it was done, or without the escapes of JSON and JavaScript. A run of
- * backslashes is looked at from its beginning alone: from each of them, it would take the square of its length.
+ * Removes repeated percent-encoding, or the escapes of JSON and JavaScript. Reads a run of backslashes only from its
+ * beginning, since reading it from each of them would take quadratic time.
  */
 function decodeEscapes(text: string): string {
   if (!/[%\\]/.test(text)) return text;

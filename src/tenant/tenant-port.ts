@@ -1,18 +1,18 @@
 /**
- * Ports: tenants, their keys and their usage. Implemented under store/. One method is one transaction; a method with an
- * `entry` appends it to the audit log in that transaction.
+ * Begin here: the types and ports of tenants, their keys and their usage. The ports are implemented under store/. Each
+ * method is one transaction, and a method with an `entry` appends it to the audit log in the same transaction.
  */
 import type { Outcome } from '../errors.ts';
 import type { AuditEntry } from '../audit/entry.ts';
 
 export interface TenantSettings {
-  /** ORDER_TYPE of a new order that sends none. */
+  /** The ORDER_TYPE of a new order that is sent without one. */
   defaultStage: 'worksheet' | 'quote' | 'sales_order';
   /** Whether PART_CODE, CUSTOMER_CODE and LOCATION_CODE must exist. */
   strict: boolean;
-  /** Calls per calendar month (UTC); null: no limit. */
+  /** Maximum calls per calendar month (UTC); null means no limit. */
   monthQuota: number | null;
-  /** Calls per second; null: no limit. */
+  /** Maximum calls per second; null means no limit. */
   callsPerSecond: number | null;
 }
 
@@ -23,11 +23,11 @@ interface TenantChange extends TenantSettings {
 export interface Tenant extends TenantChange {
   readonly teamId: string;
   readonly createdAt: string;
-  /** Names the tenant's inventory system. A tenant created again under the same teamID has another. */
+  /** The name of the tenant's inventory system. A tenant created again under the same teamID has another. */
   readonly storeId: string;
 }
 
-/** The name of a pair of keys, and its permission. */
+/** The name and the permission of a pair of keys. */
 export interface KeyTerms {
   readonly name: string;
   readonly scope: 'write' | 'read';
@@ -38,7 +38,7 @@ export interface CallingKey extends KeyTerms {
   readonly apiId: string;
 }
 
-/** A tenant, the pair it was found by, and the hash of that pair's secret. */
+/** A tenant, the pair of keys by which it was found, and the hash of the pair's secret. */
 export interface Caller {
   readonly tenant: Tenant;
   readonly key: CallingKey;
@@ -66,7 +66,7 @@ export interface KeyCount {
 interface MonthUsage {
   readonly total: number;
   readonly byDay: { day: string; operation: string; calls: number }[];
-  /** By name. Calls of the explorer, and of nodes older than this count, are only in the total. */
+  /** The calls by key, sorted by name. Calls from the explorer, and of nodes older than this count, are in no key. */
   readonly byKey: Pick<KeyCount, 'apiId' | 'name' | 'calls'>[];
 }
 
@@ -78,7 +78,7 @@ export interface NewKey {
 /** A key without its secret. */
 export interface KeyInfo extends CallingKey {
   readonly issuedAt: string;
-  /** E-mail address of the user, or `command line`; '' for a key older than this column. */
+  /** The issuer's e-mail address, or `command line`; '' for a key older than this column. */
   readonly issuedBy: string;
   /** '' for a key that never expires. */
   readonly endsAt: string;
@@ -87,22 +87,26 @@ export interface KeyInfo extends CallingKey {
 }
 
 export interface TenantStore {
-  /** undefined when the team or the apiID is unknown, or the key has ended by now. */
+  /** Returns undefined when the team or the apiID is unknown, or the key is not valid any more. */
   findCaller(teamId: string, apiId: string, now: string): Promise<Caller | undefined>;
   findTenant(teamId: string): Promise<Tenant | undefined>;
   listTenants(): Promise<Tenant[]>;
   hasTenants(): Promise<boolean>;
-  /** COMMAND_REFUSED when the teamID is taken. */
+  /** Creates a tenant. Refuses (COMMAND_REFUSED) a teamID that is in use. */
   createTenant(teamId: string, name: string, now: string, entry?: AuditEntry): Promise<Outcome<Tenant>>;
   updateTenant(teamId: string, change: TenantChange, entry: AuditEntry | null): Promise<void>;
   /** Deletes the tenant, its keys, usage, users, requests, audit log and inventory system. */
   deleteTenant(tenant: Tenant): Promise<void>;
-  /** Adds a pair. The actor of the entry is the issuer. COMMAND_REFUSED: the name is taken, or there are too many. */
+  /**
+   * Adds a pair, whose issuer is the actor of the entry. Refuses (COMMAND_REFUSED) a name that is in use, and a pair
+   * above the maximum.
+   */
   createKeys(teamId: string, key: NewKey & KeyTerms, endsAt: string, entry: AuditEntry): Promise<Outcome<void>>;
   /**
-   * Puts this key in the place of the pair with the name, by default of `default`, else of the oldest, whose name and
-   * scope it inherits; keys of that name end at `oldEndsAt`. The first of all is `default`. The actor of the entry is
-   * the issuer. COMMAND_REFUSED: no such name, or too many replaced pairs are still valid.
+   * Replaces the pair with this name (without one, the pair `default`, else the oldest). The new pair has the same name
+   * and scope, and older pairs of the name expire at `oldEndsAt`. A tenant's first pair is called `default`. The actor
+   * of the entry is the issuer. Refuses (COMMAND_REFUSED) an unknown name, and a replacement when too many replaced
+   * pairs are still valid.
    */
   replaceKeys(
     teamId: string,
@@ -111,21 +115,21 @@ export interface TenantStore {
     entry: AuditEntry,
     name?: string,
   ): Promise<Outcome<KeyTerms>>;
-  /** Valid at `now`: the pairs in force, oldest first, then the replaced ones. */
+  /** Lists the keys that are valid at `now`: the pairs in force, oldest first, then the replaced pairs. */
   listKeys(teamId: string, now: string): Promise<KeyInfo[]>;
-  /** Ends a valid key; false when the tenant has no such key. */
+  /** Ends a valid key. Returns false when the tenant has no such key. */
   endKey(teamId: string, apiId: string, entry: AuditEntry): Promise<boolean>;
 }
 
 export interface UsageStore {
   /**
-   * Adds the counts and the same calls by key, durably, in one transaction. Answers the new total of each tenant and
-   * month in them, under `teamId month`. A key and month is there once.
+   * Adds the counts, and the same calls by key, durably in one transaction. Returns the new total of each tenant and
+   * month, under `teamId month`. Each key and month occurs once in `byKey`.
    */
   addUsage(counts: readonly UsageCount[], byKey?: readonly KeyCount[]): Promise<ReadonlyMap<string, number>>;
   loadUsage(teamId: string, month: string): Promise<MonthUsage>;
-  /** When each key that was ever counted was last used, by its apiID. */
+  /** Loads the time of the last use of each key that was ever counted, by its apiID. */
   loadLastUses(teamId: string): Promise<ReadonlyMap<string, string>>;
-  /** Months that have counts, newest first, at most 36. */
+  /** Lists the months that have counts, newest first, at most 36. */
   listMonths(teamId: string): Promise<{ month: string; calls: number }[]>;
 }

@@ -1,4 +1,4 @@
-/** The rules of a tenant's teamID and name, and the settings of a new tenant. */
+/** The rules for a tenant's teamID and name, and the settings of a new tenant. */
 import { Refusal } from '../errors.ts';
 import type { TenantSettings } from './tenant-port.ts';
 
@@ -11,7 +11,7 @@ export const FIRST_SETTINGS: TenantSettings = { defaultStage: 'worksheet', stric
 export const refuseTaken = (teamId: string): Refusal =>
   new Refusal('COMMAND_REFUSED', `The team ID '${teamId}' is in use (case is ignored). Choose another.`);
 
-/** Throws COMMAND_REFUSED. */
+/** Throws COMMAND_REFUSED when a text cannot be a teamID. */
 export function checkTeamId(teamId: string): void {
   if (TEAM_ID.test(teamId)) return;
   const form = "1 to 64 letters, digits, '.', '_' and '-', beginning with a letter or a digit";
@@ -19,7 +19,7 @@ export function checkTeamId(teamId: string): void {
   throw new Refusal('COMMAND_REFUSED', message, { field: 'teamID' });
 }
 
-/** Throws COMMAND_REFUSED. */
+/** Throws COMMAND_REFUSED when a text cannot be the name of a tenant. */
 export function checkTenantName(name: string): void {
   if (name.trim() !== '' && name.length <= NAME_CHARACTERS_MAX && name.isWellFormed() && !/\p{Cc}/u.test(name)) return;
   const message = `The name must be 1 to ${NAME_CHARACTERS_MAX} characters on one line.`;

@@ -1,13 +1,13 @@
 /**
- * Turns for costly work: a bounded number runs at a time, and waiting work starts tenant by tenant, so that no tenant's
- * queue delays another's. Work ends, waiting or running, when its caller has gone. Source: decision 0029.
+ * Gives expensive work its turn: a bounded number runs at a time, and waiting work starts tenant by tenant, so that no
+ * tenant's queue delays another's. Waiting or running work ends when its caller has gone. Source: decision 0029.
  */
 import { every, type Clock, type Timer } from '../clock.ts';
 import { Refusal, type Outcome } from '../errors.ts';
 import type { Tenant } from './tenant-port.ts';
 
 export interface TurnBounds {
-  /** Maximum running for all tenants. A tenant with nothing running may exceed it by one. */
+  /** Maximum work that runs for all tenants. A tenant with nothing running may exceed it by one. */
   readonly running: number;
   readonly tenantRunning: number;
   readonly tenantWaiting: number;
@@ -31,7 +31,7 @@ interface QueuedWork extends Turn {
   start: (() => void) | undefined;
   /** The reason why the work was ended. */
   refusal: Refusal | undefined;
-  /** Whether a check has found it before. The signal of short work is never asked for. */
+  /** Whether an earlier check has seen it. Short work ends before, so that its signal is never requested. */
   isSeen: boolean;
 }
 
@@ -40,7 +40,7 @@ interface Queue {
   readonly waiting: QueuedWork[];
 }
 
-/** Shown in the request log, never sent. */
+/** The refusal of abandoned work. It is shown in the request log, and never sent. */
 const GONE = new Refusal('QUERY_TOO_COSTLY', 'The caller closed the connection before the query had finished.');
 const STOPPING = new Refusal('SERVICE_BUSY', 'The service is stopping. Retry in a moment.', { retryAfterSeconds: 1 });
 /** The interval of the checks for callers that have gone. */
@@ -49,7 +49,7 @@ const CHECK_MS = 25;
 export class Turns {
   readonly #bounds: TurnBounds;
   readonly #clock: Clock;
-  /** Tenants with something running or waiting. The first is the next to have a turn. */
+  /** Tenants with something running or waiting. The first has the next turn. */
   readonly #queues = new Map<string, Queue>();
   readonly #running = new Set<QueuedWork>();
   #checking: Timer | undefined;
@@ -61,8 +61,8 @@ export class Turns {
   }
 
   /**
-   * Runs the work in the tenant's turn. TOO_MANY_QUERIES when too much work of the tenant waits, SERVICE_BUSY when the
-   * service stops. `signal` is aborted when the caller has gone.
+   * Runs the work in the tenant's turn. Refuses with TOO_MANY_QUERIES when too much work of the tenant waits, and with
+   * SERVICE_BUSY when the service stops. `signal` is aborted when the caller has gone.
    */
   async run<T>(
     tenant: string,
@@ -102,7 +102,7 @@ export class Turns {
     return { running: this.#running.size, waiting };
   }
 
-  /** Ends all work with SERVICE_BUSY, and refuses any more. */
+  /** Ends all work with SERVICE_BUSY, and refuses new work. */
   close(): void {
     this.#isClosed = true;
     this.#checking?.close();

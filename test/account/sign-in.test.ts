@@ -121,7 +121,7 @@ suite('throttle', () => {
     for (let failures = 0; failures < 95; failures++) await store.users.countAttempt(name, failures, '');
     const answers = await guess(ann.teamID, ann.email, 300);
     assert.equal(answers.filter((answer) => answer.startsWith('SIGN_IN_REFUSED')).length, 5);
-    assert.match(answers.at(-1)!, /^TOO_MANY_ATTEMPTS After 100 failed attempts/);
+    assert.match(answers.at(-1)!, /^TOO_MANY_ATTEMPTS This account is locked after 100 failed attempts/);
     // Not even the right password, years later.
     await expectRefused('TOO_MANY_ATTEMPTS', ann.signIn(visit(100_000_000)));
     const { token } = await users.renewLink(ann.teamID, ann.email, operator(100_000_000));

@@ -42,7 +42,7 @@ suite('accounts', () => {
     expectWait(Infinity, () => checkFailures({ failures: 100, nextTryAt: '' }, NOW));
     assert.throws(
       () => checkFailures({ failures: 100, nextTryAt: '' }, NOW),
-      /owner of the tenant, or the operator, can give a new link/,
+      /Ask an owner of the tenant or the operator for a new link/,
     );
   });
 

@@ -248,7 +248,7 @@ suite('tampering', () => {
     await runSql(service, `UPDATE @AUDIT SET "ACTOR" = 'eve@example.com' WHERE ${MINE} AND "NUMBER" = 3`);
     const { stdout } = await service.command('audit', 'verify', teamID);
     await restore();
-    assert.match(stdout, /NOT intact\. Record 3: it is not as it was written/);
+    assert.match(stdout, /NOT intact\. Record 3: it was changed after it was written/);
   });
 
   const nth = (number: number): string => `${MINE} AND "NUMBER" = ${number}`;

@@ -62,7 +62,7 @@ test('a second factor is asked for at the next sign-in; a recovery code is good 
   await field(page, 'Code').fill(codeOf(secret, service, -20));
   await field(page, 'Your password').fill(PASSWORD);
   await button(page, 'Turn on').click();
-  await page.getByRole('dialog').getByText('The code does not fit the secret.').waitFor();
+  await page.getByRole('dialog').getByText('The code does not match the secret.').waitFor();
   await field(page, 'Code').fill(codeOf(secret, service));
   await button(page, 'Turn on').click();
   await page.getByRole('heading', { name: 'Two-step verification is on: your recovery codes' }).waitFor();

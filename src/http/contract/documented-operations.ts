@@ -1,9 +1,9 @@
 /**
- * Reads the operations out of the contract, for everything that is made of it: tools for agents, the Bruno collection,
- * the clients' types. Imports nothing, so that a browser can use it too.
+ * Reads the operations from the contract, for everything that is generated from it: tools for agents, the Bruno
+ * collection and the clients' types. Imports nothing, so that a browser can use it too.
  */
 
-/** A part of a JSON Schema. References to other schemas stay in it. */
+/** A part of a JSON Schema. Its references to other schemas are not resolved. */
 export interface ContractSchema {
   readonly $ref?: string;
   readonly description?: string;
@@ -18,7 +18,7 @@ export interface ContractSchema {
   readonly required?: readonly string[];
 }
 
-/** An OpenAPI document, as far as it is read here. */
+/** The parts of an OpenAPI document that are read here. */
 export interface Contract {
   readonly info: { readonly title: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationPart>>>>;
@@ -65,29 +65,29 @@ export interface DocumentedParameter extends DocumentedContent {
 
 interface DocumentedContent {
   readonly schema: ContractSchema;
-  /** The first example; undefined where there is none. */
+  /** The first example; undefined when there is none. */
   readonly example: unknown;
 }
 
 export interface DocumentedOperation {
   readonly name: string;
-  /** In lower case. */
+  /** The HTTP method in lower case. */
   readonly method: string;
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
   readonly description: string;
-  /** False for the paths of the service itself, such as /healthz. */
+  /** Whether calls need keys. False for the paths of the service itself, such as /healthz. */
   readonly needsKeys: boolean;
   readonly isWrite: boolean;
   /** Parameters of the query and headers, without credentials. */
   readonly parameters: readonly DocumentedParameter[];
   readonly body: DocumentedContent | undefined;
-  /** By HTTP status; undefined for an answer without a body. */
+  /** The content of a response by HTTP status; undefined for a response without a body. */
   readonly answers: Readonly<Record<string, DocumentedContent | undefined>>;
 }
 
-/** Lists the operations in the order of the document, with the references to parameters and responses followed. */
+/** Lists the operations in the order of the document. Resolves references to parameters and responses. */
 export function readOperations({ paths, components }: Contract): DocumentedOperation[] {
   const parameterOf = (part: ParameterPart | Reference): DocumentedParameter => {
     const found = '$ref' in part ? components.parameters[lastName(part.$ref)]! : part;
@@ -126,5 +126,5 @@ const exemplify = ({ schema, examples = {} }: Exemplified): DocumentedContent =>
   example: Object.values(examples)[0]?.value,
 });
 
-/** The name that a reference ends with: of a schema, a parameter or a response. */
+/** Returns the name at the end of a reference: of a schema, a parameter or a response. */
 export const lastName = (reference: string): string => reference.split('/').at(-1)!;

@@ -268,7 +268,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   ),
   StorefrontItem: objectOf({
     part_number: textOf('PART_CODE of the line.'),
-    description: textOf('What was ordered.'),
+    description: textOf('Description of the item.'),
     quantity: { type: 'number', description: 'Units ordered.' },
     shipped: { type: 'number', description: 'Units shipped. Less than quantity after a partial shipment.' },
     serial_numbers: listOf(textOf(), { description: 'Serial numbers shipped; always empty for a care plan.' }),

@@ -9,7 +9,7 @@ import { envelope, type Call, type Operation } from './operation.ts';
 const FIELD = objectOf({
   name: textOf('Name of the field, in upper case.'),
   type: textOf('Type of its values.', { enum: ['text', 'number', 'date', 'flag', 'timestamp'] }),
-  description: textOf('What the field means.'),
+  description: textOf('Meaning of the field.'),
   required: booleanOf('Whether the field is required on a new record.'),
   assigned: booleanOf('Whether PIMS sets the field. Do not send it.'),
   indexed: booleanOf('Whether exact filters on it use an index.'),

@@ -115,7 +115,7 @@ export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
     field('ORDER_NUMBER', 'text', 'ORDER_NUMBER of the order the line belongs to.', { required: true }),
     field('LINE_NUMBER', 'number', 'Number of the line within its order.', assigned),
     field('PART_CODE', 'text', 'PART_CODE of the part ordered.'),
-    field('DESCRIPTION', 'text', "What is ordered. Defaults to the part's description."),
+    field('DESCRIPTION', 'text', "Description of the item. Defaults to the part's description."),
     field('QUANTITY', 'number', 'Units ordered. Defaults to 1; negative for a return.'),
     field('NUMBER_SHIPPED', 'number', 'Units shipped, from 0 to QUANTITY.'),
     field('UNIT_PRICE', 'number', "Price of one unit. Defaults to the part's price."),
