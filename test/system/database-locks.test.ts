@@ -137,6 +137,8 @@ for (const [ms, isRefused] of [
       }
       await release();
       const { status, text } = await second;
+      // Or the second, whose transaction may have waited for the row before it was let go.
+      if (/a row is locked/.test(text)) isOver = false;
       if (isOver && !isRefused) assert.equal(status, 200, text);
       await first;
       await service.pass();

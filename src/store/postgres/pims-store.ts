@@ -295,12 +295,13 @@ export class PostgresPimsStore implements PimsStore {
 
   async #lock(connection: Connection): Promise<Locked> {
     const version = this.#fieldsVersion;
-    const [, next] = await Promise.all([
-      this.#followOn(connection, this.#sql.lock),
-      connection.query<[NumberedType, number]>(this.#sql.counters),
-    ]);
+    const locking = this.#followOn(connection, this.#sql.lock);
+    const counters = connection.query<[NumberedType, number]>(this.#sql.counters);
+    // When the lock is not to be had, its fault is the one to report: this one only follows from it.
+    counters.catch(() => undefined);
+    await locking;
     // A read may have been the first to find the change.
-    return { isOld: this.#fieldsVersion !== version, next: new Map(next) };
+    return { isOld: this.#fieldsVersion !== version, next: new Map(await counters) };
   }
 
   async #followOn(connection: Connection, versionSql: string): Promise<boolean> {
