@@ -1,6 +1,6 @@
 /**
- * Several writes as one: runs the scripts of the single writes one after the other in one transaction, so that all
- * happen or none. A step may refer to the result of an earlier one. Source: decision 0027.
+ * Batches: several writes whose scripts run one after the other in one transaction, so that all take effect or none. A
+ * step may refer to the result of an earlier step. Source: decision 0027.
  */
 import { Refusal, refuseField } from '../errors.ts';
 import type { Dictionaries } from './rules/fields.ts';
@@ -19,16 +19,16 @@ export const BATCH_OPERATIONS = Object.keys(WRITES) as BatchOperation[];
 export interface BatchStep {
   readonly operation: BatchOperation;
   readonly body: Body;
-  /** The fault of the body that was sent, if it has one. */
+  /** Refusal of the step before it runs, if its body is invalid. */
   readonly refusal: Refusal | undefined;
 }
 
-/** `$3.data` or `$3.data.FIELD`. */
+/** A reference to the result of a step: `$3.data` or `$3.data.FIELD`. */
 const REFERENCE = /^\$(0|[1-9]\d?)\.data(?:\.(.+))?$/s;
 
 /**
- * Returns a list of the steps' results in their order, each in its envelope. The refusal of a step has its number as
- * `step`. INVALID_REFERENCE for a reference to nothing; BATCH_TOO_LONG when the results are too long.
+ * Runs the steps and returns the list of their results in order, each in its envelope. The refusal of a step has its
+ * index as `step`. Throws INVALID_REFERENCE for an invalid reference, or BATCH_TOO_LONG if the results are too long.
  */
 export function* writeBatch(
   dictionaries: Dictionaries,
@@ -52,8 +52,8 @@ export function* writeBatch(
 }
 
 /**
- * Runs a step, whose loads also ask for those of the later steps. BATCH_TOO_LONG when orders whose DROP_SHIP changes
- * have more lines together than an order may have.
+ * Runs a step, and names the loads of the later steps with each of its loads. Throws BATCH_TOO_LONG if the orders that
+ * the batch cancels, or whose DROP_SHIP it changes, together have more lines than one order may have.
  */
 function* runStep(write: Script<Json>, loadsAfter: () => readonly Load[], released: { lines: number }): Script<Json> {
   let step = write.next();
@@ -63,13 +63,16 @@ function* runStep(write: Script<Json>, loadsAfter: () => readonly Load[], releas
     if (request.name === 'unitsOfLines')
       for (const [, , lines] of answer as readonly LineUnits[]) released.lines += lines;
     if (released.lines > LINES_MAX)
-      throw new Refusal('BATCH_TOO_LONG', `DROP_SHIP changes for more than ${LINES_MAX} lines. Send fewer steps.`);
+      throw new Refusal(
+        'BATCH_TOO_LONG',
+        `The steps change the stock of more than ${LINES_MAX} lines. Send fewer steps.`,
+      );
     step = write.next(answer);
   }
   return step.value;
 }
 
-/** A getter, so that the loads of later steps are listed only for a store that looks ahead. */
+/** Adds the loads of later steps to a load, by a getter, so that they are listed only for a store that looks ahead. */
 const lookAhead = (load: Load, loadsAfter: () => readonly Load[]): Load => ({
   ...load,
   get ahead() {
@@ -77,12 +80,12 @@ const lookAhead = (load: Load, loadsAfter: () => readonly Load[]): Load => ({
   },
 });
 
-/** Replaces a reference while the result it refers to is unknown. */
+/** Placeholder for a reference whose result is not known yet. */
 const UNKNOWN = '$';
-/** The fields that name a record, without which nothing can be loaded for a step. */
+/** Fields that identify a record. Nothing can be loaded for a step without them. */
 const NAMES = ['ORDER_NUMBER', 'LINE_REF_LOCK_CODE', 'CUSTOMER_CODE'];
 
-/** Lists what a step is likely to load, as far as that is known before the earlier steps have run. */
+/** Lists the likely loads of a step that are known before the earlier steps have run. */
 function listLoads(dictionaries: Dictionaries, { operation, body }: BatchStep, context: WriteContext): readonly Load[] {
   const fields = Object.entries(body).flatMap(([name, value]) => {
     if (!isMarked(value) || value.startsWith('$$')) return [[name, isMarked(value) ? unescape(value) : value]];
@@ -94,16 +97,16 @@ function listLoads(dictionaries: Dictionaries, { operation, body }: BatchStep, c
     const loads = [first.value, ...(first.value.ahead ?? [])];
     return loads.filter(({ args }) => !(args as readonly unknown[]).includes(UNKNOWN));
   } catch (fault) {
-    // The step will be refused in its turn.
+    // The step is refused when its turn comes.
     if (fault instanceof Refusal) return [];
     throw fault;
   }
 }
 
-/** Removes the `$` that escapes the one after it. */
+/** Removes a `$` that escapes the next one. */
 export const unescape = (value: string): string => (value.startsWith('$$') ? value.slice(1) : value);
 
-/** The results of the steps so far. */
+/** Results of the steps that have run. */
 class StepResults {
   readonly #results: Json[] = [];
   readonly #parsed: (string | Record<string, string>)[] = [];
@@ -145,7 +148,7 @@ class StepResults {
     const value = field === undefined ? data : isText || !Object.hasOwn(data, field) ? undefined : data[field];
     if (typeof value !== 'string') {
       const known = isText ? 'a string' : `a record with ${Object.keys(data).join(', ')}`;
-      throw refuse(`'${shown}' refers to nothing: the result of step ${step} is ${known}.`);
+      throw refuse(`'${shown}' refers to nothing. The result of step ${step} is ${known}.`);
     }
     this.#referred += value.length;
     if (this.#referred <= REFERRED_CHARACTERS_MAX) return value;

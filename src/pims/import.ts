@@ -1,7 +1,7 @@
 /**
- * Imports rows as they are given, one script for each batch: it loads what the rows need together, takes row by row as
- * if those before were saved, and saves together. Counters follow the numbers in the file, and the lines of sales
- * orders commit stock. Source: decision 0011.
+ * Imports rows with the keys and dates in the file, one script for each batch. A script loads for all rows at once,
+ * checks each row as if the rows before it were saved, and saves all at once. Counters continue after the numbers in
+ * the file, and the lines of sales orders commit stock. Source: decision 0011.
  */
 import { orThrow, Refusal, refuseField } from '../errors.ts';
 import { addDecimals } from './rules/decimal.ts';
@@ -26,10 +26,10 @@ export interface ImportResult {
 }
 
 export type ImportBatches = AsyncIterable<readonly ImportRow[]>;
-/** One result for each batch. */
+/** Results of an import, one for each batch. */
 export type ImportResults = AsyncIterable<ImportResult>;
 
-/** Imports a batch. Rows without CREATE_DATE or MODIFIED_DATE are given `now`. */
+/** Imports a batch. `now` fills a missing CREATE_DATE or MODIFIED_DATE. */
 export function* importBatch(recordType: RecordType, rows: readonly ImportRow[], now: string): Script<ImportResult> {
   for (const { values } of rows) {
     values['CREATE_DATE'] ??= now;
@@ -39,10 +39,10 @@ export function* importBatch(recordType: RecordType, rows: readonly ImportRow[],
   return yield* importKeyed(recordType, rows);
 }
 
-/** The records and refusals of a batch. */
+/** Records and refusals of a batch. */
 class ImportBatch {
   readonly result: ImportResult = { imported: 0, rejected: [] };
-  /** Saved at the end. */
+  /** Records to save at the end. */
   readonly records: Values[] = [];
 
   take(record: Values): void {
@@ -56,7 +56,7 @@ class ImportBatch {
   }
 }
 
-/** Imports records with keys of their own. Rows without a number are given the next ones; a part needs its code. */
+/** Imports orders, customers or parts. Orders and customers without a number get the next one; parts need a code. */
 function* importKeyed(recordType: KeyedType, rows: readonly ImportRow[]): Script<ImportResult> {
   const batch = new ImportBatch();
   const { key } = RECORD_TYPES[recordType];
@@ -82,7 +82,7 @@ function* importKeyed(recordType: KeyedType, rows: readonly ImportRow[]): Script
   return batch.result;
 }
 
-/** Sets the quantities of new parts, of which orders may have committed units already. */
+/** Sets the quantities of new parts. Orders may already have committed units of them. */
 function* countParts(parts: readonly Values[]): Script<void> {
   const committed = new Map<string, string>();
   const codes = parts.map((part) => part['PART_CODE']!);
@@ -98,20 +98,20 @@ const addTo = (sums: Map<string, string>, code: string, quantity: string): unkno
 function checkStage(order: Values): void {
   const stage = (order['ORDER_TYPE'] ||= STAGES[0]);
   if (!STAGES.some((known) => known === stage))
-    throw refuseField('INVALID_VALUE', 'ORDER_TYPE', `ORDER_TYPE must be ${STAGES.join(', ')}, not '${stage}'.`);
-  // An exported order that is cancelled is imported as cancelled.
+    throw refuseField('INVALID_VALUE', 'ORDER_TYPE', `ORDER_TYPE must be one of ${STAGES.join(', ')}, not '${stage}'.`);
+  // An order that was cancelled when it was exported is imported as cancelled.
   if (saysCancelled(order)) order[CANCELLED_MARK] = 'Y';
 }
 
-/** The numbers of a batch: a counter that is raised at its end. */
+/** Numbers that a batch assigns. The counter is raised once, at the end of the batch. */
 class Numbers {
   readonly #recordType: NumberedType;
   readonly #taken: Set<string>;
-  /** How many rows may still ask for a number. */
+  /** Number of rows that may still need a number. */
   #left: number;
   #next = 0;
   #isLoaded = false;
-  /** `#taken` is complete for the numbers below this one. */
+  /** The number below which `#taken` is complete. */
   #knownTo = 0;
 
   constructor(recordType: NumberedType, taken: Set<string>, most: number) {
@@ -120,17 +120,17 @@ class Numbers {
     this.#left = most;
   }
 
-  /** The last number that was given or passed over; 0 or less when the counter stays unchanged. */
+  /** Returns the last number that was assigned or skipped. 0 or less means that the counter stays unchanged. */
   get last(): number {
     return this.#next - 1;
   }
 
-  /** Passes over the numbers up to this one. */
+  /** Skips the numbers up to this one. */
   raise(number: number): void {
     this.#next = Math.max(this.#next, number + 1);
   }
 
-  /** Takes the next number that no record has. */
+  /** Assigns the next number that no record has. */
   *take(): Script<string> {
     if (!this.#isLoaded) this.raise((yield* load('counter', this.#recordType)) - 1);
     this.#isLoaded = true;
@@ -148,11 +148,12 @@ class Numbers {
   }
 }
 
-/** An order, as far as its lines depend on it. */
+/** The parts of an order on which its lines depend. */
 interface KnownOrder {
   readonly values: Values;
-  /** The last that is saved, and the last with those of the batch. */
+  /** Highest LINE_NUMBER of the saved lines. */
   readonly savedLast: number;
+  /** Highest LINE_NUMBER including the lines of the batch. */
   last: number;
   readonly added: Values[];
   readonly numbers: Set<number>;
@@ -172,7 +173,7 @@ function* importLines(rows: readonly ImportRow[], now: string): Script<ImportRes
       if (!order) throw recordNotFound('orders', orderNumber);
       const line = orThrow(importLine(values, isFilled(values) ? undefined : parts.get(values['PART_CODE'] ?? '')));
       const number = placeLine(order, line);
-      // As in addLineItem, most orders are never counted.
+      // Most orders need no count of their lines, as in addLineItem.
       if (order.last >= LINES_MAX) {
         order.savedCount ??= yield* load('lineCount', orderNumber);
         checkLineCount(orderNumber, order.savedCount + order.added.length);
@@ -195,20 +196,24 @@ function* importLines(rows: readonly ImportRow[], now: string): Script<ImportRes
   return batch.result;
 }
 
-/** The totals that PIMS keeps of an order, with these lines. Those behind stay so until a line is written by a call. */
+/** Returns the totals of an order with these lines. Totals that are out of date stay so until a call writes a line. */
 function addTotals(order: Values, added: readonly Values[]): Values | undefined {
   if (added.length === 0 || !order[TOTALS_MARK] || areTotalsBehind(order)) return undefined;
   return added.reduce((totals, line) => ({ ...totals, ...moveTotals({ ...order, ...totals }, undefined, line) }), {});
 }
 
-/** The number of a new line. CODE_TAKEN when the order has a line with it, or with the line's lock code. */
+/** Returns the number of a new line. Throws CODE_TAKEN if the order already has a line with it or its lock code. */
 function placeLine(order: KnownOrder, line: Values): number {
   const lockCode = line['LINE_REF_LOCK_CODE'];
   if (lockCode && order.lockCodes.has(lockCode))
-    throw refuseField('CODE_TAKEN', 'LINE_REF_LOCK_CODE', 'The order has a line with this LINE_REF_LOCK_CODE already.');
+    throw refuseField(
+      'CODE_TAKEN',
+      'LINE_REF_LOCK_CODE',
+      `Order ${line['ORDER_NUMBER']} already has a line with the LINE_REF_LOCK_CODE '${lockCode.slice(0, 64)}'.`,
+    );
   const number = Number(line['LINE_NUMBER'] || order.last + 1);
   if (!order.numbers.has(number)) return number;
-  const message = `Order ${line['ORDER_NUMBER']} has a line ${number} already.`;
+  const message = `Order ${line['ORDER_NUMBER']} already has a line ${number}.`;
   throw refuseField('CODE_TAKEN', 'LINE_NUMBER', message);
 }
 
@@ -232,7 +237,7 @@ function* loadParts(rows: readonly ImportRow[]): Script<Map<string, KnownPart>> 
   return new Map((yield* load('parts', [...codes])).map((part) => [part['PART_CODE']!, part]));
 }
 
-/** Of the numbers and lock codes in the rows those that saved lines have. Most rows are of orders without lines. */
+/** Marks numbers and lock codes in the rows that saved lines have. Most rows belong to orders without saved lines. */
 function* loadTakenLines(rows: readonly ImportRow[], orders: ReadonlyMap<string, KnownOrder>): Script<void> {
   const names: LineName[] = [];
   for (const { values } of rows) {
@@ -251,7 +256,7 @@ function* loadTakenLines(rows: readonly ImportRow[], orders: ReadonlyMap<string,
   }
 }
 
-/** Commits the units that imported sales orders have still to ship. Imported stock no longer contains invoiced units. */
+/** Commits the units of imported sales orders. Invoices move nothing: imported stock already lacks their units. */
 function* commitStock(orders: Iterable<KnownOrder>, now: string): Script<void> {
   const committed = new Map<string, string>();
   for (const { values, added } of orders) {

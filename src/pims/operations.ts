@@ -1,6 +1,6 @@
 /**
- * Begin here: every operation of the API and of the command line, over the port. A function calls the store, and throws
- * the Refusal that the store returns.
+ * Begin here: every operation of the API and the command line, written against the port. A function calls the store and
+ * throws the Refusal that the store returns.
  */
 import { orThrow, Refusal } from '../errors.ts';
 import {
@@ -23,7 +23,7 @@ import { checkText, type Values } from './rules/values.ts';
 import * as orderWrites from './writes/order-writes.ts';
 import * as writes from './writes/writes.ts';
 
-/** Names of the only fields to return, in this order. All fields without it. */
+/** Names of the fields to return, in this order. Undefined returns all fields. */
 type FieldNames = readonly string[] | undefined;
 
 export async function getOrder(
@@ -98,7 +98,7 @@ export async function findOrdersByStorefrontReferences(
   return orThrow(await store.viewOrdersOfEach(parseNumbers(body), options));
 }
 
-/** `size`: the number of single writes that it is like. */
+/** Runs a write once for its idempotency key. `size` is the number of single writes that it counts as. */
 async function writeOnce(
   store: PimsStore,
   script: (dictionaries: Dictionaries) => Script<Json>,
@@ -121,11 +121,11 @@ export const cancelOrder = writeOf(orderWrites.cancelOrder);
 export const createCustomer = writeOf(writes.createCustomer);
 export const updateCustomer = writeOf(writes.updateCustomer);
 
-/** Runs all steps, or none. */
+/** Runs all steps in one transaction, or none. */
 export const writeBatch = (store: PimsStore, steps: readonly BatchStep[], context: WriteContext): Promise<Written> =>
   writeOnce(store, (dictionaries) => writeSteps(dictionaries, steps, context), context, steps.length);
 
-/** Approves or invoices an order. `backorder`: the number of the sales order a partial invoice leaves, or null. */
+/** Approves or invoices an order. `backorder` is the number of the order that a partial invoice leaves, or null. */
 export async function advanceOrder(
   store: PimsStore,
   orderNumber: string,
@@ -141,6 +141,6 @@ export async function advanceOrder(
 export const listFields = async (store: PimsStore, recordType: RecordType): Promise<Json> =>
   JSON.stringify([...(await store.dictionaries())[recordType].values()].map(viewField));
 
-/** Adds a custom field to the tenant's dictionaries. COMMAND_REFUSED when its name cannot be one. */
+/** Adds a custom field to the tenant's dictionaries. Throws COMMAND_REFUSED if its name is not allowed. */
 export const addField = async (store: PimsStore, field: CustomField): Promise<void> =>
   orThrow(await store.write((dictionaries) => writes.addField(dictionaries, field)));

@@ -1,6 +1,6 @@
 /**
- * Port: one tenant's inventory system, implemented under store/. A PimsStore reaches no other tenant. One method is one
- * transaction; what a write answers is on disk. Expected outcomes are returned, faults are thrown.
+ * The port to the inventory system of one tenant, implemented under store/. A PimsStore reaches no other tenant. A
+ * method runs in one transaction, and a write returns after it is on disk. Refusals are returned, faults are thrown.
  */
 import type { Outcome } from '../errors.ts';
 import type { Dictionaries, KeyedType, RecordType } from './rules/fields.ts';
@@ -10,37 +10,35 @@ import type { Filter } from './reads/filter.ts';
 
 export interface QueryRequest {
   readonly filters: readonly Filter[];
-  /** `FIELD` or `-FIELD`; the order of the keys without it. */
+  /** `FIELD` or `-FIELD`. Undefined sorts by the key. */
   readonly sort?: string | undefined;
   readonly limit: number;
-  /** The page ends before the record that would make its records larger than this. It has one record at least. */
+  /** Maximum bytes of the records of a page. A page always has at least one record. */
   readonly bytesMax: number;
   readonly signal: () => AbortSignal;
-  /** Position of the last record of the page before: its sort key, or as sort.ts has it; '' begins. */
+  /** Position of the last record of the previous page: its sort key, or as in sort.ts. '' starts at the first page. */
   readonly after: string;
-  /** Names of the only fields to answer, in this order. Without it, all. */
+  /** Names of the fields to return, in this order. Undefined returns all fields. */
   readonly fields?: readonly string[] | undefined;
-  /** Whether the lines of orders come too. They count as bytes of the page. */
+  /** Whether to include the lines of orders. They count towards `bytesMax`. */
   readonly hasLines?: boolean | undefined;
-  /** Whether to count all records that match. */
+  /** Whether to count all matching records. */
   readonly isCounted?: boolean | undefined;
 }
 
 export interface Page {
   readonly records: Rendered;
-  /** Where lines were asked for: those of all its orders, as in OrderFound. */
+  /** Lines of all orders of the page as in OrderFound, if the request has `hasLines`. */
   readonly lines?: Rendered | null | undefined;
-  /** Where it was asked for: how many records match, on all pages together. */
+  /** Number of matching records on all pages, if the request has `isCounted`. */
   readonly count?: number | undefined;
-  /** Position to go on after; null when this was the last page. */
+  /** Position of the last record, or null if this is the last page. */
   readonly next: string | null;
 }
 
-/**
- * What stands for everything that a single read answers, and for nothing else: every change of it changes the tag. As
- * the header ETag has it, with quotes.
- */
+/** The version of a record as a tag. Every change of what a single read returns changes the tag. */
 interface Tagged {
+  /** Value of the header ETag, with its quotes. */
   readonly tag: string;
 }
 
@@ -48,7 +46,7 @@ export interface RecordFound extends Tagged {
   readonly record: Json;
 }
 
-/** The tag covers the lines. */
+/** An order with its lines. The tag also changes when a line changes. */
 export interface OrderFound extends Tagged {
   readonly order: Json;
   readonly lines: Rendered | null;
@@ -60,37 +58,36 @@ export interface LookupOptions {
 }
 
 export interface ImportOptions {
-  /** CREATE_DATE and MODIFIED_DATE of the rows without one. */
+  /** Time that fills a missing CREATE_DATE or MODIFIED_DATE. */
   readonly now: string;
   readonly atomic: boolean;
 }
 
 export interface PimsStore {
-  /** The field dictionaries as they stand now, also when another process has just added a field. */
+  /** Returns the current field dictionaries, even if another process has just added a field. */
   dictionaries(): Promise<Dictionaries>;
-  /** `lines` is a list of `{"ORDER_LINEITEMS": line}`, null when there are none. Without a signal the caller stays. */
+  /** Returns an order. `lines` is a list of `{"ORDER_LINEITEMS": line}`, or null. `signal` ends the read early. */
   getOrder(orderNumber: string, signal?: () => AbortSignal): Promise<Outcome<OrderFound | undefined>>;
   getRecord(recordType: KeyedType, key: string): Promise<RecordFound | undefined>;
   /**
-   * One page of matching records in the order of their keys. QUERY_TOO_COSTLY when the time budget is used up,
-   * TOO_MANY_QUERIES when too many of the tenant are waiting, RESULT_TOO_LARGE for an order with more lines than one
-   * answer holds.
+   * Returns a page of matching records. Returns QUERY_TOO_COSTLY if the time budget is used up, TOO_MANY_QUERIES if too
+   * many queries of the tenant are waiting, or RESULT_TOO_LARGE if one order has too many lines for a response.
    */
   queryRecords(recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>>;
-  /** The orders with this REFERENCE_NUMBER, as storefront.ts views them. RESULT_TOO_LARGE beyond `recordsMax`. */
+  /** Looks up orders by REFERENCE_NUMBER (see storefront.ts). Returns RESULT_TOO_LARGE above `recordsMax`. */
   viewOrders(referenceNumber: string, options: LookupOptions): Promise<Outcome<Rendered>>;
-  /** The same for each of these numbers, as a list in their order. RESULT_TOO_LARGE beyond `recordsMax` of all. */
+  /** Looks up several numbers and returns a list in the same order. `recordsMax` applies to all of them together. */
   viewOrdersOfEach(referenceNumbers: readonly string[], options: LookupOptions): Promise<Outcome<Rendered>>;
   /**
-   * Runs a write in one transaction. IDEMPOTENCY_KEY_RUNNING while another one under its key is under way. `size`: how
-   * many single writes it is like.
+   * Runs a write in one transaction. Returns IDEMPOTENCY_KEY_RUNNING while another write with its key is running.
+   * `size` is the number of single writes that it counts as.
    */
   write<T>(write: Write<T>, idempotency?: Idempotency, size?: number): Promise<Outcome<T>>;
-  /** Imports rows, a batch a transaction; all or nothing when atomic. Reports each batch as it is done. */
+  /** Imports rows, each batch in its transaction, or all in one if `atomic`. Reports each batch when it is done. */
   importRows(recordType: RecordType, batches: ImportBatches, options: ImportOptions): ImportResults;
   /**
-   * All records of a type at one moment, by their keys, in chunks of up to 500: values in dictionary order, each with a
-   * NUL behind it, which no value has.
+   * Exports all records of a type as of one moment, sorted by key, in chunks of up to 500. A record is its values in
+   * dictionary order, each followed by a NUL, which no value contains.
    */
   exportRows(recordType: RecordType): AsyncIterable<Uint8Array>;
 }

@@ -74,12 +74,12 @@ function valueOf(name: string, text: string, answers: readonly unknown[]): strin
   const answer = answers[Number(head)] as string | Record<string, string>;
   if (typeof answer === 'string') {
     if (fields.length === 0) return answer;
-    wrong(`'${shown}' refers to nothing: the result of step ${head} is a string.`);
+    wrong(`'${shown}' refers to nothing. The result of step ${head} is a string.`);
   }
   const record = new Map(Object.entries(answer));
   const known = [...record.keys()].join(', ');
   return (
-    record.get(field) ?? wrong(`'${shown}' refers to nothing: the result of step ${head} is a record with ${known}.`)
+    record.get(field) ?? wrong(`'${shown}' refers to nothing. The result of step ${head} is a record with ${known}.`)
   );
 }
 

@@ -97,8 +97,8 @@ export class Model {
   createOrder(body: Body, context: WriteContext): Written {
     const values = parseValues(this.#dictionaries.orders, 'orders', body);
     const stage = values['ORDER_TYPE'] || context.defaultStage;
-    const wrong = `ORDER_TYPE of a new order must be worksheet, quote, sales_order, not '${stage.slice(0, 64)}'.`;
-    if (!['worksheet', 'quote', 'sales_order'].includes(stage)) refuse('INVALID_VALUE', 'ORDER_TYPE', wrong);
+    const text = `ORDER_TYPE of a new order must be one of worksheet, quote, sales_order, not '${stage.slice(0, 64)}'.`;
+    if (!['worksheet', 'quote', 'sales_order'].includes(stage)) refuse('INVALID_VALUE', 'ORDER_TYPE', text);
     this.#closed.checkStatus(values);
     return this.#once(context, () => {
       if (context.strict) this.#checkKnown(values, 'CUSTOMER_CODE', 'LOCATION_CODE');
@@ -308,7 +308,7 @@ export class Model {
       refuse(
         'INVALID_VALUE',
         'ORDER_TYPE',
-        `ORDER_TYPE must be worksheet, quote, sales_order, invoice, not '${stage}'.`,
+        `ORDER_TYPE must be one of worksheet, quote, sales_order, invoice, not '${stage}'.`,
       );
     const made = this.#create(
       recordType,
@@ -521,7 +521,7 @@ export class Model {
 }
 
 function refuseMoved(orderNumber: string, left: string): never {
-  const message = `A partial invoice of order ${orderNumber} moved the line to order ${left}: send that ORDER_NUMBER.`;
+  const message = `A partial invoice of order ${orderNumber} moved this line to order ${left}. Use that number.`;
 
   throw new Refusal('LINE_MOVED', message, { field: 'ORDER_NUMBER', suggestion: left });
 }
@@ -567,8 +567,8 @@ function nameOf(body: Body, field: string): string {
 /** Told before an Idempotency-Key is looked at, as all that is wrong with the body alone. */
 function checkLength(recordType: KeyedType, key: string): void {
   const { length } = Array.from(key);
-  const most = 'the key of a record has at most 256';
-  if (length > 256) refuse('INVALID_VALUE', KEYS[recordType], `${KEYS[recordType]} has ${length} characters; ${most}.`);
+  const most = 'The key of a record can have at most 256';
+  if (length > 256) refuse('INVALID_VALUE', KEYS[recordType], `${KEYS[recordType]} has ${length} characters. ${most}.`);
 }
 
 const without = <T>(body: Readonly<Record<string, T>>, ...names: string[]): Record<string, T> =>

@@ -153,7 +153,7 @@ suite('invoicing', () => {
       'LINE_NUMBER',
     ]);
     assert.deepEqual(refusal(invoiceOrder(sales, [line(1)], ask({ quantities: { 1: '4' } }))), [
-      "Line 1 can be invoiced with 0 to 3 units, not '4'.",
+      "Line 1 has 3 units, so '4' cannot be invoiced. Send 0 to 3.",
       'QUANTITY',
     ]);
     assert.deepEqual(refusal(invoiceOrder(order('invoice'), [line(1)], ask())), [
@@ -164,7 +164,7 @@ suite('invoicing', () => {
       ['sales_order', 'a sales order'],
       ['invoice', 'an invoice'],
     ] as const)
-      assert.ok(refusal(approveOrder(order(stage), []))[0].startsWith(`Order 10001 is already ${named}; `));
+      assert.ok(refusal(approveOrder(order(stage), []))[0].startsWith(`Order 10001 is already ${named}. `));
   });
 
   test('serial numbers go with the units shipped, and never to a care plan', () => {

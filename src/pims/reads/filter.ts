@@ -1,6 +1,6 @@
 /**
- * Parses the filters of a query into a tree. AND binds tighter than OR, so the tree is a list of alternatives, each a
- * list of terms that must all hold. A store only translates it. Source: specification 2.6, decision 0005.
+ * Begin here: parses the filters of a query into a tree, which a store only translates. AND binds tighter than OR, so
+ * the tree is a list of alternatives, each a list of terms that must all hold. Source: decision 0005.
  */
 import { Refusal } from '../../errors.ts';
 import { findField, RECORD_TYPES, type Field, type FieldDictionary, type RecordType } from '../rules/fields.ts';
@@ -32,7 +32,7 @@ export const FILTER_OPS = [
 export type FilterOp = (typeof FILTER_OPS)[number];
 export type FilterValue = Exclude<RawValue, null>;
 
-/** One filter object as the caller sends it. */
+/** A filter as a caller sends it. */
 export interface Filter {
   readonly field: string;
   readonly value?: FilterValue | readonly FilterValue[];
@@ -41,36 +41,36 @@ export interface Filter {
   readonly conjunction?: string;
 }
 
-/** Values from `from` to before `to`, by code point. Without a `to`: all from there on. */
+/** The values from `from` up to but not including `to`, by code point. Undefined `to` has no upper bound. */
 export interface Range {
   readonly from: string;
   readonly to: string | undefined;
 }
 
-/** What must hold for the value of a field. */
+/** A condition on the value of a field. */
 type Condition =
-  /** `value`: the folded needle. */
+  /** The text contains `value`, which is case-folded. */
   | { readonly kind: 'contains'; readonly value: string }
-  /** The canonical text is one of these, or none of them. */
+  /** The canonical text is one of `values`, or is none of them. */
   | { readonly kind: 'is'; readonly values: readonly string[]; readonly isNot: boolean }
-  /** The text, the day (dayOf), or the sort key of the record is in one of these ranges, or in none. */
+  /** The text, the day (see dayOf) or the sort key of the record is in one of the ranges, or in none of them. */
   | {
       readonly kind: 'within';
       readonly by: 'text' | 'day' | 'key';
       readonly ranges: readonly Range[];
       readonly isNot: boolean;
     }
-  /** The number compares so. */
+  /** The number compares to `value` by this sign. */
   | { readonly kind: 'compares'; readonly sign: Sign; readonly value: string };
 export type Sign = '<' | '<=' | '>' | '>=';
 export type FilterTerm = { readonly field: Field } & Condition;
 
-/** A record matches when every term of at least one alternative holds. No alternative at all means every record. */
+/** A record matches if every term of at least one alternative holds. An empty tree matches every record. */
 export type FilterTree = readonly (readonly FilterTerm[])[];
 
 /**
- * Parses filters by the dictionary. `[A, OR B, AND C]` gives `[[A], [B, C]]`. A missing conjunction is AND; one on
- * the first filter is ignored. Throws TOO_MANY_FILTERS, UNKNOWN_FIELD, INVALID_VALUE, INVALID_FILTER.
+ * Parses filters by the dictionary: `[A, OR B, AND C]` becomes `[[A], [B, C]]`. A missing conjunction is AND, and that
+ * on the first filter is ignored. Throws TOO_MANY_FILTERS, UNKNOWN_FIELD, INVALID_VALUE or INVALID_FILTER.
  */
 export function parseFilters(
   dictionary: FieldDictionary,
@@ -78,7 +78,7 @@ export function parseFilters(
   filters: readonly Filter[],
 ): FilterTree {
   if (filters.length > FILTERS_MAX)
-    throw new Refusal('TOO_MANY_FILTERS', `A query takes at most ${FILTERS_MAX} filters, not ${filters.length}.`);
+    throw new Refusal('TOO_MANY_FILTERS', `The query has ${filters.length} filters. Send at most ${FILTERS_MAX}.`);
   checkFilters(filters);
   const alternatives: FilterTerm[][] = [];
   for (const [index, filter] of filters.entries()) {
@@ -89,19 +89,19 @@ export function parseFilters(
   return alternatives;
 }
 
-/** Refuses values that do not go with the operator: INVALID_FILTER. */
+/** Throws INVALID_FILTER for a value that the operator does not accept. */
 export function checkFilters(filters: readonly Filter[]): void {
   for (const [index, { op, value, contains }] of filters.entries()) {
     const refuse = (what: string, field: string): never => {
       throw new Refusal('INVALID_FILTER', `Filter ${index}${what}`, { field });
     };
     if (contains === true && op !== undefined && op !== 'contains')
-      refuse(`: contains goes with the op contains alone, not with ${op}.`, 'contains');
+      refuse(` has both contains and the op ${op}. Send one of them.`, 'contains');
     if (op === 'empty' || op === 'not_empty') {
-      if (value !== undefined) refuse(`: ${op} takes no value.`, 'value');
+      if (value !== undefined) refuse(` has a value, which the op ${op} does not accept. Remove 'value'.`, 'value');
     } else if (value === undefined) refuse(" has no 'value'.", 'value');
     else if (value === '' && (op === 'le' || op === 'ge'))
-      refuse(`: value is '', and nothing is less or greater than no value. Use the op empty or not_empty.`, 'value');
+      refuse(` compares with '', which the op ${op} does not accept. Use the op empty or not_empty.`, 'value');
     else if (op === 'in') {
       const isList = Array.isArray(value) && value.length > 0 && value.length <= FILTER_LIST_MAX;
       if (!isList) refuse(`: value must be a list of 1 to ${FILTER_LIST_MAX} values.`, 'value');
@@ -109,11 +109,11 @@ export function checkFilters(filters: readonly Filter[]): void {
   }
 }
 
-const LIMIT = `at most ${FILTER_VALUE_CHARACTERS_MAX} are taken`;
+const LIMIT = `Shorten it to at most ${FILTER_VALUE_CHARACTERS_MAX}`;
 
 function checkValue({ name }: Field, text: string): string {
   if (isLonger(text, FILTER_VALUE_CHARACTERS_MAX))
-    throw invalid(name, `The filter on ${name} has a value of ${countCharacters(text)} characters; ${LIMIT}.`);
+    throw invalid(name, `The filter on ${name} has a value of ${countCharacters(text)} characters. ${LIMIT}.`);
   checkText(name, text);
   return text;
 }
@@ -139,7 +139,7 @@ function parseTerm(dictionary: FieldDictionary, recordType: RecordType, filter: 
   }
 }
 
-/** The first text behind this one. No text has a NUL. */
+/** Returns the next text after this one. No text contains a NUL. */
 const behind = (text: string): string => `${text}\u0001`;
 const FILLED = behind('');
 const pointRange = (value: string): Range => ({ from: value, to: behind(value) });
@@ -152,7 +152,7 @@ function beOneOf(field: Field, values: readonly FilterValue[], isNot: boolean): 
   return { kind: 'within', by: 'text', ranges, isNot };
 }
 
-/** Text that begins so. All codes with this start but those of digits alone lie side by side by their sort keys too. */
+/** Matches text that begins with `start`. Codes with that start have adjacent sort keys unless it is all digits. */
 function startWith(start: string, isKey: boolean): Condition {
   const isSideBySide = isKey && !/^\d*$/.test(start);
   const from = isSideBySide ? sortKey(start) : start;
@@ -162,7 +162,7 @@ function startWith(start: string, isKey: boolean): Condition {
 const SURROGATES_FIRST = 0xd800;
 const SURROGATES_LAST = 0xdfff;
 const CODE_POINT_LAST = 0x10ffff;
-/** The first text behind all that begin so. */
+/** Returns the next text after all that begin with `start`, or undefined if there is none. */
 function findEnd(start: string): string | undefined {
   const characters = Array.from(start);
   while (characters.length > 0) {
@@ -180,7 +180,7 @@ const NEVER: Condition = { kind: 'within', by: 'text', ranges: [], isNot: false 
 function compareWith(field: Field, op: keyof typeof SIGNS, raw: FilterValue, isKey: boolean): Condition {
   const day = field.type === 'timestamp' ? findDay(String(raw)) : undefined;
   const value = day ? day.from : parseValue(field, raw);
-  // No value is less or greater than an empty one, and the same as it are those that are empty too.
+  // An empty value is neither less nor greater than any other, and equal only to another empty one.
   if (value === '') return op === 'le' || op === 'ge' ? { kind: 'is', values: [''], isNot: false } : NEVER;
   if (field.type === 'number') return { kind: 'compares', sign: SIGNS[op], value };
   const by = isKey ? 'key' : field.type === 'date' ? 'day' : 'text';
@@ -195,10 +195,10 @@ function compareWith(field: Field, op: keyof typeof SIGNS, raw: FilterValue, isK
   return { kind: 'within', by, ranges: [ranges[op]], isNot: false };
 }
 
-/** A date as it sorts: `03/04/2026` gives `202603/04`. */
+/** Formats a date so that it can be sorted: `03/04/2026` becomes `202603/04`. */
 export const dayOf = (date: string): string => date.slice(6) + date.slice(0, 5);
 
-/** The times of the UTC day, where a date stands alone. */
+/** Returns the times of a UTC day if the text is a date without a time. */
 function findDay(text: string): Range | undefined {
   const date = parseDate(text);
   if (date === undefined) return undefined;
@@ -214,11 +214,11 @@ function parseConjunction(filter: Filter, index: number): 'AND' | 'OR' {
 }
 
 /**
- * Text without its case, in every script: texts that differ only in case fold to the same. Lower case first joins
- * look-alikes such as the Kelvin sign; upper case after it undoes forms that depend on their place in a word, such as
- * the final sigma.
+ * Folds the case of text in every script, so that texts that differ only in case become the same. Lower case joins
+ * look-alikes such as the Kelvin sign and K. Upper case then removes forms that depend on their place in a word, such
+ * as the final sigma.
  */
 export const foldCase = (text: string): string => text.toLowerCase().toUpperCase();
 
-/** Whether the text contains the folded needle, whatever the case. The one meaning of `contains`, on every store. */
+/** Returns whether the text contains the folded needle in any case. Defines `contains` for every store. */
 export const containsFolded = (text: string, foldedNeedle: string): boolean => foldCase(text).includes(foldedNeedle);

@@ -1,6 +1,6 @@
 /**
- * The order of a query: by the key of its records, or by an indexed field and then by the key. A position in it is
- * where a page ends. Source: decision 0005.
+ * The sort order of a query: by the key of its records, or by an indexed field and then by the key. A page ends at a
+ * position in that order. Source: decision 0005.
  */
 import { Refusal } from '../../errors.ts';
 import { findField, RECORD_TYPES, type Field, type FieldDictionary, type RecordType } from '../rules/fields.ts';
@@ -8,14 +8,14 @@ import { FILTER_VALUE_CHARACTERS_MAX } from '../rules/record-bounds.ts';
 
 export interface Sort {
   readonly field: Field;
-  /** What of the field is sorted: see FilterTerm. */
+  /** Form of the field that is sorted, as in FilterTerm. */
   readonly by: 'text' | 'day' | 'key';
   readonly isDescending: boolean;
 }
 
 /**
- * Parses `FIELD` or `-FIELD`. Undefined asks for the order of the keys. Throws UNKNOWN_FIELD, FIELD_NOT_SORTABLE naming
- * the fields that can be sorted by.
+ * Parses `FIELD` or `-FIELD`. Undefined means the order of the keys, as a parameter and as a result. Throws
+ * UNKNOWN_FIELD, or FIELD_NOT_SORTABLE with the fields that records can be sorted by.
  */
 export function parseSort(dictionary: FieldDictionary, recordType: RecordType, text?: string): Sort | undefined {
   if (text === undefined) return undefined;
@@ -23,7 +23,7 @@ export function parseSort(dictionary: FieldDictionary, recordType: RecordType, t
   const field = findField(dictionary, recordType, isDescending ? text.slice(1) : text);
   if (!field.indexed) {
     const known = [...dictionary.values()].filter(({ indexed }) => indexed).map(({ name }) => name);
-    const message = `Records cannot be sorted by ${field.name}, which has no index; they can by ${known.join(', ')}.`;
+    const message = `Records cannot be sorted by ${field.name}, which has no index. Use one of ${known.join(', ')}.`;
     throw new Refusal('FIELD_NOT_SORTABLE', message, { field: 'sort' });
   }
   if (field.name !== RECORD_TYPES[recordType].key)
@@ -32,14 +32,14 @@ export function parseSort(dictionary: FieldDictionary, recordType: RecordType, t
 }
 
 export interface Position {
-  /** What is sorted of the last record's field, or its start. */
+  /** Value of the sorted field in the last record, or the start of a long value. */
   readonly value: string;
   readonly key: string;
   /** Whether only the start of the value is known. */
   readonly isCut: boolean;
 }
 
-/** Of the last record of a page. A URL has room for the start of a value. */
+/** Formats the position of the last record of a page. A URL has room for only the start of a long value. */
 export function formatPosition(value: string, key: string): string {
   const start = value.length <= FILTER_VALUE_CHARACTERS_MAX ? value : cut(value);
   return `${start}\0${key}`;

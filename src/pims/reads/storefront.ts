@@ -1,6 +1,6 @@
 /**
- * The storefront-reference lookup: every order with a storefront number, each in its own stage. Fulfilment is the
- * caller's to compute. Source: specification sections 2.7 and 4.6.
+ * The storefront-reference lookup, which returns every order with a storefront number, each in its own stage. The
+ * caller computes the fulfilment.
  */
 import { refuseField, Refusal, type Outcome } from '../../errors.ts';
 import { LOOKUP_CHARACTERS_MAX, NUMBERS_MAX } from '../rules/record-bounds.ts';
@@ -9,19 +9,19 @@ import { isCancelled, STAGES, type Stage } from '../rules/stages.ts';
 import { checkText, sortKey, type Values } from '../rules/values.ts';
 import { splitList } from '../rules/lists.ts';
 
-/** An order as the store has it, with its mark when it is cancelled, and its lines as the lookup answers them. */
+/** An order as the store has it, including CANCELLED_MARK, and its lines as the lookup returns them. */
 export interface OrderWithItems {
   readonly order: Values;
   readonly items: readonly Json[];
 }
 
-/** The answer for one storefront number, and how many orders it has. */
+/** Result for one storefront number, and the number of its orders. */
 export interface LookedUp {
   readonly json: Rendered;
   readonly records: number;
 }
 
-/** An order as the lookup answers it. */
+/** An order as the lookup returns it. */
 export type StorefrontOrder = ReturnType<typeof viewOrder> & { items: ReturnType<typeof viewItem>[] };
 
 export interface StorefrontLookup {
@@ -29,7 +29,7 @@ export interface StorefrontLookup {
   orders: StorefrontOrder[];
 }
 
-/** The members of a shipping address, and the fields of the order they are taken from. */
+/** Members of a shipping address, each with the field of the order that it comes from. */
 export const SHIPPING_ADDRESS = {
   name: 'SNAME',
   attention: 'SATTN',
@@ -42,7 +42,7 @@ export const SHIPPING_ADDRESS = {
   phone: 'SPHONE',
 };
 
-/** The fields that the lookup answers, or orders by. */
+/** Fields that the lookup returns or sorts by. */
 export const VIEWED_FIELDS: Readonly<Record<'orders' | 'lines', readonly string[]>> = {
   orders: ['ORDER_TYPE', 'ORDER_NUMBER', 'CREATE_DATE', 'MODIFIED_DATE', 'TRACKING_NUMBERS', 'DROP_SHIP'].concat(
     Object.values(SHIPPING_ADDRESS),
@@ -50,7 +50,7 @@ export const VIEWED_FIELDS: Readonly<Record<'orders' | 'lines', readonly string[
   lines: ['PART_CODE', 'DESCRIPTION', 'QUANTITY', 'NUMBER_SHIPPED', 'SERIAL_NUMBERS', 'CARE_PLAN'],
 };
 
-/** The storefront numbers of a body, JSON numbers as texts. Throws INVALID_BODY and INVALID_VALUE. */
+/** Parses the storefront numbers of a body. JSON numbers become text. Throws INVALID_BODY or INVALID_VALUE. */
 export function parseNumbers(body: unknown): string[] {
   const count = Array.isArray(body) ? body.length : 0;
   if (count === 0 || count > NUMBERS_MAX) {
@@ -62,15 +62,15 @@ export function parseNumbers(body: unknown): string[] {
     const text = typeof number === 'number' ? String(number) : number;
     const name = 'storefront_order_number';
     if (typeof text !== 'string' || text === '')
-      throw refuseField('INVALID_VALUE', name, `Number ${at + 1} of the list must be a string that is not empty.`);
+      throw refuseField('INVALID_VALUE', name, `Number ${at + 1} of the list must be a non-empty string.`);
     checkText(name, text);
     return text;
   });
 }
 
 /**
- * The answer of the lookup: invoices first, then sales orders, quotes, worksheets. Within a stage the newest
- * CREATE_DATE comes first, a missing one last; then the order number decides.
+ * Renders the result of a lookup: invoices first, then sales orders, quotes and worksheets. Within a stage the newest
+ * CREATE_DATE comes first and a missing one last. Ties are sorted by order number.
  */
 export function renderStorefrontOrders(storefrontNumber: string, orders: readonly OrderWithItems[]): LookedUp {
   const ordered = orders.toSorted((a, b) => compareOrders(a.order, b.order)).map(renderOrder);
@@ -78,13 +78,13 @@ export function renderStorefrontOrders(storefrontNumber: string, orders: readonl
   return { json, records: orders.length };
 }
 
-/** Line by line as the store brings them, so that a large lookup is never rendered at once. */
+/** Renders one line. Stores call it as they read, so that a large lookup is never rendered in one step. */
 export const renderItem = (line: Values): Json => JSON.stringify(viewItem(line));
 
 const renderOrder = ({ order, items }: OrderWithItems): Json =>
   `${JSON.stringify(viewOrder(order)).slice(0, -1)},"items":[${items.join(',')}]}`;
 
-// A quote stands before a worksheet and after a sales order: the lookup's order is the stages backwards.
+// The lookup returns the stages in reverse order.
 const rank = (order: Values): number => STAGES.length - STAGES.indexOf(order['ORDER_TYPE'] as Stage);
 
 function compareOrders(a: Values, b: Values): number {
@@ -95,9 +95,9 @@ function compareOrders(a: Values, b: Values): number {
   );
 }
 
-/** RESULT_TOO_LARGE: the lookup answers all orders of a number or none. */
+/** Returns RESULT_TOO_LARGE, because the lookup returns all orders of a number or none. */
 export const refuseLargeLookup = (recordsMax: number): Refusal =>
-  refuseLarge(`${recordsMax} orders of a storefront number`);
+  refuseLarge(`${recordsMax} orders of one storefront number`);
 
 export const refuseLargeList = (recordsMax: number): Refusal => refuseLarge(`${recordsMax} orders of all its numbers`);
 
@@ -105,12 +105,12 @@ const refuseLarge = (most: string): Refusal =>
   refuseField(
     'RESULT_TOO_LARGE',
     'storefront_order_number',
-    `One answer holds at most ${most}, and 8 MiB of them and their lines.`,
+    `The result is too large for one response, which can hold at most ${most}, and 8 MiB with their lines.`,
   );
 
 /**
- * The answers for these numbers as one list, in their order: a number given twice is answered twice, and counts twice.
- * RESULT_TOO_LARGE: all are answered or none.
+ * Joins the results for these numbers into one list in the same order. A repeated number has its result repeated and
+ * counted again. Returns RESULT_TOO_LARGE if there is no room for all of them.
  */
 export function joinLookups(
   numbers: readonly string[],
@@ -125,7 +125,7 @@ export function joinLookups(
   return joinList(answers.map(({ json }) => json));
 }
 
-/** Compares by characters, as the stores sort: `<` compares by UTF-16 units, which puts an emoji before a wide letter. */
+/** Compares by code points, as the stores do. `<` compares UTF-16 units, which puts an emoji before a wide letter. */
 const compareText = (a: string, b: string): number => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)));
 
 function viewOrder(order: Values) {

@@ -1,5 +1,6 @@
 /**
- * Exact decimal numbers as text without trailing zeros: `3`, `1.5`, `-0.25`. Arithmetic is big.js (decision 0014).
+ * Exact decimal numbers as text without trailing zeros: `3`, `1.5`, `-0.25`. big.js does the arithmetic that a double
+ * cannot do exactly (decision 0014).
  */
 import Big from 'big.js';
 
@@ -8,8 +9,8 @@ const SMALL = /^(?:-?\d{1,15})?$/;
 const DECIMAL = /^[+-]?\d{1,30}(?:\.\d{1,30})?$/;
 
 /**
- * Returns the canonical text of a number with at most 30 digits on either side of the point, or undefined. `'+03.50'`
- * gives `'3.5'`.
+ * Returns the canonical text of a number with at most 30 digits on either side of the point, or undefined. For
+ * `'+03.50'` it returns `'3.5'`.
  */
 export function parseDecimal(text: string): string | undefined {
   if (CANONICAL.test(text)) return text;
@@ -27,24 +28,24 @@ export function multiplyDecimals(a: string, b: string): string {
   }
   return format(new Big(a || '0').times(b || '0'));
 }
-/** Returns a number below, equal to or above 0, as a is less than, equal to or greater than b. Empty counts as zero. */
+/** Returns a number below, equal to or above 0 if a is less than, equal to or greater than b. Empty text is zero. */
 export const compareDecimals = (a: string, b: string): number =>
   areSmall(a, b) ? Math.sign(Number(a) - Number(b)) : new Big(a || '0').cmp(b || '0');
 /** Rounds half up to two places. */
 export const roundCents = (a: string): string => format(new Big(a || '0').round(2, Big.roundHalfUp));
-/** Returns the share of an amount that belongs to a part of a whole, in cents. */
+/** Returns the share of an amount that belongs to a part of a whole, rounded to cents. */
 export const takeShare = (amount: string, part: string, whole: string): string =>
   roundCents(String(new Big(amount).times(part || '0').div(whole)));
 export const isZero = (a: string): boolean => a === '' || a === '0';
 
-/** Whether a quantity lies between 0 and the other, which may be negative (a credit). */
+/** Returns whether a quantity is between 0 and a bound, which is negative for a credit. */
 export function within(quantity: string, bound: string): boolean {
   return compareDecimals(bound, '0') >= 0
     ? compareDecimals(quantity, '0') >= 0 && compareDecimals(quantity, bound) <= 0
     : compareDecimals(quantity, '0') <= 0 && compareDecimals(quantity, bound) >= 0;
 }
 
-/** Whether a double holds both, and their sum, exactly. An empty text counts as zero here too. */
+/** Returns whether a double can represent both numbers and their sum exactly. Empty text is zero. */
 const areSmall = (a: string, b: string): boolean => SMALL.test(a) && SMALL.test(b);
 
 function format(value: Big): string {

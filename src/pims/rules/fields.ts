@@ -1,15 +1,15 @@
 /**
- * The four record types and their field dictionaries: the name of each field, its type, and how PIMS treats it.
- * Source: specification sections 2.2 to 2.5, decision 0006.
+ * Begin here: the four record types and their field dictionaries, which hold the name and type of each field and how
+ * PIMS treats it. Source: decision 0006.
  */
 import { Refusal } from '../../errors.ts';
 import { STAGES } from './stages.ts';
 
 export type FieldType = 'text' | 'number' | 'date' | 'flag' | 'timestamp';
 export type RecordType = 'orders' | 'lines' | 'customers' | 'inventory';
-/** The record types with a key of their own; lines belong to their order. */
+/** Record types that one key identifies. A line is found through its order. */
 export type KeyedType = Exclude<RecordType, 'lines'>;
-/** Something for each keyed type. */
+/** Builds one value for each keyed record type. */
 export const ofKeyedTypes = <T>(build: (recordType: KeyedType) => T): Readonly<Record<KeyedType, T>> => ({
   orders: build('orders'),
   customers: build('customers'),
@@ -19,24 +19,27 @@ export const ofKeyedTypes = <T>(build: (recordType: KeyedType) => T): Readonly<R
 export interface Field {
   readonly name: string;
   readonly type: FieldType;
-  /** What the field means, in a sentence for the contract and the field dictionary. */
+  /** Meaning of the field in one sentence, for the contract and `listFields`. */
   readonly description: string;
-  /** A new record cannot do without it. */
+  /** Whether a new record must have the field. */
   readonly required: boolean;
-  /** Set by PIMS and never taken from a caller. */
+  /** Whether PIMS sets the field, so that a caller cannot. */
   readonly assigned: boolean;
-  /** Exact filters on it walk an index. */
+  /** Whether exact filters on the field use an index. */
   readonly indexed: boolean;
-  /** Substring filters on it use the trigram index. */
+  /** Whether substring filters on the field use the trigram index. */
   readonly searched: boolean;
   readonly custom: boolean;
 }
 
 export type FieldDictionary = ReadonlyMap<string, Field>;
-/** The dictionaries of one tenant: the fields below and its custom fields. */
+/** Dictionaries of one tenant: the built-in fields and its custom fields. */
 export type Dictionaries = Readonly<Record<RecordType, FieldDictionary>>;
 
-/** A row of PostgreSQL lies in one page of 8 KiB, which has room for 400 pointers to values kept elsewhere. */
+/**
+ * Maximum number of fields of a record type. A row of PostgreSQL has to fit in a page of 8 KiB, which has room for 400
+ * pointers to values that are stored elsewhere.
+ */
 export const DICTIONARY_MAX = 400;
 
 const UNMARKED = { required: false, assigned: false, indexed: false, searched: false, custom: false };
@@ -64,7 +67,7 @@ const ADDRESS_PARTS = {
 };
 type AddressMarks = Partial<Record<keyof typeof ADDRESS_PARTS, Marks>>;
 
-/** The ten fields of a billing (B…) or shipping (S…) address. */
+/** Returns the ten fields of a billing (B…) or shipping (S…) address. */
 const address = (side: 'Billing' | 'Shipping', marks: AddressMarks): Field[] =>
   Object.entries(ADDRESS_PARTS).map(([part, words]) =>
     field(side[0] + part, 'text', `${side} ${words}.`, marks[part as keyof typeof ADDRESS_PARTS]),
@@ -153,12 +156,12 @@ export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
   ],
 };
 
-/** The address fields of an order or a customer. */
+/** Names of the address fields that orders and customers have. */
 export const ADDRESS_FIELDS: readonly string[] = ['B', 'S'].flatMap((side) =>
   Object.keys(ADDRESS_PARTS).map((part) => side + part),
 );
 
-/** The record types: their PIMS table and the field a caller names a record by. */
+/** PIMS table, key field and noun of each record type. Callers identify a record by its key field. */
 export const RECORD_TYPES = {
   orders: { table: 'ORDERS', key: 'ORDER_NUMBER', noun: 'order' },
   lines: { table: 'ORDER_LINEITEMS', key: 'LINE_REF_LOCK_CODE', noun: 'line item' },
@@ -166,7 +169,7 @@ export const RECORD_TYPES = {
   inventory: { table: 'INVENTORY', key: 'PART_CODE', noun: 'part' },
 } as const satisfies Record<RecordType, { table: string; key: string; noun: string }>;
 
-/** The field types a tenant can give a field of its own. */
+/** Types that a custom field can have. */
 export const CUSTOM_FIELD_TYPES = ['text', 'number', 'date', 'flag'] as const satisfies FieldType[];
 type CustomFieldType = (typeof CUSTOM_FIELD_TYPES)[number];
 export interface CustomField {
@@ -175,7 +178,7 @@ export interface CustomField {
   readonly type: CustomFieldType;
 }
 
-/** A field as callers see it: `values` are all that it can have. */
+/** A field as callers see it. `values` are the allowed values, or null if every value of the type is allowed. */
 type ListedField = Field & { readonly values: readonly string[] | null };
 
 export function viewField(shown: Field): ListedField {
@@ -183,7 +186,7 @@ export function viewField(shown: Field): ListedField {
   return { ...shown, values };
 }
 
-/** The dictionaries of a tenant with these custom fields. */
+/** Builds the dictionaries of a tenant with these custom fields. */
 export function buildDictionaries(customFields: readonly CustomField[]): Dictionaries {
   const build = (recordType: RecordType): FieldDictionary => {
     const own = customFields.filter((each) => each.recordType === recordType);
@@ -198,28 +201,32 @@ export function buildDictionaries(customFields: readonly CustomField[]): Diction
   };
 }
 
-/** FUNCTION is the service's word; the others are columns that a store keeps beside the fields. */
+/** Names that no custom field may have: the service sets FUNCTION, and the others are columns that a store adds. */
 const RESERVED_NAMES = ['FUNCTION', 'ID', 'SORT_KEY'];
 
 /**
- * Refuses a name for a custom field that is taken, reserved, or not `[A-Z][A-Z0-9_]*` of at most 63 characters
- * (PostgreSQL's limit for a column).
+ * Refuses a custom field if its name is taken, reserved, or not `[A-Z][A-Z0-9_]*` with at most 63 characters (the limit
+ * of PostgreSQL for a column), or if the record type has no room for another field.
  */
 export function refuseCustomField(dictionary: FieldDictionary, name: string): Refusal | undefined {
   const form = 'upper case letters, digits and _, beginning with a letter, at most 63 characters';
   const refuse = (message: string): Refusal => new Refusal('COMMAND_REFUSED', message, { field: name });
-  if (!/^[A-Z][A-Z0-9_]{0,62}$/.test(name)) return refuse(`A field name is ${form}: '${name}' is not.`);
+  if (!/^[A-Z][A-Z0-9_]{0,62}$/.test(name)) return refuse(`'${name}' cannot be the name of a field. Use ${form}.`);
   if (RESERVED_NAMES.includes(name) || dictionary.has(name))
-    return refuse(`The field ${name} exists already, or its name is reserved.`);
-  return dictionary.size >= DICTIONARY_MAX ? refuse(`A record type has at most ${DICTIONARY_MAX} fields.`) : undefined;
+    return refuse(`The field ${name} already exists, or its name is reserved. Choose another name.`);
+  return dictionary.size >= DICTIONARY_MAX
+    ? refuse(`This record type already has ${DICTIONARY_MAX} fields, the maximum.`)
+    : undefined;
 }
 
-/** The field of this name. Throws UNKNOWN_FIELD with the nearest known name, or FIELD_NOT_ALLOWED for FUNCTION. */
+/** Returns the field with this name. Throws UNKNOWN_FIELD with the nearest name, or FIELD_NOT_ALLOWED for FUNCTION. */
 export function findField(dictionary: FieldDictionary, recordType: RecordType, name: string): Field {
   const known = dictionary.get(name);
   if (known) return known;
   if (name === 'FUNCTION')
-    throw new Refusal('FIELD_NOT_ALLOWED', 'FUNCTION is set by the service and is never sent.', { field: name });
+    throw new Refusal('FIELD_NOT_ALLOWED', 'FUNCTION is set by the service and cannot be sent. Remove it.', {
+      field: name,
+    });
   const shown = name.length > 64 ? `${name.slice(0, 64)}…` : name;
   const other = OTHER_NAMES[name.toUpperCase()];
   const suggestion = other !== undefined && dictionary.has(other) ? other : findNearName(dictionary, name);
@@ -228,11 +235,11 @@ export function findField(dictionary: FieldDictionary, recordType: RecordType, n
   throw new Refusal('UNKNOWN_FIELD', message, { field: shown, suggestion });
 }
 
-/** The fields of these names in their order, each once. Throws as findField. */
+/** Returns the fields with these names in order, each once. Throws as `findField` does. */
 export const pickFields = (dictionary: FieldDictionary, recordType: RecordType, names: readonly string[]) =>
   new Map(names.map((name) => [name, findField(dictionary, recordType, name)])) as FieldDictionary;
 
-/** Names that other systems give to fields, where no name of ours is near. */
+/** Names that other systems use for our fields, where the spelling alone would not suggest the right field. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   SHIPPING_METHOD: 'SHIP_VIA',
   CARRIER: 'SHIP_VIA',
@@ -247,7 +254,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   PHONE: 'BPHONE',
 };
 
-/** The known name nearest to this one, at most two edits or a third of its characters away. */
+/** Returns the known name that is nearest to this one, at most two edits or a third of its characters away. */
 function findNearName(dictionary: FieldDictionary, name: string): string | undefined {
   const wanted = name.slice(0, 64).toUpperCase();
   let nearest: string | undefined;
@@ -259,7 +266,7 @@ function findNearName(dictionary: FieldDictionary, name: string): string | undef
   return nearest;
 }
 
-/** Levenshtein distance over two rows. */
+/** Returns the Levenshtein distance, computed with two rows. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let i = 1; i <= a.length; i++) {

@@ -1,4 +1,4 @@
-/** How an order changes: approved, invoiced whole or in part, edited, cancelled. Source: decision 0010. */
+/** Rules for an order that is approved, invoiced whole or in part, edited or cancelled. Source: decision 0010. */
 import { Refusal, refuseField, type Outcome } from '../../errors.ts';
 import { isZero, parseDecimal, subtractDecimals, within } from './decimal.ts';
 import type { FieldDictionary } from './fields.ts';
@@ -14,37 +14,37 @@ export interface OrderStep {
   readonly order: Values;
   readonly lines: Values[];
   /**
-   * What is left after a partial invoice, to be a sales order under a new number. Lines that move whole keep their
-   * LINE_REF_LOCK_CODE; '' asks for a new one.
+   * The remainder of a partial invoice, which becomes a sales order with a new number. Lines that move whole keep their
+   * LINE_REF_LOCK_CODE. The others have '' and are assigned a new one.
    */
   readonly backorder: { readonly order: Values; readonly lines: Values[] } | null;
   readonly stock: StockMovement[];
 }
 
-/** What the operator asks to be invoiced. Nothing under `quantities` means everything. Keys are LINE_NUMBERs. */
+/** Units to invoice, with LINE_NUMBERs as keys. Empty `quantities` invoice everything. */
 export interface InvoiceRequest {
   readonly quantities: ReadonlyMap<string, string>;
   readonly serials: ReadonlyMap<string, readonly string[]>;
   readonly tracking: readonly string[];
 }
 
-/** How an order reaches its next stage. */
+/** The step of an order to its next stage. */
 export type OrderTransition = { readonly approve: true } | { readonly invoice: InvoiceRequest };
 
-/** Makes a worksheet or a quote a sales order, which commits its stock. */
+/** Turns a worksheet or a quote into a sales order, which commits its stock. */
 export function approveOrder(order: Values, lines: Values[]): Outcome<OrderStep> {
   if (isCancelled(order)) return refuseCancelled(order);
   const isApproved = STAGES.indexOf(order['ORDER_TYPE'] as Stage) >= STAGES.indexOf('sales_order');
   if (isApproved)
-    return refuseStage(order, `is already ${nameStage(order)}; only a worksheet or a quote can be approved`);
+    return refuseStage(order, `is already ${nameStage(order)}. Only a worksheet or a quote can be approved`);
   const approved = { ...order, ORDER_TYPE: 'sales_order' };
   return { order: approved, lines, backorder: null, stock: stockMovements([order, lines], [approved, lines]) };
 }
 
 /**
- * Invoices an order whole or in part. The invoice keeps the order's number and has QUANTITY = NUMBER_SHIPPED = units
- * invoiced. What is left becomes a backorder: a new sales order with the same REFERENCE_NUMBER, so that the quantities
- * over all records of a reference always add up to the units ordered.
+ * Invoices an order whole or in part. The invoice keeps the number of the order, and QUANTITY and NUMBER_SHIPPED of its
+ * lines are the units invoiced. The remainder becomes a backorder: a new sales order with the same REFERENCE_NUMBER, so
+ * that the quantities of all records with a reference always add up to the units ordered.
  */
 export function invoiceOrder(order: Values, lines: Values[], request: InvoiceRequest): Outcome<OrderStep> {
   if (isCancelled(order)) return refuseCancelled(order);
@@ -65,7 +65,8 @@ export function invoiceOrder(order: Values, lines: Values[], request: InvoiceReq
     if (split.invoiced) invoiced.push(split.invoiced);
     if (split.open) open.push(split.open);
   }
-  if (invoiced.length === 0) return refuseQuantity('Nothing would be invoiced: every quantity is 0.');
+  if (invoiced.length === 0)
+    return refuseQuantity('Every quantity is 0, so nothing would be invoiced. Invoice at least one unit.');
 
   const tracking = [...new Set([...splitList(order['TRACKING_NUMBERS'] ?? ''), ...request.tracking])].join(',');
   const summed = areTotalsBehind(order) ? { ...order, ...sumUp(order, lines) } : order;
@@ -85,7 +86,7 @@ function splitLine(line: Values, request: InvoiceRequest): Outcome<{ invoiced: V
   const asked = request.quantities.size === 0 ? ordered : (request.quantities.get(line['LINE_NUMBER']!) ?? '0');
   const units = parseDecimal(asked);
   if (units === undefined || !within(units, ordered))
-    return refuseQuantity(`${name} can be invoiced with 0 to ${ordered} units, not '${asked}'.`);
+    return refuseQuantity(`${name} has ${ordered} units, so '${asked}' cannot be invoiced. Send 0 to ${ordered}.`);
   const nothing = isZero(units) && !isZero(ordered);
   const serials = request.serials.get(line['LINE_NUMBER']!) ?? (nothing ? [] : splitList(line['SERIAL_NUMBERS'] ?? ''));
   const invoiced = { ...line, QUANTITY: units, NUMBER_SHIPPED: units, SERIAL_NUMBERS: serials.join(',') };
@@ -103,14 +104,14 @@ const refuseQuantity = (message: string): Refusal =>
 const refuseStage = (order: Values, reason: string): Refusal =>
   new Refusal('STAGE_NOT_ALLOWED', `Order ${order['ORDER_NUMBER']} ${reason}.`);
 
-/** 'a sales order' for sales_order, for messages. */
+/** Returns the stage with its article for a message, such as 'a sales order'. */
 const nameStage = (order: Values): string =>
   `${order['ORDER_TYPE'] === 'invoice' ? 'an' : 'a'} ${(order['ORDER_TYPE'] ?? '').replace('_', ' ')}`;
 
-/** What still changes on an invoice, beside custom fields. */
+/** Fields of an invoice that can still be changed, besides custom fields. */
 const OPEN_ON_INVOICE = ['NOTES', 'ORDER_STATUS', 'TRACKING_NUMBERS', 'SHIP_VIA'];
 
-/** INVALID_VALUE for the ORDER_STATUS that only cancelOrder gives, in any casing. */
+/** Returns INVALID_VALUE for the ORDER_STATUS that only cancelOrder may set, in upper or lower case. */
 export function refuseStatus({ ORDER_STATUS: status = '' }: Values): Refusal | undefined {
   if (status.toUpperCase() !== CANCELLED_STATUS) return undefined;
   const message = `ORDER_STATUS cannot be set to '${status}'. Use cancelOrder (POST /orders/cancel) to cancel an order.`;
@@ -118,8 +119,8 @@ export function refuseStatus({ ORDER_STATUS: status = '' }: Values): Refusal | u
 }
 
 /**
- * An order with some fields changed. ORDER_CLOSED for one that can no longer be changed, INVALID_VALUE for the status
- * of a cancelled one; a field sent with its present value is no change.
+ * Returns the order with some fields changed, ORDER_CLOSED if one of them can no longer be changed, or INVALID_VALUE
+ * for the ORDER_STATUS of a cancelled order. A field sent with its current value is not a change.
  */
 export function changeOrder(dictionary: FieldDictionary, order: Values, change: Values): Outcome<Values> {
   const changed = Object.keys(change).filter((name) => change[name] !== order[name]);
@@ -136,7 +137,7 @@ export function changeOrder(dictionary: FieldDictionary, order: Values, change: 
   return order['ORDER_TYPE'] === 'invoice' ? { ...order, ...change } : takeTotals(order, { ...order, ...change });
 }
 
-/** The order, cancelled. ORDER_CLOSED for an invoice. */
+/** Returns the order as cancelled, or ORDER_CLOSED if it is an invoice. */
 export function cancelled(order: Values): Outcome<Values> {
   if (order['ORDER_TYPE'] === 'invoice') return refuseInvoice(order, 'ORDER_NUMBER', 'it cannot be cancelled');
   return { ...order, ORDER_STATUS: CANCELLED_STATUS, [CANCELLED_MARK]: 'Y' };

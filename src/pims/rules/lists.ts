@@ -1,6 +1,6 @@
-/** Lists kept in one field with commas between: serial numbers and tracking numbers. */
+/** Lists in one field, separated by commas: serial numbers and tracking numbers. */
 
-/** `'A, B'` gives `['A', 'B']`. */
+/** Splits a list at its commas: `'A, B'` becomes `['A', 'B']`. */
 export const splitList = (text: string): string[] =>
   text
     .split(',')

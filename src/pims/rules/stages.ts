@@ -1,15 +1,15 @@
-/** The stages of an order: worksheet → quote → sales_order → invoice. Forward only; stages may be skipped. */
+/** Stages of an order: worksheet → quote → sales_order → invoice. An order moves only forward and may skip stages. */
 
 export const STAGES = ['worksheet', 'quote', 'sales_order', 'invoice'] as const;
 export type Stage = (typeof STAGES)[number];
-/** The stages a new order may begin in. */
+/** Stages in which a new order may start. */
 export const FIRST_STAGES = ['worksheet', 'quote', 'sales_order'] as const satisfies Stage[];
 
-/** ORDER_STATUS of a cancelled order. Only cancelOrder and an import set it so that it counts (decision 0010). */
+/** ORDER_STATUS of a cancelled order. Only cancelOrder and an import cancel an order by setting it (decision 0010). */
 export const CANCELLED_STATUS = 'CANCELLED';
-/** Whether the fields of an order say so: what an import and people go by. */
+/** Returns whether the fields of an order say that it is cancelled. An import decides by this. */
 export const saysCancelled = (order: Readonly<Record<string, string>>): boolean =>
   order['ORDER_STATUS'] === CANCELLED_STATUS && order['ORDER_TYPE'] !== 'invoice';
-/** Beside the fields of an order: 'Y' when it is cancelled, else ''. No custom field can be called like that. */
+/** Column of an order that is 'Y' if it is cancelled, else ''. No custom field can have its name, because of the _. */
 export const CANCELLED_MARK = '_CANCELLED';
 export const isCancelled = (order: Readonly<Record<string, string>>): boolean => order[CANCELLED_MARK] === 'Y';

@@ -1,6 +1,6 @@
 /**
- * The stock that an order holds, and the movements that a change of it makes. QTY_AVAILABLE is QTY_ONHAND −
- * QTY_COMMITTED. Source: decision 0010.
+ * The stock that an order holds, and the stock movements that result from a change of the order. QTY_AVAILABLE is
+ * QTY_ONHAND − QTY_COMMITTED. Source: decision 0010.
  */
 import { addDecimals, isZero, multiplyDecimals, subtractDecimals } from './decimal.ts';
 import type { LineUnits } from '../writes/script.ts';
@@ -16,15 +16,15 @@ export interface StockMovement {
 
 type OrderState = readonly [order: Values, lines: readonly Values[]];
 
-/** Whether the lines of an order hold stock. Worksheets, quotes, drop-shipped and cancelled orders hold nothing. */
+/** Returns whether an order holds stock. Worksheets, quotes, drop-shipped and cancelled orders hold none. */
 export const holdsStock = (order: Values): boolean =>
   (order['ORDER_TYPE'] === 'sales_order' || order['ORDER_TYPE'] === 'invoice') &&
   order['DROP_SHIP'] !== 'Y' &&
   !isCancelled(order);
 
 /**
- * Returns the stock that one line holds: a sales order commits QUANTITY, an invoice has taken NUMBER_SHIPPED from the
- * units on hand. Care plans hold nothing.
+ * Returns the stock that one line holds. A sales order commits QUANTITY, and an invoice has removed NUMBER_SHIPPED from
+ * the units on hand. A care plan holds none.
  */
 function heldStock(order: Values, line: Values): { onHand: string; committed: string } {
   const stage = line['CARE_PLAN'] === 'Y' ? '' : order['ORDER_TYPE'];
@@ -34,7 +34,7 @@ function heldStock(order: Values, line: Values): { onHand: string; committed: st
   };
 }
 
-/** Returns the movements between two states of an order. After a split the second state is two orders. */
+/** Returns the movements between two states of an order. After a partial invoice the second state is two orders. */
 export function stockMovements(before: OrderState, ...after: OrderState[]): StockMovement[] {
   const parts = new Map<string, { onHand: string; committed: string }>();
   const tally = ([order, lines]: OrderState, combine: (a: string, b: string) => string): void => {
@@ -53,7 +53,7 @@ export function stockMovements(before: OrderState, ...after: OrderState[]): Stoc
     .filter(({ PART_CODE, onHand, committed }) => PART_CODE !== '' && !(isZero(onHand) && isZero(committed)));
 }
 
-/** Returns the movements of an order that begins to hold the stock of its lines (`isHeld`), or ceases to. */
+/** Returns the movements of an order that starts to hold the stock of its lines (`isHeld`) or stops holding it. */
 export function commitUnits(units: readonly LineUnits[], isHeld: boolean): StockMovement[] {
   const sums = new Map<string, string>();
   const combine = isHeld ? addDecimals : subtractDecimals;
@@ -68,7 +68,7 @@ export function commitUnits(units: readonly LineUnits[], isHeld: boolean): Stock
 export const applyMovement = (part: Values, { onHand, committed }: StockMovement): Values =>
   countStock(addDecimals(part['QTY_ONHAND'] ?? '', onHand), addDecimals(part['QTY_COMMITTED'] ?? '', committed));
 
-/** Returns the quantities of a part with this much on hand, and this much committed to sales orders. */
+/** Returns the quantities of a part with these units on hand and these committed to sales orders. */
 export const countStock = (QTY_ONHAND: string, QTY_COMMITTED: string): Values => ({
   QTY_ONHAND,
   QTY_COMMITTED,

@@ -1,6 +1,6 @@
 /**
- * SUBTOTAL and ORDER_TOTAL of an order, kept from its lines unless the caller has sent them: exact, nothing is rounded.
- * And how a partial invoice shares the totals. Source: decision 0065.
+ * SUBTOTAL and ORDER_TOTAL of an order, which PIMS computes from the lines without rounding unless the caller has sent
+ * them, and the shares of a partial invoice and its backorder. Source: decision 0065.
  */
 import {
   addDecimals,
@@ -14,23 +14,24 @@ import {
 import type { Values } from './values.ts';
 
 /**
- * Beside the fields of an order: 'S' when PIMS keeps its SUBTOTAL, 'T' its ORDER_TOTAL, 'ST' both, '' neither. In lower
- * case when lines were written by a node that does not know it: then the next write of a line sums them all up. 'P' when
- * SUBTOTAL is a share that is not the sum of the lines to the last digit; it still moves with them.
+ * Column of an order that has an 'S' if PIMS computes its SUBTOTAL, and a 'T' if PIMS computes its ORDER_TOTAL. The
+ * letters are lower case after an older node, which does not know the mark, has written lines: the next write of a line
+ * then sums up all lines. A 'P' means that SUBTOTAL is a share that differs from the exact sum of the lines. It still
+ * changes with the lines.
  */
 export const TOTALS_MARK = '_TOTALS';
-/** The fields of an order that its totals depend on. */
+/** Fields of an order on which its totals depend. */
 export const TOTALS_FIELDS = ['SUBTOTAL', 'FREIGHT', 'TAX_TOTAL', 'ORDER_TOTAL', TOTALS_MARK];
 
-/** What of a new order PIMS keeps: what was not sent. The totals are empty until the first line with a price. */
+/** Marks the totals of a new order that were not sent, for PIMS to compute. They are empty until a line has a price. */
 export const markTotals = (sent: Values): Values => ({
   [TOTALS_MARK]: `${sent['SUBTOTAL'] === undefined ? 'S' : ''}${sent['ORDER_TOTAL'] === undefined ? 'T' : ''}`,
 });
 
-/** Whether the totals of the order are behind its lines. */
+/** Returns whether the totals of an order are out of date with its lines. */
 export const areTotalsBehind = ({ [TOTALS_MARK]: mark = '' }: Values): boolean => mark !== mark.toUpperCase();
 
-/** What a line adds to SUBTOTAL: QUANTITY × UNIT_PRICE less DISCOUNT, a percentage. */
+/** Returns the amount of a line in SUBTOTAL: QUANTITY × UNIT_PRICE less DISCOUNT percent. */
 function amountOf({ QUANTITY = '', UNIT_PRICE = '', DISCOUNT = '' }: Values): string {
   const amount = multiplyDecimals(QUANTITY, UNIT_PRICE);
   if (DISCOUNT === '' || DISCOUNT === '0') return amount;
@@ -39,34 +40,34 @@ function amountOf({ QUANTITY = '', UNIT_PRICE = '', DISCOUNT = '' }: Values): st
 
 const sumExactly = (lines: readonly Values[]): string => lines.map(amountOf).reduce(addDecimals, '0');
 
-/** The totals of an order with all these lines. None where there are no lines, or PIMS keeps none. */
+/** Returns the totals of an order with all these lines, or {} if there are no lines or PIMS computes no total. */
 export const sumUp = (order: Values, lines: readonly Values[]): Values =>
   lines.length === 0 ? {} : withSubtotal(order, lines, keeps(order, 'P') ? order['SUBTOTAL']! : sumExactly(lines));
 
-/** The totals of an order once a line of it has become another. A new line was undefined before. */
+/** Returns the totals of an order after the change of one line. `before` is undefined for a new line. */
 export function moveTotals(order: Values, before: Values | undefined, after: Values): Values {
   if (!order[TOTALS_MARK]) return {};
   const moved = before ? subtractDecimals(amountOf(after), amountOf(before)) : amountOf(after);
   return withSubtotal(order, [after], addDecimals(order['SUBTOTAL'] ?? '', moved));
 }
 
-/** The order as a caller has changed it: a total that is sent with another value is the caller's from then on. */
+/** Returns a changed order with its totals and its mark. PIMS stops computing a total when a caller changes it. */
 export function takeTotals(order: Values, changed: Values): Values {
   const isTaken = (name: string): boolean => changed[name] !== order[name];
   let mark = order[TOTALS_MARK] ?? '';
   if (isTaken('SUBTOTAL')) mark = mark.replace(/s/i, '');
   if (isTaken('ORDER_TOTAL')) mark = mark.replace(/t/i, '');
-  // Empty until the first line with a price.
+  // ORDER_TOTAL is empty until a line has a price.
   const total = keeps({ [TOTALS_MARK]: mark }, 'T') && order['ORDER_TOTAL'] ? { ORDER_TOTAL: addUp(changed) } : {};
   return { ...changed, ...total, [TOTALS_MARK]: mark };
 }
 
 /**
- * The totals of the invoice and the backorder that a partial invoice makes of an order. Nothing appears and nothing is
- * lost: SUBTOTAL, TAX_TOTAL and ORDER_TOTAL of both add up to those of the order. Each follows the prices of its lines,
- * FREIGHT stays with the invoice, and so does everything where no line has a price; a remainder of rounding goes to the
- * backorder. Example: an order of 3 × 999 with a TAX_TOTAL of 100, one unit invoiced, gives 999 and 1998, 33.33 and
- * 66.67. Source: additions, section 8.
+ * Returns the totals of the invoice and the backorder into which a partial invoice splits an order. SUBTOTAL, TAX_TOTAL
+ * and ORDER_TOTAL of the two add up exactly to those of the order. They are shared by the prices of the lines, and the
+ * backorder gets the remainder of rounding. FREIGHT stays with the invoice, and so do all totals if no line has a
+ * price. Example: if one unit of an order of 3 × 999 with a TAX_TOTAL of 100 is invoiced, the SUBTOTALs are 999 and
+ * 1998 and the TAX_TOTALs are 33.33 and 66.67.
  */
 export function shareTotals(
   order: Values,
@@ -81,7 +82,7 @@ export function shareTotals(
   const whole = isSum ? SUBTOTAL : addDecimals(part, sumCents(open));
   const share = (total: string): string => (total === '' || isZero(whole) ? total : takeShare(total, part, whole));
   const own = { SUBTOTAL: isSum ? part : share(SUBTOTAL), TAX_TOTAL: share(TAX_TOTAL), FREIGHT };
-  // What a caller's ORDER_TOTAL has beside the other three, such as a discount, is shared like them.
+  // A caller's ORDER_TOTAL may differ from the sum of the other three, for a discount. The difference is shared too.
   const beside = ORDER_TOTAL && subtractDecimals(ORDER_TOTAL, addUp(order));
   const invoice: Values = { ...own, ORDER_TOTAL: ORDER_TOTAL && addDecimals(addUp(own), share(beside)) };
   const rest: Values = { FREIGHT: '', [TOTALS_MARK]: (order[TOTALS_MARK] ?? '').replace('P', '') };
@@ -94,7 +95,10 @@ export function shareTotals(
 const sumCents = (lines: readonly Values[]): string =>
   lines.map((line) => roundCents(amountOf(line))).reduce(addDecimals, '0');
 
-/** `lines`: those that the subtotal is of, or that have moved it. The totals of an invoice never move. */
+/**
+ * Returns the totals of an order with this SUBTOTAL, or {} if PIMS computes none, or for an invoice, whose totals never
+ * change. `lines` are the lines that SUBTOTAL is the sum of, or the line that has changed it.
+ */
 function withSubtotal(order: Values, lines: readonly Values[], subtotal: string): Values {
   const mark = (order[TOTALS_MARK] ?? '').toUpperCase();
   if (mark === '' || order['ORDER_TYPE'] === 'invoice') return {};

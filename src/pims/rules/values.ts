@@ -1,21 +1,21 @@
 /**
- * Parses values of record fields into the one canonical text in which they are stored and answered.
- * Source: decision 0006.
+ * Parses values of record fields into the one canonical text in which they are stored and returned. Source: decision
+ * 0006.
  */
 import { Refusal } from '../../errors.ts';
 import { parseDecimal } from './decimal.ts';
 import { KEY_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from './record-bounds.ts';
 import { findField, type Field, type FieldDictionary, type RecordType } from './fields.ts';
 
-/** A value as JSON or CSV brings it. */
+/** A value from JSON or CSV before it is parsed. */
 export type RawValue = string | number | boolean | null;
-/** Fields and their canonical texts, e.g. `{ PART_CODE: 'MB/14', QUANTITY: '2' }`. */
+/** Fields and their canonical texts, such as `{ PART_CODE: 'MB/14', QUANTITY: '2' }`. */
 export type Values = Record<string, string>;
 
 /**
- * Parses one value into its canonical text: dates `mm/dd/yyyy`, numbers without needless zeros, flags `Y` or `N`,
- * timestamps UTC ISO 8601. null and '' clear the field (`''`). Throws INVALID_VALUE naming the field and the form it
- * takes.
+ * Parses one value into its canonical text: dates as `mm/dd/yyyy`, numbers without trailing zeros, flags as `Y` or `N`,
+ * timestamps in UTC and ISO 8601. null and '' clear the field (`''`). Throws INVALID_VALUE with the field and the
+ * accepted form.
  */
 export function parseValue(field: Field, raw: RawValue): string {
   if (raw === null || raw === '') return '';
@@ -31,39 +31,40 @@ export function parseValue(field: Field, raw: RawValue): string {
 export const invalid = (name: string, message: string): Refusal =>
   new Refusal('INVALID_VALUE', message, { field: name });
 
-/** Characters as the contract counts them (JSON Schema's maxLength): a surrogate pair is one. */
+/** Counts characters as maxLength of JSON Schema does: a surrogate pair is one character. */
 export const countCharacters = (text: string): number =>
   text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
 export const isLonger = (text: string, charactersMax: number): boolean =>
   text.length > charactersMax && countCharacters(text) > charactersMax;
 
-/**
- * Refuses text that cannot be stored as it is: over 8,192 characters, with a NUL character, or not well-formed Unicode.
- */
+/** Throws INVALID_VALUE for text that is too long, contains a NUL character, or is not well-formed Unicode. */
 export function checkText(name: string, text: string): void {
   if (isLonger(text, VALUE_CHARACTERS_MAX))
-    throw invalid(name, `${name} has ${countCharacters(text)} characters; at most ${VALUE_CHARACTERS_MAX} are taken.`);
-  if (text.includes('\0')) throw invalid(name, `${name} contains a NUL character; remove it.`);
-  if (!text.isWellFormed()) throw invalid(name, `${name} contains half of a surrogate pair; send well-formed Unicode.`);
+    throw invalid(
+      name,
+      `${name} has ${countCharacters(text)} characters. Shorten it to at most ${VALUE_CHARACTERS_MAX}.`,
+    );
+  if (text.includes('\0')) throw invalid(name, `${name} contains a NUL character. Remove it.`);
+  if (!text.isWellFormed()) throw invalid(name, `${name} contains half of a surrogate pair. Send well-formed Unicode.`);
 }
 
-/** MISSING_FIELD for the field that names what to write to. */
+/** Returns MISSING_FIELD for the field that identifies the record or line to write to. */
 export function refuseMissingKey(name: string): Refusal {
   const what =
     name === 'LINE_REF_LOCK_CODE' ? 'the line; getOrder and addLineItem return it' : 'the record to write to';
   return new Refusal('MISSING_FIELD', `${name} is required. It identifies ${what}.`, { field: name });
 }
 
-/** Refuses a key that is too long for a new record. */
+/** Returns INVALID_VALUE if a key is too long for a new record. */
 export function refuseLongKey(name: string, code: string): Refusal | undefined {
   if (!isLonger(code, KEY_CHARACTERS_MAX)) return undefined;
-  const most = `the key of a record has at most ${KEY_CHARACTERS_MAX}`;
-  return invalid(name, `${name} has ${countCharacters(code)} characters; ${most}.`);
+  const most = `The key of a record can have at most ${KEY_CHARACTERS_MAX}`;
+  return invalid(name, `${name} has ${countCharacters(code)} characters. ${most}.`);
 }
 
 /**
- * Parses the fields of a request body. Throws UNKNOWN_FIELD, INVALID_VALUE, or FIELD_NOT_ALLOWED for fields that PIMS
- * assigns and those in `refused`. Example: `{ QUANTITY: 2, NOTES: null }` gives `{ QUANTITY: '2', NOTES: '' }`.
+ * Parses the fields of a request body: `{ QUANTITY: 2, NOTES: null }` becomes `{ QUANTITY: '2', NOTES: '' }`. Throws
+ * UNKNOWN_FIELD, INVALID_VALUE, or FIELD_NOT_ALLOWED for a field that PIMS assigns or that is in `refused`.
  */
 export function parseValues(
   dictionary: FieldDictionary,
@@ -75,13 +76,13 @@ export function parseValues(
   for (const [name, raw] of Object.entries(body)) {
     const field = findField(dictionary, recordType, name);
     if (field.assigned || refused.includes(name))
-      throw new Refusal('FIELD_NOT_ALLOWED', `${name} is set by PIMS here and cannot be sent.`, { field: name });
+      throw new Refusal('FIELD_NOT_ALLOWED', `${name} cannot be sent in this call. Remove it.`, { field: name });
     values[name] = parseValue(field, raw);
   }
   return values;
 }
 
-/** Records as the port exports them, under the names of their dictionary. */
+/** Parses records that the port exports. `names` are the names of the dictionary in order. */
 export function parseRecords(cells: Uint8Array, names: readonly string[]): Values[] {
   const values = Buffer.from(cells).toString().split('\0');
   return Array.from({ length: Math.floor(values.length / names.length) }, (_, record) =>
@@ -90,8 +91,8 @@ export function parseRecords(cells: Uint8Array, names: readonly string[]): Value
 }
 
 /**
- * The text records are ordered by: all-digit codes first, by their number, then the others by code point. Different
- * codes have different sort keys. `'9'` < `'10'` < `'010'` < `'A1'`.
+ * Returns the text by which records are sorted: all-digit codes first, by number, then the others by code point.
+ * Different codes have different sort keys. Example: `'9'` < `'10'` < `'010'` < `'A1'`.
  */
 export function sortKey(code: string): string {
   if (!/^\d+$/.test(code)) return `~${code}`;
@@ -112,7 +113,7 @@ const FORMS = {
 
 const PARSERS = { number: parseDecimal, date: parseDate, flag: parseFlag, timestamp: parseTimestamp };
 
-/** `mm/dd/yyyy` of a date in either form. A time is no date: which day it means depends on its zone. */
+/** Returns a date in either form as `mm/dd/yyyy`. A time is refused, because its day depends on the time zone. */
 export function parseDate(text: string): string | undefined {
   const american = /^(\d{1,2})\/(\d{1,2})\/(\d{4})$/.exec(text);
   if (american) return formatDate(american[3]!, american[1]!, american[2]!);
@@ -146,7 +147,7 @@ function parseTimestamp(text: string): string | undefined {
   const parts = TIMESTAMP.exec(text);
   if (!parts || !dateExists(Number(parts[1]), Number(parts[2]), Number(parts[3]))) return undefined;
   const time = new Date(text);
-  // An offset can carry the first and the last day out of the years that can be written; an impossible one has no year.
+  // An offset can move the first or last day out of the years 1 to 9999. An impossible offset makes the year NaN.
   const year = time.getUTCFullYear();
   return year >= 1 && year <= 9999 ? time.toISOString() : undefined;
 }

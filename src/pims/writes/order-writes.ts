@@ -1,4 +1,4 @@
-/** The writes of an existing order, each from top to bottom: it is changed, cancelled, or moved to its next stage. */
+/** The writes that change, cancel, approve or invoice an existing order. Each reads from top to bottom. */
 import { orThrow } from '../../errors.ts';
 import type { Dictionaries, FieldDictionary } from '../rules/fields.ts';
 import { approveOrder, cancelled, changeOrder, invoiceOrder, type OrderTransition } from '../rules/lifecycle.ts';
@@ -9,7 +9,7 @@ import { checkText, parseValues, type Values } from '../rules/values.ts';
 import { checkKnown, complete, createdAt, loadTarget, moveStock, nextNumber, splitKey } from './writes.ts';
 import type { Body, WriteOptions } from './writes.ts';
 
-/** Returns the changed order. Refuses ORDER_TYPE, since stages change in the back office. */
+/** Changes fields of an order and returns it. Refuses ORDER_TYPE, because stages change in the back office. */
 export function* updateOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   const change = parseValues(orders, 'orders', fields, ['ORDER_TYPE']);
@@ -20,7 +20,7 @@ export function* updateOrder({ orders }: Dictionaries, body: Body, options: Writ
   return yield* saveOrder(orders, order, { ...changed, MODIFIED_DATE: options.now });
 }
 
-/** Returns the cancelled order. One that was already cancelled stays unchanged. */
+/** Cancels an order and returns it. An order that is already cancelled stays unchanged. */
 export function* cancelOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   parseValues(orders, 'orders', fields, Object.keys(fields));
@@ -31,7 +31,7 @@ export function* cancelOrder({ orders }: Dictionaries, body: Body, options: Writ
   return yield* saveOrder(orders, order, { ...changed, MODIFIED_DATE: options.now });
 }
 
-/** Saves what differs, and moves stock if the order begins or ceases to hold it. */
+/** Saves the changed fields, and moves stock if the order starts or stops holding it. */
 function* saveOrder(dictionary: FieldDictionary, order: Values, changed: Values): Script<Json> {
   const isHeld = holdsStock(changed);
   const units = holdsStock(order) === isHeld ? [] : yield* load('unitsOfLines', order['ORDER_NUMBER']!);
@@ -40,7 +40,7 @@ function* saveOrder(dictionary: FieldDictionary, order: Values, changed: Values)
   return JSON.stringify(complete(dictionary, changed));
 }
 
-/** Returns `{"ORDER_NUMBER": "10248", "backorder": "10249"}`; `backorder` is null when nothing is left. */
+/** Moves an order to its next stage and returns its ORDER_NUMBER and `backorder`, which is null if nothing is left. */
 export function* advanceOrder(orderNumber: string, transition: OrderTransition, options: WriteOptions): Script<Json> {
   const { now } = options;
   checkText('ORDER_NUMBER', orderNumber);

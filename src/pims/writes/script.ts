@@ -1,121 +1,121 @@
 /**
- * How a write reaches a store: a script is a generator that yields requests, first what to load, then what to save.
- * The store runs it inside one transaction. Requests are data, so a script never holds a connection (decision 0027).
+ * Scripts, which carry a write to a store: a script is a generator that yields requests to load and to save, and the
+ * store runs it in one transaction. Requests are data, so a script never holds a connection (decision 0027).
  */
 import type { CustomField, Dictionaries, KeyedType } from '../rules/fields.ts';
 import type { Values } from '../rules/values.ts';
 
-/** The record types PIMS numbers. */
+/** Record types whose numbers PIMS assigns. */
 export type NumberedType = 'orders' | 'customers';
-/** A record, or a list of records, as the JSON text that goes out. */
+/** JSON text of a record or of a list of records, ready to send. */
 export type Json = string;
-/** JSON as a text, or as UTF-8 where it may be large: bytes cost the event loop nothing. */
+/** JSON as text, or as UTF-8 bytes where it may be large: bytes need no encoding on the event loop. */
 export type Rendered = Json | Uint8Array;
 
 export const textOf = (json: Rendered): Json => (typeof json === 'string' ? json : Buffer.from(json).toString());
 
-/** A list of these. Bytes stay bytes. */
+/** Joins items into a JSON list. The list is bytes if any item is. */
 export const joinList = (items: readonly Rendered[]): Rendered =>
   items.every((item) => typeof item === 'string')
     ? `[${items.join(',')}]`
     : Buffer.concat(['[', ...items.flatMap((item, at) => (at > 0 ? [',', item] : [item])), ']'].map(bytesOf));
 const bytesOf = (json: Rendered): Uint8Array => (typeof json === 'string' ? Buffer.from(json) : json);
 
-/** Repeating a write with the same key answers the same without writing again. */
+/** Idempotency key of a write. Repeating the write with the same key returns the first result and writes nothing. */
 export interface Idempotency {
   readonly key: string;
   readonly operation: string;
-  /** SHA-256 of what was asked, hex: the same key with another hash is refused. */
+  /** SHA-256 of the request in hexadecimal. The same key with another hash is refused. */
   readonly bodyHash: string;
-  /** The answer is kept at least this long. */
+  /** Minimum time for which the result is kept. */
   readonly keptMs: number;
 }
 
-/** The tags of which a record has one now (see the port), or `*` for any. */
+/** Tags of which the record must have one (see the port), or `*` for any. */
 export type Expected = '*' | readonly string[];
 
-/** What a script can load, by name: its arguments and its answer. Each costs one statement. */
+/** Requests to load, by name, with their arguments and results. Each costs one statement. */
 export interface Loads {
-  /** Of an order also whether it is cancelled. */
+  /** Returns the fields of the record, and for an order also CANCELLED_MARK. */
   record(recordType: KeyedType, key: string): Values | undefined;
   isThere(recordType: KeyedType, key: string): boolean;
-  /** Stands for what a single read answers now; see the port. */
+  /** Returns the tag of the record as a single read would return it now (see the port). */
   tag(recordType: KeyedType, key: string): string | undefined;
-  /** Whether a part lies at the location. */
+  /** Returns whether any part is at the location. */
   isLocationThere(code: string): boolean;
-  /** ORDER_NUMBER, ORDER_TYPE, DROP_SHIP, MODIFIED_DATE and whether it is cancelled. */
+  /** Returns ORDER_NUMBER, ORDER_TYPE, DROP_SHIP, MODIFIED_DATE, CANCELLED_MARK and TOTALS_FIELDS. */
   orderStage(orderNumber: string): Values | undefined;
-  /** PART_DESCRIPTION, UNIT_PRICE and CARE_PLAN. */
+  /** Returns PART_DESCRIPTION, UNIT_PRICE and CARE_PLAN. */
   part(partCode: string): Values | undefined;
-  /** QTY_ONHAND and QTY_COMMITTED. */
+  /** Returns QTY_ONHAND and QTY_COMMITTED. */
   stock(partCode: string): Values | undefined;
   line(orderNumber: string, lockCode: string): Values | undefined;
-  /** The order that has this line now, where a partial invoice of the order named left it open. */
+  /** Returns the number of the order to which a partial invoice of the given order moved this line. */
   orderOfMovedLine(orderNumber: string, lockCode: string): string | undefined;
-  /** In the order of their numbers. */
+  /** Returns the lines sorted by LINE_NUMBER. */
   lines(orderNumber: string): Values[];
-  /** What the lines of the order commit where it commits stock. */
+  /** Returns the units that the lines commit while the order holds stock. */
   unitsOfLines(orderNumber: string): LineUnits[];
-  /** 0 when the order has no lines. */
+  /** Returns the highest LINE_NUMBER, or 0 if the order has no lines. */
   lastLineNumber(orderNumber: string): number;
-  /** How many lines the order has, counted up to LINES_MAX. */
+  /** Returns the number of lines, counted up to LINES_MAX. */
   lineCount(orderNumber: string): number;
-  /** Counts up, so that no number is given twice. */
+  /** Increments the counter, so that no number is assigned twice. */
   nextNumber(recordType: NumberedType): string;
   keptAnswer(operation: string, key: string): { readonly bodyHash: string; readonly data: Json } | undefined;
 }
 
-/** The QUANTITY of a part that so many lines of an order have. */
+/** A part, a QUANTITY of it, and the number of lines of an order that have both. */
 export type LineUnits = readonly [partCode: string, quantity: string, lines: number];
 
-/** What a script can load of many records at once, each with one statement. */
+/** Requests to load many records at once, each with one statement. */
 export interface LoadsOfMany {
-  /** Which of the keys there are. */
+  /** Returns the keys that exist. */
   areThere(recordType: KeyedType, keys: readonly string[]): readonly string[];
   /**
-   * ORDER_NUMBER, ORDER_TYPE, DROP_SHIP, whether it is cancelled, and the last LINE_NUMBER, '0' when the order has no
-   * lines.
+   * Returns ORDER_NUMBER, ORDER_TYPE, DROP_SHIP, CANCELLED_MARK, TOTALS_FIELDS and the highest LINE_NUMBER, which is
+   * '0' if the order has no lines.
    */
   ordersOfLines(orderNumbers: readonly string[]): readonly Values[];
-  /** Which of these lines there are, by their place in the list: one with this number, or else with this lock code. */
+  /** Returns the indexes of the names in the list for which a line exists. */
   areLinesThere(lines: readonly LineName[]): readonly number[];
-  /** PART_CODE, PART_DESCRIPTION and CARE_PLAN. */
+  /** Returns PART_CODE, PART_DESCRIPTION and CARE_PLAN. */
   parts(partCodes: readonly string[]): readonly Values[];
-  /** PART_CODE, QTY_ONHAND and QTY_COMMITTED. */
+  /** Returns PART_CODE, QTY_ONHAND and QTY_COMMITTED. */
   stocks(partCodes: readonly string[]): readonly Values[];
-  /** PART_CODE and QUANTITY of every line that commits stock of these parts. */
+  /** Returns PART_CODE and QUANTITY of every line that commits stock of these parts. */
   commitments(partCodes: readonly string[]): readonly (readonly [partCode: string, quantity: string])[];
-  /** What the counter gives next. It stays as it is. */
+  /** Returns the next number without incrementing the counter. */
   counter(recordType: NumberedType): number;
 }
 
-/** Names a line by its LINE_NUMBER, or by its LINE_REF_LOCK_CODE. */
+/** Name of a line: its LINE_NUMBER, or 0 and its LINE_REF_LOCK_CODE. */
 export type LineName = readonly [orderNumber: string, lineNumber: number, lockCode: string];
 
-/** What a script can save, by name. Saves are sent in their order and answer nothing. */
+/** Requests to save, by name. They are sent in order and have no result. */
 export interface Saves {
   insert(recordType: KeyedType, record: Values): void;
-  /** Saves what differs from the record as it stands. */
+  /** Saves the fields that differ from the current record. */
   update(recordType: KeyedType, record: Values, change: Values): void;
-  /** Gives the line a LINE_REF_LOCK_CODE where it has none. */
+  /** Inserts a line, and assigns a LINE_REF_LOCK_CODE if it has none. */
   insertLine(line: Values): void;
   updateLine(line: Values, change: Values): void;
   deleteLines(orderNumber: string): void;
-  /** Keeps which order a partial invoice left, so that its lines are found under their old order. */
+  /** Keeps the order that a partial invoice created, so that its lines are found under their old order. */
   keepBackorder(orderNumber: string, backorder: string): void;
-  /** Numbers go on after this one. */
+  /** Makes the counter continue after this number, unless it is already higher. */
   raiseCounter(recordType: NumberedType, number: bigint): void;
-  /** Also deletes some answers that were kept long enough. */
+  /** Keeps the result of a write, and deletes some results that were kept long enough. */
   keepAnswer(idempotency: Idempotency, data: Json, now: string): void;
   addField(field: CustomField): void;
 }
 
-/** What a script can save of many records at once. */
+/** Requests to save many records at once. */
 export interface SavesOfMany {
   insertAll(recordType: KeyedType, records: readonly Values[]): void;
-  /** The lines' orders change with them. */
+  /** Inserts lines. Their orders get a new version too. */
   insertLines(lines: readonly Values[]): void;
-  /** Each part has PART_CODE, the three quantities and MODIFIED_DATE. */
+  /** Updates parts, each with PART_CODE, the three quantities and MODIFIED_DATE. */
   updateStocks(parts: readonly Values[]): void;
 }
 
@@ -128,21 +128,24 @@ type Request<Kind, Requests> = {
 }[keyof Requests];
 type AnyLoads = Loads & LoadsOfMany;
 type AnySaves = Saves & SavesOfMany;
-/** `ahead`: what is likely loaded next, which a store far away may load along with this. */
+/** A request to load. `ahead` lists the likely next loads, which a remote store may run at the same time. */
 export type Load = Request<'load', AnyLoads> & { readonly ahead?: readonly Load[] };
 export type Save = Request<'save', AnySaves>;
 
-/** What throws a Refusal has written nothing: the store undoes what was saved before. */
+/** A write as a generator of requests. If it throws a Refusal, the store undoes everything that it has saved. */
 export type Script<T> = Generator<Load | Save, T, unknown>;
 
-/** Makes a script for the dictionaries of a transaction. Until its first request it only parses: it may start early. */
+/**
+ * Makes a script from the dictionaries of a transaction. The script may start early, because it only parses before its
+ * first request.
+ */
 export type Write<T> = (dictionaries: Dictionaries) => Script<T>;
 
-/** `ask('record', 'orders', '10248')` names the order. */
+/** Makes a request to load, such as `ask('record', 'orders', '10248')`. */
 export const ask = <Name extends keyof AnyLoads>(name: Name, ...args: Parameters<AnyLoads[Name]>): Load =>
   ({ kind: 'load', name, args }) as Load;
 
-/** `yield* load('record', 'orders', '10248')` gives the order, or undefined. */
+/** Loads a value: `yield* load('record', 'orders', '10248')` returns the order, or undefined. */
 export function* load<Name extends keyof AnyLoads>(
   name: Name,
   ...args: Parameters<AnyLoads[Name]>
@@ -150,7 +153,7 @@ export function* load<Name extends keyof AnyLoads>(
   return (yield ask(name, ...args)) as ReturnType<AnyLoads[Name]>;
 }
 
-/** The same, and says what is likely loaded next. */
+/** Loads a value as `load` does, and names the likely next loads. */
 export function* loadWith<Name extends keyof AnyLoads>(
   ahead: readonly Load[],
   name: Name,
@@ -159,6 +162,6 @@ export function* loadWith<Name extends keyof AnyLoads>(
   return (yield { ...ask(name, ...args), ahead }) as ReturnType<AnyLoads[Name]>;
 }
 
-/** `yield save('deleteLines', '10248')`. */
+/** Makes a request to save, such as `yield save('deleteLines', '10248')`. */
 export const save = <Name extends keyof AnySaves>(name: Name, ...args: Parameters<AnySaves[Name]>): Save =>
   ({ kind: 'save', name, args }) as Save;

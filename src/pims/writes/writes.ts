@@ -1,6 +1,6 @@
 /**
- * Begin here: the writes, each from top to bottom: key, fields, load, rule, save. Those of an existing order are in
- * order-writes.ts. A write is a script that the store runs in one transaction; a refusal undoes all of it.
+ * Begin here: the writes. Each reads from top to bottom: key, fields, load, rule, save. A write is a script that the
+ * store runs in one transaction; a refusal undoes all of it. order-writes.ts has the writes of an existing order.
  */
 import { orThrow, Refusal, refuseField } from '../../errors.ts';
 import { RECORD_TYPES, refuseCustomField } from '../rules/fields.ts';
@@ -26,35 +26,35 @@ import {
 export type Body = Readonly<Record<string, RawValue>>;
 
 export interface WriteOptions {
-  /** Time of the write, UTC ISO 8601: becomes CREATE_DATE and MODIFIED_DATE. */
+  /** Time of the write in UTC and ISO 8601, for CREATE_DATE and MODIFIED_DATE. */
   readonly now: string;
-  /** Whether codes must exist in their tables (tenant setting). */
+  /** Whether codes must exist in their tables, a setting of the tenant. */
   readonly strict: boolean;
   readonly idempotency?: Idempotency | undefined;
-  /** The states in which the record may be written to. Any state without it. */
+  /** Tags of which the record must have one to be written. Undefined allows any. */
   readonly expected?: Expected | undefined;
 }
 
-/** The context of a write beside its body. `defaultStage`: the first stage of an order that sends no ORDER_TYPE. */
+/** Context of a write. `defaultStage` is the first stage of an order without an ORDER_TYPE. */
 export type WriteContext = WriteOptions & { readonly defaultStage: Stage };
 
-/** The result of a write: the data as JSON, e.g. `"10248"` or a line object. */
+/** Result of a write. `data` is JSON, such as `"10248"` or a line object. */
 export interface Written {
   readonly data: Json;
   readonly replayed: boolean;
 }
 
-/** Counters pass over codes of callers with up to this many digits. They never reach longer ones. */
+/** Maximum digits of a caller's code that the counter skips. The counter never reaches longer codes. */
 const COUNTED_DIGITS_MAX = 15;
-/** The most parts whose stock is moved one by one. */
+/** Maximum number of parts whose stock is moved one by one. */
 const MOVED_SINGLY_MOST = 100;
 
-/** Returns the new order number. The order begins in the stage of its ORDER_TYPE, or in the tenant's default. */
+/** Creates an order in the stage of its ORDER_TYPE, or in the tenant's default stage, and returns its number. */
 export function* createOrder({ orders }: Dictionaries, body: Body, context: WriteContext): Script<Json> {
   const values = parseValues(orders, 'orders', body);
   const stage = values['ORDER_TYPE'] || context.defaultStage;
   if (!FIRST_STAGES.some((first) => first === stage)) {
-    const message = `ORDER_TYPE of a new order must be ${FIRST_STAGES.join(', ')}, not '${stage.slice(0, 64)}'.`;
+    const message = `ORDER_TYPE of a new order must be one of ${FIRST_STAGES.join(', ')}, not '${stage.slice(0, 64)}'.`;
     throw refuseField('INVALID_VALUE', 'ORDER_TYPE', message);
   }
   const refusal = refuseStatus(values);
@@ -67,7 +67,10 @@ export function* createOrder({ orders }: Dictionaries, body: Body, context: Writ
   return JSON.stringify(orderNumber);
 }
 
-/** Returns the CUSTOMER_CODE: the caller's own if it is free, else the next number. The counter passes over an own one. */
+/**
+ * Creates a customer and returns its CUSTOMER_CODE, which is the code that the caller sent, or else the next number.
+ * Throws CODE_TAKEN if another customer has the code. The counter skips codes that callers chose.
+ */
 export function* createCustomer({ customers }: Dictionaries, body: Body, { now }: WriteOptions): Script<Json> {
   const values = parseValues(customers, 'customers', body);
   const own = values['CUSTOMER_CODE'];
@@ -78,7 +81,7 @@ export function* createCustomer({ customers }: Dictionaries, body: Body, { now }
   return JSON.stringify(code);
 }
 
-/** Returns the CUSTOMER_CODE. */
+/** Changes fields of a customer and returns its CUSTOMER_CODE. */
 export function* updateCustomer({ customers }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: code, fields } = splitKey(body, 'CUSTOMER_CODE');
   const change = parseValues(customers, 'customers', fields);
@@ -87,7 +90,7 @@ export function* updateCustomer({ customers }: Dictionaries, body: Body, options
   return JSON.stringify(code);
 }
 
-/** Returns the new line with LINE_NUMBER, NUMBER_SHIPPED 0 and its LINE_REF_LOCK_CODE. */
+/** Adds a line to an order and returns it with LINE_NUMBER, NUMBER_SHIPPED 0 and LINE_REF_LOCK_CODE. */
 export function* addLineItem({ lines }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { now, strict } = options;
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
@@ -97,7 +100,7 @@ export function* addLineItem({ lines }: Dictionaries, body: Body, options: Write
   if (strict) yield* checkKnown(values, 'PART_CODE');
   const { line, stock } = orThrow(addLine(order, values, yield* loadPart(values)));
   const last = yield* load('lastLineNumber', orderNumber);
-  // Line numbers begin at 1 and differ, so an order whose last number is lower has fewer lines: most writes count none.
+  // Line numbers are unique and start at 1. A lower last number means fewer lines, so most writes need no count.
   if (last >= LINES_MAX) checkLineCount(orderNumber, yield* load('lineCount', orderNumber));
   const totals = yield* loadTotals(order, undefined, line);
   const LINE_NUMBER = String(last + 1);
@@ -108,7 +111,7 @@ export function* addLineItem({ lines }: Dictionaries, body: Body, options: Write
   return JSON.stringify(added);
 }
 
-/** Returns the changed line. */
+/** Changes a line and returns it. */
 export function* updateLineItem({ lines }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { now, strict } = options;
   const { key: orderNumber, fields: named } = splitKey(body, 'ORDER_NUMBER');
@@ -135,8 +138,9 @@ export function* addField(dictionaries: Dictionaries, field: CustomField): Scrip
 }
 
 /**
- * Runs a write once for an idempotency key: keeps its result in the same transaction, and returns it again for the key.
- * The write parses first, so a refused body never touches the key. IDEMPOTENCY_KEY_REUSED for the key of another body.
+ * Runs a write once for an idempotency key: keeps its result in the same transaction, and returns it when the key is
+ * repeated. The write parses first, so a refused body never touches the key. Throws IDEMPOTENCY_KEY_REUSED if the key
+ * was used with another body.
  */
 export function* once(write: Script<Json>, { idempotency, now }: WriteOptions): Script<Written> {
   if (!idempotency) return { data: yield* write, replayed: false };
@@ -149,7 +153,7 @@ export function* once(write: Script<Json>, { idempotency, now }: WriteOptions): 
   return { data: step.value, replayed: false };
 }
 
-/** Throws when a new record cannot have this key: it is too long, or another record has it. */
+/** Throws if a new record cannot have this key, because it is too long or another record has it. */
 export function checkNewKey(recordType: KeyedType, code: string, isTaken: boolean): void {
   const { key } = RECORD_TYPES[recordType];
   const tooLong = refuseLongKey(key, code);
@@ -157,10 +161,10 @@ export function checkNewKey(recordType: KeyedType, code: string, isTaken: boolea
   if (isTaken) throw refuseField('CODE_TAKEN', key, `${key} '${code.slice(0, 64)}' is already in use.`);
 }
 
-/** Whether the counter passes over a code that a caller chose. */
+/** Returns whether the counter skips a code that a caller chose. */
 export const isCounted = (own: string): boolean => own.length <= COUNTED_DIGITS_MAX && /^[1-9]\d*$/.test(own);
 
-/** Takes the next number that no record has, since callers may have chosen the number as a code. */
+/** Returns the next number that no record has. Callers may have chosen some numbers as codes. */
 export function* nextNumber(recordType: NumberedType): Script<string> {
   for (;;) {
     const number = yield* load('nextNumber', recordType);
@@ -168,7 +172,7 @@ export function* nextNumber(recordType: NumberedType): Script<string> {
   }
 }
 
-/** Checks the codes of a strict tenant: throws for the first of these that is sent and does not exist. */
+/** Throws UNKNOWN_REFERENCE for the first code that was sent and does not exist. Called for strict tenants only. */
 export function* checkKnown(
   values: Values,
   ...names: ('CUSTOMER_CODE' | 'PART_CODE' | 'LOCATION_CODE')[]
@@ -192,8 +196,8 @@ export function recordNotFound(recordType: NumberedType, code: string): Refusal 
 }
 
 /**
- * Loads what a write needs of the record that it changes, and names the loads that are likely next. Throws when there
- * is no such record, or RECORD_CHANGED when it is in none of the states that the caller expects.
+ * Loads the record that a write changes, and names the likely next loads. Throws if the record does not exist, or
+ * RECORD_CHANGED if it has none of the tags that the caller expects.
  */
 export function* loadTarget(
   target: Load,
@@ -213,7 +217,7 @@ export function* loadTarget(
   throw new Refusal('RECORD_CHANGED', message, { tag });
 }
 
-/** Returns the totals that a changed line moves. Loads the other lines only when the totals are behind them. */
+/** Returns the totals after the change of a line. Loads all lines only if the totals are out of date. */
 function* loadTotals(order: Values, before: Values | undefined, after: Values): Script<Values> {
   if (!areTotalsBehind(order)) return moveTotals(order, before, after);
   const caughtUp = sumUp(order, yield* load('lines', order['ORDER_NUMBER']!));
@@ -224,11 +228,11 @@ function* loadPart({ PART_CODE: code }: Values): Script<Values | undefined> {
   return code ? yield* load('part', code) : undefined;
 }
 
-/** Lists the loads of a line's part. `strict`: the part must exist. */
+/** Lists the loads for the part of a line. `strict` also checks that the part exists. */
 const askPart = ({ PART_CODE: code }: Values, strict: boolean): Load[] =>
   code ? [ask('part', code), ask('stock', code), ...(strict ? [ask('isThere', 'inventory', code)] : [])] : [];
 
-/** Moves stock of parts that are in INVENTORY. A few are moved singly, which lets other writes of the group run too. */
+/** Moves the stock of parts in INVENTORY. A few are moved one by one, so that other writes of the group can run too. */
 export function* moveStock(movements: readonly StockMovement[], now: string): Script<void> {
   if (movements.length > MOVED_SINGLY_MOST) {
     yield* moveStocks(movements, now);
@@ -256,11 +260,11 @@ export function* moveStocks(movements: readonly StockMovement[], now: string): S
 
 export const createdAt = (now: string): Values => ({ CREATE_DATE: now, MODIFIED_DATE: now });
 
-/** Returns every field of the dictionary in its order, '' where there is no value. */
+/** Returns every field of the dictionary in order, with '' for a missing value. */
 export const complete = (dictionary: FieldDictionary, values: Values): Values =>
   Object.fromEntries([...dictionary.keys()].map((name) => [name, values[name] ?? '']));
 
-/** Splits the field that identifies the record off the body. */
+/** Splits a body into the field that identifies the record and the others. Throws MISSING_FIELD. */
 export function splitKey(body: Body, name: string): { key: string; fields: Body } {
   const { [name]: raw, ...fields } = body;
   if (raw === undefined || raw === null || raw === '') throw refuseMissingKey(name);
