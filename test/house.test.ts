@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { suite, test } from 'node:test';
+import { findWordFaults } from '../tools/words.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /** Of all of src, migrations included. It only falls, except where a change says by how much it may rise. */
@@ -68,6 +69,20 @@ suite('the house', () => {
     assert.deepEqual(
       crowds.filter((crowd) => crowd.map(storeOf).toSorted().join() !== 'postgres,sqlite'),
       [],
+    );
+  });
+
+  test('words and openings that prose may not have are found in comments and texts, with their line', () => {
+    const code = [
+      '/** Of a tenant. */',
+      "export const a = 'Nobody may do this.';",
+      '// The service',
+      '// goes on.',
+      'export const nobody = `anew ${a}`;',
+    ].join('\n');
+    assert.deepEqual(
+      findWordFaults('a.ts', code).map((fault) => fault.split(':', 2).join(':')),
+      ['a.ts:1 begins with "Of"', 'a.ts:3 "goes on"', 'a.ts:2 "Nobody"', 'a.ts:5 "anew"'],
     );
   });
 });

@@ -8,10 +8,10 @@ import { parseSync, Visitor } from 'oxc-parser';
 
 const ROOT = join(import.meta.dirname, '..');
 const FILES = ['src/**/*.ts', 'dashboard/src/**/*.{ts,tsx}', 'client/src/**/*.ts', '{tools,bench}/**/*.ts'];
-/** These list what is forbidden. */
+/** This file lists what is forbidden. */
 const EXEMPT = ['tools/words.ts'];
 
-/** What to write instead, by what may not be written. */
+/** Words that may not be written, and what to write instead. */
 const WORDS: readonly (readonly [found: RegExp, better: string])[] = [
   [/\bnobody\b/i, 'no one'],
   [/\banew\b/i, 'again'],
@@ -39,29 +39,35 @@ interface Text {
   readonly isComment: boolean;
 }
 
-let found = 0;
-const wanted = process.argv.slice(2);
-for (const file of globSync(FILES, { cwd: ROOT }).toSorted()) {
-  if (EXEMPT.includes(file) || (wanted.length > 0 && !wanted.some((part) => file.startsWith(part)))) continue;
-  const code = readFileSync(join(ROOT, file), 'utf8');
-  for (const { offset, text, isComment } of readTexts(file, code)) {
+/** Returns what is wrong with the comments and texts of a file, a sentence each, such as `src/a.ts:3 "nobody": write no one`. */
+export function findWordFaults(file: string, code: string): string[] {
+  return readTexts(file, code).flatMap(({ offset, text, isComment }) => {
     const faults = WORDS.flatMap(([word, better]) => {
       const match = word.exec(text);
       return match ? [`"${match[0]}": write ${better}`] : [];
     });
     const opening = isComment ? OPENINGS.exec(text) : null;
     if (opening) faults.push(`begins with "${opening[0]}": begin with a verb or a noun phrase`);
-    found += faults.length;
     const line = code.slice(0, offset).split('\n').length;
-    for (const fault of faults) console.log(`${file}:${line} ${fault}`);
-  }
-}
-if (found > 0) {
-  console.log(`${found} words or openings that prose may not have.`);
-  process.exitCode = 1;
+    return faults.map((fault) => `${file}:${line} ${fault}`);
+  });
 }
 
-/** Comments, each run of `//` lines as one, and the strings of a file. */
+if (import.meta.main) {
+  const wanted = process.argv.slice(2);
+  const files = globSync(FILES, { cwd: ROOT }).filter((file) => !EXEMPT.includes(file));
+  const faults = files
+    .filter((file) => wanted.length === 0 || wanted.some((part) => file.startsWith(part)))
+    .toSorted()
+    .flatMap((file) => findWordFaults(file, readFileSync(join(ROOT, file), 'utf8')));
+  for (const fault of faults) console.log(fault);
+  if (faults.length > 0) {
+    console.log(`${faults.length} words or openings that prose may not have.`);
+    process.exitCode = 1;
+  }
+}
+
+/** Reads the strings of a file and its comments, each run of `//` lines as one. */
 function readTexts(file: string, code: string): Text[] {
   const { program, comments } = parseSync(file, code);
   const texts: Text[] = [];
