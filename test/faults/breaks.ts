@@ -109,9 +109,9 @@ export const BREAKS: Record<string, Record<string, Break>> = {
     },
     'keys are read from the database for every call': {
       file: 'store/postgres/tenant-store.ts',
-      good: 'const found = await this.#callers.ask(`${apiId} ${teamId}`);',
+      good: 'const found = await callers.ask(`${apiId} ${teamId}`);',
       broken: `const kept = (globalThis.kept ??= new Map());
-      const found = kept.get(apiId) ?? (await this.#callers.ask(\`\${apiId} \${teamId}\`));
+      const found = kept.get(apiId) ?? (await callers.ask(\`\${apiId} \${teamId}\`));
       kept.set(apiId, found);
       setTimeout(() => kept.delete(apiId), 5000).unref();`,
       says: /calls with the old keys that succeeded after they were replaced/,
@@ -168,7 +168,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
   'api/batch.test.ts': {
     'a batch is one transaction': {
       file: 'store/sqlite/writes/write-queue.ts',
-      good: 'return !(item.result instanceof Refusal);',
+      good: 'return !(result instanceof Refusal);',
       broken: 'return true;',
       says: /✖ a refusal has the status and body of the refused single call, with its step; nothing is written/,
     },
@@ -200,8 +200,8 @@ export const BREAKS: Record<string, Record<string, Break>> = {
   'api/keys.test.ts': {
     'keys that may read send no batch': {
       file: 'http/call/admit.ts',
-      good: 'checkMayWrite(request.key);',
-      broken: '',
+      good: 'try { checkMayWrite(request.key);',
+      broken: 'try {',
       says: /✖ 403 SCOPE_MISSING for a batch/,
     },
   },
