@@ -103,7 +103,7 @@ export function changeLoaded({ load, value }: LoadedValue, save: Save, dictionar
       return whole;
     }
     case 'update':
-      if (value === true) return value;
+      if (load.name === 'isThere') return value;
       return isRecord(value) ? changeValues(value, save.args[2]) : FORGOTTEN;
     case 'insertLine': {
       const [line] = save.args;
