@@ -29,7 +29,7 @@ export const ERRORS = {
     'Send teamID in the query string, or as a member of the body of a write.'),
   INVALID_CREDENTIALS: entry(401, 'operation',
     'API ID or API Secret is missing or invalid, or no API keys are configured for the tenant.',
-    'Check teamID first, then that apiID and apiSecret belong together, then where you sent them: a Basic header takes precedence over the query string, which takes precedence over the body.'),
+    'Check teamID first, then that apiID and apiSecret belong to one pair, then where you sent them: a Basic header takes precedence over the query string, which takes precedence over the body.'),
   MISSING_PARAMETER: entry(400, 'operation', 'A required parameter is missing.',
     'Send the parameter that `field` names.'),
   INVALID_PARAMETER: entry(400, 'operation', 'A parameter has a value that cannot be read.',

@@ -312,7 +312,7 @@ export interface Filter {
     | 'empty'
     | 'not_empty'
     | undefined;
-  /** true is the same as the op contains: the field contains the value, ignoring case. Default false. */
+  /** If true, works like the op contains: matches if the field contains the value, ignoring case. Default false. */
   readonly contains?: boolean | undefined;
   /** Joins the filter to the previous one. AND binds tighter than OR. Default AND. */
   readonly conjunction?: 'AND' | 'OR' | undefined;

@@ -40,7 +40,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   'RateLimit-Policy':
     'Limits of the tenant, such as `"rate";q=20;w=2, "quota";q=1000;w=2592000`: q calls in w seconds; q of "rate" is also the maximum number of steps in a batch. Absent without limits.',
   RateLimit:
-    'What is left of each limit, such as `"rate";r=19;t=1, "quota";r=990;t=86400`: r calls, and t seconds until the limit is renewed. Absent without limits.',
+    'Remaining calls of each limit, such as `"rate";r=19;t=1, "quota";r=990;t=86400`: r is the number of calls left, t the number of seconds until the limit is renewed. Absent without limits.',
   'WWW-Authenticate': 'Basic realm="storeroom"',
   'Retry-After': 'Seconds to wait before you repeat the request.',
   ETag: 'Identifies this version of the record. Changes whenever the record, or any line of an order, changes.',

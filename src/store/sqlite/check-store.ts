@@ -15,11 +15,11 @@ import { copyDatabase, faultsOfFile, hashFile, NOT_CHECKED } from './files/whole
 const READ = { mode: 'read', busyTimeoutMs: 5000 } as const;
 const SQL_ERROR = 1;
 const OTHER_BACKUP = 'Use another backup.';
-const LOST = 'It is never created again. Put it back from the last good backup.';
+const LOST = 'Storeroom does not recreate this file. Restore it from the last good backup.';
 const OPEN_IT =
   'The file may be whole. Give it the owner and the mode of the others, or make space on its disk, and check again.';
 const OF_PART = {
-  tenant: '`storeroom tenant restore` puts it back from the last backup that `storeroom check --backup` finds whole.',
+  tenant: 'Run `storeroom tenant restore` to restore it from the last backup that passes `storeroom check --backup`.',
   usage:
     'Stop the service, move it and its -wal away, and copy it from the last good backup: counts since then are lost.',
   requests: 'Stop the service, move it and its -wal away, and start: a new request log begins, all else stays.',
