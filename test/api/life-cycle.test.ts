@@ -227,7 +227,7 @@ test('400 LINE_MOVED: an update of a moved line under an old number of it names 
   const expectMoved = async (from: string, code: unknown, to: string): Promise<void> => {
     const earlier = await shop.everything();
     const refused = await update(from, code);
-    assert.match(expectRefusal(refused, 400, 'LINE_MOVED', 'ORDER_NUMBER'), new RegExp(`order ${to}:`));
+    assert.match(expectRefusal(refused, 400, 'LINE_MOVED', 'ORDER_NUMBER'), new RegExp(`to order ${to}\\.`));
     assert.equal(refused.body.suggestion, to);
     assert.equal(await shop.everything(), earlier);
     assert.equal((await succeed(update(to, code)))['DESCRIPTION'], 'changed');

@@ -295,7 +295,7 @@ test('a password is asked for once in 5 minutes, a fault is at its field, what w
   assert.deepEqual(valuesOf((await owner.ask('GET /keys')).keys, 'apiID'), [keys.apiID]);
 
   await button(page, 'Cancel').last().click();
-  await page.getByText('This needs the password again').waitFor();
+  await page.getByText('you last entered it more than 5 minutes ago').waitFor();
   assert.equal(await statusOf(keys), 200);
   await button(page, 'Save').click();
   await password(page).fill(PASSWORD);
