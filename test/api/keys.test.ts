@@ -149,7 +149,10 @@ test('COMMAND_REFUSED for a name that is none or taken, and for a 21st pair', as
     assert.match((await refuse('keys', 'create', 'bounded', '--name', name)).message, /^The name 'default' is in use/i);
   for (let index = 1; index < 20; index++)
     await create('bounded', index === 1 ? 'a'.repeat(64) : `Pair ${index}.b_c-d`);
-  assert.match((await refuse('keys', 'create', 'bounded', '--name', 'another')).message, /has 20 pairs of keys, the maximum/);
+  assert.match(
+    (await refuse('keys', 'create', 'bounded', '--name', 'another')).message,
+    /has 20 pairs of keys, the maximum/,
+  );
   await run('keys', 'replace', 'bounded', '--overlap', '7d');
   assert.equal((await listOf('bounded')).length, 21, 'a full tenant can still replace with an overlap');
 });
