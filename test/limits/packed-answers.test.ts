@@ -1,4 +1,4 @@
-/** Compressing answers costs a bounded amount of memory: answers nobody reads, and callers that leave before their turn. */
+/** Compressing answers costs a bounded amount of memory: answers that nobody reads, and callers that leave early. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
@@ -16,7 +16,8 @@ const PIPELINED = 4;
 /** Of so many the answer has begun when others are asked for. */
 const BEGUN = 40;
 const LINES = 4000;
-const ROUNDS = 10;
+/** What all of them ask for is 2 GB, several times the memory allowed. */
+const ROUNDS = 4;
 /** Reads of another tenant while the answers stand open, one after the other. */
 const READS = 50;
 /** On PostgreSQL orders of 5 MB cost 350 MiB as they are: so many are read at once. */
@@ -81,7 +82,7 @@ for (const coding of ['zstd', 'br', 'gzip']) {
     });
   });
 
-  test(`${CONNECTIONS} callers that leave before 5 MB are compressed in ${coding}, ten times, cost as little`, async (context) => {
+  test(`${CONNECTIONS} callers that leave before 5 MB are in ${coding}, ${ROUNDS} times, cost as little`, async (context) => {
     const attacked = await prepare(context);
     await endure(attacked, coding, async () => {
       for (let round = 0; round < ROUNDS; round++) {
