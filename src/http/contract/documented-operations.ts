@@ -1,6 +1,6 @@
 /**
- * Reads the operations from the contract, for everything that is generated from it: tools for agents, the Bruno
- * collection and the clients' types. Imports nothing, so that a browser can use it too.
+ * Reads the operations from the contract, for all that is made from it: tools for agents, the dashboard's explorer, the
+ * Bruno collection and the clients' types. Imports nothing, since a browser uses it too.
  */
 
 /** A part of a JSON Schema. Its references to other schemas are not resolved. */

@@ -9,7 +9,7 @@ import { Checkbox, TextArea, TextField } from '../../ui/form/field.tsx';
 import { Form } from '../../ui/form/form.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import type { ExplorerCall } from './use-call.ts';
-import { IDEMPOTENCY_KEY, TEAM, type ExplorerOperation, type Parameter } from './contract.ts';
+import { IDEMPOTENCY_KEY, TEAM, type DescribedField, type ExplorerOperation } from './contract.ts';
 
 const ROWS_MIN = 6;
 const ROWS_MAX = 18;
@@ -18,7 +18,7 @@ export function CallForm({ operation, call }: { operation: ExplorerOperation; ca
   const { tenant, may } = useSession();
   const [isConfirmed, setConfirmed] = useState(false);
   const { input, change, send, isSending } = call;
-  const isAllowed = !operation.writes || may('developer');
+  const isAllowed = !operation.isWrite || may('developer');
   return (
     <div>
       <Form onSubmit={send} label="Call">
@@ -32,7 +32,7 @@ export function CallForm({ operation, call }: { operation: ExplorerOperation; ca
           hint="Your team."
         />
         {operation.parameters
-          .filter(({ name }) => name !== TEAM)
+          .filter(({ name, place }) => place === 'query' && name !== TEAM)
           .map(({ name, isRequired, description }) => (
             <TextField
               key={name}
@@ -57,15 +57,17 @@ export function CallForm({ operation, call }: { operation: ExplorerOperation; ca
             onValue={(body) => change({ body })}
           />
         )}
-        {operation.headers.map((header) => (
-          <HeaderField
-            key={header.name}
-            header={header}
-            value={input.headers[header.name] ?? ''}
-            onValue={(value) => change({ headers: { ...input.headers, [header.name]: value } })}
-          />
-        ))}
-        {operation.writes && isAllowed && (
+        {operation.parameters
+          .filter(({ place }) => place === 'header')
+          .map((header) => (
+            <HeaderField
+              key={header.name}
+              header={header}
+              value={input.headers[header.name] ?? ''}
+              onValue={(value) => change({ headers: { ...input.headers, [header.name]: value } })}
+            />
+          ))}
+        {operation.isWrite && isAllowed && (
           <Checkbox
             label="This changes live data"
             name="confirm"
@@ -80,7 +82,7 @@ export function CallForm({ operation, call }: { operation: ExplorerOperation; ca
             type="submit"
             tone="primary"
             isBusy={isSending}
-            disabled={!isAllowed || (operation.writes && !isConfirmed)}
+            disabled={!isAllowed || (operation.isWrite && !isConfirmed)}
           >
             Send
           </Button>
@@ -92,7 +94,7 @@ export function CallForm({ operation, call }: { operation: ExplorerOperation; ca
 }
 
 interface HeaderFieldProps {
-  header: Parameter;
+  header: DescribedField;
   value: string;
   onValue: (value: string) => void;
 }

@@ -4,17 +4,15 @@
 import { StatusBadge } from '../../ui/badge.tsx';
 import { Section } from '../../ui/page.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
-import type { ExplorerOperation, Parameter } from './contract.ts';
+import type { DescribedField, ExplorerOperation } from './contract.ts';
 
-type Described = Parameter & { readonly place: string };
-
-const PARAMETERS: readonly TableColumn<Described>[] = [
+const PARAMETERS: readonly TableColumn<DescribedField>[] = [
   { key: 'name', head: 'Name', cell: ({ name }) => name, isMono: true },
   { key: 'place', head: 'In', cell: ({ place }) => place, isHiddenOnPhone: true },
   { key: 'required', head: 'Required', cell: ({ isRequired }) => (isRequired ? 'yes' : <span class="muted">no</span>) },
   { key: 'description', head: 'Meaning', cell: ({ description }) => description, isWide: true },
 ];
-const ERRORS: readonly TableColumn<ExplorerOperation['errors'][number]>[] = [
+const ERRORS: readonly TableColumn<{ readonly status: number; readonly codes: readonly string[] }>[] = [
   { key: 'status', head: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
   {
     key: 'codes',
@@ -33,32 +31,28 @@ const ERRORS: readonly TableColumn<ExplorerOperation['errors'][number]>[] = [
 ];
 
 export function Reference({ operation }: { operation: ExplorerOperation }) {
-  const { parameters, headers, body, writes, errors } = operation;
-  const described: Described[] = [
-    ...parameters.map((parameter) => ({ ...parameter, place: 'query' })),
-    ...headers.map((header) => ({ ...header, place: 'header' })),
-    ...(body?.fields ?? []).map((field) => ({ ...field, place: body?.isList ? 'each item' : 'body' })),
-  ];
+  const { name, parameters, body, isWrite, answers } = operation;
+  const errors = Object.entries(answers)
+    .map(([status, answer]) => ({
+      status: Number(status),
+      codes: (answer?.schema.properties?.['code']?.enum ?? []) as string[],
+    }))
+    .filter(({ status }) => status >= 400);
   return (
     <>
       <Section
         title="Parameters"
-        description={writes ? 'You can send custom fields of your team too. See Fields.' : undefined}
+        description={isWrite ? 'You can send custom fields of your team too. See Fields.' : undefined}
       >
         <Table
-          label={`Parameters of ${operation.name}`}
+          label={`Parameters of ${name}`}
           columns={PARAMETERS}
-          rows={described}
-          rowKey={({ name, place }) => `${place} ${name}`}
+          rows={[...parameters, ...(body?.fields ?? [])]}
+          rowKey={(described) => `${described.place} ${described.name}`}
         />
       </Section>
       <Section title="Errors" description="By HTTP status. The code is in the response body.">
-        <Table
-          label={`Errors of ${operation.name}`}
-          columns={ERRORS}
-          rows={errors}
-          rowKey={({ status }) => String(status)}
-        />
+        <Table label={`Errors of ${name}`} columns={ERRORS} rows={errors} rowKey={({ status }) => String(status)} />
       </Section>
     </>
   );

@@ -31,7 +31,12 @@ export interface ExplorerCall {
 }
 
 const firstInput = ({ parameters, body }: ExplorerOperation): CallInput => ({
-  query: Object.fromEntries(parameters.filter(({ name }) => name !== TEAM).map(({ name, example }) => [name, example])),
+  query: Object.fromEntries(
+    parameters
+      .filter(({ name, place }) => place === 'query' && name !== TEAM)
+      // eslint-disable-next-line typescript/no-base-to-string -- values of a query are texts or numbers
+      .map(({ name, example }) => [name, String(example ?? '')]),
+  ),
   headers: {},
   body: body?.example ?? '',
 });
