@@ -115,7 +115,7 @@ export const ERRORS = {
   NOT_SIGNED_IN: entry(401, 'dashboard', 'There is no session, or it has ended.', 'Sign in to the dashboard.'),
   SIGN_IN_REFUSED: entry(401, 'dashboard', 'Team, e-mail address, password or code is wrong.',
     'Check all four. If you forgot the password, ask an owner for a new link.'),
-  SECOND_FACTOR_NEEDED: entry(401, 'dashboard', 'The code of the second factor is missing.',
+  SECOND_FACTOR_NEEDED: entry(401, 'dashboard', 'The code of two-step verification is missing.',
     'Send the six digits of the authenticator app, or a recovery code.'),
   PROOF_NEEDED: entry(403, 'dashboard', 'Enter your password again: you last entered it more than 5 minutes ago.',
     'Confirm your password, then send the request again.'),

@@ -66,7 +66,7 @@ export function useSessionState(): SessionState {
 }
 
 export interface UserSession extends SessionView {
-  /** Loads the session again after the second factor, the password or the tenant's name has changed. */
+  /** Loads the session again after two-step verification, the password or the tenant's name has changed. */
   readonly reload: () => Promise<void>;
   /** Whether to show what needs at least this role: `may('developer')`. */
   readonly may: (needed: Role) => boolean;

@@ -129,7 +129,7 @@ export class Accounts {
     const sealed = proven.user.sealedSecret;
     const secret = sealed && open(sealed, proven.key, user);
     if (secret === undefined)
-      throw new Error('The sealed secret of a second factor does not open with the password it was sealed with.');
+      throw new Error('The sealed secret of two-step verification does not open with the password it was sealed with.');
     const change: UserChange = {
       password: { hash, setAt: new Date(context.nowMs).toISOString() },
       ...(secret && { sealedSecret: seal(secret, key, user) }),
@@ -180,7 +180,7 @@ export class Accounts {
    */
   async disableSecondFactor(signedIn: SignedIn, proof: Proof, context: ClientContext): Promise<OpenedSession> {
     const { user } = signedIn;
-    if (user.sealedSecret === null) throw new Refusal('NOT_FOUND', 'This account has no second factor.');
+    if (user.sealedSecret === null) throw new Refusal('NOT_FOUND', 'Two-step verification is off for this account.');
     const proven = await this.#proveAgain(signedIn, proof, context, true);
     const change: UserChange = { secondFactor: null, whilePassword: proven.user.passwordHash };
     await this.#change(user, change, ownEntry(user, 'second factor disabled', context, { factor: proven.factor }));

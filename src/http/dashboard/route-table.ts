@@ -112,7 +112,7 @@ export const ROUTES = {
   },
   'GET /users': { role: 'owner' },
   'POST /users': { role: 'owner', proof: 'recent', body: USER_WITH_ROLE },
-  /** A new link, which takes password and second factor away once it is used. */
+  /** A new link. Using it sets a new password and turns off two-step verification. */
   'POST /users/link': { role: 'owner', proof: 'recent', body: USER },
   /** LAST_OWNER. */
   'POST /users/role': { role: 'owner', proof: 'recent', body: USER_WITH_ROLE },

@@ -37,7 +37,7 @@ export function addUserCommands(program: Command, context: CommandContext): void
       printLink({ teamId, email }, (users) => users.inviteUser(teamId, email, role, operator())),
     );
 
-  const linking = 'Print a new one-time link for a user. It sets a new password and removes the second factor.';
+  const linking = 'Print a new one-time link for a user. It sets a new password and turns off two-step verification.';
   addCommand(group, 'link <team> <email>', 'user link acme ann@example.com', linking).action(
     (teamId: string, email: string) =>
       printLink({ teamId, email }, (users) => users.renewLink(teamId, email, operator())),
@@ -51,7 +51,7 @@ export function addUserCommands(program: Command, context: CommandContext): void
     const rows = users.map(({ email, role, createdAt, hasPassword, hasSecondFactor }) => {
       return [email, role, createdAt.slice(0, 10), hasPassword ? 'set' : 'not yet', hasSecondFactor ? 'on' : 'off'];
     });
-    const table = buildTable([['E-MAIL', 'ROLE', 'MADE', 'PASSWORD', 'SECOND FACTOR'], ...rows]);
+    const table = buildTable([['E-MAIL', 'ROLE', 'MADE', 'PASSWORD', 'TWO-STEP VERIFICATION'], ...rows]);
     printAnswer(context, { teamID: teamId, users }, table);
   });
 
