@@ -13,8 +13,8 @@ interface EntityTag {
   readonly text: string;
 }
 
-const TAG = /[\t ,]*(W\/)?("[!#-~\x80-\xff]*")[\t ]*(?=,|$)/y;
-const END = /[\t ,]*$/y;
+const TAGS = /^(?:[\t ,]*(?:W\/)?"[!#-~\x80-\xff]*"[\t ]*(?=,|$))+[\t ,]*$/;
+const TAG = /(W\/)?("[^"]*")/g;
 /** A tag of the store, then the parts that tell answers of one state apart: a hash of the fields, the coding. */
 const OF_STATE = /^("[\w-]+\.[0-9a-f]{10})(\.[0-9a-f]{10})?(-(zstd|br|gzip))?"$/;
 const FIELDS_HASH_CHARACTERS = 10;
@@ -53,13 +53,6 @@ export function parseIfMatch(request: FastifyRequest, operation: string, isTaken
 
 /** Returns undefined if the header is not a list of tags, or is empty. */
 function parseTags(header: string): EntityTag[] | undefined {
-  const tags: EntityTag[] = [];
-  TAG.lastIndex = 0;
-  let end = 0;
-  for (let found = TAG.exec(header); found; found = TAG.exec(header)) {
-    tags.push({ isWeak: found[1] !== undefined, text: found[2]! });
-    end = TAG.lastIndex;
-  }
-  END.lastIndex = end;
-  return tags.length > 0 && END.test(header) ? tags : undefined;
+  if (!TAGS.test(header)) return undefined;
+  return Array.from(header.matchAll(TAG), ([, weak, text]) => ({ isWeak: weak !== undefined, text: text! }));
 }

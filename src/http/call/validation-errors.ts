@@ -4,6 +4,7 @@ import { Refusal, refuseField } from '../../errors.ts';
 import { FILTER_OPS } from '../../pims/reads/filter.ts';
 import { refuseMissingKey } from '../../pims/rules/values.ts';
 
+/** Forms of the parameters whose schema is more than a text that is not empty. */
 const PARAMETER_FORMS: Record<string, string> = {
   maxReturn: 'a positive whole number',
   include: "'lines', which only POST /orders/query takes",
@@ -33,20 +34,18 @@ export function refuseBySchema([error]: readonly SchemaError[], part: string, re
 
 function refuseParameter({ keyword, params, instancePath }: SchemaError, { query, routeOptions }: FastifyRequest) {
   const known = Object.keys((routeOptions.schema!.querystring as { properties: object }).properties);
-  const refuseForm = (name: string, value: unknown): Refusal => {
-    const form = PARAMETER_FORMS[name];
-    const message =
-      form === undefined ? `The parameter '${name}' cannot be read.` : `${name} must be ${form}, not ${quote(value)}.`;
-    return refuseField('INVALID_PARAMETER', name, message);
+  const refuseForm = (name: string): Refusal => {
+    const value = quote(find(query, [name]));
+    return refuseField('INVALID_PARAMETER', name, `${name} must be ${PARAMETER_FORMS[name]!}, not ${value}.`);
   };
   if (keyword === 'additionalProperties') {
     const name = String(params['additionalProperty']).slice(0, 64);
-    if (name === 'include') return refuseForm(name, find(query, [name]));
+    if (name === 'include') return refuseForm(name);
     const message = `There is no parameter '${name}' here. Known parameters: ${known.join(', ')}.`;
     return refuseField('UNKNOWN_PARAMETER', name, message);
   }
   const name = keyword === 'required' ? String(params['missingProperty']) : unescape(instancePath.slice(1));
-  if (keyword !== 'required' && keyword !== 'minLength') return refuseForm(name, find(query, [name]));
+  if (keyword !== 'required' && keyword !== 'minLength') return refuseForm(name);
   const other = Object.keys(query as object).find((sent) => !known.includes(sent));
   const hint = other === undefined ? '' : ` There is no parameter '${other.slice(0, 64)}'; names are case-sensitive.`;
   return refuseField('MISSING_PARAMETER', name, `Missing '${name}' parameter!${MISSING_HINTS[name] ?? ''}${hint}`);

@@ -3,8 +3,9 @@
  * errors, with an example for every request and answer. Source: https://spec.openapis.org/oas/v3.1.1.html.
  */
 import { readAsset, VERSION } from '../../assets.ts';
-import { ERRORS, type ErrorCode, type ErrorPlace } from '../../errors.ts';
+import { ERRORS, Refusal, type ErrorCode, type ErrorPlace } from '../../errors.ts';
 import { RECORD_TYPES } from '../../pims/rules/fields.ts';
+import { renderError } from '../call/answer.ts';
 import { STATUS_CODES } from '../server/node-http.ts';
 import { BASE_PATH, type Operation, type OperationKind } from '../operations/operation.ts';
 import { IDEMPOTENCY_KEY, ref, SCHEMAS } from '../operations/operation-schemas.ts';
@@ -212,21 +213,14 @@ function describeErrors(): { responses: Parts; links: Record<AnsweringKind, Part
 }
 
 function describeError(httpStatus: number, codes: readonly ErrorCode[]): Part {
-  const code = codes[0]!;
-  const { message, remedy } = ERRORS[code];
-  const told = { message, code, remedy, docs: `/docs/errors#${code}`, requestId: 'k3x9q2-1a' };
   const isCounted = httpStatus !== 401 && codes.some((one) => ERRORS[one].place !== 'any');
   const headers = isCounted ? [...COUNTED] : ['X-Request-Id'];
   if (httpStatus === 401) headers.push('WWW-Authenticate');
   if (httpStatus === 412) headers.push('ETag');
   if ([409, 429, 503].includes(httpStatus)) headers.push('Retry-After');
   const schema = { ...ref('ApiError'), properties: { code: { enum: codes } } };
-  return describeAnswer(`${STATUS_CODES[httpStatus]}.`, headers, schema, {
-    status: 'error',
-    data: null,
-    subRecords: null,
-    ...told,
-  });
+  const example: unknown = JSON.parse(renderError(new Refusal(codes[0]!), 'k3x9q2-1a'));
+  return describeAnswer(`${STATUS_CODES[httpStatus]}.`, headers, schema, example);
 }
 
 const NOT_MODIFIED = {

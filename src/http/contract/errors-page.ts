@@ -38,12 +38,6 @@ const renderRow = ({ code, httpStatus, place, message, remedy }: ErrorRow): stri
   `<section id="${code}"><h3><a href="#${code}">${code}</a> <small>${httpStatus} · ${PLACES[place]}</small></h3>
 <p>${toHtml(message)}</p><p><b>What to do:</b> ${toHtml(remedy)}</p></section>`;
 
-const toHtml = (text: string): string =>
-  text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll(/`([^`]+)`/g, '<code>$1</code>');
-
 const HEAD = `<!doctype html>
 <html lang="en">
 <head>
@@ -71,3 +65,9 @@ sentence here. Quote the <code>requestId</code> when you report a problem.</p>
 <p>A 4xx response means that nothing was written. After a 5xx response, or none, the outcome of a write is unknown: send it
 again with its <code>Idempotency-Key</code>.</p>
 <p><a href="/docs/">API reference</a></p>`;
+
+const toHtml = (text: string): string =>
+  text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll(/`([^`]+)`/g, '<code>$1</code>');

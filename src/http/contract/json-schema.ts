@@ -1,29 +1,50 @@
-/** Builders of JSON Schemas. The service validates requests with them, and the contract is made from them. */
+/**
+ * Builders of JSON Schemas. The service validates requests with them, and the contract is made from them. A schema
+ * carries the type of what passes it, so that both come from one source; the type costs nothing at run time.
+ */
 
 /** A JSON Schema. */
 export type Schema = Readonly<Record<string, unknown>>;
 
+declare const TYPE: unique symbol;
+export type TypedSchema<T> = Schema & { readonly [TYPE]?: T };
+/** Example: `TypeOf<typeof SIGN_IN>` gives `{ teamID: string; …; code?: string }`. */
+export type TypeOf<S> = S extends TypedSchema<infer T> ? T : never;
+
 export const NULL: Schema = { type: 'null' };
-export const listOf = (items: Schema, more: Schema = {}): Schema => ({ type: 'array', items, ...more });
+export const listOf = <T>(items: TypedSchema<T>, more: Schema = {}): TypedSchema<T[]> => ({
+  type: 'array',
+  items,
+  ...more,
+});
 
 export const booleanOf = (description: string): Schema => ({ type: 'boolean', description });
 
 /** A string; `more` holds further keywords. */
-export const textOf = (description?: string, more: Schema = {}): Schema => ({
+export const textOf = (description?: string, more: Schema = {}): TypedSchema<string> => ({
   type: 'string',
   ...(description !== undefined && { description }),
   ...more,
 });
 
 /** A string that is not empty; `more` holds further keywords. */
-export const required = (description: string, more: Schema = {}): Schema =>
+export const required = (description?: string, more: Schema = {}): TypedSchema<string> =>
   textOf(description, { minLength: 1, ...more });
 
+export const oneOf = <T extends string>(values: readonly T[]): TypedSchema<T> => ({ enum: values });
+
+type Members = Readonly<Record<string, TypedSchema<unknown>>>;
+
 /** An object with these members and no others, all required but the optional ones. */
-export const objectOf = (members: Record<string, Schema>, optional: readonly string[] = []): Schema => ({
+export const objectOf = <M extends Members, Optional extends keyof M = never>(
+  members: M,
+  optional: readonly Optional[] = [],
+): TypedSchema<
+  { [Name in Exclude<keyof M, Optional>]: TypeOf<M[Name]> } & { [Name in Optional]?: TypeOf<M[Name]> }
+> => ({
   type: 'object',
   properties: members,
-  required: Object.keys(members).filter((name) => !optional.includes(name)),
+  required: Object.keys(members).filter((name) => !optional.includes(name as Optional)),
   additionalProperties: false,
 });
 

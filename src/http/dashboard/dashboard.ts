@@ -11,7 +11,7 @@ import { parseClaim, type Access } from '../call/authenticate.ts';
 import { isWrite, type Operation } from '../operations/operation.ts';
 import { addOperation } from '../call/stages.ts';
 import { accountRoutes } from './account-routes.ts';
-import { findSession, refuseCrossSite, requireRole } from './session.ts';
+import { findSession, requireRole } from './session.ts';
 import type { RouteName } from './interface.ts';
 import { keyRoutes } from './key-routes.ts';
 import { addPages } from './pages.ts';
@@ -51,13 +51,9 @@ export async function addDashboard(
 const accessBySession = ({ accounts, clock }: DashboardServices, path: string, looks?: LookLimit): Access => ({
   prefix: API_PATH + path,
   isMetered: looks === undefined,
-  authenticateEarly: async (request) => {
-    refuseCrossSite(request);
-    await findSession(accounts, request, clock.now());
-  },
+  authenticateEarly: async (request) => void (await findSession(accounts, request, clock.now())),
   authenticate: async (request: FastifyRequest, operation: Operation): Promise<Tenant> => {
-    refuseCrossSite(request);
-    const signedIn = request.signedIn ?? (await findSession(accounts, request, clock.now()));
+    const signedIn = await findSession(accounts, request, clock.now());
     looks?.check(signedIn.user, clock.now());
     if (isWrite(operation)) requireRole(signedIn, 'developer');
     const { teamId } = signedIn.tenant;

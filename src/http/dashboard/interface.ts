@@ -5,8 +5,8 @@ import type { Field, RecordType } from '../../pims/rules/fields.ts';
 import type { FoundRequest, FoundRequestDetail, FoundRequests } from '../../request-log/logged-request.ts';
 import type { Scope } from '../../tenant/keys.ts';
 import type { Tenant, TenantSettings } from '../../tenant/tenant-port.ts';
+import type { TypeOf } from '../contract/json-schema.ts';
 import type { NOTHING, ROUTES } from './route-table.ts';
-import type { TypeOf } from './typed-schema.ts';
 
 /** The answers. A route without one answers `{}`. */
 interface Answers {

@@ -7,8 +7,7 @@ import { ROLES, type Role } from '../../account/roles.ts';
 import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type RecordType } from '../../pims/rules/fields.ts';
 import { FIRST_STAGES } from '../../pims/rules/stages.ts';
 import { DAYS_MAX, OVERLAPS, SCOPES } from '../../tenant/keys.ts';
-import type { Schema } from '../contract/json-schema.ts';
-import { flag, list, mapOf, object, oneOf, text, wholeNumber } from './typed-schema.ts';
+import { listOf, objectOf, oneOf, required, textOf, type Schema, type TypedSchema } from '../contract/json-schema.ts';
 
 export interface RouteTerms {
   readonly role?: Role;
@@ -20,23 +19,31 @@ export interface RouteTerms {
 type ChangeTerms = RouteTerms & ({ readonly role?: never } | { readonly proof: ProofNeed });
 
 const LINES_MAX = 1000;
-const any = text();
-const filled = text({ minLength: 1 });
-const USER = object({ email: any });
-const USER_WITH_ROLE = object({ email: any, role: oneOf(ROLES) });
-const INVOICE = object({
-  ORDER_NUMBER: filled,
-  quantities: mapOf(any, LINES_MAX),
-  serials: mapOf(list(any), LINES_MAX),
-  tracking: list(any),
+const any = textOf();
+const filled = required();
+const flag: TypedSchema<boolean> = { type: 'boolean' };
+const days: TypedSchema<number> = { type: 'integer', minimum: 1, maximum: DAYS_MAX };
+/** Values of this schema by LINE_NUMBER. */
+const byLine = <T>(values: TypedSchema<T>): TypedSchema<Record<string, T>> => ({
+  type: 'object',
+  additionalProperties: values,
+  maxProperties: LINES_MAX,
 });
-const NEW_FIELD = object({
+const USER = objectOf({ email: any });
+const USER_WITH_ROLE = objectOf({ email: any, role: oneOf(ROLES) });
+const INVOICE = objectOf({
+  ORDER_NUMBER: filled,
+  quantities: byLine(any),
+  serials: byLine(listOf(any)),
+  tracking: listOf(any),
+});
+const NEW_FIELD = objectOf({
   recordType: oneOf(Object.keys(RECORD_TYPES) as RecordType[]),
   name: any,
   type: oneOf(CUSTOM_FIELD_TYPES),
 });
 
-export const NOTHING = object({});
+export const NOTHING = objectOf({});
 
 /**
  * The codes are those of each route alone. Every route with a role may answer 401 NOT_SIGNED_IN and 403
@@ -44,13 +51,13 @@ export const NOTHING = object({});
  */
 export const ROUTES = {
   /** SIGN_IN_REFUSED · SECOND_FACTOR_NEEDED: repeat with `code`, six digits or a recovery code · TOO_MANY_ATTEMPTS. */
-  'POST /sign-in': { body: object({ teamID: any, email: any, password: any }, { code: any }) },
+  'POST /sign-in': { body: objectOf({ teamID: any, email: any, password: any, code: any }, ['code']) },
   /** Whom a one-time link is for. LINK_INVALID. */
-  'POST /link/check': { body: object({ token: any }) },
+  'POST /link/check': { body: objectOf({ token: any }) },
   /** Sets the password and signs in. LINK_INVALID, WEAK_PASSWORD. */
-  'POST /link': { body: object({ token: any, password: any }) },
+  'POST /link': { body: objectOf({ token: any, password: any }) },
   /** Proves for five minutes who the user is. SIGN_IN_REFUSED, TOO_MANY_ATTEMPTS. */
-  'POST /confirm': { role: 'viewer', proof: 'sent', body: object({ password: any }) },
+  'POST /confirm': { role: 'viewer', proof: 'sent', body: objectOf({ password: any }) },
   'POST /sign-out': { role: 'viewer', proof: 'none' },
   'GET /session': { role: 'viewer' },
   'GET /sessions': { role: 'viewer' },
@@ -58,43 +65,52 @@ export const ROUTES = {
   'POST /sessions/end': {
     role: 'viewer',
     proof: 'none',
-    body: object({}, { sessionId: text({ pattern: '^[0-9a-f-]{1,64}$' }) }),
+    body: objectOf({ sessionId: textOf(undefined, { pattern: '^[0-9a-f-]{1,64}$' }) }, ['sessionId']),
   },
   /** All other sessions end. SIGN_IN_REFUSED, WEAK_PASSWORD. */
-  'POST /password': { role: 'viewer', proof: 'sent', body: object({ password: any, newPassword: any }) },
+  'POST /password': { role: 'viewer', proof: 'sent', body: objectOf({ password: any, newPassword: any }) },
   /** A new secret, in force once it is enabled. */
   'POST /second-factor/begin': { role: 'viewer', proof: 'none' },
   /** SIGN_IN_REFUSED: wrong password or code. */
   'POST /second-factor/enable': {
     role: 'viewer',
     proof: 'sent',
-    body: object({ password: any, secret: any, code: any }),
+    body: objectOf({ password: any, secret: any, code: any }),
   },
-  'POST /second-factor/disable': { role: 'viewer', proof: 'sent', body: object({ password: any, code: any }) },
+  'POST /second-factor/disable': { role: 'viewer', proof: 'sent', body: objectOf({ password: any, code: any }) },
 
   'GET /keys': { role: 'viewer' },
   /** One more pair, which ends by itself after the days. COMMAND_REFUSED: the name, or too many. */
   'POST /keys': {
     role: 'developer',
     proof: 'recent',
-    body: object({ name: any, scope: oneOf(SCOPES) }, { days: wholeNumber(1, DAYS_MAX) }),
+    body: objectOf({ name: any, scope: oneOf(SCOPES), days }, ['days']),
   },
   /** Replaces the pair `default`, else the oldest. `overlap`: how long the old keys stay valid. COMMAND_REFUSED. */
-  'POST /keys/replace': { role: 'developer', proof: 'recent', body: object({ overlap: oneOf(OVERLAPS) }) },
+  'POST /keys/replace': { role: 'developer', proof: 'recent', body: objectOf({ overlap: oneOf(OVERLAPS) }) },
   /** Ends a pair at once. NOT_FOUND. */
-  'POST /keys/end': { role: 'developer', proof: 'recent', body: object({ apiID: any }) },
+  'POST /keys/end': { role: 'developer', proof: 'recent', body: objectOf({ apiID: any }) },
 
   /** This month unless another is asked for. */
-  'GET /usage': { role: 'viewer', query: object({}, { month: text({ pattern: '^\\d{4}-(0[1-9]|1[0-2])$' }) }) },
+  'GET /usage': {
+    role: 'viewer',
+    query: objectOf({ month: textOf(undefined, { pattern: '^\\d{4}-(0[1-9]|1[0-2])$' }) }, ['month']),
+  },
   'GET /requests': {
     role: 'viewer',
-    query: object({}, { status: any, operation: any, from: any, to: any, cursor: any }),
+    query: objectOf({ status: any, operation: any, from: any, to: any, cursor: any }, [
+      'status',
+      'operation',
+      'from',
+      'to',
+      'cursor',
+    ]),
   },
   /** NOT_FOUND. */
-  'GET /requests/single': { role: 'viewer', query: object({ requestID: filled }) },
+  'GET /requests/single': { role: 'viewer', query: objectOf({ requestID: filled }) },
 
   /** Makes a worksheet or quote a sales order. */
-  'POST /orders/approve': { role: 'developer', proof: 'none', body: object({ ORDER_NUMBER: filled }) },
+  'POST /orders/approve': { role: 'developer', proof: 'none', body: objectOf({ ORDER_NUMBER: filled }) },
   /**
    * The names in `quantities` and `serials` are LINE_NUMBERs. Without quantities everything is invoiced.
    * QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED, STAGE_NOT_ALLOWED.
@@ -108,7 +124,7 @@ export const ROUTES = {
   'POST /settings': {
     role: 'owner',
     proof: 'recent',
-    body: object({ name: any, defaultStage: oneOf(FIRST_STAGES), strict: flag }),
+    body: objectOf({ name: any, defaultStage: oneOf(FIRST_STAGES), strict: flag }),
   },
   'GET /users': { role: 'owner' },
   'POST /users': { role: 'owner', proof: 'recent', body: USER_WITH_ROLE },
@@ -118,6 +134,9 @@ export const ROUTES = {
   'POST /users/role': { role: 'owner', proof: 'recent', body: USER_WITH_ROLE },
   'POST /users/remove': { role: 'owner', proof: 'recent', body: USER },
   /** `before`: number of the last record seen. */
-  'GET /audit': { role: 'owner', query: object({}, { before: text({ pattern: '^[1-9][0-9]{0,14}$' }) }) },
+  'GET /audit': {
+    role: 'owner',
+    query: objectOf({ before: textOf(undefined, { pattern: '^[1-9][0-9]{0,14}$' }) }, ['before']),
+  },
   'GET /audit/verify': { role: 'owner' },
 } as const satisfies Record<`GET ${string}`, RouteTerms> & Record<`POST ${string}`, ChangeTerms>;

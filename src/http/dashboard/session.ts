@@ -20,8 +20,10 @@ export function refuseCrossSite({ headers }: FastifyRequest): void {
   if (!isOwn) throw new Refusal('CROSS_SITE');
 }
 
-/** The session of the request's cookie. Throws NOT_SIGNED_IN. */
+/** The session of the request's cookie, found once. Throws CROSS_SITE or NOT_SIGNED_IN. */
 export async function findSession(accounts: Accounts, request: FastifyRequest, nowMs: number): Promise<SignedIn> {
+  if (request.signedIn) return request.signedIn;
+  refuseCrossSite(request);
   const token = tokenOf(request);
   const signedIn = token === undefined ? undefined : await accounts.findSession(token, nowMs);
   if (!signedIn) throw new Refusal('NOT_SIGNED_IN');

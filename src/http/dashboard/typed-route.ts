@@ -77,12 +77,11 @@ export function addRoute<Name extends RouteName>(
     preValidation: async (request) => {
       request.operation = `dashboard ${name}`;
       request.load.enter(request, role ? undefined : request.load.signIns);
-      refuseCrossSite(request);
       if (role) {
         const signedIn = await findSession(accounts, request, clock.now());
         requireRole(signedIn, role);
         if (method === 'POST' && proof === 'recent') requireProof(signedIn, clock.now());
-      }
+      } else refuseCrossSite(request);
       foldQuery(request.query as Record<string, unknown>);
       request.body = takeBody(request, request.body ?? {});
     },

@@ -41,7 +41,10 @@ const CREDENTIALS = {
 
 /** The query of an operation: credentials and its own parameters, required unless optional. */
 export const queryOf = (parameters: Record<string, Schema> = {}, optional: readonly string[] = []): Schema =>
-  objectOf({ ...CREDENTIALS, ...parameters }, [...Object.keys(CREDENTIALS), ...optional]);
+  objectOf<Record<string, Schema>, string>({ ...CREDENTIALS, ...parameters }, [
+    ...Object.keys(CREDENTIALS),
+    ...optional,
+  ]);
 
 /** Only these fields of a record. */
 export const FIELDS = {
