@@ -22,7 +22,7 @@ const PYTHON_MODULE = 'client-python/storeroom.py';
 const WRITTEN = '<!-- Written by `npm run generate` from the code; change the code, not this file. -->';
 
 /** Options that every command has; the page says them once. */
-const EVERY_OPTION = /^ +(--json +print one JSON object and nothing else|-h, --help +display help for command)\n/gm;
+const EVERY_OPTION = /^ +(--json +print only one JSON object|-h, --help +display help for command)\n/gm;
 
 const contract = contractOf(parseConfig({}, {}).config);
 const FILES: Record<string, string> = {

@@ -474,7 +474,7 @@ export interface StorefrontOrder {
   };
   /** The lines of the order. */
   readonly items: readonly StorefrontItem[];
-  /** Only in an entry of a cancelled order. */
+  /** Present only if the order is cancelled. */
   readonly cancelled?: true | undefined;
 }
 

@@ -16,16 +16,14 @@ export interface CommandContext {
 
 /** Adds a command such as `create <team>`. `example` is an example of its arguments after `storeroom`. */
 export const addCommand = (parent: Command, form: string, example: string, description: string): Command =>
-  addGroup(parent, form, example, description).addOption(
-    new Option('--json', 'print one JSON object and nothing else'),
-  );
+  addGroup(parent, form, example, description).addOption(new Option('--json', 'print only one JSON object'));
 
 /** Adds a word that only groups commands, such as `tenant`, or a command without --json. */
 export const addGroup = (parent: Command, form: string, example: string, description: string): Command =>
   parent.command(form).description(description).addHelpText('after', `\nExample:\n  $ storeroom ${example}`);
 
 export const recordTypeArgument = (form: string): Argument =>
-  new Argument(form, 'kind of record').choices(Object.keys(RECORD_TYPES));
+  new Argument(form, 'record type').choices(Object.keys(RECORD_TYPES));
 
 /** Prints the answer of a command: the object with --json, otherwise the text. */
 export function printAnswer({ asJson }: CommandContext, object: object, text: string): void {

@@ -33,7 +33,7 @@ function describeFault(fault: unknown): PrintedFault {
   if (!(fault instanceof Error)) return { code: 'INTERNAL_ERROR', message: String(fault) };
   const kind = faultOf(fault);
   const { message, stack } = fault;
-  const locked = 'Another process has locked the store for too long. Nothing was written. Try again.';
+  const locked = 'Another process has locked the store. Nothing was written. Try again.';
   const unusable = `The store cannot be used: ${message}. Check the folder of STOREROOM_DATA, its disk and its permissions.`;
   if (kind === 'busy') return { code: 'STORE_UNAVAILABLE', message: locked };
   if (kind === 'full') return { code: 'STORAGE_FULL', message: FULL };

@@ -24,15 +24,15 @@ export interface Store {
   readonly installation: Installation;
   /** The inventory system of a tenant. */
   pims(tenant: Tenant): PimsStore;
-  /** Runs costly work that reads no records, such as a search of logs, in turn with the tenant's queries. */
+  /** Runs expensive work that reads no records, such as a log search, in turn with the tenant's queries. */
   readonly takeTurn: TakeTurn;
-  /** Loads the random bytes that the installation signs cursors with. */
+  /** Loads the random bytes with which the installation signs cursors. */
   loadCursorKey(): Promise<Uint8Array>;
-  /** Whether the store answers, as far as is known now. */
+  /** Whether the store responded when it was last used. */
   isUsable(): boolean;
-  /** Measures the store. It costs little. */
+  /** Measures the store. This is cheap. */
   measure(): StoreMeasures;
-  /** Ends costly work, waiting and running, with SERVICE_BUSY, when the service stops. */
+  /** Ends waiting and running expensive work with SERVICE_BUSY when the service stops. */
   endQueries(): void;
   close(): Promise<void>;
 }
@@ -54,7 +54,7 @@ export interface OpenStoreSettings extends StorePlace {
 }
 
 export interface StoreUser {
-  /** Shown in pg_stat_activity. */
+  /** The name in pg_stat_activity. */
   readonly name: string;
   /** How long to wait for the transaction of another process: 0 for the service, which must not block. */
   readonly busyTimeoutMs: number;
@@ -70,7 +70,7 @@ export interface StoreUser {
 export async function openStore(settings: OpenStoreSettings, user: StoreUser): Promise<Store> {
   const { databaseUrl, databaseConnections } = settings;
   if (databaseUrl === '') return openEmbedded(settings, user);
-  // Loaded only when it is used, so that the embedded store starts without the driver.
+  // This module is loaded only when it is used, so that the embedded store starts without the driver.
   const { PostgresStore } = await import('./postgres/store.ts');
   const { name, busyTimeoutMs, report, refusesEmpty, clock } = user;
   const own = { url: databaseUrl, connections: databaseConnections, isService: busyTimeoutMs === 0 };

@@ -1,6 +1,6 @@
 /**
- * How a transaction reaches any database: a writing is a generator that yields statements and receives their rows.
- * SQLite runs each at once; PostgreSQL waits for those that read, and sends the others without waiting.
+ * Describes a transaction for any database: a writing is a generator that yields statements and receives their rows.
+ * SQLite runs each statement at once. PostgreSQL waits for statements that read, and sends the others without waiting.
  */
 
 /** A value bound to a statement. Drivers change undefined, dates and objects into other values without an error. */
@@ -11,11 +11,11 @@ export interface Statement {
   readonly values: readonly Bound[];
   /** Whether the writing waits for its rows. */
   readonly reads: boolean;
-  /** The row that it inserts or updates, where it does that with one row. */
+  /** The row that it inserts or updates, if it is a single row. */
   readonly change?: RowChange;
-  /** Whether it may be sent before others that write. */
+  /** Whether it may be sent before other statements that write. */
   readonly commutes?: boolean;
-  /** Set if it updates the search index of a record: it may run later in the transaction. */
+  /** The record whose search index it updates, if it does. It may then run later in the transaction. */
   readonly search?: SearchChange;
 }
 
@@ -24,18 +24,18 @@ export interface RowChange {
   readonly table: string;
   /** The column of each value. */
   readonly names: readonly string[];
-  /** The places of the values that are the key of the row. */
+  /** The places of the values that form the key of the row. */
   readonly keysAt: readonly number[];
 }
 
 export interface SearchChange {
   readonly table: string;
-  /** Key of a record that existed before. Without it, the record was inserted by the statement before. */
+  /** Key of a record that existed before. Without it, the previous statement inserted the record. */
   readonly sortKey?: string;
   readonly text: string;
 }
 
-/** The columns of a row, in their order. */
+/** The columns of a row, in order. */
 export type Row = readonly unknown[];
 
 /** Yields statements, receives the rows of each (none for those that do not read), and returns a T. */

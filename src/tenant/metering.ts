@@ -120,7 +120,7 @@ export class Meter {
       // While the whole store is lost, the node is not ready anyway, and others probe the store.
       const isOwn = isUsable();
       if (isOwn && !this.#isFailing) {
-        report(`Calls cannot be counted, and are refused until they can: ${describe(fault)}`);
+        report(`Calls cannot be counted, so the service refuses them until it can count again: ${describe(fault)}`);
         this.#probeAfter(0);
       }
       this.#isFailing = isOwn;

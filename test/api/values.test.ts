@@ -185,7 +185,7 @@ test('every character of Unicode but NUL comes back byte for byte', async () => 
   }
 });
 
-test('odd text comes back byte for byte from every kind of record and from queries', async () => {
+test('odd text comes back byte for byte from every record type and from queries', async () => {
   const odd = [
     '\ufeffBOM first',
     'e\u0301 é ﬁ Å Å',

@@ -21,7 +21,7 @@ export function describeFields(store: StoreUnderTest): void {
       for (const field of dictionaries[recordType].values()) assert.equal(field.custom, false);
   });
 
-  test('a field of each type can be added to each kind of record, and is of that type', async () => {
+  test('a field of each type can be added to each record type, and is of that type', async () => {
     const { tenant, pims } = await store.newTenant();
     for (const recordType of RECORD_TYPES)
       for (const type of CUSTOM_FIELD_TYPES)

@@ -22,10 +22,10 @@ suite('STOREROOM_DATA', () => {
   const { file } = openCommandLine();
   const plain = file('a-file', 'x');
   const FOLDERS: [what: string, folder: string, reason: RegExp][] = [
-    ['where the kernel makes no folder', '/proc/foo', /(no folder can be made there|may not write|read-only)/],
-    ['below that', '/proc/foo/bar/data', /(no folder can be made there|may not write|read-only)/],
+    ['where the kernel makes no folder', '/proc/foo', /(no folder can be created there|may not write|read-only)/],
+    ['below that', '/proc/foo/bar/data', /(no folder can be created there|may not write|read-only)/],
     ['that is a file', plain, /it is a file/],
-    ['below a file', join(plain, 'data'), /lies below one/],
+    ['below a file', join(plain, 'data'), /is below a file/],
     ['whose name is too long', `/tmp/${'x'.repeat(300)}`, /it cannot be used \(ENAMETOOLONG\)/],
   ];
   const create = ['tenant', 'create', 'acme', '--name', 'Acme', '--create'];

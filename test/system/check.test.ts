@@ -144,21 +144,21 @@ suite('check', () => {
     assert.deepEqual([code, report.isWhole], [1, false]);
     const told = report.findings.map(({ place, what }) => `${place}: ${what}`);
     for (const expected of [
-      /^counts of shop: the days of \d{4}-\d\d have \d+ calls, the month \d+$/,
-      /^counts of shop: its keys have \d+ calls in .*, all together \d+$/,
+      /^counts of shop: the days of \d{4}-\d\d add up to \d+ calls, but the month has \d+$/,
+      /^counts of shop: its keys have \d+ calls in .*, but the tenant has \d+$/,
       /^audit log of shop: record \d+: it is not the last record that the service wrote$/,
-      /^order 10001 of shop: SUBTOTAL is 999, and its lines make 2\.34$/,
+      /^order 10001 of shop: SUBTOTAL is 999, but its lines add up to 2\.34$/,
       /^order 10003 of shop: it has the stage 'sold'$/,
-      /^order 10004 of shop: it is not found under its number$/,
-      /^order 10005 of shop: two lines have one lock code$/,
-      /^order 10006 of shop: it is missing, and 2 lines are there$/,
-      /^part LAMP of shop: QTY_COMMITTED is 77, and open sales orders hold \d+$/,
-      /^part BULB of shop: QTY_AVAILABLE is 1, and on hand less committed \d+$/,
-      /^part BULB of shop: it is not found under its code$/,
-      /^numbers of shop: the next of orders is 10003, and \d+ is taken$/,
-      /^numbers of shop: the next of customers is 10001, and 10001 is taken$/,
-      /^kept answers of shop: the answer to createCustomer under "customer" is no JSON$/,
-      /^kept answers of shop: createOrder was answered "10006", which is not there$/,
+      /^order 10004 of shop: it cannot be found by its number$/,
+      /^order 10005 of shop: two lines have the same lock code$/,
+      /^order 10006 of shop: the order is missing, but 2 of its lines exist$/,
+      /^part LAMP of shop: QTY_COMMITTED is 77, but open sales orders hold \d+$/,
+      /^part BULB of shop: QTY_AVAILABLE is 1, but on hand minus committed is \d+$/,
+      /^part BULB of shop: it cannot be found by its code$/,
+      /^numbers of shop: the next number of orders is 10003, but \d+ is already in use$/,
+      /^numbers of shop: the next number of customers is 10001, but 10001 is already in use$/,
+      /^kept answers of shop: the response to createCustomer with the key "customer" is not JSON$/,
+      /^kept answers of shop: createOrder returned "10006", which does not exist$/,
     ])
       assert.ok(
         told.some((one) => expected.test(one)),
@@ -166,7 +166,7 @@ suite('check', () => {
       );
     for (const noted of [
       /^Request log of shop: block .*: it cannot be read/,
-      /^Request log of shop: its blocks take \d+ bytes/,
+      /^Request log of shop: its blocks have \d+ bytes/,
     ])
       assert.ok(
         report.notes.some((note) => noted.test(note)),

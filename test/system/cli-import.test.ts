@@ -271,7 +271,7 @@ suite('what goes in comes out again', () => {
     assert.equal((await line.run('export acme inventory --spreadsheet')).out, readFileSync(file, 'utf8'));
     await line.ask('export acme inventory --output', file);
     assert.deepEqual(await readBack(), cells);
-    assert.match((await line.refused('export acme inventory --spreadsheet')).message, /needs --output/);
+    assert.match((await line.refused('export acme inventory --spreadsheet')).message, /also give --output/);
   });
 
   test('an export ends quietly when its reader has read enough', async () => {

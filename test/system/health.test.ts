@@ -74,7 +74,7 @@ for (const [name, hold] of Object.entries(HOLDS))
     const lines = service.output.split('\n').filter((line) => line.startsWith('{'));
     const told = (text: string): number => lines.filter((line) => line.includes(text)).length;
     assert.deepEqual(
-      [told('Calls cannot be counted, and are refused until they can: '), told('counted again')],
+      [told('Calls cannot be counted, so the service refuses them until it can count again: '), told('counted again')],
       [1, 1],
     );
     const refused = lines.filter((line) => line.includes('"path":"/tenant/api/pims/v1/orders/create"'));

@@ -119,13 +119,13 @@ test('a file that cannot be opened may be whole: neither check nor tenant restor
   const folder = copied();
   const file = join(folder, fileOf(folder));
   mkdirSync(`${file}-wal`);
-  await expectFound(folder, fileOf(folder), 'The file may be whole');
+  await expectFound(folder, fileOf(folder), 'The file may be intact');
   const backup = join(temporaryFolder(), 'backup');
   rmSync(`${file}-wal`, { recursive: true });
   assert.equal((await runCommand(folder, ['backup', backup])).code, 0);
   mkdirSync(`${file}-wal`);
   const { code, stderr } = await runCommand(folder, ['tenant', 'restore', 'bad', '--from', backup, '--yes']);
-  assert.deepEqual([code, /cannot be opened .*may be whole/.test(stderr)], [1, true], stderr);
+  assert.deepEqual([code, /cannot be opened .*may be intact/.test(stderr)], [1, true], stderr);
   rmSync(`${file}-wal`, { recursive: true });
   assert.equal((await runCommand(folder, ['check'])).code, 0);
 });

@@ -186,7 +186,7 @@ suite('refusals and bounds', () => {
     const agent = await Agent.start('');
     const was = await service.usageOf('acme');
     const told = await agent.refused('createOrder', { body: { NOTES: 'x' } });
-    assert.match(told, /createOrder writes, and this server only reads\. .*--write/);
+    assert.match(told, /createOrder writes, and this server is read-only\. .*--write/);
     assert.equal(await service.usageOf('acme'), was);
     await assert.rejects(agent.call('dropOrders'), /There is no tool dropOrders/);
   });
@@ -200,7 +200,7 @@ suite('refusals and bounds', () => {
     );
     assert.match(
       await agent.refused('getOrder', { order: '1' }),
-      /^UNKNOWN_PARAMETER: getOrder has no argument 'order'; known are orderNum, fields\.$/,
+      /^UNKNOWN_PARAMETER: getOrder has no argument 'order'\. Known arguments: orderNum, fields\.$/,
     );
     assert.match(await agent.refused('getOrder'), /^MISSING_PARAMETER: /);
   });
@@ -216,7 +216,7 @@ suite('refusals and bounds', () => {
     const away = await Agent.start('--write', keys, { STOREROOM_URL: 'http://127.0.0.1:1' });
     assert.match(
       await away.refused('createOrder', { body: {}, idempotencyKey: 'mine' }),
-      /^NO_ANSWER: .*127\.0\.0\.1:1.*\nWhat to do: .*STOREROOM_URL.*\nIt is not known .* idempotencyKey "mine"\.$/,
+      /^NO_ANSWER: .*127\.0\.0\.1:1.*\nWhat to do: .*STOREROOM_URL.*\nThe outcome of the call is unknown\. .* idempotencyKey "mine"\.$/,
     );
     const { code, stderr } = await runCommand('', ['mcp'], {
       env: { STOREROOM_TEAM_ID: 'acme', STOREROOM_API_ID: '' },

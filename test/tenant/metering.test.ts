@@ -229,7 +229,7 @@ test('while no batch is taken, or one waits for five seconds, nothing can be cou
   usage.release();
   await nextTurn();
   assert.equal(meter.isCounting, true);
-  const refused = 'Calls cannot be counted, and are refused until they can: too many connections';
+  const refused = 'Calls cannot be counted, so the service refuses them until it can count again: too many connections';
   assert.deepEqual(told, [refused, 'Calls are counted again.']);
 
   const unseen = meter.count('acme', 'getOrder', NOW, null).monthRequests();

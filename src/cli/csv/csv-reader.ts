@@ -13,7 +13,7 @@ const CHUNK_BYTES = 256 * 1024;
 const ROW_CHARACTERS_MAX = 8 * 1024 * 1024;
 const LINE_FEED = 10;
 const BOM = '\u{feff}';
-const QUOTING = 'Quotes stand around a whole cell, without spaces beside them, and are doubled within it.';
+const QUOTING = 'Put quotes around the complete cell, without spaces outside them, and double each quote inside it.';
 
 /** Yields the rows of each chunk of a file or of bytes, the header first. `onRead` is called with a chunk's bytes. */
 export async function* readCsv(

@@ -75,13 +75,13 @@ function explain(error: StoreroomError, key: string | undefined): string {
   const lines = [message, `What to do: ${findRemedy(error)}`];
   if (details.length > 0) lines.push(details.join(', '));
   if (key !== undefined && (status === 0 || status >= 500))
-    lines.push(`It is not known whether it happened. Repeat with idempotencyKey "${key}".`);
+    lines.push(`The outcome of the call is unknown. Repeat it with idempotencyKey "${key}".`);
   return lines.join('\n');
 }
 
 function findRemedy({ code, retryAfter, remedy }: StoreroomError): string {
   if (code === 'INVALID_CREDENTIALS')
-    return `Tell the user that the service refuses ${KEY_VARIABLES.join(', ')} of this server.`;
+    return `Tell the user that the service rejects the ${KEY_VARIABLES.join(', ')} of this server.`;
   if (retryAfter) return `Wait ${retryAfter} seconds before the next call.`;
-  return remedy ?? `See whether the service runs at the address in ${URL_VARIABLE}.`;
+  return remedy ?? `Check that the service runs at the address in ${URL_VARIABLE}.`;
 }

@@ -77,11 +77,11 @@ const shorten = (_: string, value: unknown): unknown =>
 
 function tellHow(cuts: readonly Cut[], { nextCursor }: ToolAnswer): string {
   const page = cuts.find(({ list }) => list === 'data');
-  const ways = ['Name only the fields you need with `fields`, where the tool accepts it.'];
+  const ways = ['If the tool accepts `fields`, name only the fields that you need.'];
   if (page)
     ways.unshift(
-      `Ask again with maxReturn "${page.shown}"${nextCursor === undefined ? '' : ' and the same cursor as before'}: that answer has the cursor of the rest.`,
+      `Ask again with maxReturn "${page.shown}"${nextCursor === undefined ? '' : ' and the same cursor as before'} to get the cursor for the rest.`,
     );
-  ways.push('Or ask for one record by its key.');
+  ways.push('Or request one record by its key.');
   return ways.join(' ');
 }

@@ -55,10 +55,10 @@ async function answer(options: ServerOptions, request: IncomingMessage, response
 function findRefusal({ url, method, headers, socket }: IncomingMessage): [status: number, message: string] | undefined {
   const own = ['127.0.0.1', 'localhost'].map((host) => `${host}:${socket.localPort}`);
   if (headers.host === undefined || !own.includes(headers.host.toLowerCase()))
-    return [403, 'The Host is not this machine.'];
+    return [403, 'The Host header must name this machine.'];
   const { origin } = headers;
   if (origin !== undefined && !own.includes(origin.replace(/^http:\/\//, '')))
     return [403, 'Pages of other origins may not call this server.'];
-  if (url?.split('?', 1)[0] !== PATH) return [404, `There is nothing but ${PATH}.`];
-  return method === 'POST' ? undefined : [405, 'Send POST; there are no sessions.'];
+  if (url?.split('?', 1)[0] !== PATH) return [404, `The only path of this server is ${PATH}.`];
+  return method === 'POST' ? undefined : [405, 'Send POST. This server has no sessions.'];
 }

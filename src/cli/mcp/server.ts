@@ -28,9 +28,9 @@ export interface ServerOptions {
 }
 
 const INSTRUCTIONS = `Orders, line items, customers and parts of one team of Storeroom, an inventory system.
-Every value is a string; "" is none. Dates are mm/dd/yyyy. listFields names the fields that filters and writes take.
-nextCursor of an answer is the cursor of the next page; etag is what ifMatch takes.
-Every call counts against the quota of the team: ask for few records (maxReturn, fields, filters) rather than many.`;
+Every value is a string; "" means no value. Dates are mm/dd/yyyy. listFields lists the fields for filters and writes.
+Send the nextCursor of a response as cursor to get the next page, and its etag as ifMatch with a write.
+Every call counts towards the team's quota, so request few records (with maxReturn, fields and filters).`;
 
 const RESOURCES = [
   {
@@ -42,7 +42,7 @@ const RESOURCES = [
   {
     uri: 'storeroom://errors.json',
     name: 'errors',
-    title: 'Every error code: what it says and what to do',
+    title: 'Every error code, its meaning and its remedy',
     mimeType: 'application/json',
   },
 ] as const;
@@ -80,7 +80,7 @@ async function callTool(
   const tool = tools.find((one) => one.name === name);
   if (!tool) throw new McpError(ErrorCode.InvalidParams, `There is no tool ${name}.`);
   if (tool.isWrite && !canWrite)
-    return tell(`${name} writes, and this server only reads. Tell the user to start it with --write.`, true);
+    return tell(`${name} writes, and this server is read-only. Tell the user to start it with --write.`, true);
   try {
     const answer = await callService(caller, tool, buildRequest(tool, given), signal);
     return tell(renderAnswer(answer, bytesMost), false);

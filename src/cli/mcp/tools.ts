@@ -39,7 +39,7 @@ const SCHEMAS = '#/components/schemas/';
 /** An agent has no credentials to send. */
 const CREDENTIALS = ' Credentials may also be sent in the body.';
 /** An agent reads every record of an answer, so it gets few unless it asks for more. */
-const PAGE = { argument: 'maxReturn', records: '50', about: 'This tool asks for 50 when none is given.' };
+const PAGE = { argument: 'maxReturn', records: '50', about: 'This tool requests 50 by default.' };
 
 /** The contract of a service with these settings. */
 export function contractOf(config: Config): Contract {
@@ -113,7 +113,11 @@ export function buildRequest({ name, parameters, hasBody }: Tool, given: JsonObj
     const parameter = parameters.get(argument);
     if (!parameter) {
       const known = [...parameters.keys(), ...(hasBody ? ['body'] : [])].join(', ');
-      throw refuseField('UNKNOWN_PARAMETER', argument, `${name} has no argument '${argument}'; known are ${known}.`);
+      throw refuseField(
+        'UNKNOWN_PARAMETER',
+        argument,
+        `${name} has no argument '${argument}'. Known arguments: ${known}.`,
+      );
     }
     if (typeof value !== 'string' && typeof value !== 'number')
       throw refuseField('INVALID_PARAMETER', argument, `${argument} must be a string.`);

@@ -65,9 +65,9 @@ function listFirstSteps({ databaseUrl }: Config): string[] {
   const [variable, why] =
     databaseUrl === ''
       ? [SETTINGS.data.variable, '']
-      : [SETTINGS.databaseUrl.variable, ' The demo tenant is made in the embedded store alone.'];
+      : [SETTINGS.databaseUrl.variable, ' The demo tenant is created only in the embedded store.'];
   return [
-    `There is no tenant yet.${why} Make the first, with the ${variable} of this service:`,
+    `There is no tenant yet.${why} Create the first, with the ${variable} of this service:`,
     '  storeroom tenant create acme',
     '  storeroom keys create acme --name shop                    its first API ID and API Secret',
     '  storeroom user create acme you@example.com --role owner   a link into the dashboard',

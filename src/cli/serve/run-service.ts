@@ -46,7 +46,7 @@ export async function runService(
 ): Promise<void> {
   const log = openLog(config.logLevel, environment);
   const onFatal = (fault: unknown): void => {
-    log.fatal({ err: fault }, 'The store has failed and can no longer be trusted; stopping. A restart reads it again.');
+    log.fatal({ err: fault }, 'The store can no longer be trusted, so the service stops. A restart reads it again.');
     // A service that is stopping exits with 1 too: it must not seem to have stopped well.
     void clock.sleep(FATAL_EXIT_MS).then(() => process.exit(1));
   };
@@ -140,7 +140,7 @@ async function scheduleBackups(
 async function saveAddress({ installation }: Store, origin: string, log: pino.Logger): Promise<void> {
   await installation
     .save({ version: VERSION, origin })
-    .catch((fault: unknown) => log.warn({ err: fault }, 'Commands may print the address of an earlier start.'));
+    .catch((fault: unknown) => log.warn({ err: fault }, 'Commands may print the address of the previous start.'));
 }
 
 /** Stops at the first signal; npm sends a second one on Ctrl-C. `close` returns how many log lines were not saved. */
@@ -173,7 +173,7 @@ function deleteEveryHour(
   clock: Clock,
 ): void {
   const warn = (fault: unknown): void =>
-    log.warn({ err: fault }, 'Expired data could not be deleted; the next try is in an hour.');
+    log.warn({ err: fault }, 'Expired data could not be deleted. The service tries again in an hour.');
   const deleteExpired = (): void => {
     for (const store of stores) store.deleteExpired(clock.now()).catch(warn);
   };

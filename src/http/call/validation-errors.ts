@@ -41,7 +41,7 @@ function refuseParameter({ keyword, params, instancePath }: SchemaError, { query
   if (keyword === 'additionalProperties') {
     const name = String(params['additionalProperty']).slice(0, 64);
     if (name === 'include') return refuseForm(name);
-    const message = `There is no parameter '${name}' here. Known parameters: ${known.join(', ')}.`;
+    const message = `This operation has no parameter '${name}'. Known parameters: ${known.join(', ')}.`;
     return refuseField('UNKNOWN_PARAMETER', name, message);
   }
   const name = keyword === 'required' ? String(params['missingProperty']) : unescape(instancePath.slice(1));

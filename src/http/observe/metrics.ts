@@ -8,10 +8,14 @@ import { MEASURED, type Readings } from './readings.ts';
 
 const TAKEN_MAX = 256;
 
-const CALLS = { name: 'storeroom_requests_total', help: 'Answered requests.', labelNames: ['operation', 'status'] };
+const CALLS = {
+  name: 'storeroom_requests_total',
+  help: 'Requests that were answered.',
+  labelNames: ['operation', 'status'],
+};
 const DURATIONS = {
   name: 'storeroom_request_duration_seconds',
-  help: 'Time from the request line to the answer.',
+  help: 'Time from the request line to the response.',
   labelNames: ['operation'],
   buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
 };

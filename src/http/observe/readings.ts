@@ -77,13 +77,13 @@ export const MEASURED: readonly Measured[] = [
   row('storeroom_requests_in_flight', 'Calls of operations in flight.', ({ inFlight }) => inFlight.calls),
   row(
     'storeroom_requests_in_flight_limit',
-    'Maximum calls in flight at present. Further calls are refused.',
+    'Current maximum of calls in flight. Further calls are refused.',
     ({ inFlight }) => inFlight.most,
   ),
   row('storeroom_overload_refusals_total', 'Requests refused with 503 SERVICE_BUSY.', ({ refused }) => refused),
   row(
     'storeroom_connections_ended_total',
-    'Connections that were ended: too many requests sent ahead, or an answer that the client did not read.',
+    'Connections that the service closed because the client sent too many requests ahead or did not read a response.',
     ({ connectionsEnded }) => connectionsEnded,
     'reason',
   ),
@@ -104,12 +104,12 @@ export const MEASURED: readonly Measured[] = [
   ),
   row(
     'storeroom_request_log_dropped_total',
-    'Requests that are in no log, because the store did not accept them.',
+    'Requests missing from the log, because the store did not accept them.',
     ({ requestLog }) => requestLog.dropped,
   ),
   row(
     'storeroom_request_log_beyond_rate_total',
-    'Requests that are in no log, because their tenant made more in a second than it may log.',
+    'Requests missing from the log, because their tenant made more in a second than may be logged.',
     ({ requestLog }) => requestLog.beyondRate,
   ),
   row('storeroom_queries_running', 'Long queries that are running.', ({ store }) => store.queries.running),

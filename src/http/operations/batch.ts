@@ -102,7 +102,7 @@ function parseStep(step: unknown, index: number): BatchOperation {
   if (!isObject(body)) throw refuse('must have a JSON object of fields as its body; {} for none', 'body');
   const known = BATCH_OPERATIONS.find((name) => name === operation);
   if (known !== undefined) return known;
-  const message = `Step ${index}: a batch can contain ${BATCH_OPERATIONS.join(', ')}, not '${operation.slice(0, 64)}'.`;
+  const message = `Step ${index}: a batch can contain only ${BATCH_OPERATIONS.join(', ')}, not '${operation.slice(0, 64)}'.`;
   throw new Refusal('UNKNOWN_OPERATION', message, { field: 'operation', step: index });
 }
 

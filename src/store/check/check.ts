@@ -1,6 +1,6 @@
 /**
- * `storeroom check`: reads a store, or a backup of one, and compares what has to agree. Changes nothing, and runs beside
- * a service: each part is read in one snapshot. Source: decision 0021.
+ * `storeroom check`: reads a store, or a backup of one, and looks for contradictions. It changes nothing and can run
+ * during a service, because it reads each part in one snapshot. Source: decision 0021.
  */
 import { verifyAudit } from '../../audit/chain.ts';
 import { readAudit } from '../control/audit.ts';
@@ -11,14 +11,14 @@ import { checkTenant, type RecordCounts } from './tenant-check.ts';
 
 export interface CheckResult extends RecordCounts {
   readonly tenants: number;
-  /** The first findings; `count` is the number of all. */
+  /** The first findings. `count` is the number of all findings. */
   readonly findings: readonly Finding[];
   readonly count: number;
   /** See Findings. */
   readonly notes: readonly string[];
 }
 
-/** Checks everything and closes the store. Throws when it cannot: the store is locked, gone, or from a newer version. */
+/** Checks everything and closes the store. Throws if the store is locked, missing, or from a newer version. */
 export async function checkStore(store: CheckedStore): Promise<CheckResult> {
   const findings = new Findings();
   const counts: RecordCounts = { orders: 0, lines: 0 };
@@ -51,6 +51,6 @@ export async function checkStore(store: CheckedStore): Promise<CheckResult> {
 
 async function checkAudit(db: CheckedDatabase, teamId: string, findings: Findings): Promise<void> {
   const { fault } = await verifyAudit(readAudit(db), teamId);
-  const remedy = 'Find out who could write to the database. The records before it are as they were written.';
+  const remedy = 'Find out who could write to the database. The earlier records are unchanged.';
   if (fault) findings.add(`audit log of ${teamId}`, `record ${fault.number}: ${fault.reason}`, remedy);
 }

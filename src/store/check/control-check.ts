@@ -17,23 +17,27 @@ const UNLIKE_BYTES = (schema: string): string => `SELECT "TEAM_ID", sum(lines), 
     UNION ALL SELECT "TEAM_ID", 0, "BYTES" FROM ${schema}"REQUEST_BYTES") AS blocks
   GROUP BY "TEAM_ID" HAVING sum(lines) <> sum(bytes) ORDER BY 1`;
 
-const USAGE_REMEDY = `The request log and the balancer's log tell which is right. ${RESTORE}`;
+const USAGE_REMEDY = `Compare both with the request log or the balancer's log. ${RESTORE}`;
 const LOG_REMEDY =
-  'Records and counts are not affected. The block goes when it is older than STOREROOM_REQUEST_LOG_DAYS.';
+  'Records and counts are not affected. The service deletes the block after STOREROOM_REQUEST_LOG_DAYS.';
 
-const BYTES_REMEDY = 'It decides only when old requests are deleted. The next `storeroom move` counts again.';
+const BYTES_REMEDY = 'This affects only when old requests are deleted. The next `storeroom move` corrects it.';
 
 type Sums = [teamId: string, month: string, one: number | string, other: number | string];
 type Block = [teamId: string, blockId: string, boot: string, first: number, last: number, lines: Uint8Array];
 
 export async function checkUsage({ schema, each }: CheckedDatabase, findings: Findings): Promise<void> {
   await each<Sums>(UNLIKE_DAYS(schema), ([teamId, month, days, months]) =>
-    findings.add(`counts of ${teamId}`, `the days of ${month} have ${days} calls, the month ${months}`, USAGE_REMEDY),
+    findings.add(
+      `counts of ${teamId}`,
+      `the days of ${month} add up to ${days} calls, but the month has ${months}`,
+      USAGE_REMEDY,
+    ),
   );
   await each<Sums>(BEYOND_TOTAL(schema), ([teamId, month, pairs, total]) =>
     findings.add(
       `counts of ${teamId}`,
-      `its keys have ${pairs} calls in ${month}, all together ${total}`,
+      `its keys have ${pairs} calls in ${month}, but the tenant has ${total}`,
       USAGE_REMEDY,
     ),
   );
@@ -47,7 +51,7 @@ export async function checkRequests({ schema, each }: CheckedDatabase, findings:
   });
   await each<[string, number | string, number | string]>(UNLIKE_BYTES(schema), ([teamId, lines, bytes]) =>
     findings.note(
-      `Request log of ${teamId}: its blocks take ${lines} bytes and are counted as ${bytes}. ${BYTES_REMEDY}`,
+      `Request log of ${teamId}: its blocks have ${lines} bytes, but the store has counted ${bytes}. ${BYTES_REMEDY}`,
     ),
   );
 }
@@ -56,7 +60,7 @@ function faultOfBlock(first: number, last: number, lines: Uint8Array): string | 
   try {
     const numbers = unpackLines({ lines }).map((line) => parseNumber(parseLine(line)[0]));
     const isWithin = numbers.every((number) => number >= first && number <= last);
-    return isWithin ? undefined : `it has a request outside of ${first} to ${last}`;
+    return isWithin ? undefined : `it contains a request outside the numbers ${first} to ${last}`;
   } catch (fault) {
     return `it cannot be read (${(fault as Error).message})`;
   }

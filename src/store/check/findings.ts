@@ -1,7 +1,10 @@
-/** The findings of a check: where, what is wrong, and what to do. Bounded, as one damage can show in every record. */
+/**
+ * The findings of a check: the place, the fault and the remedy. Their number is bounded, because one damage can appear
+ * in every record.
+ */
 
 export interface Finding {
-  /** A file, a table, or the part of a tenant's data. */
+  /** A file, a table, or a part of a tenant's data. */
   readonly place: string;
   readonly what: string;
   readonly remedy: string;
@@ -12,7 +15,7 @@ export interface Finding {
 /** Findings that are listed; further ones are only counted. */
 const LISTED_MAX = 200;
 
-export const RESTORE = 'Stop the service and restore the last backup that `storeroom check --backup` finds whole.';
+export const RESTORE = 'Stop the service and restore the last backup that passes `storeroom check --backup`.';
 
 export class Findings {
   readonly listed: Finding[] = [];

@@ -1,6 +1,6 @@
 /**
- * Checks the records of a tenant against the rules: lines and their orders, totals, the stock that orders hold, numbers,
- * kept answers. Reads orders with their lines one after the other, so memory grows with the parts alone.
+ * Checks the records of a tenant against the rules: lines and their orders, totals, the stock that orders hold,
+ * numbers, kept answers. It reads one order with its lines at a time, so memory grows only with the number of parts.
  */
 import { addDecimals, compareDecimals, subtractDecimals } from '../../pims/rules/decimal.ts';
 import { stockMovements } from '../../pims/rules/stock.ts';
@@ -79,23 +79,24 @@ async function checkOrders(
     `SELECT l."ORDER_NUMBER", count(*) FROM ${schema}"ORDER_LINEITEMS" l
       LEFT JOIN ${schema}"ORDERS" o ON o."ORDER_NUMBER" = l."ORDER_NUMBER"
       WHERE o."ORDER_NUMBER" IS NULL GROUP BY l."ORDER_NUMBER"`,
-    ([number, count]) => findings.add(`order ${number} of ${teamId}`, `it is missing, and ${count} lines are there`),
+    ([number, count]) =>
+      findings.add(`order ${number} of ${teamId}`, `the order is missing, but ${count} of its lines exist`),
   );
   return committed;
 }
 
 function* faultsOfOrder(order: Values, lines: readonly Values[]): Generator<string> {
-  if (order['SORT_KEY'] !== sortKey(order['ORDER_NUMBER']!)) yield 'it is not found under its number';
+  if (order['SORT_KEY'] !== sortKey(order['ORDER_NUMBER']!)) yield 'it cannot be found by its number';
   if (!(STAGES as readonly string[]).includes(order['ORDER_TYPE']!)) yield `it has the stage '${order['ORDER_TYPE']}'`;
   const codes = lines.map((line) => line['LINE_REF_LOCK_CODE']);
-  if (new Set(codes).size < codes.length) yield 'two lines have one lock code';
+  if (new Set(codes).size < codes.length) yield 'two lines have the same lock code';
   if (areTotalsBehind(order)) return;
   const sums = sumUp(order, lines);
   for (const name of ['SUBTOTAL', 'ORDER_TOTAL']) {
     const [kept, sum] = [order[name]!, sums[name]];
     // ORDER_TOTAL is empty until the first line with a price.
     if (sum === undefined || (name === 'ORDER_TOTAL' && kept === '')) continue;
-    if (compareDecimals(kept, sum) !== 0) yield `${name} is ${kept || 'empty'}, and its lines make ${sum}`;
+    if (compareDecimals(kept, sum) !== 0) yield `${name} is ${kept || 'empty'}, but its lines add up to ${sum}`;
   }
 }
 
@@ -109,16 +110,16 @@ async function checkStock(
     const [code, key, onHand, kept, left] = row as [string, string, string, string, string];
     const place = `part ${code} of ${teamId}`;
     const held = committed.get(code) ?? '0';
-    if (key !== sortKey(code)) findings.add(place, 'it is not found under its code', BY_HAND);
+    if (key !== sortKey(code)) findings.add(place, 'it cannot be found by its code', BY_HAND);
     if (compareDecimals(kept, held) !== 0)
-      findings.add(place, `QTY_COMMITTED is ${kept || '0'}, and open sales orders hold ${held}`, BY_HAND);
+      findings.add(place, `QTY_COMMITTED is ${kept || '0'}, but open sales orders hold ${held}`, BY_HAND);
     const available = subtractDecimals(onHand, kept);
     if (compareDecimals(left, available) !== 0)
-      findings.add(place, `QTY_AVAILABLE is ${left || '0'}, and on hand less committed ${available}`, BY_HAND);
+      findings.add(place, `QTY_AVAILABLE is ${left || '0'}, but on hand minus committed is ${available}`, BY_HAND);
   });
 }
 
-/** Checks that the next number lies beyond every number that was given out, so that none is given out twice. */
+/** Checks that the next number is above every assigned number, so that no number is assigned twice. */
 async function checkNumbers(db: CheckedDatabase, teamId: string, findings: Findings): Promise<void> {
   const next = new Map(await db.read<[string, number]>(`SELECT "NAME", "NEXT" FROM ${db.schema}"COUNTERS"`));
   for (const { name, table, column } of NUMBERED) {
@@ -127,19 +128,24 @@ async function checkNumbers(db: CheckedDatabase, teamId: string, findings: Findi
       if (isCounted(number)) highest = Math.max(highest, Number(number));
     });
     const following = next.get(name) ?? 0;
-    const remedy = `Set NEXT of ${name} in COUNTERS to ${highest + 1}, with the service stopped.`;
+    const remedy = `Stop the service and set NEXT of ${name} in COUNTERS to ${highest + 1}.`;
     if (following <= highest)
-      findings.add(`numbers of ${teamId}`, `the next of ${name} is ${following}, and ${highest} is taken`, remedy);
+      findings.add(
+        `numbers of ${teamId}`,
+        `the next number of ${name} is ${following}, but ${highest} is already in use`,
+        remedy,
+      );
   }
 }
 
-/** Checks that the records are there which kept answers name. */
+/** Checks that the records that kept responses name exist. */
 async function checkAnswers({ schema, each }: CheckedDatabase, teamId: string, findings: Findings): Promise<void> {
   const place = `kept answers of ${teamId}`;
   await each<[string, string, string]>(
     `SELECT "OPERATION", "IDEMPOTENCY_KEY", "ANSWER" FROM ${schema}"IDEMPOTENCY"`,
     ([operation, key, answer]) => {
-      if (!isJson(answer)) findings.add(place, `the answer to ${operation} under ${JSON.stringify(key)} is no JSON`);
+      if (!isJson(answer))
+        findings.add(place, `the response to ${operation} with the key ${JSON.stringify(key)} is not JSON`);
     },
   );
   for (const { operation, table, column } of NUMBERED)
@@ -147,7 +153,7 @@ async function checkAnswers({ schema, each }: CheckedDatabase, teamId: string, f
       `SELECT i."ANSWER" FROM ${schema}"IDEMPOTENCY" i
         LEFT JOIN ${schema}"${table}" r ON r."${column}" = trim(i."ANSWER", '"')
         WHERE i."OPERATION" = '${operation}' AND r."${column}" IS NULL`,
-      ([answer]) => findings.add(place, `${operation} was answered ${answer}, which is not there`),
+      ([answer]) => findings.add(place, `${operation} returned ${answer}, which does not exist`),
     );
 }
 

@@ -8,9 +8,9 @@ import { commit, type ControlDatabase, type ReadableTables } from './control.ts'
 import { insertRow, loadRecords } from './rows.ts';
 
 /**
- * Makes a change and appends its entry, unless the change comes to a refusal, false or 0. Locks the tenant's chain
- * first, until the transaction ends. Such changes run one after the other on all nodes, so the second of two removals
- * of owners sees the first. Without an entry it only makes the change.
+ * Makes a change and appends its entry, unless the change returns a refusal, false or 0. Locks the tenant's chain
+ * first, until the transaction ends. All nodes therefore run such changes one after the other, and the second of two
+ * removals of owners sees the first. Without an entry, it only makes the change.
  */
 export function* audited<T>(
   schema: string,
@@ -41,7 +41,10 @@ export function* audited<T>(
 export const appendAudit = (schema: string, teamId: string, entry: AuditEntry | null): Writing<void> =>
   audited(schema, teamId, entry, function* () {});
 
-/** Replaces what a store would refuse or change, since the hash would no longer match. JSON escapes it in `detail`. */
+/**
+ * Replaces characters that a store would refuse or change, because the hash would no longer match. In `detail`, JSON
+ * escapes them.
+ */
 const clean = (text: string): string => text.toWellFormed().replaceAll('\0', '\uFFFD');
 
 type Head = Pick<AuditRecord, 'number' | 'hash'>;
@@ -52,7 +55,7 @@ export const makeAuditStore = (db: ControlDatabase): AuditStore => ({
   appendAudit: (teamId, entry) => commit(db, () => appendAudit(db.schema, teamId, entry)),
 });
 
-/** The part of an AuditStore that changes nothing. */
+/** The methods of an AuditStore that only read. */
 export function readAudit(db: ReadableTables): Omit<AuditStore, 'appendAudit'> {
   const load = async (which: string, ...values: [teamId: string, number: number, limit: number]) => {
     type Stored = Omit<AuditRecord, 'detail'> & { readonly detail: string };

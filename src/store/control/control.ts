@@ -3,7 +3,7 @@ import { orThrow, type Outcome } from '../../errors.ts';
 import { row, type Bound, type Row, type Statement, type Writing } from '../writing.ts';
 
 export interface ReadableTables {
-  /** Precedes the name of a table: nothing, or a schema and a dot. */
+  /** The prefix of a table name: empty, or a schema and a dot. */
   readonly schema: '' | `${string}.`;
   /** Runs one statement that changes nothing. */
   read<R extends Row>(sql: string, ...values: Bound[]): Promise<R[]>;
@@ -36,11 +36,11 @@ export function* changesRow({ sql, values }: Statement): Writing<boolean> {
   return (yield* row(`${sql} RETURNING 1`, ...values)) !== undefined;
 }
 
-/** Loads the random bytes that the installation signs cursors with: the same for all nodes, and after a restart. */
+/** Loads the random bytes with which the installation signs cursors. All nodes have the same, also after a restart. */
 export async function loadCursorKey(db: ReadableTables): Promise<Uint8Array> {
   const [found] = await db.read<[Uint8Array]>(`SELECT "SECRET" FROM ${db.schema}"SECRETS" WHERE "NAME" = 'cursors'`);
   return found![0];
 }
 
-/** Returns whether a store can hold the text. A text that it cannot hold is the name of nothing. */
+/** Returns whether a store can hold the text. A text that it cannot hold identifies no record. */
 export const isPlain = (text: string): boolean => text.isWellFormed() && !text.includes('\0');

@@ -3,7 +3,10 @@ import { VERSION } from '../../assets.ts';
 import { row, statement } from '../writing.ts';
 import { commit, type ControlDatabase } from './control.ts';
 
-/** `version`: of the service; `origin`: scheme, host and port at which it is reached; `identity`: of the embedded store. */
+/**
+ * `version` is the version of the service, `origin` its scheme, host and port, `identity` the identity of the embedded
+ * store.
+ */
 type InstallationName = 'version' | 'origin' | 'identity';
 
 /** Selects the value of a name. */
@@ -20,7 +23,7 @@ export const makeInstallation = (db: ControlDatabase): Installation => ({
   load: async (name) => (await db.read<[string]>(selectInstallation(db.schema), name))[0]?.[0],
   save: (values) =>
     commit(db, function* () {
-      // Reads first: on PostgreSQL, nodes that start together then change nothing when nothing changes.
+      // Reads first, so that nodes that start together on PostgreSQL write only if a value changes.
       for (const [name, value] of Object.entries(values)) {
         const found = yield* row<[string]>(selectInstallation(db.schema), name);
         if (found?.[0] === value) continue;
@@ -30,14 +33,14 @@ export const makeInstallation = (db: ControlDatabase): Installation => ({
     }),
 });
 
-/** A store has tables that this program does not know. Nothing in it was changed. */
+/** The refusal of a store with tables that this program does not know. The store is unchanged. */
 export class NewerStore extends Error {
   /** `by` is the version of the service that used it last, if it is known. */
   constructor(what: string, found: number, known: number, by?: string) {
     const needed = by === undefined || by === VERSION ? 'the version that used it last' : `Storeroom ${by} or newer`;
     super(
-      `${what} was written by a newer version of Storeroom (schema ${found}, this one, ${VERSION}, knows ${known}). ` +
-        `Install ${needed}, or restore a backup made before the upgrade.`,
+      `${what} was written by a newer version of Storeroom (schema ${found}; this version, ${VERSION}, supports ${known}). ` +
+        `Install ${needed}, or restore a backup from before the upgrade.`,
     );
     this.name = 'NewerStore';
   }

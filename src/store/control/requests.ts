@@ -7,13 +7,13 @@ import { loadRecords } from './rows.ts';
 import { loadCounts } from './usage.ts';
 
 export interface OwnRequests extends ReadableTables, Pick<RequestStore, 'addRequests'> {
-  /** Like `read`, for large rows. */
+  /** Reads like `read`, but for large rows. */
   readBlocks: ReadableTables['read'];
   /** Deletes some of the tenant's blocks below an ID or a time. Returns false when none is left. */
   deleteSome(teamId: string, before: string): Promise<boolean>;
 }
 
-/** Sorts after all times. */
+/** A text that sorts after all times. */
 export const END_OF_TIME = '~';
 const BLOCK = ['teamId', 'blockId', 'firstAt', 'boot', 'firstNumber', 'lastNumber', 'lines'] as const;
 /** Blocks of a boot hardly overlap, so the block of a number is among the last that begin before it. */

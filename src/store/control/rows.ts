@@ -1,4 +1,4 @@
-/** Rows of the control tables and their records. One rule names the columns: `createdAt` is kept in "CREATED_AT". */
+/** Converts between rows of the control tables and records. The column of `createdAt` is "CREATED_AT", and so on. */
 import type { Session, User, UserName } from '../../account/account-port.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { statement, type Bound, type Row, type Statement } from '../writing.ts';
@@ -10,7 +10,7 @@ const columnOf = (property: string): string => `"${property.replaceAll(/[A-Z]/g,
 export const listColumns = (properties: readonly string[], alias: string): string =>
   properties.map((property) => `${alias}.${columnOf(property)}`).join(', ');
 
-/** Makes a record of a row: `toRecord(['teamId', 'at'], ['acme', '2026'])` is `{ teamId: 'acme', at: '2026' }`. */
+/** Converts a row to a record: `toRecord(['teamId', 'at'], ['acme', '2026'])` is `{ teamId: 'acme', at: '2026' }`. */
 export const toRecord = <T>(properties: readonly (keyof T)[], row: Row): T =>
   Object.fromEntries(properties.map((property, index) => [property, row[index]])) as T;
 
@@ -47,7 +47,7 @@ export type TenantRow = [string, string, string, string, Tenant['defaultStage'],
 export const TENANT_COLUMNS = `t."TEAM_ID", t."NAME", t."CREATED_AT", t."STORE_ID", t."DEFAULT_STAGE",
   CAST(t."STRICT" AS INTEGER), t."MONTH_QUOTA", t."CALLS_PER_SECOND"`;
 
-/** Written without `toRecord`, which is slower: every call of the API loads its tenant. */
+/** This does not use the slower `toRecord`, because every call of the API loads its tenant. */
 export function toTenant(row: TenantRow): Tenant {
   const [teamId, name, createdAt, storeId, defaultStage, strict, monthQuota, callsPerSecond] = row;
   return { teamId, name, createdAt, storeId, defaultStage, strict: strict === 1, monthQuota, callsPerSecond };

@@ -1,4 +1,4 @@
-/** The sessions of the users in any SQL store. Callers know whether one has ended by itself. */
+/** The sessions of the users in any SQL store. Callers decide whether a session has expired. */
 import type { Session, SessionChoice, SessionStore, UserName } from '../../account/account-port.ts';
 import { Refusal, type Outcome } from '../../errors.ts';
 import { rows, statement, type Bound, type Writing } from '../writing.ts';

@@ -9,11 +9,11 @@ import { appendAudit, audited } from './audit.ts';
 import { changesRow, commit, isPlain, type ControlDatabase } from './control.ts';
 import { insertRow, listColumns, TENANT_COLUMNS, toRecord, toTenant, updateRows, type TenantRow } from './rows.ts';
 
-/** The part of a TenantStore that each SQL store does in its own way. */
+/** The methods of a TenantStore that differ between the SQL stores. */
 export interface OwnTenants extends Pick<TenantStore, 'findCaller' | 'deleteTenant'> {
-  /** Returns the columns of a new tenant that only this store has, and a name for its records that no other has. */
+  /** Returns the columns of a new tenant that only this store has, and a unique name for its records. */
   newStore(teamId: string): { readonly storeId: string; readonly schemaVersion?: number };
-  /** Makes the tenant's inventory system together with its rows; `insert` returns false when the teamID is taken. */
+  /** Creates the tenant's inventory system together with its rows; `insert` returns false when the teamID is taken. */
   insertTenant(storeId: string, insert: () => Writing<boolean>): Promise<Outcome<boolean>>;
 }
 
@@ -93,7 +93,7 @@ export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantSto
   };
 }
 
-/** Selects the valid keys of a tenant, the newest of a name before those it replaced. */
+/** Selects the valid keys of a tenant. For each name, the newest key precedes the keys that it replaced. */
 function selectKeys(table: string, teamId: string, now: string): Statement {
   const order = `ORDER BY "ENDS_AT" = '' DESC, "ISSUED_AT" DESC, "API_ID"`;
   const sql = `SELECT ${listColumns(KEY, 'k')} FROM ${table} k WHERE "TEAM_ID" = ? AND ${VALID} ${order}`;

@@ -1,6 +1,6 @@
 /**
  * The users of the tenants in any SQL store. Each change locks the audit log first, so that the rules of
- * account/users.ts see the change before. Callers know whether a link or a wait has ended.
+ * account/users.ts see all earlier changes. Callers decide whether a link or a wait has ended.
  */
 import type { User, UserChange, UserName, UserStore } from '../../account/account-port.ts';
 import { checkUserChange, type LoadedUser } from '../../account/users.ts';
@@ -22,7 +22,7 @@ export function makeUserStore(db: ControlDatabase): UserStore {
   const [users, codes] = [`${schema}"USERS"`, `${schema}"RECOVERY_CODES"`];
   const load = async (where: string, ...values: Bound[]): Promise<User[]> =>
     (await loadRecords<StoredUser>(db, 'USERS', USER, `${where} ORDER BY "EMAIL"`, ...values)).map(toUser);
-  /** Changes a user as far as the rules allow. */
+  /** Changes a user if the rules allow it. */
   const changeUser = (
     name: UserName,
     rule: UserChange | { role: null },

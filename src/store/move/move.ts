@@ -10,27 +10,27 @@ import type { Tenant } from '../../tenant/tenant-port.ts';
 import { countRows, keyOf, listTables, loadLastKey, loadRows, refuseUnfinished } from './tables.ts';
 import type { MoveStore, Table, TableRow } from './tables.ts';
 
-/** A store and its name for people. */
+/** A store and its name in messages. */
 export interface MoveEnd {
   readonly store: MoveStore;
   readonly name: string;
 }
 
-/** One table as both stores have it. */
+/** One table in both stores. */
 interface TablePair {
   readonly from: Table;
   readonly to: Table;
 }
 
 interface MovedTable {
-  /** null for a control table. */
+  /** The team, or null for a control table. */
   readonly team: string | null;
   readonly table: string;
   readonly rows: number;
   readonly sha256: string;
 }
 
-/** Follows the work, in rows to copy and to compare, and its progress. */
+/** Receives the number of rows to copy and compare, and then the progress. */
 export interface MoveProgress {
   readonly start: (rows: number) => void;
   readonly advance: (rows: number) => void;
@@ -38,7 +38,7 @@ export interface MoveProgress {
 
 const BATCH_ROWS_FIRST = 100;
 const BATCH_ROWS_MAX = 2000;
-/** Long records make smaller batches: about this many characters each. */
+/** Approximate number of characters in a batch, so batches of long records have fewer rows. */
 const BATCH_CHARACTERS = 2_000_000;
 
 /** Moves everything, or continues an interrupted move. COMMAND_REFUSED when the target has tenants. */
@@ -51,7 +51,7 @@ export async function moveStore(
   if ((await source.unfinishedMove()) !== undefined) throw refuseUnfinished(sourceName);
   await source.takeAlone();
   const tenants = await source.tenants.listTenants();
-  if (tenants.length === 0) throw refuseCommand(`There are no tenants in ${sourceName}: nothing to move.`);
+  if (tenants.length === 0) throw refuseCommand(`There are no tenants in ${sourceName}, so there is nothing to move.`);
   await store.takeAlone();
   await begin(target, identify(tenants));
 
@@ -66,7 +66,7 @@ export async function moveStore(
   const tables: MovedTable[] = [];
   for (const pair of pairs) tables.push(await compareTable(source, store, pair, advance));
 
-  // A process that was started after the beginning may have changed what was already compared.
+  // A process that started during the move may have changed rows that were already compared.
   await source.takeAlone();
   await store.takeAlone();
   await store.finishMove();
@@ -81,16 +81,16 @@ async function begin({ store, name }: MoveEnd, source: string): Promise<void> {
   const begun = await store.unfinishedMove();
   if (begun === undefined) {
     if ((await store.tenants.listTenants()).length > 0)
-      throw refuseCommand(`There are tenants in ${name} already; a move goes into an empty store.`);
+      throw refuseCommand(`There are tenants in ${name} already. Move into an empty store.`);
     await store.beginMove(source);
   } else if (begun !== source)
     throw refuseCommand(
-      `A move into ${name} from another store is unfinished, or tenants were made or removed in this one since it ` +
-        `began. Finish that move, or empty ${name}.`,
+      `A move into ${name} from another store is unfinished, or tenants of this store were created or removed since ` +
+        `it began. Finish that move, or empty ${name}.`,
     );
 }
 
-/** Creates the tenant with its settings and custom fields, where they are missing, and returns it. */
+/** Creates the tenant, its settings and its custom fields if they do not exist, and returns the tenant. */
 async function copyTenant(tenant: Tenant, source: MoveStore, target: MoveStore): Promise<Tenant> {
   const { teamId, name, createdAt } = tenant;
   const copy =
@@ -103,10 +103,12 @@ async function copyTenant(tenant: Tenant, source: MoveStore, target: MoveStore):
       if (!custom || type === 'timestamp' || there[recordType].has(field)) continue;
       const refusal = await pims.write((dictionaries) => addField(dictionaries, { recordType, name: field, type }));
       if (refusal)
-        throw refuseCommand(`The field ${field} of the ${recordType} of ${teamId} cannot be made: ${refusal.message}`);
+        throw refuseCommand(
+          `The field ${field} of the ${recordType} of ${teamId} cannot be created: ${refusal.message}`,
+        );
     }
   if (listFields(await pims.dictionaries()) !== listFields(wanted))
-    throw refuseCommand(`The records of ${teamId} have other fields in the target than in the source.`);
+    throw refuseCommand(`The records of ${teamId} have different fields in the source and the target.`);
   return copy;
 }
 
@@ -169,13 +171,16 @@ async function compareTable(
   if (wanted.sha256 !== found.sha256)
     throw refuseCommand(
       `${from.name}${team === null ? '' : ` of ${team}`} differs: ${wanted.rows} rows (SHA-256 ${wanted.sha256}) in ` +
-        `the source, ${found.rows} rows (SHA-256 ${found.sha256}) in the target. Was one of them written to since ` +
-        'the move began? No service opens the target; empty it and move again.',
+        `the source, ${found.rows} rows (SHA-256 ${found.sha256}) in the target. Check whether a program wrote to ` +
+        'one of them during the move. Then empty the target and move again.',
     );
   return { team, table: from.name, ...wanted };
 }
 
-/** Counts the rows, and hashes the column names and all rows by key, a line of JSON each, with SHA-256. */
+/**
+ * Counts the rows. Hashes the column names and all rows, each as a line of JSON, in the order of their keys, with
+ * SHA-256.
+ */
 async function sumUp(
   store: MoveStore,
   table: Table,

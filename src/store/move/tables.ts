@@ -8,7 +8,7 @@ import { buildInsert, listColumns, listNames } from '../pims/row-sql.ts';
 import { VERSION } from '../pims/version.ts';
 import { statement, type Bound, type Statement } from '../writing.ts';
 
-/** The limits of a store's queries during a move, which runs alone and has few. */
+/** The limits of a store's queries during a move, which runs alone and makes few queries. */
 export const QUERIES = { queryBudgetMs: 60_000, queriesRunningMost: 1, queriesWaitingMost: 1 };
 
 /** The stored values of a row, or of its key. */
@@ -18,17 +18,20 @@ export interface Table {
   /** The tenant whose inventory system has the table; undefined for the control tables. */
   readonly tenant: Tenant | undefined;
   readonly name: string;
-  /** Columns of the key come first, except where the tenant's dictionary gives the order. */
+  /** Columns of the key are first, unless the tenant's dictionary defines the order. */
   readonly columns: readonly string[];
   readonly key: readonly string[];
-  /** Set for a table of records. */
+  /** The record type, for a table of records. */
   readonly recordType?: RecordType;
   readonly dictionary?: FieldDictionary;
-  /** `append` copies rows after the last key in the target, `overwrite` all; `create` leaves them to the ports. */
+  /**
+   * `append` copies the rows after the last key in the target, `overwrite` copies all rows, and with `create` the ports
+   * create the rows.
+   */
   readonly copyMode: 'append' | 'overwrite' | 'create';
 }
 
-/** Port: a store opened for a move out of it or into it. */
+/** The port of a store that is the source or the target of a move. */
 export interface MoveStore {
   readonly tenants: TenantStore;
   pims(tenant: Tenant): PimsStore;
@@ -47,9 +50,7 @@ export interface MoveStore {
 }
 
 export const refuseUnfinished = (place: string): Refusal =>
-  refuseCommand(
-    `A move into ${place} is unfinished. Run the same \`storeroom move\` again: it continues where it ended.`,
-  );
+  refuseCommand(`A move into ${place} is unfinished. Run the same \`storeroom move\` again to continue it.`);
 
 function buildTable(name: string, keys: string, others: string, copyMode: Table['copyMode'], tenant?: Tenant): Table {
   const key = keys.split(' ');
@@ -64,7 +65,7 @@ const CONTROL_TABLES: readonly Table[] = [
   buildTable('TENANTS', 'TEAM_ID', 'NAME CREATED_AT DEFAULT_STAGE STRICT MONTH_QUOTA CALLS_PER_SECOND', 'create'),
   buildTable('SECRETS', 'NAME', 'SECRET', 'overwrite'),
   buildTable('API_KEYS', 'API_ID', 'TEAM_ID SECRET_HASH ISSUED_AT ENDS_AT ISSUED_BY NAME SCOPE', 'append'),
-  // Sessions are not copied: people sign in again.
+  // Sessions are not copied, so users sign in again.
   buildTable('USERS', 'TEAM_ID EMAIL', USER_COLUMNS, 'append'),
   buildTable('RECOVERY_CODES', 'TEAM_ID EMAIL NUMBER', 'CODE_HASH', 'append'),
   buildTable('AUDIT', 'TEAM_ID NUMBER', 'AT ACTOR ACTION TARGET CLIENT DETAIL HASH', 'append'),
@@ -119,7 +120,7 @@ export async function loadLastKey(store: MoveStore, table: Table): Promise<Table
 export function loadRows(store: MoveStore, table: Table, after: TableRow = [], limit: number): Promise<TableRow[]> {
   const key = listNames(table.key);
   const names = listNames(table.columns);
-  // A tenant's own field may have the name STRICT too.
+  // A custom field may also have the name STRICT.
   const columns = table.name === 'TENANTS' ? names.replace('"STRICT"', 'CAST("STRICT" AS INTEGER)') : names;
   const beyond = after.length > 0 ? ` AND (${key}) > (${after.map(() => '?').join(', ')})` : '';
   const build = (from: string): string =>
@@ -127,7 +128,7 @@ export function loadRows(store: MoveStore, table: Table, after: TableRow = [], l
   return store.read(table, build, [...after, limit]);
 }
 
-/** Builds the statements that insert a row into a table, of a record also into its search index. */
+/** Builds the statements that insert a row into a table, and for a record also into its search index. */
 export function buildInserter(
   table: Table,
   name: string,

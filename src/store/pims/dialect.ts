@@ -4,11 +4,11 @@ import type { Values } from '../../pims/rules/values.ts';
 import type { Statement } from '../writing.ts';
 import type { Dialect } from './where.ts';
 
-/** A member of a JSON object. */
+/** Builds an expression for a member of a JSON object. */
 export type Column = readonly [name: string, expression: string];
 
 export interface ScriptDialect extends Pick<Dialect, 'equals'> {
-  /** A table as a statement names it: `"ORDERS"`, or with its schema before it. */
+  /** Returns the name of a table in a statement: `"ORDERS"`, on PostgreSQL with its schema. */
   readonly table: (name: string) => string;
   /** Selects the texts of a JSON list. */
   readonly list: string;
@@ -16,9 +16,9 @@ export interface ScriptDialect extends Pick<Dialect, 'equals'> {
   readonly items: string;
   /** The type of a column that holds a field. */
   readonly fieldType: string;
-  /** Statements that follow when a field has been added. */
+  /** Returns the statements that follow the addition of a field. */
   readonly fieldsChanged: readonly Statement[];
-  /** An expression that gives a row as JSON text with these names, each the value of its expression. */
+  /** Builds an expression for a JSON object as text, from names and the expressions of their values. */
   recordJson(columns: readonly Column[]): string;
   /** Builds the statements that insert a record and its search index. `version` is its first, see VERSION. */
   insertRecord(

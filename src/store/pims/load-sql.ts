@@ -1,6 +1,6 @@
 /**
- * The statements that a script loads with, and what their rows mean. Those that load many records bind their keys as one
- * JSON list.
+ * The statements with which a script loads, and the meaning of their rows. Statements that load many records bind the
+ * keys as one JSON list.
  */
 import { ofKeyedTypes, RECORD_TYPES, type Dictionaries, type KeyedType } from '../../pims/rules/fields.ts';
 import { LINES_MAX } from '../../pims/rules/record-bounds.ts';
@@ -13,7 +13,7 @@ import type { ScriptDialect } from './dialect.ts';
 import { columnsOf, listColumns, listNames } from './row-sql.ts';
 import { tagColumn } from './version.ts';
 
-/** A statement that loads, and what its rows mean. */
+/** A statement that loads, and the conversion of its rows. */
 export interface Query<T> extends Statement {
   parse(rows: readonly Row[]): T;
 }
@@ -21,9 +21,9 @@ export type LoadSql<Of = Loads & LoadsOfMany> = {
   readonly [Name in keyof Of]: Of[Name] extends (...args: infer Args) => infer T ? (...args: Args) => Query<T> : never;
 };
 
-/** Partial invoices after which a line is still found under its first order. */
+/** The number of partial invoices after which a line can still be found under its first order. */
 const BACKORDERS_FOLLOWED = 100;
-/** The fields of an order that its lines depend on. */
+/** The fields of an order on which its lines depend. */
 const ORDER_FIELDS = ['ORDER_NUMBER', 'ORDER_TYPE', 'DROP_SHIP', CANCELLED_MARK, ...TOTALS_FIELDS];
 
 const query = <T>(sql: string, values: readonly Bound[], parse: Query<T>['parse']): Query<T> => ({
@@ -145,7 +145,7 @@ export function buildLoadsOfMany({ table, list, items }: ScriptDialect): LoadSql
   };
 }
 
-/** A number that is missing is 0. */
+/** A missing number is 0. */
 function nameValues(names: readonly string[], row: Row): Values {
   const values: Values = {};
   for (const [index, name] of names.entries()) values[name] = String((row[index] as Bound) ?? 0);

@@ -3,8 +3,8 @@ import type { Page } from '../../pims/pims-port.ts';
 import type { Json } from '../../pims/writes/script.ts';
 
 /**
- * Takes rows of (sort key, record). When there are more than `limit`, one row more follows. A record may have lines: it
- * is on the page with all of them, or not at all.
+ * Takes rows of (sort key, record). If there are more than `limit` rows, it receives one further row. A record with
+ * lines is on the page with all of them or not at all.
  */
 export class PageFiller {
   readonly #limit: number;
@@ -21,7 +21,7 @@ export class PageFiller {
     this.#bytesMax = bytesMax;
   }
 
-  /** Whether the page has all its records, so that at most one row follows. */
+  /** Whether the page is full, so that at most one further row follows. */
   get isLong(): boolean {
     return this.#taken === this.#limit;
   }
@@ -48,7 +48,7 @@ export class PageFiller {
     return { ...this.page, lines: this.#lines === '' ? null : `[${this.#lines}]` };
   }
 
-  /** Ends the page before a record that cannot be added. Returns false when that would be the first. */
+  /** Ends the page before a record that does not fit. Returns false if it is the first record. */
   endEarly(): boolean {
     return (this.#hasMore = this.#taken > 0);
   }

@@ -1,4 +1,7 @@
-/** Random texts that may stand in a URL and in an ETag. Drawn in blocks: an import needs thousands a second. */
+/**
+ * Random texts that are valid in a URL and in an ETag. They are generated in blocks, because an import needs thousands
+ * a second.
+ */
 import { randomFillSync } from 'node:crypto';
 
 const LOCK_CODE_BYTES = 18;
@@ -9,7 +12,7 @@ let used = block.length;
 /** Returns a lock code, which identifies a line of an order: 144 random bits. */
 export const newLockCode = (): string => draw(LOCK_CODE_BYTES);
 
-/** Returns the version of a record after a write, which no other state of it has: 72 random bits. */
+/** Returns the version of a record after a write: 72 random bits, so that no other state of the record has it. */
 export const newVersion = (): string => draw(VERSION_BYTES);
 
 function draw(bytes: number): string {

@@ -9,7 +9,7 @@ import type { Column } from './dialect.ts';
 import { newVersion } from './random-text.ts';
 import { VERSION } from './version.ts';
 
-/** Lists names as a statement has them: `"ORDER_NUMBER", "LINE_NUMBER"`. */
+/** Lists names in the form of a statement: `"ORDER_NUMBER", "LINE_NUMBER"`. */
 export const listNames = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');
 
 /** Whether an order is cancelled, for records that contain it. */
@@ -17,7 +17,7 @@ export const CANCELLED: Column = [CANCELLED_MARK, `"${CANCELLED_MARK}"`];
 /** Lists the columns of a record: its fields, and the marks of an order. */
 export const listColumns = (recordType: KeyedType, dictionary: FieldDictionary): string[] =>
   recordType === 'orders' ? [...dictionary.keys(), CANCELLED_MARK, TOTALS_MARK] : [...dictionary.keys()];
-/** LINE_NUMBER alone is kept as a number, so that lines lie in their order; it is read as text like all others. */
+/** Only LINE_NUMBER is stored as a number, so that lines are stored in order. It is read as text like all others. */
 export const buildColumn = (name: string, of = ''): string =>
   name === 'LINE_NUMBER' ? `CAST(${of}"LINE_NUMBER" AS TEXT)` : `${of}"${name}"`;
 export const columnsOf = (names: Iterable<string>): Column[] => Array.from(names, (name) => [name, buildColumn(name)]);

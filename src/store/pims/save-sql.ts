@@ -1,4 +1,4 @@
-/** The statements that a script saves with. Records that are saved together have a statement each. */
+/** The statements with which a script saves. Each record has a separate statement, even if many are saved together. */
 import { ofKeyedTypes, RECORD_TYPES, type Dictionaries } from '../../pims/rules/fields.ts';
 import type { Saves, SavesOfMany } from '../../pims/writes/script.ts';
 import { sortKey, type Values } from '../../pims/rules/values.ts';
@@ -17,7 +17,9 @@ export type SaveSql<Of = Saves & SavesOfMany> = {
 const LINE_KEY = ['ORDER_NUMBER', 'LINE_NUMBER'];
 const ANSWER = ['OPERATION', 'IDEMPOTENCY_KEY', 'BODY_HASH', 'ANSWER', 'CREATED_AT'];
 const STOCK = ['QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE', 'MODIFIED_DATE'];
-/** Answers deleted with each one that is kept, so that they never pile up and no write waits long for it. */
+/**
+ * The number of expired responses to delete whenever one is kept, so that they never pile up and no write waits long.
+ */
 const EXPIRED_PER_WRITE = 20;
 
 export function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql {

@@ -1,6 +1,7 @@
 /**
  * Begin here: runs the scripts of one tenant on any SQL store. Parses a body before the transaction, so that a refused
- * one costs none. Keeps two requests under one idempotency key apart while the first is running. Source: decision 0027.
+ * body needs no transaction. Refuses a second request with the same idempotency key while the first is running. Source:
+ * decision 0027.
  */
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
 import type { RecordType } from '../../pims/rules/fields.ts';
@@ -11,9 +12,9 @@ import type { Statement, Writing } from '../writing.ts';
 import type { Query } from './load-sql.ts';
 import type { ScriptSql } from './script-sql.ts';
 
-/** The part of a store that runs scripts in its own way. */
+/** The functions for scripts that differ between the stores. */
 export interface ScriptStore {
-  /** The SQL under the dictionaries as last seen. */
+  /** The SQL for the dictionaries that were last loaded. */
   sql(): ScriptSql;
   /** Loads the dictionaries again if another process has changed them. */
   refresh(): Promise<unknown>;
@@ -38,7 +39,7 @@ export class ScriptRunner {
     this.#store = store;
   }
 
-  /** Runs a write. IDEMPOTENCY_KEY_RUNNING while another one under its key has no outcome yet. */
+  /** Runs a write. Returns IDEMPOTENCY_KEY_RUNNING while another write with its key has no outcome yet. */
   async run<T>(write: Write<T>, idempotency?: Idempotency, size = 1): Promise<Outcome<T>> {
     const parsed = await parseWithFields(this.#store, (sql) => start(sql, write));
     if (parsed instanceof Refusal) return parsed;
@@ -71,7 +72,10 @@ export class ScriptRunner {
   }
 }
 
-/** Parses with the dictionaries as last seen. UNKNOWN_FIELD is final only if no process has added a field since. */
+/**
+ * Parses with the dictionaries that were last loaded. UNKNOWN_FIELD is final only if no process has added a field
+ * since.
+ */
 export async function parseWithFields<Sql, T>(
   store: { sql(): Sql; refresh(): Promise<unknown> },
   parse: (sql: Sql) => T,

@@ -1,6 +1,6 @@
 /**
- * The statements of every request of a script, for both stores; a dialect contains their differences. Built
- * again when the field dictionaries change. Column names come from the dictionaries alone, values are always bound.
+ * The statements of every request of a script, for both stores; a dialect contains their differences. It is built again
+ * when the field dictionaries change. Column names come only from the dictionaries, and values are always bound.
  */
 import type { Dictionaries } from '../../pims/rules/fields.ts';
 import type { ScriptDialect } from './dialect.ts';

@@ -16,7 +16,7 @@ export interface Dialect {
   isOneOf(column: string, isIndexed: boolean, bind: () => string): string;
   /** A table of the two ends of each range of a JSON list, as columns `low` and `high`. */
   ranges(placeholder: string): string;
-  /** An expression that holds when the number in a column compares so with the value, and never where it is empty. */
+  /** An expression that compares the number in a column with the value. It never holds for an empty column. */
   compares(column: string, sign: Sign, placeholder: string): string;
   /** An expression that holds when the column contains the folded needle. */
   contains(column: string, placeholder: string): string;
@@ -26,7 +26,7 @@ export interface Dialect {
   searchNeedle(needle: string): string | undefined;
   /** The expression that an index of a text field holds for the column, or for a value. */
   indexed(text: string): string;
-  /** Whether the index of a date finds it by its day alone. */
+  /** Whether the index of a date has only its day. */
   readonly findsDates: 'by day' | 'by text';
 }
 
@@ -34,7 +34,7 @@ export interface Dialect {
 export interface Where {
   readonly sql: string;
   readonly values: readonly string[];
-  /** Whether every alternative is led by an exact match on an index: then the query is short. */
+  /** Whether every alternative has an exact match on an index. The query is then short. */
   readonly indexLed: boolean;
 }
 
@@ -53,15 +53,18 @@ export function buildWhere(recordType: KeyedType, tree: FilterTree, dialect: Dia
   return { sql: joinAlternatives(alternatives), values, indexLed: tree.every((terms) => terms.some(isIndexed)) };
 }
 
-/** Holds where every part of at least one alternative does; always when there is none. */
+/**
+ * The condition holds for a record if every part of at least one alternative holds. Without alternatives, it always
+ * holds.
+ */
 export const joinAlternatives = (alternatives: readonly (readonly string[])[]): string =>
   alternatives.map((parts) => `(${parts.join(' AND ') || 'TRUE'})`).join(' OR ') || 'TRUE';
 
-/** Whether an index finds what the term holds for in the order of the keys. */
+/** Whether an index finds the records of the term in the order of the keys. */
 export const isIndexed = (term: FilterTerm): boolean =>
   term.field.indexed && term.kind === 'is' && !term.isNot && term.values.length === 1;
 
-/** Whether an index finds what the term holds for, in some order. */
+/** Whether an index finds the records of the term in any order. */
 export function isGathered(recordType: KeyedType, term: FilterTerm): boolean {
   const isKey = term.field.name === RECORD_TYPES[recordType].key;
   if (!term.field.indexed || (term.kind !== 'is' && term.kind !== 'within') || term.isNot) return false;
@@ -83,7 +86,7 @@ export function findNeedle(terms: readonly FilterTerm[], dialect: Dialect): stri
   return undefined;
 }
 
-/** A condition for one term. `bind` is called once for each value that it needs. */
+/** Builds the condition of one term. Calls `bind` once for each value that it needs. */
 export function buildTerm(recordType: KeyedType, term: FilterTerm, dialect: Dialect, bind: Bind): string {
   const { field } = term;
   const column = `"${field.name}"`;
@@ -130,17 +133,17 @@ function buildRanges(
   return `${not}(${parts.join(' AND ')})`;
 }
 
-/** The expression that a field is compared and sorted by, as its index has it: by its key, its day or its text. */
+/** Returns the expression by which a field is compared and sorted, as in its index: the key, the day or the text. */
 export const sortColumn = ({ field: { name }, by }: Pick<Sort, 'field' | 'by'>): string =>
   by === 'key' ? '"SORT_KEY"' : by === 'day' ? `(substr("${name}", 7) || substr("${name}", 1, 5))` : `"${name}"`;
 
-/** The ends of a walk in the order of the page: from `from` to before `to`. */
+/** The bounds of a walk in the order of the page: from `from` up to but not including `to`. */
 export interface Bounds {
   readonly from?: string;
   readonly to?: string;
 }
 
-/** Moves the ranges of the sorted field from the terms that all must hold to the bounds of the walk. */
+/** Moves the ranges of the sorted field from the terms that must all hold to the bounds of the walk. */
 export function takeBounds(recordType: KeyedType, tree: FilterTree, sort: Sort | undefined) {
   const { key } = RECORD_TYPES[recordType];
   const [name, by] = sort ? [sort.field.name, sort.by] : [key, 'key'];
@@ -163,5 +166,5 @@ function narrow(bounds: Bounds = {}, range: Range): Bounds {
   return { from, ...(to !== undefined && { to }) };
 }
 
-/** By code point, as both stores compare. */
+/** Compares by code point, as both stores do. */
 const isLess = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;

@@ -1,4 +1,4 @@
-/** Opens PostgreSQL for a check: one connection, which only reads, each part in a snapshot. Migrates nothing. */
+/** Opens PostgreSQL for a check: one connection, which reads each part in a snapshot. It migrates nothing. */
 import type { Clock } from '../../clock.ts';
 import { refuseCommand } from '../../errors.ts';
 import { RESTORE, type Findings } from '../check/findings.ts';
@@ -27,10 +27,10 @@ const TREES = `SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n 
 const DAMAGE = /^(XX00|58)|^(3F000|42P01|42703|42883)$/;
 const NO_TABLE = '42P01';
 const NO_AMCHECK =
-  'Indexes were not compared with their tables: the extension amcheck is missing, or not allowed to this role. Run ' +
+  'Indexes were not compared with their tables, because the extension amcheck is missing or this role may not use it. Run ' +
   'pg_amcheck as a superuser.';
 
-/** COMMAND_REFUSED when the database cannot be used, or is of another version. */
+/** Throws COMMAND_REFUSED if the database cannot be used or has the schema of another version. */
 export async function openCheck(url: string, clock: Clock): Promise<CheckedStore> {
   try {
     const connection = await new Servers(url).find({ ...OPTIONS, clock });
@@ -102,6 +102,6 @@ async function checkVersion(connection: Connection): Promise<void> {
   const unlike = `SELECT 1 FROM ${CONTROL}."TENANTS" WHERE "SCHEMA_VERSION" <> ?`;
   if (control !== CONTROL_VERSION() || (await first(unlike, PIMS_VERSION())) !== undefined)
     throw refuseCommand(
-      'The database is of another version of Storeroom. Check it with that version, or start this one.',
+      'Another version of Storeroom created the schema of the database. Check it with that version, or start this one.',
     );
 }

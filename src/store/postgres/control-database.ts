@@ -1,4 +1,4 @@
-/** The control schema of PostgreSQL: reads share a connection, and each writing has its own transaction. */
+/** The control schema of PostgreSQL: reads share a connection, and each writing runs in a separate transaction. */
 import { Refusal, type Outcome } from '../../errors.ts';
 import type { ControlDatabase } from '../control/control.ts';
 import type { Bound, Row, Writing } from '../writing.ts';

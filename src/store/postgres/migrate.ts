@@ -83,7 +83,7 @@ async function raiseTenant(connection: Connection, storeId: string, version: num
 export const CONTROL_VERSION = (): number => migrationsOf('control').length;
 /** The newest version of a tenant's schema. */
 export const PIMS_VERSION = (): number => migrationsOf('pims').length;
-/** Creates a tenant's schema, or takes it from a version to the next, in the transaction of the caller. */
+/** Creates a tenant's schema, or migrates it to the next version, in the transaction of the caller. */
 export function buildTenantScript(storeId: string, from = 0): string {
   const create = from === 0 ? `CREATE SCHEMA "${storeId}"; ` : '';
   // The extension can be installed in any schema.
@@ -95,7 +95,7 @@ export function buildTenantScript(storeId: string, from = 0): string {
 
 async function refuseNewer(connection: Connection, found: number, known: number): Promise<void> {
   if (found <= known) return;
-  // A database that is older than the table has no version to tell.
+  // A database that is older than the table has no version.
   const ask = connection.queryOnce<[string]>(selectInstallation(`${CONTROL}.`), ['version']);
   const [by] = await ask.catch((): [string][] => []);
   throw new NewerStore('The database', found, known, by?.[0]);

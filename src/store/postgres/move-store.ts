@@ -11,9 +11,9 @@ import { saveTogether } from './writes/merge-sql.ts';
 
 const NAME = 'storeroom move';
 const MOVE_LOCK = 7_301_127;
-/** The connections of a killed move stay for a moment. */
+/** Time for the connections of a killed move to disappear. */
 const ALONE_WAIT_MS = 5000;
-/** The connections of a command that has just ended stay too. */
+/** Time for the connections of a command that has just ended to disappear. */
 const OTHERS_WAIT_MS = 1000;
 const OTHERS_RETRY_MS = 100;
 const LOCK_NOT_AVAILABLE = '55P03';
@@ -29,7 +29,7 @@ export async function openMove(url: string, name: string, clock: Clock): Promise
       return await work;
     } catch (fault) {
       if (!(fault instanceof ConnectionLost)) throw fault;
-      const message = `${fault.message}. Run the same command again: it continues where it ended.`;
+      const message = `${fault.message}. Run the same command again to continue.`;
       throw new Refusal('STORE_UNAVAILABLE', message);
     }
   };
@@ -40,7 +40,7 @@ export async function openMove(url: string, name: string, clock: Clock): Promise
     tenants: store.tenants,
     pims: (tenant) => store.pims(tenant),
 
-    /** Locks out other moves, for the session. It sees whether a service is running, but cannot lock it out. */
+    /** Locks out other moves for the session. It detects a running service, but cannot lock it out. */
     async takeAlone() {
       try {
         await ask(`SELECT set_config('lock_timeout', '${ALONE_WAIT_MS}', false), pg_advisory_lock(${MOVE_LOCK})`);

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL's PimsStore: one tenant's inventory system in one schema. Reads by key that wait together are one
- * statement; writes go through the group commit. Source: decision 0020.
+ * PostgreSQL's PimsStore: one tenant's inventory system in one schema. Waiting reads by key share a statement, and
+ * writes go through the group commit. Source: decision 0020.
  */
 import type { Clock } from '../../clock.ts';
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
@@ -36,28 +36,30 @@ import { WriteGroup, type Locked } from './writes/write-group.ts';
 import { PostgresWriteQueue } from './writes/write-queue.ts';
 
 export interface PimsConnections {
-  /** Reads by key. */
+  /** The connection for reads by key. */
   readonly reader: SharedConnection;
   readonly writers: Pool;
-  /** Short queries. */
+  /** The connections for short queries. */
   readonly pages: readonly SharedConnection[];
   readonly queries: Pool;
   readonly turns: Turns;
-  /** Cancels what runs in a process of the server. */
+  /** Cancels the statement that runs in a server process. */
   readonly cancel: CutOptions['cancel'];
   /** Opens a separate connection without time limits, for long work. */
   readonly openOwn: () => Promise<Connection>;
-  /** Which of a pool's connections has most likely seen this tenant before. */
+  /** The place of the pool's connection that has most likely served this tenant before. */
   readonly place: number;
   readonly queryBudgetMs: number;
   readonly clock: Clock;
 }
 
 type Fields = [RecordType, string, CustomField['type']];
-/** A record, its lines where they were asked for, and the version of the dictionaries. A single record has its tag. */
+/**
+ * A record, its lines if they were requested, and the version of the dictionaries. A single record also has its tag.
+ */
 type KeyedRow = [key: string, record: Json, lines: Json | null, fieldsVersion: number, tag?: string];
 
-/** Collects rows. Returns false when it has enough. */
+/** Collects rows. Returns false if it has enough. */
 interface RowReader {
   take(row: LoadedRow): boolean;
 }
@@ -72,7 +74,7 @@ const EXPORT_ROWS = 500;
 const FIELDS_VERSION_FIRST = 1;
 const BUILT_IN = buildDictionaries([]);
 
-/** Orders that are known to be too large for a statement with others. */
+/** Orders that are known to be too large to be read together with others. */
 const LARGE_ORDERS_MAX = 1000;
 
 const neverGone = (): AbortSignal => new AbortController().signal;
@@ -175,7 +177,7 @@ export class PostgresPimsStore implements PimsStore {
 
   async *importRows(recordType: RecordType, batches: ImportBatches, { now, atomic }: ImportOptions): ImportResults {
     yield* atomic ? this.#importAtOnce(recordType, batches, now) : this.#scripts.importEach(recordType, batches, now);
-    // The next query is planned by what is there now.
+    // The planner then has current statistics for the next query.
     const connection = await this.#connections.openOwn();
     try {
       await connection.execute(this.#sql.measure(recordType));
@@ -192,14 +194,14 @@ export class PostgresPimsStore implements PimsStore {
       await connection.execute(`DECLARE everything NO SCROLL CURSOR FOR ${this.#sql.rows(recordType)}`);
       const fetchRows = (): Promise<[string][]> => {
         const rows = connection.queryOnce<[string]>(`FETCH ${EXPORT_ROWS} FROM everything`);
-        // Its fault is thrown when its turn comes, if it does.
+        // If it fails, its fault is thrown when the batch is awaited.
         rows.catch(() => undefined);
         return rows;
       };
       for (let ahead = fetchRows(); ;) {
         const rows = await ahead;
         if (rows.length === 0) return;
-        // The server works on the next ones while these are used.
+        // The server prepares the next rows while these are used.
         ahead = fetchRows();
         yield joinCells(rows.map(([record]) => record));
       }
@@ -208,7 +210,7 @@ export class PostgresPimsStore implements PimsStore {
     }
   }
 
-  /** Gives `work` a way to read row by row, on a connection for queries, in the tenant's turn. */
+  /** Waits for the tenant's turn, and gives `work` a function that reads row by row on a connection for queries. */
   #readLarge<T>(signal: QueryRequest['signal'], work: (read: ReadRows) => Promise<Outcome<T>>): Promise<Outcome<T>> {
     const { queries, turns, place, queryBudgetMs, cancel } = this.#connections;
     return turns.run(this.#schema, signal, async (turn) => {
@@ -257,7 +259,7 @@ export class PostgresPimsStore implements PimsStore {
     const rows = await this.#readPage(read, recordType, request);
     if (rows.isTooLarge) return refuseLargeOrder('include');
     if (!request.isCounted) return rows.page;
-    // Each row has the count. Where none is left after the cursor, the first row of all has it.
+    // Each row has the count. If no row is left after the cursor, the first row of all is read for it.
     const isEnd = !rows.last && request.after !== '';
     const counted = isEnd ? await this.#readPage(read, recordType, { ...request, limit: 1, after: '' }) : rows;
     return { ...rows.page, count: counted.last?.[4] ?? 0 };
@@ -297,10 +299,10 @@ export class PostgresPimsStore implements PimsStore {
     const version = this.#fieldsVersion;
     const locking = this.#followOn(connection, this.#sql.lock);
     const counters = connection.query<[NumberedType, number]>(this.#sql.counters);
-    // When the lock is not to be had, its fault is the one to report: this one only follows from it.
+    // If the lock failed, report the fault of the lock, because this fault is only its consequence.
     counters.catch(() => undefined);
     await locking;
-    // A read may have been the first to find the change.
+    // A read may already have found the change.
     return { isOld: this.#fieldsVersion !== version, next: new Map(await counters) };
   }
 

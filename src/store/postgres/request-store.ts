@@ -1,6 +1,6 @@
 /**
- * The request log of PostgreSQL, on the connections for writes, so that counts never wait. Blocks are read on those for
- * queries, in turns, and what is small with the keys. Source: decision 0022.
+ * The request log of PostgreSQL, It writes on the connections for writes, so that counts never wait. It reads blocks in
+ * turns on the connections for queries, and small values together with the keys. Source: decision 0022.
  */
 import type { OwnRequests } from '../control/requests.ts';
 import type { Bound, Row } from '../writing.ts';
@@ -14,8 +14,8 @@ const REFUSALS = `${CONTROL}."REFUSALS"`;
 const USES = `${CONTROL}."KEY_USES"`;
 
 /**
- * A retry waits for a first attempt that is still running, finds its blocks and adds nothing. All nodes touch tables
- * and rows in the same order, which avoids deadlocks.
+ * A retry waits for a first attempt that is still running, finds its blocks and adds none. All nodes touch tables and
+ * rows in the same order, which avoids deadlocks.
  */
 const ADD = `WITH blocks AS (
     INSERT INTO ${REQUESTS} SELECT *

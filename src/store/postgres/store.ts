@@ -35,22 +35,22 @@ import { makeOwnTenants } from './tenant-store.ts';
 import { makeOwnUsage } from './usage-store.ts';
 
 export interface OpenPostgresOptions {
-  /** Names one server or several. */
+  /** The address of one or several servers. */
   readonly url: string;
   /**
-   * For each of: reads by key, short queries, long queries, writes. Four more: keys, counts, availability, queries of
-   * quiet tenants.
+   * The number of connections for each of reads by key, short queries, long queries and writes. Four more are for keys,
+   * counts, availability, and queries of quiet tenants.
    */
   readonly connections: number;
   readonly queryBudgetMs: number;
-  /** Most queries of one tenant. */
+  /** Maximum queries of one tenant. */
   readonly queriesRunningMost: number;
   readonly queriesWaitingMost: number;
-  /** Shown in pg_stat_activity. */
+  /** The name in pg_stat_activity. */
   readonly name: string;
-  /** Whether callers wait for its answers, or a person at a command line does. */
+  /** Whether callers wait for its responses, or a person at a command line. */
   readonly isService?: boolean;
-  /** Told when the database is gone or back. */
+  /** Called when the database is gone or back. */
   readonly report?: ((event: string) => void) | undefined;
   /** Whether a database that no Storeroom has used is refused. */
   readonly refusesEmpty?: boolean | undefined;
@@ -60,21 +60,24 @@ export interface OpenPostgresOptions {
 }
 
 const OLDEST = 160_000;
-/** Limits of a statement, of a wait for a lock, and of silence. Every call is answered within three seconds. */
+/**
+ * Limits of a statement, of a wait for a lock, and of silence. They ensure a response to every call within three
+ * seconds.
+ */
 const STATEMENT_MS = 1200;
 const LOCK_MS = 800;
-/** Most time of a statement with short queries, on a connection that other tenants wait for. */
+/** Maximum time of a statement with short queries, on a connection for which other tenants wait. */
 const SHORT_QUERY_MS = 100;
 const SILENCE_MS = 1400;
 /** A server on a busy machine starts a process for each connection, which can take a second. */
 const CONNECT_MS = 1400;
-/** Releases the locks of a transaction whose node has stopped in the middle. */
+/** Releases the locks of a transaction whose node stopped before its end. */
 const IDLE_IN_TRANSACTION_MS = 2000;
-/** Limit of a statement of a command: only the person who gave it waits. */
+/** Limit of a statement of a command, for which only one person waits. */
 const COMMAND_STATEMENT_MS = 30_000;
 const LONG_WORK_SILENCE_MS = 600_000;
 const LONG_WORK_CONNECT_MS = 10_000;
-/** Tenants whose statements a node keeps, a few kilobytes each. */
+/** Maximum number of tenants whose statements a node keeps, a few kilobytes each. */
 const OPEN_TENANTS_MAX = 10_000;
 /** The source of an unfinished move into the database. */
 export const READ_MOVE = `SELECT "SOURCE" FROM ${CONTROL}."MOVE"`;
@@ -102,13 +105,13 @@ export class PostgresStore {
   private constructor(options: OpenPostgresOptions) {
     this.#options = options;
     const { queriesRunningMost: tenantRunning, queriesWaitingMost: tenantWaiting } = options;
-    // One connection more is for a tenant that has none running.
+    // One further connection is for tenants without a running query.
     this.#turns = new Turns({ running: options.connections, tenantRunning, tenantWaiting }, options.clock);
     const within = {
       statement_timeout: STATEMENT_MS,
       lock_timeout: LOCK_MS,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-      // Statements by key have one good plan. By default the server plans the first five executions for each tenant.
+      // Statements by key have one good plan. By default, the server would plan the first five executions for each tenant.
       plan_cache_mode: 'force_generic_plan',
       ...(options.isService !== true && { statement_timeout: COMMAND_STATEMENT_MS }),
     };
@@ -116,7 +119,7 @@ export class PostgresStore {
     const limits = {
       statement_timeout: options.queryBudgetMs,
       default_transaction_read_only: 'on',
-      // A long query is parsed once, and planned by its values.
+      // A long query is parsed once and planned for its values.
       plan_cache_mode: 'force_custom_plan',
     };
     const long = this.#connect(limits, options.queryBudgetMs + LOCK_MS);
@@ -127,8 +130,8 @@ export class PostgresStore {
       statement_timeout: SHORT_QUERY_MS,
       default_transaction_read_only: 'on',
       plan_cache_mode: 'force_generic_plan',
-      // Walks along indexes in the order of the keys: what is collected and sorted grows with the table. What the search
-      // index finds has no order, so it is sorted all the same.
+      // The planner must walk indexes in the order of the keys, because collecting and sorting grow with the table. The
+      // search index finds records in no order, so its results are sorted in any case.
       enable_sort: 'off',
       enable_seqscan: 'off',
     });
@@ -153,7 +156,7 @@ export class PostgresStore {
     this.requests = makeRequestStore(makeOwnRequests(this.#readers[0]!, this.#pools[0]!, this.#pools[1]!));
   }
 
-  /** Opens and migrates the store. COMMAND_REFUSED says what is wrong with the address or the server. */
+  /** Opens and migrates the store. Throws COMMAND_REFUSED if something is wrong with the address or the server. */
   static async open(options: OpenPostgresOptions): Promise<PostgresStore> {
     const store = new PostgresStore(options);
     try {
@@ -162,7 +165,7 @@ export class PostgresStore {
         await checkServer(connection);
         if (options.refusesEmpty === true) await refuseEmpty(connection);
         await migrate(connection);
-        // Now the node is in pg_stat_activity, where a move looks for it.
+        // From now on, the node is in pg_stat_activity, where a move looks for it.
         await store.#shared[0]!.ask('SELECT 1', []);
         if (options.movedAs === undefined && (await connection.queryOnce(READ_MOVE)).length > 0)
           throw refuseUnfinished('this database');
@@ -187,7 +190,7 @@ export class PostgresStore {
     const store = new PostgresPimsStore(storeId, {
       reader: this.#readers[place % this.#readers.length]!,
       writers: this.#pools[0]!,
-      // Two for a tenant: each holds memory for every tenant it meets.
+      // A tenant uses two connections, because each connection uses memory for every tenant that it serves.
       pages: [place, place + 1].map((at) => this.#pages[at % this.#pages.length]!),
       queries: this.#pools[1]!,
       turns: this.#turns,
@@ -200,12 +203,12 @@ export class PostgresStore {
     const migrated = this.#migrateTenant(storeId);
     const waiting = onceReady(migrated, store);
     this.#open.set(storeId, waiting);
-    // The next call tries again.
+    // The next call opens the tenant again.
     migrated.catch(() => this.#open.get(storeId) === waiting && this.#open.delete(storeId));
     return waiting;
   }
 
-  /** Another node, of the version before, may have made the tenant since this one has started. */
+  /** A node with the previous version may have created the tenant after this one started. */
   async #migrateTenant(storeId: string): Promise<void> {
     const [found] = await this.#readers[0]!.ask<[number]>(SCHEMA_VERSION, [storeId]);
     if (!found || found[0] >= PIMS_VERSION()) return;
@@ -265,7 +268,7 @@ export class PostgresStore {
   }
 }
 
-/** COMMAND_REFUSED unless the server commits durably, in UTF-8. */
+/** Throws COMMAND_REFUSED unless the server commits durably and uses UTF-8. */
 async function checkServer(connection: Connection): Promise<void> {
   const show = async (setting: string): Promise<string> =>
     (await connection.queryOnce<[string]>(`SHOW ${setting}`))[0]![0];
@@ -274,18 +277,20 @@ async function checkServer(connection: Connection): Promise<void> {
   for (const setting of NEEDED)
     if ((await show(setting)) === 'off')
       throw refuseCommand(
-        `The database has ${setting} off and would lose what was acknowledged. Set ${setting} to on.`,
+        `The database has ${setting} off, so it could lose acknowledged writes. Set ${setting} to on.`,
       );
   if ((await show('server_encoding')) !== 'UTF8')
-    throw refuseCommand(`The database is in ${await show('server_encoding')}. Make one with ENCODING 'UTF8'.`);
+    throw refuseCommand(
+      `The database has the encoding ${await show('server_encoding')}. Create one with ENCODING 'UTF8'.`,
+    );
 }
 
-/** COMMAND_REFUSED when no service has used the database. */
+/** Throws COMMAND_REFUSED if no service has used the database. */
 async function refuseEmpty(connection: Connection): Promise<void> {
   const found = await connection.queryOnce(`SELECT 1 FROM pg_namespace WHERE nspname = '${CONTROL}'`);
   if (found.length === 0)
     throw refuseCommand(
-      'There is no data in the database of STOREROOM_DATABASE_URL. Is it the one the service uses? `storeroom tenant ' +
-        'create --create` makes a new store.',
+      'There is no data in the database of STOREROOM_DATABASE_URL. Is it the one the service uses? To create a ' +
+        'new store, run `storeroom tenant create --create`.',
     );
 }

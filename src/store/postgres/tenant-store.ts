@@ -1,6 +1,6 @@
 /**
- * Tenants of PostgreSQL, a schema each. Every call loads its key from the database, so a replaced one ends on all nodes
- * at once; calls that arrive together share a statement.
+ * The tenants of PostgreSQL, each of which has a schema. Every call loads its key from the database, so a replaced key
+ * ends on all nodes at once. Calls that arrive together share a statement.
  */
 import { randomBytes } from 'node:crypto';
 import { isKeyValid, type Scope } from '../../tenant/keys.ts';
@@ -18,7 +18,7 @@ const FIND_CALLERS = `SELECT k."API_ID", k."SECRET_HASH", k."ENDS_AT", k."NAME",
   FROM unnest(?::text[], ?::text[]) AS q(api_id, team_id)
   JOIN ${CONTROL}."API_KEYS" k ON k."API_ID" = q.api_id AND k."TEAM_ID" = q.team_id
   JOIN ${CONTROL}."TENANTS" t ON t."TEAM_ID" = k."TEAM_ID"`;
-/** The characters of a teamID and an apiID. No tenant has others, and the database would refuse some. */
+/** The characters that a teamID and an apiID can have. The database would refuse some others. */
 const PLAIN = /^[!-~]{1,256}$/;
 
 type FoundCaller = Caller & { readonly endsAt: string };

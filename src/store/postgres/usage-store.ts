@@ -1,6 +1,6 @@
 /**
- * Metered calls of PostgreSQL. A batch has the node and a sequence number: one that is sent again after its answer was
- * lost is added once. Source: decision 0020.
+ * Metered calls of PostgreSQL. A batch has its node and a sequence number, so that a batch that is repeated after a
+ * lost response is added only once. Source: decision 0020.
  */
 import { randomUUID } from 'node:crypto';
 import { Refusal } from '../../errors.ts';
@@ -47,7 +47,7 @@ const READ_TOTALS = `SELECT m."TEAM_ID", m."MONTH", m."CALLS"
   FROM unnest(?::text[], ?::text[]) AS c(team, month) JOIN ${MONTHS} m ON m."TEAM_ID" = team AND m."MONTH" = month`;
 const DELETE_NODES = `DELETE FROM ${NODES} WHERE "SEEN_AT" < now() - interval '7 days'`;
 
-/** The call may have saved records before it could not be counted. */
+/** The call may already have saved records. */
 function uncounted({ code, retryAfterSeconds = 1 }: Refusal): Refusal {
   const message = 'The call could not be counted. The outcome of a write is unknown.';
   return new Refusal(code === 'STORAGE_FULL' ? code : 'STORE_UNAVAILABLE', message, { retryAfterSeconds });

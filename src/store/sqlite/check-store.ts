@@ -17,18 +17,18 @@ const SQL_ERROR = 1;
 const OTHER_BACKUP = 'Use another backup.';
 const LOST = 'Storeroom does not recreate this file. Restore it from the last good backup.';
 const OPEN_IT =
-  'The file may be whole. Give it the owner and the mode of the others, or make space on its disk, and check again.';
+  'The file may be intact. Give it the owner and mode of the other files, or free space on its disk, and check again.';
 const OF_PART = {
   tenant: 'Run `storeroom tenant restore` to restore it from the last backup that passes `storeroom check --backup`.',
   usage:
-    'Stop the service, move it and its -wal away, and copy it from the last good backup: counts since then are lost.',
-  requests: 'Stop the service, move it and its -wal away, and start: a new request log begins, all else stays.',
+    'Stop the service, move the file and its -wal away, and copy it from the last good backup. Later counts are lost.',
+  requests: 'Stop the service, move the file and its -wal away, and start the service. Only the request log is lost.',
 };
 const SEARCHED = ['ORDERS', 'CUSTOMER', 'INVENTORY'];
 
 /**
- * Opens the store in a folder. `hashes` has the SHA-256 of each file of a backup. COMMAND_REFUSED when there is no store
- * in the folder.
+ * Opens the store in a folder. `hashes` has the SHA-256 of each file of a backup. Throws COMMAND_REFUSED if the folder
+ * contains no store.
  */
 export function openCheck(folder: string, hashes: Readonly<Record<string, string>> = {}): CheckedStore {
   const isBackup = Object.keys(hashes).length > 0;
@@ -49,7 +49,7 @@ export function openCheck(folder: string, hashes: Readonly<Record<string, string
     if (faults.length > 0) return void unreadable.add(name);
     await readFile(folder, part, (db) => {
       const [first] = db.rows<[string]>('PRAGMA foreign_key_check');
-      if (first) findings.addDamage(name, `a row of ${first[0]} belongs to nothing that is there`, remedy);
+      if (first) findings.addDamage(name, `a row of ${first[0]} belongs to a row that does not exist`, remedy);
       if (typeof part === 'object') checkSearch(db, name, findings, remedy);
     });
   };
@@ -59,7 +59,7 @@ export function openCheck(folder: string, hashes: Readonly<Record<string, string
       for (const [name, hash] of Object.entries(hashes)) {
         const file = join(folder, name);
         if (existsSync(file) && hashFile(file) === hash) continue;
-        findings.addDamage(name, existsSync(file) ? 'it is not as it was written' : 'it is missing', OTHER_BACKUP);
+        findings.addDamage(name, existsSync(file) ? 'it differs from what was written' : 'it is missing', OTHER_BACKUP);
         unreadable.add(name);
       }
       for (const part of ['control', 'usage', 'requests'] as const)
@@ -85,7 +85,7 @@ export function openCheck(folder: string, hashes: Readonly<Record<string, string
         });
       });
     },
-    /** A table that is missing from a file of this version is damage too. */
+    /** In a file of this version, a missing table is also damage. */
     damageOf(fault) {
       const isDamage = faultOf(fault) === 'fatal' || (fault as { errcode?: number }).errcode === SQL_ERROR;
       return isDamage ? (fault as Error).message : undefined;
@@ -93,7 +93,7 @@ export function openCheck(folder: string, hashes: Readonly<Record<string, string
   };
 }
 
-/** Says how to repair this one file, so that no one undoes the writes to all others. */
+/** Returns the remedy for only this file, so that no one undoes the writes to all others. */
 function remedyOf(part: CheckedPart): string | undefined {
   if (typeof part === 'object') return OF_PART.tenant;
   return part === 'control' ? undefined : OF_PART[part];

@@ -11,7 +11,7 @@ import { TurnReader } from './reads/turn-reader.ts';
 import { runWriting } from './writes/run-writing.ts';
 import { SqliteWriteQueue, type SqliteWriteQueueOptions } from './writes/write-queue.ts';
 
-/** Maximum rows kept. When it is reached, all of them are dropped. */
+/** Maximum number of rows kept. When it is reached, all are dropped. */
 const KEPT_MAX = 10_000;
 
 export class SqliteControl implements ControlDatabase {

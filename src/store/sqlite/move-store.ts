@@ -16,7 +16,7 @@ const REQUEST_TABLES = ['REQUESTS', 'REFUSALS', 'KEY_USES'];
 
 const markerOf = (folder: string): string => join(folder, 'move-unfinished');
 
-/** COMMAND_REFUSED when a move into the folder is unfinished: only the move may open it. */
+/** Throws COMMAND_REFUSED if a move into the folder is unfinished, because only the move may open it. */
 export function refuseUnfinishedFolder(folder: string): void {
   if (existsSync(markerOf(folder))) throw refuseUnfinished(folder);
 }
@@ -29,7 +29,7 @@ export function openMove(folder: string, movedAs: string, clock: Clock): MoveSto
   const store = new SqliteStore(options);
   const marker = markerOf(folder);
   let isAlone = false;
-  /** The file used last. Tables come file by file. */
+  /** The file that was used last. A move works through one file after the other. */
   let open: Database | undefined;
   const fileOf = (table: Table): Database => {
     if (open?.file === nameFile(folder, table)) return open;
@@ -86,7 +86,7 @@ const kindOf = ({ name }: Table): 'requests' | 'usage' | 'control' =>
 const nameFile = (folder: string, table: Table): string =>
   join(folder, table.tenant ? join('tenants', `${table.tenant.storeId}.db`) : `${kindOf(table)}.db`);
 
-/** Opens the file of a table. The request log is missing when nothing was logged. */
+/** Opens the file of a table. The request log does not exist if nothing was logged. */
 function openFile(folder: string, table: Table): Database {
   const isLog = kindOf(table) === 'requests';
   const db = new Database(nameFile(folder, table), { mode: isLog ? 'make' : 'write', busyTimeoutMs: BUSY_TIMEOUT_MS });

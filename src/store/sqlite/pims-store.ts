@@ -1,6 +1,6 @@
 /**
- * The embedded store's PimsStore: one tenant's inventory system in one SQLite file. One connection reads what is
- * committed; the other writes through the group commit, and is opened by the first write.
+ * The embedded store's PimsStore: one tenant's inventory system in one SQLite file. One connection reads committed
+ * data. The other, which the first write opens, writes through the group commit.
  */
 import type { Clock } from '../../clock.ts';
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
@@ -35,17 +35,19 @@ export interface PimsStoreOptions {
   readonly clock: Clock;
 }
 
-/** Budget of a read on the event loop. A read that needs more is done again in a thread. */
+/** Budget of a read on the event loop. A read that needs more is repeated in a thread. */
 const LOOP_BUDGET = { ms: 5, isEnded: () => false };
 /** An order with more characters is read in a thread the next time. */
 const LOOP_CHARACTERS_MAX = 256 * 1024;
-/** Longer pages would push out everything else: there are thousands of pages even of two filters. */
+/** Longer pages would displace everything else, because even two filters have thousands of pages. */
 const KEPT_PAGE_CHARACTERS_MAX = 8 * 1024;
 const neverGone = (): AbortSignal => new AbortController().signal;
-/** Maximum records of a chunk. It also ends with the record that makes it longer than the characters. */
+/** Maximum number of records in a chunk, and the number of characters after which a chunk ends. */
 const EXPORT_ROWS = 500;
 const EXPORT_CHARACTERS = 256 * 1024;
-/** Memory for pages of a command. An import changes pages of every index: those without a place are written early. */
+/**
+ * Memory for pages of a command. An import changes pages of every index, and pages that do not fit are written early.
+ */
 const IMPORT_CACHE_KIB = 48 * 1024;
 
 export class SqlitePimsStore implements PimsStore {
@@ -60,9 +62,9 @@ export class SqlitePimsStore implements PimsStore {
   #writer: { readonly db: Database; readonly queue: SqliteWriteQueue } | undefined;
   #isClosed = false;
   #largeReads = 0;
-  /** Number of the state of the file that the last snapshot showed. */
+  /** Number of the file's state in the last snapshot. */
   #epoch = 0;
-  /** Number of this tenant in the keys of kept answers: it is shorter than the name of the file. */
+  /** Number of this tenant in the keys of kept responses. It is shorter than the name of the file. */
   readonly #tenant: number;
 
   constructor(file: string, options: PimsStoreOptions) {
@@ -156,7 +158,7 @@ export class SqlitePimsStore implements PimsStore {
       }
       isGood = rejected === 0;
     } finally {
-      // If the reader of the results stops, nothing is kept.
+      // If the reader of the results stops early, the import is undone.
       db.run(isGood ? 'COMMIT' : 'ROLLBACK');
     }
     await queue.sync();
@@ -189,7 +191,7 @@ export class SqlitePimsStore implements PimsStore {
     return this.#writer?.queue.logBytes ?? 0;
   }
 
-  /** Waits for the calls under way. `aside`: has a thread checkpoint the file, so that other tenants do not wait. */
+  /** Waits for the running calls. With `aside`, a thread checkpoints the file, so that other tenants do not wait. */
   async close(aside = false): Promise<void> {
     await this.#reader.close();
     const writer = this.#writer;
@@ -221,8 +223,8 @@ export class SqlitePimsStore implements PimsStore {
   }
 
   /**
-   * Returns what was kept of an earlier read with this key, or else reads: on the event loop what is probably small,
-   * and in a thread what is not, or was not the last time.
+   * Returns the kept response of an earlier read with this key, or reads: on the event loop if the response is probably
+   * small, and in a thread if it was large the last time.
    */
   #read<R extends Read>(ofTenant: string, build: () => R, signal: () => AbortSignal): Promise<Outcome<FoundBy<R>>> {
     const { kept } = this.#options;
@@ -236,7 +238,7 @@ export class SqlitePimsStore implements PimsStore {
       const found = runRead(this.#readerDb, read, 'loop', LOOP_BUDGET);
       const isUnfinished = found === CUT_SHORT || found === TOO_LONG;
       const characters = isUnfinished ? 0 : countCharacters(found);
-      // That a page was cut short says little: the event loop may have waited for a processor.
+      // A page that was cut short is not remembered as large: the event loop may have waited for a processor.
       const isLarge = found === TOO_LONG || (found === CUT_SHORT && read.kind === 'lookup');
       if (isLarge || characters > LOOP_CHARACTERS_MAX) kept.large.add(key);
       if (isUnfinished) return this.#readLarge(read, signal);
@@ -265,7 +267,7 @@ export class SqlitePimsStore implements PimsStore {
     }
   }
 
-  /** Has the threads close the file, once it is closed here and they have answered everything. */
+  /** Lets the threads close the file when it is closed here and they have no more work. */
   #releaseThreads(): void {
     if (this.#isClosed && this.#largeReads === 0) this.#options.workers.forget(this.#readerDb.file);
   }

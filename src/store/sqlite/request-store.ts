@@ -33,7 +33,10 @@ const ADD_USE = `INSERT INTO KEY_USES VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDA
   USED_AT = max(USED_AT, excluded.USED_AT), USED_IN_URL_AT = max(USED_IN_URL_AT, excluded.USED_IN_URL_AT)`;
 const DELETE_BLOCKS = `DELETE FROM REQUESTS WHERE rowid IN
   (SELECT rowid FROM REQUESTS WHERE TEAM_ID = ? AND BLOCK_ID < ? ORDER BY BLOCK_ID LIMIT ?)`;
-/** Long blocks are spread over many pages. Deleting this many takes some milliseconds. */
+/**
+ * Maximum number of blocks to delete at a time. Long blocks have many pages, so deleting this many takes some
+ * milliseconds.
+ */
 const BLOCKS_PER_DELETE = 50;
 
 interface LogFile {
@@ -104,7 +107,7 @@ export function openRequests(file: string, options: RequestStoreOptions): Sqlite
   };
 }
 
-/** Opens or makes the file. Checkpoints are synced and commits are not, so the file is never damaged. */
+/** Opens or creates the file. Checkpoints are synced and commits are not, so a power loss cannot damage the file. */
 function openLog(
   file: string,
   { busyTimeoutMs, checkpoint, clock }: RequestStoreOptions,

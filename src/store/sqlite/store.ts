@@ -48,7 +48,7 @@ export type Report = (event: string, isFault?: boolean) => void;
 
 export interface OpenStoreOptions {
   readonly folder: string;
-  /** How long to wait for another process's transaction: 0 for the service, which must not block. */
+  /** Time to wait for another process's transaction: 0 for the service, which must not block. */
   readonly busyTimeoutMs: number;
   readonly queryBudgetMs: number;
   readonly workers: number;
@@ -60,7 +60,7 @@ export interface OpenStoreOptions {
   readonly onFatal: (fault: unknown) => void;
   /** Name of the folder in messages, when it is opened for a move. */
   readonly movedAs?: string;
-  /** Is called when a part of the store cannot be used. */
+  /** Called when a part of the store cannot be used. */
   readonly report?: Report | undefined;
   readonly clock: Clock;
 }
@@ -76,7 +76,10 @@ export class SqliteStore {
   readonly #turns: Turns;
   /** Threads for checkpoints only: writes wait for them, so they must not wait for long queries. */
   readonly #checkpoints: WorkerPool;
-  /** Threads for upgrades: a large one, and those of tenants that are called meanwhile. Also for examining files. */
+  /**
+   * Threads for upgrades and for examining files. While one upgrades a large file, the others upgrade files of called
+   * tenants.
+   */
   readonly #aside: WorkerPool;
   readonly #kept = new KeptAnswers();
   readonly #open: OpenTenants;
@@ -99,7 +102,7 @@ export class SqliteStore {
     refuseUnfinishedRestore(folder);
     refuseLostFiles(folder);
     makeStoreFolder(folder, options.movedAs ?? DATA_FOLDER);
-    // One more thread than queries may use at once, for a tenant that has none running.
+    // One more thread than the running queries may use, for tenants without a running query.
     this.#workers = new WorkerPool(options.workers + 1, QUERY_NICENESS, clock);
     this.#checkpoints = new WorkerPool(1, 0, clock);
     this.#aside = new WorkerPool(2, QUERY_NICENESS, clock);
@@ -141,8 +144,8 @@ export class SqliteStore {
   }
 
   /**
-   * Returns the same for a service. A file with an older schema is first upgraded in a thread: the call waits for a
-   * moment, and is then refused with SERVICE_BUSY.
+   * Returns the tenant's store for a service. A file with an older schema is first upgraded in a thread. The call waits
+   * for a moment, and is then refused with SERVICE_BUSY.
    */
   pimsOnceUpgraded(tenant: Tenant): PimsStore | Promise<PimsStore> {
     if (this.#open.has(tenant.storeId)) return this.pims(tenant);
@@ -161,7 +164,7 @@ export class SqliteStore {
       try {
         this.pims(tenant);
       } catch {
-        // This has been reported.
+        // The fault has already been reported.
       }
     }
   }
@@ -195,7 +198,7 @@ export class SqliteStore {
 
   /**
    * Restores a tenant's records from a backup while services run: into a new file, which replaces the old one at once.
-   * Returns the old file, which stays where it is, if it exists. COMMAND_REFUSED changes nothing.
+   * Returns the old file, which is kept, if it exists. COMMAND_REFUSED changes nothing.
    */
   async restoreTenant(tenant: Tenant, source: string, entry: AuditEntry): Promise<string | null> {
     const old = this.#file(tenant.storeId);
@@ -241,7 +244,7 @@ export class SqliteStore {
   #reportApart(file: string, fault: unknown): void {
     const { report = () => undefined } = this.#options;
     const { message } = nameFile(fault, file) as Error;
-    report(`A tenant is set apart because its file cannot be used. ${message}.`, true);
+    report(`A tenant is set apart, because its file cannot be used. ${message}.`, true);
     const tell = (faults: readonly string[]): void =>
       faults.forEach((found) => report(`Found in ${file}: ${found}.`, true));
     if (isFileThere(file))

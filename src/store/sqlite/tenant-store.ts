@@ -37,7 +37,7 @@ export function makeOwnTenants(control: SqliteControl, { makeFile, deleteFile, d
       ),
     newStore: (teamId) => ({ storeId: newStoreId(teamId) }),
 
-    /** Makes the file before the row: a tenant whose row has no file has lost it. */
+    /** Creates the file before the row, because a row without a file means that the file was lost. */
     async insertTenant(storeId, insert) {
       makeFile(storeId);
       const isNew = await control.transaction(insert);

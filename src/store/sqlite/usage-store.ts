@@ -1,6 +1,6 @@
 /**
- * Metered calls of the embedded store. The log of a batch is synced in the thread pool before any answer: as durable as
- * an fsync in COMMIT, without blocking the event loop (test/faults/power-loss.ts, decision 0008).
+ * Metered calls of the embedded store. The log of a batch is synced in the thread pool before any response. This is as
+ * durable as an fsync in COMMIT, but does not block the event loop (test/faults/power-loss.ts, decision 0008).
  */
 import { orThrow, Refusal } from '../../errors.ts';
 import type { OwnUsage } from '../control/usage.ts';
@@ -15,7 +15,7 @@ const ADD_MONTH = `INSERT INTO MONTH_USAGE VALUES (?, ?, '', '', ?, '')
 const ADD_KEY = `INSERT INTO MONTH_USAGE VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
   CALLS = CALLS + excluded.CALLS, USED_AT = max(USED_AT, excluded.USED_AT)`;
 
-/** The call may have saved records before its count found no space. */
+/** The call may already have saved records. */
 const UNCOUNTED = 'The disk of the service is full; the call could not be counted. The outcome of a write is unknown.';
 
 export interface SqliteUsage extends OwnUsage {

@@ -24,7 +24,7 @@ interface ExportedRecords {
   count: number;
 }
 
-const DESCRIPTION = 'Export records as CSV. With --json and without --output: as {"records":[…]}.';
+const DESCRIPTION = 'Export records as CSV, or with --json but without --output as {"records":[…]}.';
 
 export function addExportCommand(program: Command, context: CommandContext): void {
   addCommand(program, 'export <team>', 'export acme orders > orders.csv', DESCRIPTION)
@@ -34,7 +34,7 @@ export function addExportCommand(program: Command, context: CommandContext): voi
     .action(async (teamId: string, recordType: RecordType, { output, spreadsheet = false }: ExportOptions) => {
       const { asJson } = context;
       if (spreadsheet && asJson && output === undefined)
-        throw refuseCommand('--spreadsheet changes cells of CSV. With --json it needs --output.');
+        throw refuseCommand('--spreadsheet applies only to CSV. To use it with --json, also give --output.');
       const exported = await withTenant(context, teamId, async ({ pims }) => {
         const names = [...(await pims.dictionaries())[recordType].keys()];
         const records: ExportedRecords = { names, chunks: pims.exportRows(recordType), count: 0 };

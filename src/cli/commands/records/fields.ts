@@ -7,7 +7,7 @@ import { addCommand, addGroup, printAnswer, recordTypeArgument, timeOf, type Com
 import { withTenant } from '../../open-store.ts';
 import { buildTable } from '../../text-table.ts';
 
-const ADDING = 'Add a custom field. It cannot be removed again.';
+const ADDING = 'Add a custom field. Fields cannot be removed.';
 
 export function addFieldCommands(program: Command, context: CommandContext): void {
   const group = addGroup(program, 'fields', 'fields list acme orders', 'Show and extend the fields of records.');

@@ -12,7 +12,7 @@ import { createProgressBar } from '../../progress-bar.ts';
 import { printable } from '../../text-table.ts';
 
 const DESCRIPTION =
-  'Import CSV. The first line names the fields. Keys and dates are kept. Ends with 1 if a row is rejected.';
+  'Import CSV. The first line names the fields. Keys and dates are kept. Exits with 1 if a row is rejected.';
 
 export function addImportCommand(program: Command, context: CommandContext): void {
   addCommand(program, 'import <team>', 'import acme orders orders.csv', DESCRIPTION)

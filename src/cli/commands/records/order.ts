@@ -34,12 +34,12 @@ const LINE_COLUMNS =
 
 export function addOrderCommands(program: Command, context: CommandContext): void {
   const group = addGroup(program, 'order', 'order show acme 10001', 'Approve, invoice and show orders.');
-  const approving = 'Make a worksheet or a quote a sales order.';
+  const approving = 'Turn a worksheet or a quote into a sales order.';
   addCommand(group, 'approve <team> <number>', 'order approve acme 10001', approving).action(
     (teamId: string, orderNumber: string) => advance(context, teamId, orderNumber, { approve: true }),
   );
   const invoiceExample = 'order invoice acme 10001 --line 1=2 --serial 1=SN100,SN101 --tracking 1Z999';
-  const invoicing = 'Invoice an order, or the lines and quantities given; what stays open becomes a new sales order.';
+  const invoicing = 'Invoice an order, or only the given lines and quantities. Open units move to a new sales order.';
   addCommand(group, 'invoice <team> <number>', invoiceExample, invoicing)
     .option('--line <number=quantity>', 'units of a line; other lines stay open (repeatable)', collectQuantity)
     .option('--serial <number=serials>', 'serial numbers of a line, separated by commas (repeatable)', collectSerials)
@@ -73,7 +73,7 @@ async function advance(
     return advanced;
   });
   const text = `Order ${orderNumber} is now ${stage === 'invoice' ? 'an invoice' : 'a sales order'}.`;
-  const open = backorder === null ? '' : ` What is still open is the sales order ${backorder}.`;
+  const open = backorder === null ? '' : ` The open units are in the sales order ${backorder}.`;
   printAnswer(context, { teamID: teamId, orderNumber, stage, backorder }, text + open);
 }
 

@@ -4,11 +4,11 @@ import { parseConfig } from '../../../config.ts';
 import { addCommand, printAnswer, type CommandContext } from '../../command.ts';
 import { findFault, formatOrigin } from '../../service-address.ts';
 
-const DESCRIPTION = 'Ask the service of this machine whether it is up. Ends with 0 if it is, with 1 if not.';
+const DESCRIPTION = 'Check whether the service on this machine is up. Exits with 0 if it is, otherwise with 1.';
 
 export function addHealthCommand(program: Command, context: CommandContext): void {
   addCommand(program, 'health', 'health --ready', DESCRIPTION)
-    .option('--ready', 'ask /readyz, whether it accepts calls, instead of /healthz')
+    .option('--ready', 'check /readyz (whether it accepts calls) instead of /healthz')
     .action(async ({ ready }: { ready?: true }) => {
       const { config } = parseConfig(context.environment, {});
       const url = `${formatOrigin(config.host, config.port)}/${ready ? 'readyz' : 'healthz'}`;

@@ -11,8 +11,8 @@ const DESCRIPTION =
 export function addMcpCommand(program: Command, { environment }: CommandContext): void {
   addGroup(program, 'mcp', 'mcp --write', DESCRIPTION)
     .option('--write', 'also offer the operations that write')
-    .option('--http <port>', 'listen on this port of 127.0.0.1 instead; 0 takes a free one', parseNumber(0, 65_535))
-    .option('--max-bytes <bytes>', 'maximum bytes of an answer', parseNumber(BYTES.least, BYTES.most), BYTES.fallback)
+    .option('--http <port>', 'listen on this port of 127.0.0.1 instead; 0 chooses a free port', parseNumber(0, 65_535))
+    .option('--max-bytes <bytes>', 'maximum bytes of a response', parseNumber(BYTES.least, BYTES.most), BYTES.fallback)
     .action(async ({ write, http, maxBytes }: { write?: true; http?: number; maxBytes: number }) => {
       const { runMcp } = await import('../../mcp/run-mcp.ts');
       await runMcp(environment, { canWrite: write === true, bytesMost: maxBytes, port: http });

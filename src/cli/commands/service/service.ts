@@ -12,17 +12,17 @@ import { SETTINGS_FILE, UNIT_FILE, USER_FILE } from '../../serve/systemd-unit.ts
 /** The unit hides these from the service, or they are empty after a restart. */
 const UNREACHABLE = /^\/(home|root|run|tmp|var\/tmp|dev|proc)\//;
 const NEXT_STEPS = `Next:
-  1. Settings, such as the address of a database:   edit /${SETTINGS_FILE}
+  1. Change settings, such as the database address: edit /${SETTINGS_FILE}
   2. Start it now and at every boot:                systemctl enable --now storeroom
-  3. See that it is well:                           systemctl status storeroom; journalctl -u storeroom
-  4. A tenant and its keys, with the same settings:
+  3. Check that it runs:                            systemctl status storeroom; journalctl -u storeroom
+  4. Create a tenant and its keys in the same store:
        PROGRAM service run -- tenant create acme --name 'Acme Ltd.'
        PROGRAM service run -- keys create acme --name shop`;
 
 export function addServiceCommands(program: Command, context: CommandContext): void {
-  const group = addGroup(program, 'service', 'service install', 'Have systemd run the service (Linux).');
-  const rootOption = ['--root <folder>', 'change files under this folder, and run no program of systemd', '/'] as const;
-  const installing = 'Write the unit, its user and its settings. Run it as root; settings that are there stay.';
+  const group = addGroup(program, 'service', 'service install', 'Run the service under systemd (Linux).');
+  const rootOption = ['--root <folder>', 'write the files below this folder, and do not call systemd', '/'] as const;
+  const installing = 'Create the unit, its user and its settings file. Run it as root. Existing settings are kept.';
   addCommand(group, 'install', 'service install', installing)
     .option(...rootOption)
     .action(({ root }: { root: string }) => {
@@ -50,7 +50,7 @@ export function addServiceCommands(program: Command, context: CommandContext): v
     if (error) throw refuseCommand(`${systemdRun} failed: ${error.message}`);
     context.exitCode = status ?? 1;
   });
-  const removing = 'Stop the service and remove its unit. Data, settings and the user stay.';
+  const removing = 'Stop the service and remove its unit. Data, settings and the user are kept.';
   addCommand(group, 'uninstall', 'service uninstall', removing)
     .option(...rootOption)
     .action(({ root }: { root: string }) => {
@@ -78,8 +78,8 @@ const isMachine = (root: string): boolean => resolve(root) === '/';
 function checkMachine(root: string): void {
   if (!isMachine(root)) return;
   if (!existsSync('/run/systemd/system'))
-    throw refuseCommand('This machine is not run by systemd. `storeroom service print` shows the unit.');
-  if (process.getuid?.() !== 0) throw refuseCommand('Only root can do that. Put sudo before the command.');
+    throw refuseCommand('This machine does not use systemd. `storeroom service print` shows the unit.');
+  if (process.getuid?.() !== 0) throw refuseCommand('Only root can do this. Run the command with sudo.');
 }
 
 function checkReach(words: readonly string[]): void {

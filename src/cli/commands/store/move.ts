@@ -28,7 +28,8 @@ export function addMoveCommand(program: Command, context: CommandContext): void 
     const { config } = parseConfig(context.environment, {});
     const source: StorePlace = { ...config, data: resolve(config.data) };
     const [from, into] = [formatPlace(source), formatPlace(target)];
-    if (from === into) throw refuseCommand(`Everything is in ${from} already.`);
+    if (from === into)
+      throw refuseCommand(`The source and the target are both ${from}. Name another target with --to.`);
     if (source.databaseUrl === '') checkFolder(source.data);
     const startedAt = performance.now();
     const { tenants, tables } = await move(source, target, context.clock);

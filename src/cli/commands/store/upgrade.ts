@@ -6,7 +6,7 @@ import { checkFolder, parseEmbeddedConfig, printStore, withEmbeddedStore } from 
 import { buildTable } from '../../text-table.ts';
 
 const DESCRIPTION =
-  'Upgrade all files to the schemas of this version, as the service does after a start. Ends with 1 if a file is ' +
+  'Upgrade all files to the schemas of this version, as the service does after a start. Exits with 1 if a file is ' +
   'lost or damaged.';
 
 export function addUpgradeCommand(program: Command, context: CommandContext): void {

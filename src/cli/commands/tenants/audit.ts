@@ -11,7 +11,7 @@ const PAGE = 1000;
 const COLUMNS = ['number', 'at', 'actor', 'action', 'target', 'client'] as const;
 
 export function addAuditCommands(program: Command, context: CommandContext): void {
-  const group = addGroup(program, 'audit', 'audit verify acme', 'Print and check the log of who did what.');
+  const group = addGroup(program, 'audit', 'audit verify acme', 'Print and verify the audit log.');
   addCommand(group, 'list <team>', 'audit list acme --json', 'Print the audit log, oldest first.').action(
     async (teamId: string) => {
       const records = await withTenant(context, teamId, ({ store }) => loadRecords(store.audit, teamId));
@@ -20,7 +20,7 @@ export function addAuditCommands(program: Command, context: CommandContext): voi
       printAnswer(context, { teamID: teamId, records }, table);
     },
   );
-  const verifying = 'Check that no record of the audit log was changed, removed or added. Ends with 1 if one was.';
+  const verifying = 'Check that no record of the audit log was changed, removed or added. Exits with 1 if one was.';
   addCommand(group, 'verify <team>', 'audit verify acme', verifying).action(async (teamId: string) => {
     const check = await withTenant(context, teamId, ({ store }) => verifyAudit(store.audit, teamId));
     const { records, head, fault } = check;

@@ -20,7 +20,7 @@ import { buildTable } from '../../text-table.ts';
 const SHOWN_ONCE = 'The secret is not shown again.';
 
 export function addKeyCommands(program: Command, context: CommandContext): void {
-  const description = "Make, list, replace and end a tenant's keys: pairs of API ID and secret.";
+  const description = "Create, list, replace and end a tenant's keys, which are pairs of API ID and secret.";
   const group = addGroup(program, 'keys', 'keys create acme --name reports --scope read', description);
   addCreateCommand(group, context);
   addListCommand(group, context);
@@ -35,7 +35,7 @@ interface NewKeysOptions {
 }
 
 function addCreateCommand(group: Command, context: CommandContext): void {
-  const description = 'Make one more pair, for another program. The secret is shown only here.';
+  const description = 'Create a pair for another program. The secret is shown only here.';
   addCommand(group, 'create <team>', 'keys create acme --name reports --scope read', description)
     .requiredOption('--name <name>', 'purpose of the pair; unique within the tenant')
     .addOption(
@@ -79,9 +79,12 @@ function addListCommand(group: Command, context: CommandContext): void {
 
 function addReplaceCommand(group: Command, context: CommandContext): void {
   const description =
-    'Replace a pair, or issue the first. It ends at once, or after an overlap. The secret is shown only here.';
+    'Replace a pair, or issue the first. The old pair ends at once or after an overlap. The secret is shown only here.';
   addCommand(group, 'replace <team>', 'keys replace acme --overlap 24h', description)
-    .option('--key <name>', 'name of the pair, which the new one inherits (default: default, else the oldest)')
+    .option(
+      '--key <name>',
+      'name of the pair to replace, which the new pair keeps (default: the pair named default, or else the oldest)',
+    )
     .addOption(new Option('--overlap <time>', 'how long the old keys stay valid').choices(OVERLAPS))
     .action(async (teamId: string, given: { key?: string; overlap?: Overlap }) => {
       const { key: name, overlap = 'none' } = given;

@@ -27,7 +27,7 @@ interface SetOptions {
 }
 
 export function addTenantCommands(program: Command, context: CommandContext): void {
-  const description = 'Make, list, change and remove tenants.';
+  const description = 'Create, list, change and remove tenants.';
   const group = addGroup(program, 'tenant', "tenant create acme --name 'Acme Ltd.'", description);
   addCreateCommand(group, context);
   addListCommand(group, context);
@@ -37,9 +37,9 @@ export function addTenantCommands(program: Command, context: CommandContext): vo
 }
 
 function addCreateCommand(group: Command, context: CommandContext): void {
-  addCommand(group, 'create <team>', "tenant create acme --name 'Acme Ltd.'", 'Make a tenant. It has no keys yet.')
+  addCommand(group, 'create <team>', "tenant create acme --name 'Acme Ltd.'", 'Create a tenant. It has no keys yet.')
     .option('--name <name>', 'name shown to people (default: the team ID)')
-    .option('--create', 'make a new store if there is none; not needed for an empty folder in STOREROOM_DATA')
+    .option('--create', 'create a new store if there is none; not needed for an empty folder in STOREROOM_DATA')
     .action(async (teamId: string, { name = teamId, create = false }: NewTenantOptions) => {
       checkTeamId(teamId);
       checkTenantName(name);
@@ -47,7 +47,7 @@ function addCreateCommand(group: Command, context: CommandContext): void {
       const entry = byCommand(now, 'tenant created', teamId, { name });
       const add = (store: Store) => store.tenants.createTenant(teamId, name, now, entry);
       const made = await withStore(context, add, { create: create || isGivenEmpty(context.environment) });
-      const text = `Made the tenant ${teamId}. \`storeroom keys create ${teamId} --name NAME\` issues its keys.`;
+      const text = `Created the tenant ${teamId}. \`storeroom keys create ${teamId} --name NAME\` issues its keys.`;
       printAnswer(context, viewTenant(orThrow(made)), text);
     });
 }
@@ -76,8 +76,15 @@ function addSetCommand(group: Command, context: CommandContext): void {
     'tenant set acme --strict on --quota 100000',
     'Change settings of a tenant.',
   )
-    .addOption(new Option('--default-stage <stage>', 'stage of an order that sends none').choices(FIRST_STAGES))
-    .addOption(new Option('--strict <on|off>', 'whether codes must exist in their tables').choices(['on', 'off']))
+    .addOption(
+      new Option('--default-stage <stage>', 'stage of new orders that do not send ORDER_TYPE').choices(FIRST_STAGES),
+    )
+    .addOption(
+      new Option('--strict <on|off>', 'whether the codes of parts, customers and locations must exist').choices([
+        'on',
+        'off',
+      ]),
+    )
     .option('--quota <calls>', 'calls a calendar month (UTC), or none', (text) =>
       parseLimit(text, /^[1-9]\d{0,14}$/, 'a whole number from 1'),
     )
@@ -108,14 +115,14 @@ function addSetCommand(group: Command, context: CommandContext): void {
 }
 
 function addRestoreCommand(group: Command, context: CommandContext): void {
-  const description = "Put a tenant's records back to what they are in a backup. The service may keep running.";
+  const description = "Restore a tenant's records from a backup. The service can keep running.";
   addCommand(group, 'restore <team>', 'tenant restore acme --from /backups/2026-11-20 --yes', description)
     .requiredOption('--from <folder>', 'the backup')
     .option('--yes', 'do not ask')
     .action(async (teamId: string, { from, yes }: { from: string; yes?: true }) => {
       const old = await withEmbeddedStore(context, async (store) => {
         const tenant = await findTenant(store, teamId);
-        if (!yes) await confirm(tenant, `This takes back every change to ${tenant.name} since the backup.`);
+        if (!yes) await confirm(tenant, `This discards every change to ${tenant.name} since the backup.`);
         const entry = byCommand(timeOf(context.clock), 'tenant restored', teamId, { from });
         return store.restoreTenant(tenant, from, entry);
       });

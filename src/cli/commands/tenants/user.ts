@@ -10,7 +10,7 @@ import { findOrigin, formatLink } from '../../service-address.ts';
 import { buildTable } from '../../text-table.ts';
 
 export function addUserCommands(program: Command, context: CommandContext): void {
-  const description = 'Make, list, change and remove users of the dashboard.';
+  const description = 'Create, list, change and remove users of the dashboard.';
   const group = addGroup(program, 'user', 'user create acme ann@example.com --role owner', description);
   const operator = () => byOperator(context.clock.now());
   const withUsers = <T>(teamId: string, work: (users: Users) => Promise<T>): Promise<T> =>
@@ -30,7 +30,7 @@ export function addUserCommands(program: Command, context: CommandContext): void
     printAnswer(context, { teamID: teamId, email, link, endsAt }, `${link}\n\n${text}`);
   };
 
-  const creating = 'Make a user and print the one-time link that sets a password.';
+  const creating = 'Create a user and print the one-time link that sets a password.';
   addCommand(group, 'create <team> <email>', 'user create acme ann@example.com --role owner', creating)
     .addOption(roleOption())
     .action((teamId: string, email: string, { role }: { role: Role }) =>

@@ -1,4 +1,6 @@
-/** Whether the database answers and accepts writes, and on which server. While it is lost, calls are refused. */
+/**
+ * Tracks whether the database responds and accepts writes, and on which server. While it is lost, calls are refused.
+ */
 import type { Timer } from '../../../clock.ts';
 import { ConnectionLost, reasonOf, type Connection, type ConnectionOptions } from './connection.ts';
 import type { Servers } from './servers.ts';
@@ -35,7 +37,7 @@ export class Availability {
     return this.#isUsable;
   }
 
-  /** The address of the primary, as far as is known now. */
+  /** The last known address of the primary. */
   get url(): string {
     return this.#servers.url;
   }
@@ -45,17 +47,20 @@ export class Availability {
     if (!this.#isUsable) throw new ConnectionLost('the database is gone');
   }
 
-  /** Asks the server at once. A connection failed to open, which can happen on a busy machine while the others work. */
+  /**
+   * Asks the server at once after a connection failed to open. On a busy machine, this can happen while the others
+   * work.
+   */
   suspect(): void {
     if (this.#isUsable) this.#askAfter(0);
   }
 
-  /** Refuses calls from now on: the server fell silent, or accepts no writes. */
+  /** Refuses calls from now on, because the server fell silent or accepts no writes. */
   lose(reason: string): void {
     if (!this.#isUsable || this.#isClosed) return;
     this.#isUsable = false;
     this.#lostAt = this.#options.clock.elapsed();
-    this.#listeners.report(`The database is gone: ${reason}. Calls are answered 503 until it is back.`);
+    this.#listeners.report(`The database is gone: ${reason}. The service answers calls with 503 until it is back.`);
     this.#connection?.destroy('the database is gone');
     this.#listeners.onLost();
     this.#askAfter(ASK_WHILE_LOST_MS);
@@ -72,7 +77,7 @@ export class Availability {
     if (!this.#isClosed) this.#next = this.#options.clock.after(ms, () => void this.#ask());
   }
 
-  /** A standby answers and takes no writes, so it is not usable until it is promoted. */
+  /** A standby responds but accepts no writes, so it is not usable until it is promoted. */
   async #ask(): Promise<void> {
     if (this.#isAsking) return;
     this.#isAsking = true;

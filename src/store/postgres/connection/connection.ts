@@ -1,4 +1,4 @@
-/** A connection to PostgreSQL: pipelined, with bounded prepared statements, and aware of a silent server. */
+/** A connection to PostgreSQL. It is pipelined, bounds its prepared statements, and detects a silent server. */
 import type { Socket } from 'node:net';
 import { Client, DatabaseError, Query, types as parsers, type QueryArrayResult } from 'pg';
 import type { Clock } from '../../../clock.ts';
@@ -8,11 +8,11 @@ import { Copy } from '../writes/copy.ts';
 import { Silence } from './silence.ts';
 
 export interface ConnectionOptions {
-  /** Shown in pg_stat_activity. */
+  /** The name in pg_stat_activity. */
   readonly name: string;
   /** Settings of the session, such as `statement_timeout`. */
   readonly session: Readonly<Record<string, string | number>>;
-  /** The server is gone when nothing arrives for this long while a statement waits. */
+  /** The time without data, while a statement waits, after which the server counts as gone. */
   readonly silenceMs: number;
   readonly connectTimeoutMs: number;
   readonly clock: Clock;
@@ -21,18 +21,23 @@ export interface ConnectionOptions {
 /** Values of a statement; lists become arrays. */
 export type StatementValues = readonly (Bound | readonly (string | number | Uint8Array | null)[])[];
 
-/** Most prepared statements. Each holds memory of the server's process, and each tenant has its own. */
+/**
+ * Maximum number of prepared statements. Each uses memory of the server's process, and each tenant has separate ones.
+ */
 const PREPARED_MAX = 600;
-/** A server process never frees what it caches of tables, so a connection is replaced after this many statements. */
+/**
+ * The number of statements after which a connection is replaced, because a server process never frees its cache of
+ * tables.
+ */
 const STATEMENTS_PER_LIFE = 5000;
 const BIGINT = 20;
 export const IS_STANDBY = 'it is a standby and takes no writes';
 
 /** The connection was lost or fell silent, or none could be opened. The outcome of running statements is unknown. */
 export class ConnectionLost extends Refusal {
-  /** For the operator. Callers learn only that the store cannot be used. */
+  /** The reason, for the operator. Callers learn only that the store is unavailable. */
   override readonly cause: string;
-  /** Whether the server stopped answering, instead of going away. */
+  /** Whether the server fell silent, instead of closing the connection. */
   readonly isSilent: boolean;
 
   constructor(cause: string, isSilent = false) {
@@ -54,7 +59,7 @@ export class Connection {
   readonly #prepared = new Map<string, string>();
   #statements = 0;
   #unanswered = 0;
-  /** Set while closing: resolved once every statement is answered. */
+  /** The promise of a close that is under way. It resolves when every statement is answered. */
   #idle: PromiseWithResolvers<void> | undefined;
   #lost: ConnectionLost | undefined;
   #pid: Promise<number> | undefined;
@@ -79,7 +84,7 @@ export class Connection {
     });
   }
 
-  /** Throws what the driver or the server said, and ConnectionLost for a standby. */
+  /** Throws the fault of the driver or the server, and ConnectionLost for a standby. */
   static async open(options: ConnectionOptions, url: string): Promise<Connection> {
     const { name, session, connectTimeoutMs, clock } = options;
     // See migrations/pims-0003.sql.
@@ -115,7 +120,7 @@ export class Connection {
     }
   }
 
-  /** Whether it takes another statement. One at the end of its life still answers the running ones. */
+  /** Whether it accepts another statement. A connection at the end of its life only finishes the running ones. */
   get isOpen(): boolean {
     return this.#lost === undefined && this.#statements < STATEMENTS_PER_LIFE;
   }
@@ -130,7 +135,7 @@ export class Connection {
     return (await this.#send({ text: sql, values })).rows as unknown as R[];
   }
 
-  /** Runs a statement, prepared, and hands over each row as it comes. */
+  /** Runs a prepared statement and passes on each row as it arrives. */
   async queryEach<R extends Row>(sql: string, values: StatementValues, take: (row: R) => void): Promise<void> {
     if (this.#lost) throw this.#lost;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
@@ -145,7 +150,7 @@ export class Connection {
     return (this.#pid ??= this.queryOnce<[number]>('SELECT pg_backend_pid()').then(([row]) => row![0]));
   }
 
-  /** Leaves all that the server sends from now on in the network. */
+  /** Stops reading, so that further data of the server stays in the network. */
   pause(): void {
     this.#stream.pause();
   }
@@ -291,7 +296,10 @@ export const CANCELED = '57014';
 export const sqlStateOf = (fault: unknown): string | undefined =>
   fault instanceof DatabaseError ? fault.code : undefined;
 
-/** The words of the driver or the server, without the password. Faults of several addresses are one level down. */
+/**
+ * Returns the message of the driver or the server, without the password. Faults of several addresses are one level
+ * deeper.
+ */
 export const reasonOf = (fault: unknown): string => {
   if (fault instanceof ConnectionLost) return fault.cause;
   return String(fault instanceof AggregateError ? fault.errors[0] : fault).replace(/^\w*error: /i, '');
@@ -305,7 +313,7 @@ function isLoss(fault: unknown): boolean {
     : /^(08|57P0[1-5]|25P0[34])/.test(state);
 }
 
-/** The values of some properties of all rows, a list for each. */
+/** Returns the values of some properties of all rows, one list for each property. */
 export const columnsOf = <T, Name extends keyof T>(rows: readonly T[], names: readonly Name[]): T[Name][][] =>
   names.map((name) => rows.map((row) => row[name]));
 

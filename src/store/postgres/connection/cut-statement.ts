@@ -1,4 +1,4 @@
-/** Ends a statement early, when enough rows have come or no one waits, without harm to the next statement. */
+/** Ends a statement early, when enough rows have arrived or no one waits, without affecting the next statement. */
 import type { Turn } from '../../../tenant/turns.ts';
 import type { Row } from '../../writing.ts';
 import type { Connection, StatementValues } from './connection.ts';
@@ -6,13 +6,13 @@ import type { Connection, StatementValues } from './connection.ts';
 export interface CutOptions {
   /** `end` ends the statement while it runs. */
   readonly turn: Turn;
-  /** Cancels what runs in a process of the server. Resolves once the server has told the process. */
+  /** Cancels the statement that runs in a server process. Resolves when the server has signalled the process. */
   readonly cancel: (serverPid: number) => Promise<unknown>;
 }
 
 /**
- * Runs a statement and hands over its rows until `take` answers false. Then the rest stays in the network until the
- * server has canceled the statement, so that no more than a socket's buffer comes in.
+ * Runs a statement and passes its rows to `take` until that returns false. The rest then stays in the network until the
+ * server has canceled the statement, so that at most a socket's buffer arrives.
  */
 export async function queryUntil<R extends Row>(
   connection: Connection,
@@ -30,7 +30,7 @@ export async function queryUntil<R extends Row>(
     connection.pause();
     cutting = pid
       .then(cancel)
-      // A cancellation whose fate is unknown could meet the next statement.
+      // A cancellation with an unknown outcome could cancel the next statement.
       .catch(() => connection.destroy('a statement could not be canceled'))
       .finally(() => connection.resume());
   };
@@ -40,7 +40,7 @@ export async function queryUntil<R extends Row>(
       if (!cutting && !take(row)) cut();
     });
   } catch (fault) {
-    // Enough was taken, however the statement ended.
+    // There are enough rows, so the way in which the statement ended does not matter.
     if (!cutting) throw fault;
   } finally {
     turn.end = undefined;

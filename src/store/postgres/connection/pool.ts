@@ -1,4 +1,4 @@
-/** A pool lends a shared connection to one user at a time, with a bounded queue before it. */
+/** A pool lends each shared connection to one user at a time. Its queue of waiting users is bounded. */
 import type { Clock, Timer } from '../../../clock.ts';
 import { Refusal } from '../../../errors.ts';
 import type { PoolMeasures } from '../../measures.ts';
@@ -24,7 +24,10 @@ export class Pool {
     this.#free = [...connections];
   }
 
-  /** Lends a connection, if free the one at `place`: it knows the tenant. SERVICE_BUSY if too many wait or too long. */
+  /**
+   * Lends a connection, preferably the one at `place`, which knows the tenant. Throws SERVICE_BUSY if too many users
+   * wait or one waits too long.
+   */
   async use<T>(place: number, work: (connection: SharedConnection) => Promise<T>): Promise<T> {
     const connection = this.#takeFree(place) ?? (await this.#wait());
     try {

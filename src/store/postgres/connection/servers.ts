@@ -4,13 +4,13 @@ import { Connection, ConnectionLost, IS_STANDBY, reasonOf, type ConnectionOption
 interface Primary {
   readonly place: number;
   readonly connection: Connection;
-  /** Each promotion begins a new one. */
+  /** The timeline. Each promotion begins a new one. */
   readonly timeline: number;
 }
 
 /** Time for the other servers to answer once one has said that it is the primary. */
 const OTHERS_MS = 200;
-/** Every user may ask this. A standby writes no log that could be asked. */
+/** Every user may run these functions. The last one would fail on a standby, which writes no log. */
 const READ_ROLE = `SELECT current_setting('transaction_read_only') = 'on', CASE WHEN NOT pg_is_in_recovery()
   THEN ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END`;
 
@@ -25,7 +25,7 @@ export class Servers {
     this.#urls = hosts.split(',').map((host) => before + host + after);
   }
 
-  /** The address of the server that was the primary when last looked for. */
+  /** The address of the server that was the primary at the last search. */
   get url(): string {
     return this.#urls[this.#place]!;
   }
@@ -35,8 +35,8 @@ export class Servers {
   }
 
   /**
-   * Asks all servers at the same time and remembers the primary; of two that take writes the one that was promoted
-   * last. Throws ConnectionLost with what each has said.
+   * Asks all servers at the same time and remembers the primary. If two accept writes, it is the one that was promoted
+   * last. Throws ConnectionLost with the response of each server.
    */
   async find(options: ConnectionOptions): Promise<Connection> {
     const found: Primary[] = [];
@@ -56,7 +56,7 @@ export class Servers {
     await Promise.race([all, others]);
     const [best, ...rest] = found.toSorted((a, b) => b.timeline - a.timeline || a.place - b.place);
     for (const { connection } of rest) connection.destroy('it is not the primary');
-    // Some answer too late.
+    // Some servers respond too late.
     void all.then(() => found.forEach((one) => one !== best && one.connection.destroy('it is not the primary')));
     if (!best) throw new ConnectionLost(this.#describe(await all));
     this.#place = best.place;
@@ -64,7 +64,7 @@ export class Servers {
     return best.connection;
   }
 
-  /** Throws ConnectionLost when the server takes no writes, or another one was promoted in its place. */
+  /** Throws ConnectionLost if the server accepts no writes, or another one was promoted instead of it. */
   async check(connection: Connection): Promise<void> {
     this.#timeline = await this.#checkRole(connection);
   }

@@ -1,4 +1,4 @@
-/** A connection that many callers share, opened again after it was lost. Turns faults of the server into refusals. */
+/** A connection that many callers share. It reopens after a loss, and turns faults of the server into refusals. */
 import { Refusal } from '../../../errors.ts';
 import type { Availability } from './availability.ts';
 import { CANCELED, Connection, ConnectionLost, reasonOf, sqlStateOf } from './connection.ts';
@@ -30,7 +30,7 @@ export class SharedConnection {
     return this.#connection?.isOpen === true;
   }
 
-  /** Runs a statement that may be repeated without harm, and repeats it once when its connection was lost. */
+  /** Runs a statement that can safely be repeated, and repeats it once if its connection is lost. */
   async ask<R extends Row>(sql: string, values: StatementValues): Promise<R[]> {
     try {
       return await this.#twice((connection) => connection.query<R>(sql, values));
@@ -40,8 +40,8 @@ export class SharedConnection {
   }
 
   /**
-   * Runs work in one transaction; what it has sent need not be answered yet. Repeats work once that a lost connection
-   * has undone, but never once COMMIT was sent: no one knows whether it took place.
+   * Runs work in one transaction, which may leave statements unanswered. If a lost connection undoes the work, repeats
+   * it once, but never after COMMIT was sent, because its outcome is then unknown.
    */
   async transaction<T>(work: (connection: Connection) => Promise<T>, isAgain = false): Promise<T> {
     let isCommitSent = false;
@@ -66,8 +66,8 @@ export class SharedConnection {
   }
 
   /**
-   * Runs a statement that may be repeated without harm, until it has enough rows. `begin` returns for each try a
-   * function that takes them. The caller handles a statement over its time limit.
+   * Runs a statement that can safely be repeated, until it has enough rows. For each try, `begin` returns a function
+   * that receives the rows. The caller handles a statement that exceeds its time limit.
    */
   async askUntil<R extends Row>(
     { sql, values }: { readonly sql: string; readonly values: StatementValues },
@@ -90,7 +90,7 @@ export class SharedConnection {
     await this.#connection?.close();
   }
 
-  /** Throws STORE_UNAVAILABLE when there is none to be had. */
+  /** Throws STORE_UNAVAILABLE if no connection can be opened. */
   async #connect(): Promise<Connection> {
     this.#availability.check();
     if (this.#connection?.isOpen) return this.#connection;
@@ -98,7 +98,7 @@ export class SharedConnection {
   }
 
   async #twice<T>(ask: (connection: Connection) => Promise<T>): Promise<T> {
-    // One that could not be opened in time is not opened again: the caller has waited long enough.
+    // If a connection could not be opened in time, there is no second try, because the caller has waited long enough.
     const connection = await this.#connect();
     try {
       return await ask(connection);
@@ -108,7 +108,7 @@ export class SharedConnection {
     }
   }
 
-  /** Turns a fault into a refusal. A server that is silent, or accepts no writes, is lost for all callers. */
+  /** Turns a fault into a refusal. A server that is silent or accepts no writes counts as lost for all callers. */
   #refuse(fault: unknown): unknown {
     const state = sqlStateOf(fault) ?? '';
     if (fault instanceof ConnectionLost && fault.isSilent) this.#availability.lose(fault.cause);

@@ -1,6 +1,7 @@
 /**
- * Measures how long a server has sent nothing while an answer is due. Time counts in steps, each after all that has
- * arrived is read: a process that was stopped, or whose clock was set forward, could not listen in between.
+ * Measures how long a server has sent nothing while a response is due. It counts time in steps, and reads all arrived
+ * data before each. A process that was stopped, or whose clock was set forward, therefore does not count that time as
+ * silence.
  */
 import { every, type Clock, type Timer } from '../../../clock.ts';
 
@@ -10,7 +11,7 @@ export class Silence {
   readonly #clock: Clock;
   readonly #mostMs: number;
   readonly #giveUp: () => void;
-  /** Runs only while an answer is due. */
+  /** The timer. It runs only while a response is due. */
   #watch: Timer | undefined;
   #isWaiting = false;
   #isCounting = false;
@@ -23,7 +24,7 @@ export class Silence {
     this.#giveUp = giveUp;
   }
 
-  /** Starts again from zero, since something was heard. `isWaiting`: whether another answer is due. */
+  /** Restarts at zero, because data has arrived. `isWaiting` is whether another response is due. */
   begin(isWaiting: boolean): void {
     this.#isWaiting = isWaiting;
     this.#steps = 0;

@@ -1,13 +1,13 @@
 /**
- * Reads that wait at the same moment are one statement; the same key is asked once. A read that arrives while a
- * statement is running joins the next, so no answer is older than its question.
+ * Reads that wait at the same moment share a statement, which asks for each key once. A read that arrives while a
+ * statement is running joins the next one, so no answer is older than its question.
  */
 
 interface Batch<Answer, Question> extends PromiseWithResolvers<ReadonlyMap<Question, Answer>> {
   readonly questions: Set<Question>;
 }
 
-/** Two, so that the database works on one while the node parses the other. */
+/** Maximum number of running statements: the database works on one while the node parses the other. */
 const RUNNING_MAX = 2;
 const QUESTIONS_MAX = 256;
 
@@ -33,7 +33,7 @@ export class KeyBatch<Answer, Question = string> {
     return (await batch.promise).get(question);
   }
 
-  /** Sends after this turn of the event loop, with the questions that come until then. */
+  /** Sends the statement at the end of this turn of the event loop, with all questions that have arrived. */
   #plan(): void {
     if (this.#isPlanned || this.#running >= RUNNING_MAX) return;
     this.#isPlanned = true;

@@ -1,4 +1,7 @@
-/** Storefront lookups of one tenant: few orders of a number are read with others, all else by itself in a turn. */
+/**
+ * Storefront lookups of one tenant: numbers with few orders are read together, and all others separately in the
+ * tenant's turn.
+ */
 import { Refusal, type Outcome } from '../../../errors.ts';
 import { LOOKUP_CHARACTERS_MAX } from '../../../pims/rules/record-bounds.ts';
 import type { LookupOptions } from '../../../pims/pims-port.ts';
@@ -31,7 +34,7 @@ interface LookupReads {
 const parseOrder = (record: Json, items: Json[] = []) => ({ order: JSON.parse(record) as Values, items });
 const renderItems = (lines: Json): Json[] => (JSON.parse(lines) as Values[]).map(renderItem);
 
-/** Collects orders and their lines row by row, so that neither side ever holds more than an answer may. */
+/** Collects orders and their lines row by row, so that neither side ever holds more than a response may contain. */
 export class LookupRows {
   readonly #recordsMax: number;
   readonly orders: ReturnType<typeof parseOrder>[] = [];
@@ -45,7 +48,7 @@ export class LookupRows {
     return this.orders.length > this.#recordsMax || this.#characters > LOOKUP_CHARACTERS_MAX;
   }
 
-  /** Adds an order, or further lines of the order before. Returns false when these are too many. */
+  /** Adds an order, or further lines of the previous order. Returns false if there are too many. */
   take([, record, , lines]: readonly [string, Json | null, number, Json | null, ...unknown[]]): boolean {
     if (record !== null) this.orders.push(parseOrder(record));
     if (lines !== null) this.orders.at(-1)!.items.push(...renderItems(`[${lines}]`));

@@ -1,4 +1,4 @@
-/** The SQL of orders with all their lines, however many there are. */
+/** The SQL of orders with any number of lines. */
 import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
 import type { RecordType } from '../../../pims/rules/fields.ts';
 import type { Column } from '../../pims/dialect.ts';
@@ -6,14 +6,14 @@ import { CANCELLED } from '../../pims/row-sql.ts';
 
 interface OrderParts {
   readonly table: (name: string) => string;
-  /** Builds the JSON of a record: of all its fields or of these, and of more columns. */
+  /** Builds the JSON of a record with all its fields or only these, and with further columns. */
   readonly json: (recordType: RecordType, names?: readonly string[], ...more: Column[]) => string;
   readonly fieldsVersion: string;
   /** The tag of order `o`. */
   readonly tag: string;
 }
 
-/** Most lines of an order that are joined in one row. */
+/** Maximum number of lines of an order in one row. */
 const JOINED_LINES_MAX = 100;
 
 /** `{"ORDER_LINEITEMS":…}` around the JSON of a line. */
@@ -34,8 +34,8 @@ export interface OrderWithLines {
 }
 
 /**
- * Most orders are one row. The lines of an order with many come one by one, so that the server never holds all of them;
- * the record is in the first of these rows alone.
+ * Most orders are one row. An order with many lines has a row for each line, so that the server never holds all of
+ * them, and only the first row has the record.
  */
 export function joinLines(
   parts: OrderParts,

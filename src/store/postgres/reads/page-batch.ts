@@ -1,6 +1,6 @@
 /**
- * Short queries of one tenant. Those of one shape that wait at the same moment are one statement. A query that takes
- * longer than the connection allows, or finds large records, is left to be read by itself.
+ * Short queries of one tenant. Waiting queries of the same shape share a statement. A query that exceeds the
+ * connection's time limit or finds large records is read separately.
  */
 import type { Clock } from '../../../clock.ts';
 import { Refusal } from '../../../errors.ts';
@@ -8,10 +8,16 @@ import type { Page } from '../../../pims/pims-port.ts';
 import type { SharedConnection } from '../connection/shared-connection.ts';
 import { LARGE_PAGE, type JoinedPageRow, type PageQuestion } from './page-sql.ts';
 
-/** Most questions of a statement, and most records that they may find, judged by the shape's last statement. */
+/**
+ * Maximum number of questions in a statement, and of records that they are expected to find according to the shape's
+ * last statement.
+ */
 const QUESTIONS_MAX = 32;
 const RECORDS_MAX = 1600;
-/** How long queries of a shape, and all of the tenant, are read alone after a statement took too long. */
+/**
+ * Time for which queries of a shape, and all queries of the tenant, are read separately after a statement took too
+ * long.
+ */
 const SHAPE_PAUSE_MS = 60_000;
 const TENANT_PAUSE_MS = 1000;
 const SHAPES_MAX = 100;
@@ -20,10 +26,10 @@ const BRACKETS = 2;
 
 interface SharedShape {
   readonly waiting: WaitingQuestion[];
-  /** Most records of a page of the last statement. */
+  /** Largest number of records on a page of the last statement. */
   records: number;
   pausedUntil: number;
-  /** The values of questions that found more, or larger, records than a statement for several may. */
+  /** The values of questions that found too many or too large records for a shared statement. */
   readonly large: Set<string>;
 }
 
@@ -42,7 +48,7 @@ export class PageBatch {
   #pausedUntil = 0;
   #isPlanned = false;
 
-  /** `follow` tells whether the dictionaries have changed since the questions were built. */
+  /** `follow` returns whether the dictionaries have changed since the questions were built. */
   constructor(
     connections: readonly SharedConnection[],
     follow: (fieldsVersion: number) => Promise<boolean>,
@@ -53,7 +59,7 @@ export class PageBatch {
     this.#clock = clock;
   }
 
-  /** Returns the page, or undefined when the query must be read by itself. */
+  /** Returns the page, or undefined if the query must be read separately. */
   async ask(question: PageQuestion): Promise<Page | undefined> {
     const shape = this.#shapeOf(question);
     if (this.#isPaused(shape) || (shape.large.size > 0 && shape.large.has(valuesOf(question)))) return undefined;
@@ -77,7 +83,7 @@ export class PageBatch {
     return shape;
   }
 
-  /** Sends after this turn of the event loop, with the questions that come until then. */
+  /** Sends the statement at the end of this turn of the event loop, with all questions that have arrived. */
   #plan(): void {
     if (this.#isPlanned || this.#free.length === 0 || this.#waiting.size === 0) return;
     this.#isPlanned = true;

@@ -1,4 +1,4 @@
-/** Collects a page that comes row by row, so that neither side ever holds more than an answer may. */
+/** Collects a page row by row, so that neither side ever holds more than a response may contain. */
 import type { Page, QueryRequest } from '../../../pims/pims-port.ts';
 import type { Json } from '../../../pims/writes/script.ts';
 import { ORDER_CHARACTERS_MAX } from '../../../pims/rules/record-bounds.ts';
@@ -17,12 +17,12 @@ export class PageRows {
   readonly #filler: PageFiller;
   readonly #bytesMax: number;
   readonly #hasLines: boolean;
-  /** The order whose lines are still coming. */
+  /** The order whose lines are still arriving. */
   #order: OrderRead | undefined;
   #bytes = 0;
   #orders = 0;
   #isOver = false;
-  /** Whether the first order is larger than an answer may be. */
+  /** Whether the first order is too large for a response. */
   isTooLarge = false;
   /** The last row. */
   last: LoadedRow | undefined;
@@ -33,7 +33,7 @@ export class PageRows {
     this.#hasLines = hasLines;
   }
 
-  /** Adds a row: a record, or further lines of the order before. Returns false when nothing more fits. */
+  /** Adds a row: a record, or further lines of the previous order. Returns false if nothing more fits. */
   take(row: LoadedRow): boolean {
     const [key, record, , lines, , value] = row;
     this.last = row;
@@ -49,7 +49,7 @@ export class PageRows {
       order.bytes += Buffer.byteLength(lines);
     }
     if (this.#orders === 0) this.isTooLarge = order.bytes > ORDER_CHARACTERS_MAX;
-    // The order does not fit, however many lines it still has.
+    // The order does not fit, even if no further line follows.
     else if (this.#bytes + order.bytes > this.#bytesMax) return this.#finishOrder() && false;
     return !this.isTooLarge;
   }

@@ -1,7 +1,7 @@
 /**
- * The SQL of pages. A query by itself is planned by its own values. Queries of one shape are sent together: each walks
- * indexes in the order of the keys to the end of its page, or sorts the few records that the search index finds. Its
- * answer is one row.
+ * The SQL of pages. A separate query is planned for its own values. Queries of the same shape share a statement, in
+ * which each walks indexes in the order of the keys to the end of its page, or sorts the few records that the search
+ * index finds. Each result is one row.
  */
 import type { FilterTree } from '../../../pims/reads/filter.ts';
 import { RECORD_TYPES, type KeyedType } from '../../../pims/rules/fields.ts';
@@ -10,26 +10,26 @@ import type { Json } from '../../../pims/writes/script.ts';
 import { buildWhere, findNeedle, isIndexed, type Dialect, type Where } from '../../pims/where.ts';
 import type { OrderWithLines } from './order-sql.ts';
 
-/** Larger pages, and pages with more alternatives or values, are read by themselves. */
+/** Larger pages, and pages with more alternatives or values, are read separately. */
 const TOGETHER_LIMIT = 500;
 const TOGETHER_ALTERNATIVES = 8;
 const TOGETHER_VALUES = 16;
 const TOGETHER_BYTES = 1024 * 1024;
-/** A text that more records have is read by itself. */
+/** A text that occurs in more records is read separately. */
 const TOGETHER_FOUND = 1000;
-/** Replaces records that are too large or too many to be read with others. */
+/** Replaces the records of a question that are too large or too many for a shared statement. */
 export const LARGE_PAGE = '';
-/** `records` is a JSON list. `count` is one more than the limit when there are more. */
+/** `records` is a JSON list. `count` is one more than the limit if there are more. */
 export type JoinedPageRow = [at: number, records: string, count: number, last: string | null, fieldsVersion: number];
 
-/** A row of a page that is read by itself. The further rows of an order with many lines have no record. */
+/** A row of a page that is read separately. Further rows of an order with many lines have no record. */
 export type LoadedRow = [
   sortKey: string,
   record: Json | null,
   fieldsVersion: number,
   lines: Json | null,
   count: number | null,
-  /** The value that the page is sorted by, unless that is the key. */
+  /** The value by which the page is sorted, unless that is the key. */
   value: string | null,
   /** The tag of an order with lines. */
   tag: string | null,
@@ -37,16 +37,16 @@ export type LoadedRow = [
 
 export interface PageParts {
   readonly table: string;
-  /** The table beside it that has the time of each record's last change. */
+  /** The joined table that has the time of each record's last change. */
   readonly modified: string;
   readonly json: string;
   readonly withLines: OrderWithLines | undefined;
   readonly fieldsVersion: string;
 }
 
-/** A query that may be sent together with others of its shape. */
+/** A query that can share a statement with others of its shape. */
 export interface PageQuestion {
-  /** The same for questions that fit into one statement. */
+  /** The SQL for several questions in one statement. */
   readonly shape: string;
   readonly limit: number;
   readonly bytesMax: number;
@@ -57,7 +57,7 @@ export interface PageQuestion {
 }
 
 export interface PageQuery {
-  /** The query by itself. Its rows are a LoadedRow each. */
+  /** The separate query. Each row is a LoadedRow. */
   readonly alone: { readonly sql: string; readonly values: readonly (string | number)[] };
   readonly together?: PageQuestion | undefined;
 }
@@ -113,7 +113,10 @@ export function buildPage(
   };
 }
 
-/** The rows of a page in the order of their keys, each once: each alternative goes along its index to the limit. */
+/**
+ * Builds the rows of a page in the order of their keys, without duplicates: each alternative walks its index to the
+ * limit.
+ */
 function mergeRows(
   alternatives: readonly { readonly from: string; readonly where: string }[],
   after: string,
@@ -138,7 +141,8 @@ function joinPages(
   const alternatives = walks.map(({ sql, indexLed }) => {
     const where = sql.replaceAll('?', bind);
     if (indexLed) return { from: table, where };
-    // Found before anything else is asked: the planner cannot tell how many records have a text, the last value.
+    // These records are found first, because the planner cannot estimate how many records contain a text. The text is the
+    // last value.
     const found = `SELECT * FROM ${table} WHERE ${search(`q.${names.at(-1)!}`)} LIMIT ${TOGETHER_FOUND + 1}`;
     return { from: `s${searches.push(found)}`, where };
   });

@@ -1,6 +1,7 @@
 /**
  * The SQL of one tenant's inventory system on PostgreSQL: the dialect of the shared SQL, and all reads. Begin here.
- * PostgreSQL builds the JSON of the answers. Column names come from the dictionaries alone, values are always bound.
+ * PostgreSQL builds the JSON of the responses. Column names come only from the dictionaries, and values are always
+ * bound.
  */
 import type { Values } from '../../../pims/rules/values.ts';
 import { ofKeyedTypes, pickFields, RECORD_TYPES } from '../../../pims/rules/fields.ts';
@@ -28,13 +29,13 @@ import { buildLookup, joinLines, linesOf, wrapLine } from './order-sql.ts';
 import { buildPage, type PageQuery } from './page-sql.ts';
 import { buildSortedPage, isFoundFirst } from './sorted-page-sql.ts';
 
-/** An index holds this much of a value; no filter has more. */
+/** Number of characters of a value in an index. No filter has more. */
 const INDEXED_CHARACTERS = 256;
 const TRIGRAM = 3;
 
-/** The lines of an order that is read together with others. An order with more is read by itself. */
+/** Maximum number of lines of an order that is read together with others. */
 const SMALL = { lines: 100, bytes: 64 * 1024 };
-/** The orders of a storefront number that are read together with those of others. */
+/** Maximum number of orders of a storefront number that is read together with others. */
 export const SMALL_ORDERS = 10;
 /** Replaces lines that are too many or too large. */
 export const LARGE = '';
@@ -44,7 +45,7 @@ const CELL_END = { sql: 'chr(1)', text: '\x01', byte: 1 };
 const filterDialect: Dialect = {
   equals: (column, isIndexed, bind) =>
     isIndexed
-      ? // The planner would multiply the odds of both; it takes the second to be true of every other row.
+      ? // The planner would multiply both estimates. For the second condition, it assumes half of the rows.
         `left(${column}, ${INDEXED_CHARACTERS}) = left(${bind()}, ${INDEXED_CHARACTERS}) AND coalesce(${column} = ${bind()}, FALSE)`
       : `${column} = ${bind()}`,
   isOneOf: (column, isIndexed, bind) => {
@@ -59,7 +60,7 @@ const filterDialect: Dialect = {
   compares: (column, sign, placeholder) => `(nullif(${column}, '')::numeric ${sign} ${placeholder}::numeric) IS TRUE`,
   indexed: (text) => `left(${text}, ${INDEXED_CHARACTERS})`,
   findsDates: 'by text',
-  // ASCII text folds alike everywhere; the row has the folded form of all other text.
+  // PostgreSQL folds ASCII text as we do. For all other text, the row has the folded form.
   contains: (column, placeholder) =>
     `strpos(coalesce(folded ->> '${column.slice(1, -1)}', upper(${column})), ${placeholder}) > 0`,
   search: (_table, placeholder) => `search LIKE ${placeholder}`,
@@ -69,7 +70,7 @@ const filterDialect: Dialect = {
 
 export type PostgresPimsSql = ReturnType<typeof buildPimsSql>;
 
-/** Builds a value when it is first asked for: most of thousands of tenants need few. */
+/** Builds a value on first use, because most of thousands of tenants need few. */
 function once<T>(make: () => T): () => T {
   let made: T | undefined;
   return () => (made ??= make());
@@ -83,7 +84,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
     return recordJson([...columnsOf((names ? pickFields(dictionary, recordType, names) : dictionary).keys()), ...more]);
   };
   const pageJson = ofKeyedTypes((recordType) => once(() => json(recordType)));
-  // Read with everything that depends on the dictionaries, to check that they still hold.
+  // The version of the dictionaries, which is read with everything that depends on them, to detect a change.
   const fieldsVersion = `SELECT "NEXT" FROM ${table('COUNTERS')} WHERE "NAME" = 'fields'`;
   const all = `string_agg(j, ',' ORDER BY n)`;
   const viewed = (recordType: 'orders' | 'lines', ...more: Column[]): string =>
@@ -128,7 +129,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
     ),
     /** Reads all orders of a list of storefront numbers. */
     lookup: once(() => buildLookup(orderParts, byReference)),
-    /** Every record of a type in the order of its key: see joinCells. */
+    /** Reads every record of a type in the order of its key. See joinCells. */
     rows,
     measure: (recordType: RecordType): string => `ANALYZE ${tableOf(recordType)}`,
     page(recordType: KeyedType, request: QueryRequest): PageQuery {
@@ -146,7 +147,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
   };
 }
 
-/** Joins exported records, with a NUL after each cell. A record with CELL_END in a value comes as a JSON list. */
+/** Joins exported records, with a NUL after each cell. A record with CELL_END in a value becomes a JSON list. */
 export function joinCells(records: readonly string[]): Uint8Array {
   const isPlain = (record: string): boolean => record.endsWith(CELL_END.text);
   if (!records.every(isPlain)) {
@@ -195,8 +196,8 @@ export const scriptDialect = (table: (name: string) => string): ScriptDialect =>
 });
 
 /**
- * A row has its columns in the order of the list, and goes out without a space. Joining texts takes a third of the time
- * of row_to_json, and gives the same where no value has a character to escape.
+ * The JSON has the columns in the order of the list and no spaces. Joining texts takes a third of the time of
+ * row_to_json, with the same result if no value needs an escape.
  */
 const recordJson: ScriptDialect['recordJson'] = (columns) => {
   const named = columns.map(([name, expression]) =>
@@ -209,14 +210,14 @@ const recordJson: ScriptDialect['recordJson'] = (columns) => {
     ELSE ${joinTexts([...members, `'"}'`])} END`;
 };
 
-/** Joins by halves, so that no text is copied more often than there are halves. None may be null. */
+/** Joins by halves, so that each text is copied only a logarithmic number of times. No text may be null. */
 function joinTexts(expressions: readonly string[]): string {
   if (expressions.length === 1) return expressions[0]!;
   const half = Math.ceil(expressions.length / 2);
   return `(${joinTexts(expressions.slice(0, half))} || ${joinTexts(expressions.slice(half))})`;
 }
 
-/** Lower case, character by character. pg_trgm lowers by the database's rules, which leave such a text unchanged. */
+/** Lowers character by character. pg_trgm lowers by the database's rules, which leave such a text unchanged. */
 const lowerEach = (folded: string): string => Array.from(folded, (character) => character.toLowerCase()).join('');
 const searchIndex = (dictionary: FieldDictionary, record: Values): string => lowerEach(searchText(dictionary, record));
 

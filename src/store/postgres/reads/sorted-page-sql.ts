@@ -16,9 +16,9 @@ import {
 } from '../../pims/where.ts';
 import { listPageColumns, type PageParts, type PageQuery } from './page-sql.ts';
 
-/** Most records that are found first. */
+/** Maximum number of records that are found first and then sorted. */
 const FOUND = 10_000;
-/** Greater than every sort key. */
+/** A text greater than every sort key. */
 const KEY_LAST = '\u{10ffff}';
 const INDEXED_CHARACTERS = 256;
 
@@ -72,7 +72,7 @@ export function buildSortedPage(asked: Asked, dialect: Dialect, parts: PageParts
       return `(SELECT key AS k FROM ${modified} ${join} WHERE ${when} AND ${others} ${end})`;
     });
     const few = `(${found.join(' UNION ')}) few`;
-    // Counted before they are kept: to keep what turns out to be too many takes longer than to find few again.
+    // The records are counted before they are kept, because keeping too many takes longer than finding few again.
     tables.push(`size AS MATERIALIZED (SELECT count(*) AS n FROM ${few})`);
     rows.push(
       sort === undefined && areLed
@@ -109,11 +109,11 @@ export function buildSortedPage(asked: Asked, dialect: Dialect, parts: PageParts
 }
 
 interface Order {
-  /** The column that is sorted, its value in the index, and its whole value. */
+  /** The sorted column: its value in the index, and its complete value. */
   readonly column: string;
   readonly value: string;
   readonly whole: string;
-  /** Whether an index has all of it. */
+  /** Whether an index has the complete value. */
   readonly isWhole: boolean;
   readonly by: string;
   readonly sign: '<' | '>';
@@ -163,7 +163,7 @@ interface WalkParts {
   readonly order: Order;
 }
 
-/** Walks along the index. Records whose values it cuts are read again, and sorted by their whole values. */
+/** Walks along the index. Records whose values it truncates are read again and sorted by their complete values. */
 function buildWalk({ from, condition, most, isBeside, order }: WalkParts) {
   const [key, value, whole] = isBeside ? ['key', 'modified', 'modified'] : ['"SORT_KEY"', order.value, order.whole];
   const { at, sign, direction, isWhole } = order;

@@ -1,4 +1,4 @@
-/** Inserts many rows by COPY: one text costs the driver and the server less than bound values. */
+/** Inserts many rows with COPY, because one text is cheaper for the driver and the server than bound values. */
 import { Query, type Connection as Driver } from 'pg';
 import type { Bound } from '../../writing.ts';
 
@@ -27,7 +27,7 @@ export class Copy extends Query {
     copyDriver.endCopyFrom();
   };
 
-  /** The driver asks here for the data. */
+  /** The driver calls this when the server expects the data. */
   handleCopyInResponse(): void {}
 }
 

@@ -1,12 +1,12 @@
-/** Joins statements of one kind into one that has a list for each of their values. */
+/** Joins statements with the same SQL into one that has a list for each of their values. */
 import type { Bound, Row, RowChange, Statement } from '../../writing.ts';
 import type { Connection } from '../connection/connection.ts';
 
 type Ask = Pick<Statement, 'sql' | 'values'>;
 
-/** A list costs more to unpack than a value to bind. */
+/** Minimum number of joined statements, because unpacking a list is more expensive than binding a value. */
 const SAVED_TOGETHER_LEAST = 3;
-/** From this number on rows are copied, in chunks: the server inserts one while the next is built. */
+/** Minimum number of rows for COPY. They are sent in chunks, so that the server inserts one while the next is built. */
 const COPIED_LEAST = 200;
 const COPIED_MOST = 1000;
 
@@ -30,10 +30,10 @@ export function loadTogether(connection: Connection, asks: readonly Ask[]): Prom
   return asks.map((ask) => answers.get(ask)!);
 }
 
-/** Sends statements that write, with the effect they have one after the other. */
+/** Sends statements that write, with the same effect as one after the other. */
 export function saveTogether(connection: Connection, statements: readonly Statement[]): void {
   let groups: Group[] = [];
-  /** The last group that changes a row, and its place there. */
+  /** The last group that changes a row, and the place of the row in it. */
   let lastOf = new Map<string, { readonly group: Group; readonly at: number }>();
   const flush = (): void => {
     for (const group of groups) sendGroup(connection, group);
@@ -108,5 +108,5 @@ function mergeSaves({ kind, table, names, keysAt }: RowChange): string {
       .join(' AND ')}`;
 }
 
-/** Columns that are no text. */
+/** Columns that are not text. */
 const TYPES: Readonly<Record<string, string>> = { folded: 'jsonb', LINE_NUMBER: 'int' };

@@ -1,4 +1,4 @@
-/** One script of a group while it runs: where it stands, its saves, and the values of its loads after them. */
+/** One running script of a group: its position, its saves, and the values of its loads after them. */
 import { Refusal } from '../../../errors.ts';
 import type { Load, NumberedType, Save } from '../../../pims/writes/script.ts';
 import { settle, type StartedScript } from '../../pims/script-runner.ts';
@@ -21,27 +21,27 @@ export type NextNumbers = Map<NumberedType, number>;
 /** The changes that a script has made to a source. */
 interface Changes {
   readonly saves: Save[];
-  /** Whether there was nothing in the source before. */
+  /** Whether the source was empty before. */
   readonly isNew: boolean;
-  /** The values of its loads after the saves. */
+  /** The values of the script's loads after its saves. */
   readonly loaded: Loaded;
 }
 
 export class RunningScript {
   readonly #begin: Begin;
   started: StartedScript<unknown> | undefined;
-  /** The load that it waits for. Undefined before its start and after its end. */
+  /** The load for which it waits. Undefined before its start and after its end. */
   load: Load | undefined;
   outcome: unknown;
   isDone = false;
-  /** Only the database can answer its load. It waits until all scripts before it are done. */
+  /** Only the database can answer its load, so it waits until all earlier scripts are done. */
   isAlone = false;
   /** The sources of its loads. */
   readonly sources = new Set<string>();
   readonly changes = new Map<string, Changes>();
-  /** The numbers that it was given: the first of each counter, and how many. */
+  /** The numbers that it was assigned: the first of each counter, and their count. */
   readonly numbers = new Map<NumberedType, { readonly first: number; readonly count: number }>();
-  /** The highest number of a caller that a counter must pass over. */
+  /** The highest number chosen by a caller that the counter must skip. */
   readonly raised = new Map<NumberedType, number>();
   #statements: Statement[] = [];
 
@@ -56,12 +56,12 @@ export class RunningScript {
     this.#discard();
   }
 
-  /** Takes the statements of its saves, in their order. */
+  /** Removes and returns the statements of its saves, in order. */
   takeStatements(): Statement[] {
     return this.#statements.splice(0);
   }
 
-  /** Continues with a loaded value as far as the next load, and builds the statements of its saves. */
+  /** Continues with a loaded value up to the next load, and builds the statements of its saves. */
   continue(loaded?: unknown): void {
     this.load = undefined;
     this.outcome = settle(() => {
@@ -114,7 +114,7 @@ export class RunningScript {
     this.raised.clear();
   }
 
-  /** Forgets its saves and numbers: nothing of them was sent. */
+  /** Drops its saves and numbers, none of which were sent. */
   #discard(): void {
     this.changes.clear();
     this.forgetNumbers();
@@ -128,7 +128,7 @@ export class RunningScript {
       return;
     }
     const build = this.started!.sql.saves[save.name] as (...args: unknown[]) => Iterable<Statement>;
-    // This gives a new line its lock code, which affectedBy needs.
+    // This assigns the lock code of a new line, which affectedBy needs.
     for (const statement of build(...save.args)) this.#statements.push(statement);
     const affected = affectedBy(save);
     if (affected) for (const source of affected) this.#change(source, save);

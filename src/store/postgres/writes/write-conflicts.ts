@@ -1,6 +1,6 @@
 /**
- * Which saves change which loads, and how. The invariant: after a save, the value of a load is either FORGOTTEN or what
- * the database would give. A property in test/store/postgres-writes.test.ts states it.
+ * Which saves change which loads, and how. The invariant, which test/store/postgres-writes.test.ts checks: after a
+ * save, the value of a load is either FORGOTTEN or the one that the database would return.
  */
 import { RECORD_TYPES, type Dictionaries, type KeyedType } from '../../../pims/rules/fields.ts';
 import type { LineUnits, Load, Save } from '../../../pims/writes/script.ts';
@@ -85,7 +85,7 @@ export function affectedBy(save: Save): readonly string[] | undefined {
   }
 }
 
-/** Tells the loads of a source apart. */
+/** Returns a key that identifies a load within its source. */
 export const loadName = ({ name, args }: Load): string => [name, ...args].join(' ');
 
 /** Replaces a value that has to be loaded again. */
@@ -132,7 +132,7 @@ export function changeAll(loaded: Loaded, save: Save, dictionaries: Dictionaries
   }
 }
 
-/** Returns the value of a load from a source with nothing in it, or undefined if that is not known. */
+/** Returns the value of a load from an empty source, or undefined if it is not known. */
 export function loadNothing({ name }: Load): { value: unknown } | undefined {
   if (name === 'isThere') return { value: false };
   if (name === 'record' || name === 'orderStage' || name === 'line') return { value: undefined };
@@ -140,7 +140,7 @@ export function loadNothing({ name }: Load): { value: unknown } | undefined {
   return name === 'lines' || name === 'unitsOfLines' ? { value: [] } : undefined;
 }
 
-/** The empty source that a new record has: the lines of a new order. */
+/** Returns the empty source of a new record, which is the lines of a new order. */
 export const sourceOfNew = (save: Save): string | undefined =>
   save.name === 'insert' && save.args[0] === 'orders' ? linesOf(save.args[1]['ORDER_NUMBER']!) : undefined;
 

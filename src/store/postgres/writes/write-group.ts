@@ -1,6 +1,6 @@
 /**
- * Runs the scripts of a group side by side in one transaction, with the outcomes they have one after the other. Their
- * next loads are sent together. A script that has read what an earlier one then changes restarts.
+ * Runs the scripts of a group concurrently in one transaction, with the same outcomes as one after the other. It sends
+ * their next loads together. A script restarts if an earlier one changes a value that it has read.
  */
 import { Refusal } from '../../../errors.ts';
 import type { Load } from '../../../pims/writes/script.ts';
@@ -20,7 +20,7 @@ interface WantedLoad {
   readonly name: string;
 }
 
-/** The facts that a transaction reads when it locks the tenant. */
+/** The values that a transaction reads when it locks the tenant. */
 export interface Locked {
   /** Whether the dictionaries have changed since the scripts were started. */
   readonly isOld: boolean;
@@ -34,12 +34,12 @@ export class WriteGroup {
   readonly #connection: Connection;
   readonly #scripts: readonly RunningScript[];
   readonly #loaded = new Map<string, Loaded>();
-  /** How many scripts are done. The others only try what they would do: their turn has not come. */
+  /** The number of scripts that are done. All later scripts run ahead of their turn, so they may have to restart. */
   #done = 0;
-  /** The next numbers after the scripts that are done, and as the database has them. Until it is locked, a guess. */
+  /** The next numbers after the scripts that are done, and those in the database. Before the lock, they are a guess. */
   #next: NextNumbers;
   #saved: NextNumbers | undefined;
-  /** The statements that are not sent yet. */
+  /** The statements that have not been sent yet. */
   #statements: Statement[] = [];
 
   constructor(connection: Connection, begins: readonly Begin[], expected: NextNumbers = new Map()) {
@@ -79,9 +79,9 @@ export class WriteGroup {
     for (const script of this.#scripts.slice(this.#done)) script.restart();
   }
 
-  /** Continues each script as far as its loads are known, and finishes those whose turn it is. */
+  /** Continues each script as far as its loads are known, and finishes the scripts whose turn it is. */
   #continueAll(): void {
-    // A script expects to be given the numbers after those of the scripts before it.
+    // A script expects the numbers after those of the earlier scripts.
     const next = new Map(this.#next);
     for (const script of this.#scripts.slice(this.#done)) {
       if ([...script.numbers].some(([recordType, { first }]) => first !== next.get(recordType))) script.restart();

@@ -1,6 +1,6 @@
 /**
- * Group commit of one tenant: writes that wait at the same moment share a transaction and are answered once it is on
- * disk. The transaction begins by locking the tenant, so the writes of all nodes queue up. Source: decision 0020.
+ * Group commit of one tenant: writes that wait at the same moment share a transaction, and their callers get a response
+ * when it is on disk. The transaction first locks the tenant, so the writes of all nodes queue. Source: decision 0020.
  */
 import type { Clock } from '../../../clock.ts';
 import { Refusal, type Outcome } from '../../../errors.ts';
@@ -20,7 +20,7 @@ interface PostgresWrite {
   readonly size: number;
 }
 
-/** A write that has waited this long is refused: its caller is about to give up. */
+/** The wait after which a write is refused, because its caller is about to give up. */
 const WAIT_MS = 1200;
 const GROUP_SIZE_MAX = 100;
 
@@ -34,7 +34,7 @@ export class PostgresWriteQueue {
   readonly #writers: Pool;
   readonly #place: number;
   readonly #tenant: TenantLock;
-  /** The numbers to try before the tenant is locked: other nodes may have given them. */
+  /** The numbers to try before the tenant is locked. Other nodes may already have assigned them. */
   #expected: NextNumbers = new Map();
   #waiting: PostgresWrite[] = [];
   #isWorking = false;
@@ -71,7 +71,10 @@ export class PostgresWriteQueue {
     this.#isWorking = false;
   }
 
-  /** A fault of one write undoes the whole transaction. Then each write gets its own, so the fault hits no other. */
+  /**
+   * A fault of one write undoes the complete transaction. Each write then runs in a separate transaction, so that the
+   * fault affects no other.
+   */
   async #commitTogether(connection: SharedConnection, writes: readonly PostgresWrite[]): Promise<void> {
     try {
       const begins = writes.map(({ begin }) => begin);
@@ -110,7 +113,7 @@ function answerAll(group: readonly PostgresWrite[], fault: unknown): void {
     else reject(fault);
 }
 
-/** Runs a writing: waits for the statements that read, and sends the others without waiting. */
+/** Runs a writing. It waits for statements that read, and sends the others without waiting. */
 export async function runWriting<T>(connection: Connection, writing: Writing<T>): Promise<T> {
   let step = writing.next();
   while (!step.done) {

@@ -1,4 +1,4 @@
-/** A thread that makes one backup and checks it, so that the event loop never waits. It gives way to calls. */
+/** A thread that makes one backup and checks it, so that the event loop never waits. It yields to calls. */
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CheckResult } from '../../check/check.ts';
@@ -12,7 +12,10 @@ export interface BackupJob {
 
 export type BackupReply = Pick<CheckResult, 'findings' | 'count' | 'notes'>;
 
-/** Gives the thread a third of the weight of the event loop: on a busy machine a backup still ends. */
+/**
+ * The niceness, with which the thread has a third of the weight of the event loop, so that a backup also ends on a busy
+ * machine.
+ */
 const NICENESS = 5;
 
 // Only Linux has a niceness for each thread.

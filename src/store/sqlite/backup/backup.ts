@@ -1,6 +1,6 @@
 /**
- * Backs the embedded store up while the service runs, with SQLite's own backup: a plain copy of a live file misses its
- * log. Restores a backup, and checks every file of it first.
+ * Backs up the embedded store while the service runs, with SQLite's own backup, because a plain copy of a live file
+ * lacks its log. Restores a backup after it has checked every file.
  */
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -17,7 +17,7 @@ import { copyDatabase, faultsOfFile, hashFile, isOutOfReach, READ } from '../fil
 
 const MANIFEST = 'storeroom-backup.json';
 
-/** The list of a backup. Older versions wrote only `files` and `sqlite`. */
+/** The manifest of a backup. Older versions wrote only `files` and `sqlite`. */
 interface Manifest {
   /** The SHA-256 of each file. SQLite does not detect a changed value or an empty file. */
   readonly files: Readonly<Record<string, string>>;
@@ -34,11 +34,12 @@ interface Manifest {
 }
 
 /**
- * Copies a store and returns the copied files. The control file is first: a tenant created meanwhile is in the next
- * backup. COMMAND_REFUSED when the target is not empty, or when a file is lost; then all others are copied.
+ * Copies a store and returns the copied files. It copies the control file first, so a tenant that is created during the
+ * backup is in the next one. Throws COMMAND_REFUSED if the target is not empty, or, after copying all other files, if a
+ * file is lost.
  */
 export async function backupStore(folder: string, target: string, madeAt: string): Promise<string[]> {
-  requireEmpty(target, 'a backup goes into an empty folder');
+  requireEmpty(target, 'give the backup an empty folder');
   makeStoreFolder(target, 'The folder of the backup');
   await copyDatabase(join(folder, 'control.db'), join(target, 'control.db'));
   const { tenants, mayLack, identity } = withDatabase(join(target, 'control.db'), READ, (db) => ({
@@ -61,20 +62,22 @@ export async function backupStore(folder: string, target: string, madeAt: string
   const mustExist = mayLack ? ['usage.db'] : ['usage.db', ...tenants];
   const lost = mustExist.filter((file) => !others.includes(file));
   if (lost.length > 0)
-    throw refuseCommand(`${target} is no good backup: ${lost.join(', ')} of ${folder} is missing, or empty.`);
+    throw refuseCommand(
+      `${target} is not a complete backup, because ${lost.join(', ')} of ${folder} is missing or empty.`,
+    );
   return files;
 }
 
 /**
  * Copies a backup into a data folder and returns its files, all of them on disk. The folder is empty, or has only the
  * files of an interrupted restore, which are deleted. Until the last file is there, nothing else opens the folder.
- * COMMAND_REFUSED changes nothing, unless a copy differs from the backup: then the restore is unfinished.
+ * COMMAND_REFUSED changes nothing, unless a copy differs from the backup. The restore is then unfinished.
  */
 export function restoreBackup(source: string, folder: string): string[] {
   const hashes = readManifest(source).files;
   const marker = restoreMarkerOf(folder);
   const [isThere, isBegun] = [existsSync(folder), existsSync(marker)];
-  if (!isBegun) requireEmpty(folder, 'a backup is restored into an empty data folder');
+  if (!isBegun) requireEmpty(folder, 'restore the backup into an empty data folder');
   makeStoreFolder(folder, DATA_FOLDER, marker);
   const lock = lockFolder(folder);
   try {
@@ -103,7 +106,7 @@ function copyFiles(source: string, folder: string, hashes: Manifest['files']): v
     const copy = join(folder, file);
     copyFileSync(join(source, file), copy);
     sync(copy);
-    if (hashFile(copy) !== hash) throw refuseCommand(`${copy} is not as it was written; look at its disk.`);
+    if (hashFile(copy) !== hash) throw refuseCommand(`${copy} differs from what was written. Check its disk.`);
   }
   sync(tenants);
 }
@@ -129,7 +132,7 @@ export function copyTenant(source: string, teamId: string, file: string, old: st
       for (const [counter, next] of numbers)
         db.run('UPDATE COUNTERS SET NEXT = max(NEXT, ?) WHERE NAME = ?', next, counter);
     });
-    if (faultsOfFile(file).length > 0) throw refuseCommand(`${file} is not as it was written; look at its disk.`);
+    if (faultsOfFile(file).length > 0) throw refuseCommand(`${file} differs from what was written. Check its disk.`);
     sync(file);
     sync(dirname(file));
   } catch (fault) {
@@ -138,21 +141,21 @@ export function copyTenant(source: string, teamId: string, file: string, old: st
   }
 }
 
-/** Reads the next numbers of a file: none when it is lost or damaged. COMMAND_REFUSED when it may be whole. */
+/** Reads the next numbers of a file, or none if it is lost or damaged. Throws COMMAND_REFUSED if it may be intact. */
 function readNextNumbers(file: string): [counter: string, next: number][] {
   try {
     return withDatabase(file, READ, (db) => db.rows('SELECT NAME, NEXT FROM COUNTERS'));
   } catch (fault) {
     if (isOutOfReach(file, fault))
       throw refuseCommand(
-        `${file} cannot be opened (${(fault as Error).message}), and may be whole: without it, numbers would be given ` +
-          'out again. Give it the owner and the mode of the others, or move it away.',
+        `${file} cannot be opened (${(fault as Error).message}), but may be intact. Without it, numbers would be given ` +
+          'out again. Give it the owner and mode of the other files, or move it away.',
       );
     return [];
   }
 }
 
-/** Checks a backup as `storeroom check` does a store: each file is as it was written, and all of it agrees. */
+/** Checks that the files of a backup are unchanged, and then checks it like a store. */
 export const checkBackup = (folder: string): Promise<CheckResult> =>
   checkStore(openCheck(folder, readManifest(folder).files));
 
@@ -168,14 +171,14 @@ export function identityOf(folder: string): string | undefined {
   }
 }
 
-/** COMMAND_REFUSED when the folder is no backup. */
+/** Throws COMMAND_REFUSED if the folder is not a backup. */
 function readManifest(folder: string): Manifest {
   const file = join(folder, MANIFEST);
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Manifest;
   } catch (fault) {
     const { code } = fault as NodeJS.ErrnoException;
-    if (code === undefined) throw refuseCommand(`${file} is damaged (it is no JSON); use another backup.`);
+    if (code === undefined) throw refuseCommand(`${file} is damaged (it is not JSON). Use another backup.`);
     const reason = code === 'ENOENT' ? 'is missing' : `cannot be read (${code})`;
     throw refuseCommand(`${folder} is not a backup: ${MANIFEST} ${reason}.`);
   }
@@ -183,15 +186,15 @@ function readManifest(folder: string): Manifest {
 
 function requireEmpty(folder: string, why: string): void {
   const isFolder = statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
-  // The root of a disk contains that folder.
+  // The root of a disk contains the folder lost+found.
   if (isFolder && readdirSync(folder).some((name) => name !== 'lost+found'))
     throw refuseCommand(`${folder} is not empty; ${why}.`);
 }
 
 function checkDatabase(file: string, hash: string): void {
-  const damaged = (how: string): Refusal => refuseCommand(`${file} is damaged (${how}); use another backup.`);
+  const damaged = (how: string): Refusal => refuseCommand(`${file} is damaged (${how}). Use another backup.`);
   if (!existsSync(file)) throw damaged('it is missing');
-  if (hashFile(file) !== hash) throw damaged('it is not as it was written');
+  if (hashFile(file) !== hash) throw damaged('it differs from what was written');
   const [fault] = faultsOfFile(file);
   if (fault !== undefined) throw damaged(fault);
 }

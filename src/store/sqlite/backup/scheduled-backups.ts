@@ -1,7 +1,7 @@
 /**
- * Backups that the running service makes on a schedule. Each is written under another name, checked and then renamed, so
- * that it exists whole or not at all. The newest one of this store decides when the next is due.
- * Source: decision 0021.
+ * Backups that the running service makes on a schedule. Each backup is written under another name, checked and then
+ * renamed, so that it is complete or does not exist. The newest one of this store decides when the next is due. Source:
+ * decision 0021.
  */
 import { globSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
@@ -27,7 +27,7 @@ export interface BackupOptions {
 }
 
 const UNFINISHED = '.unfinished-';
-/** End of the name of a backup whose files are whole, but whose records disagree, as those of the store do. */
+/** End of the name of a backup whose files are intact, but whose records disagree, like those of the store. */
 const DISAGREES = '-disagrees';
 const NAME = /^storeroom-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)Z(-disagrees)?$/;
 const FIRST_LOOK_MS = 2000;
@@ -52,7 +52,7 @@ export class ScheduledBackups {
     this.#options = options;
   }
 
-  /** Deletes what an interrupted backup has left, and makes backups when they are due until it is closed. */
+  /** Deletes the rest of an interrupted backup, and makes backups when they are due until it is closed. */
   start(): this {
     const { backupDir, clock, report } = this.#options;
     try {
@@ -68,7 +68,7 @@ export class ScheduledBackups {
     return this;
   }
 
-  /** Makes a backup now. Returns false when it failed, which has been reported. */
+  /** Makes a backup now. If it fails, reports the failure and returns false. */
   async makeNow(): Promise<boolean> {
     await this.#make().catch((fault: unknown) => this.#fail(fault));
     return this.#failures === 0;
@@ -80,7 +80,7 @@ export class ScheduledBackups {
     return { everySeconds, lastSuccessSeconds: this.#lastSuccessMs / 1000, failures: this.#failures };
   }
 
-  /** Makes no more backups, and ends one that is being made. */
+  /** Makes no more backups, and ends a running backup. */
   async close(): Promise<void> {
     this.#look?.close();
     this.#stop.abort();
@@ -97,8 +97,8 @@ export class ScheduledBackups {
   }
 
   /**
-   * Returns when the next backup is due, in milliseconds since 1970. Looks again each time: the clock may have been set
-   * back, and another process may have made a backup.
+   * Returns when the next backup is due, in milliseconds since 1970. Looks at the folder each time, because the clock
+   * may have been set back, and another process may have made a backup.
    */
   #findDue(): number {
     const { backupHours, clock } = this.#options;
@@ -120,7 +120,7 @@ export class ScheduledBackups {
       const madeAt = new Date(now).toISOString();
       const { findings, count, notes } = await this.#run({ folder, target, madeAt });
       const damage = findings.find(({ isDamage }) => isDamage);
-      if (damage) throw new Error(`it was not written whole, or the store is damaged. ${damage.place}: ${damage.what}`);
+      if (damage) throw new Error(`it is incomplete, or the store is damaged. ${damage.place}: ${damage.what}`);
       const disagrees = count > 0;
       renameSync(target, join(backupDir, disagrees ? name + DISAGREES : name));
       sync(backupDir);
@@ -130,8 +130,8 @@ export class ScheduledBackups {
         this.#failures++;
         const [first] = findings;
         report(
-          `Records disagree (${count} findings), so the backup is kept as ${name}${DISAGREES} and pushes none out. ` +
-            `\`storeroom check\` tells more. ${first!.place}: ${first!.what}.`,
+          `Records disagree (${count} findings), so the backup is kept as ${name}${DISAGREES} and replaces no other. ` +
+            `\`storeroom check\` lists them. ${first!.place}: ${first!.what}.`,
           true,
         );
       } else {
@@ -162,7 +162,7 @@ export class ScheduledBackups {
     const needed = sizes.reduce((sum, size) => sum + size, readyFreeMb * MIB);
     const { bavail, bsize } = await statfs(backupDir);
     const free = bavail * bsize;
-    if (free < needed) throw new Error(`its disk has ${free} free bytes, and ${needed} are needed`);
+    if (free < needed) throw new Error(`its disk has ${free} free bytes, but the backup needs ${needed}`);
   }
 
   /** Deletes the oldest backups of one kind, so that one whose records disagree never replaces a good one. */
@@ -171,7 +171,7 @@ export class ScheduledBackups {
     for (const name of this.#list(disagrees).slice(0, -backupKeep)) rmSync(join(backupDir, name), { recursive: true });
   }
 
-  /** Lists the names of this store's backups, oldest first, without those that a clock which was ahead has named. */
+  /** Lists the names of this store's backups, oldest first, without names in the future. */
   #list(disagrees?: boolean): string[] {
     const { backupDir, identity, clock } = this.#options;
     const isWanted = (name: string): boolean =>
@@ -189,20 +189,20 @@ export class ScheduledBackups {
     }
   }
 
-  /** Returns the identity in a manifest, which never changes and can be long. */
+  /** Returns the identity in a manifest. It is cached, because a manifest never changes and can be long. */
   #identityOf(name: string): string | undefined {
     if (!this.#identities.has(name)) this.#identities.set(name, identityOf(join(this.#options.backupDir, name)));
     return this.#identities.get(name);
   }
 
-  /** Reports a failure, and has the next try be in an hour. */
+  /** Reports a failure, and schedules the next try in an hour. */
   #fail(fault: unknown): void {
     if (this.#stop.signal.aborted) return;
     this.#failures++;
     this.#retryAt = this.#options.clock.now() + HOUR_MS;
     const reason = (fault instanceof Error ? fault.message : String(fault)).replace(/\.$/, '');
     this.#options.report(
-      `No backup was made in ${this.#options.backupDir}: ${reason}. The next try is in an hour.`,
+      `No backup was made in ${this.#options.backupDir}: ${reason}. The service tries again in an hour.`,
       true,
     );
   }

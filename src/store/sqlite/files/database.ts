@@ -14,30 +14,30 @@ export interface OpenOptions {
   readonly mode: 'write' | 'make' | 'read';
   /** `full`: COMMIT returns when the change is on disk. `deferred`: the caller syncs the log. */
   readonly sync?: 'full' | 'deferred';
-  /** How long to wait for another process's transaction: 0 for the service, which must not block. */
+  /** Time to wait for another process's transaction: 0 for the service, which must not block. */
   readonly busyTimeoutMs: number;
-  /** How long to wait for another process that opens or creates the same file. */
+  /** Time to wait for another process that opens or creates the same file. */
   readonly openingTimeoutMs?: number;
-  /** How much of the file a reader maps. */
+  /** Bytes of the file that a reader maps. */
   readonly mapBytes?: number;
 }
 
 export const OPENING_TIMEOUT_MS = 5000;
 const OPENING_RETRY_MS = 10;
 const CACHE_KIB = 4096;
-/** Bytes of the file that a reader maps into memory. Pages that it has touched count as memory of the process. */
+/** Bytes of the file that a reader maps into memory. Pages that it has read count as memory of the process. */
 const MAP_BYTES = 256 * 1024 * 1024;
 /** The size that a restarted log is truncated to. Writing into space that exists is synced faster. */
 const LOG_BYTES_KEPT = 32 * 1024 * 1024;
 const STATEMENTS_MAX = 256;
-/** Rows between two looks at the clock, which every row charges with `charge_row`. It begins with 1: rows can be large. */
+/** Rows between two looks at the clock, counted with `charge_row`. It begins with 1, because rows can be large. */
 const ROWS_PER_LOOK = 64;
 /** Characters whose folding costs about as much as reading a row. */
 const CHARACTERS_PER_ROW = 128;
 /** The longest statement reads an order with its lines, both with 400 fields of 63 characters: 120,000. */
 const LIMITS = { attach: 0, exprDepth: 200, variableNumber: 1000, sqlLength: 200_000 };
 
-/** Characters that a walk may pass to our functions before it begins again. */
+/** Maximum characters that a walk passes to our functions before it restarts. */
 const WALK_CHARACTERS_MAX = 8 * 1024 * 1024;
 const PAUSE_MESSAGE = 'walk paused';
 const BUDGET_MESSAGE = 'time budget used up';
@@ -112,12 +112,12 @@ export class Database {
     } else this.exec(`PRAGMA query_only=ON; PRAGMA mmap_size=${mapBytes}`);
   }
 
-  /** Bounds the memory for pages, and frees what is beyond it. */
+  /** Bounds the memory for pages, and frees the excess. */
   limitCache(kib: number): void {
     this.exec(`PRAGMA cache_size=-${kib}`);
   }
 
-  /** Prepares a statement, or returns the one it has prepared before. Of more than 256 the oldest goes. */
+  /** Prepares a statement, or returns the prepared one. Keeps 256 statements and drops the oldest. */
   #statement(sql: string): StatementSync {
     const kept = this.#statements.get(sql);
     if (kept) return kept;
@@ -158,8 +158,8 @@ export class Database {
 
   /**
    * Returns the rows of a statement that calls `walk_row(key)` or `walk_row(value, key)` for every row it looks at, in
-   * their order. Begins again after the last of them now and then: until a statement returns a row, Node keeps all
-   * texts that our functions were given.
+   * their order. Restarts after the last of them from time to time, because Node keeps all texts that our functions
+   * receive until a statement returns a row.
    */
   *walk<R extends Row>(sql: string, valuesFrom: (position: string) => Bound[], after: string): IterableIterator<R> {
     for (let from = after; ; from = this.#walkedTo) {
@@ -177,7 +177,7 @@ export class Database {
     }
   }
 
-  /** Returns rows one by one, from a new statement. Do not write on the connection meanwhile. */
+  /** Returns rows one by one, from a new statement. Do not write on the connection until the end. */
   iterate<R extends Row>(sql: string, ...values: Bound[]): IterableIterator<R> {
     const statement = this.#connection.prepare(sql);
     statement.setReturnArrays(true);
@@ -198,7 +198,7 @@ export class Database {
     try {
       return work();
     } catch (fault) {
-      // A statement that has failed while its rows were read one by one would fail again.
+      // A statement that failed while its rows were read would fail again.
       for (const sql of this.#iterated) this.#statements.delete(sql);
       if (fault instanceof Error && [BUDGET_MESSAGE, PAUSE_MESSAGE].includes(fault.message)) return CUT_SHORT;
       throw fault;
@@ -282,7 +282,7 @@ export async function syncLog(file: string): Promise<void> {
 
 const CODES = { busy: [5, 261, 517, 6, 262], full: [13, 4874], fatal: [10, 11, 26] };
 
-/** Is called with a fault after which a file cannot be trusted. All later calls get the refusal that it returns. */
+/** Called with a fault after which a file cannot be trusted. All later calls get the refusal that it returns. */
 export type OnFatal = (fault: unknown) => Refusal;
 
 /** Adds the name of the file to the message of a fault. */
@@ -291,7 +291,10 @@ export function nameFile(fault: unknown, file: string): unknown {
   return fault;
 }
 
-/** Returns the kind of a fault: `busy` passes, `full` passes once there is space, `fatal` is damage of file or disk. */
+/**
+ * Returns the kind of a fault: `busy` ends without help, `full` ends when there is space, and `fatal` means a damaged
+ * file or disk.
+ */
 export function faultOf(error: unknown): 'busy' | 'full' | 'fatal' | 'other' {
   const code = (error as { errcode?: number }).errcode;
   if (code === undefined) return 'other';

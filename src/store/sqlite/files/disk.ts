@@ -1,6 +1,6 @@
 /**
- * Looks once a second at the disk of the embedded store: its free space, and whether it can be written to. The request
- * log stops at a bound, well before writes are refused. Source: decision 0022.
+ * Checks the disk of the embedded store once a second: its free space, and whether it can be written to. The request
+ * log stops at a bound, long before writes are refused. Source: decision 0022.
  */
 import { every, type Clock } from '../../../clock.ts';
 import { access, constants, statfs, statfsSync, type StatsFs } from 'node:fs';
@@ -11,15 +11,15 @@ const MIB = 1024 * 1024;
 const BOUND_LEAST = 64 * MIB;
 
 export interface DiskBounds {
-  /** The request log stops below the smaller of these two. */
+  /** The request log stops when the free space is below the smaller of these two. */
   readonly diskFreeMb: number;
   readonly diskFreePercent: number;
-  /** The service is not ready below this. */
+  /** The service is not ready when the free space is below this. */
   readonly readyFreeMb: number;
 }
 
 export interface DiskObserver {
-  /** Is called when the log stops and when it continues. */
+  /** Called when the log stops and when it continues. */
   readonly report: (event: string) => void;
   readonly clock: Clock;
 }

@@ -1,4 +1,4 @@
-/** Folders of stores and backups: creates one that can be written to, or says what is wrong with it. */
+/** Creates the folders of stores and backups, or explains why a folder cannot be used. */
 import {
   accessSync,
   closeSync,
@@ -45,14 +45,14 @@ export function makeStoreFolder(folder: string, name: string, marker?: string): 
   }
 }
 
-/** Creates a folder and its parents. Node's own way never ends where the kernel creates none, as in /proc. */
+/** Creates a folder and its parents. Node's own function never ends if the kernel creates none, as in /proc. */
 export function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (fault) {
-    // Another process may have created it meanwhile.
+    // Another process may have created it in the meantime.
     if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw fault;
   }
 }
@@ -63,15 +63,15 @@ export const LOCK = 'serve.lock';
 /** Returns the file that exists from the first file of a restore until the last is on disk. */
 export const restoreMarkerOf = (folder: string): string => join(folder, 'restore-unfinished');
 
-/** Throws COMMAND_REFUSED when a restore into the folder is unfinished: only a restore may open it. */
+/** Throws COMMAND_REFUSED if a restore into the folder is unfinished, because only a restore may open it. */
 export function refuseUnfinishedRestore(folder: string): void {
   if (existsSync(restoreMarkerOf(folder)))
     throw refuseCommand(`A restore into ${folder} is unfinished. Run \`storeroom restore\` again.`);
 }
 
 /**
- * Throws COMMAND_REFUSED when there are tenants, but a file that they share is lost: a new one would make a store
- * without them, or without their counts.
+ * Throws COMMAND_REFUSED if there are tenants, but a file that they share is lost. A new file would make a store
+ * without them or without their counts.
  */
 export function refuseLostFiles(folder: string): void {
   if (globSync('tenants/*.db', { cwd: folder }).length === 0) return;
@@ -91,7 +91,7 @@ export function isFileThere(file: string): boolean {
 
 /**
  * Locks a folder for one service, move or restore, until the database that it returns is closed; the operating system
- * unlocks it when the process ends. Throws COMMAND_REFUSED when another process has it.
+ * unlocks it when the process ends. Throws COMMAND_REFUSED if another process has locked it.
  */
 export function lockFolder(folder: string): Database {
   let lock: Database | undefined;
@@ -103,7 +103,9 @@ export function lockFolder(folder: string): Database {
   } catch (fault) {
     lock?.close();
     if (faultOf(fault) !== 'busy') throw fault;
-    throw refuseCommand(`Another service is running on ${folder}, or a restore into it; one folder takes one.`);
+    throw refuseCommand(
+      `Another service is running on ${folder}, or a restore into it. Stop it, or use another folder.`,
+    );
   }
 }
 
@@ -120,9 +122,9 @@ const REASONS: Readonly<Record<string, string>> = {
   EROFS: 'its disk is read-only',
   ENOSPC: 'its disk is full',
   EDQUOT: "this user's share of its disk is used up",
-  ENOTDIR: 'it is a file, or lies below one',
-  EEXIST: 'it is a file, or lies below one',
-  ENOENT: 'no folder can be made there',
+  ENOTDIR: 'it is a file, or is below a file',
+  EEXIST: 'it is a file, or is below a file',
+  ENOENT: 'no folder can be created there',
 };
 
 function refuseFolder(folder: string, name: string, code = ''): Refusal {

@@ -37,9 +37,9 @@ export interface Upgrade {
   readonly to: number;
 }
 
-/** Returns what a start would do to a file, by its header: undefined when that is nothing. */
+/** Returns the upgrade that a start would make, according to the header of the file, or undefined if there is none. */
 export function plannedUpgrade(file: string, schema: SqliteSchema): Upgrade | undefined {
-  // Opening a pipe would wait.
+  // Opening a pipe would block.
   if (!statSync(file).isFile()) return undefined;
   const header = Buffer.alloc(SCHEMA_AT + 4);
   const descriptor = openSync(file, 'r');
@@ -53,7 +53,7 @@ export function plannedUpgrade(file: string, schema: SqliteSchema): Upgrade | un
 }
 
 /**
- * Migrates a file and returns what it did: undefined when that was nothing. Throws NewerStore when the file is from a
+ * Migrates a file and returns the upgrade, or undefined if there was none. Throws NewerStore when the file is from a
  * newer version. Several processes can call it at the same time.
  */
 export function migrate(db: Database, schema: SqliteSchema): Upgrade | undefined {

@@ -1,5 +1,5 @@
 /**
- * The tenants whose files are open: how many there may be, how they share memory for pages, which one is closed when
+ * Manages the tenants whose files are open: their number, their shares of the memory for pages, which one closes when
  * another is called, and which are set apart because their files cannot be used. Source: decisions 0015 and 0062.
  */
 import { readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ interface OpenTenant {
 }
 
 export interface OpenTenantsOptions {
-  /** 0: as many as memory and file handles allow. */
+  /** Maximum number of open tenants. 0 means as many as memory and file handles allow. */
   readonly most: number;
   readonly open: (storeId: string, onFatal: OnFatal) => SqlitePimsStore;
   /** Called once for each tenant that is set apart. */
@@ -25,14 +25,17 @@ export interface OpenTenantsOptions {
 
 const MIB = 1024 * 1024;
 const CLOSING_ASIDE_MOST = 32;
-/** Memory of two connections without their pages, and their handles: file and log twice, and the shared index. */
+/**
+ * Memory of two connections without their pages, and their handles: two for the file, two for the log, and one for the
+ * shared index.
+ */
 const TENANT_BYTES = MIB;
 const TENANT_HANDLES = 5;
 const MOST_DERIVED = 4000;
 const LEAST_DERIVED = 32;
-/** Used where the system does not report its limit. */
+/** The limit that is assumed if the system does not report one. */
 const HANDLES_ASSUMED = 1024;
-/** Memory of a connection for pages: the most that one ever gets, and the least it works well with. */
+/** Memory of a connection for pages: the maximum for one connection, and the minimum with which it works well. */
 const CACHE_KIB_MOST = 4096;
 const CACHE_KIB_LEAST = 64;
 const CACHES_BYTES_MOST = 256 * MIB;
@@ -56,8 +59,8 @@ export class OpenTenants {
   }
 
   /**
-   * The tenant's store. Use it at once: after a later call it may be closed, once what it was asked is done.
-   * Throws TENANT_UNAVAILABLE, STORAGE_FULL.
+   * Returns the tenant's store. Use it at once, because a later call may close it when its running work is done. Throws
+   * TENANT_UNAVAILABLE or STORAGE_FULL.
    */
   get(storeId: string): SqlitePimsStore {
     const open = this.#open.get(storeId) ?? this.#add(storeId);
@@ -78,12 +81,12 @@ export class OpenTenants {
     return Math.max(0, ...this.#open.values().map(({ store }) => store.logBytes));
   }
 
-  /** How many tenants are set apart. */
+  /** The number of tenants that are set apart. */
   get apart(): number {
     return this.#apart.size;
   }
 
-  /** Resolves when nothing has the tenant's files open. */
+  /** Resolves when the tenant's files are closed. */
   async close(storeId: string): Promise<void> {
     this.#apart.delete(storeId);
     const open = this.#open.get(storeId);
@@ -98,7 +101,7 @@ export class OpenTenants {
 
   #add(storeId: string): OpenTenant {
     if (this.#apart.get(storeId) === true) throw unavailable();
-    // Where files close more slowly than they open, the event loop closes them itself, so that they cannot pile up.
+    // If files close more slowly than they open, the event loop closes them itself, so that they cannot pile up.
     while (this.#open.size >= this.#most) this.#remove(this.#chooseOne(), this.#closing.size < CLOSING_ASIDE_MOST);
     const open = { storeId, store: this.#openStore(storeId), calledAt: 0 };
     this.#open.set(storeId, open);
@@ -118,13 +121,13 @@ export class OpenTenants {
     }
   }
 
-  /** Forgets that the tenant was set apart, also under a former file that this one has replaced. */
+  /** Uses the tenant's file again, even if a former file was set apart that this one has replaced. */
   #forgive(storeId: string): void {
     const teamOf = (id: string): string => id.slice(0, id.lastIndexOf('.'));
     for (const apart of this.#apart.keys()) if (teamOf(apart) === teamOf(storeId)) this.#apart.delete(apart);
   }
 
-  /** Does not close a damaged file: that would write to it. Only a new process reads its log again. */
+  /** Does not close a damaged file, because that would write to it. Only a new process reads its log again. */
   #setApart(storeId: string, fault: unknown, isDamaged: boolean): Refusal {
     const isNew = !this.#apart.has(storeId);
     this.#apart.set(storeId, isDamaged);
@@ -153,7 +156,10 @@ export class OpenTenants {
     this.#closing.add(closing);
   }
 
-  /** Gives all tenants equal shares, which are halved whenever twice as many are open: so few calls pay for it. */
+  /**
+   * Gives all tenants equal shares. The shares are halved only when the number of open tenants has doubled, so that few
+   * calls pay for the change.
+   */
   #shareCaches(added: SqlitePimsStore): void {
     const doubled = 2 ** Math.ceil(Math.log2(this.#open.size));
     const share = Math.floor(this.#cachesKib / (2 * doubled));
@@ -166,11 +172,11 @@ export class OpenTenants {
 
 const unavailable = (): Refusal => new Refusal('TENANT_UNAVAILABLE', undefined, { retryAfterSeconds: 30 });
 
-/** Derives how many tenants may be open: they get a quarter of the memory and half of the handles. */
+/** Derives the maximum number of open tenants, which may use a quarter of the memory and half of the handles. */
 const deriveMost = (memory: number, handles: number): number =>
   Math.max(Math.floor(Math.min(memory / 4 / TENANT_BYTES, handles / 2 / TENANT_HANDLES, MOST_DERIVED)), LEAST_DERIVED);
 
-/** Returns the bytes that the process may use: those of its control group, or of the machine. */
+/** Returns the bytes that the process may use, which are those of its control group or of the machine. */
 const memoryOfProcess = (): number => Math.min(process.constrainedMemory() || Infinity, totalmem());
 
 function handlesOfProcess(): number {

@@ -1,5 +1,6 @@
 /**
- * Creates the files of tenants. Nothing else does: a file that is missing or empty was lost. Source: decision 0062.
+ * Creates the files of tenants. Nothing else creates them, so a file that is missing or empty was lost. Source:
+ * decision 0062.
  */
 import { dirname, join } from 'node:path';
 import { withDatabase, type Database } from './database.ts';
@@ -30,6 +31,6 @@ export function makeLackingFiles(control: Database, folder: string, report: (eve
     const file = tenantFileOf(folder, storeId);
     if (isFileThere(file)) continue;
     makeTenantFile(file);
-    report(`Made ${file}, which was not there: the older version made it when the tenant was first called.`);
+    report(`Created ${file}, which was missing because the older version created it on the tenant's first call.`);
   }
 }

@@ -22,7 +22,7 @@ export class Upgrades {
     this.#report = report;
   }
 
-  /** Returns whether a file has to be upgraded. If it cannot be read, opening it shows why. */
+  /** Returns whether a file has to be upgraded. If it cannot be read, opening it shows the reason. */
   isNeeded(file: string): boolean {
     try {
       return plannedUpgrade(file, 'pims') !== undefined;
@@ -38,7 +38,7 @@ export class Upgrades {
       throw new Refusal('SERVICE_BUSY', "The tenant's data is being upgraded.", { retryAfterSeconds: 1 });
   }
 
-  /** Upgrades a file, and resolves when that is over. If it failed, opening the file shows why. */
+  /** Upgrades a file, and resolves at the end. If the upgrade failed, opening the file shows the reason. */
   run(file: string): Promise<void> {
     const begun = this.#running.get(file);
     if (begun) return begun;

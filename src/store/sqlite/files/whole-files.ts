@@ -1,11 +1,14 @@
-/** Database files as a whole: copies while they are in use, their hashes, and what SQLite finds wrong with them. */
+/** Copies, hashes and checks complete database files, even while they are in use. */
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { backup } from 'node:sqlite';
 import { Database, faultOf, withDatabase } from './database.ts';
 
 const PAGES_PER_STEP = 1000;
-/** Maximum faults reported of a file. One is enough to restore it; more show how bad it is. */
+/**
+ * Maximum number of faults that are reported for a file. One is enough to restore it, and more show the extent of the
+ * damage.
+ */
 const FAULTS_TOLD = 5;
 /** Options for reading a file that a service may be writing to. */
 export const READ = { mode: 'read', busyTimeoutMs: 5000 } as const;
@@ -35,17 +38,20 @@ export function hashFile(file: string): string {
   return sum.digest('hex');
 }
 
-/** How the fault of a file begins that may be whole: its disk is full or read-only, or this user may not open it. */
+/**
+ * The beginning of the fault of a file that may be intact, because its disk is full or read-only, or this user may not
+ * open it.
+ */
 export const NOT_CHECKED = 'it could not be checked';
 
-/** Returns whether the file exists and may be whole, although it cannot be opened. */
+/** Returns whether the file exists and may be intact, although it cannot be opened. */
 export function isOutOfReach(file: string, fault: unknown): boolean {
   const code = Number((fault as { errcode?: number }).errcode) & 0xff;
   const isShut = code === SQLITE_CANTOPEN || code === SQLITE_READONLY || faultOf(fault) === 'full';
   return isShut && statSync(file, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-/** Returns what SQLite finds wrong with a file: nothing when it is whole. */
+/** Returns the faults that SQLite finds in a file, or none if it is intact. */
 export function faultsOfFile(file: string): string[] {
   try {
     const rows = withDatabase(file, READ, (db) => db.rows<[string]>(`PRAGMA integrity_check(${FAULTS_TOLD})`));

@@ -1,6 +1,6 @@
 /**
  * Finds the filters with the fewest records. Entries of indexes are counted for each query, up to a bound, so that the
- * result follows the data; counts of common values are kept for a while.
+ * result follows the data; counts of common values are cached for a while.
  */
 import { RECORD_TYPES, type KeyedType } from '../../../pims/rules/fields.ts';
 import type { FilterTerm } from '../../../pims/reads/filter.ts';
@@ -15,8 +15,8 @@ const TRIGRAMS_MOST = 16;
 const TRIGRAMS_ENOUGH = 2;
 const FEW_OF_A_TRIGRAM = 512;
 /**
- * A list that is this many times as long as another is not worth walking: an entry takes 30 ns, and a record that it
- * saves, anywhere in the file, 2 to 5 µs.
+ * A list that is this many times as long as another is not worth walking, because an entry takes 30 ns, and a record
+ * that it saves 2 to 5 µs.
  */
 const TIMES_THE_RAREST = 32;
 /** A trigram with fewer records is rare. Each record in its list takes a microsecond or two. */
@@ -27,7 +27,7 @@ const KEPT_MS = 30_000;
 
 interface KeptCount {
   readonly count: number;
-  /** The bound of the count. If the count equals it, there may be more. */
+  /** The bound of the count. If the count equals the bound, there may be more entries. */
   readonly most: number;
   readonly until: number;
 }
@@ -58,7 +58,7 @@ export class EntryCounts {
     this.#left = ENTRIES_MAX;
   }
 
-  /** Finds the term with the fewest entries in its index. `isKnown` when they are so few that they were counted. */
+  /** Finds the term with the fewest entries in its index. `isKnown` means that all of them were counted. */
   findFewest(
     recordType: KeyedType,
     candidates: readonly Candidate[],

@@ -1,6 +1,6 @@
 /**
- * Answers of small reads, kept until anything of their tenant changes. All tenants share one bound, and the answer that
- * was read first goes first. Source: decision 0009.
+ * Keeps the responses of small reads until any record of their tenant changes. All tenants share one bound, and the
+ * oldest response is dropped first. Source: decision 0009.
  */
 
 interface KeptAnswer {
@@ -9,9 +9,9 @@ interface KeptAnswer {
   readonly characters: number;
 }
 
-/** Characters of answers that are kept, each of one byte or two. */
+/** Maximum characters of all kept responses. A character takes one or two bytes. */
 const CHARACTERS_MAX = 24 * 1024 * 1024;
-/** A larger answer would push out too many others. */
+/** Maximum characters of a kept response. A larger one would displace too many others. */
 const ANSWER_CHARACTERS_MAX = 64 * 1024;
 /** Memory of an entry without its characters. */
 const ENTRY_CHARACTERS = 200;
@@ -42,9 +42,12 @@ function hashOf(key: string): number {
 
 export class KeptAnswers {
   readonly #byKey = new Map<string, KeptAnswer>();
-  /** Keys of small answers: one is kept when it is read again, since keeping it costs more than one read saves. */
+  /**
+   * Keys of small responses that were read once. A response is kept when it is read again, because keeping it costs
+   * more than one read saves.
+   */
   readonly #small = new RecentKeys();
-  /** Keys of answers that turned out too large for the event loop. */
+  /** Keys of responses that were too large for the event loop. */
   readonly large = new RecentKeys();
   #characters = 0;
   #epochs = 0;
@@ -54,7 +57,7 @@ export class KeptAnswers {
     return ++this.#epochs;
   }
 
-  /** Returns the answer, if it was read in this epoch. */
+  /** Returns the response if it was read in this epoch. */
   find(key: string, epoch: number): unknown {
     const kept = this.#byKey.get(key);
     return kept?.epoch === epoch ? kept.answer : undefined;

@@ -1,6 +1,7 @@
 /**
- * The SQL of pages on SQLite. Each alternative walks one index in the order of keys, alternatives are merged on the
- * way, and JSON is built for the page alone: it costs what it holds, not what matches. Source: decision 0035.
+ * The SQL of pages on SQLite. Each alternative walks one index in the order of keys, the walks are merged, and JSON is
+ * built only for the page. The cost therefore depends on the size of the page, not on the number of matches. Source:
+ * decision 0035.
  */
 import { RECORD_TYPES, type KeyedType } from '../../../pims/rules/fields.ts';
 import type { FilterTerm, FilterTree } from '../../../pims/reads/filter.ts';
@@ -19,8 +20,8 @@ import {
 import { quote, type Candidate, type EntryCounts } from './entry-counts.ts';
 
 /**
- * SQL of the rows of a page: SORT_KEY, what it is sorted by if that is a field, the record as JSON, and its lines if they
- * were asked for. ?1 is the key to begin after and ?2 the value (null: the end of all); ?3 is the number of rows.
+ * SQL of the rows of a page: SORT_KEY, the sorted field if there is one, the record as JSON, and its lines if they were
+ * requested. ?1 is the key to begin after and ?2 the value (null: the end of all); ?3 is the number of rows.
  */
 export interface PageSql {
   readonly sql: string;
@@ -28,17 +29,17 @@ export interface PageSql {
   readonly values: readonly string[];
   /** Whether indexed fields, or trigrams that few records have, find all records. */
   readonly isShort: boolean;
-  /** Another way, which finds what `sql` has not found after a while. */
+  /** An alternative statement, which is used if `sql` takes too long. */
   readonly instead?: Pick<PageSql, 'sql' | 'values'>;
   readonly isDescending: boolean;
   readonly sorted?: SortedSql;
 }
 
-/** How a page is sorted by a field. */
+/** The parts of SQL that sort a page by a field. */
 interface SortedSql {
   /** Ends of the values in the page. */
   readonly bounds: Bounds;
-  /** Finds what a record is sorted by, from its key. */
+  /** Finds the sorted value of a record from its key. */
   readonly valueOf: string;
 }
 
@@ -71,7 +72,7 @@ function trigramsOf(text: string): string[] {
 interface Walk {
   /** A term that an index finds, or one for the search index. */
   readonly lead: FilterTerm;
-  /** The SQL of the term, or the placeholder of what the search index is asked. */
+  /** The SQL of the term, or the placeholder of the query for the search index. */
   readonly condition: string;
 }
 
@@ -81,7 +82,7 @@ interface Shape {
   readonly sort: Sort | undefined;
   readonly walks: readonly Walk[];
   readonly condition: string;
-  /** Whether records are looked at that may not be on the page. */
+  /** Whether the statement examines records that may not be on the page. */
   readonly isTested: boolean;
   readonly from: string | undefined;
   readonly to: string | undefined;
@@ -157,8 +158,8 @@ export class PageBuilder {
 const isByField = (sort: Sort | undefined): sort is Sort => sort !== undefined && sort.by !== 'key';
 
 /**
- * Finds what leads each alternative. If one alternative has no lead, none has: then all records are walked. `large` is
- * a lead that finds many.
+ * Finds what leads each alternative. If one alternative has no lead, none has, and the query walks all records. `large`
+ * is a lead that finds many.
  */
 function findLeads(recordType: KeyedType, tree: FilterTree, counts: EntryCounts, isSorted: boolean) {
   const found = tree.map((terms) => findLead(recordType, terms, counts, isSorted));
@@ -208,13 +209,13 @@ function buildByKey(shape: Shape): string {
   const { table } = RECORD_TYPES[recordType];
   const order = sort ? ' DESC' : '';
   const beyond = beyondKey('SORT_KEY', shape);
-  // If every record that is looked at is on the page, it is enough to watch the time.
+  // If every examined record is on the page, it is enough to check the time.
   const charge = isTested ? 'walk_row(SORT_KEY)' : 'charge_row(ID)';
   const [walk] = walks;
   if (!walk || (walks.length === 1 && isIndexed(walk.lead)))
     return `SELECT SORT_KEY, NULL, ${json} FROM ${table} ${walk ? indexOf(recordType, walk.lead) : ''}
       WHERE ${charge} AND (${condition}) AND ${beyond} ORDER BY SORT_KEY${order} ${LIMIT}`;
-  // The search index finds records in no order: the plus sign has SQLite sort them.
+  // The search index finds records in no order. The plus sign makes SQLite sort them.
   const found = walks.map(({ lead, condition: which }) =>
     isIndexed(lead)
       ? `SELECT SORT_KEY AS "found key", ID AS "found ID" FROM ${table} ${indexOf(recordType, lead)}
@@ -235,7 +236,7 @@ function buildSorted({ recordType, walks, condition, from, to, json }: Shape, so
   const end = from ? `${value} >= ${from}` : to ? `${value} < ${to}` : 'TRUE';
   const byKey = `SORT_KEY ${order} ${LIMIT}`;
   const byValue = `${value} ${order}, ${byKey}`;
-  // Null is the end of all: a blob is greater than every text.
+  // Null means no end: a blob is greater than every text.
   const start = "coalesce(?2, x'')";
   if (walks.length === 0) {
     const walk = (beyond: string, by: string): string => `SELECT * FROM (

@@ -28,7 +28,7 @@ export interface PageRead extends Pick<PageSql, 'sql' | 'values' | 'isShort' | '
   readonly bytesMax: number;
   /** Whether each row also has a list of lines. */
   readonly hasLines: boolean;
-  /** Finds a row for each record that matches, beginning with the first. */
+  /** Finds a row for each matching record, beginning with the first. */
   readonly counted: Pick<PageSql, 'sql' | 'values'> | undefined;
 }
 
@@ -42,12 +42,12 @@ interface RecordRead {
 interface LookupRead {
   readonly kind: 'lookup';
   readonly sql: string;
-  /** Different numbers. */
+  /** The numbers, without duplicates. */
   readonly referenceNumbers: readonly string[];
   readonly recordsMax: number;
 }
 
-/** The result of a page with more records than are read on the event loop. */
+/** The result for a page with too many records for the event loop. */
 export const TOO_LONG = Symbol('too long');
 /** The result of a lookup that is too large for one answer. */
 export const TOO_LARGE = 'too large';
@@ -65,7 +65,7 @@ export type FoundBy<R extends Read> = Found[R['kind']];
 
 type PageRow = [sortKey: string, value: string, record: Json, lines?: Json];
 
-/** Greater than every sort key. */
+/** A text greater than every sort key. */
 const KEY_LAST = '\u{10ffff}';
 const TOO_BIG = 18;
 const NO_LIMIT = -1;
@@ -81,7 +81,7 @@ export const LOOP_RECORDS_MAX = 100;
  */
 type Place = 'loop' | 'thread';
 
-/** Returns what a read finds, or CUT_SHORT when that takes longer than its budget. */
+/** Returns the result of a read, or CUT_SHORT if it takes longer than its budget. */
 export function runRead<R extends Read>(
   db: Database,
   read: R,
@@ -144,7 +144,7 @@ function countRows(db: Database, { sql, values }: Pick<PageSql, 'sql' | 'values'
   return count;
 }
 
-/** Reads one row, which nothing cuts short. The longest value that SQLite builds bounds its size. */
+/** Reads one row, without a time budget. The longest value that SQLite builds bounds its size. */
 function readRecord(db: Database, { kind, sql, key }: RecordRead): RecordFound | OrderFound | undefined {
   const [record, tag, lines] = db.row<[Json, string, Json]>(sql, sortKey(key)) ?? [];
   if (record === undefined || tag === undefined) return undefined;
@@ -167,7 +167,7 @@ function lookUp(db: Database, read: LookupRead, place: Place): readonly LookedUp
   return found.map((orders, at) => renderStorefrontOrders(referenceNumbers[at]!, orders));
 }
 
-/** Counts the characters of all texts in what a read on the event loop has found. */
+/** Counts the characters of all texts in the result of a read on the event loop. */
 export const countCharacters = (found: unknown): number =>
   typeof found === 'string'
     ? found.length

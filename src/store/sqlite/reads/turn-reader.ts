@@ -1,11 +1,12 @@
 /**
- * Reads that arrive in one turn of the event loop share one snapshot, opened at the turn's end. Each sees everything
- * that was acknowledged before it was sent, and a transaction is paid once. Source: decisions 0009, 0029 and 0037.
+ * Reads that arrive in one turn of the event loop share one snapshot, which is opened at the end of the turn. Each read
+ * sees everything that was acknowledged before it was sent, and all share the cost of a transaction. Source: decisions
+ * 0009, 0029 and 0037.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { faultOf, type Database, type OnFatal } from '../files/database.ts';
 
-/** Reads that take longer than this continue in the next turn, so that other work comes in between. */
+/** Time after which the remaining reads wait for the next turn, so that other work can run in between. */
 const TURN_MS = 4;
 
 interface QueuedRead {
@@ -17,7 +18,10 @@ interface QueuedRead {
 export interface TurnReaderOptions {
   /** Runs inside the first snapshot, and inside each one that shows a commit of another connection. */
   readonly onChange: () => void;
-  /** Returns a promise while something in a snapshot is not yet on disk. Without it every commit is synced. */
+  /**
+   * Returns a promise while a snapshot contains data that is not yet on disk. Without this function, every commit is
+   * synced.
+   */
   readonly unsynced?: () => Promise<void> | undefined;
   readonly onFatal: OnFatal;
 }
@@ -58,7 +62,7 @@ export class TurnReader {
       this.#fail(fault, group);
       return;
     }
-    // Commits are made on this thread, too, so none comes in between.
+    // This thread also makes the commits, so none can happen in between.
     const unsynced = this.#options.unsynced?.();
     const endAt = performance.now() + TURN_MS;
     let done = 0;
@@ -99,7 +103,7 @@ export class TurnReader {
       const { connection } = this.#db;
       if (connection.isOpen && connection.isTransaction) this.#db.run('ROLLBACK');
     } catch {
-      // The first fault has been reported.
+      // The first fault has already been reported.
     }
   }
 

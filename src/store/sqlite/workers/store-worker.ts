@@ -23,13 +23,13 @@ export interface Reply {
 export interface WorkerData {
   /** A flag shared with the pool: 1 ends the job. */
   readonly isEnded: Int32Array;
-  /** Niceness of the thread, from 0, which the process has, to 19, which gives way to everything. */
+  /** Niceness of the thread, from 0, like the process, to 19, the lowest priority. */
   readonly niceness: number;
 }
 
 const WRITE = { mode: 'write', busyTimeoutMs: 0 } as const;
 const CONNECTIONS_MAX = 16;
-/** Threads map nothing: each would have its own map, and every page that a scan touches counts as memory. */
+/** Threads map nothing, because each would have a separate map, and every page that a scan reads counts as memory. */
 const MAP_BYTES = 0;
 const connections = new Map<string, Database>();
 
@@ -53,7 +53,7 @@ function checkpoint(file: string): void {
   try {
     withDatabase(file, WRITE, (db) => db.exec('PRAGMA wal_checkpoint(PASSIVE)'));
   } catch (fault) {
-    // A full or busy file is checkpointed another time; its log only stays longer.
+    // A full or busy file is checkpointed later. Until then its log only stays longer.
     if (faultOf(fault) !== 'busy' && faultOf(fault) !== 'full') throw fault;
   }
 }

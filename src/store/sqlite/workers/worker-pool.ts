@@ -11,7 +11,7 @@ interface Thread {
   /** 1 tells the thread to end its job. */
   readonly isEnded: Int32Array;
   running: Pending | undefined;
-  /** Ends the thread when it has had nothing to do for a while. */
+  /** The timer that ends the thread after some time without work. */
   ending: Timer | undefined;
 }
 
@@ -22,10 +22,10 @@ interface Pending {
   readonly reject: (fault: unknown) => void;
 }
 
-/** MiB of a thread. It holds a page, or an order or lookup with everything that it is made of. */
+/** Memory of a thread in MiB. It has room for a page, or for an order or a lookup and its parts. */
 const HEAP = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8 };
-const TOO_LARGE = new Refusal('QUERY_TOO_COSTLY', 'The query needs more memory than one query has.');
-/** A thread that has had nothing to do for this long ends, which frees its memory. */
+const TOO_LARGE = new Refusal('QUERY_TOO_COSTLY', 'The query needs more memory than one query may use.');
+/** Time without work after which a thread ends, which frees its memory. */
 const IDLE_MS = 10_000;
 
 export class WorkerPool {
@@ -36,14 +36,14 @@ export class WorkerPool {
   readonly #waiting: Pending[] = [];
   readonly #clock: Clock;
 
-  /** `niceness` says how much the threads give way to the event loop. */
+  /** `niceness` is the niceness of the threads, which makes them yield to the event loop. */
   constructor(size: number, niceness: number, clock: Clock) {
     this.#clock = clock;
     this.#size = size;
     this.#niceness = niceness;
   }
 
-  /** Runs a job in a thread. `turn` can end it. QUERY_TOO_COSTLY when its time is used up. */
+  /** Runs a job in a thread. `turn` can end it. Throws QUERY_TOO_COSTLY when its time is used up. */
   run<T>(job: Job, turn?: Turn): Promise<Outcome<T>> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ job, turn, resolve, reject });
@@ -74,7 +74,7 @@ export class WorkerPool {
     worker.postMessage(pending.job);
   }
 
-  /** Has the thread wait for its next job. The one that finished last is used first, so the others end in time. */
+  /** Lets the thread wait for its next job. The thread that finished last is used first, so that the others can end. */
   #rest(thread: Thread): void {
     this.#idle.push(thread);
     thread.ending = this.#clock.after(IDLE_MS, () => {

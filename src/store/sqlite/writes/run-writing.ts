@@ -4,15 +4,15 @@ import type { Database } from '../files/database.ts';
 
 const NO_ROWS: readonly Row[] = [];
 
-/** Work for the end of a transaction, where it is done by ascending IDs. */
+/** Work that is done at the end of a transaction, by ascending IDs. */
 export interface LateWork {
   readonly id: number;
   readonly run: () => void;
 }
 
 /**
- * Runs a writing to its end, in the transaction of the caller, who rolls back when this throws. Changes of the search
- * index go to `late` if it is given: whenever IDs descend, FTS5 writes everything that it has gathered to its tables.
+ * Runs a writing to its end, in the transaction of the caller, who rolls back when this throws. Puts changes of the
+ * search index into `late` if it is given, because whenever IDs descend, FTS5 writes all pending changes to its tables.
  */
 export function runWriting<T>(db: Database, writing: Writing<T>, late?: LateWork[]): T {
   let step = writing.next();

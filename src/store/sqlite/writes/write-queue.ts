@@ -1,6 +1,6 @@
 /**
- * Begin here: group commit. Writes of one turn of the event loop share a transaction and are answered after it is on disk. Keeps
- * the write-ahead log short, with checkpoints in another thread. Source: decisions 0008 and 0037.
+ * Begin here: group commit. Writes of one turn of the event loop share a transaction, and their callers get a response
+ * when it is on disk. Checkpoints in another thread keep the write-ahead log short. Source: decisions 0008 and 0037.
  */
 import { close, existsSync, fdatasync, fstatSync, openSync, statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -20,7 +20,7 @@ interface SqliteWrite {
   readonly work: Work<unknown>;
   readonly resolve: (result: never) => void;
   readonly reject: (fault: unknown) => void;
-  /** Answers the caller, once the write has been run. */
+  /** Responds to the caller when the write has run. */
   settle: () => void;
 }
 
@@ -35,17 +35,20 @@ export interface SqliteWriteQueueOptions {
   readonly clock: Clock;
 }
 
-/** A group that has taken this long ends, so that other work gets a turn. */
+/** Time after which a group ends, so that other work gets a turn. */
 const GROUP_MS_MOST = 50;
 const BUSY_RETRY_MS = 5;
 const BUSY_GIVE_UP_MS = 5000;
 const COMMITS_PER_CHECKPOINT = 400;
-/** Large commits fill the log sooner: a checkpoint is also due when it has this many bytes. */
+/** Bytes of the log after which a checkpoint is due, because large commits fill the log sooner. */
 const LOG_BYTES_MAX = 24 * 1024 * 1024;
-/** Commits between two looks at the size of the log. */
+/** Commits between two measurements of the log. */
 const COMMITS_PER_LOOK = 8;
 
-/** Checkpoints beside the writes are repeated while more commits than this were made meanwhile, but not for ever. */
+/**
+ * A concurrent checkpoint is repeated if more commits than this were made during it, but only a limited number of
+ * times.
+ */
 const COMMITS_LEFT_MOST = 2;
 const ROUNDS_MOST = 4;
 
@@ -55,12 +58,12 @@ export class SqliteWriteQueue {
   #waiting: SqliteWrite[] = [];
   #flushing: Promise<void> | undefined;
   #logFile: number | undefined;
-  /** Commits since the log last started over. */
+  /** Commits since the log last restarted. */
   #commits = 0;
   #logBytes = 0;
   /** The refusal of every later write, once the file is closed or can no longer be trusted. */
   #ended: Refusal | undefined;
-  /** Runs beside the writes, and leaves little for the checkpoint that lets the log start over. */
+  /** The concurrent checkpoint, which leaves little work for the checkpoint that restarts the log. */
   #checkpointing: Promise<void> | undefined;
   #isCheckpointed = false;
   #unsynced: Promise<void> | undefined;
@@ -80,8 +83,8 @@ export class SqliteWriteQueue {
   }
 
   /**
-   * Exists while others can read a commit that is not on disk: no answer may show it before this resolves. If the log
-   * could not be synced, it stays, rejected with a Refusal.
+   * Exists while others can read a commit that is not on disk. No response may show that commit before this resolves.
+   * If the log could not be synced, it stays and is rejected with a Refusal.
    */
   get unsynced(): Promise<void> | undefined {
     return this.#unsynced;
@@ -117,7 +120,7 @@ export class SqliteWriteQueue {
     this.#flushing = undefined;
   }
 
-  /** Retries while another process holds the file: waiting inside SQLite would stop the event loop. */
+  /** Retries while another process holds the file, because waiting inside SQLite would block the event loop. */
   async #begin(): Promise<Refusal | undefined> {
     const { clock } = this.#options;
     const giveUpAt = clock.elapsed() + BUSY_GIVE_UP_MS;
@@ -158,9 +161,9 @@ export class SqliteWriteQueue {
   }
 
   /**
-   * Runs the writes of a group, and leaves for the next group what would hold the event loop up for too long. Savepoints
-   * are expensive: SQLite copies every page that changes after one, and FTS5 writes everything that it has gathered. So
-   * a group first runs without them, and returns false if one of its writes has to be undone.
+   * Runs the writes of a group, and leaves writes that would block the event loop for too long to the next group.
+   * Savepoints are expensive, because SQLite copies every page that changes after one, and FTS5 writes all pending
+   * changes. A group therefore first runs without them, and returns false if one of its writes has to be undone.
    */
   #runAll(group: SqliteWrite[], savepoints: boolean): boolean {
     const late: LateWork[] = [];
@@ -185,7 +188,7 @@ export class SqliteWriteQueue {
     return this.#db.row<[number]>('SELECT total_changes()')![0];
   }
 
-  /** Runs a write, and returns whether its changes are to be kept. */
+  /** Runs a write, and returns whether to keep its changes. */
   #runOne(item: SqliteWrite, late: LateWork[]): boolean {
     try {
       const result = item.work(late);
@@ -202,7 +205,7 @@ export class SqliteWriteQueue {
   /** Syncs the commits so far to the disk, in the thread pool. */
   async sync(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    // Usually there is no reader meanwhile.
+    // Usually no one awaits this promise.
     promise.catch(() => undefined);
     this.#unsynced = promise;
     try {
@@ -215,12 +218,12 @@ export class SqliteWriteQueue {
     resolve();
   }
 
-  /** Returns whether the file was deleted: while it is open it accepts writes, which are lost with the process. */
+  /** Returns whether the file was deleted. While it is open, it accepts writes, which are lost with the process. */
   #isRemoved(): boolean {
     return !existsSync(this.#db.file) || (this.#logFile !== undefined && fstatSync(this.#logFile).nlink === 0);
   }
 
-  /** On a full disk a log that starts over has space, so that reads are still counted. */
+  /** On a full disk, a restarted log has space, so that reads are still counted. */
   async #restartFullLog(): Promise<boolean> {
     await this.#checkpoint();
     return !((await this.#begin()) instanceof Refusal);
@@ -238,8 +241,8 @@ export class SqliteWriteQueue {
     const kind = faultOf(fault);
     if (kind === 'full') return new Refusal('STORAGE_FULL', undefined, { retryAfterSeconds: 30 });
     if (kind === 'busy') return unavailable();
-    // After a failed write or sync only a new process, which reads the log again, knows what is on disk. Until this one
-    // has ended it commits nothing more: a later sync may succeed although an earlier one has lost something.
+    // After a failed write or sync, only a new process, which reads the log again, knows which data is on disk. This
+    // process therefore commits nothing more, because a later sync may succeed although an earlier one has lost data.
     this.#ended = this.#options.onFatal(fault);
     return this.#ended;
   }
@@ -251,8 +254,8 @@ export class SqliteWriteQueue {
   }
 
   /**
-   * The log starts over only when a checkpoint has caught up with every commit. The first ones run beside the writes
-   * and do most of the work; the last, for which the writes wait, has little left to do.
+   * The log restarts only when a checkpoint has copied every commit. The first checkpoints run concurrently with writes
+   * and do most of the work. The last, for which writes wait, has little left to do.
    */
   async #shortenLog(): Promise<void> {
     if (this.#isCheckpointed) {
