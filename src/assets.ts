@@ -8,15 +8,15 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
-/** Whether this is the single executable, which has no files beside it and accepts no Node options. */
+/** Whether this is the single executable, which has no other files and accepts no Node options. */
 export const isExecutable = isSea();
 const isCompiled = isExecutable || import.meta.url.endsWith('.js');
 const ROOT = fileURLToPath(new URL(isCompiled ? './' : '../', import.meta.url));
 
-/** The folder that keeps compiled code between starts. */
+/** The folder in which compiled code is kept between starts. */
 export const CACHE_FOLDER = `${ROOT}node_modules/.cache/storeroom`;
 
-/** Reads the file with this name, a path from the root of the repository. Throws when there is none. */
+/** Reads the file with this name, a path from the root of the repository. Throws if it does not exist. */
 export const readAsset = (name: string): Buffer =>
   isExecutable ? Buffer.from(getAsset(name)) : readFileSync(ROOT + name);
 

@@ -280,9 +280,9 @@ export const hidePassword = (url: string): string =>
   url.replace(/(?<=:\/\/[^:@/]*:)[^@]*(?=@)|(?<=[?&]password=)[^&]*/g, '…');
 
 /**
- * The settings in force: command line before environment before default. One WRONG_SETTING names every mistake.
- * `unknown` lists STOREROOM_ variables that are not settings. Example: `parseConfig({ STOREROOM_PORT: '9000' },
- * {}).config.port` is 9000.
+ * Returns the settings: the command line takes precedence over the environment, which takes precedence over defaults.
+ * Throws one WRONG_SETTING that names every mistake. `unknown` lists STOREROOM_ variables that are not settings.
+ * Example: `parseConfig({ STOREROOM_PORT: '9000' }, {}).config.port` is 9000.
  */
 export function parseConfig(
   environment: Environment,
@@ -293,7 +293,7 @@ export function parseConfig(
   const sources: Record<string, SettingSource> = {};
   for (const [name, setting] of Object.entries<Setting<unknown>>(SETTINGS)) {
     const { variable, parse, form, secret } = setting;
-    // An empty variable counts as not set.
+    // An empty variable counts as missing.
     const given = commandLine[variable] ?? (environment[variable] || undefined);
     const value = given === undefined ? setting.default : parse(given);
     if (value === undefined) mistakes.push(`${variable} must be ${form}${secret ? '' : `, not '${given}'`}.`);

@@ -1,6 +1,6 @@
 /**
- * Every way a request or a command can be refused: a table of codes, and the class that carries a refusal.
- * Codes are stable, as programs branch on them. A message never holds a secret, a stack, SQL or a file path.
+ * Every way a request or a command can be refused: a table of codes, and the class that carries a refusal. Codes are
+ * stable, because programs branch on them. A message never contains a secret, a stack, SQL or a file path.
  */
 
 /**
@@ -13,7 +13,7 @@ type KindPlace = 'get' | 'read' | 'single' | 'query' | 'write' | 'batch' | 'body
 interface ErrorEntry {
   readonly httpStatus: number;
   readonly place: ErrorPlace;
-  /** The sentence sent unless the code that refuses has a more exact one. */
+  /** The message, unless the refusal has a more exact one. */
   readonly message: string;
   /** The next step for the caller. Sent with every error, and listed in docs/errors.md. */
   readonly remedy: string;
@@ -156,7 +156,7 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 /**
- * An expected outcome other than success. Rules throw it and stores return it; HTTP answers it, commands print it.
+ * An expected outcome other than success. Rules throw it, stores return it, HTTP sends it, and commands print it.
  * Example: `new Refusal('INVALID_VALUE', "QUANTITY must be a decimal number, not 'x'.", { field: 'QUANTITY' })`.
  */
 export class Refusal extends Error {
@@ -175,7 +175,7 @@ export class Refusal extends Error {
     message: string = ERRORS[code].message,
     about: Partial<Pick<Refusal, 'field' | 'suggestion' | 'retryAfterSeconds' | 'step' | 'tag'>> = {},
   ) {
-    // A refusal's stack is never read, and capturing one costs more than the rest of the answer.
+    // A refusal's stack is never read, and capturing one is more expensive than the rest of the response.
     const limit = Error.stackTraceLimit;
     Error.stackTraceLimit = 0;
     super(message);
@@ -189,7 +189,7 @@ export class Refusal extends Error {
     this.tag = about.tag;
   }
 
-  /** The same, of a step of a batch. */
+  /** Returns this refusal as that of a step of a batch. */
   atStep(step: number): Refusal {
     const { field, suggestion, retryAfterSeconds } = this;
     return new Refusal(this.code, this.message, { field, suggestion, retryAfterSeconds, step });
@@ -204,10 +204,10 @@ export const refuseField = (code: ErrorCode, field: string, message: string): Re
   new Refusal(code, message, { field });
 export const refuseCommand = (message: string): Refusal => new Refusal('COMMAND_REFUSED', message);
 
-/** A value, or the refusal that stands in its place. */
+/** A value, or a refusal instead of it. */
 export type Outcome<T> = T | Refusal;
 
-/** The value; throws the refusal that stands in its place. */
+/** Returns the value, or throws the refusal. */
 export function orThrow<T>(outcome: Outcome<T>): T {
   if (outcome instanceof Refusal) throw outcome;
   return outcome;

@@ -4,8 +4,8 @@
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { CACHE_FOLDER, isExecutable } from './assets.ts';
 
-// Keeps compiled code in node_modules, so that every start except the first is fast. Keeps nothing if the folder is not
-// writable. The executable contains its compiled code.
+// Keeps compiled code in node_modules, so that every start except the first is fast. If the folder is not writable,
+// nothing is kept. The executable contains its compiled code.
 if (!isExecutable) enableCompileCache(CACHE_FOLDER);
 // Only the user that runs the service may read its files, since they contain tenants' records.
 process.umask(0o077);

@@ -1,15 +1,15 @@
-/** The parts that all commands share: the option --json, an example in the help, and the printing of an answer. */
+/** The parts that all commands share: the option --json, an example in the help, and the printing of a result. */
 import { Argument, Option, type Command } from 'commander';
 import { COMMAND_LINE } from '../audit/entry.ts';
 import type { Clock } from '../clock.ts';
 import type { Environment } from '../config.ts';
 import { RECORD_TYPES } from '../pims/rules/fields.ts';
 
-/** Everything a command runs with. A command that prints an answer but failed sets the exit code. */
+/** The context of a command. A command that prints a result but failed sets the exit code. */
 export interface CommandContext {
   readonly environment: Environment;
   readonly clock: Clock;
-  /** Whether the answer is one JSON object and nothing else. */
+  /** Whether to print only one JSON object. */
   asJson: boolean;
   exitCode: number;
 }
@@ -25,7 +25,7 @@ export const addGroup = (parent: Command, form: string, example: string, descrip
 export const recordTypeArgument = (form: string): Argument =>
   new Argument(form, 'record type').choices(Object.keys(RECORD_TYPES));
 
-/** Prints the answer of a command: the object with --json, otherwise the text. */
+/** Prints the result of a command: the object with --json, otherwise the text. */
 export function printAnswer({ asJson }: CommandContext, object: object, text: string): void {
   process.stdout.write(`${asJson ? JSON.stringify(object) : text}\n`);
 }

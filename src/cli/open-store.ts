@@ -1,4 +1,4 @@
-/** Opens the store of the settings for one command, beside services that may be running, and closes it afterwards. */
+/** Opens the store of the settings for one command, even while services are running, and closes it afterwards. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { hidePassword, parseConfig, SETTINGS, type Config, type Environment } from '../config.ts';
@@ -48,7 +48,7 @@ export async function withStore<T>(
     for (const event of faults) print(event);
     return result;
   } catch (fault) {
-    // The caller of the API does not learn which file is damaged; the operator does.
+    // A caller of the API does not learn which file is damaged, but the operator does.
     const isApart = fault instanceof Refusal && fault.code === 'TENANT_UNAVAILABLE';
     throw fatal ?? (isApart && faults[0] !== undefined ? new Refusal(fault.code, faults[0]) : fault);
   } finally {
@@ -56,13 +56,18 @@ export async function withStore<T>(
   }
 }
 
-/** Says which store a command works on. Otherwise a mistyped setting shows only when the new keys are refused. */
+/**
+ * Prints the store of a command. Otherwise a mistyped setting is noticed only when the service rejects the new keys.
+ */
 export const printStore = (place: StorePlace): void => print(`Store: ${describeStore(place)}`);
 
 export const describeStore = ({ data, databaseUrl }: StorePlace): string =>
   databaseUrl === '' ? `${resolve(data)} (SQLite)` : `${hidePassword(databaseUrl)} (PostgreSQL)`;
 
-/** A service leaves its address in its store: one that answers beside a store without an address uses another store. */
+/**
+ * A service saves its address in its store. If a service responds but the store has no address, the service uses
+ * another store.
+ */
 async function describePlace(config: Config, { installation }: Store): Promise<void> {
   printStore(config);
   if ((await installation.load('origin')) !== undefined) return;
@@ -93,7 +98,7 @@ export function withTenant<T>(
     return work({
       store,
       tenant,
-      // Opened only when used: commands about the tenant itself work while its file is lost.
+      // The file is opened only when it is used, so that commands about the tenant itself work while the file is lost.
       get pims() {
         return store.pims(tenant);
       },
@@ -118,14 +123,16 @@ export function parseStoreConfig({ environment }: CommandContext): Config {
 const BACK_UP =
   'Back up PostgreSQL with its own tools (pg_basebackup, pg_dump). docs/several-nodes/backup.md shows how.';
 
-/** Throws COMMAND_REFUSED, and what to do instead, when the store is PostgreSQL. */
+/** Throws COMMAND_REFUSED with the alternative if the store is PostgreSQL. */
 export function parseEmbeddedConfig(environment: Environment, instead = BACK_UP): Config {
   const { config } = parseConfig(environment, {});
   if (config.databaseUrl === '') return config;
   throw refuseCommand(instead);
 }
 
-/** COMMAND_REFUSED when the folder has no data of the embedded store, or a move or a restore into it is unfinished. */
+/**
+ * Throws COMMAND_REFUSED if the folder has no data of the embedded store, or a move or a restore into it is unfinished.
+ */
 export function checkFolder(folder: string): void {
   refuseUnfinishedFolder(folder);
   refuseUnfinishedRestore(folder);
@@ -137,14 +144,17 @@ export function checkFolder(folder: string): void {
   );
 }
 
-/** Whether the settings name a folder that was made for a store and holds nothing yet. */
+/** Returns whether the settings name an empty folder that was created for a store. */
 export function isGivenEmpty(environment: Environment): boolean {
   const folder = environment[SETTINGS.data.variable];
   const found = folder === undefined ? undefined : statSync(folder, { throwIfNoEntry: false });
   return found?.isDirectory() === true && readdirSync(folder!).length === 0;
 }
 
-/** COMMAND_REFUSED for root on another user's data: the service could not use the files that root would leave there. */
+/**
+ * Throws COMMAND_REFUSED for root on another user's data, because the service could not use the files that root would
+ * create.
+ */
 export function refuseOtherOwner(environment: Environment): void {
   const { data, databaseUrl } = SETTINGS;
   const folder = environment[data.variable] || data.default;

@@ -1,4 +1,4 @@
-/** Prints a fault: a sentence for refusals, files and locks; a stack for everything else. */
+/** Prints a fault: a sentence for refusals and for faults of files and locks, and a stack for everything else. */
 import { Refusal } from '../errors.ts';
 import { NewerStore } from '../store/control/installation.ts';
 import { faultOf } from '../store/sqlite/files/database.ts';

@@ -1,6 +1,7 @@
 /**
- * Begin here. Puts the commands together and runs one. Exit codes: 0 done, 1 refused or failed, 2 wrong use (or: not
- * checked), 78 a wrong setting, after which systemd does not start the service again.
+ * Begin here. Defines the commands and runs one. The exit code is 0 for success, 1 for a refusal or failure, 2 for
+ * wrong use (or a check that could not run), and 78 for a wrong setting, after which systemd does not restart the
+ * service.
  */
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../assets.ts';
@@ -32,7 +33,7 @@ import { addUserCommands } from './commands/tenants/user.ts';
 import { readSecretFiles } from './secret-files.ts';
 import { ERROR_PRIORITY, isJournal, SETTING_EXIT_CODE } from './serve/systemd-unit.ts';
 
-/** In the order of the help. */
+/** The commands in the order of the help. */
 const COMMANDS = [
   addServeCommand,
   addHealthCommand,
@@ -104,7 +105,7 @@ export function buildProgram(context: CommandContext): Command {
   return program;
 }
 
-/** Returns the exit code of wrong use. Commander has printed its message already, except with --json. */
+/** Returns the exit code of wrong use. Commander has already printed its message, except with --json. */
 function endUsage({ code, exitCode, message }: CommanderError, asJson: boolean): number {
   if (exitCode === 0) return 0;
   const sentence = code === 'commander.help' ? 'A command is missing.' : message.replace(/^error: /, '');

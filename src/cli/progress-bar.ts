@@ -1,4 +1,4 @@
-/** A progress bar on standard error. Nothing is shown where standard error is no terminal. */
+/** A progress bar on standard error. It is not shown if standard error is not a terminal. */
 export interface ProgressBar {
   readonly start: (total: number) => void;
   readonly advance: (by: number) => void;

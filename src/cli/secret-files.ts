@@ -3,7 +3,10 @@ import { readFileSync } from 'node:fs';
 import { SETTINGS, type Environment } from '../config.ts';
 import { Refusal } from '../errors.ts';
 
-/** Returns the environment with the value of that file, read on first use. WRONG_SETTING when it cannot be read. */
+/**
+ * Returns the environment with the value of that file, read on first use. Throws WRONG_SETTING if the file cannot be
+ * read.
+ */
 export function readSecretFiles(environment: Environment): Environment {
   const { variable } = SETTINGS.databaseUrl;
   const name = `${variable}_FILE`;

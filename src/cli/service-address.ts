@@ -1,12 +1,12 @@
 /**
  * Formats the addresses that are printed for people: the origin of the service, and the one-time link that sets a
- * password. Finds out whether a service answers there.
+ * password. Checks whether a service responds there.
  */
 import type { Config } from '../config.ts';
 
 const ANSWER_MS = 3000;
 
-/** The token comes after the #, which browsers do not send, so that no server or proxy logs it. */
+/** The token follows the #, so that browsers do not send it and no server or proxy logs it. */
 export const formatLink = (origin: string, token: string): string => `${origin}/dashboard/link#${token}`;
 
 /** The origin at which people reach the service, according to the settings. */
@@ -19,7 +19,7 @@ export function formatOrigin(host: string, port: number): string {
   return `http://${shown}:${port}`;
 }
 
-/** Describes a failed request to the URL; undefined when the answer is 200. */
+/** Describes a failed request to the URL. Returns undefined if the response is 200. */
 export async function findFault(url: string): Promise<string | undefined> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS) });

@@ -1,6 +1,6 @@
 /** Text for a terminal: tables, and values from outside without control characters. */
 
-/** Lays rows out in columns as wide as their widest cell. */
+/** Formats rows in columns as wide as their widest cell. */
 export function buildTable(rows: readonly (readonly (string | number)[])[]): string {
   const cells = rows.map((row) => row.map((cell) => printable(String(cell))));
   const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));

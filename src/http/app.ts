@@ -55,7 +55,8 @@ const AJV_OPTIONS = {
   removeAdditional: false,
   useDefaults: false,
   allowUnionTypes: true,
-  // Both slow every start more than they gain: the schemas are our own, and V8 optimizes code that runs often.
+  // Both slow down every start more than they help, because the schemas are our own and V8 optimizes code that runs
+  // often.
   validateSchema: false,
   code: { optimize: false },
 };
@@ -92,9 +93,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   if (options.metrics) observers.push(addMetrics(app, clock, measure, earlyAnswers));
   if (options.logRequests) observers.push(observeRequests(log));
   const traced = options.tracing && (await trace(options, options.tracing, app));
-  // First: it takes the time at which it runs for the time at which the answer was sent.
+  // This observer must be first, because it uses the time at which it runs as the time at which the response was sent.
   if (traced) observers.unshift(traced.observe);
-  // One hook for all observers: each hook costs every request.
+  // All observers share one hook, because each hook slows down every request.
   app.addHook('onResponse', (request, reply, done) => {
     const ms = reply.elapsedTime;
     for (const observe of observers) observe(request, reply, ms);
@@ -112,7 +113,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   return app;
 }
 
-/** Loads tracing.ts, which only services with traces pay for. The last spans are sent when the app is closed. */
+/** Loads tracing.ts only for services with traces. The last spans are sent when the app is closed. */
 async function trace(
   { pims, log, clock }: AppOptions,
   system: NonNullable<AppOptions['tracing']>,
@@ -131,7 +132,7 @@ async function trace(
 }
 
 interface EarlyEvents {
-  /** Called for each answer to a request that Fastify never sees. */
+  /** Called for each response to a request that Fastify never sees. */
   readonly onAnswered: (status: number) => void;
   readonly onEnded: (reason: EndedFor) => void;
 }
@@ -143,7 +144,8 @@ function createServer(
 ): FastifyInstance {
   const newRequestId = (): string => nextRequestId(clock);
   const maxHeaderSize = URL_BYTES_MAX + HEADER_BYTES_MAX + 1024;
-  // Ten times cheaper than Fastify's way, so that an overloaded service spends most of its time on calls in flight.
+  // This is ten times cheaper than Fastify's own response, so that an overloaded service spends most of its time on calls
+  // in flight.
   const refuse = (message: IncomingMessage, response: ServerResponse): boolean => {
     if (!load.isFull || !message.url!.startsWith(BASE_PATH)) return false;
     load.countRefusal();

@@ -9,14 +9,14 @@ import { readCsv, type CsvRow } from './csv-reader.ts';
 export interface ImportRequest {
   readonly recordType: RecordType;
   readonly file: string;
-  /** The bytes of the file, if they are known already. */
+  /** The number of bytes of the file, if it is known. */
   readonly content?: Buffer;
   readonly now: string;
-  /** All rows or none. */
+  /** Whether to import all rows or none. */
   readonly atomic: boolean;
-  /** Called with the bytes of each chunk that was read. */
+  /** Called with the number of bytes of each chunk that was read. */
   readonly onRead?: (bytes: number) => void;
-  /** Called once if rows were stored, with the numbers of stored and rejected rows; also when an import ends early. */
+  /** Called once if rows were stored, even if the import ends early, with the numbers of stored and rejected rows. */
   readonly onStored?: (imported: number, rejected: number) => Promise<void>;
 }
 
@@ -29,13 +29,16 @@ interface Rejection {
 export interface ImportReport {
   imported: number;
   rejected: number;
-  /** The first thousand, by line. */
+  /** The first thousand rejected rows, by line. */
   rejections: Rejection[];
   seconds: number;
   rowsPerSecond: number;
 }
 
-/** Other writes of the tenant wait while a batch is saved, so the next batch's size follows the time of the last. */
+/**
+ * Other writes of the tenant wait while a batch is saved, so the size of the next batch depends on the time of the
+ * last.
+ */
 const BATCH_MS = 150;
 const BATCH_ROWS_FIRST = 1000;
 const BATCH_ROWS_LEAST = 500;
@@ -44,7 +47,7 @@ const BATCH_CELLS_MAX = 80_000;
 const BATCH_CHARACTERS_MAX = 8 * 1024 * 1024;
 const REJECTIONS_MAX = 1000;
 
-/** Throws a Refusal, with nothing imported, when the header cannot be used. */
+/** Throws a Refusal and imports nothing if the header cannot be used. */
 export async function importCsv(pims: PimsStore, request: ImportRequest): Promise<ImportReport> {
   const { recordType, now, atomic } = request;
   const startedAt = performance.now();
@@ -123,12 +126,12 @@ function parseHeader({ cells, fault }: CsvRow, dictionary: FieldDictionary, reco
   throw new Refusal('COMMAND_REFUSED', `The first line names ${twice} twice.`, { field: twice });
 }
 
-/** Neighbouring rows mostly repeat dates and flags, so a cell equal to the one above is not parsed again. */
+/** Adjacent rows mostly repeat dates and flags, so a cell equal to the one above is not parsed again. */
 class RowParser {
   readonly #fields: readonly Field[];
   readonly #cellsAbove: string[] = [];
   readonly #valuesAbove: string[] = [];
-  /** Copies of it are quick to fill; an object that grows field by field becomes slow. */
+  /** A copy of this object is fast to fill, but an object that grows field by field becomes slow. */
   readonly #empty: Values;
 
   constructor(fields: readonly Field[]) {

@@ -5,7 +5,7 @@ import { createReadStream } from 'node:fs';
 export interface CsvRow {
   readonly lineNumber: number;
   readonly cells: string[];
-  /** Why the cells cannot be used. */
+  /** The reason why the cells cannot be used. */
   readonly fault: string | undefined;
 }
 
@@ -24,7 +24,7 @@ export async function* readCsv(
   let rest: Buffer = Buffer.alloc(0);
   const chunks = typeof source === 'string' ? createReadStream(source, { highWaterMark: CHUNK_BYTES }) : [source];
   for await (const chunk of chunks as AsyncIterable<Buffer>) {
-    // The parser gets whole lines, so that no character is cut in two.
+    // The parser receives complete lines, so that no character is split.
     const end = chunk.lastIndexOf(LINE_FEED) + 1;
     if (end > 0) yield parser.parse(Buffer.concat([rest, chunk.subarray(0, end)]), false);
     rest = end > 0 ? chunk.subarray(end) : Buffer.concat([rest, chunk]);
@@ -38,9 +38,9 @@ export async function* readCsv(
 }
 
 class ChunkParser {
-  /** The line break of the file: its first one. */
+  /** The line break of the file, which is its first one. */
   #newline: string | undefined;
-  /** The beginning of a row that continues in the next chunk. */
+  /** The start of a row that continues in the next chunk. */
   #open = '';
   #isOpenValid = true;
   #lineNumber = 1;
@@ -77,7 +77,7 @@ class ChunkParser {
     return { lineNumber: this.#lineNumber, cells: [], fault };
   }
 
-  /** Adds the place to a fault, which comes after `before` in its row. */
+  /** Adds the place to a fault, which follows the text `before` in its row. */
   #describeFault({ fault, faultAt }: ParsedRow, before: string): string | undefined {
     if (faultAt === undefined) return fault;
     const lines = before.split('\n');
@@ -95,7 +95,7 @@ interface ParsedRow {
   readonly end: number;
   readonly hasQuotes: boolean;
   readonly fault?: string;
-  /** Its place in the text; none for a quote that is never closed. */
+  /** The place in the text, or none for a quote that is never closed. */
   readonly faultAt?: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Writes the cells of an export as CSV, byte by byte: a record has up to 40 of them, and a text for each would cost more
- * than reading them. A cell is quoted when a reader of CSV could take it for something else.
+ * Writes the cells of an export as CSV, byte by byte: a record has up to 40 cells, and a text for each would be more
+ * expensive than reading them. A cell is quoted if a CSV reader could misinterpret it.
  */
 
 const [NUL, LINE_FEED, SPACE, QUOTE, COMMA] = [0, 10, 32, 34, 44] as const;
@@ -9,7 +9,10 @@ const APOSTROPHE = 39;
 /** A spreadsheet treats a cell that begins with one of these as a formula. */
 const FORMULA = Buffer.from('=+-@\t\r');
 const QUOTED = Buffer.from('\r\n",');
-/** A cell of one byte and its NUL become an apostrophe or a second quote, two quotes and a comma beside the byte. */
+/**
+ * The maximum growth: a cell of one byte and its NUL become the byte, an apostrophe or a second quote, two quotes and a
+ * comma.
+ */
 const GROWTH_MAX = 3;
 
 export interface WrittenCsv {
@@ -17,7 +20,7 @@ export interface WrittenCsv {
   readonly records: number;
 }
 
-/** Writes whole records of `columns` cells each, on request with cells that a spreadsheet does not run as formulas. */
+/** Writes records of `columns` cells each, on request with cells that a spreadsheet does not run as formulas. */
 export function writeCsv(cells: Uint8Array, columns: number, forSpreadsheet: boolean): WrittenCsv {
   const csv = Buffer.allocUnsafe(cells.length * GROWTH_MAX);
   let to = 0;

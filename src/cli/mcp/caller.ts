@@ -1,4 +1,6 @@
-/** Calls the service through the project's own client: counted, limited, and with the keys of the environment. */
+/**
+ * Calls the service through the project's own client, with the keys of the environment. Calls are counted and limited.
+ */
 import { randomUUID } from 'node:crypto';
 import { Caller, type Answer as ClientAnswer, type OperationName } from '../../../client/src/caller.ts';
 import { StoreroomError } from '../../../client/src/error.ts';
@@ -7,7 +9,7 @@ import { refuseCommand } from '../../errors.ts';
 import { BASE_PATH } from '../../http/operations/operation.ts';
 import type { Tool, ToolRequest } from './tools.ts';
 
-/** The envelope's data, and what the headers say about it. */
+/** The data of the envelope, and values of the headers. */
 export interface ToolAnswer {
   readonly data: unknown;
   readonly subRecords?: unknown;
@@ -16,7 +18,7 @@ export interface ToolAnswer {
   readonly etag?: string;
 }
 
-/** The variables that hold the address and the keys of the service. */
+/** The variables with the address and the keys of the service. */
 const [URL_VARIABLE, ...KEY_VARIABLES] = CLIENT_VARIABLES;
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 /** An agent that waits longer assumes that the tool hangs. */
@@ -34,10 +36,13 @@ export function openCaller(environment: Environment): Caller {
   return new Caller({ baseUrl: new URL(url).origin + BASE_PATH, teamID, apiID, apiSecret, ...PATIENCE });
 }
 
-/** The service refused a call or did not answer it. The message is for the agent. */
+/** The service refused a call or did not respond. The message is for the agent. */
 export class FailedCall extends Error {}
 
-/** Calls an operation, and again if a short wait can help; a write under one key, so that it happens once. */
+/**
+ * Calls an operation, and repeats the call if a short wait can help. A write keeps its key, so that it takes effect
+ * once.
+ */
 export async function callService(
   caller: Caller,
   { name, isWrite }: Tool,
@@ -53,7 +58,7 @@ export async function callService(
   }
 }
 
-/** The lookup by one storefront number has no envelope. */
+/** The lookup of one storefront number has no envelope. */
 function readAnswer({ body, headers }: ClientAnswer): ToolAnswer {
   const { data, subRecords } = ('status' in (body as object) ? body : { data: body }) as Partial<ToolAnswer>;
   const [nextCursor, total, etag] = ['x-next-cursor', 'x-total-count', 'etag'].map((name) => headers.get(name));
@@ -66,7 +71,7 @@ function readAnswer({ body, headers }: ClientAnswer): ToolAnswer {
   };
 }
 
-/** Says what is wrong, what to do, and the details. */
+/** Formats the message, the remedy and the details. */
 function explain(error: StoreroomError, key: string | undefined): string {
   const { message, field, suggestion, step, requestId, status } = error;
   const details = Object.entries({ field, suggestion, step, requestId, status: status || undefined })

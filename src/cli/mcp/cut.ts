@@ -1,7 +1,7 @@
-/** Cuts an answer to a number of bytes: drops whole records, and says how many are missing and how to get them. */
+/** Cuts a response to a number of bytes: drops complete records, and says how many are missing and how to get them. */
 import type { ToolAnswer } from './caller.ts';
 
-/** A list that was cut, by its place in the answer. */
+/** A list that was cut, by its place in the response. */
 interface Cut {
   readonly list: string;
   readonly shown: number;
@@ -14,18 +14,18 @@ interface List {
   readonly bytes: number;
 }
 
-/** Deeper lists, such as serial numbers, go with their record. */
+/** Deeper lists, such as serial numbers, are not cut. */
 const DEPTH_MAX = 3;
 const TEXT_CHARACTERS = 200;
-/** Bytes kept for the note about the cut. */
+/** Bytes reserved for the note about the cut. */
 const NOTE_BYTES = 600;
 
-/** The note names this many lists; the largest are cut first. */
+/** Maximum number of lists in the note. The largest are cut first. */
 const CUTS_TOLD = 3;
 
 const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** Renders the answer as JSON of at most `bytesMost` bytes. */
+/** Renders the response as JSON of at most `bytesMost` bytes. */
 export function renderAnswer(answer: ToolAnswer, bytesMost: number): string {
   const whole = JSON.stringify(answer);
   if (Buffer.byteLength(whole) <= bytesMost) return whole;
@@ -49,7 +49,7 @@ export function renderAnswer(answer: ToolAnswer, bytesMost: number): string {
   return JSON.stringify({ data: null, ...note });
 }
 
-/** Shortens the largest list until the answer fits or no list has two records. */
+/** Shortens the largest list until the response fits or no list has two records. */
 function cutLists(answer: ToolAnswer, bytesMost: number): Cut[] {
   const cuts = new Map<string, Cut>();
   for (let excess = sizeOf(answer) - bytesMost; excess > 0; excess = sizeOf(answer) - bytesMost) {
@@ -63,7 +63,7 @@ function cutLists(answer: ToolAnswer, bytesMost: number): Cut[] {
   return [...cuts.values()];
 }
 
-/** Finds the lists with two items or more. */
+/** Finds the lists with at least two items. */
 function findLists(value: unknown, place = '', depth = 0): List[] {
   if (typeof value !== 'object' || value === null || depth > DEPTH_MAX) return [];
   const isList = Array.isArray(value);

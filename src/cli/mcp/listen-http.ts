@@ -1,4 +1,4 @@
-/** The server on Streamable HTTP, for clients on this machine: each request by itself, without sessions. */
+/** The server on Streamable HTTP, for clients on this machine: each request is independent, without sessions. */
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -7,11 +7,11 @@ import { refuseCommand } from '../../errors.ts';
 import { describeListenFault } from '../serve/listen.ts';
 import { createServer, type ServerOptions } from './server.ts';
 
-/** Whoever reaches the server calls with its keys. */
+/** Everyone who reaches the server calls with its keys. */
 const HOST = '127.0.0.1';
 const PATH = '/mcp';
 
-/** Listens until a signal, and gives the address. Throws COMMAND_REFUSED when the port cannot be had. */
+/** Listens until a signal, and returns the address. Throws COMMAND_REFUSED if it cannot listen on the port. */
 export async function listenHttp(options: ServerOptions, port: number): Promise<string> {
   const server = createHttpServer((request, response) => void answer(options, request, response));
   try {
@@ -51,7 +51,7 @@ async function answer(options: ServerOptions, request: IncomingMessage, response
   await transport.handleRequest(request, response);
 }
 
-/** A page of a browser reaches this machine too: by a name that it points here, or from another site. */
+/** A page in a browser can also reach this machine, through a host name that points here or from another site. */
 function findRefusal({ url, method, headers, socket }: IncomingMessage): [status: number, message: string] | undefined {
   const own = ['127.0.0.1', 'localhost'].map((host) => `${host}:${socket.localPort}`);
   if (headers.host === undefined || !own.includes(headers.host.toLowerCase()))

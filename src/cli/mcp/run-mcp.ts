@@ -1,4 +1,4 @@
-/** Begin here. Runs the server on standard input and output, or on a port, until the client is gone. */
+/** Begin here. Runs the server on standard input and output, or on a port, until the client disconnects. */
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { parseConfig, type Environment } from '../../config.ts';
 import { openCaller } from './caller.ts';
@@ -7,22 +7,22 @@ import { createServer, type ServerOptions } from './server.ts';
 import { contractOf, listTools } from './tools.ts';
 
 interface McpOptions extends Pick<ServerOptions, 'canWrite' | 'bytesMost'> {
-  /** Without one the server uses standard input and output. */
+  /** Without a port, the server uses standard input and output. */
   readonly port: number | undefined;
 }
 
-/** Throws COMMAND_REFUSED when the environment lacks the keys, or the port cannot be had. */
+/** Throws COMMAND_REFUSED if the environment lacks the keys, or the server cannot listen on the port. */
 export async function runMcp(environment: Environment, { port, ...options }: McpOptions): Promise<void> {
   const { config } = parseConfig(environment, {});
   const contract = contractOf(config);
   const serverOptions = { ...options, caller: openCaller(environment), contract, tools: listTools(contract) };
   if (port !== undefined) {
-    // Standard output is for the address alone.
+    // Standard output contains only the address.
     process.stdout.write(`${await listenHttp(serverOptions, port)}\n`);
     return;
   }
   const server = createServer(serverOptions);
-  // After standard input closes, only calls under way keep the process alive.
+  // After standard input closes, only running calls keep the process alive.
   process.stdin.once('end', () => void server.close());
   await server.connect(new StdioServerTransport());
 }

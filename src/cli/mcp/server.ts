@@ -23,7 +23,7 @@ export interface ServerOptions {
   /** Every operation. Writes are refused unless `canWrite`. */
   readonly tools: readonly Tool[];
   readonly canWrite: boolean;
-  /** Maximum bytes of an answer. */
+  /** Maximum bytes of a response. */
   readonly bytesMost: number;
 }
 

@@ -1,4 +1,4 @@
-/** The operations of the contract as tools: names, words, JSON Schemas, and what an agent may assume about each. */
+/** The operations of the contract as tools: names, descriptions, JSON Schemas, and hints for agents. */
 import type { Config } from '../../config.ts';
 import { refuseField } from '../../errors.ts';
 import { renderContract } from '../../http/contract/contract.ts';
@@ -33,12 +33,12 @@ export interface ToolRequest {
 }
 
 const HOUR_MS = 3_600_000;
-/** Each client has its own team; an agent keeps no earlier answer to compare with. */
+/** Each server has one team, and an agent keeps no earlier response for a comparison. */
 const NOT_ASKED = ['teamID', 'If-None-Match'];
 const SCHEMAS = '#/components/schemas/';
 /** An agent has no credentials to send. */
 const CREDENTIALS = ' Credentials may also be sent in the body.';
-/** An agent reads every record of an answer, so it gets few unless it asks for more. */
+/** An agent reads every record of a response, so it gets few unless it asks for more. */
 const PAGE = { argument: 'maxReturn', records: '50', about: 'This tool requests 50 by default.' };
 
 /** The contract of a service with these settings. */
@@ -70,9 +70,9 @@ function describeTool(operation: DocumentedOperation, schemas: Contract['compone
     inputSchema: withDefinitions(schema, schemas),
     annotations: {
       readOnlyHint: !isWrite,
-      // PUT only adds; other writes change or cancel a record that exists.
+      // PUT only adds records. Other writes change or cancel an existing record.
       destructiveHint: isWrite && method !== 'put',
-      // Repeated without its key, a new record or a batch is written twice.
+      // Without its key, a repeated creation or batch is written twice.
       idempotentHint: !isWrite || (parameters.has('ifMatch') && method !== 'put'),
       openWorldHint: false,
     },
@@ -86,11 +86,11 @@ function describeTool(operation: DocumentedOperation, schemas: Contract['compone
 const argumentOf = ({ name, place }: DocumentedParameter): string =>
   place === 'query' ? name : name[0]!.toLowerCase() + name.slice(1).replace('-', '');
 
-/** The schema with the definitions of all that it refers to. */
+/** Returns the schema with the definitions to which it refers. */
 function withDefinitions(schema: JsonObject, schemas: Contract['components']['schemas']): Tool['inputSchema'] {
   const found: Record<string, unknown> = {};
   const collect = (name: string, value: unknown): unknown => {
-    // A body that allows its own members and credentials allows its own members here.
+    // If a body allows its own members and credentials, the tool allows only its own members.
     if (name === 'additionalProperties' && JSON.stringify(value).includes('apiSecret')) return false;
     if (typeof value !== 'string') return value;
     if (!value.startsWith(SCHEMAS)) return value.replace(CREDENTIALS, '');

@@ -1,4 +1,4 @@
-/** Makes the demo tenant from the files of demo/, with keys, so that the first start has something to show. */
+/** Creates the demo tenant from the files in demo/, with keys, so that the first start has something to show. */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Users } from '../../account/users.ts';
@@ -14,7 +14,7 @@ export const DEMO_TEAM = 'demo';
 /** No mail is sent to it. */
 export const DEMO_OWNER = 'owner@example.com';
 const FOLDERS = ['northwind', 'dealer'];
-/** Lines need their orders. Lines also move stock and dates of parts, so parts come last and keep theirs. */
+/** Lines need their orders. Lines also change stock and dates of parts, so parts are imported last and keep theirs. */
 const RECORD_TYPES_IN_ORDER = ['customers', 'orders', 'lines', 'inventory'] as const;
 
 /** Exists until the keys of the demo tenant are printed, so that the next start repeats an interrupted one. */
@@ -26,7 +26,7 @@ export interface Demo {
   readonly linkToken: string;
 }
 
-/** Makes the tenant `demo` in a store without tenants. Call `finishDemo` once the keys are printed. */
+/** Creates the tenant `demo` in a store without tenants. Call `finishDemo` when the keys are printed. */
 export async function makeFirstDemo(store: Store, folder: string, now: string): Promise<Demo | undefined> {
   if (existsSync(markerOf(folder))) {
     const unfinished = await store.tenants.findTenant(DEMO_TEAM);
@@ -40,7 +40,7 @@ export async function makeFirstDemo(store: Store, folder: string, now: string): 
 
 export const finishDemo = (folder: string): void => rmSync(markerOf(folder), { force: true });
 
-/** Makes the tenant `demo`. Throws when there is one, or when a row is rejected. */
+/** Creates the tenant `demo`. Throws if it exists, or if a row is rejected. */
 export async function createDemo(store: Store, now: string): Promise<Demo> {
   const made = byCommand(now, 'tenant created', DEMO_TEAM, { name: 'Demo', records: FOLDERS.join(', ') });
   const tenant = orThrow(await store.tenants.createTenant(DEMO_TEAM, 'Demo', now, made));

@@ -5,7 +5,7 @@ import { refuseCommand } from '../../errors.ts';
 
 type ListenAddress = Pick<Config, 'host' | 'port'>;
 
-/** Throws COMMAND_REFUSED when the address cannot be had. */
+/** Throws COMMAND_REFUSED if the service cannot listen on the address. */
 export async function listen(app: FastifyInstance, { host, port }: ListenAddress): Promise<void> {
   try {
     await app.listen({ host, port });
@@ -15,7 +15,7 @@ export async function listen(app: FastifyInstance, { host, port }: ListenAddress
   }
 }
 
-/** Describes the fault of host or port; undefined for any other fault. */
+/** Describes a fault of the host or the port. Returns undefined for any other fault. */
 export function describeListenFault({ host, port }: ListenAddress, code = ''): string | undefined {
   const portIs = `${SETTINGS.port.variable} is ${port}`;
   const otherPort = `Set ${SETTINGS.port.variable} (or --port) to another one; 0 takes a free port.`;
@@ -42,7 +42,7 @@ export function describeListenFault({ host, port }: ListenAddress, code = ''): s
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
 
-/** Warns when API secrets may cross a network unencrypted; otherwise undefined. */
+/** Returns a warning if API secrets may cross a network unencrypted, otherwise undefined. */
 export function describeExposure({
   host,
   publicUrl,

@@ -1,4 +1,4 @@
-/** Prints the addresses when `serve` listens, and how to try the demo tenant or make the first one. */
+/** Prints the addresses when `serve` listens, and how to try the demo tenant or create the first tenant. */
 import { VERSION } from '../../assets.ts';
 import { SETTINGS, type Config } from '../../config.ts';
 import { BASE_PATH } from '../../http/operations/operation.ts';

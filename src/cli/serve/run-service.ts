@@ -1,6 +1,6 @@
 /**
- * Begin here. The service as a process, where adapters meet ports: opens the store, listens, and stops in order: not
- * ready, listener closed, answers sent, counts and logs on disk.
+ * Begin here. Runs the service as a process and connects adapters with ports. It opens the store and listens. To stop,
+ * it becomes unready, closes the listener, sends the last responses, and saves counts and logs.
  */
 import { Server, type AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -31,7 +31,7 @@ const IN_FLIGHT_WAIT_MS = 10_000;
 const QUERIES_WAIT_MS = 1000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-/** Time for the last answers to leave before a fatal fault of the store stops the process. */
+/** Time for sending the last responses before a fatal fault of the store stops the process. */
 const FATAL_EXIT_MS = 200;
 
 const NO_BACKUPS =
@@ -47,7 +47,7 @@ export async function runService(
   const log = openLog(config.logLevel, environment);
   const onFatal = (fault: unknown): void => {
     log.fatal({ err: fault }, 'The store can no longer be trusted, so the service stops. A restart reads it again.');
-    // A service that is stopping exits with 1 too: it must not seem to have stopped well.
+    // A service that is already stopping also exits with 1, so that the stop does not look successful.
     void clock.sleep(FATAL_EXIT_MS).then(() => process.exit(1));
   };
   const report = (event: string, isFault = false): void => (isFault ? log.error(event) : log.warn(event));
@@ -59,7 +59,7 @@ export async function runService(
     embedded?.lock();
     const makesDemo = embedded && config.demo === 'on';
     const demo = makesDemo && (await makeFirstDemo(store, config.data, timeOf(clock)));
-    // A node knows nothing of PostgreSQL's disk.
+    // A node has no information about PostgreSQL's disk.
     const disk = embedded && new Disk(config.data, config, user);
     const backups = embedded && config.backupDir !== '' ? await scheduleBackups(config, store, log, clock) : undefined;
     const isUsable = (): boolean => store.isUsable();
@@ -136,14 +136,17 @@ async function scheduleBackups(
   return new ScheduledBackups({ ...config, folder: config.data, identity, report, clock }).start();
 }
 
-/** Keeps the address for commands. A full disk or a database that is away is no reason not to run. */
+/** Saves the address for commands. The service also runs with a full disk or a lost database. */
 async function saveAddress({ installation }: Store, origin: string, log: pino.Logger): Promise<void> {
   await installation
     .save({ version: VERSION, origin })
     .catch((fault: unknown) => log.warn({ err: fault }, 'Commands may print the address of the previous start.'));
 }
 
-/** Stops at the first signal; npm sends a second one on Ctrl-C. `close` returns how many log lines were not saved. */
+/**
+ * Stops at the first signal, because npm sends a second one on Ctrl-C. `close` returns how many log lines were not
+ * saved.
+ */
 function stopOnSignal(state: ServiceState, log: pino.Logger, close: () => Promise<number>): void {
   const stop = async (signal: string): Promise<void> => {
     if (state.stopping) return;
@@ -157,9 +160,9 @@ function stopOnSignal(state: ServiceState, log: pino.Logger, close: () => Promis
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal));
 }
 
-/** Closes the listener, and the connections once the calls in flight are answered or have had their time. */
+/** Closes the listener. Closes the connections when the calls in flight are answered or their time is up. */
 async function closeApp(app: FastifyInstance, state: ServiceState, clock: Clock): Promise<void> {
-  // http.Server's close resets idle connections; this one still answers their next request and then closes them.
+  // http.Server's close resets idle connections. This function still answers their next request and then closes them.
   Server.prototype.close.call(app.server);
   const giveUpAt = clock.elapsed() + IN_FLIGHT_WAIT_MS;
   while (state.inFlight > 0 && clock.elapsed() < giveUpAt) await clock.sleep(10);

@@ -1,4 +1,4 @@
-/** How systemd runs the service: the unit, its user and its settings as texts, and the calls to systemd's programs. */
+/** Renders the systemd unit, its user and its settings as texts, and calls systemd's programs. */
 import { execFile } from 'node:child_process';
 import { fstatSync } from 'node:fs';
 import { SETTINGS, type Environment } from '../../config.ts';
@@ -9,9 +9,12 @@ export const SETTINGS_FILE = 'etc/storeroom/storeroom.env';
 const USER = 'storeroom';
 const DATA = '/var/lib/storeroom';
 const DRAIN_MS = 2000;
-/** Longer than the drain, the ten seconds that calls get to finish, and the saving of counts and logs. */
+/**
+ * Seconds for a stop: more than the drain, the ten seconds that calls have to finish, and the saving of counts and
+ * logs.
+ */
 const STOP_SECONDS = 60;
-/** How long `systemctl start` waits. A node of PostgreSQL may wait for another's migration. */
+/** Seconds that `systemctl start` waits. A node of PostgreSQL may wait for another's migration. */
 const START_SECONDS = 600;
 /** EX_CONFIG of BSD's sysexits: systemd does not start the service again until a setting has changed. */
 export const SETTING_EXIT_CODE = 78;
@@ -19,9 +22,9 @@ export const SETTING_EXIT_CODE = 78;
 const ENVIRONMENT = `${SETTINGS.data.variable}=${DATA} ${SETTINGS.demo.variable}=off ${SETTINGS.drainMs.variable}=${DRAIN_MS}`;
 
 /**
- * The unit that runs this program: the words that start it, without `serve`. Left open, as `systemd-analyze security`
- * counts it: the network, the JIT of Node (MemoryDenyWriteExecute would end it), and setpriority, by which the threads
- * of long queries step back.
+ * Renders the unit that runs this program. `words` start the program, without `serve`. The unit does not restrict the
+ * network, the JIT of Node (MemoryDenyWriteExecute would end it), and setpriority, with which the threads of long
+ * queries lower their priority.
  */
 export function renderUnit(program: readonly string[]): string {
   const words = program.map(quoteWord).join(' ');
@@ -108,7 +111,7 @@ export function askSystemdToRun(words: readonly string[]): string[] {
     `Environment=${ENVIRONMENT}`,
     `EnvironmentFile=-/${SETTINGS_FILE}`,
     `WorkingDirectory=${DATA}`,
-    // Makes the folder for a restore after it was moved away.
+    // Creates the folder for a restore after it was moved away.
     'StateDirectory=storeroom',
     'StateDirectoryMode=0700',
     'UMask=0077',

@@ -1,4 +1,4 @@
-/** Whether the standard variables of OpenTelemetry ask for traces. Its packages read the other variables. */
+/** Decides whether the standard variables of OpenTelemetry enable traces. Its packages read the other variables. */
 import type { Environment } from '../../config.ts';
 import { Refusal } from '../../errors.ts';
 

@@ -1,6 +1,7 @@
 /**
- * Admits a call of a caller that authenticate.ts has found: counts it, checks rate, quota and what the key may do, and
- * takes a place in flight. A batch counts as its steps once it is valid, and as one call of `batch` if it is rejected.
+ * Admits a call of a caller that authenticate.ts has found: counts it, checks the rate, the quota and the scope of the
+ * key, and reserves a place in flight. A batch counts as its steps once it is valid, and as one call of `batch` if it
+ * is rejected.
  */
 import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../../errors.ts';
@@ -88,7 +89,7 @@ async function countSteps(
   limits.checkRate(tenant, at, calls);
   request.load.enterTenant(request, tenant);
   if (tenant.monthQuota === null) return count(1);
-  // Two batches at once could each find that the quota is enough for one.
+  // Otherwise two simultaneous batches could both find that the quota is enough for one.
   await limits.inTurn(tenant, async () => {
     limits.checkQuota(tenant, (await meter.monthTotal(teamId, now)) + calls, at, calls);
     count(1);

@@ -1,4 +1,7 @@
-/** The bytes of an answer: envelope, error body and headers. An answer is sent after its call's count is on disk. */
+/**
+ * Renders the bytes of a response: envelope, error body and headers. It sends a response after the count of its call is
+ * on disk.
+ */
 import type { FastifyReply } from 'fastify';
 import { ERRORS, type Refusal } from '../../errors.ts';
 import type { Rendered } from '../../pims/writes/script.ts';
@@ -8,16 +11,16 @@ import { hasAnswer } from './etag.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Headers of every answer. The policy prevents a browser from running an answer as a page. */
+/** Headers of every response. The policy prevents a browser from running a response as a page. */
 export const STATIC_HEADERS = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 };
 
-/** Minimum length of an answer that counts until the caller has taken it. */
+/** Minimum length of a response that counts until the caller has received it. */
 const LARGE_CHARACTERS_LEAST = 16 * 1024;
-/** Minimum size of a buffer that is freed eagerly. Kept answers are smaller. */
+/** Minimum size of a buffer that is freed eagerly. Kept responses are smaller. */
 const FREED_BYTES_LEAST = 256 * 1024;
 
 /** `{"status":"success","data":…,"subRecords":…}` around the JSON of the store. Its bytes may not be used again. */
@@ -55,8 +58,8 @@ export function renderError({ message, code, field, suggestion, step }: Refusal,
 }
 
 /**
- * Sends an answer once its count is on disk, compressed if the caller accepts that; a read only if there is room for it
- * (server/load.ts). Its bytes may not be used again. Throws the fault of counting.
+ * Sends a response when its count is on disk, compressed if the caller accepts that. Sends the response of a read only
+ * if there is room for it (server/load.ts). Its bytes may not be used again. Throws the fault of counting.
  */
 export async function sendAnswer(reply: FastifyReply, httpStatus: number, body: Rendered, isRead = false) {
   const { request } = reply;
@@ -73,37 +76,40 @@ export async function sendAnswer(reply: FastifyReply, httpStatus: number, body: 
     const tag = coding ? tagOfCoding(etag, coding) : etag;
     if (hasAnswer(condition!, tag)) return sendNotModified(reply, tag, coding);
   }
-  // A large answer is held once, as bytes.
+  // A large response is kept only once, as bytes.
   const made = typeof body === 'string' && body.length >= LARGE_CHARACTERS_LEAST ? Buffer.from(body) : body;
   const madeBytes = countBytes(reply, made);
   if (isRead && madeBytes > 0) load.checkRoom(request, madeBytes);
   const sent = coding ? await packAnswer(reply, made, coding) : made;
   const bytes = countBytes(reply, sent);
   load.answered(request, bytes);
-  // By then the operating system has the bytes.
+  // At this point, the operating system has the bytes.
   if (typeof sent !== 'string' && bytes >= FREED_BYTES_LEAST) reply.raw.once('finish', () => free(sent));
-  // Fastify drops the content type of an answer that began as an error.
+  // Fastify drops the content type of a response that began as an error.
   return reply.header('content-type', JSON_TYPE).code(httpStatus).send(sent);
 }
 
-/** The bytes that count until the answer is taken: none of a short one, and none when the caller has left. */
+/**
+ * Returns the bytes that count until the response is received: none for a short one, and none if the caller has
+ * disconnected.
+ */
 const countBytes = ({ raw }: FastifyReply, sent: Rendered): number =>
   typeof sent === 'string' || raw.destroyed ? 0 : sent.length;
 
-/** Chooses the coding that the caller prefers; undefined when the answer is small or no coding is accepted. */
+/** Chooses the coding that the caller prefers. Returns undefined if the response is small or no coding is accepted. */
 function chooseCodingFor(answer: Rendered, accepted: string | undefined): Coding | undefined {
   if (accepted === undefined) return undefined;
   const isSmall = (typeof answer === 'string' ? Buffer.byteLength(answer) : answer.length) < COMPRESSED_BYTES_LEAST;
   return isSmall ? undefined : chooseCoding(accepted);
 }
 
-/** Compresses the answer and sets the headers of its coding. */
+/** Compresses the response and sets the headers of its coding. */
 async function packAnswer(reply: FastifyReply, answer: Rendered, coding: Coding): Promise<Rendered> {
   const bytes = typeof answer === 'string' ? Buffer.from(answer) : answer;
   reply.request.load.holdAnswer(reply.request, countBytes(reply, answer));
   const packed = await compress(bytes, coding, reply.raw);
   free(bytes);
-  // The caller has left.
+  // The caller has disconnected.
   if (!packed) return '';
   reply.headers({ 'content-encoding': coding, vary: 'accept-encoding' });
   const tag = reply.getHeader('etag');
@@ -111,7 +117,9 @@ async function packAnswer(reply: FastifyReply, answer: Rendered, coding: Coding)
   return packed;
 }
 
-/** Answers a read whose caller already has the answer: no body, and the headers of the full answer. */
+/**
+ * Responds to a read whose caller already has the response: without a body, but with the headers of the full response.
+ */
 function sendNotModified(reply: FastifyReply, etag: string, coding: Coding | undefined): FastifyReply {
   reply.request.load.answered(reply.request, 0);
   if (coding) reply.header('vary', 'accept-encoding');

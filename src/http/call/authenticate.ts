@@ -1,6 +1,6 @@
 /**
- * Finds out who calls: takes teamID and credentials out of header and query, else out of the body, and checks them
- * against the tenant's keys on every call. No log and no answer shows them.
+ * Identifies the caller. Takes teamID and credentials from header and query, or else from the body, and checks them
+ * against the tenant's keys on every call. No log and no response contains them.
  */
 import type { FastifyRequest } from 'fastify';
 import type { Clock } from '../../clock.ts';
@@ -27,7 +27,7 @@ export interface Access {
   readonly prefix: string;
   /** Finds the tenant before the body is read, unless the body may hold the credentials. */
   readonly authenticateEarly: (request: FastifyRequest) => Promise<void>;
-  /** Finds the tenant of a call. Throws a refusal when the caller may not make it. */
+  /** Finds the tenant of a call. Throws a refusal if the caller may not make the call. */
   readonly authenticate: (request: FastifyRequest, operation: Operation) => Tenant | Promise<Tenant>;
   readonly isMetered: boolean;
 }
@@ -78,7 +78,7 @@ interface Claim {
   readonly credentials: Credentials | null;
 }
 
-/** Parses the claim in header and query. Returns undefined when the body may hold it. Throws PARAMETER_CONFLICT. */
+/** Parses the claim in header and query. Returns undefined if the body may contain it. Throws PARAMETER_CONFLICT. */
 function parseEarlyClaim(request: FastifyRequest): Claim | undefined {
   const query = request.query as Parameters;
   const basic = parseBasic(request.headers.authorization);
@@ -125,14 +125,14 @@ export function foldQuery(query: Parameters): void {
   }
 }
 
-/** Parses a pair, which comes whole from one place: the Basic header if there is one, else the query, else the body. */
+/** Parses a pair from one place: the Basic header if there is one, or else the query, or else the body. */
 function parsePair(place: Parameters): Credentials | null {
   const apiId = first(place['apiID']);
   const apiSecret = first(place['apiSecret']);
   return apiId && apiSecret ? { apiId, apiSecret } : null;
 }
 
-/** Whether the query holds credentials. */
+/** Returns whether the query contains credentials. */
 const hasPair = (query: Parameters): boolean => query['apiID'] !== undefined || query['apiSecret'] !== undefined;
 
 function takeFromBody(body: unknown): Parameters {

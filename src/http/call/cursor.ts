@@ -1,6 +1,7 @@
 /**
- * Pages of a query: parses maxReturn and cursor, and sets the headers that say whether there is more. A cursor holds
- * the position of the last record of its page, so records written meanwhile shift nothing. Source: decision 0005.
+ * Pages of a query: parses maxReturn and cursor, and sets the headers that say whether there are more records. A cursor
+ * contains the position of the last record of its page, so records that are written in the meantime do not shift pages.
+ * Source: decision 0005.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
@@ -9,17 +10,17 @@ import type { KeyedType } from '../../pims/rules/fields.ts';
 import type { Filter } from '../../pims/reads/filter.ts';
 import type { Page, QueryRequest } from '../../pims/pims-port.ts';
 
-/** Limits of one answer. */
+/** Limits of one response. */
 export interface AnswerLimits {
   readonly maxReturnDefault: number;
   readonly maxReturnMost: number;
   readonly pageBytesMost: number;
   readonly lookupRecordsMost: number;
-  /** Signs cursors. Only the nodes of the installation know it. */
+  /** The key that signs cursors. Only the nodes of the installation know it. */
   readonly cursorKey: Uint8Array;
 }
 
-/** The query that a cursor belongs to. */
+/** The query to which a cursor belongs. */
 interface CursorScope {
   readonly teamId: string;
   readonly recordType: KeyedType;
@@ -48,7 +49,7 @@ export function setPageHeaders(reply: FastifyReply, scope: CursorScope, page: Pa
   reply.header('x-has-more', 'true').header('x-next-cursor', formatCursor(scope, next, limits));
 }
 
-/** Formats the position after a signature over the query that it belongs to. */
+/** Formats the position after a signature over its query. */
 function formatCursor(scope: CursorScope, position: string, { cursorKey }: AnswerLimits): string {
   const { teamId, recordType, filters, sort } = scope;
   const query = sort === undefined ? [] : [{ sort }];
@@ -57,7 +58,10 @@ function formatCursor(scope: CursorScope, position: string, { cursorKey }: Answe
   return Buffer.concat([signature, Buffer.from(position)]).toString('base64url');
 }
 
-/** Equal for filters that mean the same in any spelling. The first one's conjunction is ignored, and AND is the default. */
+/**
+ * Returns the same text for filters with the same meaning. The conjunction of the first filter is ignored, and AND is
+ * the default.
+ */
 const identifyFilter = ({ field, value, op, contains, conjunction }: Filter, index: number): unknown[] => {
   const isOr = index > 0 && conjunction?.toUpperCase() === 'OR';
   if (op === undefined || op === 'eq' || op === 'contains')

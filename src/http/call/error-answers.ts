@@ -1,4 +1,4 @@
-/** Answers errors: refusals of the stages, unknown paths, and requests that Node or Fastify cannot parse. */
+/** Sends errors: refusals of the stages, unknown paths, and requests that Node or Fastify cannot parse. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ConnectionError, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
@@ -12,13 +12,19 @@ import { STATUS_CODES } from '../server/node-http.ts';
 import { URL_BYTES_MAX } from '../server/receive.ts';
 import { refuseBySchema } from './validation-errors.ts';
 
-/** The body of a refused call up to this size is read and dropped: a new connection would cost more. */
+/**
+ * Maximum size of the body of a refused call that is read and dropped, because a new connection would be more
+ * expensive.
+ */
 const DROPPED_BYTES_MAX = 16 * 1024;
 
 /** A request line too long for Node to parse. */
 const LONG_URL = new RegExp(`^[A-Z]+ [^ \\r\\n]{${URL_BYTES_MAX}}`);
 
-/** Answers a refusal unchanged. Any other error is a fault: it is logged whole, and the caller gets INTERNAL_ERROR. */
+/**
+ * Sends a refusal unchanged. Any other error is a fault, which is logged completely, and the caller gets
+ * INTERNAL_ERROR.
+ */
 export async function answerError(
   error: FastifyError | Refusal,
   reply: FastifyReply,
@@ -66,11 +72,11 @@ export function answerUndecodable(reply: FastifyReply): FastifyReply {
   return reply.code(400).send(renderError(refusal, id));
 }
 
-/** The body of the answer up to the request's ID. */
+/** The body of the response up to the request's ID. */
 const BUSY_BODY = renderError(new Refusal('SERVICE_BUSY'), '').slice(0, -2);
 const BUSY_HEADERS = Object.entries({ ...STATIC_HEADERS, 'content-type': JSON_TYPE, 'retry-after': '1' }).flat();
 
-/** Answers SERVICE_BUSY to a request that is not begun. Its body is not read if it may be large. */
+/** Sends SERVICE_BUSY for a request that is not begun. Its body is not read if it may be large. */
 export function answerBusy(message: IncomingMessage, response: ServerResponse, requestId: string): void {
   const body = `${BUSY_BODY}${requestId}"}`;
   const headers = [...BUSY_HEADERS, 'x-request-id', requestId, 'content-length', String(body.length)];
@@ -80,10 +86,12 @@ export function answerBusy(message: IncomingMessage, response: ServerResponse, r
   response.writeHead(503, headers).end(body);
 }
 
-/** Answers a request that Node could not parse, straight on its socket. Returns the status, if there is an answer. */
+/**
+ * Responds to a request that Node could not parse, directly on its socket. Returns the status if there is a response.
+ */
 export function answerMalformed(error: ConnectionError, socket: Socket, requestId: string): number | undefined {
   if (!socket.writable) return undefined;
-  // A second answer would end up inside the first.
+  // A second response would end up inside the first.
   if (isAnswering(socket)) {
     socket.destroySoon();
     return undefined;
@@ -113,7 +121,7 @@ export function answerMalformed(error: ConnectionError, socket: Socket, requestI
   return httpStatus;
 }
 
-/** Sends a refusal with the headers that belong to its code. */
+/** Sends a refusal with the headers of its code. */
 function sendRefusal(reply: FastifyReply, refusal: Refusal): Promise<FastifyReply> {
   reply.request.refusal = refusal;
   if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);

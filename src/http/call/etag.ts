@@ -1,6 +1,6 @@
 /**
- * ETags of single reads, and the conditions that callers make of them: If-None-Match for a read that has changed,
- * If-Match for a write of a record that has not. Source: RFC 9110 sections 8.8.3 and 13.1.
+ * The ETags of single reads, and the conditions on them: If-None-Match for a read, If-Match for a write. Source: RFC
+ * 9110 sections 8.8.3 and 13.1.
  */
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -9,17 +9,20 @@ import type { Expected } from '../../pims/writes/script.ts';
 
 interface EntityTag {
   readonly isWeak: boolean;
-  /** With its quotes. */
+  /** The tag with its quotes. */
   readonly text: string;
 }
 
 const TAGS = /^(?:[\t ,]*(?:W\/)?"[!#-~\x80-\xff]*"[\t ]*(?=,|$))+[\t ,]*$/;
 const TAG = /(W\/)?("[^"]*")/g;
-/** A tag of the store, then the parts that tell answers of one state apart: a hash of the fields, the coding. */
+/**
+ * A tag of the store, and then the parts that distinguish responses of the same state: a hash of the fields, and the
+ * coding.
+ */
 const OF_STATE = /^("[\w-]+\.[0-9a-f]{10})(\.[0-9a-f]{10})?(-(zstd|br|gzip))?"$/;
 const FIELDS_HASH_CHARACTERS = 10;
 
-/** Sets the ETag of a single read. An answer with only some fields has a separate one. */
+/** Sets the ETag of a single read. A response with only some fields has a different ETag. */
 export function setTag(reply: FastifyReply, tag: string, fields?: string): void {
   if (fields === undefined) reply.header('etag', tag);
   else {
@@ -28,7 +31,7 @@ export function setTag(reply: FastifyReply, tag: string, fields?: string): void 
   }
 }
 
-/** Whether the caller already has this answer. An unreadable condition is ignored, and the answer is sent. */
+/** Returns whether the caller already has this response. An unreadable condition is ignored. */
 export const hasAnswer = (condition: string, etag: string): boolean =>
   condition.trim() === '*' || (parseTags(condition)?.some(({ text }) => text === etag) ?? false);
 

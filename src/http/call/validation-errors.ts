@@ -1,4 +1,4 @@
-/** Turns what Fastify's validation found into a refusal with its code, its field and the value that was sent. */
+/** Turns a fault of Fastify's validation into a refusal with its code, its field and the value that was sent. */
 import type { FastifyRequest, FastifySchemaValidationError as SchemaError } from 'fastify';
 import { Refusal, refuseField } from '../../errors.ts';
 import { FILTER_OPS } from '../../pims/reads/filter.ts';
@@ -26,7 +26,7 @@ const FILTER_FORMS: Record<string, string> = {
 const LINES_HINT =
   ' Add each line with addLineItem (PUT /orders/line_item), or send the order and its lines in a batch.';
 
-/** The refusal for the first error in a part of the request: querystring, body or headers. */
+/** Returns the refusal for the first error in a part of the request: querystring, body or headers. */
 export function refuseBySchema([error]: readonly SchemaError[], part: string, request: FastifyRequest): Refusal {
   if (part === 'headers') return new Refusal('INVALID_IDEMPOTENCY_KEY', undefined, { field: 'Idempotency-Key' });
   return part === 'querystring' ? refuseParameter(error!, request) : refuseBody(error!, request.body);

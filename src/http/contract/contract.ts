@@ -1,6 +1,6 @@
 /**
- * Begin here: the contract, an OpenAPI 3.1 document made from the operations, their schemas and the table of
- * errors, with an example for every request and answer. Source: https://spec.openapis.org/oas/v3.1.1.html.
+ * Begin here: the contract, an OpenAPI 3.1 document generated from the operations, their schemas and the table of
+ * errors, with an example for every request and response. Source: https://spec.openapis.org/oas/v3.1.1.html.
  */
 import { readAsset, VERSION } from '../../assets.ts';
 import { ERRORS, Refusal, type ErrorCode, type ErrorPlace } from '../../errors.ts';
@@ -17,7 +17,7 @@ type Parts = Record<string, Part>;
 type AnsweringKind = OperationKind | 'service';
 
 const KINDS: readonly AnsweringKind[] = ['single', 'lookup', 'lookups', 'query', 'write', 'batch', 'service'];
-/** The kinds that can answer the codes of a place. */
+/** The kinds of operations that can return the codes of a place. */
 const KINDS_OF_PLACE: Record<ErrorPlace, readonly AnsweringKind[]> = {
   any: KINDS,
   operation: ['single', 'lookup', 'lookups', 'query', 'write', 'batch'],
@@ -50,10 +50,10 @@ const HEADERS: Readonly<Record<string, string>> = {
   'X-Total-Count': 'Number of matching records on all pages together. Only with count=exact.',
   'Idempotent-Replayed': 'true if this repeats the first response to this Idempotency-Key.',
 };
-/** Headers of every answer to an authenticated caller. */
+/** Headers of every response to an authenticated caller. */
 const COUNTED = ['X-Request-Id', 'X-Month-Requests', 'RateLimit-Policy', 'RateLimit'];
 const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = { teamID: 'demo', maxReturn: 50 };
-/** The service checks these parameters as text, by a pattern; to callers they are numbers or words. */
+/** The service checks these parameters as text with a pattern. For callers they are numbers or words. */
 const PARAMETER_SCHEMAS: Readonly<Record<string, Schema>> = {
   maxReturn: { type: 'integer', minimum: 1 },
   type: textOf(undefined, { enum: Object.keys(RECORD_TYPES) }),
@@ -192,7 +192,7 @@ function describeSuccess({ kind, answer, example }: Operation): Part {
   return describeAnswer('Success.', headers, answer, example.answer);
 }
 
-/** A component for each status and set of codes, and the links of each kind of operation to them. */
+/** Builds a component for each status and set of codes, and the references of each kind of operation to them. */
 function describeErrors(): { responses: Parts; links: Record<AnsweringKind, Parts> } {
   const responses: Parts = {};
   const links = Object.fromEntries(KINDS.map((kind): [string, Parts] => [kind, {}])) as Record<AnsweringKind, Parts>;

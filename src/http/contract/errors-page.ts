@@ -21,7 +21,7 @@ export const PLACES: Record<ErrorPlace, string> = {
 
 const ROWS = Object.entries(ERRORS).map(([code, about]) => ({ code, ...about }));
 export type ErrorRow = (typeof ROWS)[number];
-/** Codes of commands alone. */
+/** Codes that only commands use. */
 export const COMMAND_ROWS = ROWS.filter(({ place }) => place === 'command');
 /** Codes of answers by status: `400 Bad Request` and its errors. */
 export const ROWS_BY_STATUS: ReadonlyMap<string, readonly ErrorRow[]> = Map.groupBy(

@@ -1,6 +1,7 @@
 /**
- * Builders of JSON Schemas. The service validates requests with them, and the contract is made from them. A schema
- * carries the type of what passes it, so that both come from one source; the type costs nothing at run time.
+ * Builders of JSON Schemas. The service validates requests with these schemas, and the contract is generated from them.
+ * A schema has the type of its valid values, so that validation and types have one source. The type costs nothing at
+ * run time.
  */
 
 /** A JSON Schema. */
@@ -20,14 +21,14 @@ export const listOf = <T>(items: TypedSchema<T>, more: Schema = {}): TypedSchema
 
 export const booleanOf = (description: string): Schema => ({ type: 'boolean', description });
 
-/** A string; `more` holds further keywords. */
+/** A string. `more` has further keywords. */
 export const textOf = (description?: string, more: Schema = {}): TypedSchema<string> => ({
   type: 'string',
   ...(description !== undefined && { description }),
   ...more,
 });
 
-/** A string that is not empty; `more` holds further keywords. */
+/** A non-empty string. `more` has further keywords. */
 export const required = (description?: string, more: Schema = {}): TypedSchema<string> =>
   textOf(description, { minLength: 1, ...more });
 
@@ -35,7 +36,7 @@ export const oneOf = <T extends string>(values: readonly T[]): TypedSchema<T> =>
 
 type Members = Readonly<Record<string, TypedSchema<unknown>>>;
 
-/** An object with these members and no others, all required but the optional ones. */
+/** An object with exactly these members, which are required unless they are in the list of optional ones. */
 export const objectOf = <M extends Members, Optional extends keyof M = never>(
   members: M,
   optional: readonly Optional[] = [],

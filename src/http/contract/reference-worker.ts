@@ -1,4 +1,4 @@
-/** A thread that makes the files of the reference page from the contract it is given, and ends. */
+/** A thread that renders the files of the reference page from the contract, and ends. */
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -7,7 +7,7 @@ import reference from '@scalar/fastify-api-reference';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { renderErrorsPage } from './errors-page.ts';
 
-/** A file of the page, shared by all answers that hold it. */
+/** A file of the page, shared by all responses with it. */
 export interface ReferenceFile {
   readonly httpStatus: number;
   readonly headers: Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 /**
  * `/openapi.json`, `/docs` with the reference page made from it, and `/docs/errors`. The pages work offline. A thread
- * makes them when one is first asked for: loading what makes them would hold the event loop for 250 ms.
+ * renders them on the first request, because loading the renderer would block the event loop for 250 ms.
  */
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import { startThread } from '../../assets.ts';
@@ -18,7 +18,7 @@ export function addReference(app: FastifyInstance, contract: () => object): void
     const coding = chooseCoding(headers['accept-encoding'] ?? '');
     reply.type(JSON_TYPE);
     if (!coding) return reply.send(text);
-    // Each coding is made once.
+    // Each coding is built once.
     const bytes = packed.get(coding) ?? compress(text, coding);
     packed.set(coding, bytes);
     return reply.headers({ 'content-encoding': coding, vary: 'accept-encoding' }).send(await bytes);

@@ -8,7 +8,7 @@ import type { Tenant, TenantSettings } from '../../tenant/tenant-port.ts';
 import type { TypeOf } from '../contract/json-schema.ts';
 import type { NOTHING, ROUTES } from './route-table.ts';
 
-/** The answers. A route without one answers `{}`. */
+/** The responses. A route without one returns `{}`. */
 interface Answers {
   'POST /sign-in': SessionView;
   'POST /link/check': LinkView;
@@ -16,7 +16,7 @@ interface Answers {
   'GET /session': SessionView;
   'GET /sessions': SessionsView;
   'POST /second-factor/begin': SecondFactorView;
-  /** Shown this once. */
+  /** The secret, which is shown only once. */
   'POST /second-factor/enable': { recoveryCodes: string[] };
   'GET /keys': KeysView;
   'POST /keys': CreatedKeyView;
@@ -59,7 +59,7 @@ export interface SessionView {
     passwordSetAt: string;
   };
   tenant: { teamID: string; name: string };
-  /** When it ends at the latest, UTC ISO 8601. */
+  /** The latest end of the session, UTC ISO 8601. */
   endsAt: string;
   /** Where the API is: `https://host/tenant/api/pims/v1`; without the host where no public address is set. */
   baseURL: string;
@@ -70,7 +70,7 @@ export interface SessionsView {
 }
 
 export interface SecondFactorView {
-  /** Base32, for typing in. */
+  /** The secret in base32, for typing in. */
   secret: string;
   /** otpauth://…, for a QR code. */
   uri: string;
@@ -87,13 +87,13 @@ export interface KeysView {
     issuedBy: string;
     /** Whether a newer pair has its name. */
     isReplaced: boolean;
-    /** null for a pair that does not end by itself. */
+    /** The expiry, or null for a pair that does not expire. */
     endsAt: string | null;
-    /** This month (UTC), exactly. */
+    /** The exact number of calls this month (UTC). */
     monthCalls: number;
     lastUsedAt: string | null;
     lastUsedFrom: string | null;
-    /** When its secret last came in a URL, where logs may have kept it. */
+    /** The last time its secret was in a URL, which logs may have kept. */
     lastUsedInUrlAt: string | null;
   }[];
 }
@@ -106,11 +106,11 @@ interface NewPairView {
 export interface CreatedKeyView extends NewPairView {
   name: string;
   scope: Scope;
-  /** null: it does not end by itself. */
+  /** The expiry, or null if the pair does not expire. */
   endsAt: string | null;
 }
 export interface IssuedKeyView extends NewPairView {
-  /** When the keys before it end, or ended. */
+  /** The time at which the previous keys end or ended. */
   oldKeysEndAt: string;
 }
 
@@ -119,12 +119,12 @@ export interface UsageView {
   /** The same figure as `storeroom usage`. */
   total: number;
   refused: number;
-  /** null: no limit. */
+  /** The limit, or null for no limit. */
   monthQuota: number | null;
   rows: { day: string; operation: string; calls: number; refused: number }[];
-  /** Calls by pair of keys; the rest came from the explorer, or are older than this count. */
+  /** Calls by pair of keys. The other calls are from the explorer, or older than this count. */
   byKey: { apiID: string; name: string; calls: number }[];
-  /** Months there are calls of, newest first. */
+  /** Months with calls, newest first. */
   months: { month: string; calls: number }[];
 }
 
@@ -141,7 +141,7 @@ export type RequestsView = Omit<FoundRequests, 'requests'> & { requests: Request
 export interface AdvancedOrderView {
   ORDER_NUMBER: string;
   ORDER_TYPE: string;
-  /** Number of the sales order that what is still open became; null when nothing is. */
+  /** Number of the sales order with the open units, or null if there are none. */
   backorder: string | null;
 }
 
@@ -154,7 +154,7 @@ export interface FieldsView {
 /** The limits are set by the operator. */
 export interface SettingsView extends TenantSettings, Pick<Tenant, 'name' | 'createdAt'> {
   teamID: string;
-  /** Requests are kept this long. */
+  /** Number of days that requests are kept. */
   requestLogDays: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The tenant's keys: listing, making, replacing and ending pairs. Only the answer that issues a secret
- * holds it. Source: specification section 5, decision 0023.
+ * The tenant's keys: list, create, replace and end pairs. Only the response that issues a secret contains it. Source:
+ * decision 0023.
  */
 import { issueKey } from '../../tenant/credentials.ts';
 import { checkKeyName, endOfDays, endOfOverlap } from '../../tenant/keys.ts';
@@ -63,7 +63,7 @@ export const keyRoutes = ({ tenants, usage, requests, requestLog }: DashboardSer
     },
   }) satisfies Partial<Handlers>;
 
-/** Counts are exact; the request log also knows calls from before they were counted by key. */
+/** Counts are exact. The request log also has calls from before calls were counted by key. */
 const findLatest = (...times: readonly (string | undefined)[]): string | null =>
   times
     .filter((time) => time !== undefined)

@@ -22,13 +22,13 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
 };
-/** The build leaves these copies beside each file. */
+/** Each file has these compressed copies, which the build makes. */
 const COPIES: readonly (readonly [coding: Coding, extension: string])[] = [
   ['br', '.br'],
   ['gzip', '.gz'],
 ];
 
-/** A browser runs and loads only the page's own files, and shows the page in no frame. */
+/** With these headers, a browser loads only the page's own files and never shows the page in a frame. */
 const HEADERS = {
   'content-security-policy':
     "default-src 'none';script-src 'self';style-src 'self';img-src 'self' data:;connect-src 'self';" +

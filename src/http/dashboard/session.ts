@@ -1,6 +1,6 @@
 /**
- * Who may ask what of the dashboard: a request comes from the dashboard's own pages, carries a session, and its user
- * has the role that is needed. Source: decision 0023.
+ * Checks requests to the dashboard: each must be from the dashboard's own pages, have a session, and its user must have
+ * the required role. Source: decision 0023.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Accounts } from '../../account/accounts.ts';
@@ -8,7 +8,7 @@ import type { SignedIn } from '../../account/account-port.ts';
 import { mayAct, type Role } from '../../account/roles.ts';
 import { Refusal } from '../../errors.ts';
 
-/** With this prefix a browser takes the cookie only over TLS or from its own machine, and for this host alone. */
+/** With this prefix, a browser accepts the cookie only over TLS or from its own machine, and only for this host. */
 const COOKIE = '__Host-storeroom_session';
 const COOKIE_RULES = { path: '/', httpOnly: true, secure: true, sameSite: 'strict' } as const;
 

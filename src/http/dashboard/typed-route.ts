@@ -112,7 +112,7 @@ export async function readInTurn<T>(
   return orThrow(found);
 }
 
-/** Refuses the body or query of a page, with words that its form can show. */
+/** Refuses the body or query of a page, with a message that its form can show. */
 function refuseForm({ keyword, params, instancePath, message }: FastifySchemaValidationError, place: string): Refusal {
   const named = params['missingProperty'] ?? params['additionalProperty'] ?? instancePath.split('/')[1] ?? '';
   const field = (named as string).slice(0, 64);

@@ -1,4 +1,7 @@
-/** Logs calls that failed through no fault of their callers: one line a second for each kind, then the number of others. */
+/**
+ * Logs calls that failed without a fault of their callers: one line a second for each kind, then the number of the
+ * others.
+ */
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { Clock } from '../../clock.ts';
 import type { Refusal } from '../../errors.ts';

@@ -6,19 +6,22 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { JSON_TYPE } from '../call/answer.ts';
 
 export interface ServiceState {
-  /** Whether the store answers. */
+  /** Whether the store responds. */
   readonly isUsable: () => boolean;
   /** Whether the disk of the store is read-only, or so full that writes will soon be refused. */
   readonly isDiskUnfit: () => boolean;
-  /** Whether calls can be counted. Else all of them are refused. */
+  /** Whether calls can be counted. Otherwise all calls are refused. */
   readonly isCounting: () => boolean;
   /** Set before the service stops, so that a balancer sends no more. */
   stopping: boolean;
-  /** Requests being worked on. */
+  /** Number of requests in progress. */
   inFlight: number;
 }
 
-/** Why no requests should be sent: what of the store, '' for all of it or a stop. undefined: they should. */
+/**
+ * The reason why the node should get no requests: a part of the store, or '' for the complete store or a stop.
+ * Undefined if it should get requests.
+ */
 export function whyNotReady({ stopping, ...state }: ServiceState): 'disk' | 'counting' | '' | undefined {
   const isCounting = state.isCounting();
   if (stopping || !state.isUsable()) return '';

@@ -19,12 +19,15 @@ const DURATIONS = {
   labelNames: ['operation'],
   buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
 };
-/** prom-client's own that break its conventions (a gauge never ends with `_total`) and say what others say. */
+/**
+ * Metrics of prom-client that break its conventions (the name of a gauge never ends with `_total`) and duplicate
+ * others.
+ */
 const LEFT_OUT = ['handles', 'requests', 'resources'].flatMap((of) => [
   `nodejs_active_${of}_total`,
   ...(of === 'resources' ? [] : [`nodejs_active_${of}`]),
 ]);
-/** prom-client's own has whole seconds: two starts within one would look like one. */
+/** prom-client's own metric has whole seconds, so two starts within one second would look like one. */
 const STARTED = { name: 'process_start_time_seconds', help: 'Start time of the process since unix epoch in seconds.' };
 const BUILD = { name: 'storeroom_build_info', help: 'Always 1; the labels say which build runs.' };
 
@@ -54,7 +57,8 @@ export function addMetrics(
   const durations = new Histogram({ ...DURATIONS, registers });
   const showReadings = addReadings(registry, measure());
   const known = new Map<string, Series>();
-  // Observed many at a time: one by one, between an answer and the next request, each costs several times as much.
+  // Durations are observed many at a time, because a single observation between a response and the next request takes
+  // several times as long.
   let taken: { readonly series: Series; readonly ms: number }[] = [];
   const observeTaken = (): void => {
     for (const { series, ms } of taken) {

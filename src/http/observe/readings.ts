@@ -6,7 +6,7 @@
 /** Readings in seconds, bytes and counts since the start. An undefined one does not exist on this node. */
 export interface Readings {
   readonly ready: boolean;
-  /** Whether the store answers. */
+  /** Whether the store responds. */
   readonly usable: boolean;
   readonly inFlight: { readonly calls: number; readonly most: number };
   /** Calls answered SERVICE_BUSY. */

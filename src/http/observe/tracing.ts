@@ -20,7 +20,7 @@ interface TracedWork {
   hasFailed: boolean;
 }
 
-/** Paths that are requested every few seconds, and whose traces say nothing. */
+/** Paths that are requested every few seconds and whose traces are useless. */
 const UNTRACED = ['/healthz', '/readyz', '/metrics'];
 /** Maximum milliseconds between two readings of the clock. */
 const READ_MS = 0.5;
@@ -85,7 +85,7 @@ export class Tracing {
     });
   }
 
-  /** Makes the spans of a request after it is answered, so that they do not slow it. */
+  /** Creates the spans of a request after its response, so that they do not slow it down. */
   readonly observe = (request: FastifyRequest, { statusCode }: FastifyReply, ms: number): void => {
     const route = request.routeOptions.url;
     if (route !== undefined && UNTRACED.includes(route)) return;

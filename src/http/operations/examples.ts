@@ -77,7 +77,7 @@ export const NEW_ORDER_EXAMPLE = complete('orders', {
   MODIFIED_DATE: '2026-11-20T09:30:00.000Z',
 });
 
-/** A line just added to the demo tenant's worksheet 20006; an invoice would take none. */
+/** A line just added to the demo tenant's worksheet 20006, because an invoice accepts no lines. */
 export const NEW_LINE_EXAMPLE = {
   ...LINE_EXAMPLE,
   DISCOUNT: '',
@@ -131,7 +131,7 @@ const NOTEBOOK = { part_number: 'MB/14#SLV+32', description: 'Morbelin Book 14, 
 const PLAN = { part_number: 'PLAN/MB+3Y', description: 'Care plan, Morbelin Book, 3 years', is_care_plan: true };
 const DOCK = { part_number: 'DOCK#8+PD', description: 'Tolvik dock, 8 ports, 100 W', is_care_plan: false };
 
-/** A partial invoice and the sales order with what is still to come. */
+/** A partial invoice and the sales order with the open units. */
 export const LOOKUP_EXAMPLE: StorefrontLookup = {
   storefront_order_number: '#1001',
   orders: [

@@ -1,5 +1,5 @@
 /**
- * The JSON Schemas of requests and answers: those with which Fastify validates requests, and those that the contract
+ * The JSON Schemas of requests and responses: those with which Fastify validates requests, and those that the contract
  * names. The rules of values are in pims/.
  */
 import { ERRORS } from '../../errors.ts';
@@ -71,10 +71,10 @@ export function pageQuery({ maxReturnDefault, maxReturnMost }: AnswerLimits, mor
 
 export const IDEMPOTENCY_KEY: Schema = textOf(undefined, { pattern: '^[!-~]{1,255}$' });
 
-/** A request body: the schema Fastify validates it with, and the one of this name in the contract. */
+/** A request body: the schema with which Fastify validates it, and the one with this name in the contract. */
 export interface BodySchema {
   readonly name: string;
-  /** Names of the built-in fields it takes, if it takes fields. */
+  /** Names of the built-in fields that it accepts, if it has fields. */
   readonly fields?: readonly string[];
   readonly validated: Schema;
   readonly documented: Schema;
@@ -178,7 +178,7 @@ const filterOf = (conjunction: Schema): Schema =>
   );
 export const FILTERS_BODY: BodySchema = {
   name: 'Filters',
-  // In any case.
+  // The value in any case.
   validated: listOf(filterOf({ pattern: '^([Aa][Nn][Dd]|[Oo][Rr])$' }), { maxItems: FILTERS_MAX }),
   documented: listOf(ref('Filter'), { maxItems: FILTERS_MAX, description: 'Filters. [] selects all records.' }),
 };
@@ -197,13 +197,13 @@ export const NUMBERS_BODY: BodySchema = {
   ),
 };
 
-/** The schema of a field in an answer. */
+/** Returns the schema of a field in a response. */
 function answerOf({ name, type, description }: Field): Schema {
   const form = name === 'ORDER_TYPE' ? 'Stage' : FORMS[type];
   return form === '' ? textOf(description) : ref(form, description);
 }
 
-/** A record in an answer: every field has a value, which can be `""`. */
+/** A record in a response: every field has a value, which can be `""`. */
 function recordOf(recordType: RecordType): Schema {
   const describe = (some: readonly Field[]): Schema => fieldsOf(some, answerOf, textOf(), namesOf(some));
   const description = 'All fields of the tenant, including custom fields; "" if a field has no value.';
@@ -218,7 +218,7 @@ const SHIPPING = mapValues(SHIPPING_ADDRESS, (field) => textOf(`${field} of the 
 
 const LOOKUP_ORDER = 'Invoices first, then sales orders, quotes and worksheets; within a stage the newest first.';
 
-/** The schemas the contract names, beside those of the bodies. */
+/** The schemas that the contract names, in addition to those of the bodies. */
 export const SCHEMAS: Readonly<Record<string, Schema>> = {
   Order: recordOf('orders'),
   OrderLine: recordOf('lines'),

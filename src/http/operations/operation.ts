@@ -56,7 +56,7 @@ export interface Operation {
    * as one call of the batch itself.
    */
   readonly listSteps?: (body: unknown) => readonly OperationName[];
-  /** The body of the 200 answer. */
+  /** The body of the 200 response. */
   readonly run: (call: Call<never>) => Promise<Rendered>;
 }
 

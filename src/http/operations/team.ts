@@ -1,4 +1,4 @@
-/** The two operations on what a team has beside records: its field dictionary and its usage. */
+/** The two operations on a team's field dictionary and usage. */
 import { buildDictionaries, RECORD_TYPES, viewField, type RecordType } from '../../pims/rules/fields.ts';
 import { listFields } from '../../pims/operations.ts';
 import { renderEnvelope } from '../call/answer.ts';

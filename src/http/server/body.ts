@@ -59,7 +59,7 @@ export const hasBody = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean 
   headers['transfer-encoding'] !== undefined ||
   (headers['content-length'] !== undefined && headers['content-length'] !== '0');
 
-/** Whether the connection has to end after an answer, because a body that may be large has not arrived. */
+/** Returns whether the connection has to end after the response, because a body that may be large has not arrived. */
 export const isBodyLeft = ({ complete, headers }: IncomingMessage): boolean =>
   !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > BODY_BYTES_MAX);
 
@@ -79,7 +79,7 @@ export function takeBody(request: FastifyRequest, body: ReadBody): unknown {
   return value;
 }
 
-/** Collects the body. Resolves to undefined if it is too large. Throws SERVICE_BUSY if others need its room. */
+/** Collects the body. Resolves to undefined if it is too large. Throws SERVICE_BUSY if other bodies need its room. */
 function collect(request: FastifyRequest, stream: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

@@ -1,6 +1,6 @@
 /**
- * Compresses an answer for a caller that accepts it: in the thread pool, a few answers at a time, at the fastest level.
- * Source: RFC 9110 section 12.5.3, decision 0045.
+ * Compresses a response for a caller that accepts it, in the thread pool, a few responses at a time, at the fastest
+ * level. Source: RFC 9110 section 12.5.3, decision 0045.
  */
 import type { ServerResponse } from 'node:http';
 import { availableParallelism } from 'node:os';
@@ -11,7 +11,7 @@ import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
 const CODINGS = ['zstd', 'br', 'gzip'] as const;
 export type Coding = (typeof CODINGS)[number];
 
-/** Minimum bytes to compress. A smaller answer fits into two packets uncompressed. */
+/** Minimum bytes to compress. A smaller response fits into two packets uncompressed. */
 export const COMPRESSED_BYTES_LEAST = 2048;
 /** Leaves one processor for the event loop, and one of the four threads of the pool for files. */
 const AT_ONCE_MAX = Math.min(3, Math.max(1, availableParallelism() - 1));
@@ -38,7 +38,7 @@ export function chooseCoding(accepted: string, offered: readonly Coding[] = CODI
   return best !== undefined && weightOf(best) >= least ? best : undefined;
 }
 
-/** A strong ETag names bytes, so each coding of an answer has its own: `"7"` becomes `"7-br"`. */
+/** A strong ETag identifies bytes, so each coding of a response has a different one: `"7"` becomes `"7-br"`. */
 export const tagOfCoding = (tag: string, coding: Coding): string => `${tag.slice(0, -1)}-${coding}"`;
 
 const [packZstd, packBrotli, packGzip] = [promisify(zstdCompress), promisify(brotliCompress), promisify(gzip)];
@@ -68,7 +68,7 @@ export async function compress(
   if (running < AT_ONCE_MAX) running++;
   else if (!(await waitForTurn(response))) return undefined;
   try {
-    // Most answers compress to less than a quarter.
+    // Most responses compress to less than a quarter.
     const piece = Math.min(PIECE_BYTES_MAX, Math.max(PIECE_BYTES_LEAST, Math.ceil(bytes.length / 4)));
     return await PACK[coding](bytes, piece);
   } finally {

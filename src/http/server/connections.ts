@@ -1,6 +1,7 @@
 /**
- * Begin here: a connection answers its requests one after the other, and begins the next when its client has taken the
- * previous answer. How many requests wait, and how long, is bounded. Source: RFC 9112 section 9.3.2, decision 0029.
+ * Begin here: a connection answers its requests one after the other, and begins the next when its client has received
+ * the previous response. The number of waiting requests and their wait are bounded. Source: RFC 9112 section 9.3.2,
+ * decision 0029.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -12,7 +13,9 @@ import { allowHalfOpen, countUntakenBytes, resumeReading, stopReading } from './
 /** Maximum requests that wait for the one being answered, on one connection and on all. Node parses 64 KiB at once. */
 const WAITING_MAX = 512;
 const WAITING_IN_ALL_MAX = 2048;
-/** A connection ends when its client takes nothing of an answer from look to look, six times in a row: 30 s. */
+/**
+ * The number of checks without progress, 30 s in total, after which a connection ends because its client does not read.
+ */
 const LOOK_MS = 5000;
 const UNTAKEN_LOOKS_MAX = 6;
 /** Milliseconds that a request may take to arrive. */
@@ -28,26 +31,28 @@ interface ServedConnection {
   request: FastifyRequest | undefined;
   caller: AbortController | undefined;
   readonly waiting: [IncomingMessage, ServerResponse][];
-  /** Bytes that the client had not taken at the last look, and the looks in a row with the same number. */
+  /**
+   * Bytes that the client had not received at the last check, and the number of checks in a row with the same bytes.
+   */
   untaken: number;
   looks: number;
-  /** Runs when the answer is taken, or the connection has ended. */
+  /** Runs when the response is received, or the connection has ended. */
   readonly next: () => void;
 }
 interface ServedSocket extends Socket {
   [CONNECTION]: ServedConnection;
 }
 
-/** Why a connection was ended: too many requests sent ahead, or an answer that the client does not take. */
+/** The reason for ending a connection: too many requests sent ahead, or a response that the client does not read. */
 export type EndedFor = 'pipeline' | 'untaken';
 
 interface HttpServerOptions {
   readonly clock: Clock;
   readonly maxHeaderSize: number;
   readonly keepAliveMs: number;
-  /** Answers a request itself when the service is too busy to begin it. Returns whether it did. */
+  /** Responds to a request if the service is too busy to begin it. Returns whether it did. */
   readonly refuse: (message: IncomingMessage, response: ServerResponse) => boolean;
-  /** Receives each request whose answer is taken, or whose connection has ended. */
+  /** Receives each request whose response is received, or whose connection has ended. */
   readonly onClosed: (request: FastifyRequest) => void;
   readonly onEnded: (reason: EndedFor) => void;
 }
@@ -69,7 +74,7 @@ export const signalOf = ({ request }: FastifyReply): (() => AbortSignal) => {
   };
 };
 
-/** Whether part of an answer has been sent on the connection, so that another one may not begin. */
+/** Returns whether part of a response has been sent on the connection, so that another one may not begin. */
 export function isAnswering(socket: Socket): boolean {
   const { response } = connectionOf(socket);
   return response !== undefined && response.headersSent && !response.writableFinished;
@@ -77,7 +82,7 @@ export function isAnswering(socket: Socket): boolean {
 
 /** Requests whose client waits for permission to send the body (`Expect: 100-continue`). */
 const expecting = new WeakMap<IncomingMessage, ServerResponse>();
-/** Tells a client that asked whether it may send its body to do so. */
+/** Allows a client that asked for permission to send its body. */
 export const invite = (message: IncomingMessage): void => expecting.get(message)?.writeContinue();
 
 export function createConnectionServer(handle: RequestListener, options: HttpServerOptions): Server {
@@ -99,7 +104,7 @@ export function createConnectionServer(handle: RequestListener, options: HttpSer
     connection.response = undefined;
     if (connection.request) onClosed(connection.request);
     connection.request = undefined;
-    // An answer may have ended the connection.
+    // A response may have ended the connection.
     const following = socket.writable ? connection.waiting.shift() : undefined;
     if (!following) return;
     waitingInAll--;
@@ -130,7 +135,7 @@ export function createConnectionServer(handle: RequestListener, options: HttpSer
     };
     socket[CONNECTION] = connection;
     open.add(socket);
-    // Node resumes reading after each answer that had to wait.
+    // Node resumes reading after each response that had to wait.
     socket.on('drain', () => connection.waiting.length > 0 && stopReading(socket));
     socket.on('close', () => {
       open.delete(socket);
@@ -145,16 +150,17 @@ export function createConnectionServer(handle: RequestListener, options: HttpSer
   });
   // RFC 9110 lets a server ignore an unknown Expect; Node's own handler would answer without a body.
   server.on('checkExpectation', receive);
-  // No path supports CONNECT. Node would close the connection without an answer.
+  // No path supports CONNECT. Node would close the connection without a response.
   server.on('connect', (_message, socket) => server.emit('clientError', { code: 'CONNECT' }, socket));
-  // A timeout of each socket would cost every request, and Node's own waits twice as long when a part was taken.
+  // A timeout for each socket would slow down every request, and Node's own timeout waits twice as long if a part was
+  // received.
   every(clock, LOOK_MS, () => {
     for (const socket of open) if (isStuck(socket)) end(socket, 'untaken');
   });
   return server;
 }
 
-/** Looks at a connection. A call that takes long to answer is not stuck. */
+/** Checks a connection. A call that takes long to answer is not stuck. */
 function isStuck(socket: Socket): boolean {
   const connection = connectionOf(socket);
   const untaken = countUntakenBytes(socket);

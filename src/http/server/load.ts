@@ -1,6 +1,6 @@
 /**
- * Bounds the work of the service: calls in flight, bytes of bodies, bytes of answers that callers have not yet taken.
- * Work beyond a bound is refused. Source: decision 0029.
+ * Bounds the work of the service: calls in flight, bytes of bodies, and bytes of responses that callers have not yet
+ * received. Work beyond a bound is refused. Source: decision 0029.
  */
 import { getHeapStatistics } from 'node:v8';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
@@ -15,7 +15,7 @@ export type Lane = { calls: number; most: number };
 export type TenantShare = { calls: number; answerBytes: number };
 export interface BodyInRoom {
   bytes: number;
-  /** In order of arrival: the first has been arriving longest. */
+  /** The bodies in order of arrival: the first has been arriving for the longest time. */
   readonly arriving: Set<BodyInRoom>;
   readonly giveWay: () => void;
 }
@@ -29,7 +29,7 @@ const LATE_MS = 200;
 const LOOK_MS = 100;
 const LEAST = 256;
 const LINE_MS = 1000;
-/** Node keeps the bytes of answers until it collects garbage, which an idle process never does. */
+/** Node keeps the bytes of responses until it collects garbage, which an idle process never does. */
 const COLLECTED_BYTES_LEAST = 64 * 1024 * 1024;
 const QUIET_MS = 10_000;
 /** V8 collects concurrently. If it gets too little processor time for that, calls wait for it. */
@@ -49,7 +49,7 @@ export class ServiceLoad {
   readonly #unknown = new Set<BodyInRoom>();
   #bodyBytes = 0;
   #answerBytes = 0;
-  /** Bytes of large answers since the last collection, and the time at which the last of them was taken. */
+  /** Bytes of large responses since the last collection, and the time at which the last one was received. */
   #uncollected = 0;
   #takenAt = 0;
   /** Bytes of the heap after the last collection. */
@@ -112,7 +112,10 @@ export class ServiceLoad {
     }
   }
 
-  /** Checks for room before a large answer is made or sent. Throws TOO_MANY_QUERIES for the tenant, SERVICE_BUSY for all. */
+  /**
+   * Checks for room before a large response is built or sent. Throws TOO_MANY_QUERIES for the tenant, SERVICE_BUSY for
+   * all.
+   */
   checkRoom({ share }: FastifyRequest, bytes = 0): void {
     const { trafficBytesMost: most } = this.#limits;
     const isFull = (taken: number, room: number): boolean => taken > 0 && taken + bytes > room;
@@ -125,18 +128,18 @@ export class ServiceLoad {
     if (isFull(this.#answerBytes, most)) throw new Refusal('SERVICE_BUSY', undefined, RETRY);
   }
 
-  /** Counts the bytes of an answer that is not finished. */
+  /** Counts the bytes of an unfinished response. */
   holdAnswer(request: FastifyRequest, bytes: number): void {
     this.#countAnswer(request, bytes - request.answerBytes);
   }
 
-  /** Ends the flight of a call whose answer is made. The bytes of a large answer count until they are taken. */
+  /** Ends the flight of a call whose response is built. The bytes of a large response count until they are received. */
   answered(request: FastifyRequest, bytes: number): void {
     this.#leave(request);
     this.holdAnswer(request, bytes);
   }
 
-  /** Releases everything of a request whose answer is taken or whose caller has left. */
+  /** Releases the resources of a request whose response is received or whose caller has disconnected. */
   closed(request: FastifyRequest): void {
     this.#leave(request);
     if (request.answerBytes > 0) {

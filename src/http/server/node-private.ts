@@ -1,6 +1,7 @@
 /**
- * The only file that uses members of Node's HTTP server that Node does not document. Each bounds what a connection may
- * cost, and no documented member does. test/limits/node-private.test.ts fails when a release of Node changes one.
+ * The only file that uses members of Node's HTTP server that Node does not document. Each bounds the cost of a
+ * connection, which no documented member does. test/limits/node-private.test.ts fails when a release of Node changes
+ * one.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -19,7 +20,10 @@ export function allowHalfOpen(server: Server): void {
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
 }
 
-/** Bytes that wait for the client to take them. `writableLength` counts a chunk whole until its last byte is taken. */
+/**
+ * Returns the bytes that the client has not yet received. `writableLength` counts a complete chunk until its last byte
+ * is received.
+ */
 export const countUntakenBytes = (socket: Socket): number => (socket as PrivateSocket)[HANDLE]?.writeQueueSize ?? 0;
 
 /** Stops reading requests. `pause` alone would be undone when the body of a request is read. */

@@ -1,6 +1,6 @@
 /**
- * The first stage of a request: the limits of its URL, headers and number, and the headers every answer carries.
- * Source: decision 0007.
+ * The first stage of a request: the limits of its URL, its headers and the number of headers, and the headers of every
+ * response. Source: decision 0007.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { SignedIn } from '../../account/account-port.ts';
@@ -26,16 +26,16 @@ declare module 'fastify' {
     /** Time the call was authenticated, UTC ISO 8601. */
     now: string;
     tenant: Tenant | undefined;
-    /** The keys the caller sent; null before they are found, and for a user of the dashboard. */
+    /** The caller's keys, or null before they are found and for a user of the dashboard. */
     key: CallingKey | null;
     /** Set for a request of the dashboard's pages. */
     signedIn: SignedIn | undefined;
     /** Shared by all requests. */
     readonly load: ServiceLoad;
-    /** Set while the call is in flight: from when it has arrived until its answer is made. */
+    /** Set while the call is in flight, which is from its arrival until its response is built. */
     lane: Lane | undefined;
     share: TenantShare | undefined;
-    /** Its body and the bytes of its answer, which count until the answer is taken. */
+    /** The call's body and the bytes of its response, which count until the response is received. */
     bodyInRoom: BodyInRoom | undefined;
     answerBytes: number;
     counted: CountedCall | undefined;
@@ -49,7 +49,7 @@ export const URL_BYTES_MAX = 8192;
 export const HEADER_BYTES_MAX = 8192;
 const HEADERS_MAX = 100;
 
-/** `answerUnknown` answers a path or method that does not exist; the body is not read. */
+/** `answerUnknown` responds to a path or method that does not exist. The body is not read. */
 export function addReceiving(
   app: FastifyInstance,
   state: ServiceState,
@@ -95,7 +95,7 @@ export function addReceiving(
       reply.header('connection', 'close');
       throw new Refusal('MALFORMED_REQUEST', 'The only Transfer-Encoding that is supported is chunked.');
     }
-    // An operation refuses its body once the caller is known.
+    // An operation refuses its body when the caller is known.
     const isOperation = !request.is404 && raw.url!.startsWith(BASE_PATH);
     if (!isOperation && (raw.method === 'GET' || raw.method === 'HEAD') && hasBody(raw))
       throw new Refusal('BODY_NOT_ALLOWED');

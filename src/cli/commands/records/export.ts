@@ -1,4 +1,7 @@
-/** `storeroom export`: records of one type as of one moment, as CSV or JSON. Streams, and waits for a slow reader. */
+/**
+ * `storeroom export`: writes the records of one type at one moment as CSV or JSON. It streams them, and waits for a
+ * slow reader.
+ */
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
@@ -9,7 +12,7 @@ import { addCommand, printAnswer, recordTypeArgument, type CommandContext } from
 import { writeCsv } from '../../csv/csv-writer.ts';
 import { withTenant } from '../../open-store.ts';
 
-/** Bytes that may wait to be written while more is read. */
+/** Maximum bytes that wait to be written while more records are read. */
 const WRITE_AHEAD_BYTES = 1024 * 1024;
 
 interface ExportOptions {
@@ -20,7 +23,7 @@ interface ExportOptions {
 interface ExportedRecords {
   readonly names: string[];
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** How many have been formatted. */
+  /** The number of formatted records. */
   count: number;
 }
 

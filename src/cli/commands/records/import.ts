@@ -1,4 +1,4 @@
-/** `storeroom import`: one CSV file into a tenant's records, with a progress bar and the rejected rows at the end. */
+/** `storeroom import`: imports one CSV file, with a progress bar and a list of the rejected rows. */
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Command } from 'commander';

@@ -1,4 +1,4 @@
-/** `storeroom config`: every setting in force, where its value came from, and its variable. Opens no store. */
+/** `storeroom config`: prints every setting with its value, source and variable. It opens no store. */
 import type { Command } from 'commander';
 import { hidePassword, parseConfig, SETTINGS, type Config } from '../../../config.ts';
 import { addCommand, printAnswer, type CommandContext } from '../../command.ts';

@@ -1,4 +1,6 @@
-/** `storeroom mcp`: the API as tools for agents. Loads the protocol late, so that no other command loads it. */
+/**
+ * `storeroom mcp`: offers the API as tools for agents. It loads the protocol late, so that no other command loads it.
+ */
 import { InvalidArgumentError, type Command } from 'commander';
 import { addGroup, type CommandContext } from '../../command.ts';
 

@@ -1,4 +1,7 @@
-/** `storeroom serve`: runs the service. Loads it late, so that other commands do not wait for the HTTP framework. */
+/**
+ * `storeroom serve`: runs the service. It loads the service late, so that other commands do not wait for the HTTP
+ * framework.
+ */
 import { InvalidArgumentError, type Command } from 'commander';
 import { parseConfig, SETTINGS } from '../../../config.ts';
 import { addCommand, type CommandContext } from '../../command.ts';

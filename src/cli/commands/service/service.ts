@@ -9,7 +9,7 @@ import { addCommand, addGroup, printAnswer, type CommandContext } from '../../co
 import { askSystemdToRun, renderSettings, renderUnit, renderUser } from '../../serve/systemd-unit.ts';
 import { SETTINGS_FILE, UNIT_FILE, USER_FILE } from '../../serve/systemd-unit.ts';
 
-/** The unit hides these from the service, or they are empty after a restart. */
+/** The paths that the unit hides from the service, or that are empty after a restart. */
 const UNREACHABLE = /^\/(home|root|run|tmp|var\/tmp|dev|proc)\//;
 const NEXT_STEPS = `Next:
   1. Change settings, such as the database address: edit /${SETTINGS_FILE}
@@ -69,7 +69,7 @@ export function addServiceCommands(program: Command, context: CommandContext): v
   });
 }
 
-/** The words that start this program: an executable alone, or Node and a file. */
+/** Returns the words that start this program: the executable, or Node and a file. */
 const findProgram = (): string[] =>
   isExecutable ? [process.execPath] : [process.execPath, realpathSync(resolve(process.argv[1]!))];
 
@@ -89,7 +89,7 @@ function checkReach(words: readonly string[]): void {
   throw refuseCommand(`The service may not read ${hidden}. ${remedy} /usr/local/bin), and run this again from there.`);
 }
 
-/** Writes a file with the given mode, also where it exists with another. */
+/** Writes a file with the given mode, even if it exists with another mode. */
 function writeUnder(root: string, name: string, text: string, mode: number): string {
   const file = join(root, name);
   const umask = process.umask(0o022);

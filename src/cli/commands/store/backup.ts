@@ -1,4 +1,4 @@
-/** `storeroom backup` and `restore`: the embedded store into a folder, and back into an empty data folder. */
+/** `storeroom backup` and `restore`: copies the embedded store into a folder, or a backup into an empty data folder. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { refuseCommand } from '../../../errors.ts';

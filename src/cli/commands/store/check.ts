@@ -1,6 +1,6 @@
 /**
- * `storeroom check`: reads all of the store or of a backup and says what is wrong. Ends with 0 when nothing is, 1 with
- * findings, 2 when it could not check.
+ * `storeroom check`: reads a complete store or backup and reports faults. It exits with 0 if there are none, 1 with
+ * findings, and 2 if it could not check.
  */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';

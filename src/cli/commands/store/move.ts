@@ -23,7 +23,7 @@ export function addMoveCommand(program: Command, context: CommandContext): void 
   ).requiredOption('--to <store>', 'postgres://… or sqlite:FOLDER');
   command.action(async ({ to }: { to: string }) => {
     const target = parsePlace(to);
-    // Commander's own message would show the value, and a password in it.
+    // Commander's own message would show the value, which can contain a password.
     if (!target) command.error(`error: option '--to <store>' takes ${SETTINGS.databaseUrl.form}, or sqlite:FOLDER.`);
     const { config } = parseConfig(context.environment, {});
     const source: StorePlace = { ...config, data: resolve(config.data) };

@@ -1,4 +1,4 @@
-/** `storeroom keys …`: makes, lists, replaces and ends a tenant's named pairs of keys. A secret is printed once. */
+/** `storeroom keys …`: creates, lists, replaces and ends a tenant's named pairs of keys. It prints a secret once. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { byCommand } from '../../../audit/entry.ts';
 import { orThrow, refuseField } from '../../../errors.ts';

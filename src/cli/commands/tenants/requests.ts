@@ -1,4 +1,4 @@
-/** `storeroom requests`: the request log of a tenant, newest first, or one request whole. */
+/** `storeroom requests`: prints the request log of a tenant, newest first, or one complete request. */
 import type { Command } from 'commander';
 import type { FoundRequest, FoundRequests, RequestsQuery } from '../../../request-log/logged-request.ts';
 import { findRequest, searchRequests } from '../../../request-log/search.ts';

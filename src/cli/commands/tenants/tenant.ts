@@ -1,4 +1,4 @@
-/** `storeroom tenant …`: makes, lists, changes and removes tenants. keys.ts issues their keys. */
+/** `storeroom tenant …`: creates, lists, changes and removes tenants. keys.ts issues their keys. */
 import { createInterface } from 'node:readline/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { byCommand } from '../../../audit/entry.ts';
@@ -11,7 +11,7 @@ import { addCommand, addGroup, printAnswer, timeOf, type CommandContext } from '
 import { findTenant, isGivenEmpty, withEmbeddedStore, withStore, withTenant } from '../../open-store.ts';
 import { buildTable } from '../../text-table.ts';
 
-/** No limit is 'none', since commander replaces null. */
+/** 'none' means no limit, because commander replaces null. */
 type Limit = number | 'none';
 
 interface NewTenantOptions {

@@ -1,4 +1,7 @@
-/** `storeroom usage`: the metered calls of a tenant in one month (UTC), in total, by day, operation and pair of keys. */
+/**
+ * `storeroom usage`: prints the metered calls of a tenant in one month (UTC): the total, and by day, operation and pair
+ * of keys.
+ */
 import { InvalidArgumentError, type Command } from 'commander';
 import { addCommand, printAnswer, timeOf, type CommandContext } from '../../command.ts';
 import { withTenant } from '../../open-store.ts';

@@ -1,4 +1,7 @@
-/** `storeroom user …`: the users of a tenant's dashboard. Prints the one-time links that set their passwords. */
+/**
+ * `storeroom user …`: manages the users of a tenant's dashboard, and prints the one-time links that set their
+ * passwords.
+ */
 import { Option, type Command } from 'commander';
 import type { UserName } from '../../../account/account-port.ts';
 import { ROLES, type Role } from '../../../account/roles.ts';
@@ -15,7 +18,7 @@ export function addUserCommands(program: Command, context: CommandContext): void
   const operator = () => byOperator(context.clock.now());
   const withUsers = <T>(teamId: string, work: (users: Users) => Promise<T>): Promise<T> =>
     withTenant(context, teamId, ({ store }) => work(new Users(store.users)));
-  /** Runs `issue` and prints its link, with the address that the service was last reached at. */
+  /** Runs `issue` and prints its link, with the last address of the service. */
   const printLink = async (
     { teamId, email }: UserName,
     issue: (users: Users) => Promise<IssuedLink>,
