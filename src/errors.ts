@@ -189,7 +189,7 @@ export class Refusal extends Error {
     this.tag = about.tag;
   }
 
-  /** Returns this refusal as that of a step of a batch. */
+  /** Returns this refusal with the index of a step of a batch. */
   atStep(step: number): Refusal {
     const { field, suggestion, retryAfterSeconds } = this;
     return new Refusal(this.code, this.message, { field, suggestion, retryAfterSeconds, step });

@@ -1,4 +1,6 @@
-/** Several writes in one call: its steps, the references from one to another, and the types that check both. */
+/**
+ * A batch, which is several writes in one call: its steps, the references between them, and the types that check both.
+ */
 import type { BatchOperations, Order, OrderLine } from './contract.ts';
 import type * as records from './records.ts';
 
@@ -25,7 +27,7 @@ export interface Reference<At extends number = number, Name extends string = str
   readonly [REFERENCE]: readonly [at: At, name: Name];
 }
 
-/** The data of a step, where it is a number or code; its fields, where it is a record. */
+/** The data of a step, if it is a number or a code, or its fields, if it is a record. */
 export type StepData<At extends number> = Reference<At, ''> & {
   readonly [Name in keyof Order | keyof OrderLine]: Reference<At, Name>;
 };
@@ -42,7 +44,7 @@ export function step<const At extends number>(at: At): { readonly data: StepData
   return { data: data as unknown as StepData<At> };
 }
 
-/** A step of any operation, or of those that are named: a list of `BatchStep<Custom, 'addLineItem'>` answers lines. */
+/** A step of any operation, or of the named ones: a list of `BatchStep<Custom, 'addLineItem'>` returns lines. */
 export type BatchStep<Custom = unknown, Named extends Operation = Operation> = {
   readonly [Name in Named]: {
     readonly operation: Name;
@@ -55,7 +57,7 @@ export type BatchAnswers<Custom, Steps extends readonly BatchStep<Custom>[]> = {
   -readonly [At in keyof Steps]: DataOf<Custom, Steps[At]['operation']>;
 };
 
-/** The steps where each field is known and each reference names a text of a step before; else what is wrong. */
+/** The steps if each field is known and each reference names a text of an earlier step, or else the mistake. */
 export type CheckedSteps<
   Custom,
   Left,

@@ -1,4 +1,7 @@
-/** One call from its first try to its answer: credentials, time limits, repetitions. Knows no record and no operation. */
+/**
+ * Makes one call, from its first try to its response: credentials, time limits, repetitions. It knows no record and no
+ * operation.
+ */
 import { explainFailure } from './connection.ts';
 import { OPERATIONS } from './contract.ts';
 import { StoreroomError, type Refusal } from './error.ts';
@@ -14,15 +17,17 @@ export interface StoreroomOptions {
   readonly apiSecret: string;
   /** Milliseconds for a try: 10,000 by default, 30,000 for queries, lookups and batches. */
   readonly timeoutMs?: number | undefined;
-  /** Milliseconds for a call with all its tries and waits: 120,000 by default. A longer wait is not begun. */
+  /**
+   * Milliseconds for a call with all its tries and waits: 120,000 by default. The client does not begin a longer wait.
+   */
   readonly totalTimeoutMs?: number | undefined;
-  /** How often a call is sent at most: 5 by default; 1 never repeats. */
+  /** Maximum number of tries, 5 by default. With 1, a call is never repeated. */
   readonly tries?: number | undefined;
-  /** Milliseconds before the second try when the service names no time: 1,000 by default, doubled up to 30,000. */
+  /** Milliseconds before the second try if the service names no time: 1,000 by default, doubled up to 30,000. */
   readonly firstWaitMs?: number | undefined;
   /** Called after every try, for logs and figures. */
   readonly onTry?: ((tried: Try) => void) | undefined;
-  /** Instead of the global `fetch`. */
+  /** A function to use instead of the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
@@ -33,22 +38,22 @@ export interface CallOptions {
   readonly tries?: number | undefined;
 }
 
-/** The outcome of a try. It holds no secret. */
+/** The outcome of a try. It contains no secret. */
 export interface Try {
   readonly operation: OperationName;
-  /** Which one of the call, from 1. */
+  /** The number of the try, from 1. */
   readonly number: number;
-  /** HTTP status; 0 without an answer. */
+  /** HTTP status, or 0 without a response. */
   readonly status: number;
   /** Error code, if it failed. */
   readonly code: string | undefined;
   readonly requestId: string | undefined;
   /** The team's calls of this month, this one included. */
   readonly monthRequests: number | undefined;
-  /** Whether a write had happened before, under the same Idempotency-Key. */
+  /** Whether an earlier write with the same Idempotency-Key had taken effect. */
   readonly replayed: boolean;
   readonly durationMs: number;
-  /** Until the next try, if there is one. */
+  /** The wait until the next try, if there is one. */
   readonly waitMs: number | undefined;
 }
 
@@ -59,7 +64,7 @@ export interface Call {
   readonly options?: CallOptions | undefined;
 }
 
-/** A successful answer. The body of a 304 is undefined. */
+/** A successful response. The body of a 304 is undefined. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -78,7 +83,7 @@ const TOTAL_TIMEOUT_MS = 120_000;
 const TRIES = 5;
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 30_000;
-/** A timer that is set for longer ends at once. */
+/** Maximum milliseconds of a timer. A longer one would end at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 /** Spreads the retries of callers that got the same Retry-After. */
 const SPREAD_MS = 250;
@@ -100,11 +105,14 @@ export class Caller {
     this.#base = url.origin + url.pathname.replace(/\/+$/, '');
     this.#teamID = teamID;
     this.#authorization = `Basic ${btoa(`${apiID}:${apiSecret}`)}`;
-    // The rest of the options; the credentials are kept nowhere else.
+    // The other options. The credentials are kept only in this field.
     this.#settings = settings as StoreroomOptions;
   }
 
-  /** Sends it until it is answered, as often and as long as it may. Throws a StoreroomError, or why it was aborted. */
+  /**
+   * Sends the call until it gets a response, within the limits of tries and time. Throws a StoreroomError, or the
+   * reason of an abort.
+   */
   async call(operation: OperationName, call: Call): Promise<Answer> {
     const { tries = TRIES, totalTimeoutMs = TOTAL_TIMEOUT_MS } = { ...this.#settings, ...dropUnset(call.options) };
     const signal = call.options?.signal;
@@ -146,7 +154,7 @@ export class Caller {
     return Math.round(most * (0.5 + Math.random() / 2));
   }
 
-  /** One try: its answer, or the error it is. Throws only why the caller aborted it. */
+  /** Makes one try and returns the response or the error. Throws only the reason of the caller's abort. */
   async #try(
     operation: OperationName,
     { url, init }: Prepared,
@@ -185,7 +193,7 @@ export class Caller {
     const search = new URLSearchParams({ teamID: this.#teamID, ...dropUnset(query) });
     const all = new Headers({ Authorization: this.#authorization, ...dropUnset(headers) });
     if (body !== undefined) all.set('Content-Type', 'application/json');
-    // Credentials go where they were meant to go, and nowhere else.
+    // The client does not follow redirects, so credentials are sent only to the base URL.
     const init: RequestInit = { method, headers: all, redirect: 'manual' };
     if (body !== undefined) init.body = JSON.stringify(body);
     return { url: `${this.#base}${path}?${search.toString()}`, init };
@@ -209,7 +217,10 @@ function readAnswer(operation: string, response: Response, text: string): Answer
   });
 }
 
-/** Returns the quota of the item "rate", which is the most steps of a batch: `"rate";q=20;w=2, "quota";q=1000`. */
+/**
+ * Returns the quota of the item "rate", which is the maximum number of steps in a batch: `"rate";q=20;w=2,
+ * "quota";q=1000`.
+ */
 function findStepsMax(policy: string | null): number | undefined {
   const quota = /"rate"[^,]*;\s*q=(\d+)/.exec(policy ?? '')?.[1];
   return quota === undefined ? undefined : Number(quota);
@@ -224,7 +235,7 @@ function parse(text: string): Refusal | undefined {
   }
 }
 
-/** Seconds of a Retry-After, which a proxy may write as a date. */
+/** Returns the seconds of a Retry-After, which a proxy may write as a date. */
 function secondsOf(header: string | null): number | undefined {
   if (header === null) return undefined;
   const seconds = Number.isNaN(Number(header)) ? Math.ceil((Date.parse(header) - Date.now()) / 1000) : Number(header);

@@ -1,4 +1,4 @@
-/** How operations are called: envelopes opened, a write's key chosen, pages and lines put together. */
+/** Calls operations: opens envelopes, chooses the key of a write, and combines pages and lines. */
 import type { Answer, Caller, OperationName } from './caller.ts';
 import { StoreroomError } from './error.ts';
 import { Query, type PageRequest } from './query.ts';
@@ -9,7 +9,7 @@ interface Envelope {
   readonly subRecords: readonly { readonly ORDER_LINEITEMS: { readonly ORDER_NUMBER: string } }[] | null;
 }
 
-/** The data of an answer. */
+/** Returns the data of a response. */
 export async function dataOf<T>(call: Promise<Answer>): Promise<T> {
   return ((await call).body as Envelope).data as T;
 }
@@ -26,7 +26,7 @@ export function write<T>(
   return dataOf(caller.call(operation, { headers, body, options: rest }));
 }
 
-/** A record by its key, with its ETag; of an order with its lines. null is a 304. */
+/** Returns a record by its key with its ETag, and an order with its lines. Returns null for a 304. */
 export async function read(
   caller: Caller,
   operation: OperationName,
@@ -44,7 +44,7 @@ export async function read(
   };
 }
 
-/** The query, which calls nothing yet. */
+/** Returns the query, without a call. */
 export function query<T>(
   caller: Caller,
   operation: OperationName,
@@ -52,7 +52,7 @@ export function query<T>(
   { sort, fields, pageSize, include, ...options }: QueryOptions<string> & { include?: 'lines' | undefined },
 ): Query<T> {
   const isWithLines = include === 'lines';
-  // Lines say which order they are of by its number.
+  // The ORDER_NUMBER of a line identifies its order.
   const names = isWithLines && fields && !fields.includes('ORDER_NUMBER') ? ['ORDER_NUMBER', ...fields] : fields;
   return new Query<T>(async ({ cursor, pageSize: size = pageSize, isCounted }: PageRequest) => {
     const maxReturn = size === undefined ? undefined : String(size);
@@ -80,7 +80,7 @@ function addLines(orders: readonly OrderKey[], entries: NonNullable<Envelope['su
 export const hasCode = (error: unknown, code: string): error is StoreroomError =>
   error instanceof StoreroomError && error.code === code;
 
-/** undefined where a record does not exist. */
+/** Returns undefined if the record does not exist. */
 export async function orUndefined<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;

@@ -1,16 +1,19 @@
-/** Explains failed connections in the words of an error message. */
+/** Explains failed connections for an error message. */
 
-/** How Node, Bun and Deno name a connection that was never made. */
+/** The codes with which Node, Bun and Deno report that a connection was never made. */
 const NOT_CONNECTED =
   /^(ECONNREFUSED|ENOTFOUND|EAI_|EHOST|ENETUNREACH|UND_ERR_CONNECT|ConnectionRefused|FailedToOpen)|error \(Connect\)/;
 
-/** Says whether the host was reached and why it failed. The reason is the innermost code, or message, of the fault. */
+/**
+ * Returns whether the host was reached, and the reason of the failure, which is the innermost code or message of the
+ * fault.
+ */
 export function explainFailure(host: string, fault: unknown): string {
   const { code, message } = findReason(fault);
   const what = NOT_CONNECTED.test(code ?? message)
     ? `could not connect to ${host}`
     : `the connection to ${host} failed`;
-  // Deno writes the whole URL before the reason.
+  // Deno writes the complete URL before the reason.
   return `${what} (${code ?? message.split('): ').at(-1)})`;
 }
 

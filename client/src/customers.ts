@@ -1,4 +1,4 @@
-/** Customers, and what they share with the parts of the inventory: they are read by a code and by queries. */
+/** Customers, and the reads by code and by query that they share with parts. */
 import { orUndefined, query, read, write } from './calls.ts';
 import type { Caller } from './caller.ts';
 import type { Query } from './query.ts';
@@ -22,7 +22,9 @@ export class Readable<Fields extends object> {
     this.#reading = reading;
   }
 
-  /** The record with the code. Throws `NOT_FOUND`. With `ifNoneMatch` it is null while nothing has changed. */
+  /**
+   * Returns the record with the code. Throws `NOT_FOUND`. With `ifNoneMatch`, returns null if the record is unchanged.
+   */
   get<Name extends keyof Fields & string = keyof Fields & string>(
     code: string,
     options: ReadOptions<Name> & { readonly ifNoneMatch: string },
@@ -35,7 +37,7 @@ export class Readable<Fields extends object> {
     return read(this.#caller, this.#reading.get, { [this.#reading.key]: code }, options);
   }
 
-  /** Like `get`, but undefined if there is no such record. */
+  /** Reads like `get`, but returns undefined if there is no such record. */
   find<Name extends keyof Fields & string = keyof Fields & string>(
     code: string,
     options?: ReadOptions<Name> & { readonly ifNoneMatch?: undefined },
@@ -43,7 +45,7 @@ export class Readable<Fields extends object> {
     return orUndefined(this.get(code, options));
   }
 
-  /** The records that pass the filters; all of them without any. */
+  /** Queries the records that match the filters, or all records without filters. */
   query<Name extends keyof Fields & string = keyof Fields & string>(
     filters: readonly Filter<keyof Fields & string>[] = [],
     options: QueryOptions<Name, keyof Fields & string> = {},
@@ -60,12 +62,15 @@ export class Customers<Custom> extends Readable<records.Customer<Custom>> {
     this.#caller = caller;
   }
 
-  /** Makes a customer and answers its CUSTOMER_CODE: yours if it is free (else `CODE_TAKEN`), or the next number. */
+  /**
+   * Creates a customer and returns its CUSTOMER_CODE: yours if it is free (otherwise throws `CODE_TAKEN`), or the next
+   * number.
+   */
   create(fields: records.NewCustomer<Custom>, options?: WriteOptions): Promise<string> {
     return write(this.#caller, 'createCustomer', fields, options);
   }
 
-  /** Changes the fields that are given and answers the CUSTOMER_CODE. null and '' clear a field. */
+  /** Changes the given fields and returns the CUSTOMER_CODE. null and '' clear a field. */
   update(fields: records.CustomerChange<Custom>, options?: ChangeOptions): Promise<string> {
     return write(this.#caller, 'updateCustomer', fields, options);
   }

@@ -1,7 +1,7 @@
 /** The error that a failed call throws. */
 import type { ErrorCode } from './contract.ts';
 
-/** The body of a refusal, as the service answers it. */
+/** The body of a refusal. */
 export interface Refusal {
   readonly code: string;
   readonly message?: string;
@@ -23,9 +23,9 @@ interface Circumstances {
   readonly cause?: unknown;
 }
 
-/** Codes that a wait helps with. Every 5xx and every call without an answer may be repeated too. */
+/** Codes after which a wait can help. A call that gets a 5xx or no response can also be repeated. */
 const REPEATED: readonly string[] = ['REQUEST_TIMEOUT', 'RATE_LIMITED', 'TOO_MANY_QUERIES', 'IDEMPOTENCY_KEY_RUNNING'];
-/** Statuses that a balancer or proxy in front of the service may answer in its own words. */
+/** Statuses that a balancer or proxy in front of the service may return with its own body. */
 const REPEATED_STATUSES: readonly number[] = [200, 408, 425, 429];
 
 /**
@@ -36,7 +36,7 @@ const REPEATED_STATUSES: readonly number[] = [200, 408, 425, 429];
 export class StoreroomError extends Error {
   override readonly name = 'StoreroomError';
   readonly code: ErrorCode | 'NO_ANSWER' | 'UNREADABLE_ANSWER' | (string & Record<never, never>);
-  /** HTTP status; 0 without an answer. */
+  /** HTTP status, or 0 without a response. */
   readonly status: number;
   /** Name of the operation, such as `createOrder`. */
   readonly operation: string;
@@ -46,13 +46,13 @@ export class StoreroomError extends Error {
   readonly suggestion: string | undefined;
   /** The step of a batch that was refused, from 0. */
   readonly step: number | undefined;
-  /** A sentence that says what to do. */
+  /** The remedy, in a sentence. */
   readonly remedy: string | undefined;
   /** The path where the service documents the code, such as `/docs/errors#NOT_FOUND`. */
   readonly docs: string | undefined;
   /** Quote it when you report a fault. */
   readonly requestId: string | undefined;
-  /** Seconds to wait. For `QUOTA_EXCEEDED` they are days long. */
+  /** Seconds to wait. For `QUOTA_EXCEEDED`, this can be days. */
   readonly retryAfter: number | undefined;
   /** For `RECORD_CHANGED`, the current ETag. */
   readonly etag: string | undefined;

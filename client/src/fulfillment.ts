@@ -1,6 +1,4 @@
-/**
- * Fulfilment of a storefront order, added up from the records that the storefront lookup returns. Calls nothing.
- */
+/** Adds up the fulfilment of a storefront order from the records of the storefront lookup, without a call. */
 import type { StorefrontItem, StorefrontLookup, StorefrontOrder } from './contract.ts';
 
 export interface Fulfillment {
@@ -24,11 +22,11 @@ export interface FulfillmentLine {
   readonly description: string;
   readonly ordered: number;
   readonly shipped: number;
-  /** Units that are still to come. */
+  /** Units that are not shipped yet. */
   readonly open: number;
-  /** Units of lines with a negative quantity; they count nowhere else. */
+  /** Units of lines with a negative quantity. They count only here. */
   readonly returned: number;
-  /** Serial numbers of the units shipped. A care plan has those of its parent. */
+  /** Serial numbers of the shipped units. A care plan has its parent's. */
   readonly serialNumbers: readonly string[];
   readonly isCarePlan: boolean;
   /** For a care plan, the partNumber of the product it covers, if that is known. */
@@ -59,11 +57,11 @@ export function deriveFulfillment({ orders }: Pick<StorefrontLookup, 'orders'>):
   };
 }
 
-/** Whether its units are ordered: those of a quote are only asked for. */
+/** Returns whether the units of a record are ordered. A quote only offers them. */
 export const isBinding = ({ order_type: stage, cancelled }: StorefrontOrder): boolean =>
   !cancelled && (stage === 'invoice' || stage === 'sales_order');
 
-/** Where something is open, or where there is nothing to ship. */
+/** Returns the state if units are open, or if there is nothing to ship. */
 function stateOf(binding: readonly StorefrontOrder[], shipped: number): Fulfillment['state'] {
   if (shipped > 0) return 'partly_shipped';
   const isEmpty = binding.every(({ items }) => items.every(({ quantity }) => quantity <= 0));
@@ -110,7 +108,7 @@ const emptySum = (item: StorefrontItem, parent: string | undefined): Sum => ({
   parent,
 });
 
-/** The product of the record that a care plan belongs to: the nearest before it, else the first after it. */
+/** Returns the product of a care plan in its record: the nearest before it, or else the first after it. */
 function findParent(items: readonly StorefrontItem[], at: number): string | undefined {
   const isProduct = ({ is_care_plan: isPlan }: StorefrontItem): boolean => !isPlan;
   const product = items.slice(0, at).findLast(isProduct) ?? items.slice(at).find(isProduct);
@@ -129,7 +127,7 @@ function parentsOf(orders: readonly StorefrontOrder[]): ReadonlyMap<string, stri
       if (parent !== undefined)
         parents.set(part, parents.has(part) && parents.get(part) !== parent ? undefined : parent);
     }
-  // A plan that is never in a record with a product belongs to the only product, if there is one.
+  // A plan that is never in a record with a product belongs to the only product, if there is just one.
   if (products.size === 1) for (const plan of plans) if (!parents.has(plan)) parents.set(plan, [...products][0]);
   return parents;
 }

@@ -8,7 +8,7 @@ import type * as records from './records.ts';
 import type { ChangeOptions, Filter, QueryOptions, ReadOptions, WriteOptions } from './records.ts';
 
 const NUMBERS_MAX = 100;
-/** A line can move again while its update is on its way. */
+/** Maximum number of moves that an update follows, because a line can move again in the meantime. */
 const MOVES_MAX = 3;
 
 export class Orders<Custom> {
@@ -38,7 +38,7 @@ export class Orders<Custom> {
     return { orderNumber: orderNumber as string, lines: added as records.OrderLine<Custom>[] };
   }
 
-  /** An order and its lines. Throws `NOT_FOUND`. With `ifNoneMatch` it is null while nothing has changed. */
+  /** Returns an order and its lines. Throws `NOT_FOUND`. With `ifNoneMatch`, returns null if nothing has changed. */
   get<Name extends keyof records.OrderFields<Custom> = keyof records.OrderFields<Custom>>(
     orderNumber: string,
     options: ReadOptions<Name> & { readonly ifNoneMatch: string },
@@ -51,7 +51,7 @@ export class Orders<Custom> {
     return read(this.#caller, 'getOrder', { orderNum: orderNumber }, options);
   }
 
-  /** Like `get`, but undefined if there is no such order. */
+  /** Reads like `get`, but returns undefined if there is no such order. */
   find<Name extends keyof records.OrderFields<Custom> = keyof records.OrderFields<Custom>>(
     orderNumber: string,
     options?: ReadOptions<Name> & { readonly ifNoneMatch?: undefined },
@@ -59,7 +59,10 @@ export class Orders<Custom> {
     return orUndefined(this.get(orderNumber, options));
   }
 
-  /** The orders that pass the filters; all of them without any. `include: 'lines'` adds the lines of each. */
+  /**
+   * Queries the orders that match the filters, or all orders without filters. `include: 'lines'` adds the lines of
+   * each.
+   */
   query<Name extends keyof records.OrderFields<Custom> = keyof records.OrderFields<Custom>>(
     filters: readonly Filter<keyof records.OrderFields<Custom>>[] | undefined,
     options: QueryOptions<Name, keyof records.OrderFields<Custom>> & { readonly include: 'lines' },
@@ -75,19 +78,22 @@ export class Orders<Custom> {
     return query(this.#caller, 'queryOrders', filters, options);
   }
 
-  /** Changes the fields that are given and answers the order. null and '' clear a field. */
+  /** Changes the given fields and returns the order. null and '' clear a field. */
   update(fields: records.OrderChange<Custom>, options?: ChangeOptions): Promise<records.OrderFields<Custom>> {
     return write(this.#caller, 'updateOrder', fields, options);
   }
 
-  /** Releases what the order holds and answers it. Cancelling twice is a success, cancelling an invoice `ORDER_CLOSED`. */
+  /**
+   * Releases the stock of the order and returns the order. Cancelling twice is a success. Cancelling an invoice throws
+   * `ORDER_CLOSED`.
+   */
   cancel(orderNumber: string, options?: ChangeOptions): Promise<records.OrderFields<Custom>> {
     return write(this.#caller, 'cancelOrder', { ORDER_NUMBER: orderNumber }, options);
   }
 
   /**
-   * Every order with a storefront number, as PIMS has it, usually with a leading `#`. A list of numbers is answered in
-   * its order, by a call for each 100 of them.
+   * Returns every order with a storefront number, usually with a leading `#`. For a list of numbers, returns the
+   * results in the same order, with one call for every 100 numbers.
    */
   byStorefrontReference(number: string, options?: CallOptions): Promise<StorefrontLookup>;
   byStorefrontReference(numbers: readonly string[], options?: CallOptions): Promise<StorefrontLookup[]>;
@@ -100,7 +106,7 @@ export class Orders<Custom> {
     return (await this.#caller.call('findOrdersByStorefrontReference', lookup)).body as StorefrontLookup;
   }
 
-  /** In halves where one answer does not hold them all. */
+  /** Splits the list if one response cannot contain all results. */
   async #lookUp(numbers: readonly string[], options: CallOptions | undefined): Promise<StorefrontLookup[]> {
     if (numbers.length === 0) return [];
     const inParts = async (size: number): Promise<StorefrontLookup[]> => [
@@ -125,14 +131,16 @@ export class Lines<Custom> {
     this.#caller = caller;
   }
 
-  /** Adds a line to an order and answers it, with its LINE_REF_LOCK_CODE. `ifMatch` takes the tag of the order. */
+  /**
+   * Adds a line to an order and returns the line with its LINE_REF_LOCK_CODE. `ifMatch` accepts the tag of the order.
+   */
   add(fields: records.NewOrderLine<Custom>, options?: ChangeOptions): Promise<records.OrderLine<Custom>> {
     return write(this.#caller, 'addLineItem', fields, options);
   }
 
   /**
-   * Changes the fields of a line that are given and answers the line. Where a partial invoice has moved it to another
-   * order, it is changed there, unless `ifMatch` says which order is meant.
+   * Changes the given fields of a line and returns the line. If a partial invoice has moved it to another order,
+   * changes it there, unless `ifMatch` identifies an order.
    */
   async update(
     fields: records.OrderLineChange<Custom>,

@@ -1,4 +1,4 @@
-/** An order with its lines: one batch where they fit, otherwise several batches that continue one another. */
+/** An order with its lines: one batch if they fit, otherwise several consecutive batches. */
 import { renderSteps, step, type BatchStep } from './batch.ts';
 import { hasCode, write } from './calls.ts';
 import type { Caller } from './caller.ts';
@@ -15,10 +15,10 @@ const KEY_CHARACTERS_MAX = 249;
 type Written = readonly unknown[];
 
 /**
- * Writes the order and its lines, and returns what each step answered. The first batch has the given key, each further
- * one the key with its number, and each begins where the one before ended. A repetition under the same key thus gets the
- * same answers up to the first missing line. If it would divide the order differently, the service refuses a key that it
- * knows with another body, so nothing is written twice.
+ * Writes the order and its lines, and returns the result of each step. The first batch has the given key, each further
+ * one the key with its number, and each begins where the one before ended. A repetition under the same key thus gets
+ * the same answers up to the first missing line. If it would divide the order differently, the service refuses a key
+ * that it knows with another body, so nothing is written twice.
  */
 export async function writeInPieces(
   caller: Caller,

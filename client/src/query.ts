@@ -1,10 +1,10 @@
-/** A query: its records one by one, or page by page. Each page is a call, made when it is needed. */
+/** A query, which returns records one by one or page by page. Each page is a call, made when it is needed. */
 
 export interface Page<T> {
   readonly records: readonly T[];
-  /** Where the next page begins; undefined on the last. */
+  /** The start of the next page. Undefined on the last page. */
   readonly cursor: string | undefined;
-  /** How many records match on all pages together, if it was asked. */
+  /** The number of matching records on all pages, if it was requested. */
   readonly total: number | undefined;
 }
 
@@ -25,19 +25,19 @@ export class Query<T> implements AsyncIterable<T> {
     for await (const { records } of this.pages()) yield* records;
   }
 
-  /** All pages, from the first or from a cursor on, which may have been kept. */
+  /** Returns all pages, from the first or from a saved cursor. */
   async *pages(cursor?: string): AsyncGenerator<Page<T>, void, undefined> {
     let page = await this.page(cursor);
     for (; page.cursor !== undefined; page = await this.page(page.cursor)) yield page;
     yield page;
   }
 
-  /** One page: the first, or the one that begins at the cursor. */
+  /** Returns one page: the first, or the one at the cursor. */
   page(cursor?: string): Promise<Page<T>> {
     return this.#load({ cursor });
   }
 
-  /** The first record, or undefined. */
+  /** Returns the first record, or undefined. */
   async first(): Promise<T | undefined> {
     return (await this.#load({ pageSize: 1 })).records[0];
   }
@@ -53,7 +53,7 @@ export class Query<T> implements AsyncIterable<T> {
     return found;
   }
 
-  /** How many records match. It costs a call. */
+  /** Returns the number of matching records. It makes a call. */
   async count(): Promise<number> {
     return (await this.#load({ pageSize: 1, isCounted: true })).total!;
   }

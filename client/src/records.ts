@@ -52,7 +52,7 @@ export type Order<Custom = unknown, Name extends keyof OrderFields<Custom> = key
   WithLines<Custom> &
   WithETag;
 
-/** Identifies this version of the record: for `ifMatch` of a write and `ifNoneMatch` of the next read. */
+/** Version of the record, for `ifMatch` of a write and `ifNoneMatch` of the next read. */
 export interface WithETag {
   readonly etag: string;
 }
@@ -71,27 +71,27 @@ export type Filter<Name extends string = string> = {
 );
 
 export interface ReadOptions<Name extends string> extends CallOptions {
-  /** Only these fields are answered. Lines come whole. */
+  /** The only fields to return. Lines have all their fields. */
   readonly fields?: readonly Name[] | undefined;
-  /** The `etag` of the last read: the answer is null while the record is still the same. */
+  /** The `etag` of the last read. The result is null if the record is unchanged. */
   readonly ifNoneMatch?: string | undefined;
 }
 
 export interface WriteOptions extends CallOptions {
-  /** Names the write, so that it happens once however often it is sent: by default a new one for each call. */
+  /** Identifies the write, so that it takes effect only once. By default, each call has a new key. */
   readonly idempotencyKey?: string | undefined;
 }
 
 export interface ChangeOptions extends WriteOptions {
-  /** The `etag` of the record as you know it: in another state it is not changed, and the error is `RECORD_CHANGED`. */
+  /** The `etag` of the record that you read. If the record has changed since, the write throws `RECORD_CHANGED`. */
   readonly ifMatch?: string | undefined;
 }
 
 export interface QueryOptions<Name extends string, Sortable extends string = string> extends CallOptions {
   /** An indexed field, or one with `-` before it for descending. */
   readonly sort?: Sortable | `-${Sortable}` | undefined;
-  /** Only these fields are answered. */
+  /** The only fields to return. */
   readonly fields?: readonly Name[] | undefined;
-  /** Records of a page: 500 by default, 5,000 at most. */
+  /** Records per page: 500 by default, at most 5,000. */
   readonly pageSize?: number | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * The client of Storeroom: `new Storeroom({ baseUrl, teamID, apiID, apiSecret })`. It sends, waits and repeats as
- * docs/api-reference.md asks of a caller. Failures are thrown as StoreroomError.
+ * The client of Storeroom: `new Storeroom({ baseUrl, teamID, apiID, apiSecret })`. It waits and retries as
+ * docs/api-reference.md recommends, and throws failures as StoreroomError.
  */
 import { renderSteps, type BatchAnswers, type BatchStep, type CheckedSteps } from './batch.ts';
 import { dataOf, write } from './calls.ts';
@@ -36,20 +36,20 @@ export class Storeroom<Custom extends CustomFields = CustomFields> {
   }
 
   readonly fields = {
-    /** The fields of a record type, custom ones included. */
+    /** Lists the fields of a record type, including custom fields. */
     list: (type: RecordType, options?: CallOptions): Promise<Field[]> =>
       dataOf(this.#caller.call('listFields', { query: { type }, options })),
   };
 
   readonly usage = {
-    /** The calls of a month (UTC), `2026-11`; of this month by default. */
+    /** Returns the calls of a month (UTC), such as `2026-11`, by default of this month. */
     get: (month?: string, options?: CallOptions): Promise<Usage> =>
       dataOf(this.#caller.call('getUsage', { query: { month }, options })),
   };
 
   /**
-   * Does 1 to 100 writes, or none of them. A value may be what an earlier step answers: `step(0).data`. Answers the data
-   * of each step. An error has the number of the refused one as `step`.
+   * Runs 1 to 100 writes in one transaction. A value can be the result of an earlier step: `step(0).data`. Returns the
+   * data of each step. An error has the index of the rejected step as `step`.
    */
   async batch<const Steps extends readonly BatchStep<Custom>[]>(
     steps: CheckedSteps<Custom, Steps> & Steps,

@@ -1,4 +1,6 @@
-/** Refuses what JSON would turn into something else: NaN and infinite numbers become null, and a Date becomes a time. */
+/**
+ * Refuses values that JSON would change: NaN and infinite numbers would become null, and a Date would become a time.
+ */
 
 /** Throws a TypeError for the first value of a body that cannot be sent. */
 export function checkBody(operation: string, body: unknown): void {
@@ -18,7 +20,7 @@ function checkValue(what: string, value: unknown): void {
   if (typeof value === 'number' && !Number.isFinite(value))
     throw new TypeError(`${what} is ${value}. Send a finite number, or a decimal text such as '12.5'.`);
   if (typeof value === 'bigint') throw new TypeError(`${what} is a bigint. Send it as text: '${value}'.`);
-  // A Date of another realm is no instance of this one's.
+  // A Date of another realm is not an instance of this Date.
   if (Object.prototype.toString.call(value) === '[object Date]')
     throw new TypeError(
       `${what} is a Date (${String(value)}). Send a date as text such as '2026-11-30', or a time as its toISOString().`,

@@ -1,9 +1,9 @@
 /**
- * Keeps small choices on this device, such as the team of the last sign-in. Without storage they last as long as the
- * page.
+ * Keeps small choices on this device, such as the team of the last sign-in. Without storage, they last until the page
+ * is closed.
  */
 
-/** Example: `loadChoice('storeroom.team')`; undefined when there is none. */
+/** Example: `loadChoice('storeroom.team')`; returns undefined if there is none. */
 export function loadChoice(key: string): string | undefined {
   try {
     return localStorage.getItem(key) ?? undefined;

@@ -1,6 +1,6 @@
 /**
- * Finds the page for an address and leads from one page to another: patterns, links, and filters kept in the query
- * string. Paths are below /dashboard.
+ * Finds the page for an address and navigates between pages: patterns, links, and filters in the query string. Paths
+ * are below /dashboard.
  */
 import { createContext, type ComponentChildren, type ComponentType, type TargetedMouseEvent } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
@@ -10,14 +10,14 @@ const BASE = '/dashboard';
 /** The names in the pattern, each with the part of the path in its place, decoded. */
 export type Params = Readonly<Record<string, string>>;
 export interface PageRoute {
-  /** `/records/:kind/:key`; the first one that matches counts. */
+  /** A pattern such as `/records/:kind/:key`. The first matching pattern counts. */
   readonly pattern: string;
   readonly load: () => Promise<ComponentType>;
   /** Shown without the shell, to everyone. */
   readonly isPublic?: boolean;
 }
 export interface Location {
-  /** Below /dashboard, as in the address: `/records/orders/10248`. */
+  /** The path below /dashboard: `/records/orders/10248`. */
   readonly path: string;
   readonly query: URLSearchParams;
 }
@@ -31,8 +31,8 @@ const parseLocation = (): Location => ({
 });
 
 /**
- * Goes to a path below /dashboard: `navigate('/records/orders?status=OPEN')`. With `replace`, Back does not lead here
- * again.
+ * Goes to a path below /dashboard: `navigate('/records/orders?status=OPEN')`. With `replace`, Back does not return to
+ * this page.
  */
 export function navigate(to: string, { replace = false }: { replace?: boolean } = {}): void {
   const before = location.pathname;
@@ -47,8 +47,8 @@ export function navigate(to: string, { replace = false }: { replace?: boolean } 
 let held: { readonly address: string; readonly ask: (to: string) => void } | undefined;
 
 /**
- * Keeps links and Back on this page, and tells `ask` where they lead, until the function it returns is called. `navigate`
- * still leaves.
+ * Stops links and Back on this page, and passes their targets to `ask`, until the returned function is called.
+ * `navigate` still leaves.
  */
 export function holdPage(ask: (to: string) => void): () => void {
   held = { address: location.pathname + location.search, ask };
@@ -62,7 +62,7 @@ export function takeHeadingFocus(): boolean {
   return wanted;
 }
 
-/** Fills a pattern: `pathOf('/records/:kind/:key', { kind: 'orders', key: 'A/1 #2' })` encodes what it puts in. */
+/** Fills a pattern: `pathOf('/records/:kind/:key', { kind: 'orders', key: 'A/1 #2' })` encodes the values. */
 export const pathOf = (pattern: string, params: Params): string =>
   pattern.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
 
@@ -87,7 +87,7 @@ function matchPattern(pattern: string[], parts: string[]): Params | undefined {
     try {
       params[wanted.slice(1)] = decodeURIComponent(part);
     } catch {
-      return undefined; // A lone % is in none of our paths.
+      return undefined; // None of our paths contains an unencoded %.
     }
   }
   return params;
@@ -107,7 +107,7 @@ export function Router({ routes, children }: { routes: readonly PageRoute[]; chi
     const goBack = () => {
       if (held !== undefined && location.pathname + location.search !== held.address) {
         const to = location.pathname.slice(BASE.length) + location.search;
-        history.pushState(null, '', held.address); // Back has left the page already and cannot be prevented.
+        history.pushState(null, '', held.address); // Back has already left the page and cannot be prevented.
         held.ask(to);
         return;
       }

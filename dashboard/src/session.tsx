@@ -1,5 +1,5 @@
 /**
- * The session of the user: loads it once, gives it to the pages, and leads to the sign-in page when there is none. It
+ * The session of the user: loads it once, passes it to the pages, and opens the sign-in page if there is none. It
  * decides only what is shown; the service decides what a role may do.
  */
 import { createContext, type ComponentChildren } from 'preact';
@@ -22,7 +22,7 @@ const SessionContext = createContext<SessionState | null>(null);
 
 export const HOME = '/records/orders';
 
-/** Returns the path that sign-in leads to. Anything but a path of the dashboard becomes HOME. */
+/** Returns the path to open after sign-in. Any other address than a path of the dashboard becomes HOME. */
 export const parseReturnPath = (query: URLSearchParams): string => {
   const path = query.get('next') ?? '';
   return /^\/(?!\/|sign-in|link)/.test(path) ? path : HOME;
@@ -68,7 +68,7 @@ export function useSessionState(): SessionState {
 export interface UserSession extends SessionView {
   /** Loads the session again after two-step verification, the password or the tenant's name has changed. */
   readonly reload: () => Promise<void>;
-  /** Whether to show what needs at least this role: `may('developer')`. */
+  /** Returns whether the user has at least this role: `may('developer')`. */
   readonly may: (needed: Role) => boolean;
 }
 
@@ -80,7 +80,7 @@ export function useSession(): UserSession {
   return { ...session, baseURL: toAddress(session.baseURL), reload: load, may };
 }
 
-/** Ends the session and reloads the page, so that the page keeps nothing of it. */
+/** Ends the session and reloads the page, so that the page keeps none of its data. */
 export async function signOut(): Promise<void> {
   await post('/sign-out', {});
   location.assign('/dashboard/sign-in');

@@ -88,8 +88,8 @@ export class Attempts {
 
   /**
    * Checks a sign-in. Throws SIGN_IN_REFUSED if anything is wrong, SECOND_FACTOR_NEEDED if only the code is missing,
-   * TOO_MANY_ATTEMPTS, and SERVICE_BUSY. An attempt without the code is undone, since it did not fail. Earlier failures
-   * stay counted, so that no one can guess codes for free.
+   * TOO_MANY_ATTEMPTS, and SERVICE_BUSY. An attempt without the code is undone, because it did not fail. Earlier
+   * failures stay counted, so that no one can guess codes without a limit.
    */
   async prove(name: UserName, proof: Proof, context: ClientContext): Promise<Proven> {
     this.takeClient(context);

@@ -1,6 +1,6 @@
 /**
- * Proof before power: a stolen session must not give power over the tenant. A change of users, keys or settings needs a
- * proof from the last five minutes that the caller is the user of the session. Source: decision 0023.
+ * A stolen session must not give control over the tenant. A change of users, keys or settings needs a proof from the
+ * last five minutes that the caller is the user of the session. Source: decision 0023.
  */
 import { Refusal } from '../errors.ts';
 import { PROOF_MINUTES } from './account-bounds.ts';
@@ -9,7 +9,7 @@ import { SKEW_MS } from './sessions.ts';
 
 /**
  * The proof that a change needs. `recent`: a proof from the last five minutes. `sent`: the password in the request
- * itself. `none`: no proof, since the change gives no one more power.
+ * itself. `none`: no proof, because the change gives no one more rights.
  */
 export type ProofNeed = 'recent' | 'sent' | 'none';
 

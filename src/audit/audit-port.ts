@@ -7,6 +7,9 @@ export interface AuditStore {
   loadAudit(teamId: string, before: number, limit: number): Promise<AuditRecord[]>;
   /** Loads records from a number on, in ascending order, for verifying the chain. */
   loadAuditFrom(teamId: string, from: number, limit: number): Promise<AuditRecord[]>;
-  /** Loads the number and hash of the last record, which are kept beside the log; 0 and '' when there is none. */
+  /**
+   * Loads the number and hash of the last record, which are stored separately from the log, or 0 and '' if there is
+   * none.
+   */
   loadAuditHead(teamId: string): Promise<{ readonly number: number; readonly hash: string }>;
 }

@@ -59,13 +59,13 @@ export const openBlock = (teamId: string, boot: string, digits: string, at: stri
   return { teamId, boot, firstAt: at, lastAt: at, first: digits, last: digits, text: '' };
 };
 
-/** Maximum bytes of these values in a line, so that some remain for the query and the body. */
+/** Maximum bytes of these values in a line, so that there is room for the query and the body. */
 const CLIENT_BYTES_MAX = 128;
 const NAME_BYTES_MAX = 256;
 const MESSAGE_BYTES_MAX = 400;
 const QUERY_BYTES_MAX = 600;
 
-/** Formats a line by hand, since JSON.stringify of the whole takes several times as long, and every call needs it. */
+/** Formats a line by hand, because JSON.stringify takes several times as long, and every call needs a line. */
 export function formatLine(digits: string, call: LoggedCall): string {
   const { at, operation, httpStatus, milliseconds, client, apiId, explorerUser, code, message, field } = call;
   const key = apiId === null ? 'null' : `"${apiId}"`;

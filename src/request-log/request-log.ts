@@ -78,9 +78,9 @@ export class RequestLog {
   #timer: Timer | undefined;
   #recorded = 0;
   #tried = 0;
-  /** The number of calls that are not logged: there was no space for them, or they could not be formatted. */
+  /** The number of calls that are not logged, because there was no space for them or they could not be formatted. */
   dropped = 0;
-  /** The number of calls that are not logged since their tenant exceeded its rate. */
+  /** The number of calls that are not logged, because their tenant exceeded its rate. */
   beyondRate = 0;
   /** Whether the store, or its disk, accepted no lines at the last attempt. */
   isStopped = false;
@@ -216,7 +216,7 @@ export class RequestLog {
   async #saveAll(): Promise<void> {
     let tried = this.#recorded;
     this.#formatCalls();
-    // While the store saves nothing, new calls stay in one batch instead of many small ones.
+    // While the store cannot save, new calls stay in one batch instead of many small ones.
     if (await this.#saveQueue()) {
       tried = this.#recorded;
       this.#formatCalls();

@@ -7,7 +7,7 @@ import { toFound, toFoundDetail, type LineValues } from './lines.ts';
 import type { RequestBlock, RequestStore } from './request-log-port.ts';
 
 const PAGE_REQUESTS = 50;
-/** The most that a page searches before it returns how far it got. */
+/** The maximum that a page searches before it returns its progress. */
 const PAGE_BLOCKS_MAX = 400;
 const PAGE_LINES_MAX = 100_000;
 const BLOCKS_PER_READ = 8;
@@ -59,7 +59,7 @@ export async function searchRequests(
   });
   for await (const block of loadBlocks(store, teamId, search)) {
     const lastAt = block.blockId.slice(0, search.from.length);
-    // No block after this one has anything newer than its last request.
+    // No later block has a request newer than the last request of this one.
     while (page.length < PAGE_REQUESTS && waiting.length > 0 && waiting[0]!.at > lastAt) page.push(waiting.shift()!);
     if (page.length === PAGE_REQUESTS) return answer(page.at(-1)!);
     const isEnough = blocks >= PAGE_BLOCKS_MAX || lines >= PAGE_LINES_MAX;

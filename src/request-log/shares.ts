@@ -8,7 +8,7 @@ const BURST_SECONDS = 10;
 /** Maximum lines of all tenants that wait for the store. */
 const WAITING_LINES_MAX = 20_000;
 const WAITING_CHARACTERS_MAX = 16 * 1024 * 1024;
-/** The share that a tenant has even when other tenants use all the rest. */
+/** The minimum share of a tenant, even if other tenants use all the rest. */
 const OWN_LINES = 256;
 const OWN_CHARACTERS = 128 * 1024;
 

@@ -1,6 +1,6 @@
 /**
  * The rules of named pairs of keys: their names, scopes and expiry, and which pair a new one replaces. The newest valid
- * pair of a name is in force. A pair that it replaced can stay valid beside it for an overlap.
+ * pair of a name is in force. A pair that it replaced can stay valid for an overlap.
  */
 import { Refusal, refuseField, type Outcome } from '../errors.ts';
 import type { CallingKey, KeyInfo, KeyTerms } from './tenant-port.ts';

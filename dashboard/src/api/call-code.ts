@@ -1,5 +1,6 @@
 /**
- * A call of the API as code in three languages, with the keys in it or taken from the environment.
+ * Formats a call of the API as code in three languages, with the keys or with code that reads them from the
+ * environment.
  */
 import { formatCurl, type ApiCallText } from './call-text.ts';
 
@@ -9,7 +10,10 @@ export interface CallCode {
   readonly code: string;
 }
 
-/** Example: `formatCode(url, { method: 'GET' }, 'sr_…:sr_sk_…')`; without a pair the keys come from the environment. */
+/**
+ * Example: `formatCode(url, { method: 'GET' }, 'sr_…:sr_sk_…')`; without a pair, the code reads the keys from the
+ * environment.
+ */
 export const formatCode = (url: string, call: CallOfCode, pair?: string): CallCode[] => [
   { id: 'curl', label: 'curl', code: formatCurl(url, call, pair) },
   { id: 'typescript', label: 'TypeScript', code: formatTypeScript(url, call, pair) },
@@ -26,7 +30,7 @@ const allHeaders = ({ body, headers = {} }: CallOfCode): [string, string][] => [
 const quote = (text: string): string => JSON.stringify(text);
 const shift = (text: string, by: string): string => text.replaceAll('\n', `\n${by}`);
 
-const PRINTS = 'console'; // Nothing here writes to it.
+const PRINTS = 'console'; // No code here writes to it.
 const formatTypeScript = (url: string, call: CallOfCode, pair: string | undefined): string =>
   [
     `const keys = btoa(${pair === undefined ? '`${process.env.API_ID}:${process.env.API_SECRET}`' : quote(pair)});`,

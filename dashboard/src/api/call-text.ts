@@ -6,15 +6,15 @@ import { shellQuote } from './shell-quote.ts';
 
 export interface ApiCallText {
   readonly method: string;
-  /** Below the base URL: `/orders/query`. */
+  /** The path below the base URL: `/orders/query`. */
   readonly path: string;
-  /** Without teamID, which is added. */
+  /** Parameters without teamID, which is added. */
   readonly query?: QueryValues;
-  /** Sent as JSON. */
+  /** A body to send as JSON. */
   readonly body?: unknown;
-  /** A body that is a text already, sent unchanged in place of `body`. */
+  /** A text to send unchanged instead of `body`. */
   readonly bodyText?: string | undefined;
-  /** Headers besides the Content-Type. */
+  /** Headers in addition to the Content-Type. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -26,11 +26,11 @@ export function callURL(
   return addQuery(`${baseURL}${path}`, givenValues({ teamID, ...query }));
 }
 
-/** Adds the parameters unchanged, also empty ones. */
+/** Adds the parameters unchanged, including empty ones. */
 export const addQuery = (url: string, query: Readonly<Record<string, string>>): string =>
   `${url}?${new URLSearchParams(query).toString().replaceAll('+', '%20')}`;
 
-/** Formats a body for reading: one member a line where a list of objects would be too long for one. */
+/** Formats a body for reading, with one member a line if a list of objects would be too long for one line. */
 export function formatBody(body: unknown): string {
   if (!Array.isArray(body) || body.length === 0) return JSON.stringify(body, null, 2);
   return `[\n${body.map((item) => `  ${JSON.stringify(item)}`).join(',\n')}\n]`;

@@ -6,13 +6,13 @@ import type { AnswerOf, BodyOf, QueryOf, RouteWith } from '../../../src/http/das
 const API_BASE = '/dashboard/api';
 
 export class ApiError extends Error {
-  /** A code of docs/errors.md, or NETWORK_ERROR when no response came. */
+  /** A code of docs/errors.md, or NETWORK_ERROR without a response. */
   readonly code: string;
   readonly field: string | undefined;
   /** The known name nearest to an unknown field. */
   readonly suggestion: string | undefined;
   readonly requestId: string | undefined;
-  /** 0 when no response came. */
+  /** HTTP status, or 0 without a response. */
   readonly httpStatus: number;
   readonly retryAfterSeconds: number | undefined;
 
@@ -35,7 +35,7 @@ export class ApiError extends Error {
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 type QueryValue = string | number | boolean | undefined;
-/** Parameters of a query; empty ones are left out. */
+/** Parameters of a query. Empty ones are omitted. */
 export type QueryValues<Name extends string = string> = Readonly<Partial<Record<Name, QueryValue>>>;
 
 type PathWith<Method extends 'GET' | 'POST'> = RouteWith<Method> extends `${Method} ${infer Path}` ? Path : never;
@@ -52,8 +52,8 @@ export async function get<Path extends PathWith<'GET'>>(
 }
 
 /**
- * Example: `await post('/keys/replace', { overlap: '24h' })`. Where the service needs a proof first, asks the user
- * for it and then makes the call.
+ * Example: `await post('/keys/replace', { overlap: '24h' })`. If the service needs a proof first, asks the user for it
+ * and then makes the call.
  */
 export async function post<Path extends PathWith<'POST'>>(
   path: Path,
@@ -70,9 +70,9 @@ export async function post<Path extends PathWith<'POST'>>(
 }
 
 let askForProof = (): Promise<boolean> => Promise.resolve(false);
-/** Calls that need a proof at the same moment share one question. */
+/** Calls that need a proof at the same time share one dialog. */
 let proving: Promise<boolean> | undefined;
-/** Sets who asks the user for a proof. `ask` resolves to whether it was given. */
+/** Sets the function that asks the user for a proof. `ask` resolves to whether the user gave it. */
 export function onProofNeeded(ask: () => Promise<boolean>): void {
   askForProof = ask;
 }
@@ -83,7 +83,7 @@ export interface OperationAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** undefined when the body is not JSON. */
+  /** The body, or undefined if it is not JSON. */
   readonly json: unknown;
   readonly milliseconds: number;
 }
@@ -95,8 +95,8 @@ interface SendOptions {
 
 /**
  * Calls an operation of the API, e.g. `callOperation('/records', 'POST', '/orders/query', { maxReturn: 50 }, [])`.
- * Returns errors too, where `fetchOperation` throws them. Throws only when no response came, or the session has ended. A
- * body that is a text is sent unchanged, as JSON.
+ * Returns errors too, where `fetchOperation` throws them. Throws only if there is no response, or the session has
+ * ended. A body that is a text is sent unchanged, as JSON.
  */
 export async function callOperation(
   entry: Entry,
@@ -132,7 +132,7 @@ export async function fetchOperation<T>(
 }
 
 let tellNotSignedIn = (): void => {};
-/** Sets who is called whenever the service says that there is no session. */
+/** Sets the function that is called whenever there is no session. */
 export function onNotSignedIn(listener: () => void): void {
   tellNotSignedIn = listener;
 }

@@ -1,6 +1,6 @@
 /**
- * Downloads of text, and tables as CSV (RFC 4180). One function of five lines, where papaparse would add 7 kB to the
- * page.
+ * Downloads of text, and tables as CSV (RFC 4180). It is one function of five lines, because papaparse would add 7 kB
+ * to the page.
  */
 type Cell = string | number;
 
@@ -18,6 +18,6 @@ export function downloadFile(name: string, type: string, text: string): void {
   link.href = url;
   link.download = name;
   link.click();
-  // The browser reads the file after this turn.
+  // The browser reads the file only after this turn.
   window.setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

@@ -1,6 +1,6 @@
 /**
- * Filters of a query, as the address keeps them and as the API takes them. In the address each is one
- * `filter=and.contains.SHIP_VIA.federal`, with the API's operators but for `exact`, which is its `eq`.
+ * Filters of a query, in the form of the address and in the form of the API. In the address each is one
+ * `filter=and.contains.SHIP_VIA.federal`, with the API's operators, except `exact` for `eq`.
  */
 import type { FilterOp } from '../../../src/pims/reads/filter.ts';
 
@@ -8,11 +8,11 @@ export interface RecordFilter {
   readonly conjunction: 'AND' | 'OR';
   readonly field: string;
   readonly op: FilterOp;
-  /** For `in`, comma-separated values. */
+  /** The value. For `in`, comma-separated values. */
   readonly value: string;
 }
 
-/** The operators, as a person reads them between field and value. */
+/** The operators in words, for display between field and value. */
 export const OPERATORS: Readonly<Record<FilterOp, string>> = {
   eq: 'is exactly',
   ne: 'is not',
@@ -30,7 +30,7 @@ export const OPERATORS: Readonly<Record<FilterOp, string>> = {
 export const isOperator = (text: string): text is FilterOp => Object.hasOwn(OPERATORS, text);
 export const takesValue = (op: FilterOp): boolean => op !== 'empty' && op !== 'not_empty';
 
-/** Dots part the address's form, so one in a field name is written as %2E. */
+/** Dots separate the parts in the address, so a dot in a field name is written as %2E. */
 export const formatFilter = ({ conjunction, field, op, value }: RecordFilter): string =>
   [
     conjunction.toLowerCase(),
@@ -48,13 +48,13 @@ function parseFilter(text: string): RecordFilter[] {
   try {
     return [{ conjunction: conjunction === 'or' ? 'OR' : 'AND', field: decodeURIComponent(field), op, value }];
   } catch {
-    return []; // Somebody has written the address by hand.
+    return []; // A user may have written the address by hand.
   }
 }
 
 export const parseFilters = (query: URLSearchParams): RecordFilter[] => query.getAll('filter').flatMap(parseFilter);
 
-/** The body of the query. The conjunction of the first filter means nothing and is left out, as is `eq`. */
+/** Returns the body of the query, without the meaningless conjunction of the first filter and without `eq`. */
 export const toFilterBody = (filters: readonly RecordFilter[]) =>
   filters.map(({ conjunction, field, op, value }, index) => ({
     field,

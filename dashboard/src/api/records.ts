@@ -1,6 +1,6 @@
 /**
- * The kinds of records, and loading them: the operations of the API below /dashboard/api/records, which are not
- * metered.
+ * The kinds of records, and functions that load them with the API's operations below /dashboard/api/records, which are
+ * not metered.
  */
 import type { StorefrontLookup } from '../../../client/src/contract.ts';
 import type { Values } from '../../../src/pims/rules/values.ts';
@@ -16,11 +16,11 @@ export type Kind = Exclude<RecordType, 'lines'>;
 interface KindView<Name extends Kind> {
   readonly label: string;
   readonly noun: string;
-  /** The field a record is found by, and the parameter that names it. */
+  /** The field that identifies a record, and its parameter. */
   readonly key: (typeof RECORD_TYPES)[Name]['key'];
   readonly parameter: string;
   readonly keyLabel: string;
-  /** Columns until others are chosen. */
+  /** The default columns. */
   readonly columns: readonly string[];
 }
 
@@ -92,7 +92,7 @@ export async function loadRecord(kind: Kind, key: string, signal?: AbortSignal):
 
 export interface LoadedPage {
   readonly rows: readonly Values[];
-  /** The cursor of the next page; null on the last. */
+  /** The cursor of the next page, or null on the last page. */
   readonly next: string | null;
 }
 

@@ -1,6 +1,4 @@
-/**
- * Puts an error of the service into the words, and at the field, of the form that it came from.
- */
+/** Rewords an error of the service for a form, and assigns it to a field of that form. */
 import { ApiError } from './client.ts';
 
 /**

@@ -4,7 +4,7 @@
 
 /** Example: `shellQuote("it's")` gives `'it'\''s'`; a word that the shell does not change is returned without quotes. */
 export function shellQuote(word: string): string {
-  // A shell cannot hand a NUL to a command; left in, it would cut the word short without a sign.
+  // A shell cannot pass a NUL to a command. A NUL would silently truncate the word.
   const sent = word.replaceAll('\0', '');
   return /^[\w@%+:,./-]+$/.test(sent) && !sent.startsWith('-') ? sent : `'${sent.replaceAll("'", "'\\''")}'`;
 }

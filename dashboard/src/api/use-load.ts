@@ -1,11 +1,11 @@
 /**
- * Loads what a page shows: `useLoad` runs a loader for a key, keeps its result, and cancels it when the key changes.
+ * Loads the data of a page: `useLoad` runs a loader for a key, keeps its result, and cancels it when the key changes.
  */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from './client.ts';
 
 export interface Loaded<T> {
-  /** undefined until there is some; stays while the same key is loaded again. */
+  /** The data, or undefined before the first result. It stays while the same key is loaded again. */
   readonly data: T | undefined;
   readonly error: ApiError | undefined;
   readonly isLoading: boolean;

@@ -1,5 +1,5 @@
 /**
- * Loads a list page by page: the first for a key, further ones on demand, each by the `next` of the page before.
+ * Loads a list page by page: the first for a key, further ones on demand, each with the `next` of the previous page.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError } from './client.ts';
@@ -12,12 +12,12 @@ interface PagesState<Page> {
   readonly isLoading: boolean;
 }
 export interface LoadedPages<Page> {
-  /** Empty until there is one. */
+  /** The pages, empty before the first one. */
   readonly pages: readonly Page[];
-  /** Error of the last try; the pages before it stay. */
+  /** Error of the last try. The earlier pages stay. */
   readonly error: ApiError | undefined;
   readonly isLoading: boolean;
-  /** undefined when there is nothing further. */
+  /** Loads the next page. Undefined on the last page. */
   readonly more: (() => void) | undefined;
   readonly reload: () => void;
   readonly setPages: (change: (before: readonly Page[]) => readonly Page[]) => void;

@@ -1,5 +1,5 @@
 /**
- * The whole dashboard: finds the page for the address, fetches its code and shows it in the shell, or alone if it is
+ * The complete dashboard: finds the page for the address, fetches its code and shows it in the shell, or alone if it is
  * public.
  */
 import type { ComponentType } from 'preact';
@@ -31,11 +31,11 @@ function Screen() {
   useEffect(() => {
     if (!isHome) return;
     navigate(HOME, { replace: true });
-    takeHeadingFocus(); // The dashboard was opened, not navigated: the first Tab finds the skip link.
+    takeHeadingFocus(); // The user has just opened the dashboard, so the first Tab must reach the skip link.
   }, [isHome]);
   if (isHome) return null;
   const route = matched?.route ?? NOT_FOUND;
-  // Another path is another page, even where the component is the same: no state is carried over.
+  // A different path is a different page, even with the same component, so no state is kept.
   const page = <LazyPage key={path} route={route} />;
   if (route.isPublic) return <main class="public">{page}</main>;
   return <SignedIn>{page}</SignedIn>;

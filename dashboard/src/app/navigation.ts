@@ -1,6 +1,4 @@
-/**
- * The sections of the menu and their pages. The trail above a page is read from here too.
- */
+/** The sections of the menu and their pages. The trail above a page also uses them. */
 import type { Role } from '../../../src/account/roles.ts';
 import type { IconName } from '../ui/icon.tsx';
 

@@ -1,6 +1,4 @@
-/**
- * The page for an address that names no page.
- */
+/** The page for an unknown address. */
 import { HOME } from '../session.tsx';
 import { ButtonLink } from '../ui/button.tsx';
 import { Page } from '../ui/page.tsx';

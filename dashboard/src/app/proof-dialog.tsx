@@ -1,6 +1,4 @@
-/**
- * Asks for the password where the service needs a proof of who the user is, and then continues what they were doing.
- */
+/** Asks for the password if the service needs a proof of the user's identity, and then continues the user's action. */
 import { useEffect, useState } from 'preact/hooks';
 import { PROOF_MINUTES } from '../../../src/account/account-bounds.ts';
 import { onProofNeeded, post } from '../api/client.ts';
@@ -8,13 +6,13 @@ import { useSession } from '../session.tsx';
 import { CurrentPassword } from '../ui/form/secret-fields.tsx';
 import { FormDialog } from '../ui/dialog/form-dialog.tsx';
 
-/** There is one, beside the shell. */
+/** There is one such dialog, next to the shell. */
 export function ProofDialog() {
   const { user } = useSession();
   const [password, setPassword] = useState('');
   const [asked, setAsked] = useState<{ readonly tell: (isProven: boolean) => void }>();
   useEffect(() => onProofNeeded(() => new Promise((tell) => setAsked({ tell }))), []);
-  // If the session has ended meanwhile, the next question must not wait for this one.
+  // If the session has ended in the meantime, the next dialog must not wait for this one.
   useEffect(() => () => asked?.tell(false), [asked]);
   if (asked === undefined) return null;
   const end = (isProven: boolean) => {
@@ -34,7 +32,7 @@ export function ProofDialog() {
       onSubmit={confirm}
       onClose={() => end(false)}
     >
-      {/* Tells a password manager whose password it is. */}
+      {/** This field tells a password manager the user name. */}
       <input hidden readOnly autocomplete="username" value={user.email} />
       <CurrentPassword autofocus value={password} onValue={setPassword} />
     </FormDialog>

@@ -149,7 +149,7 @@ function ThemeChoice() {
   );
 }
 
-/** The section, the page of the menu, and what the address names below it. */
+/** The section, the page of the menu, and the record in the address. */
 function Breadcrumb() {
   const { path } = useLocation();
   const matched = useMatch();

@@ -1,6 +1,6 @@
 /**
- * The colour scheme: the system's, or the one the user chose on this device. theme.js applies the choice before the
- * first paint.
+ * The colour scheme: the system's, or the user's choice on this device. theme.js applies the choice before the first
+ * paint.
  */
 import { useState } from 'preact/hooks';
 import { saveChoice } from '../device.ts';

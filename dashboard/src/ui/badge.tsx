@@ -1,6 +1,4 @@
-/**
- * Small marks: a word in a tone. HTTP statuses, stages of orders and methods have their own.
- */
+/** Small marks: a word in a tone. HTTP statuses, stages of orders and methods have separate badges. */
 import type { ComponentChildren } from 'preact';
 import type { Stage } from '../../../src/pims/rules/stages.ts';
 

@@ -59,8 +59,8 @@ export function Button({
 }
 
 /**
- * A button of an icon alone; its label is read out and shown as a tip. Example: `<IconButton icon="close" label="Close"
- * onClick={close} />`.
+ * A button with only an icon. Screen readers read its label, which is also its tooltip. Example: `<IconButton
+ * icon="close" label="Close" onClick={close} />`.
  */
 export function IconButton({
   icon,

@@ -1,6 +1,6 @@
 /**
- * The icons, 16 by 16, in the colour of the text beside them. Screen readers skip them, so each stands beside a text or
- * a label.
+ * The icons, 16 by 16, in the colour of the text beside them. Screen readers skip them, so each icon needs a text or a
+ * label.
  */
 const PATHS = {
   orders: 'M4 2.5h8v11l-2-1.2-2 1.2-2-1.2-2 1.2zM6.5 6h3M6.5 8.5h3',

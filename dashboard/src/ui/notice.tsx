@@ -1,6 +1,4 @@
-/**
- * Notices on the page, and what stands in for content: loading, failed, empty.
- */
+/** Notices on the page, and placeholders for content that is loading, failed or empty. */
 import type { ComponentChildren } from 'preact';
 import type { ApiError } from '../api/client.ts';
 import type { Loaded } from '../api/use-load.ts';
@@ -66,7 +64,7 @@ export const LoadError = ({ error, onRetry }: { error: ApiError; onRetry?: (() =
 
 interface WhenLoadedProps<T> {
   from: Pick<Loaded<T>, 'data' | 'error' | 'reload'>;
-  /** How many lines take the place of the data. */
+  /** The number of lines to show instead of the data. */
   lines?: number;
   children: (data: T) => ComponentChildren;
 }
@@ -87,7 +85,7 @@ export const Spinner = ({ label }: { label: string }) => (
   </span>
 );
 
-/** Stands in for a page whose code is being fetched. */
+/** The placeholder of a page whose code is being fetched. */
 export const PageSkeleton = () => (
   <div class="page" aria-busy="true">
     <span class="skeleton title" />

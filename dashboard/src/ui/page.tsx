@@ -7,11 +7,11 @@ import { takeHeadingFocus } from '../router.tsx';
 
 export interface PageProps {
   title: string;
-  /** Shown beside the heading. */
+  /** Content next to the heading. */
   badge?: ComponentChildren;
   description?: ComponentChildren;
   actions?: ComponentChildren;
-  /** `narrow` for text and forms; tables use the whole width. */
+  /** `narrow` for text and forms. Tables use the full width. */
   width?: 'narrow' | 'full';
   children: ComponentChildren;
 }
@@ -79,10 +79,10 @@ export const Toolbar = ({ label, children }: { label: string; children: Componen
   </div>
 );
 
-/** Cards side by side where there is room. Example: `<Columns><Card>…</Card><Card>…</Card></Columns>`. */
+/** Cards side by side if there is room. Example: `<Columns><Card>…</Card><Card>…</Card></Columns>`. */
 export const Columns = ({ children }: { children: ComponentChildren }) => <div class="columns">{children}</div>;
 
-/** A figure that matters. Example: `<Figure label="Calls" value="12,041" note="of 50,000" />`. */
+/** An important figure. Example: `<Figure label="Calls" value="12,041" note="of 50,000" />`. */
 export const Figure = ({
   label,
   value,

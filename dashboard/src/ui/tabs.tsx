@@ -12,7 +12,7 @@ interface Tab {
 export interface TabsProps {
   label: string;
   tabs: readonly Tab[];
-  /** Given both, the page keeps which one is shown, e.g. in the address. */
+  /** With both properties, the page keeps the selected tab, for example in the address. */
   selected?: string;
   onSelect?: ((id: string) => void) | undefined;
 }

@@ -33,7 +33,7 @@ export const compareDecimals = (a: string, b: string): number =>
   areSmall(a, b) ? Math.sign(Number(a) - Number(b)) : new Big(a || '0').cmp(b || '0');
 /** Rounds half up to two places. */
 export const roundCents = (a: string): string => format(new Big(a || '0').round(2, Big.roundHalfUp));
-/** Returns the share of an amount that belongs to a part of a whole, rounded to cents. */
+/** Returns the proportional share of an amount, rounded to cents. */
 export const takeShare = (amount: string, part: string, whole: string): string =>
   roundCents(String(new Big(amount).times(part || '0').div(whole)));
 export const isZero = (a: string): boolean => a === '' || a === '0';

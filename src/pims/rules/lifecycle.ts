@@ -1,4 +1,4 @@
-/** Rules for an order that is approved, invoiced whole or in part, edited or cancelled. Source: decision 0010. */
+/** Rules for an order that is approved, completely or partly invoiced, edited or cancelled. Source: decision 0010. */
 import { Refusal, refuseField, type Outcome } from '../../errors.ts';
 import { isZero, parseDecimal, subtractDecimals, within } from './decimal.ts';
 import type { FieldDictionary } from './fields.ts';
@@ -14,8 +14,8 @@ export interface OrderStep {
   readonly order: Values;
   readonly lines: Values[];
   /**
-   * The remainder of a partial invoice, which becomes a sales order with a new number. Lines that move whole keep their
-   * LINE_REF_LOCK_CODE. The others have '' and are assigned a new one.
+   * The remainder of a partial invoice, which becomes a sales order with a new number. Lines that move completely keep
+   * their LINE_REF_LOCK_CODE. The others have '' and are assigned a new one.
    */
   readonly backorder: { readonly order: Values; readonly lines: Values[] } | null;
   readonly stock: StockMovement[];
@@ -42,9 +42,9 @@ export function approveOrder(order: Values, lines: Values[]): Outcome<OrderStep>
 }
 
 /**
- * Invoices an order whole or in part. The invoice keeps the number of the order, and QUANTITY and NUMBER_SHIPPED of its
- * lines are the units invoiced. The remainder becomes a backorder: a new sales order with the same REFERENCE_NUMBER, so
- * that the quantities of all records with a reference always add up to the units ordered.
+ * Invoices an order completely or partly. The invoice keeps the number of the order, and QUANTITY and NUMBER_SHIPPED of
+ * its lines are the units invoiced. The remainder becomes a backorder: a new sales order with the same
+ * REFERENCE_NUMBER, so that the quantities of all records with a reference always add up to the units ordered.
  */
 export function invoiceOrder(order: Values, lines: Values[], request: InvoiceRequest): Outcome<OrderStep> {
   if (isCancelled(order)) return refuseCancelled(order);

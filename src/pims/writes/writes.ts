@@ -1,6 +1,6 @@
 /**
- * Begin here: the writes. Each reads from top to bottom: key, fields, load, rule, save. A write is a script that the
- * store runs in one transaction; a refusal undoes all of it. order-writes.ts has the writes of an existing order.
+ * Begin here: the writes. Each has the same steps: key, fields, load, rule, save. A write is a script that the store
+ * runs in one transaction, and a refusal undoes the transaction. order-writes.ts has the writes of an existing order.
  */
 import { orThrow, Refusal, refuseField } from '../../errors.ts';
 import { RECORD_TYPES, refuseCustomField } from '../rules/fields.ts';

@@ -20,10 +20,7 @@ const SYSTEMS: readonly [RegExp, string][] = [
 ];
 const CHARACTERS_MAX = 40;
 
-/**
- * Example: `nameBrowser(navigator.userAgent)`; a program that is none of the known browsers is named as it names
- * itself.
- */
+/** Example: `nameBrowser(navigator.userAgent)`; an unknown program gets the name in its own user agent. */
 export function nameBrowser(agent: string): string {
   const system = SYSTEMS.find(([form]) => form.test(agent))?.[1];
   for (const [form, name] of BROWSERS) {

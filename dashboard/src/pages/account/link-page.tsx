@@ -1,6 +1,6 @@
 /**
- * A one-time link, /dashboard/link#TOKEN: shows its user, sets the password and signs in. The token leaves the address
- * first, so that the history never has it.
+ * A one-time link, /dashboard/link#TOKEN: shows its user, sets the password and signs in. It first removes the token
+ * from the address, so that the history never contains it.
  */
 import { useState } from 'preact/hooks';
 import type { LinkView } from '../../../../src/http/dashboard/interface.ts';
@@ -57,7 +57,7 @@ function PasswordForm({ token, link }: { token: string; link: LinkView }) {
   };
   return (
     <Form onSubmit={send}>
-      {/* Tells a password manager whose password it is. */}
+      {/** This field tells a password manager the user name. */}
       <TextField
         label="E-mail address"
         name="email"

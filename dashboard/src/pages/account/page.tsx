@@ -62,7 +62,7 @@ function PasswordForm({ onChanged }: { onChanged: () => void }) {
   };
   return (
     <Form onSubmit={change} label="Change password">
-      {/* Tells a password manager whose password it is. */}
+      {/** This field tells a password manager the user name. */}
       <input hidden readOnly autocomplete="username" value={user.email} />
       <CurrentPassword label="Old password" value={password} onValue={setPassword} />
       <NewPasswordField label="New password" name="newPassword" value={newPassword} onValue={setNewPassword} />

@@ -1,6 +1,4 @@
-/**
- * Shows new recovery codes once: to copy, or to download as a text file made in the browser.
- */
+/** Shows new recovery codes once, to copy or to download as a text file that the browser makes. */
 import { downloadFile } from '../../api/download.ts';
 import { useSession } from '../../session.tsx';
 import { Copy } from '../../ui/text/copy.tsx';

@@ -15,14 +15,14 @@ const SOME_ORDER = '10248';
 /** A pair just created or replaced. */
 export type NewKeys = Pick<IssuedKeyView, 'teamID' | 'apiID' | 'apiSecret'> &
   Partial<Pick<CreatedKeyView, 'name' | 'scope'>> & {
-    /** When the replaced keys expire, or expired; null when there were none. */
+    /** The time at which the replaced keys expire or expired, or null if there were none. */
     oldKeysEndAt: string | null;
   };
 
 export interface IssuedKeysProps {
   issued: NewKeys;
   baseURL: string;
-  /** The number of an order; null when there is none, undefined while that is not known. */
+  /** The number of an order, null if there is none, or undefined if it is not known yet. */
   orderNum: string | null | undefined;
   onStored: () => void;
 }

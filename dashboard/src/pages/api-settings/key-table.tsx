@@ -20,7 +20,7 @@ const MINUTE_MS = 60_000;
 const REFRESH_MS = 15_000;
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
 
-/** Example: `in 24 hours`, in the largest unit of which there are at least two. */
+/** Formats a duration in the largest unit of which there are at least two, such as `in 24 hours`. */
 function formatIn(ms: number): string {
   const minutes = Math.max(1, Math.round(ms / MINUTE_MS));
   if (minutes < 120) return relative.format(minutes, 'minute');
@@ -28,7 +28,7 @@ function formatIn(ms: number): string {
   return hours < 48 ? relative.format(hours, 'hour') : relative.format(Math.round(hours / 24), 'day');
 }
 
-/** A remark below a value, so that the table fits a laptop. */
+/** A remark below a value, so that the table fits on a laptop. */
 const Below = ({ children }: { children: ComponentChildren }) => <div class="muted small">{children}</div>;
 
 const listColumns = (now: number): TableColumn<KeyRow>[] => [

@@ -1,6 +1,6 @@
 /**
- * API Settings: the base URL, the keys, replaced ones that still work, creating and replacing. Only the state of this
- * page holds a new secret. Begin here.
+ * API Settings: the base URL, the keys, the replaced keys that still work, and their creation and replacement. Only the
+ * state of this page holds a new secret. Begin here.
  */
 import { useState } from 'preact/hooks';
 import { get, fetchOperation } from '../../api/client.ts';
@@ -17,7 +17,7 @@ import { IssuedKeys, type NewKeys } from './issued-keys.tsx';
 import { KeyTable, type KeyRow } from './key-table.tsx';
 import { ReplaceKeys } from './replace-dialog.tsx';
 
-/** Returns the number of an order for the example calls; null when there is none. */
+/** Returns the number of an order for the example calls, or null if there is none. */
 async function findOrder(signal: AbortSignal): Promise<string | null> {
   const { body } = await fetchOperation<{ data: { ORDER_NUMBER?: string }[] }>(
     '/records',

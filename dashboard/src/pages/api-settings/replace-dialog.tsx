@@ -1,6 +1,4 @@
-/**
- * The dialog that replaces the keys: how long the old ones keep working.
- */
+/** The dialog that replaces the keys, and sets how long the old ones keep working. */
 import { useState } from 'preact/hooks';
 import type { IssuedKeyView } from '../../../../src/http/dashboard/interface.ts';
 import { endOfOverlap, OVERLAPS, type Overlap } from '../../../../src/tenant/keys.ts';
@@ -19,7 +17,7 @@ const LABELS: Readonly<Record<Overlap, string>> = {
 const REFRESH_MS = 5000;
 
 export interface ReplaceKeysProps {
-  /** The name of the pair that is replaced; undefined when there are no keys. */
+  /** The name of the replaced pair, or undefined if there are no keys. */
   replaced: string | undefined;
   onIssued: (issued: IssuedKeyView) => void;
   onClose: () => void;

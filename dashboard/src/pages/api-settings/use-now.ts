@@ -1,6 +1,4 @@
-/**
- * The present time, updated at an interval, for what a page computes from it.
- */
+/** The current time, updated at an interval, for values that depend on it. */
 import { useEffect, useState } from 'preact/hooks';
 
 /** Returns the milliseconds since 1970, updated every `everyMs`. Example: `const now = useNow(15_000)`. */

@@ -1,5 +1,5 @@
 /**
- * The response to a call: status, time, headers that matter, and the formatted body. A large body is shortened until the
+ * The response to a call: status, time, important headers, and the formatted body. A large body is shortened until the
  * user asks for all of it.
  */
 import { useState } from 'preact/hooks';

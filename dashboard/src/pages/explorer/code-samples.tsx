@@ -1,6 +1,4 @@
-/**
- * The call of the form in three languages. The keys come from the environment, so the text holds none.
- */
+/** The call of the form in three languages. The code reads the keys from the environment, so the text contains none. */
 import { formatCode } from '../../api/call-code.ts';
 import { callURL } from '../../api/call-text.ts';
 import { useSession } from '../../session.tsx';

@@ -12,15 +12,15 @@ import { getContract } from '../../api/client.ts';
 
 export interface ExplorerOperation extends Omit<DocumentedOperation, 'method' | 'body'> {
   readonly method: 'GET' | 'POST' | 'PUT';
-  /** Below the base URL: `/orders/query`. */
+  /** The path below the base URL: `/orders/query`. */
   readonly path: string;
   readonly body: OperationBody | undefined;
 }
 interface OperationBody {
   readonly description: string;
-  /** JSON, laid out. */
+  /** The formatted JSON. */
   readonly example: string;
-  /** Members of the body, or of each element of it. */
+  /** Members of the body, or of each of its elements. */
   readonly fields: readonly DescribedField[];
 }
 export interface DescribedField {

@@ -1,5 +1,5 @@
 /**
- * The API explorer: every operation of the contract, to read and to try on the tenant's own records. Calls use the
+ * The API explorer: shows every operation of the contract, and calls it with the tenant's own records. Calls use the
  * session and are metered. Begin here.
  */
 import { useLoad } from '../../api/use-load.ts';

@@ -11,9 +11,9 @@ const KEY_FORM = /^[!-~]{1,255}$/;
 const HEADER_FORM = /^[ -~]*$/;
 
 export interface CallInput {
-  /** Values by the name of the parameter; empty ones are not sent. */
+  /** Values by parameter name. Empty ones are not sent. */
   readonly query: Readonly<Record<string, string>>;
-  /** Values by the name of the header; empty ones are not sent. */
+  /** Values by header name. Empty ones are not sent. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
@@ -26,7 +26,7 @@ export interface ExplorerCall {
   readonly sendNext: (cursor: string) => void;
   readonly isSending: boolean;
   readonly answer: OperationAnswer | undefined;
-  /** The reason why no response came. */
+  /** The reason for a missing response. */
   readonly error: ApiError | undefined;
 }
 
@@ -78,11 +78,11 @@ export function useCall(operation: ExplorerOperation): ExplorerCall {
   };
 }
 
-/** Returns the headers that are filled in. */
+/** Returns the headers with a value. */
 export const headersOf = ({ headers }: CallInput): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ''));
 
-/** Returns why a text is not JSON, in the words of the browser, which name the place. */
+/** Returns the browser's message, with the position, if a text is not JSON. */
 export function findJsonFault(text: string): string | undefined {
   try {
     JSON.parse(text);

@@ -13,7 +13,7 @@ export interface PartRow {
   readonly shipped: string;
   readonly invoiced: string;
   readonly open: string;
-  /** Units in each record, in their order; undefined where the record has none of it. */
+  /** Units in each record, in order, or undefined if the record does not contain the part. */
   readonly records: readonly (Units | undefined)[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Invoices an order, whole or in part: units and serial numbers of each line, tracking numbers. Warns before
- * sending; the service decides.
+ * Invoices an order, completely or partly: units and serial numbers of each line, and tracking numbers. It warns before
+ * sending, but the service decides.
  */
 import { useState } from 'preact/hooks';
 import type { AdvancedOrderView, BodyOf } from '../../../../src/http/dashboard/interface.ts';
@@ -25,7 +25,7 @@ const numberOf = (line: Values): string => line['LINE_NUMBER'] ?? '';
 const openOf = (line: Values): string => line['QUANTITY'] || '0';
 const isCarePlan = (line: Values): boolean => line['CARE_PLAN'] === 'Y';
 const splitSerials = (text: string): string[] => splitList(text.replaceAll('\n', ','));
-/** Returns the units as a decimal; undefined while the text is no number. */
+/** Returns the units as a decimal, or undefined while the text is not a number. */
 const unitsOf = ({ units }: LineInput): string | undefined => parseDecimal(units.trim());
 const firstInput = (line: Values): LineInput => ({
   line,
@@ -36,7 +36,7 @@ const firstInput = (line: Values): LineInput => ({
 interface InvoiceProps {
   order: Values;
   lines: readonly Values[];
-  /** Gets the call that invoices; the form shows the error that it throws. */
+  /** Receives the call that invoices. The form shows its error. */
   onInvoice: (send: () => Promise<AdvancedOrderView>) => Promise<void>;
   onClose: () => void;
 }
@@ -51,7 +51,7 @@ export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps
   const send = async () => {
     await onInvoice(() => post('/orders/invoice', toRequest(order, inputs, tracking)));
     onClose();
-    focusHeading(); // The button that opened this is gone.
+    focusHeading(); // The button that opened the dialog no longer exists.
   };
   const kept = splitList(order['TRACKING_NUMBERS'] ?? '');
   return (
@@ -139,7 +139,7 @@ function InvoiceLine({ input, onChange }: InvoiceLineProps) {
   );
 }
 
-/** Says what is wrong with the units; undefined when nothing is. */
+/** Returns the fault of the units, or undefined if they are valid. */
 function faultOf(input: LineInput): string | undefined {
   const units = unitsOf(input);
   if (units === undefined) return 'Enter a number, such as 0 or 2.';

@@ -103,7 +103,7 @@ function Obstacle({ record }: { record: LoadedRecord }) {
   return obstacle === undefined ? null : <p class="hint">{obstacle}</p>;
 }
 
-/** The stages in their order. Which ones the order went through is not known. */
+/** The stages in order. It is not known which of them the order has skipped. */
 const Stepper = ({ stage }: { stage: string }) => (
   <ol class="stages" aria-label="Stages">
     {STAGES.map((name, index) => (

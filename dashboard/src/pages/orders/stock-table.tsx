@@ -18,7 +18,7 @@ interface OrderStockProps {
   isDropShip: boolean;
   /** The stock before the last transition; undefined before the first one. */
   before: ReadonlyMap<string, Stock> | undefined;
-  /** Rises with each transition. */
+  /** A number that increases with each transition. */
   round: number;
 }
 

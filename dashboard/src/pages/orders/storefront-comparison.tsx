@@ -29,7 +29,7 @@ interface StorefrontProps {
   reference: string;
   /** The number of the order on screen. */
   number: string;
-  /** Rises when the records have changed. */
+  /** A number that increases when the records change. */
   round: number;
 }
 

@@ -1,5 +1,6 @@
 /**
- * Approves and invoices an order, or says why it cannot. Loads the stock first, so that the page can show the change.
+ * Approves and invoices an order, or explains why it cannot. Loads the stock first, so that the page can show the
+ * change.
  */
 import { useState } from 'preact/hooks';
 import type { AdvancedOrderView } from '../../../../src/http/dashboard/interface.ts';
@@ -27,7 +28,7 @@ interface TransitionButtonsProps {
   onDone: (step: DoneTransition) => void;
 }
 
-/** Returns why an order cannot be approved or invoiced now; undefined when it can. */
+/** Returns the reason why an order cannot be approved or invoiced now, or undefined if it can. */
 export function useObstacle({ values, lines }: LoadedRecord): string | undefined {
   const { user, may } = useSession();
   if (values['ORDER_TYPE'] === 'invoice')

@@ -1,6 +1,4 @@
-/**
- * The call of the API that returns what a page shows, as a request and as curl, folded until it is wanted.
- */
+/** The API call that returns the data of a page, as a request and as curl, initially collapsed. */
 import { useId } from 'preact/hooks';
 import { callURL, formatBody, formatCurl, type ApiCallText } from '../../api/call-text.ts';
 import { useSession } from '../../session.tsx';

@@ -1,6 +1,4 @@
-/**
- * A field of records as a column of a table, and links to records.
- */
+/** Builds table columns for fields, and links to records. */
 import type { FieldType } from '../../../../src/pims/rules/fields.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { recordPath, type Kind } from '../../api/records.ts';

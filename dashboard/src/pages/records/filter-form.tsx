@@ -1,6 +1,6 @@
 /**
- * The filters above a list of records, applied together and kept in the address. Shows what is wrong with
- * them, and the field that the service suggests.
+ * The filters above a list of records, applied together and kept in the address. It shows their errors, and the field
+ * that the service suggests.
  */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { FieldsView } from '../../../../src/http/dashboard/interface.ts';
@@ -19,13 +19,13 @@ interface EditedFilter extends RecordFilter {
 let lastId = 0;
 const toRow = (filter: RecordFilter): EditedFilter => ({ ...filter, id: ++lastId });
 const normalise = <F extends RecordFilter>(filter: F): F => ({ ...filter, field: filter.field.trim().toUpperCase() });
-/** Leaves out rows without a field: the user is still writing them. */
+/** Omits rows without a field, which the user is still writing. */
 const formatRows = (rows: readonly RecordFilter[]): string[] =>
   rows.map(normalise).flatMap((row) => (row.field === '' ? [] : [formatFilter(row)]));
 
 interface FilterBarProps {
   fields: FieldsView['fields'][Kind];
-  /** The error about the filters in force. */
+  /** The error about the applied filters. */
   error: ApiError | undefined;
 }
 
@@ -36,7 +36,7 @@ export function FilterBar({ fields, error }: FilterBarProps) {
   const bar = useRef<HTMLFormElement>(null);
   const list = useId();
   useEffect(() => {
-    // Back, or a link, has changed the filters in the address.
+    // Back or a link has changed the filters in the address.
     if (formatRows(rows).join('\n') !== applied) setRows(parseFilters(query).map(toRow));
   }, [applied]);
   const isChanged = formatRows(rows).join('\n') !== applied;

@@ -91,8 +91,8 @@ function NoRecords({ kind, isFiltered, onClear }: { kind: Kind; isFiltered: bool
 }
 
 /**
- * Keeps the cursors of the pages before in the address, the newest last, so that Previous works. The oldest are dropped
- * when there is no more room.
+ * Keeps the cursors of the previous pages in the address, the newest last, so that Previous works. The oldest are
+ * dropped when there is no more room.
  */
 function Pages({ data }: { data: LoadedPage | undefined }) {
   const [query, setQuery] = useQuery();

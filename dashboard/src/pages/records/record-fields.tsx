@@ -11,7 +11,7 @@ import { Time } from '../../ui/text/time.tsx';
 
 const STAMPS: readonly string[] = ['CREATE_DATE', 'MODIFIED_DATE'];
 const PARTS = ['NAME', 'ATTN', 'ADDRESS1', 'ADDRESS2', 'CITY', 'STATE', 'ZIPCODE', 'COUNTRY', 'PHONE', 'EMAIL'];
-/** The fields the two addresses show. */
+/** The fields of the two addresses. */
 export const ADDRESS_FIELDS: readonly string[] = ['B', 'S'].flatMap((side) => PARTS.map((part) => side + part));
 
 /** Example: `<Addresses values={order} />`. */

@@ -24,7 +24,7 @@ const ORDER_COLUMNS = [
   ...['ORDER_NUMBER', 'ORDER_TYPE', 'REFERENCE_NUMBER', 'ORDER_DATE', 'ORDER_STATUS'].map((name) => fieldColumn(name)),
   fieldColumn('ORDER_TOTAL', 'number'),
 ];
-/** A name without any of these would be an empty heading. */
+/** A name without any of these characters would be an empty heading. */
 const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u;
 const STOCK: readonly (readonly [field: string, label: string])[] = [
   ['QTY_ONHAND', 'On hand'],

@@ -1,6 +1,4 @@
-/**
- * Says what to do about an error: the remedy of the service, with a link to the page where it is done.
- */
+/** Shows the remedy for an error, with a link to the page where the user can apply it. */
 import type { ErrorCode } from '../../../../src/errors.ts';
 import { Link } from '../../router.tsx';
 

@@ -26,8 +26,8 @@ export function findKept(key: string): KeptList | undefined {
 const findRegion = (): HTMLElement | null => document.querySelector('.requests .table-region');
 
 /**
- * Marks the history entry (again when `search`, the query string, replaced it), puts the scrolling and the focus
- * back, and keeps the list when it is left.
+ * Marks the history entry (again when `search`, the query string, replaced it), restores the scroll position and the
+ * focus, and keeps the list when the user leaves it.
  */
 export function useKeeping(
   key: string,
@@ -39,7 +39,7 @@ export function useKeeping(
   latest.current = pages;
   const tops = useRef<[number, number]>([0, 0]);
   useEffect(() => {
-    // Noted while the user scrolls: when the page is left, the router has already scrolled to the top.
+    // The position is saved while the user scrolls, because the router scrolls to the top before the page is left.
     const note = () => {
       tops.current = [findRegion()?.scrollTop ?? 0, scrollY];
     };

@@ -58,7 +58,7 @@ export function RequestListPage() {
     key,
     (next, signal) => {
       const asked = toRequestsQuery(filter, Date.now());
-      // Older pages are of the same time as the first one, not of an hour that ends now.
+      // Older pages are from the same period as the first page, not from an hour that ends now.
       if (next === undefined || from.current === '') from.current = asked.from ?? '';
       return get('/requests', { ...asked, from: from.current, cursor: next }, signal);
     },

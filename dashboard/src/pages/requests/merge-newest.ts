@@ -1,6 +1,4 @@
-/**
- * Puts the newest page of requests above the shown ones: each once, newest first.
- */
+/** Merges the newest page of requests with the shown ones, without duplicates, newest first. */
 import type { RequestsView } from '../../../../src/http/dashboard/interface.ts';
 
 /** Maximum number of rows kept. Beyond it the list starts again with the newest page. */

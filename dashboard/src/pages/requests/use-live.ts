@@ -16,7 +16,7 @@ const MARKED_MS = 2500;
 export interface Live {
   /** IDs of requests that have just arrived. */
   readonly marked: ReadonlySet<string>;
-  /** Why the last attempt failed; the next one follows anyway. */
+  /** The fault of the last attempt. The next attempt follows anyway. */
   readonly error: ApiError | undefined;
 }
 

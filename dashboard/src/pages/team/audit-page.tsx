@@ -1,6 +1,4 @@
-/**
- * The audit log, for owners: who did what and when, newest first, and its verification.
- */
+/** The audit log, for owners: its records, newest first, and their verification. */
 import { useState } from 'preact/hooks';
 import type { AuditCheckView, AuditView } from '../../../../src/http/dashboard/interface.ts';
 import { get } from '../../api/client.ts';
@@ -50,7 +48,7 @@ const COLUMNS: readonly TableColumn<AuditRow>[] = [
 function AuditLog() {
   const list = usePages<number, AuditView>('audit', (next, signal) => get('/audit', { before: next }, signal));
   const { pages, error, isLoading, more, reload } = list;
-  /** How often the user has asked for a verification. */
+  /** The number of requested verifications. */
   const [round, setRound] = useState(0);
   const rows = pages.flatMap(({ records }) => records);
   return (

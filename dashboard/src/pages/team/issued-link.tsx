@@ -19,7 +19,7 @@ export function ShowLink({
   link: UserLinkView;
   onClose: () => void;
 }) {
-  // The focus is not on a button: pressing Enter again would close the dialog, and the link with it.
+  // The focus is not on a button, because pressing Enter again would close the dialog with the link.
   const text = useFocusWhenShown<HTMLDivElement>();
   return (
     <Dialog title="One-time link" description={`For ${email}, to set their password.`} onClose={onClose}>

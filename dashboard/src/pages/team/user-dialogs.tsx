@@ -27,7 +27,7 @@ const ROLES: readonly { value: Role; label: string; hint: string }[] = [
   { value: 'owner', label: 'Owner', hint: 'Can also change settings and users, and read the audit log.' },
 ];
 
-/** Says why the service does not let the last owner go. */
+/** Explains why the service refuses to remove the last owner. */
 export const lastOwner = ({ email, isYou }: UserRow): string =>
   `${isYou ? 'You are' : `${email} is`} the only owner. Make another user an owner first.`;
 

@@ -1,6 +1,6 @@
 /**
- * A dialog over the page: the browser's own <dialog>, so Esc closes it and the focus returns. A click beside it keeps
- * it open, so that typed text is not lost.
+ * A dialog over the page: the browser's own <dialog>, so Esc closes it and the focus returns. A click outside keeps it
+ * open, so that typed text is not lost.
  */
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';

@@ -1,6 +1,6 @@
 /**
- * A dialog with a form, a button that sends it, and a button that leaves without sending; and questions before something
- * that cannot be undone.
+ * A dialog with a form, a button that sends it, and a button that cancels. Also a confirmation before an action that
+ * cannot be undone.
  */
 import type { ComponentChildren } from 'preact';
 import { SubmitActions, type ButtonTone } from '../button.tsx';
@@ -12,7 +12,7 @@ export interface FormDialogProps extends DialogProps {
   /** The text of the button, e.g. `Save`. */
   action: string;
   tone?: ButtonTone;
-  /** Throws what `post` throws. */
+  /** Sends the form. Throws the errors of `post`. */
   onSubmit: () => Promise<unknown>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A panel for what the service shows once, such as a new secret: takes the focus, is announced, and asks before the
- * page is left.
+ * A panel for a value that the service shows once, such as a new secret. It takes the focus, is announced, and asks
+ * before the user leaves the page.
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
@@ -48,7 +48,7 @@ export function OneTimePanel({ title, what, onStored, children }: OneTimePanelPr
   );
 }
 
-/** Asks before the user leaves: a dialog for links and Back, the browser's own question for the rest. */
+/** Asks before the user leaves: with a dialog for links and Back, and with the browser's own question otherwise. */
 function LeaveGuard({ what }: { what: string }) {
   const [target, setTarget] = useState<string>();
   useEffect(() => {

@@ -14,7 +14,7 @@ interface Labelled {
   name: string;
   hint?: ComponentChildren;
   error?: string | undefined;
-  /** The label is read out and not shown: for filters above a table. */
+  /** Whether the label is only for screen readers, as for filters above a table. */
   isLabelHidden?: boolean | undefined;
 }
 interface Valued<Value extends string = string> {
@@ -121,7 +121,7 @@ export function TextField({ type = 'text', ...props }: TextFieldProps) {
   const [isShown, setShown] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => {
-    // The attribute works once a page, at most; fields come later than that.
+    // The attribute works at most once a page, but fields can appear later.
     if (props.autofocus) input.current?.focus();
   }, []);
   const isPassword = type === 'password';

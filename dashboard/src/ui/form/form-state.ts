@@ -10,5 +10,5 @@ export interface FormState {
   readonly error: ApiError | undefined;
 }
 export const FormContext = createContext<FormState | null>(null);
-/** null outside a form. */
+/** The state, or null outside a form. */
 export const useFormState = (): FormState | null => useContext(FormContext);

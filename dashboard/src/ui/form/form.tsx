@@ -1,6 +1,5 @@
 /**
- * A form that is sent to the service: busy while it is sent, with an error at the field it names or above the form, where
- * the focus goes.
+ * A form for the service. It is busy while it is sent, and shows and focuses an error at its field or above the form.
  */
 import type { ComponentChildren, TargetedSubmitEvent } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -25,7 +24,7 @@ const formatWait = (seconds: number): string =>
   seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
 
 export interface FormProps {
-  /** Throws what `post` throws; may also throw another ApiError with a `field`. */
+  /** Sends the form. Throws the errors of `post`, or another ApiError with a `field`. */
   onSubmit: () => Promise<unknown>;
   children: ComponentChildren;
   label?: string;

@@ -1,6 +1,4 @@
-/**
- * The fields for secrets: the password the user has, a new one, and the six digits of an authenticator app.
- */
+/** The fields for secrets: the user's password, a new password, and the six digits of an authenticator app. */
 import { PASSWORD_MIN } from '../../../../src/account/account-bounds.ts';
 import { ApiError } from '../../api/client.ts';
 import { TextField, type TextFieldProps } from './field.tsx';
@@ -19,7 +17,7 @@ export const CurrentPassword = ({ label = 'Your password', ...props }: CurrentPa
 
 const lengthOf = (password: string): number => Array.from(password).length;
 
-/** Throws the error that the service would answer with, without asking it. */
+/** Throws the error that the service would return, without a call. */
 export function checkLength(password: string, field: string): void {
   const length = lengthOf(password);
   if (length < PASSWORD_MIN)

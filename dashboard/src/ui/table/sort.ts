@@ -1,15 +1,13 @@
-/**
- * Sorts the rows of a table by the column the user chose, kept in the address (`?sort=-calls`).
- */
+/** Sorts the rows of a table by the user's column, which the address keeps (`?sort=-calls`). */
 import { useQuery } from '../../router.tsx';
 import type { Sort } from './table.tsx';
 
-/** The values that columns sort by: `{ calls: (row) => row.calls }`. */
+/** The values by which columns sort: `{ calls: (row) => row.calls }`. */
 export type SortValues<Row> = Readonly<Record<string, (row: Row) => number | string>>;
 
 /**
  * Example: `const { sorted, sort } = useSort(rows, { calls: (row) => row.calls }, '-calls')`; numbers start with the
- * greatest, texts with the least.
+ * greatest, and texts with the first in the alphabet.
  */
 export function useSort<Row>(
   rows: readonly Row[],

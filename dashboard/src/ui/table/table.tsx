@@ -1,6 +1,6 @@
 /**
- * Tables: dense, with a fixed head, scrolling inside a region that the keyboard reaches. A row may lead to a page: its
- * first cell is the link, and a click anywhere on the row follows it.
+ * Tables: dense, with a fixed head, in a scrolling region that the keyboard can reach. If a row opens a page, its first
+ * cell is the link, and a click anywhere on the row follows it.
  */
 import type { ComponentChildren, TargetedMouseEvent } from 'preact';
 import type { Loaded } from '../../api/use-load.ts';
@@ -16,9 +16,9 @@ export interface TableColumn<Row> {
   readonly isMono?: boolean;
   /** Takes the remaining width and wraps. Other columns are as wide as their text, and cut long ones. */
   readonly isWide?: boolean;
-  /** Left out where there is no room. */
+  /** Whether to omit the column if there is no room. */
   readonly isHiddenOnPhone?: boolean;
-  /** Its head is a button that sorts by it, where the table is given `sort`. */
+  /** Whether its head is a button that sorts by it, if the table has `sort`. */
   readonly isSortable?: boolean;
 }
 export interface Sort {
@@ -27,20 +27,20 @@ export interface Sort {
   readonly onSort: (key: string) => void;
 }
 export interface TableProps<Row> {
-  /** Names the table for screen readers. */
+  /** The name of the table for screen readers. */
   label: string;
   columns: readonly TableColumn<Row>[];
-  /** undefined while they are loaded for the first time. */
+  /** The rows, or undefined while they are loaded for the first time. */
   rows: readonly Row[] | undefined;
   rowKey: (row: Row) => string;
-  /** Path below /dashboard. */
+  /** The path below /dashboard. */
   rowLink?: ((row: Row) => string | undefined) | undefined;
-  /** How the rows are sorted; the page does that (sort.ts). */
+  /** The sort order of the rows, which the page applies (sort.ts). */
   sort?: Sort;
   rowClass?: ((row: Row) => string | undefined) | undefined;
-  /** Stands in for a table without rows. */
+  /** The placeholder for a table without rows. */
   empty?: ComponentChildren;
-  /** Where the rows are loaded from: an error takes the place of rows that never came. */
+  /** The loader of the rows. The table shows its error if there are no rows. */
   from?: Pick<Loaded<unknown>, 'error' | 'isLoading' | 'reload'>;
   skeletonRows?: number;
 }

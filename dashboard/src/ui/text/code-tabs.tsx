@@ -1,6 +1,4 @@
-/**
- * Pieces of code that can be copied, one a tab.
- */
+/** Pieces of code that can be copied, each on a tab. */
 import type { CallCode } from '../../api/call-code.ts';
 import { Tabs } from '../tabs.tsx';
 import { CodeBlock } from './copy.tsx';

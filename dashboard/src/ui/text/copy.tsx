@@ -1,6 +1,4 @@
-/**
- * Copies a text, and shows code that can be copied. Announces the copy and shows it for a moment.
- */
+/** Copies a text, and shows code that can be copied. It announces the copy and confirms it for a moment. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Button, IconButton } from '../button.tsx';
@@ -64,9 +62,9 @@ export const CopyText = ({ text, label }: { text: string; label?: string }) => (
 
 export interface CodeBlockProps {
   code: string;
-  /** Names the region, e.g. `Response body`. */
+  /** The name of the region, such as `Response body`. */
   label: string;
-  /** Shown above it, such as a status. */
+  /** Content above the code, such as a status. */
   head?: ComponentChildren;
   /** The text to copy, if it differs from the code. */
   copied?: string;
@@ -79,7 +77,7 @@ export const CodeBlock = ({ code, label, head, copied }: CodeBlockProps) => (
       {head ?? <span>{label}</span>}
       <Copy text={copied ?? code} label={`Copy ${label.toLowerCase()}`} />
     </div>
-    {/* It scrolls, so the keyboard must reach it. */}
+    {/** The region scrolls, so the keyboard must reach it. */}
     <pre role="region" aria-label={label} tabIndex={0}>
       <code>{code}</code>
     </pre>

@@ -6,7 +6,7 @@ import { None } from './text.tsx';
 
 export interface KeyValueProps {
   rows: readonly (readonly [name: string, value: ComponentChildren])[];
-  /** `mono-names` for fields of records; `facts` side by side in a card. */
+  /** `mono-names` is for fields of records, and `facts` for values side by side in a card. */
   look?: 'mono-names' | 'facts';
 }
 

@@ -1,11 +1,9 @@
-/**
- * Bars for a part of a whole: how much of a limit is used, and shares in the rows of a table.
- */
+/** Bars for shares: the used part of a limit, and shares in the rows of a table. */
 
-/** Between 0 and 1, also where the whole is 0. */
+/** Returns the share, from 0 to 1, and 0 if the total is 0. */
 const shareOf = (part: number, whole: number): number => (whole > 0 ? Math.min(1, Math.max(0, part / whole)) : 0);
 
-/** Example: `formatShare(3, 1000)` gives `0.3 %`; what is there but rounds to nothing is `< 0.1 %`. */
+/** Example: `formatShare(3, 1000)` gives `0.3 %`; a share that would round to 0 is `< 0.1 %`. */
 export function formatShare(part: number, whole: number): string {
   const percent = shareOf(part, whole) * 100;
   if (percent > 0 && percent < 0.1) return '< 0.1 %';
@@ -26,10 +24,7 @@ const bar = (share: number, tone: string) => (
   </svg>
 );
 
-/**
- * Example: `<Meter label="Part of the quota that is used" value={total} max={monthQuota} />`; from nine tenths on it
- * warns.
- */
+/** Example: `<Meter label="Part of the quota that is used" value={total} max={monthQuota} />`; it warns from 90 %. */
 export const Meter = ({ label, value, max }: { label: string; value: number; max: number }) => {
   const share = shareOf(value, max);
   return (

@@ -4,10 +4,10 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../button.tsx';
 
-/** Stands where there is no value. */
+/** The placeholder for a missing value. */
 export const None = () => <span class="muted">–</span>;
 
-/** Example: `shorten(customer.CUSTOMER_NAME, 120)`, for where there is no room to unfold. */
+/** Example: `shorten(customer.CUSTOMER_NAME, 120)`, if there is no room to expand the text. */
 export const shorten = (text: string, charactersMax: number): string =>
   text.length <= charactersMax ? text : `${text.slice(0, charactersMax).replace(/[\ud800-\udbff]$/, '')}…`;
 
