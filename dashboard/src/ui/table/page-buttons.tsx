@@ -5,7 +5,7 @@ import type { ComponentChildren } from 'preact';
 import { Button } from '../button.tsx';
 
 export interface PageButtonsProps {
-  /** Called for the page. Undefined disables the button, because there is no such page. */
+  /** Opens the page. Undefined disables the button, because there is no such page. */
   onPrevious: (() => void) | undefined;
   onNext: (() => void) | undefined;
   /** A text about the shown rows, e.g. `50 requests`. */
