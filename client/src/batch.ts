@@ -80,7 +80,7 @@ type CheckedStep<Custom, Step, Before> = Step extends {
       readonly body: {
         readonly [Field in keyof Body]: Field extends keyof BodyOf<Custom, Name>
           ? CheckedValue<Body[Field], Before>
-          : `${Name} takes no such field.`;
+          : `${Name} has no such field.`;
       };
     }
   : Step;

@@ -13,7 +13,7 @@ export interface PageRoute {
   /** A pattern such as `/records/:kind/:key`. The first matching pattern counts. */
   readonly pattern: string;
   readonly load: () => Promise<ComponentType>;
-  /** Shown without the shell, to everyone. */
+  /** Whether the page is shown to everyone, without the shell. */
   readonly isPublic?: boolean;
 }
 export interface Location {

@@ -1,6 +1,6 @@
 /**
- * The session of the user: loads it once, passes it to the pages, and opens the sign-in page if there is none. It
- * decides only what is shown; the service decides what a role may do.
+ * Loads the session of the user once, passes it to the pages, and opens the sign-in page if there is none. It decides
+ * only what is shown; the service decides what a role may do.
  */
 import { createContext, type ComponentChildren } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';

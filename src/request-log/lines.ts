@@ -33,7 +33,7 @@ export type LineValues = [
   field: string | null,
   query: Readonly<Record<string, string>>,
   body: string | null,
-  /** Missing in lines that were written before keys had names. */
+  /** The name of the key, which is missing in lines that were written before keys had names. */
   keyName?: string | null,
 ];
 

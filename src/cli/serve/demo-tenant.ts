@@ -17,7 +17,10 @@ const FOLDERS = ['northwind', 'dealer'];
 /** Lines need their orders. Lines also change stock and dates of parts, so parts are imported last and keep theirs. */
 const RECORD_TYPES_IN_ORDER = ['customers', 'orders', 'lines', 'inventory'] as const;
 
-/** Exists until the keys of the demo tenant are printed, so that the next start repeats an interrupted one. */
+/**
+ * A marker file that exists until the keys of the demo tenant are printed, so that the next start repeats an
+ * interrupted one.
+ */
 const markerOf = (folder: string): string => join(folder, 'demo-unfinished');
 
 export interface Demo {

@@ -16,7 +16,7 @@ import { refuseBySchema } from './validation-errors.ts';
 
 export interface AdmissionServices {
   readonly meter: Meter;
-  /** Shared by all operations. */
+  /** The limits, which all operations share. */
   readonly limits: Limits;
 }
 

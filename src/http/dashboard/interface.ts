@@ -16,7 +16,7 @@ interface Answers {
   'GET /session': SessionView;
   'GET /sessions': SessionsView;
   'POST /second-factor/begin': SecondFactorView;
-  /** The secret, which is shown only once. */
+  /** The codes are shown only once. */
   'POST /second-factor/enable': { recoveryCodes: string[] };
   'GET /keys': KeysView;
   'POST /keys': CreatedKeyView;
@@ -100,7 +100,7 @@ export interface KeysView {
 interface NewPairView {
   teamID: string;
   apiID: string;
-  /** Shown this once. */
+  /** The secret, which is shown only once. */
   apiSecret: string;
 }
 export interface CreatedKeyView extends NewPairView {
@@ -116,7 +116,7 @@ export interface IssuedKeyView extends NewPairView {
 
 export interface UsageView {
   month: string;
-  /** The same figure as `storeroom usage`. */
+  /** The total, which `storeroom usage` prints too. */
   total: number;
   refused: number;
   /** The limit, or null for no limit. */

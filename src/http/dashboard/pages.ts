@@ -45,7 +45,7 @@ const HEADERS = {
   'x-permitted-cross-domain-policies': 'none',
   'x-xss-protection': '0',
 };
-/** Sent only if a trusted proxy says so: the service itself does not speak TLS. */
+/** This header is sent only if a trusted proxy reports TLS, because the service itself does not speak it. */
 const TLS_ONLY = `max-age=${YEAR_S}; includeSubDomains`;
 
 interface PageFile {

@@ -12,7 +12,7 @@ export interface ServiceState {
   readonly isDiskUnfit: () => boolean;
   /** Whether calls can be counted. Otherwise all calls are refused. */
   readonly isCounting: () => boolean;
-  /** Set before the service stops, so that a balancer sends no more. */
+  /** Whether the service is about to stop, so that a balancer sends no more calls. */
   stopping: boolean;
   /** Number of requests in progress. */
   inFlight: number;
@@ -29,7 +29,7 @@ export function whyNotReady({ stopping, ...state }: ServiceState): 'disk' | 'cou
   return isCounting ? undefined : 'counting';
 }
 
-/** Both answer 200 or 503. */
+/** Both paths return 200 or 503. */
 export function addHealth(app: FastifyInstance, state: ServiceState): void {
   const add = (url: string, why: () => string | undefined): void => {
     app.get(url, { exposeHeadRoute: true }, (_request, reply: FastifyReply) => {

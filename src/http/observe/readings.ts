@@ -57,7 +57,7 @@ export interface Measured {
   readonly name: string;
   readonly help: string;
   readonly read: (readings: Readings) => number | undefined | Readonly<Record<string, number>>;
-  /** Set if `read` returns several values, one for each value of the label. */
+  /** The label, if `read` returns several values, one for each value of the label. */
   readonly label: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Traces for OpenTelemetry: a span for each request, and below it one for each call of the store. Loaded only when its
- * standard variables switch it on; its packages read the variables. Source: decision 0056.
+ * Traces for OpenTelemetry: a span for each request, and below it one for each call of the store. This module is loaded
+ * only if OpenTelemetry's standard variables enable traces. Its packages read the variables. Source: decision 0056.
  */
 import { diag, DiagLogLevel, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, type Span } from '@opentelemetry/api';
 import { millisToHrTime, W3CTraceContextPropagator } from '@opentelemetry/core';

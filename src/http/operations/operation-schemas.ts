@@ -116,8 +116,8 @@ const valueOf = ({ name, type, description }: Field): Schema =>
   ref(name === 'ORDER_TYPE' ? 'FirstStage' : `${FORMS[type]}Value`, description);
 
 /**
- * A body of fields: those PIMS does not set, and those that name the record (`needed`). The contract leaves out fields
- * the operation refuses, and refers to the body it extends (`base`).
+ * Builds a body with the fields that PIMS does not set, and the fields that identify the record (`needed`). The
+ * contract leaves out fields the operation refuses, and refers to the body it extends (`base`).
  */
 export function fieldsBody(
   name: string,

@@ -56,7 +56,7 @@ const PACK: Record<Coding, (bytes: Uint8Array, chunkSize: number) => Promise<Uin
 };
 
 let running = 0;
-/** In order of arrival. The whole process has one thread pool, so it has one queue. */
+/** Waiting compressions in order of arrival. The process has one thread pool, so it has one queue. */
 const waiting = new Set<(hasTurn: boolean) => void>();
 
 /** Compresses bytes, which stay usable. Resolves to undefined if the caller leaves before its turn. */

@@ -28,18 +28,18 @@ declare module 'fastify' {
     tenant: Tenant | undefined;
     /** The caller's keys, or null before they are found and for a user of the dashboard. */
     key: CallingKey | null;
-    /** Set for a request of the dashboard's pages. */
+    /** The session's user, for a request of the dashboard's pages. */
     signedIn: SignedIn | undefined;
-    /** Shared by all requests. */
+    /** The load, which all requests share. */
     readonly load: ServiceLoad;
-    /** Set while the call is in flight, which is from its arrival until its response is built. */
+    /** The call's place in flight, from its arrival until its response is built. */
     lane: Lane | undefined;
     share: TenantShare | undefined;
     /** The call's body and the bytes of its response, which count until the response is received. */
     bodyInRoom: BodyInRoom | undefined;
     answerBytes: number;
     counted: CountedCall | undefined;
-    /** Set for a call of a tenant that has a rate or a quota. */
+    /** The headers with the limits, for a tenant that has a rate or a quota. */
     limits: Limits | undefined;
     refusal: Refusal | undefined;
   }

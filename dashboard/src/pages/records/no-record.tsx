@@ -1,6 +1,4 @@
-/**
- * Shown for an address that names a record that does not exist.
- */
+/** The page for the address of a record that does not exist. */
 import { KINDS, type Kind } from '../../api/records.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { Page } from '../../ui/page.tsx';

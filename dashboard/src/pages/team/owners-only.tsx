@@ -1,6 +1,4 @@
-/**
- * Shown in place of a page that only owners may see.
- */
+/** The placeholder for a page that only owners may see. */
 import { useSession } from '../../session.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';

@@ -1,5 +1,6 @@
 /**
- * The calls of a month as tables, by operation, day or pair of keys. The address keeps the choice and the order.
+ * The calls of a month as tables, by operation, day or pair of keys. The address keeps the selected table and its sort
+ * order.
  */
 import type { UsageView } from '../../../../src/http/dashboard/interface.ts';
 import { useQuery } from '../../router.tsx';

@@ -27,7 +27,7 @@ function formatTime(time: Date, to: Unit): string {
 interface TimeProps {
   at: string | null;
   to?: Unit;
-  /** Shown for null and ''. */
+  /** The text for null and ''. */
   none?: string;
 }
 /** Example: `<Time at={request.at} to="seconds" />`. */

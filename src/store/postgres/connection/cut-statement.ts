@@ -21,7 +21,7 @@ export async function queryUntil<R extends Row>(
   take: (row: R) => boolean,
   { turn, cancel }: CutOptions,
 ): Promise<void> {
-  // Sent before the first statement, without waiting for its answer.
+  // This is sent before the first statement, without waiting for its result.
   const pid = connection.serverPid();
   pid.catch(() => undefined);
   let cutting: Promise<unknown> | undefined;
