@@ -13,17 +13,17 @@ export interface UserName {
   readonly email: string;
 }
 
-/** A one-time link for setting a password. The store keeps only the SHA-256 of its token. */
-export interface Link {
-  readonly hash: Uint8Array;
-  /** UTC ISO 8601. */
-  readonly endsAt: string;
+/** The attempts that failed since the last successful one: of a user to sign in, or in a session to prove who it is. */
+export interface Failures {
+  readonly failures: number;
+  /** Attempts before this time are refused; '' when there is no wait. */
+  readonly nextTryAt: string;
 }
 
 /** The parameters, salt and verifier of a password in one text, as password.ts formats them. */
 export type PasswordHash = string;
 
-export interface User extends UserName {
+export interface User extends UserName, Failures {
   readonly role: Role;
   readonly createdAt: string;
   /** '' until the user has set a password by the link. */
@@ -33,32 +33,25 @@ export interface User extends UserName {
   readonly sealedSecret: Uint8Array | null;
   /** The last time step whose code was used, since each code is valid once. */
   readonly lastStep: number;
-  /** The number of sign-ins that failed since the last successful one. */
-  readonly failures: number;
-  /** Attempts before this time are refused; '' when there is no wait. */
-  readonly nextTryAt: string;
-  readonly link: Link | null;
+  /** SHA-256 of the token of a one-time link for setting a password; null without a link. */
+  readonly linkHash: Uint8Array | null;
+  /** UTC ISO 8601; '' without a link. */
+  readonly linkEndsAt: string;
 }
 
 /** A change of a user. Members that are left out stay unchanged. */
 export interface UserChange {
-  readonly role?: Role;
-  readonly password?: { readonly hash: PasswordHash; readonly setAt: string };
-  /** null removes the second factor and its recovery codes. */
-  readonly secondFactor?: {
-    readonly sealedSecret: Uint8Array;
-    readonly lastStep: number;
-    readonly recoveryHashes: readonly Uint8Array[];
-  } | null;
-  /** The secret of the second factor, sealed with the key of a new password. Recovery codes stay valid. */
-  readonly sealedSecret?: Uint8Array;
-  /** null removes the link, once it was used. */
-  readonly link?: Link | null;
-  readonly forgetFailures?: true;
+  readonly set?: Partial<Omit<User, keyof UserName | 'createdAt'>>;
+  /** The recovery codes that replace all earlier ones. */
+  readonly recoveryHashes?: readonly Uint8Array[];
+  /** The secret of the second factor, sealed with the key of a new password, if there still is a second factor. */
+  readonly resealedSecret?: Uint8Array;
   /** The hash of the password that was proven. The change is refused (NOT_FOUND) if the user has another one now. */
   readonly whilePassword?: PasswordHash;
   readonly endSessions?: SessionChoice;
 }
+
+export type NewUser = Pick<User, keyof UserName | 'role' | 'createdAt' | 'linkHash' | 'linkEndsAt'>;
 
 export type SessionChoice = 'all' | { readonly except: Uint8Array } | { readonly sessionId: string };
 
@@ -68,15 +61,13 @@ export interface UserStore {
   /** Lists the users of a team by e-mail address. */
   listUsers(teamId: string): Promise<User[]>;
   /** Refuses (USER_EXISTS) when the team has a user with this address. */
-  createUser(user: UserName & { role: Role; createdAt: string; link: Link }, entry: AuditEntry): Promise<Outcome<void>>;
+  createUser(user: NewUser, entry: AuditEntry): Promise<Outcome<void>>;
   /** Refuses (NOT_FOUND, LAST_OWNER) what checkUserChange of users.ts refuses inside the transaction. */
   updateUser(name: UserName, change: UserChange, entry: AuditEntry): Promise<Outcome<void>>;
   /** Deletes a user and ends the user's sessions. Refuses with NOT_FOUND or LAST_OWNER. */
   deleteUser(name: UserName, entry: AuditEntry): Promise<Outcome<void>>;
-  /** Counts an attempt before it is checked. Returns false when another was counted since `failures` was loaded. */
-  countAttempt(name: UserName, failures: number, nextTryAt: string): Promise<boolean>;
-  /** Undoes the attempt that was counted after `failures` others, unless another was counted since. */
-  undoAttempt(name: UserName, failures: number, nextTryAt: string): Promise<void>;
+  /** Counts an attempt, or undoes it. Returns false when there are no longer `before` failures. */
+  setFailures(name: UserName, before: number, after: Failures): Promise<boolean>;
   /** Uses up a TOTP time step. Returns false when it, or a later one, was used before. */
   useStep(name: UserName, step: number): Promise<boolean>;
   /** Uses up a recovery code. Returns false when the user has none with this hash, or has already used it. */
@@ -84,7 +75,7 @@ export interface UserStore {
   countRecoveryCodes(name: UserName): Promise<number>;
 }
 
-export interface Session extends UserName {
+export interface Session extends UserName, Failures {
   /** SHA-256 of the token in the cookie. */
   readonly tokenHash: Uint8Array;
   readonly sessionId: string;
@@ -96,14 +87,7 @@ export interface Session extends UserName {
   readonly agent: string;
   /** Time of the user's last proof of identity in this session, UTC ISO 8601; '' if it is not known. */
   readonly provenAt: string;
-  /** The number of proofs that failed in this session since the last successful one. Failed sign-ins do not count. */
-  readonly failures: number;
-  /** Proofs before this time are refused; '' when there is no wait. */
-  readonly nextTryAt: string;
 }
-
-/** The members of a session that a new proof changes. The session continues under another token. */
-type SessionRenewal = Pick<Session, 'tokenHash' | 'seenAt' | 'provenAt' | 'failures' | 'nextTryAt'>;
 
 export interface SignedIn {
   readonly session: Session;
@@ -116,13 +100,11 @@ export interface SessionStore {
   findSession(tokenHash: Uint8Array): Promise<SignedIn | undefined>;
   /** Inserts a session, resets the user's failures, and ends the session with the token hash `replaces`. */
   openSession(session: Session, entry: AuditEntry | null, replaces?: Uint8Array): Promise<void>;
-  touchSession(tokenHash: Uint8Array, seenAt: string): Promise<void>;
-  /** Returns false when the session has ended. */
-  renewSession(tokenHash: Uint8Array, renewal: SessionRenewal): Promise<boolean>;
-  /** Counts a proof before it is checked. Returns false when another was counted since `failures` was loaded. */
-  countAttempt(tokenHash: Uint8Array, failures: number, nextTryAt: string): Promise<boolean>;
-  /** Undoes the proof that was counted after `failures` others, unless another was counted since. */
-  undoAttempt(tokenHash: Uint8Array, failures: number, nextTryAt: string): Promise<void>;
+  /**
+   * Changes a session; with another token hash it continues under that token. Returns false when the session has ended,
+   * or no longer has `failures` failures.
+   */
+  updateSession(tokenHash: Uint8Array, change: Partial<Session>, failures?: number): Promise<boolean>;
   /** Lists the sessions of a user, newest first. */
   listSessions(name: UserName): Promise<Session[]>;
   /** Ends sessions of the user and returns their number. Appends the entry only if there was a session to end. */

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { AuditEntry } from '../audit/entry.ts';
-import { Refusal, type Outcome } from '../errors.ts';
+import { Refusal } from '../errors.ts';
 import type { Clock } from '../clock.ts';
 import { Attempts, ownEntry, type AttemptStores, type ClientContext, type Proof, type Proven } from './attempts.ts';
 import { checkStrength, hashPassword } from './password.ts';
@@ -21,11 +21,16 @@ import type {
   UserName,
   UserStore,
 } from './account-port.ts';
-import { parseEmail } from './users.ts';
+import { NO_FAILURES, parseEmail } from './users.ts';
 
-const AGENT_CHARACTERS_MAX = 200;
 const WRONG_CODE =
   'The code does not match the secret. Check the clock of your phone, then enter the code that it shows now.';
+
+const NO_FACTOR = { sealedSecret: null, lastStep: 0 };
+const passwordFields = (passwordHash: PasswordHash, { nowMs }: ClientContext) => ({
+  passwordHash,
+  passwordSetAt: new Date(nowMs).toISOString(),
+});
 
 /** An open session and its token for the cookie. The store keeps only the hash of the token. */
 export interface OpenedSession {
@@ -73,7 +78,7 @@ export class Accounts {
     const signedIn = tokenHash && (await this.#sessions.findSession(tokenHash));
     if (!signedIn || !isLive(signedIn.session, nowMs)) return undefined;
     if (isToTouch(signedIn.session, nowMs))
-      await this.#sessions.touchSession(signedIn.session.tokenHash, new Date(nowMs).toISOString());
+      await this.#sessions.updateSession(signedIn.session.tokenHash, { seenAt: new Date(nowMs).toISOString() });
     return signedIn;
   }
 
@@ -90,9 +95,8 @@ export class Accounts {
     await checkStrength(password, user);
     const { hash } = await hashPassword(password);
     const change: UserChange = {
-      password: { hash, setAt: new Date(context.nowMs).toISOString() },
-      secondFactor: null,
-      link: null,
+      set: { ...passwordFields(hash, context), ...NO_FACTOR, linkHash: null, linkEndsAt: '' },
+      recoveryHashes: [],
       endSessions: 'all',
       whilePassword: user.passwordHash,
     };
@@ -131,8 +135,8 @@ export class Accounts {
     if (secret === undefined)
       throw new Error('The sealed secret of two-step verification does not open with the password it was sealed with.');
     const change: UserChange = {
-      password: { hash, setAt: new Date(context.nowMs).toISOString() },
-      ...(secret && { sealedSecret: seal(secret, key, user) }),
+      set: passwordFields(hash, context),
+      ...(secret && { resealedSecret: seal(secret, key, user) }),
       endSessions: { except: session.tokenHash },
       whilePassword: proven.user.passwordHash,
     };
@@ -167,7 +171,8 @@ export class Accounts {
     const proven = await this.#proveAgain(signedIn, { password }, context);
     const { codes, hashes } = newRecoveryCodes();
     const change: UserChange = {
-      secondFactor: { sealedSecret: seal(secret, proven.key, user), lastStep: step, recoveryHashes: hashes },
+      set: { sealedSecret: seal(secret, proven.key, user), lastStep: step },
+      recoveryHashes: hashes,
       whilePassword: proven.user.passwordHash,
     };
     await this.#change(user, change, ownEntry(user, 'second factor enabled', context));
@@ -182,7 +187,7 @@ export class Accounts {
     const { user } = signedIn;
     if (user.sealedSecret === null) throw new Refusal('NOT_FOUND', 'Two-step verification is off for this account.');
     const proven = await this.#proveAgain(signedIn, proof, context, true);
-    const change: UserChange = { secondFactor: null, whilePassword: proven.user.passwordHash };
+    const change = { set: NO_FACTOR, recoveryHashes: [], whilePassword: proven.user.passwordHash };
     await this.#change(user, change, ownEntry(user, 'second factor disabled', context, { factor: proven.factor }));
     return this.#renew(signedIn, proven, context);
   }
@@ -229,7 +234,7 @@ export class Accounts {
   async #findByLink(token: string, nowMs: number): Promise<User> {
     const linkHash = hashToken(token);
     const user = linkHash && (await this.#users.findUserByLink(linkHash));
-    if (!user?.link || Date.parse(user.link.endsAt) <= nowMs) throw new Refusal('LINK_INVALID');
+    if (!user || Date.parse(user.linkEndsAt) <= nowMs) throw new Refusal('LINK_INVALID');
     return user;
   }
 
@@ -238,7 +243,7 @@ export class Accounts {
    * user was deleted.
    */
   async #change(user: User, change: UserChange, entry: AuditEntry): Promise<void> {
-    const outcome: Outcome<void> = await this.#users.updateUser(user, change, entry);
+    const outcome = await this.#users.updateUser(user, change, entry);
     if (outcome instanceof Refusal) throw new Refusal('SIGN_IN_REFUSED');
   }
 
@@ -253,9 +258,9 @@ export class Accounts {
     const now = new Date(context.nowMs).toISOString();
     // A correct password must not reset the counter of wrong second factors.
     const isPart = proven.factor === 'password' && proven.user.sealedSecret !== null;
-    const { failures, nextTryAt } = isPart ? proven.failures : { failures: 0, nextTryAt: '' };
+    const { failures, nextTryAt } = isPart ? proven.failures : NO_FAILURES;
     const renewal = { tokenHash: hashToken(token)!, seenAt: now, provenAt: now, failures, nextTryAt };
-    await this.#sessions.renewSession(session.tokenHash, renewal);
+    await this.#sessions.updateSession(session.tokenHash, renewal);
     return this.#take(user, token, passwordHash, context);
   }
 
@@ -270,9 +275,8 @@ export class Accounts {
     const { teamId, email } = user;
     const token = newToken();
     const now = new Date(context.nowMs).toISOString();
-    const agent = Array.from(context.agent).slice(0, AGENT_CHARACTERS_MAX).join('');
     const times = { createdAt: now, seenAt: now, provenAt: now };
-    const opened = { sessionId: randomUUID(), client: context.client, agent, failures: 0, nextTryAt: '' };
+    const opened = { sessionId: randomUUID(), client: context.client, agent: context.agent, ...NO_FAILURES };
     const session: Session = { teamId, email, tokenHash: hashToken(token)!, ...times, ...opened };
     await this.#sessions.openSession(session, entry, replaces);
     return this.#take(user, token, passwordHash, context);

@@ -7,11 +7,11 @@ import type { AuditStore } from '../audit/audit-port.ts';
 import type { Clock } from '../clock.ts';
 import { Refusal } from '../errors.ts';
 import { checkPassword, type Line } from './password.ts';
-import type { SessionStore, SignedIn, User, UserName, UserStore } from './account-port.ts';
+import type { Failures, SessionStore, SignedIn, User, UserName, UserStore } from './account-port.ts';
 import { findStep, looksLikeCode, open, parseRecoveryCode } from './second-factor.ts';
-import { checkFailures, MinuteThrottle, networkOf, nextTry, UnknownAccounts, type Failures } from './throttle.ts';
+import { checkFailures, MinuteThrottle, networkOf, nextTry, UnknownAccounts } from './throttle.ts';
 
-/** The time of a request, the address of its client, and its User-Agent. */
+/** The time of a request, the address of its client, and the first 200 characters of its User-Agent. */
 export interface ClientContext {
   readonly nowMs: number;
   readonly client: string;
@@ -35,7 +35,7 @@ export interface Proven {
   /** The key of the secret that was sealed for the user: 32 bytes, dropped with the request. */
   readonly key: Buffer;
   /** Undoes the attempt, for a request that is refused later for another reason. */
-  readonly undo: () => Promise<void>;
+  readonly undo: () => Promise<unknown>;
 }
 
 export const ownEntry = (
@@ -48,9 +48,8 @@ export const ownEntry = (
 /** A place where attempts are counted: the user's name, or a session, which strangers cannot reach. */
 interface Counter {
   readonly load: () => Promise<{ readonly user: User | undefined; readonly failures: Failures }>;
-  /** Returns false when another attempt was counted since `failures` was loaded. */
-  readonly count: (user: User | undefined, failures: number, nextTryAt: string) => Promise<boolean>;
-  readonly undo: (user: User | undefined, failures: Failures) => Promise<void>;
+  /** Returns false when there are no longer `before` failures. */
+  readonly save: (user: User | undefined, before: number, after: Failures) => Promise<boolean>;
   readonly line: Line;
   /** The action of a refusal in the audit log. */
   readonly refusal: string;
@@ -99,14 +98,8 @@ export class Attempts {
         const user = isName ? await this.#users.findUser(name) : undefined;
         return { user, failures: user ?? this.#unknown.find(name) };
       },
-      count: async (user, failures, nextTryAt) =>
-        user
-          ? this.#users.countAttempt(user, failures, nextTryAt)
-          : this.#unknown.countAttempt(name, failures, nextTryAt),
-      undo: async (user, { failures, nextTryAt }) =>
-        user
-          ? this.#users.undoAttempt(user, failures, nextTryAt)
-          : this.#unknown.undoAttempt(name, failures, nextTryAt),
+      save: async (user, before, after) =>
+        user ? this.#users.setFailures(user, before, after) : this.#unknown.setFailures(name, before, after),
       line: 'stranger',
       refusal: 'sign-in refused',
     };
@@ -133,8 +126,7 @@ export class Attempts {
         if (!found) throw new Refusal('NOT_SIGNED_IN');
         return { user: found.user, failures: found.session };
       },
-      count: (_user, failures, nextTryAt) => this.#sessions.countAttempt(tokenHash, failures, nextTryAt),
-      undo: (_user, { failures, nextTryAt }) => this.#sessions.undoAttempt(tokenHash, failures, nextTryAt),
+      save: (_user, before, after) => this.#sessions.updateSession(tokenHash, after, before),
       line: 'session',
       refusal: 'proof refused',
     };
@@ -144,7 +136,8 @@ export class Attempts {
   async #check(counter: Counter, proof: Proof, context: ClientContext, asksFactor: boolean): Promise<Proven> {
     const pause = new Promise<void>((resolve) => void this.#clock.after(REFUSAL_MS, resolve));
     const { user, failures } = await this.#count(counter, context.nowMs);
-    const undo = (): Promise<void> => counter.undo(user, failures);
+    const { failures: before, nextTryAt } = failures;
+    const undo = (): Promise<unknown> => counter.save(user, before + 1, { failures: before, nextTryAt });
     let checked: Awaited<ReturnType<typeof checkPassword>>;
     try {
       checked = await checkPassword(proof.password, user?.passwordHash ?? '', counter.line);
@@ -173,9 +166,10 @@ export class Attempts {
   async #count(counter: Counter, nowMs: number): Promise<Awaited<ReturnType<Counter['load']>>> {
     for (;;) {
       const loaded = await counter.load();
-      const { failures } = loaded.failures;
       checkFailures(loaded.failures, nowMs);
-      if (await counter.count(loaded.user, failures, nextTry(failures + 1, nowMs))) return loaded;
+      const failures = loaded.failures.failures + 1;
+      const counted = { failures, nextTryAt: nextTry(failures, nowMs) };
+      if (await counter.save(loaded.user, failures - 1, counted)) return loaded;
     }
   }
 

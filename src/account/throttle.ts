@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { Refusal } from '../errors.ts';
-import type { User, UserName } from './account-port.ts';
+import type { Failures, UserName } from './account-port.ts';
 
 const FREE_FAILURES = 5;
 const WAIT_MAX_SECONDS = 15 * 60;
@@ -13,8 +13,6 @@ const FAILURES_MAX = 100;
 const MINUTE_ATTEMPTS_MAX = 20;
 const MINUTE_MS = 60_000;
 const REMEMBERED_MAX = 10_000;
-
-export type Failures = Pick<User, 'failures' | 'nextTryAt'>;
 
 /** Returns when the next attempt is allowed: at once ('') for five failures, then 1 s, 2 s, 4 s … 15 min later. */
 export function nextTry(failures: number, nowMs: number): string {
@@ -64,14 +62,10 @@ export class UnknownAccounts {
     return this.#failures.get(keyOf(name)) ?? { failures: 0, nextTryAt: '' };
   }
 
-  countAttempt(name: UserName, failures: number, nextTryAt: string): boolean {
-    if (this.find(name).failures !== failures) return false;
-    remember(this.#failures, keyOf(name), { failures: failures + 1, nextTryAt });
+  setFailures(name: UserName, before: number, after: Failures): boolean {
+    if (this.find(name).failures !== before) return false;
+    remember(this.#failures, keyOf(name), after);
     return true;
-  }
-
-  undoAttempt(name: UserName, failures: number, nextTryAt: string): void {
-    if (this.find(name).failures === failures + 1) remember(this.#failures, keyOf(name), { failures, nextTryAt });
   }
 }
 

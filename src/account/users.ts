@@ -2,10 +2,11 @@
 import { entryBy, type Actor } from '../audit/entry.ts';
 import { orThrow, Refusal, type Outcome } from '../errors.ts';
 import { EMAIL_CHARACTERS_MAX } from './account-bounds.ts';
-import type { Link, PasswordHash, User, UserName, UserStore } from './account-port.ts';
+import type { Failures, PasswordHash, User, UserChange, UserName, UserStore } from './account-port.ts';
 import type { Role } from './roles.ts';
 import { hashToken, newToken } from './sessions.ts';
 
+export const NO_FAILURES: Failures = { failures: 0, nextTryAt: '' };
 const LINK_MS = 72 * 3_600_000;
 const EMAIL = /^[^\s@\p{C}]+@[^\s@\p{C}]+$/u;
 
@@ -36,19 +37,20 @@ export interface LoadedUser {
 }
 
 /**
- * Decides every change of a user (`role: null` deletes), inside the store's transaction. Refuses with LAST_OWNER, or
+ * Decides every change of a user (null deletes the user), inside the store's transaction. Refuses with LAST_OWNER, or
  * with NOT_FOUND if there is no such user, or the password has changed since it was proven.
  */
 export function checkUserChange(
   { email }: UserName,
   user: LoadedUser | undefined,
-  { role, whilePassword }: { readonly role?: Role | null; readonly whilePassword?: PasswordHash },
+  change: UserChange | null,
 ): Refusal | undefined {
-  if (!user || (whilePassword !== undefined && whilePassword !== user.passwordHash))
+  if (!user || (change?.whilePassword ?? user.passwordHash) !== user.passwordHash)
     return new Refusal('NOT_FOUND', `User '${email}' does not exist or was changed in the meantime.`, {
       field: 'email',
     });
-  const losesOwner = user.role === 'owner' && role !== undefined && role !== 'owner';
+  const role = change && (change.set?.role ?? user.role);
+  const losesOwner = user.role === 'owner' && role !== 'owner';
   return losesOwner && user.owners <= 1 ? new Refusal('LAST_OWNER') : undefined;
 }
 
@@ -63,9 +65,8 @@ export class Users {
   async inviteUser(teamId: string, email: string, role: Role, actor: Actor): Promise<IssuedLink> {
     const name = nameOf(teamId, email);
     const { link, issued } = newLink(actor.nowMs);
-    const createdAt = new Date(actor.nowMs).toISOString();
     const entry = entryBy(actor, 'user invited', name.email, { role });
-    orThrow(await this.#store.createUser({ ...name, role, createdAt, link }, entry));
+    orThrow(await this.#store.createUser({ ...name, role, createdAt: entry.at, ...link }, entry));
     return issued;
   }
 
@@ -77,14 +78,16 @@ export class Users {
     const name = nameOf(teamId, email);
     const { link, issued } = newLink(actor.nowMs);
     const entry = entryBy(actor, 'link renewed', name.email);
-    orThrow(await this.#store.updateUser(name, { link, forgetFailures: true }, entry));
+    orThrow(await this.#store.updateUser(name, { set: { ...link, ...NO_FAILURES } }, entry));
     return issued;
   }
 
   /** Changes a role. Open sessions have it from their next request. Throws NOT_FOUND or LAST_OWNER. */
   async changeRole(teamId: string, email: string, role: Role, actor: Actor): Promise<void> {
     const name = nameOf(teamId, email);
-    orThrow(await this.#store.updateUser(name, { role }, entryBy(actor, 'role changed', name.email, { role })));
+    orThrow(
+      await this.#store.updateUser(name, { set: { role } }, entryBy(actor, 'role changed', name.email, { role })),
+    );
   }
 
   /** Deletes a user and ends the user's sessions. Throws NOT_FOUND or LAST_OWNER. */
@@ -100,8 +103,9 @@ export class Users {
 
 const nameOf = (teamId: string, email: string): UserName => ({ teamId, email: orThrow(parseEmail(email)) });
 
-function newLink(nowMs: number): { link: Link; issued: IssuedLink } {
+function newLink(nowMs: number) {
   const token = newToken();
   const endsAt = new Date(nowMs + LINK_MS).toISOString();
-  return { link: { hash: hashToken(token)!, endsAt }, issued: { token, endsAt } };
+  const issued: IssuedLink = { token, endsAt };
+  return { link: { linkHash: hashToken(token)!, linkEndsAt: endsAt }, issued };
 }

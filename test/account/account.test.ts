@@ -58,7 +58,7 @@ suite('links', () => {
     const teamId = await newTeam();
     const { token } = await users.inviteUser(teamId, 'ann@example.com', 'owner', operator());
     await expectRefused('WEAK_PASSWORD', accounts.useLink(token, 'too short', visit(1)));
-    assert.equal((await accounts.useLink(token, PASSWORD, visit(2))).signedIn.user.link, null);
+    assert.equal((await accounts.useLink(token, PASSWORD, visit(2))).signedIn.user.linkHash, null);
   });
 
   test('using a new link, and not making it, ends sessions, the old password and the second factor', async () => {

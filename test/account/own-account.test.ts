@@ -184,7 +184,7 @@ suite('second factor', () => {
     const { signedIn } = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
     const sealedSecret = seal(newSecret(), randomBytes(32), signedIn.user);
     const [entry] = await ann.log();
-    await store.users.updateUser(signedIn.user, { sealedSecret }, entry!);
+    await store.users.updateUser(signedIn.user, { set: { sealedSecret } }, entry!);
     await assert.rejects(ann.signIn(visit(301), { code: ann.codeAt(301) }), /does not open with the password/);
     const change = accounts.changePassword(signedIn, PASSWORD, NEW, visit(302));
     await assert.rejects(change, /does not open with the password/);

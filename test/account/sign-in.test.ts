@@ -118,7 +118,7 @@ suite('throttle', () => {
   test('429 at most 100 consecutive guesses are looked at, until a new link is used', async () => {
     const ann = await Person.create();
     const name = { teamId: ann.teamID, email: ann.email };
-    for (let failures = 0; failures < 95; failures++) await store.users.countAttempt(name, failures, '');
+    assert.ok(await store.users.setFailures(name, 0, { failures: 95, nextTryAt: '' }));
     const answers = await guess(ann.teamID, ann.email, 300);
     assert.equal(answers.filter((answer) => answer.startsWith('SIGN_IN_REFUSED')).length, 5);
     assert.match(answers.at(-1)!, /^TOO_MANY_ATTEMPTS This account is locked after 100 failed attempts/);

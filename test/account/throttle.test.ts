@@ -106,9 +106,10 @@ suite('addresses', () => {
 test('a name without an account that fails again is the last to be forgotten, not the first', () => {
   const unknown = new UnknownAccounts();
   const nameOf = (number: number) => ({ teamId: 'acme', email: `${number}@example.com` });
-  for (let number = 0; number < 10_000; number++) unknown.countAttempt(nameOf(number), 0, '');
-  assert.ok(unknown.countAttempt(nameOf(0), 1, 'a'));
-  unknown.countAttempt(nameOf(10_000), 0, '');
+  for (let number = 0; number < 10_000; number++)
+    unknown.setFailures(nameOf(number), 0, { failures: 1, nextTryAt: '' });
+  assert.ok(unknown.setFailures(nameOf(0), 1, { failures: 2, nextTryAt: 'a' }));
+  unknown.setFailures(nameOf(10_000), 0, { failures: 1, nextTryAt: '' });
   assert.deepEqual(unknown.find(nameOf(0)), { failures: 2, nextTryAt: 'a' });
   assert.deepEqual(unknown.find(nameOf(1)), { failures: 0, nextTryAt: '' });
 });
@@ -119,13 +120,13 @@ test('failures of accounts that do not exist are counted as the store counts oth
     { teamId: 'acme', email: 'bob@example.com' },
     { teamId: 'acme', email: 'eve@example.com' },
   ];
-  assert.equal(unknown.countAttempt(bob, 0, 'a'), true);
-  assert.equal(unknown.countAttempt(bob, 0, 'b'), false);
+  assert.equal(unknown.setFailures(bob, 0, { failures: 1, nextTryAt: 'a' }), true);
+  assert.equal(unknown.setFailures(bob, 0, { failures: 1, nextTryAt: 'b' }), false);
   assert.deepEqual(unknown.find(bob), { failures: 1, nextTryAt: 'a' });
   assert.deepEqual(unknown.find(eve), { failures: 0, nextTryAt: '' });
-  assert.equal(unknown.countAttempt(bob, 1, 'c'), true);
-  unknown.undoAttempt(bob, 0, '');
+  assert.equal(unknown.setFailures(bob, 1, { failures: 2, nextTryAt: 'c' }), true);
+  unknown.setFailures(bob, 1, { failures: 0, nextTryAt: '' });
   assert.deepEqual(unknown.find(bob), { failures: 2, nextTryAt: 'c' });
-  unknown.undoAttempt(bob, 1, 'a');
+  unknown.setFailures(bob, 2, { failures: 1, nextTryAt: 'a' });
   assert.deepEqual(unknown.find(bob), { failures: 1, nextTryAt: 'a' });
 });

@@ -6,6 +6,8 @@ import { times } from '../kit/lists.ts';
 import { accepted, assertRefused, entry, NOW, type OpenedStore, type StoreUnderTest } from './store-under-test.ts';
 import { actionsOf, at, bytes, linkOf, newSession, People, plain, readChain, untilTaken } from './people.ts';
 
+const NO_FACTOR = { set: { sealedSecret: null, lastStep: 0 }, recoveryHashes: [] };
+
 export function describeAccounts(store: StoreUnderTest): void {
   const people = new People(store);
   describeUsers(people);
@@ -28,12 +30,13 @@ function describeUsers(people: People): void {
       lastStep: 0,
       failures: 0,
       nextTryAt: '',
-      link: { hash: linkOf(first.teamId, viewer!.email), endsAt: at(60) },
+      linkHash: linkOf(first.teamId, viewer!.email),
+      linkEndsAt: at(60),
     };
     const other = await people.store.openAgain();
     for (const one of [store, other]) {
       assert.deepEqual(plain(await one.users.findUser(viewer!)), plain(expected));
-      assert.deepEqual(plain(await one.users.findUserByLink(expected.link!.hash)), plain(expected));
+      assert.deepEqual(plain(await one.users.findUserByLink(expected.linkHash!)), plain(expected));
       const emails = (await one.users.listUsers(first.teamId)).map(({ email }) => email);
       assert.deepEqual(emails, ['owner-1@example.com', 'viewer-0@example.com']);
     }
@@ -50,8 +53,10 @@ function describeUsers(people: People): void {
     const [store, other] = [await people.opened(), await people.store.openAgain()];
     const { teamId, names } = await people.newTeam('owner');
     const make = (one: OpenedStore, email: string, byte: number) => {
-      const link = { hash: linkOf(teamId, `${email}${byte}`), endsAt: at(1) };
-      return untilTaken(() => one.users.createUser({ teamId, email, role: 'viewer', createdAt: NOW, link }, entry()));
+      const link = { linkHash: linkOf(teamId, `${email}${byte}`), linkEndsAt: at(1) };
+      return untilTaken(() =>
+        one.users.createUser({ teamId, email, role: 'viewer', createdAt: NOW, ...link }, entry()),
+      );
     };
     assertRefused(await make(store, names[0]!.email, 1), 'USER_EXISTS');
     assert.equal((await store.users.findUser(names[0]!))!.role, 'owner');
@@ -72,26 +77,27 @@ function describeUsers(people: People): void {
     };
     let user = plain((await store.users.findUser(name))!);
     assert.deepEqual(
-      [user.passwordHash, user.passwordSetAt, user.sealedSecret, user.lastStep, user.link],
-      ['$argon2id$…', at(1), plain(bytes(9)), 100, null],
+      [user.passwordHash, user.passwordSetAt, user.sealedSecret, user.lastStep, user.linkHash, user.linkEndsAt],
+      ['$argon2id$…', at(1), plain(bytes(9)), 100, null, ''],
     );
     assert.deepEqual(await change({}), user);
-    assert.deepEqual(await change({ role: 'owner' }), user);
-    assert.deepEqual(await change({ sealedSecret: bytes(8) }), (user = { ...user, sealedSecret: plain(bytes(8)) }));
-    const found = await change({ password: { hash: 'other', setAt: at(2) } });
+    assert.deepEqual(await change({ set: { role: 'owner' } }), user);
+    assert.deepEqual(await change({ resealedSecret: bytes(8) }), (user = { ...user, sealedSecret: plain(bytes(8)) }));
+    const found = await change({ set: { passwordHash: 'other', passwordSetAt: at(2) } });
     assert.deepEqual(found, (user = { ...user, passwordHash: 'other', passwordSetAt: at(2) }));
     assert.equal(await store.users.countRecoveryCodes(name), 3);
-    const again = { sealedSecret: bytes(7), lastStep: 50, recoveryHashes: [bytes(3), bytes(4)] };
-    const got = await change({ secondFactor: again });
+    const again = { sealedSecret: bytes(7), lastStep: 50 };
+    const got = await change({ set: again, recoveryHashes: [bytes(3), bytes(4)] });
     assert.deepEqual(got, (user = { ...user, sealedSecret: plain(bytes(7)), lastStep: 50 }));
     assert.equal(await store.users.countRecoveryCodes(name), 2);
-    assert.equal((await change({ secondFactor: null })).sealedSecret, null);
+    assert.equal((await change(NO_FACTOR)).sealedSecret, null);
     assert.equal(await store.users.countRecoveryCodes(name), 0);
-    assert.equal((await change({ sealedSecret: bytes(8) })).sealedSecret, null, 'what was taken away stays away');
-    assert.ok(await store.users.countAttempt(name, 0, at(9)));
-    user = await change({ link: { hash: bytes(55), endsAt: at(3) }, forgetFailures: true });
-    assert.deepEqual([user.link, user.failures, user.nextTryAt], [{ hash: plain(bytes(55)), endsAt: at(3) }, 0, '']);
-    assert.equal((await change({ link: null })).link, null);
+    assert.equal((await change({ resealedSecret: bytes(8) })).sealedSecret, null, 'what was taken away stays away');
+    assert.ok(await store.users.setFailures(name, 0, { failures: 1, nextTryAt: at(9) }));
+    const link = { linkHash: bytes(55), linkEndsAt: at(3) };
+    user = { ...user, ...plain(link), sealedSecret: null, lastStep: 0 };
+    assert.deepEqual(await change({ set: { ...link, failures: 0, nextTryAt: '' } }), user);
+    assert.equal((await change({ set: { linkHash: null, linkEndsAt: '' } })).linkHash, null);
     assert.equal(await store.users.findUserByLink(bytes(55)), undefined);
   });
 
@@ -100,14 +106,14 @@ function describeUsers(people: People): void {
     const { names } = await people.newTeam('owner', 'developer', 'viewer');
     const [owner, developer, viewer] = names as [UserName, UserName, UserName];
     const factor = (byte: number) => {
-      return { sealedSecret: bytes(byte), lastStep: byte, recoveryHashes: [bytes(1), bytes(2), bytes(3)] };
+      const set = { sealedSecret: bytes(byte), lastStep: byte, passwordHash: `hash ${byte}`, passwordSetAt: at(byte) };
+      return { set, recoveryHashes: [bytes(1), bytes(2), bytes(3)] };
     };
     for (const [index, name] of names.entries()) {
-      const change: UserChange = { password: { hash: `hash ${index}`, setAt: at(index) }, secondFactor: factor(index) };
-      accepted(await store.users.updateUser(name, change, entry()));
-      assert.ok(await store.users.countAttempt(name, 0, at(5)));
+      accepted(await store.users.updateUser(name, factor(index), entry()));
+      assert.ok(await store.users.setFailures(name, 0, { failures: 1, nextTryAt: at(5) }));
       await store.sessions.openSession(newSession(name), null);
-      assert.ok(await store.users.countAttempt(name, 0, at(6)));
+      assert.ok(await store.users.setFailures(name, 0, { failures: 1, nextTryAt: at(6) }));
     }
     const stateOf = async (name: UserName) => [
       plain(await store.users.findUser(name)),
@@ -116,10 +122,10 @@ function describeUsers(people: People): void {
     ];
     const before = await stateOf(viewer);
     const changes: UserChange[] = [
-      { secondFactor: factor(9), endSessions: 'all' },
-      { secondFactor: null },
-      { sealedSecret: bytes(8) },
-      { role: 'viewer', password: { hash: 'another', setAt: NOW }, link: null, forgetFailures: true },
+      { ...factor(9), endSessions: 'all' },
+      NO_FACTOR,
+      { resealedSecret: bytes(8) },
+      { set: { role: 'viewer', passwordHash: 'another', linkHash: null, failures: 0, nextTryAt: '' } },
     ];
     for (const change of changes) {
       accepted(await store.users.updateUser(developer, change, entry()));
@@ -141,14 +147,14 @@ function describeUsers(people: People): void {
     const records = (await readChain(store.audit, name.teamId)).length;
     for (const email of ['nobody@example.com', name.email.toUpperCase()]) {
       const one = { ...name, email };
-      assertRefused(await store.users.updateUser(one, { role: 'viewer' }, entry()), 'NOT_FOUND');
+      assertRefused(await store.users.updateUser(one, { set: { role: 'viewer' } }, entry()), 'NOT_FOUND');
       assertRefused(await store.users.deleteUser(one, entry()), 'NOT_FOUND');
     }
-    const answer = await store.users.updateUser(name, { secondFactor: null, whilePassword: 'the old one' }, entry());
+    const answer = await store.users.updateUser(name, { ...NO_FACTOR, whilePassword: 'the old one' }, entry());
     assertRefused(answer, 'NOT_FOUND');
     assert.ok((await store.users.findUser(name))!.sealedSecret);
     assert.equal((await readChain(store.audit, name.teamId)).length, records);
-    accepted(await store.users.updateUser(name, { secondFactor: null, whilePassword: '$argon2id$…' }, entry()));
+    accepted(await store.users.updateUser(name, { ...NO_FACTOR, whilePassword: '$argon2id$…' }, entry()));
     assert.equal((await store.users.findUser(name))!.sealedSecret, null);
   });
 
@@ -156,14 +162,13 @@ function describeUsers(people: People): void {
     const store = await people.opened();
     const { teamId, names } = await people.newTeam('owner', 'developer', 'viewer');
     const [owner, developer, viewer] = names as [UserName, UserName, UserName];
-    const password = { hash: 'x', setAt: NOW };
     for (const role of ['developer', 'viewer'] as const)
-      assertRefused(await store.users.updateUser(owner, { role, password }, entry()), 'LAST_OWNER');
+      assertRefused(await store.users.updateUser(owner, { set: { role, passwordHash: 'x' } }, entry()), 'LAST_OWNER');
     assert.equal((await store.users.findUser(owner))!.passwordHash, '');
     assertRefused(await store.users.deleteUser(owner, entry()), 'LAST_OWNER');
     accepted(await store.users.deleteUser(viewer, entry()));
-    accepted(await store.users.updateUser(developer, { role: 'owner' }, entry()));
-    accepted(await store.users.updateUser(owner, { role: 'viewer' }, entry()));
+    accepted(await store.users.updateUser(developer, { set: { role: 'owner' } }, entry()));
+    accepted(await store.users.updateUser(owner, { set: { role: 'viewer' } }, entry()));
     const roles = (await store.users.listUsers(teamId)).map(({ role }) => role);
     assert.deepEqual(roles, ['owner', 'viewer']);
     assertRefused(await store.users.deleteUser(developer, entry()), 'LAST_OWNER');
@@ -176,7 +181,7 @@ function describeUsers(people: People): void {
     for (let round = 0; round < 5; round++) {
       const { teamId, names } = await people.newTeam('owner', 'owner');
       const leave = (name: UserName, { users }: OpenedStore) =>
-        round % 2 ? users.deleteUser(name, entry()) : users.updateUser(name, { role: 'viewer' }, entry());
+        round % 2 ? users.deleteUser(name, entry()) : users.updateUser(name, { set: { role: 'viewer' } }, entry());
       const outcomes = await Promise.all(names.map((name, index) => untilTaken(() => leave(name, both[index]!))));
       assert.equal(outcomes.filter((outcome) => outcome === undefined).length, 1);
       assertRefused(outcomes[0] ?? outcomes[1], 'LAST_OWNER');
@@ -200,15 +205,18 @@ function describeAttempts(people: People): void {
     const name = await people.newUser();
     const state = async () =>
       (({ failures, nextTryAt }) => ({ failures, nextTryAt }))((await store.users.findUser(name))!);
-    assert.equal(await countTaken((one) => one.users.countAttempt(name, 0, at(1))), 1);
+    assert.equal(await countTaken((one) => one.users.setFailures(name, 0, { failures: 1, nextTryAt: at(1) })), 1);
     assert.deepEqual(await state(), { failures: 1, nextTryAt: at(1) });
-    assert.equal(await store.users.countAttempt(name, 0, at(2)), false);
-    assert.equal(await store.users.countAttempt(name, 1, at(2)), true);
-    await store.users.undoAttempt(name, 0, '');
+    assert.equal(await store.users.setFailures(name, 0, { failures: 1, nextTryAt: at(2) }), false);
+    assert.equal(await store.users.setFailures(name, 1, { failures: 2, nextTryAt: at(2) }), true);
+    await store.users.setFailures(name, 1, { failures: 0, nextTryAt: '' });
     assert.deepEqual(await state(), { failures: 2, nextTryAt: at(2) }, 'another was counted since');
-    await store.users.undoAttempt(name, 1, at(1));
+    await store.users.setFailures(name, 2, { failures: 1, nextTryAt: at(1) });
     assert.deepEqual(await state(), { failures: 1, nextTryAt: at(1) });
-    assert.equal(await store.users.countAttempt({ ...name, email: 'nobody@example.com' }, 0, at(1)), false);
+    assert.equal(
+      await store.users.setFailures({ ...name, email: 'nobody@example.com' }, 0, { failures: 1, nextTryAt: at(1) }),
+      false,
+    );
   });
 
   test('a time step is taken once, and none before it any more', async () => {
@@ -238,7 +246,7 @@ function describeSessions(people: People): void {
     const [store, other] = [await people.opened(), await people.store.openAgain()];
     const name = await people.newUser();
     const session = newSession(name);
-    assert.ok(await store.users.countAttempt(name, 0, at(5)));
+    assert.ok(await store.users.setFailures(name, 0, { failures: 1, nextTryAt: at(5) }));
     await store.sessions.openSession(session, entry({ action: 'signed.in' }));
     for (const one of [store, other]) {
       const found = (await one.sessions.findSession(session.tokenHash))!;
@@ -247,17 +255,17 @@ function describeSessions(people: People): void {
       assert.deepEqual([found.user.failures, found.user.nextTryAt], [0, ''], 'failed attempts are forgotten');
       assert.deepEqual(found.tenant, await (await people.store.first()).tenants.findTenant(name.teamId));
     }
-    const link = { hash: bytes(66), endsAt: NOW };
-    const second = { ...name, email: 'two@example.com', role: 'owner', createdAt: NOW, link } as const;
+    const link = { linkHash: bytes(66), linkEndsAt: NOW };
+    const second = { ...name, email: 'two@example.com', role: 'owner', createdAt: NOW, ...link } as const;
     accepted(await store.users.createUser(second, entry()));
-    accepted(await store.users.updateUser(name, { role: 'viewer' }, entry()));
-    await other.sessions.touchSession(session.tokenHash, at(3));
+    accepted(await store.users.updateUser(name, { set: { role: 'viewer' } }, entry()));
+    await other.sessions.updateSession(session.tokenHash, { seenAt: at(3) });
     const now = (await store.sessions.findSession(session.tokenHash))!;
     assert.deepEqual([now.user.role, now.session.seenAt], ['viewer', at(3)]);
     assert.equal(await store.sessions.findSession(bytes(0)), undefined);
     accepted(await other.users.deleteUser(name, entry()));
     assert.equal(await store.sessions.findSession(session.tokenHash), undefined);
-    await store.sessions.touchSession(session.tokenHash, at(4));
+    await store.sessions.updateSession(session.tokenHash, { seenAt: at(4) });
     await assert.rejects(store.sessions.openSession(newSession(name), entry()), { code: 'NOT_SIGNED_IN' });
     const actions = actionsOf(await readChain(store.audit, name.teamId)).slice(2);
     assert.deepEqual(actions, ['signed.in', 'test.done', 'test.done', 'test.done']);
@@ -279,11 +287,11 @@ function describeSessions(people: People): void {
     const name = await people.newUser();
     const [first, second] = [newSession(name, { failures: 3, nextTryAt: at(9) }), newSession(name)];
     await store.sessions.openSession(first, null);
-    assert.ok(await store.users.countAttempt(name, 0, at(5)));
+    assert.ok(await store.users.setFailures(name, 0, { failures: 1, nextTryAt: at(5) }));
     const { tokenHash } = second;
     const renewal = { tokenHash, seenAt: at(1), provenAt: at(2), failures: 0, nextTryAt: '' };
-    assert.equal(await store.sessions.renewSession(first.tokenHash, renewal), true);
-    assert.equal(await store.sessions.renewSession(first.tokenHash, renewal), false);
+    assert.equal(await store.sessions.updateSession(first.tokenHash, renewal), true);
+    assert.equal(await store.sessions.updateSession(first.tokenHash, renewal), false);
     assert.equal(await store.sessions.findSession(first.tokenHash), undefined);
     const found = (await other.sessions.findSession(tokenHash))!;
     assert.deepEqual(plain(found.session), plain({ ...first, ...renewal }));
@@ -300,7 +308,7 @@ function describeSessions(people: People): void {
       return [failures, nextTryAt];
     };
     const taken = [store, other, store, other].map((one) =>
-      untilTaken(() => one.sessions.countAttempt(mine.tokenHash, 0, at(1))),
+      untilTaken(() => one.sessions.updateSession(mine.tokenHash, { failures: 1, nextTryAt: at(1) }, 0)),
     );
     assert.equal((await Promise.all(taken)).filter(Boolean).length, 1);
     assert.deepEqual(
@@ -310,12 +318,12 @@ function describeSessions(people: People): void {
         [0, ''],
       ],
     );
-    assert.equal(await store.sessions.countAttempt(mine.tokenHash, 1, at(2)), true);
-    await store.sessions.undoAttempt(mine.tokenHash, 0, '');
+    assert.equal(await store.sessions.updateSession(mine.tokenHash, { failures: 2, nextTryAt: at(2) }, 1), true);
+    await store.sessions.updateSession(mine.tokenHash, { failures: 0, nextTryAt: '' }, 1);
     assert.deepEqual(await stateOf(mine), [2, at(2)], 'another was counted since');
-    await store.sessions.undoAttempt(mine.tokenHash, 1, at(1));
+    await store.sessions.updateSession(mine.tokenHash, { failures: 1, nextTryAt: at(1) }, 2);
     assert.deepEqual(await stateOf(mine), [1, at(1)]);
-    assert.equal(await store.sessions.countAttempt(bytes(0), 0, at(1)), false);
+    assert.equal(await store.sessions.updateSession(bytes(0), { failures: 1, nextTryAt: at(1) }, 0), false);
   });
 
   test('sessions are listed newest first, and end one by one, but for one, or all, of their user alone', async () => {
@@ -344,7 +352,7 @@ function describeSessions(people: People): void {
     const name = await people.newUser();
     const [here, there] = [newSession(name), newSession(name)];
     for (const session of [here, there]) await store.sessions.openSession(session, null);
-    const change = { password: { hash: 'new', setAt: NOW }, endSessions: { except: here.tokenHash } };
+    const change = { set: { passwordHash: 'new', passwordSetAt: NOW }, endSessions: { except: here.tokenHash } };
     accepted(await store.users.updateUser(name, change, entry()));
     assert.deepEqual(await listSessionIds(store, name), [here.sessionId]);
     accepted(await store.users.updateUser(name, { endSessions: 'all' }, entry()));

@@ -65,8 +65,8 @@ export class People {
     const names = roles.map((role, index) => ({ teamId, email: `${role}-${index}@example.com` }));
     const store = await this.opened();
     for (const [index, name] of names.entries()) {
-      const link = { hash: linkOf(teamId, name.email), endsAt: at(60) };
-      const user = { ...name, role: roles[index]!, createdAt: NOW, link };
+      const link = { linkHash: linkOf(teamId, name.email), linkEndsAt: at(60) };
+      const user = { ...name, role: roles[index]!, createdAt: NOW, ...link };
       accepted(await store.users.createUser(user, entry({ action: 'user.created' })));
     }
     return { teamId, names };
@@ -76,15 +76,15 @@ export class People {
   async newUser(): Promise<UserName> {
     const [name] = (await this.newTeam('owner')).names;
     const change: UserChange = {
-      password: { hash: '$argon2id$…', setAt: at(1) },
-      secondFactor: { sealedSecret: bytes(9), lastStep: 100, recoveryHashes: [bytes(1), bytes(2), bytes(3)] },
-      link: null,
+      set: { ...NO_LINK, passwordHash: '$argon2id$…', passwordSetAt: at(1), sealedSecret: bytes(9), lastStep: 100 },
+      recoveryHashes: [bytes(1), bytes(2), bytes(3)],
     };
     accepted(await (await this.opened()).users.updateUser(name!, change, entry({ action: 'user.changed' })));
     return name!;
   }
 }
 
+const NO_LINK = { linkHash: null, linkEndsAt: '' };
 let sessions = 0;
 export function newSession(name: UserName, times: Partial<Session> = {}): Session {
   const tokenHash = bytes(1);

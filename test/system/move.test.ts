@@ -126,17 +126,17 @@ test('people, second factors, keys, their calls and the audit log with its chain
   const [folder, back] = [temporaryFolder(), await newFolder()];
   const database = await newDatabase();
   const name = { teamId: 'acme', email: 'ann@example.com' };
-  const ann = { ...name, role: 'owner', createdAt: NOW, link: { hash: bytes(1), endsAt: NOW } } as const;
-  const bob = { ...ann, email: 'bob@example.com', role: 'viewer', link: { hash: bytes(2), endsAt: NOW } } as const;
+  const ann = { ...name, role: 'owner', createdAt: NOW, linkHash: bytes(1), linkEndsAt: NOW } as const;
+  const bob = { ...ann, email: 'bob@example.com', role: 'viewer', linkHash: bytes(2), linkEndsAt: NOW } as const;
   const detail = Object.fromEntries(ODD.map((text, index) => [text, `${index}`]));
   const session = newSession(name);
   await withStore(folder, async ({ tenants, usage, users, sessions }) => {
     accepted(await tenants.createTenant('acme', 'Acme', NOW));
     accepted(await users.createUser(ann, entry()));
     accepted(await users.createUser(bob, entry({ detail })));
-    const password = { hash: '$argon2id$…', setAt: NOW };
-    const secondFactor = { sealedSecret: bytes(3), lastStep: 59_000_000, recoveryHashes: [bytes(4), bytes(5)] };
-    accepted(await users.updateUser(name, { password, secondFactor, link: null }, entry()));
+    const set = { passwordHash: '$argon2id$…', passwordSetAt: NOW, sealedSecret: bytes(3), lastStep: 59_000_000 };
+    const change = { set: { ...set, linkHash: null, linkEndsAt: '' }, recoveryHashes: [bytes(4), bytes(5)] };
+    accepted(await users.updateUser(name, change, entry()));
     await tenants.replaceKeys('acme', { apiId: 'id', secretHash: bytes(6) }, NOW, entry());
     const reader = { apiId: 'reader', secretHash: bytes(7), name: 'reports', scope: 'read' } as const;
     accepted(await tenants.createKeys('acme', reader, '2030-01-01T00:00:00.000Z', entry()));

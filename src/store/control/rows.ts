@@ -53,17 +53,10 @@ export function toTenant(row: TenantRow): Tenant {
   return { teamId, name, createdAt, storeId, defaultStage, strict: strict === 1, monthQuota, callsPerSecond };
 }
 
-export type StoredUser = Omit<User, 'link'> & { readonly linkHash: Uint8Array | null; readonly linkEndsAt: string };
-
-export const USER: readonly (keyof StoredUser)[] = [
+export const USER: readonly (keyof User)[] = [
   ...(['teamId', 'email', 'role', 'createdAt', 'passwordHash', 'passwordSetAt', 'sealedSecret', 'lastStep'] as const),
   ...(['failures', 'nextTryAt', 'linkHash', 'linkEndsAt'] as const),
 ];
-
-export const toUser = ({ linkHash, linkEndsAt, ...user }: StoredUser): User => ({
-  ...user,
-  link: linkHash && { hash: linkHash, endsAt: linkEndsAt },
-});
 
 export const SESSION: readonly (keyof Session)[] = [
   ...(['tokenHash', 'sessionId', 'teamId', 'email', 'createdAt', 'seenAt', 'client', 'agent'] as const),

@@ -1,20 +1,16 @@
 /** The sessions of the users in any SQL store. Callers decide whether a session has expired. */
-import type { Session, SessionChoice, SessionStore, UserName } from '../../account/account-port.ts';
+import type { Session, SessionChoice, SessionStore, User, UserName } from '../../account/account-port.ts';
 import { Refusal, type Outcome } from '../../errors.ts';
 import { rows, statement, type Bound, type Writing } from '../writing.ts';
 import { audited } from './audit.ts';
 import { changesRow, commit, commitOne, commitRow, type ControlDatabase } from './control.ts';
 import { insertRow, listColumns, loadRecords, SESSION, TENANT_COLUMNS, THIS_USER, toRecord } from './rows.ts';
-import { toTenant, toUser, updateRows, USER, userKey, type StoredUser, type TenantRow } from './rows.ts';
+import { toTenant, updateRows, USER, userKey, type TenantRow } from './rows.ts';
 
 export function makeSessionStore(db: ControlDatabase): SessionStore {
   const { schema } = db;
   const [sessions, users] = [`${schema}"SESSIONS"`, `${schema}"USERS"`];
   const thisSession = '"TOKEN_HASH" = ?';
-  const setFailures = (tokenHash: Uint8Array, from: number, failures: number, nextTryAt: string): Promise<boolean> => {
-    const where = `${thisSession} AND "FAILURES" = ?`;
-    return commitRow(db, updateRows(sessions, { failures, nextTryAt }, where, tokenHash, from));
-  };
   return {
     async findSession(tokenHash) {
       const columns = `${listColumns(SESSION, 's')}, ${listColumns(USER, 'u')}, ${TENANT_COLUMNS}`;
@@ -24,9 +20,8 @@ export function makeSessionStore(db: ControlDatabase): SessionStore {
       const [found] = await db.read(sql, tokenHash);
       if (!found) return undefined;
       const rest = found.slice(SESSION.length);
-      const tenantRow = rest.slice(USER.length) as TenantRow;
-      const [session, user] = [toRecord<Session>(SESSION, found), toUser(toRecord<StoredUser>(USER, rest))];
-      return { session, user, tenant: toTenant(tenantRow) };
+      const tenant = toTenant(rest.slice(USER.length) as TenantRow);
+      return { session: toRecord<Session>(SESSION, found), user: toRecord<User>(USER, rest), tenant };
     },
 
     openSession: (session, entry, replaces) =>
@@ -40,11 +35,9 @@ export function makeSessionStore(db: ControlDatabase): SessionStore {
           return undefined;
         }),
       ),
-    touchSession: (tokenHash, seenAt) => commitOne(db, updateRows(sessions, { seenAt }, thisSession, tokenHash)),
-    renewSession: (tokenHash, renewal) => commitRow(db, updateRows(sessions, { ...renewal }, thisSession, tokenHash)),
-    countAttempt: (tokenHash, failures, nextTryAt) => setFailures(tokenHash, failures, failures + 1, nextTryAt),
-    async undoAttempt(tokenHash, failures, nextTryAt) {
-      await setFailures(tokenHash, failures + 1, failures, nextTryAt);
+    updateSession(tokenHash, change, failures) {
+      const [where, ...values] = failures === undefined ? [''] : [' AND "FAILURES" = ?', failures];
+      return commitRow(db, updateRows(sessions, { ...change }, thisSession + where, tokenHash, ...values));
     },
 
     listSessions(name) {

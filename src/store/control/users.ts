@@ -3,48 +3,37 @@
  * account/users.ts see all earlier changes. Callers decide whether a link or a wait has ended.
  */
 import type { User, UserChange, UserName, UserStore } from '../../account/account-port.ts';
-import { checkUserChange, type LoadedUser } from '../../account/users.ts';
+import { checkUserChange, NO_FAILURES, type LoadedUser } from '../../account/users.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
 import { Refusal, type Outcome } from '../../errors.ts';
 import { row, statement, type Bound, type Writing } from '../writing.ts';
 import { audited } from './audit.ts';
-import { changesRow, commitOne, commitRow, isPlain, type ControlDatabase } from './control.ts';
-import { insertRow, listColumns, loadRecords, THIS_USER, toRecord, toUser, updateRows } from './rows.ts';
-import { USER, userKey, type StoredUser } from './rows.ts';
+import { changesRow, commitRow, isPlain, type ControlDatabase } from './control.ts';
+import { insertRow, listColumns, loadRecords, THIS_USER, toRecord, updateRows, USER, userKey } from './rows.ts';
 import { deleteSessions } from './sessions.ts';
 
-const NEW_USER = { passwordHash: '', passwordSetAt: '', lastStep: 0, failures: 0, nextTryAt: '' };
-
-const toLinkColumns = (link: User['link']) => ({ linkHash: link?.hash ?? null, linkEndsAt: link?.endsAt ?? '' });
+const NEW_USER = { passwordHash: '', passwordSetAt: '', lastStep: 0, ...NO_FAILURES };
 
 export function makeUserStore(db: ControlDatabase): UserStore {
   const { schema } = db;
   const [users, codes] = [`${schema}"USERS"`, `${schema}"RECOVERY_CODES"`];
-  const load = async (where: string, ...values: Bound[]): Promise<User[]> =>
-    (await loadRecords<StoredUser>(db, 'USERS', USER, `${where} ORDER BY "EMAIL"`, ...values)).map(toUser);
+  const load = (where: string, ...values: Bound[]): Promise<User[]> =>
+    loadRecords<User>(db, 'USERS', USER, `${where} ORDER BY "EMAIL"`, ...values);
   /** Changes a user if the rules allow it. */
-  const changeUser = (
-    name: UserName,
-    rule: UserChange | { role: null },
-    entry: AuditEntry,
-    work: () => Writing<void>,
-  ) =>
+  const changeUser = (name: UserName, change: UserChange | null, entry: AuditEntry, work: () => Writing<void>) =>
     db.transaction(() =>
       audited(schema, name.teamId, entry, function* (): Writing<Outcome<void>> {
-        return checkUserChange(name, yield* loadUser(schema, name), rule) ?? (yield* work());
+        return checkUserChange(name, yield* loadUser(schema, name), change) ?? (yield* work());
       }),
     );
-  const setFailures = (name: UserName, from: number, failures: number, nextTryAt: string) =>
-    updateRows(users, { failures, nextTryAt }, `${THIS_USER} AND "FAILURES" = ?`, ...userKey(name), from);
   return {
     findUser: async (name) =>
       isPlain(name.teamId) && isPlain(name.email) ? (await load(THIS_USER, ...userKey(name)))[0] : undefined,
     findUserByLink: async (linkHash) => (await load('"LINK_HASH" = ?', linkHash))[0],
     listUsers: (teamId) => load('"TEAM_ID" = ?', teamId),
 
-    createUser({ link, ...user }, entry) {
-      const record = { ...user, ...NEW_USER, ...toLinkColumns(link) };
-      const insert = insertRow(users, record, ' ON CONFLICT ("TEAM_ID", "EMAIL") DO NOTHING');
+    createUser(user, entry) {
+      const insert = insertRow(users, { ...user, ...NEW_USER }, ' ON CONFLICT ("TEAM_ID", "EMAIL") DO NOTHING');
       return db.transaction(() =>
         audited(schema, user.teamId, entry, function* (): Writing<Outcome<void>> {
           return (yield* changesRow(insert)) ? undefined : new Refusal('USER_EXISTS');
@@ -53,12 +42,15 @@ export function makeUserStore(db: ControlDatabase): UserStore {
     },
     updateUser: (name, change, entry) => changeUser(name, change, entry, () => saveChange(schema, name, change)),
     deleteUser: (name, entry) =>
-      changeUser(name, { role: null }, entry, function* () {
+      changeUser(name, null, entry, function* () {
         yield statement(`DELETE FROM ${users} WHERE ${THIS_USER}`, ...userKey(name));
       }),
 
-    countAttempt: (name, failures, nextTryAt) => commitRow(db, setFailures(name, failures, failures + 1, nextTryAt)),
-    undoAttempt: (name, failures, nextTryAt) => commitOne(db, setFailures(name, failures + 1, failures, nextTryAt)),
+    setFailures: (name, before, { failures, nextTryAt }) =>
+      commitRow(
+        db,
+        updateRows(users, { failures, nextTryAt }, `${THIS_USER} AND "FAILURES" = ?`, ...userKey(name), before),
+      ),
     useStep: (name, lastStep) =>
       commitRow(db, updateRows(users, { lastStep }, `${THIS_USER} AND "LAST_STEP" < ?`, ...userKey(name), lastStep)),
     useRecoveryCode: (name, hash) =>
@@ -78,26 +70,21 @@ function* loadUser(schema: string, name: UserName): Writing<LoadedUser | undefin
 }
 
 function* saveChange(schema: string, name: UserName, change: UserChange): Writing<void> {
-  const { role, password, secondFactor, sealedSecret, link, endSessions } = change;
-  const record = {
-    ...(role && { role }),
-    ...(password && { passwordHash: password.hash, passwordSetAt: password.setAt }),
-    ...(secondFactor !== undefined && {
-      sealedSecret: secondFactor?.sealedSecret ?? null,
-      lastStep: secondFactor?.lastStep ?? 0,
-    }),
-    ...(link !== undefined && toLinkColumns(link)),
-    ...(change.forgetFailures && { failures: 0, nextTryAt: '' }),
-  };
+  const { set, recoveryHashes, resealedSecret, endSessions } = change;
   const users = `${schema}"USERS"`;
-  if (Object.keys(record).length > 0) yield updateRows(users, record, THIS_USER, ...userKey(name));
+  if (set) yield updateRows(users, set, THIS_USER, ...userKey(name));
   // A second factor that was removed in the meantime stays removed.
-  if (sealedSecret && secondFactor === undefined)
-    yield updateRows(users, { sealedSecret }, `${THIS_USER} AND "SEALED_SECRET" IS NOT NULL`, ...userKey(name));
-  if (secondFactor !== undefined) {
+  if (resealedSecret)
+    yield updateRows(
+      users,
+      { sealedSecret: resealedSecret },
+      `${THIS_USER} AND "SEALED_SECRET" IS NOT NULL`,
+      ...userKey(name),
+    );
+  if (recoveryHashes) {
     const codes = `${schema}"RECOVERY_CODES"`;
     yield statement(`DELETE FROM ${codes} WHERE ${THIS_USER}`, ...userKey(name));
-    for (const [index, codeHash] of (secondFactor?.recoveryHashes ?? []).entries())
+    for (const [index, codeHash] of recoveryHashes.entries())
       yield insertRow(codes, { teamId: name.teamId, email: name.email, number: index + 1, codeHash });
   }
   if (endSessions) yield* deleteSessions(schema, name, endSessions);
