@@ -51,7 +51,7 @@ export interface UserChange {
   readonly endSessions?: SessionChoice;
 }
 
-export type NewUser = Pick<User, keyof UserName | 'role' | 'createdAt' | 'linkHash' | 'linkEndsAt'>;
+type NewUser = Pick<User, keyof UserName | 'role' | 'createdAt' | 'linkHash' | 'linkEndsAt'>;
 
 export type SessionChoice = 'all' | { readonly except: Uint8Array } | { readonly sessionId: string };
 

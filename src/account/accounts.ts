@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { AuditEntry } from '../audit/entry.ts';
-import { Refusal } from '../errors.ts';
+import { Refusal, refuseField } from '../errors.ts';
 import type { Clock } from '../clock.ts';
 import { Attempts, ownEntry, type AttemptStores, type ClientContext, type Proof, type Proven } from './attempts.ts';
 import { checkStrength, hashPassword } from './password.ts';
@@ -118,9 +118,7 @@ export class Accounts {
   ): Promise<OpenedSession> {
     const { user, session } = signedIn;
     if (newPassword === oldPassword)
-      throw new Refusal('WEAK_PASSWORD', 'The new password is the same as the old one. Choose another.', {
-        field: 'newPassword',
-      });
+      throw refuseField('WEAK_PASSWORD', 'newPassword', 'The new password is the same as the old one. Choose another.');
     // The strength check is expensive, so it runs only after the throttle.
     const proven = await this.#proveAgain(signedIn, { password: oldPassword }, context);
     try {
@@ -162,12 +160,10 @@ export class Accounts {
     const { user } = signedIn;
     const secret = parseSecret(text);
     if (!secret)
-      throw new Refusal('INVALID_VALUE', 'secret must be the 32 characters that the dashboard showed.', {
-        field: 'secret',
-      });
+      throw refuseField('INVALID_VALUE', 'secret', 'secret must be the 32 characters that the dashboard showed.');
     // The caller sent the secret as well, so a wrong code is not a guess and is not counted.
     const step = findStep(secret, code, context.nowMs);
-    if (step === undefined) throw new Refusal('SIGN_IN_REFUSED', WRONG_CODE, { field: 'code' });
+    if (step === undefined) throw refuseField('SIGN_IN_REFUSED', 'code', WRONG_CODE);
     const proven = await this.#proveAgain(signedIn, { password }, context);
     const { codes, hashes } = newRecoveryCodes();
     const change: UserChange = {
@@ -211,7 +207,7 @@ export class Accounts {
     const entry = ownEntry(user, 'sessions ended', context, { which: sessionId ?? 'all others' });
     const ended = await this.#sessions.endSessions(user, which, entry);
     if (ended === 0 && sessionId !== undefined)
-      throw new Refusal('NOT_FOUND', 'This session does not exist or has already ended.', { field: 'sessionId' });
+      throw refuseField('NOT_FOUND', 'sessionId', 'This session does not exist or has already ended.');
   }
 
   deleteExpired(nowMs: number): Promise<void> {
@@ -227,7 +223,7 @@ export class Accounts {
       if (!(fault instanceof Refusal) || fault.code !== 'SIGN_IN_REFUSED') throw fault;
       throw asksFactor
         ? new Refusal('SIGN_IN_REFUSED', 'The password or the code is wrong, or the code was used before.')
-        : new Refusal('SIGN_IN_REFUSED', 'The password is wrong.', { field: 'password' });
+        : refuseField('SIGN_IN_REFUSED', 'password', 'The password is wrong.');
     }
   }
 

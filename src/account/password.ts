@@ -3,7 +3,7 @@
  * which is not: only the password opens a secret that the key has sealed. Source: RFC 9106, decision 0023.
  */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
-import { Refusal } from '../errors.ts';
+import { Refusal, refuseField } from '../errors.ts';
 import { PASSWORD_MAX, PASSWORD_MIN } from './account-bounds.ts';
 import type { PasswordHash, UserName } from './account-port.ts';
 
@@ -86,7 +86,7 @@ export async function checkStrength(password: string, name: UserName, field = 'p
         : !password.isWellFormed()
           ? 'The password contains an invalid character. Enter it again.'
           : await findWeakness(password, wordsOf(name));
-  if (fault !== undefined) throw new Refusal('WEAK_PASSWORD', fault, { field });
+  if (fault !== undefined) throw refuseField('WEAK_PASSWORD', field, fault);
 }
 
 async function findWeakness(password: string, words: readonly string[]): Promise<string | undefined> {

@@ -1,6 +1,6 @@
 /** The users of a tenant, and the one-time links that set their passwords. Callers check the role of the actor. */
 import { entryBy, type Actor } from '../audit/entry.ts';
-import { orThrow, Refusal, type Outcome } from '../errors.ts';
+import { orThrow, Refusal, refuseField, type Outcome } from '../errors.ts';
 import { EMAIL_CHARACTERS_MAX } from './account-bounds.ts';
 import type { Failures, PasswordHash, User, UserChange, UserName, UserStore } from './account-port.ts';
 import type { Role } from './roles.ts';
@@ -26,7 +26,7 @@ export function parseEmail(text: string): Outcome<string> {
   if (email.length <= EMAIL_CHARACTERS_MAX && EMAIL.test(email)) return email;
   const form = `of at most ${EMAIL_CHARACTERS_MAX} characters and without spaces`;
   const message = `email must be an address such as ann@example.com, ${form}.`;
-  return new Refusal('INVALID_VALUE', message, { field: 'email' });
+  return refuseField('INVALID_VALUE', 'email', message);
 }
 
 /** The facts that the store loads to decide a change of a user. `owners` is the number of owners of the tenant. */
@@ -46,9 +46,7 @@ export function checkUserChange(
   change: UserChange | null,
 ): Refusal | undefined {
   if (!user || (change?.whilePassword ?? user.passwordHash) !== user.passwordHash)
-    return new Refusal('NOT_FOUND', `User '${email}' does not exist or was changed in the meantime.`, {
-      field: 'email',
-    });
+    return refuseField('NOT_FOUND', 'email', `User '${email}' does not exist or was changed in the meantime.`);
   const role = change && (change.set?.role ?? user.role);
   const losesOwner = user.role === 'owner' && role !== 'owner';
   return losesOwner && user.owners <= 1 ? new Refusal('LAST_OWNER') : undefined;

@@ -62,7 +62,8 @@ function* importKeyed(recordType: KeyedType, rows: readonly ImportRow[]): Script
   const { key } = RECORD_TYPES[recordType];
   const own = rows.flatMap(({ values }) => values[key] || []);
   const taken = new Set(yield* load('areThere', recordType, own));
-  const numbers = recordType === 'inventory' ? undefined : new Numbers(recordType, taken, rows.length - own.length);
+  const numbered = recordType === 'inventory' ? undefined : recordType;
+  const numbers = numbered && (yield* countOn(numbered, taken, rows.length - own.length));
   for (const { lineNumber, values } of rows)
     try {
       let code = values[key];
@@ -76,8 +77,8 @@ function* importKeyed(recordType: KeyedType, rows: readonly ImportRow[]): Script
     } catch (refusal) {
       batch.reject(lineNumber, refusal);
     }
-  if (recordType === 'inventory') yield* countParts(batch.records);
-  else if (numbers!.last > 0) yield save('raiseCounter', recordType, BigInt(numbers!.last));
+  if (!numbered) yield* countParts(batch.records);
+  else if (numbers!.last() > 0) yield save('raiseCounter', numbered, BigInt(numbers!.last()));
   yield save('insertAll', recordType, batch.records);
   return batch.result;
 }
@@ -103,49 +104,33 @@ function checkStage(order: Values): void {
   if (saysCancelled(order)) order[CANCELLED_MARK] = 'Y';
 }
 
-/** Numbers that a batch assigns. The counter is raised once, at the end of the batch. */
-class Numbers {
-  readonly #recordType: NumberedType;
-  readonly #taken: Set<string>;
-  /** Number of rows that may still need a number. */
-  #left: number;
-  #next = 0;
-  #isLoaded = false;
-  /** The number below which `#taken` is complete. */
-  #knownTo = 0;
-
-  constructor(recordType: NumberedType, taken: Set<string>, most: number) {
-    this.#recordType = recordType;
-    this.#taken = taken;
-    this.#left = most;
-  }
-
-  /** Returns the last number that was assigned or skipped. 0 or less means that the counter stays unchanged. */
-  get last(): number {
-    return this.#next - 1;
-  }
-
-  /** Skips the numbers up to this one. */
-  raise(number: number): void {
-    this.#next = Math.max(this.#next, number + 1);
-  }
-
-  /** Assigns the next number that no record has. */
-  *take(): Script<string> {
-    if (!this.#isLoaded) this.raise((yield* load('counter', this.#recordType)) - 1);
-    this.#isLoaded = true;
-    for (;;) {
-      if (this.#next >= this.#knownTo) {
-        const numbers = Array.from({ length: this.#left }, (_, at) => String(this.#next + at));
-        for (const number of yield* load('areThere', this.#recordType, numbers)) this.#taken.add(number);
-        this.#knownTo = this.#next + numbers.length;
+/** Counts the numbers that a batch assigns to `left` rows at most. The counter is raised once, at the end of the batch. */
+function* countOn(recordType: NumberedType, taken: Set<string>, left: number) {
+  let next = left === 0 ? 0 : yield* load('counter', recordType);
+  /** The number below which `taken` is complete. */
+  let knownTo = 0;
+  return {
+    /** Returns the last number that was assigned or skipped. 0 or less means that the counter stays unchanged. */
+    last: () => next - 1,
+    /** Skips the numbers up to this one. */
+    raise(number: number): void {
+      next = Math.max(next, number + 1);
+    },
+    /** Assigns the next number that no record has. */
+    *take(): Script<string> {
+      for (;;) {
+        if (next >= knownTo) {
+          const numbers = Array.from({ length: left }, (_, at) => String(next + at));
+          for (const number of yield* load('areThere', recordType, numbers)) taken.add(number);
+          knownTo = next + left;
+        }
+        const number = String(next++);
+        if (taken.has(number)) continue;
+        left--;
+        return number;
       }
-      const number = String(this.#next++);
-      if (this.#taken.has(number)) continue;
-      this.#left--;
-      return number;
-    }
-  }
+    },
+  };
 }
 
 /** The parts of an order on which its lines depend. */

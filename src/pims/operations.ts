@@ -2,7 +2,7 @@
  * Begin here: every operation of the API and the command line, written against the port. A function calls the store and
  * throws the Refusal that the store returns.
  */
-import { orThrow, Refusal } from '../errors.ts';
+import { orThrow, refuseField } from '../errors.ts';
 import {
   pickFields,
   RECORD_TYPES,
@@ -70,7 +70,7 @@ async function pickerOf(
 }
 
 function notFound(recordType: RecordType, key: string, field: string): never {
-  throw new Refusal('NOT_FOUND', `There is no ${RECORD_TYPES[recordType].noun} '${key.slice(0, 64)}'.`, { field });
+  throw refuseField('NOT_FOUND', field, `There is no ${RECORD_TYPES[recordType].noun} '${key.slice(0, 64)}'.`);
 }
 
 const queryOf =

@@ -9,8 +9,7 @@ interface CountBatch {
   readonly counts: Map<string, UsageCount>;
   /** The calls in `counts` that were sent with a key. */
   readonly byKey: Map<string, KeyCount>;
-  readonly added: Promise<ReadonlyMap<string, number>>;
-  readonly settle: { resolve: (totals: ReadonlyMap<string, number>) => void; reject: (fault: unknown) => void };
+  readonly added: PromiseWithResolvers<ReadonlyMap<string, number>>;
 }
 
 /** A counted call. `monthRequests` resolves to the tenant's total once the count is durable and the response may go. */
@@ -73,7 +72,7 @@ export class Meter {
       ofKey.calls += calls;
       if (now > ofKey.usedAt) ofKey.usedAt = now;
     }
-    return { monthRequests: async () => (await added).get(`${teamId} ${month}`) ?? 0 };
+    return { monthRequests: async () => (await added.promise).get(`${teamId} ${month}`) ?? 0 };
   }
 
   /** Returns the tenant's calls of the month so far. */
@@ -84,25 +83,25 @@ export class Meter {
   /** Resolves when everything counted so far is on disk. */
   async settled(): Promise<void> {
     const ignoreFault = (): void => undefined;
-    while (this.#open ?? this.#adding) await (this.#open?.added.then(ignoreFault, ignoreFault) ?? this.#adding);
+    while (this.#open ?? this.#adding) await (this.#open?.added.promise.then(ignoreFault, ignoreFault) ?? this.#adding);
   }
 
   #openBatch(): CountBatch {
-    const { promise, resolve, reject } = Promise.withResolvers<ReadonlyMap<string, number>>();
+    const added = Promise.withResolvers<ReadonlyMap<string, number>>();
     // All callers of a batch may have gone, so that no one awaits it.
-    promise.catch(() => undefined);
+    added.promise.catch(() => undefined);
     if (!this.#adding) setImmediate(() => void (this.#adding ??= this.#addBatches()));
-    return { counts: new Map(), byKey: new Map(), added: promise, settle: { resolve, reject } };
+    return { counts: new Map(), byKey: new Map(), added };
   }
 
   async #addBatches(): Promise<void> {
     for (let batch = this.#open; batch; batch = this.#open) {
       this.#open = undefined;
       try {
-        batch.settle.resolve(await this.#add([...batch.counts.values()], [...batch.byKey.values()]));
+        batch.added.resolve(await this.#add([...batch.counts.values()], [...batch.byKey.values()]));
       } catch (fault) {
         this.failures++;
-        batch.settle.reject(fault);
+        batch.added.reject(fault);
       }
     }
     this.#adding = undefined;

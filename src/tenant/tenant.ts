@@ -1,5 +1,5 @@
 /** The rules for a tenant's teamID and name, and the settings of a new tenant. */
-import { Refusal } from '../errors.ts';
+import { Refusal, refuseField } from '../errors.ts';
 import type { TenantSettings } from './tenant-port.ts';
 
 const TEAM_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
@@ -16,12 +16,12 @@ export function checkTeamId(teamId: string): void {
   if (TEAM_ID.test(teamId)) return;
   const form = "1 to 64 letters, digits, '.', '_' and '-', beginning with a letter or a digit";
   const message = `A team ID must be ${form}, not '${teamId}'.`;
-  throw new Refusal('COMMAND_REFUSED', message, { field: 'teamID' });
+  throw refuseField('COMMAND_REFUSED', 'teamID', message);
 }
 
 /** Throws COMMAND_REFUSED when a text cannot be the name of a tenant. */
 export function checkTenantName(name: string): void {
   if (name.trim() !== '' && name.length <= NAME_CHARACTERS_MAX && name.isWellFormed() && !/\p{Cc}/u.test(name)) return;
   const message = `The name must be 1 to ${NAME_CHARACTERS_MAX} characters on one line.`;
-  throw new Refusal('COMMAND_REFUSED', message, { field: 'name' });
+  throw refuseField('COMMAND_REFUSED', 'name', message);
 }

@@ -2,7 +2,7 @@
  * Begin here: parses the filters of a query into a tree, which a store only translates. AND binds tighter than OR, so
  * the tree is a list of alternatives, each a list of terms that must all hold. Source: decision 0005.
  */
-import { Refusal } from '../../errors.ts';
+import { Refusal, refuseField } from '../../errors.ts';
 import { findField, RECORD_TYPES, type Field, type FieldDictionary, type RecordType } from '../rules/fields.ts';
 import { FILTER_LIST_MAX, FILTER_VALUE_CHARACTERS_MAX, FILTERS_MAX } from '../rules/record-bounds.ts';
 import {
@@ -93,7 +93,7 @@ export function parseFilters(
 export function checkFilters(filters: readonly Filter[]): void {
   for (const [index, { op, value, contains }] of filters.entries()) {
     const refuse = (what: string, field: string): never => {
-      throw new Refusal('INVALID_FILTER', `Filter ${index}${what}`, { field });
+      throw refuseField('INVALID_FILTER', field, `Filter ${index}${what}`);
     };
     if (contains === true && op !== undefined && op !== 'contains')
       refuse(` has both contains and the op ${op}. Send one of them.`, 'contains');
@@ -210,7 +210,7 @@ function parseConjunction(filter: Filter, index: number): 'AND' | 'OR' {
   const word = (filter.conjunction ?? 'AND').toUpperCase();
   if (word === 'AND' || word === 'OR') return word;
   const message = `Filter ${index}: conjunction must be AND or OR, not '${word.slice(0, 64)}'.`;
-  throw new Refusal('INVALID_FILTER', message, { field: 'conjunction' });
+  throw refuseField('INVALID_FILTER', 'conjunction', message);
 }
 
 /**

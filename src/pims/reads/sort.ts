@@ -2,7 +2,7 @@
  * The sort order of a query: by the key of its records, or by an indexed field and then by the key. A page ends at a
  * position in that order. Source: decision 0005.
  */
-import { Refusal } from '../../errors.ts';
+import { refuseField } from '../../errors.ts';
 import { findField, RECORD_TYPES, type Field, type FieldDictionary, type RecordType } from '../rules/fields.ts';
 import { FILTER_VALUE_CHARACTERS_MAX } from '../rules/record-bounds.ts';
 
@@ -24,7 +24,7 @@ export function parseSort(dictionary: FieldDictionary, recordType: RecordType, t
   if (!field.indexed) {
     const known = [...dictionary.values()].filter(({ indexed }) => indexed).map(({ name }) => name);
     const message = `Records cannot be sorted by ${field.name}, which has no index. Use one of ${known.join(', ')}.`;
-    throw new Refusal('FIELD_NOT_SORTABLE', message, { field: 'sort' });
+    throw refuseField('FIELD_NOT_SORTABLE', 'sort', message);
   }
   if (field.name !== RECORD_TYPES[recordType].key)
     return { field, by: field.type === 'date' ? 'day' : 'text', isDescending };

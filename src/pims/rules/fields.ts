@@ -2,7 +2,7 @@
  * Begin here: the four record types and their field dictionaries, which hold the name and type of each field and how
  * PIMS treats it. Source: decision 0006.
  */
-import { Refusal } from '../../errors.ts';
+import { Refusal, refuseField } from '../../errors.ts';
 import { STAGES } from './stages.ts';
 
 export type FieldType = 'text' | 'number' | 'date' | 'flag' | 'timestamp';
@@ -210,7 +210,7 @@ const RESERVED_NAMES = ['FUNCTION', 'ID', 'SORT_KEY'];
  */
 export function refuseCustomField(dictionary: FieldDictionary, name: string): Refusal | undefined {
   const form = 'upper case letters, digits and _, beginning with a letter, at most 63 characters';
-  const refuse = (message: string): Refusal => new Refusal('COMMAND_REFUSED', message, { field: name });
+  const refuse = (message: string): Refusal => refuseField('COMMAND_REFUSED', name, message);
   if (!/^[A-Z][A-Z0-9_]{0,62}$/.test(name)) return refuse(`'${name}' cannot be the name of a field. Use ${form}.`);
   if (RESERVED_NAMES.includes(name) || dictionary.has(name))
     return refuse(`The field ${name} already exists, or its name is reserved. Choose another name.`);
@@ -224,9 +224,7 @@ export function findField(dictionary: FieldDictionary, recordType: RecordType, n
   const known = dictionary.get(name);
   if (known) return known;
   if (name === 'FUNCTION')
-    throw new Refusal('FIELD_NOT_ALLOWED', 'FUNCTION is set by the service and cannot be sent. Remove it.', {
-      field: name,
-    });
+    throw refuseField('FIELD_NOT_ALLOWED', name, 'FUNCTION is set by the service and cannot be sent. Remove it.');
   const shown = name.length > 64 ? `${name.slice(0, 64)}…` : name;
   const other = OTHER_NAMES[name.toUpperCase()];
   const suggestion = other !== undefined && dictionary.has(other) ? other : findNearName(dictionary, name);

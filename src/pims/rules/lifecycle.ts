@@ -54,7 +54,7 @@ export function invoiceOrder(order: Values, lines: Values[], request: InvoiceReq
   const unknown = [...request.quantities.keys(), ...request.serials.keys()].find((number) => !known.includes(number));
   if (unknown !== undefined) {
     const message = `Order ${order['ORDER_NUMBER']} has no line ${unknown}.`;
-    return new Refusal('LINE_NOT_FOUND', message, { field: 'LINE_NUMBER' });
+    return refuseField('LINE_NOT_FOUND', 'LINE_NUMBER', message);
   }
 
   const invoiced: Values[] = [];
@@ -99,8 +99,7 @@ function splitLine(line: Values, request: InvoiceRequest): Outcome<{ invoiced: V
   return { invoiced, open };
 }
 
-const refuseQuantity = (message: string): Refusal =>
-  new Refusal('QUANTITY_NOT_ALLOWED', message, { field: 'QUANTITY' });
+const refuseQuantity = (message: string): Refusal => refuseField('QUANTITY_NOT_ALLOWED', 'QUANTITY', message);
 const refuseStage = (order: Values, reason: string): Refusal =>
   new Refusal('STAGE_NOT_ALLOWED', `Order ${order['ORDER_NUMBER']} ${reason}.`);
 

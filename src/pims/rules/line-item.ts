@@ -121,7 +121,7 @@ function refuseLine(line: Values): Refusal | undefined {
   const { QUANTITY: quantity = '', NUMBER_SHIPPED: shipped = '' } = line;
   if (within(shipped, quantity)) return refuseSerials(line);
   const message = `NUMBER_SHIPPED must be between 0 and QUANTITY (${quantity}), not ${shipped}.`;
-  return new Refusal('QUANTITY_NOT_ALLOWED', message, { field: 'NUMBER_SHIPPED' });
+  return refuseField('QUANTITY_NOT_ALLOWED', 'NUMBER_SHIPPED', message);
 }
 
 /** Refuses more than one serial number per unit, and any of a care plan: they belong to the product that it covers. */
@@ -129,7 +129,7 @@ export function refuseSerials(line: Values): Refusal | undefined {
   if (!line['SERIAL_NUMBERS']) return undefined;
   const serials = splitList(line['SERIAL_NUMBERS']);
   if (serials.length === 0) return undefined;
-  const refuse = (message: string): Refusal => new Refusal('SERIALS_NOT_ALLOWED', message, { field: 'SERIAL_NUMBERS' });
+  const refuse = (message: string): Refusal => refuseField('SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS', message);
   if (line['CARE_PLAN'] === 'Y')
     return refuse('A care plan cannot have serial numbers. Send them on the line of the product that it covers.');
   const units = line['QUANTITY'] || '0';

@@ -2,7 +2,7 @@
  * Parses values of record fields into the one canonical text in which they are stored and returned. Source: decision
  * 0006.
  */
-import { Refusal } from '../../errors.ts';
+import { Refusal, refuseField } from '../../errors.ts';
 import { parseDecimal } from './decimal.ts';
 import { KEY_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from './record-bounds.ts';
 import { findField, type Field, type FieldDictionary, type RecordType } from './fields.ts';
@@ -28,8 +28,7 @@ export function parseValue(field: Field, raw: RawValue): string {
   return value;
 }
 
-export const invalid = (name: string, message: string): Refusal =>
-  new Refusal('INVALID_VALUE', message, { field: name });
+export const invalid = (name: string, message: string): Refusal => refuseField('INVALID_VALUE', name, message);
 
 /** Counts characters as maxLength of JSON Schema does: a surrogate pair is one character. */
 export const countCharacters = (text: string): number =>
@@ -52,7 +51,7 @@ export function checkText(name: string, text: string): void {
 export function refuseMissingKey(name: string): Refusal {
   const what =
     name === 'LINE_REF_LOCK_CODE' ? 'the line; getOrder and addLineItem return it' : 'the record to write to';
-  return new Refusal('MISSING_FIELD', `${name} is required. It identifies ${what}.`, { field: name });
+  return refuseField('MISSING_FIELD', name, `${name} is required. It identifies ${what}.`);
 }
 
 /** Returns INVALID_VALUE if a key is too long for a new record. */
@@ -76,7 +75,7 @@ export function parseValues(
   for (const [name, raw] of Object.entries(body)) {
     const field = findField(dictionary, recordType, name);
     if (field.assigned || refused.includes(name))
-      throw new Refusal('FIELD_NOT_ALLOWED', `${name} cannot be sent in this call. Remove it.`, { field: name });
+      throw refuseField('FIELD_NOT_ALLOWED', name, `${name} cannot be sent in this call. Remove it.`);
     values[name] = parseValue(field, raw);
   }
   return values;

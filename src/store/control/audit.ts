@@ -2,7 +2,7 @@
 import { hashRecord } from '../../audit/chain.ts';
 import type { AuditEntry, AuditRecord } from '../../audit/entry.ts';
 import type { AuditStore } from '../../audit/audit-port.ts';
-import { Refusal } from '../../errors.ts';
+import { Refusal, type Outcome } from '../../errors.ts';
 import { row, statement, type Writing } from '../writing.ts';
 import { commit, type ControlDatabase, type ReadableTables } from './control.ts';
 import { insertRow, loadRecords } from './rows.ts';
@@ -37,6 +37,14 @@ export function* audited<T>(
   yield statement(moveHead, number, hash, teamId);
   return outcome;
 }
+
+/** Makes a change and appends its entry as `audited` does, in one transaction. */
+export const commitAudited = <T>(
+  db: ControlDatabase,
+  teamId: string,
+  entry: AuditEntry | null,
+  change: () => Writing<Outcome<T>>,
+): Promise<Outcome<T>> => db.transaction(() => audited(db.schema, teamId, entry, change));
 
 export const appendAudit = (schema: string, teamId: string, entry: AuditEntry | null): Writing<void> =>
   audited(schema, teamId, entry, function* () {});

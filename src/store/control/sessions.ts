@@ -1,9 +1,10 @@
 /** The sessions of the users in any SQL store. Callers decide whether a session has expired. */
 import type { Session, SessionChoice, SessionStore, User, UserName } from '../../account/account-port.ts';
-import { Refusal, type Outcome } from '../../errors.ts';
+import { NO_FAILURES } from '../../account/users.ts';
+import { orThrow, Refusal, type Outcome } from '../../errors.ts';
 import { rows, statement, type Bound, type Writing } from '../writing.ts';
-import { audited } from './audit.ts';
-import { changesRow, commit, commitOne, commitRow, type ControlDatabase } from './control.ts';
+import { commitAudited } from './audit.ts';
+import { changesRow, commitOne, commitRow, type ControlDatabase } from './control.ts';
 import { insertRow, listColumns, loadRecords, SESSION, TENANT_COLUMNS, THIS_USER, toRecord } from './rows.ts';
 import { toTenant, updateRows, USER, userKey, type TenantRow } from './rows.ts';
 
@@ -25,16 +26,14 @@ export function makeSessionStore(db: ControlDatabase): SessionStore {
     },
 
     openSession: (session, entry, replaces) =>
-      commit(db, () =>
-        audited(schema, session.teamId, entry, function* (): Writing<Outcome<void>> {
-          const forget = updateRows(users, { failures: 0, nextTryAt: '' }, THIS_USER, ...userKey(session));
-          // The user may have been deleted since the password was checked.
-          if (!(yield* changesRow(forget))) return new Refusal('NOT_SIGNED_IN');
-          if (replaces) yield statement(`DELETE FROM ${sessions} WHERE ${thisSession}`, replaces);
-          yield insertRow(sessions, { ...session });
-          return undefined;
-        }),
-      ),
+      commitAudited(db, session.teamId, entry, function* (): Writing<Outcome<void>> {
+        const forget = updateRows(users, { ...NO_FAILURES }, THIS_USER, ...userKey(session));
+        // The user may have been deleted since the password was checked.
+        if (!(yield* changesRow(forget))) return new Refusal('NOT_SIGNED_IN');
+        if (replaces) yield statement(`DELETE FROM ${sessions} WHERE ${thisSession}`, replaces);
+        yield insertRow(sessions, { ...session });
+        return undefined;
+      }).then(orThrow),
     updateSession(tokenHash, change, failures) {
       const [where, ...values] = failures === undefined ? [''] : [' AND "FAILURES" = ?', failures];
       return commitRow(db, updateRows(sessions, { ...change }, thisSession + where, tokenHash, ...values));
@@ -45,7 +44,7 @@ export function makeSessionStore(db: ControlDatabase): SessionStore {
       return loadRecords<Session>(db, 'SESSIONS', SESSION, where, ...userKey(name));
     },
     endSessions: (name, which, entry) =>
-      commit(db, () => audited(schema, name.teamId, entry, () => deleteSessions(schema, name, which))),
+      commitAudited(db, name.teamId, entry, () => deleteSessions(schema, name, which)).then(orThrow),
     deleteSessionsBefore: (createdBefore, seenBefore) =>
       commitOne(
         db,

@@ -1,12 +1,12 @@
 /** The tenants and their keys in any SQL store. */
-import { Refusal, type Outcome } from '../../errors.ts';
+import { orThrow, Refusal, type Outcome } from '../../errors.ts';
 import { chooseReplaced, refuseNewPair, sortKeys } from '../../tenant/keys.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
 import type { KeyInfo, KeyTerms, NewKey, Tenant, TenantStore } from '../../tenant/tenant-port.ts';
 import { FIRST_SETTINGS, refuseTaken } from '../../tenant/tenant.ts';
 import { row, rows, statement, type Bound, type Row, type Statement, type Writing } from '../writing.ts';
-import { appendAudit, audited } from './audit.ts';
-import { changesRow, commit, isPlain, type ControlDatabase } from './control.ts';
+import { appendAudit, commitAudited } from './audit.ts';
+import { changesRow, isPlain, type ControlDatabase } from './control.ts';
 import { insertRow, listColumns, TENANT_COLUMNS, toRecord, toTenant, updateRows, type TenantRow } from './rows.ts';
 
 /** The methods of a TenantStore that differ between the SQL stores. */
@@ -46,33 +46,27 @@ export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantSto
       return isNew === true ? tenant : isNew || refuseTaken(teamId);
     },
     updateTenant: (teamId, { name, defaultStage, strict, monthQuota, callsPerSecond }, entry) =>
-      commit(db, () =>
-        audited(schema, teamId, entry, function* () {
-          const settings = { name, defaultStage, strict: Number(strict), monthQuota, callsPerSecond };
-          yield updateRows(tenants, settings, '"TEAM_ID" = ?', teamId);
-        }),
-      ),
+      commitAudited(db, teamId, entry, function* () {
+        const settings = { name, defaultStage, strict: Number(strict), monthQuota, callsPerSecond };
+        yield updateRows(tenants, settings, '"TEAM_ID" = ?', teamId);
+      }).then(orThrow),
 
     createKeys: (teamId, { name, scope, ...key }, endsAt, entry) =>
-      db.transaction(() =>
-        audited(schema, teamId, entry, function* (): Writing<Outcome<void>> {
-          const refusal = refuseNewPair(yield* loadKeys(keys, teamId, entry.at), name);
-          return refusal ?? (yield* insertKey(keys, teamId, key, { name, scope }, endsAt, entry));
-        }),
-      ),
+      commitAudited(db, teamId, entry, function* (): Writing<Outcome<void>> {
+        const refusal = refuseNewPair(yield* loadKeys(keys, teamId, entry.at), name);
+        return refusal ?? (yield* insertKey(keys, teamId, key, { name, scope }, endsAt, entry));
+      }),
     replaceKeys(teamId, key, oldEndsAt, entry, asked) {
       const detail = { ...entry.detail };
-      return db.transaction(() =>
-        audited(schema, teamId, { ...entry, detail }, function* (): Writing<Outcome<KeyTerms>> {
-          const terms = chooseReplaced(yield* loadKeys(keys, teamId, entry.at), asked, oldEndsAt > entry.at);
-          if (terms instanceof Refusal) return terms;
-          const ofThisName = `"TEAM_ID" = ? AND "NAME" = ? AND ${VALID}`;
-          yield updateRows(keys, { endsAt: oldEndsAt }, ofThisName, teamId, terms.name, oldEndsAt);
-          yield* insertKey(keys, teamId, key, terms, '', entry);
-          detail['name'] = terms.name;
-          return terms;
-        }),
-      );
+      return commitAudited(db, teamId, { ...entry, detail }, function* (): Writing<Outcome<KeyTerms>> {
+        const terms = chooseReplaced(yield* loadKeys(keys, teamId, entry.at), asked, oldEndsAt > entry.at);
+        if (terms instanceof Refusal) return terms;
+        const ofThisName = `"TEAM_ID" = ? AND "NAME" = ? AND ${VALID}`;
+        yield updateRows(keys, { endsAt: oldEndsAt }, ofThisName, teamId, terms.name, oldEndsAt);
+        yield* insertKey(keys, teamId, key, terms, '', entry);
+        detail['name'] = terms.name;
+        return terms;
+      });
     },
     async listKeys(teamId, now) {
       const { sql, values } = selectKeys(keys, teamId, now);
@@ -81,14 +75,12 @@ export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantSto
     async endKey(teamId, apiId, entry) {
       if (!isPlain(apiId)) return false;
       const detail = { ...entry.detail };
-      return commit(db, () =>
-        audited(schema, teamId, { ...entry, detail }, function* (): Writing<boolean> {
-          const sql = `DELETE FROM ${keys} WHERE "TEAM_ID" = ? AND "API_ID" = ? AND ${VALID} RETURNING "NAME"`;
-          const ended = yield* row<[string]>(sql, teamId, apiId, entry.at);
-          if (ended) detail['name'] = ended[0];
-          return ended !== undefined;
-        }),
-      );
+      return commitAudited(db, teamId, { ...entry, detail }, function* (): Writing<boolean> {
+        const sql = `DELETE FROM ${keys} WHERE "TEAM_ID" = ? AND "API_ID" = ? AND ${VALID} RETURNING "NAME"`;
+        const ended = yield* row<[string]>(sql, teamId, apiId, entry.at);
+        if (ended) detail['name'] = ended[0];
+        return ended !== undefined;
+      }).then(orThrow);
     },
   };
 }

@@ -7,7 +7,7 @@ import { checkUserChange, NO_FAILURES, type LoadedUser } from '../../account/use
 import type { AuditEntry } from '../../audit/entry.ts';
 import { Refusal, type Outcome } from '../../errors.ts';
 import { row, statement, type Bound, type Writing } from '../writing.ts';
-import { audited } from './audit.ts';
+import { commitAudited } from './audit.ts';
 import { changesRow, commitRow, isPlain, type ControlDatabase } from './control.ts';
 import { insertRow, listColumns, loadRecords, THIS_USER, toRecord, updateRows, USER, userKey } from './rows.ts';
 import { deleteSessions } from './sessions.ts';
@@ -21,11 +21,9 @@ export function makeUserStore(db: ControlDatabase): UserStore {
     loadRecords<User>(db, 'USERS', USER, `${where} ORDER BY "EMAIL"`, ...values);
   /** Changes a user if the rules allow it. */
   const changeUser = (name: UserName, change: UserChange | null, entry: AuditEntry, work: () => Writing<void>) =>
-    db.transaction(() =>
-      audited(schema, name.teamId, entry, function* (): Writing<Outcome<void>> {
-        return checkUserChange(name, yield* loadUser(schema, name), change) ?? (yield* work());
-      }),
-    );
+    commitAudited(db, name.teamId, entry, function* (): Writing<Outcome<void>> {
+      return checkUserChange(name, yield* loadUser(schema, name), change) ?? (yield* work());
+    });
   return {
     findUser: async (name) =>
       isPlain(name.teamId) && isPlain(name.email) ? (await load(THIS_USER, ...userKey(name)))[0] : undefined,
@@ -34,11 +32,9 @@ export function makeUserStore(db: ControlDatabase): UserStore {
 
     createUser(user, entry) {
       const insert = insertRow(users, { ...user, ...NEW_USER }, ' ON CONFLICT ("TEAM_ID", "EMAIL") DO NOTHING');
-      return db.transaction(() =>
-        audited(schema, user.teamId, entry, function* (): Writing<Outcome<void>> {
-          return (yield* changesRow(insert)) ? undefined : new Refusal('USER_EXISTS');
-        }),
-      );
+      return commitAudited(db, user.teamId, entry, function* (): Writing<Outcome<void>> {
+        return (yield* changesRow(insert)) ? undefined : new Refusal('USER_EXISTS');
+      });
     },
     updateUser: (name, change, entry) => changeUser(name, change, entry, () => saveChange(schema, name, change)),
     deleteUser: (name, entry) =>
