@@ -1,31 +1,13 @@
-/** One running script of a group: its position, its saves, and the values of its loads after them. */
+/** One script of a group while it runs: where it stands, its saves, and what it knows after them. */
 import { Refusal } from '../../../errors.ts';
 import type { Load, NumberedType, Save } from '../../../pims/writes/script.ts';
 import { settle, type StartedScript } from '../../pims/script-runner.ts';
 import type { Statement } from '../../writing.ts';
-import {
-  affectedBy,
-  changeAll,
-  changeLoaded,
-  FORGOTTEN,
-  loadName,
-  loadNothing,
-  sourceOfNew,
-} from './write-conflicts.ts';
-import type { Loaded } from './write-conflicts.ts';
+import { changedBy, changeKnown, loadName, type Known } from './write-conflicts.ts';
 
 export type Begin = () => StartedScript<unknown>;
 /** The next number of each counter. */
 export type NextNumbers = Map<NumberedType, number>;
-
-/** The changes that a script has made to a source. */
-interface Changes {
-  readonly saves: Save[];
-  /** Whether the source was empty before. */
-  readonly isNew: boolean;
-  /** The values of the script's loads after its saves. */
-  readonly loaded: Loaded;
-}
 
 export class RunningScript {
   readonly #begin: Begin;
@@ -38,11 +20,12 @@ export class RunningScript {
   isAlone = false;
   /** The sources of its loads. */
   readonly sources = new Set<string>();
-  readonly changes = new Map<string, Changes>();
-  /** The numbers that it was assigned: the first of each counter, and their count. */
-  readonly numbers = new Map<NumberedType, { readonly first: number; readonly count: number }>();
-  /** The highest number chosen by a caller that the counter must skip. */
-  readonly raised = new Map<NumberedType, number>();
+  /** Its saves by the sources that they change. */
+  readonly changes = new Map<string, Save[]>();
+  /** The counters that it has moved: the next number before the script and after it. */
+  readonly counters = new Map<NumberedType, { readonly before: number; readonly after: number }>();
+  /** What it knows of loads after that many saves to their source. */
+  readonly #own = new Map<string, { readonly known: Known; readonly saves: number }>();
   #statements: Statement[] = [];
 
   constructor(begin: Begin) {
@@ -61,86 +44,73 @@ export class RunningScript {
     return this.#statements.splice(0);
   }
 
-  /** Continues with a loaded value up to the next load, and builds the statements of its saves. */
-  continue(loaded?: unknown): void {
+  /**
+   * Continues with a loaded value as far as the next load, and builds the statements of its saves. `next` has the
+   * numbers before this script.
+   */
+  continue(next: NextNumbers, loaded?: unknown): void {
     this.load = undefined;
     this.outcome = settle(() => {
       let step = this.started ? this.started.script.next(loaded) : (this.started = this.#begin()).first;
-      while (!step.done && step.value.kind === 'save') {
-        this.#save(step.value);
-        step = this.started.script.next();
+      while (!step.done) {
+        const request = step.value;
+        let answer: unknown;
+        if (request.kind === 'save') this.#save(request, next);
+        else if (request.name === 'counter') answer = this.#count(request.args[0], next, (number) => number);
+        else if (request.name === 'nextNumber')
+          answer = String(this.#count(request.args[0], next, (number) => number + 1));
+        else {
+          this.load = request;
+          return undefined;
+        }
+        step = this.started.script.next(answer);
       }
-      if (step.done) return step.value;
-      this.load = step.value as Load;
-      return undefined;
+      return step.value;
     });
     this.isDone = this.load === undefined;
     if (this.outcome instanceof Refusal) this.#discard();
   }
 
-  /** Continues with the next number of a counter whose next number for this script was `first`. */
-  continueWithNumber(recordType: NumberedType, first: number): void {
-    const count = this.countOf(recordType);
-    this.numbers.set(recordType, { first, count: count + 1 });
-    this.continue(String(first + count));
-  }
-
-  countOf(recordType: NumberedType): number {
-    return this.numbers.get(recordType)?.count ?? 0;
-  }
-
-  /** Finds the value of a load after the script's own saves. Returns undefined if it is not loaded yet. */
-  find(load: Load, source: string, loaded: Loaded | undefined): { value: unknown } | undefined {
-    const name = loadName(load);
+  /** Returns what is known of a load after the script's own saves, if anything is. */
+  find(load: Load, source: string, loaded: Known | undefined): Known | undefined {
     const changes = this.changes.get(source);
-    if (!changes) return loaded?.get(name);
-    const known = changes.loaded.get(name);
-    if (known) return known;
-    const before = changes.isNew ? loadNothing(load) : loaded?.get(name);
-    if (!before) return changes.isNew ? { value: FORGOTTEN } : undefined;
-    let { value } = before;
-    for (const save of changes.saves)
-      if (value !== FORGOTTEN) value = changeLoaded({ load, value }, save, this.#dictionaries);
-    if (value !== FORGOTTEN) changes.loaded.set(name, { load, value });
-    return { value };
-  }
-
-  get #dictionaries() {
-    return this.started!.sql.dictionaries;
-  }
-
-  forgetNumbers(): void {
-    this.numbers.clear();
-    this.raised.clear();
+    if (!changes) return loaded;
+    const name = loadName(load);
+    const own = this.#own.get(name);
+    let known = own?.known ?? loaded;
+    for (const save of changes.slice(own?.saves ?? 0))
+      known = changeKnown(load, known, save, this.started!.sql.dictionaries);
+    if (known) this.#own.set(name, { known, saves: changes.length });
+    return known;
   }
 
   /** Drops its saves and numbers, none of which were sent. */
   #discard(): void {
     this.changes.clear();
-    this.forgetNumbers();
+    this.counters.clear();
+    this.#own.clear();
     this.#statements = [];
   }
 
-  #save(save: Save): void {
+  /** Returns the next number of a counter, and moves it. */
+  #count(recordType: NumberedType, next: NextNumbers, move: (number: number) => number): number {
+    const now = next.get(recordType)!;
+    const { before, after } = this.counters.get(recordType) ?? { before: now, after: now };
+    this.counters.set(recordType, { before, after: move(after) });
+    return after;
+  }
+
+  #save(save: Save, next: NextNumbers): void {
     if (save.name === 'raiseCounter') {
       const [recordType, number] = save.args;
-      this.raised.set(recordType, Math.max(Number(number), this.raised.get(recordType) ?? 0));
+      this.#count(recordType, next, (at) => Math.max(at, Number(number) + 1));
       return;
     }
     const build = this.started!.sql.saves[save.name] as (...args: unknown[]) => Iterable<Statement>;
-    // This assigns the lock code of a new line, which affectedBy needs.
+    // This gives a new line its lock code, which its loads need.
     for (const statement of build(...save.args)) this.#statements.push(statement);
-    const affected = affectedBy(save);
-    if (affected) for (const source of affected) this.#change(source, save);
-    else this.isAlone = true;
-    const sourceThere = sourceOfNew(save);
-    if (sourceThere !== undefined) this.changes.set(sourceThere, { saves: [], isNew: true, loaded: new Map() });
-  }
-
-  #change(source: string, save: Save): void {
-    let changes = this.changes.get(source);
-    if (!changes) this.changes.set(source, (changes = { saves: [], isNew: save.name === 'insert', loaded: new Map() }));
-    changes.saves.push(save);
-    changeAll(changes.loaded, save, this.#dictionaries);
+    const sources = changedBy(save);
+    this.isAlone ||= !sources;
+    for (const source of sources ?? []) this.changes.getOrInsertComputed(source, () => []).push(save);
   }
 }

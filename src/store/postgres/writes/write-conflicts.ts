@@ -1,6 +1,6 @@
 /**
- * Which saves change which loads, and how. The invariant, which test/store/postgres-writes.test.ts checks: after a
- * save, the value of a load is either FORGOTTEN or the one that the database would return.
+ * Which saves change which loads, and how. The invariant: after a save, the value of a load is unknown, or what the
+ * database would give. A property in test/store/postgres-writes.test.ts states it.
  */
 import { RECORD_TYPES, type Dictionaries, type KeyedType } from '../../../pims/rules/fields.ts';
 import type { LineUnits, Load, Save } from '../../../pims/writes/script.ts';
@@ -10,11 +10,11 @@ import { sortKey, type Values } from '../../../pims/rules/values.ts';
 import { complete } from '../../../pims/writes/writes.ts';
 
 /**
- * The values loaded from one source, by the name and arguments of the load. A source is a record, the lines of an
- * order, all locations, or the orders that partial invoices left. A load depends on one source; a save affects some.
+ * What is known from one source, by the name and arguments of the load. A source is a record, the lines of an order, all
+ * locations, or the orders that partial invoices left. A load depends on one source; a save changes some.
  */
-export type Loaded = Map<string, LoadedValue>;
-export interface LoadedValue {
+export type Loaded = Map<string, Known>;
+export interface Known {
   readonly load: Load;
   readonly value: unknown;
 }
@@ -61,15 +61,18 @@ export function sourceOf(load: Load): string | undefined {
   }
 }
 
-/** Returns the sources that a save affects, or undefined if they are not known. */
-export function affectedBy(save: Save): readonly string[] | undefined {
+/** Returns the sources that a save changes, or undefined if they are not known. */
+export function changedBy(save: Save): readonly string[] | undefined {
   switch (save.name) {
     case 'insert':
     case 'update': {
       const [recordType, record] = save.args;
-      const source = recordOf(recordType, record[RECORD_TYPES[recordType].key]!);
-      const isMoved = save.name === 'insert' || save.args[2]['LOCATION_CODE'] !== undefined;
-      return recordType === 'inventory' && isMoved ? [source, LOCATIONS] : [source];
+      const key = record[RECORD_TYPES[recordType].key]!;
+      const sources = [recordOf(recordType, key)];
+      const isNew = save.name === 'insert';
+      if (isNew && recordType === 'orders') sources.push(linesOf(key));
+      if (recordType === 'inventory' && (isNew || save.args[2]['LOCATION_CODE'] !== undefined)) sources.push(LOCATIONS);
+      return sources;
     }
     case 'insertLine':
     case 'updateLine':
@@ -88,61 +91,66 @@ export function affectedBy(save: Save): readonly string[] | undefined {
 /** Returns a key that identifies a load within its source. */
 export const loadName = ({ name, args }: Load): string => [name, ...args].join(' ');
 
-/** Replaces a value that has to be loaded again. */
-export const FORGOTTEN = Symbol('forgotten');
-
-/** Returns the value of a load after a save that affects its source, or FORGOTTEN. */
-export function changeLoaded({ load, value }: LoadedValue, save: Save, dictionaries: Dictionaries): unknown {
+/** Returns what is known of a load after a save that changes its source, or undefined if only the database knows it. */
+export function changeKnown(
+  load: Load,
+  known: Known | undefined,
+  save: Save,
+  dictionaries: Dictionaries,
+): Known | undefined {
+  if (save.name === 'insert') return knowNew(load, save.args, dictionaries);
+  if (!known) return undefined;
+  const { value } = known;
+  const become = (changed: unknown): Known => ({ load, value: changed });
   switch (save.name) {
-    case 'insert': {
-      const [recordType, record] = save.args;
-      if (load.name === 'isThere') return true;
-      if (load.name !== 'record' && load.name !== 'orderStage') return FORGOTTEN;
-      const whole = complete(dictionaries[recordType], record);
-      if (recordType === 'orders') for (const mark of MARKS) whole[mark] = record[mark] ?? '';
-      return whole;
-    }
     case 'update':
-      if (load.name === 'isThere') return value;
-      return isRecord(value) ? changeValues(value, save.args[2]) : FORGOTTEN;
+      if (load.name === 'isThere') return known;
+      return isRecord(value) ? become(changeValues(value, save.args[2])) : undefined;
     case 'insertLine': {
       const [line] = save.args;
-      if (load.name === 'lastLineNumber') return Math.max(value as number, Number(line['LINE_NUMBER']));
-      if (load.name === 'line') return isNamed(line, load.args[1]) ? complete(dictionaries.lines, line) : value;
-      if (load.name === 'lines') return [...(value as Values[]), complete(dictionaries.lines, line)];
-      return load.name === 'unitsOfLines' ? [...(value as LineUnits[]), ...unitsOf(line)] : FORGOTTEN;
+      if (load.name === 'lastLineNumber') return become(Math.max(value as number, Number(line['LINE_NUMBER'])));
+      if (load.name === 'line') return isNamed(line, load.args[1]) ? become(complete(dictionaries.lines, line)) : known;
+      if (load.name === 'lines') return become([...(value as Values[]), complete(dictionaries.lines, line)]);
+      return load.name === 'unitsOfLines' ? become([...(value as LineUnits[]), ...unitsOf(line)]) : undefined;
     }
     case 'updateLine': {
       const [line, change] = save.args;
-      if (load.name === 'lastLineNumber' || load.name === 'lineCount') return value;
-      if (load.name !== 'line') return FORGOTTEN;
-      return isRecord(value) && isNamed(line, load.args[1]) ? { ...value, ...change } : value;
+      if (load.name === 'lastLineNumber' || load.name === 'lineCount') return known;
+      if (load.name !== 'line') return undefined;
+      return isRecord(value) && isNamed(line, load.args[1]) ? become({ ...value, ...change }) : known;
     }
     default:
-      return FORGOTTEN;
+      return undefined;
   }
 }
 
-/** Applies a save to everything that was loaded from a source. */
-export function changeAll(loaded: Loaded, save: Save, dictionaries: Dictionaries): void {
-  for (const [name, known] of loaded) {
-    const value = changeLoaded(known, save, dictionaries);
-    if (value === FORGOTTEN) loaded.delete(name);
-    else loaded.set(name, { load: known.load, value });
+/** Returns what is known of a new record, and of the lines of a new order. */
+function knowNew(
+  load: Load,
+  [recordType, record]: readonly [KeyedType, Values],
+  dictionaries: Dictionaries,
+): Known | undefined {
+  switch (load.name) {
+    case 'isThere':
+      return { load, value: true };
+    case 'record':
+    case 'orderStage': {
+      const value = complete(dictionaries[recordType], record);
+      if (recordType === 'orders') for (const mark of MARKS) value[mark] = record[mark] ?? '';
+      return { load, value };
+    }
+    case 'line':
+      return { load, value: undefined };
+    case 'lastLineNumber':
+    case 'lineCount':
+      return { load, value: 0 };
+    case 'lines':
+    case 'unitsOfLines':
+      return { load, value: [] };
+    default:
+      return undefined;
   }
 }
-
-/** Returns the value of a load from an empty source, or undefined if it is not known. */
-export function loadNothing({ name }: Load): { value: unknown } | undefined {
-  if (name === 'isThere') return { value: false };
-  if (name === 'record' || name === 'orderStage' || name === 'line') return { value: undefined };
-  if (name === 'lastLineNumber' || name === 'lineCount') return { value: 0 };
-  return name === 'lines' || name === 'unitsOfLines' ? { value: [] } : undefined;
-}
-
-/** Returns the empty source of a new record, which is the lines of a new order. */
-export const sourceOfNew = (save: Save): string | undefined =>
-  save.name === 'insert' && save.args[0] === 'orders' ? linesOf(save.args[1]['ORDER_NUMBER']!) : undefined;
 
 const isRecord = (value: unknown): value is Values =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

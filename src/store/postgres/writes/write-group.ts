@@ -5,20 +5,12 @@
 import { Refusal } from '../../../errors.ts';
 import type { Load } from '../../../pims/writes/script.ts';
 import type { Query } from '../../pims/load-sql.ts';
-import type { ScriptSql } from '../../pims/script-sql.ts';
+import type { StartedScript } from '../../pims/script-runner.ts';
 import type { Statement } from '../../writing.ts';
 import type { Connection } from '../connection/connection.ts';
 import { loadTogether, saveTogether } from './merge-sql.ts';
 import { RunningScript, type Begin, type NextNumbers } from './running-script.ts';
-import { changeAll, FORGOTTEN, loadName, sourceOf, type Loaded } from './write-conflicts.ts';
-
-/** A load that is about to be sent. */
-interface WantedLoad {
-  readonly load: Load;
-  readonly query: Query<unknown>;
-  readonly source: string;
-  readonly name: string;
-}
+import { changeKnown, loadName, sourceOf, type Known, type Loaded } from './write-conflicts.ts';
 
 /** The values that a transaction reads when it locks the tenant. */
 export interface Locked {
@@ -26,6 +18,12 @@ export interface Locked {
   readonly isOld: boolean;
   readonly next: NextNumbers;
 }
+
+/** Numbers to try before those of the database are known. */
+export const NUMBERS_GUESSED: NextNumbers = new Map([
+  ['orders', 1],
+  ['customers', 1],
+]);
 
 /** A script was refused after some of its statements were sent: each script has to run in its own transaction. */
 class RunApart extends Error {}
@@ -36,13 +34,13 @@ export class WriteGroup {
   readonly #loaded = new Map<string, Loaded>();
   /** The number of scripts that are done. All later scripts run ahead of their turn, so they may have to restart. */
   #done = 0;
-  /** The next numbers after the scripts that are done, and those in the database. Before the lock, they are a guess. */
+  /** The next numbers after the scripts that are done. Until the tenant is locked, a guess. */
   #next: NextNumbers;
-  #saved: NextNumbers | undefined;
-  /** The statements that have not been sent yet. */
+  #isLocked = false;
+  /** The statements that are not sent yet. */
   #statements: Statement[] = [];
 
-  constructor(connection: Connection, begins: readonly Begin[], expected: NextNumbers = new Map()) {
+  constructor(connection: Connection, begins: readonly Begin[], expected = NUMBERS_GUESSED) {
     this.#connection = connection;
     this.#next = expected;
     this.#scripts = begins.map((begin) => new RunningScript(begin));
@@ -56,7 +54,8 @@ export class WriteGroup {
     loads.catch(() => undefined);
     const { isOld, next } = await lock;
     await loads;
-    [this.#next, this.#saved] = [new Map(next), next];
+    this.#next = new Map(next);
+    this.#isLocked = true;
     if (isOld) this.#restartAll();
     while (this.#done < this.#scripts.length) {
       this.#continueAll();
@@ -64,7 +63,7 @@ export class WriteGroup {
       if (first?.isAlone) await this.#runAlone(first);
       else if (first) await this.#sendLoads();
     }
-    this.#saveCounters();
+    this.#saveCounters(next);
     this.#sendSaves();
     return this.#scripts.map(({ outcome }) => outcome);
   }
@@ -84,83 +83,74 @@ export class WriteGroup {
     // A script expects the numbers after those of the earlier scripts.
     const next = new Map(this.#next);
     for (const script of this.#scripts.slice(this.#done)) {
-      if ([...script.numbers].some(([recordType, { first }]) => first !== next.get(recordType))) script.restart();
+      if ([...script.counters].some(([recordType, { before }]) => before !== next.get(recordType))) script.restart();
       this.#continue(script, next);
-      for (const [recordType, { first, count }] of script.numbers) next.set(recordType, first + count);
-      if (this.#saved && script.isDone && !script.isAlone && script === this.#scripts[this.#done]) this.#finish(script);
+      for (const [recordType, { after }] of script.counters) next.set(recordType, after);
+      if (this.#isLocked && script.isDone && !script.isAlone && script === this.#scripts[this.#done])
+        this.#finish(script);
     }
   }
 
   #continue(script: RunningScript, next: NextNumbers): void {
-    if (!script.started && !script.isDone) script.continue();
+    if (!script.started && !script.isDone) script.continue(next);
     while (script.load && !script.isAlone) {
       const { load } = script;
-      if (load.name === 'nextNumber' && !script.raised.has(load.args[0])) {
-        const first = next.get(load.args[0]);
-        if (first === undefined) return;
-        script.continueWithNumber(load.args[0], first);
-        continue;
-      }
       const source = sourceOf(load);
+      const loaded = source === undefined ? undefined : this.#loaded.get(source)?.get(loadName(load));
+      const known = source === undefined ? undefined : script.find(load, source, loaded);
       if (source !== undefined) script.sources.add(source);
-      const found = source === undefined ? { value: FORGOTTEN } : script.find(load, source, this.#loaded.get(source));
-      if (!found) return;
-      if (found.value === FORGOTTEN) script.isAlone = true;
-      else script.continue(found.value);
+      if (known) script.continue(next, known.value);
+      else if (source !== undefined && !loaded) return;
+      else script.isAlone = true;
     }
   }
 
-  /** Applies the saves of a script to the loaded values, and restarts later scripts that have read the old ones. */
+  /** Applies the saves of a script to what is known, and restarts later scripts that have read what was before. */
   #finish(script: RunningScript): void {
-    this.#done++;
-    this.#statements.push(...script.takeStatements());
-    this.#count(script);
-    for (const [source, { saves }] of script.changes) {
+    this.#complete(script);
+    for (const [source, saves] of script.changes) {
       const loaded = this.#loaded.get(source);
-      if (loaded) for (const save of saves) changeAll(loaded, save, script.started!.sql.dictionaries);
+      for (const [name, before] of loaded ?? []) {
+        let known: Known | undefined = before;
+        for (const save of saves) known = changeKnown(before.load, known, save, script.started!.sql.dictionaries);
+        if (known) loaded!.set(name, known);
+        else loaded!.delete(name);
+      }
     }
-    if (script.changes.size === 0) return;
     for (const other of this.#scripts.slice(this.#done))
       if (!other.sources.isDisjointFrom(script.changes)) other.restart();
   }
 
-  /** Moves the counters past the numbers of a script. */
-  #count({ numbers, raised }: RunningScript): void {
-    for (const [recordType, { first, count }] of numbers) this.#next.set(recordType, first + count);
-    for (const [recordType, number] of raised)
-      this.#next.set(recordType, Math.max(this.#next.get(recordType)!, number + 1));
+  #complete(script: RunningScript): void {
+    this.#done++;
+    this.#statements.push(...script.takeStatements());
+    for (const [recordType, { after }] of script.counters) this.#next.set(recordType, after);
   }
 
-  #saveCounters(): void {
+  #saveCounters(saved: NextNumbers): void {
     const { sql } = this.#scripts.find(({ started }) => started)?.started ?? {};
     for (const [recordType, number] of this.#next)
-      if (sql && number > this.#saved!.get(recordType)!) {
+      if (sql && number > saved.get(recordType)!)
         this.#statements.push(...sql.saves.raiseCounter(recordType, BigInt(number - 1)));
-        this.#saved!.set(recordType, number);
-      }
   }
 
   /** Sends the saves of finished scripts, and the loads that all others wait for. */
   async #sendLoads(): Promise<void> {
     this.#sendSaves();
-    const wanted = new Map<string, WantedLoad>();
-    for (const { load, started, isAlone } of this.#scripts.slice(this.#done))
-      if (load && !isAlone) for (const one of [load, ...(load.ahead ?? [])]) this.#want(wanted, started!.sql, one);
+    const wanted = new Map<string, { readonly load: Load; readonly query: Query<unknown> }>();
+    for (const { load: waiting, started, isAlone } of this.#scripts.slice(this.#done))
+      for (const load of waiting && !isAlone ? [waiting, ...(waiting.ahead ?? [])] : []) {
+        const [source, name] = [sourceOf(load), loadName(load)];
+        if (source !== undefined && !this.#loaded.get(source)?.has(name))
+          wanted.getOrInsertComputed(name, () => ({ load, query: buildQuery(started!, load) }));
+      }
     const loads = [...wanted.values()];
     const queries = loads.map(({ query }) => query);
     const all = await Promise.all(loadTogether(this.#connection, queries));
-    for (const [at, { load, query, source, name }] of loads.entries()) {
-      let loaded = this.#loaded.get(source);
-      if (!loaded) this.#loaded.set(source, (loaded = new Map()));
-      loaded.set(name, { load, value: query.parse(all[at]!) });
+    for (const [at, { load, query }] of loads.entries()) {
+      const loaded = this.#loaded.getOrInsertComputed(sourceOf(load)!, () => new Map());
+      loaded.set(loadName(load), { load, value: query.parse(all[at]!) });
     }
-  }
-
-  #want(wanted: Map<string, WantedLoad>, sql: ScriptSql, load: Load): void {
-    const [source, name] = [sourceOf(load), loadName(load)];
-    if (source === undefined || this.#loaded.get(source)?.has(name)) return;
-    if (!wanted.has(`${source} ${name}`))
-      wanted.set(`${source} ${name}`, { load, query: buildQuery(sql, load), source, name });
   }
 
   #sendSaves(): void {
@@ -169,28 +159,21 @@ export class WriteGroup {
 
   /** Runs the rest of the first script, statement by statement. All others restart. */
   async #runAlone(script: RunningScript): Promise<void> {
-    const { sql } = script.started!;
     this.#sendSaves();
     let isSent = false;
     for (;;) {
-      this.#count(script);
-      script.forgetNumbers();
-      this.#saveCounters();
       this.#statements.push(...script.takeStatements());
       isSent ||= this.#statements.length > 0;
       this.#sendSaves();
-      const { load } = script;
-      if (!load) break;
-      const query = buildQuery(sql, load);
-      const loaded = query.parse(await this.#connection.query(query.sql, query.values));
-      if (load.name === 'nextNumber') this.#next.set(load.args[0], Number(loaded) + 1);
-      script.continue(loaded);
+      if (!script.load) break;
+      const { sql, values, parse } = buildQuery(script.started!, script.load);
+      script.continue(this.#next, parse(await this.#connection.query(sql, values)));
     }
     if (script.outcome instanceof Refusal && isSent) throw this.#scripts.length === 1 ? script.outcome : new RunApart();
-    this.#done++;
+    this.#complete(script);
     this.#restartAll();
   }
 }
 
-const buildQuery = (sql: ScriptSql, { name, args }: Load): Query<unknown> =>
+const buildQuery = ({ sql }: StartedScript<unknown>, { name, args }: Load): Query<unknown> =>
   (sql.loads[name] as (...of: unknown[]) => Query<unknown>)(...args);

@@ -9,8 +9,8 @@ import type { Writing } from '../../writing.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Pool } from '../connection/pool.ts';
 import type { SharedConnection } from '../connection/shared-connection.ts';
-import type { Begin, NextNumbers } from './running-script.ts';
-import { WriteGroup, type Locked } from './write-group.ts';
+import type { Begin } from './running-script.ts';
+import { NUMBERS_GUESSED, WriteGroup, type Locked } from './write-group.ts';
 
 interface PostgresWrite {
   readonly begin: Begin;
@@ -34,8 +34,8 @@ export class PostgresWriteQueue {
   readonly #writers: Pool;
   readonly #place: number;
   readonly #tenant: TenantLock;
-  /** The numbers to try before the tenant is locked. Other nodes may already have assigned them. */
-  #expected: NextNumbers = new Map();
+  /** The numbers to try before the tenant is locked: other nodes may have given them. */
+  #expected = NUMBERS_GUESSED;
   #waiting: PostgresWrite[] = [];
   #isWorking = false;
 
