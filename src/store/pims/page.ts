@@ -2,6 +2,19 @@
 import type { Page } from '../../pims/pims-port.ts';
 import type { Json } from '../../pims/writes/script.ts';
 
+interface Filled {
+  readonly records: string;
+  readonly lines: string;
+  readonly bytes: number;
+  readonly count: number;
+  /** The sort key of the last record. */
+  readonly last: string;
+}
+
+const NOTHING: Filled = { records: '', lines: '', bytes: 0, count: 0, last: '' };
+const join = (list: string, item: string): string => (list === '' || item === '' ? list + item : `${list},${item}`);
+const sizeOf = (item: string): number => (item === '' ? 0 : Buffer.byteLength(item) + 1);
+
 /**
  * Takes rows of (sort key, record). If there are more than `limit` rows, it receives one further row. A record with
  * lines is on the page with all of them or not at all.
@@ -9,11 +22,9 @@ import type { Json } from '../../pims/writes/script.ts';
 export class PageFiller {
   readonly #limit: number;
   readonly #bytesMax: number;
-  #records = '';
-  #lines = '';
-  #bytes = 0;
-  #taken = 0;
-  #last = '';
+  #filled = NOTHING;
+  /** The page before its last record. */
+  #before = NOTHING;
   #hasMore = false;
 
   constructor(limit: number, bytesMax: number) {
@@ -23,33 +34,45 @@ export class PageFiller {
 
   /** Whether the page is full, so that at most one further row follows. */
   get isLong(): boolean {
-    return this.#taken === this.#limit;
+    return this.#filled.count === this.#limit;
+  }
+
+  /** The bytes of the first record with its lines, while there is no other. */
+  get bytesOfFirst(): number {
+    return this.#filled.count === 1 ? this.#filled.bytes : 0;
   }
 
   /** Adds a record and its lines, separated by commas. Returns false when the page ends before the record. */
   take(sortKey: string, record: Json, lines = ''): boolean {
-    const ofLines = lines === '' ? 0 : Buffer.byteLength(lines) + 1;
-    const bytes = this.#bytes + Buffer.byteLength(record) + 1 + ofLines;
-    this.#hasMore = this.isLong || (bytes > this.#bytesMax && this.#taken > 0);
+    const { records, lines: linesBefore, bytes: bytesBefore, count } = this.#filled;
+    const bytes = bytesBefore + sizeOf(record) + sizeOf(lines);
+    this.#hasMore = this.isLong || (bytes > this.#bytesMax && count > 0);
     if (this.#hasMore) return false;
-    this.#records += this.#taken === 0 ? record : `,${record}`;
-    if (lines !== '') this.#lines += this.#lines === '' ? lines : `,${lines}`;
-    this.#bytes = bytes;
-    this.#taken++;
-    this.#last = sortKey;
+    this.#before = this.#filled;
+    const joined = { records: join(records, record), lines: join(linesBefore, lines) };
+    this.#filled = { ...joined, bytes, count: count + 1, last: sortKey };
     return true;
   }
 
+  /** Adds further lines of the last record. Returns false when they do not fit: then the page ends before the record. */
+  takeLines(lines: string): boolean {
+    if (this.#hasMore) return false;
+    const bytes = this.#filled.bytes + sizeOf(lines);
+    this.#hasMore = bytes > this.#bytesMax && this.#filled.count > 1;
+    this.#filled = this.#hasMore ? this.#before : { ...this.#filled, lines: join(this.#filled.lines, lines), bytes };
+    return !this.#hasMore;
+  }
+
   get page(): Page {
-    return { records: `[${this.#records}]`, next: this.#hasMore ? this.#last : null };
+    return { records: `[${this.#filled.records}]`, next: this.#hasMore ? this.#filled.last : null };
   }
 
   get pageWithLines(): Page {
-    return { ...this.page, lines: this.#lines === '' ? null : `[${this.#lines}]` };
+    return { ...this.page, lines: this.#filled.lines === '' ? null : `[${this.#filled.lines}]` };
   }
 
   /** Ends the page before a record that does not fit. Returns false if it is the first record. */
   endEarly(): boolean {
-    return (this.#hasMore = this.#taken > 0);
+    return (this.#hasMore = this.#filled.count > 0);
   }
 }
