@@ -26,7 +26,7 @@ import { CANCELED, sqlStateOf, type Connection, type StatementValues } from './c
 import type { CutOptions } from './connection/cut-statement.ts';
 import { KeyBatch } from './reads/key-batch.ts';
 import { PageBatch } from './reads/page-batch.ts';
-import { LookupRows, Lookups } from './reads/lookups.ts';
+import { LookupRows, makeLookups } from './reads/lookups.ts';
 import { PageRows } from './reads/page-rows.ts';
 import type { LoadedRow } from './reads/page-sql.ts';
 import { buildPimsSql, joinCells, LARGE, type PostgresPimsSql } from './reads/pims-sql.ts';
@@ -45,7 +45,9 @@ export interface PimsConnections {
   readonly turns: Turns;
   /** Cancels the statement that runs in a server process. */
   readonly cancel: CutOptions['cancel'];
-  /** Opens a separate connection without time limits, for long work. */
+  /** Resolves once the tenant's schema is the newest. */
+  readonly ready: Promise<unknown>;
+  /** Opens a separate connection without time limits, for long work, once the tenant is ready. */
   readonly openOwn: () => Promise<Connection>;
   /** The place of the pool's connection that has most likely served this tenant before. */
   readonly place: number;
@@ -63,7 +65,6 @@ type KeyedRow = [key: string, record: Json, lines: Json | null, fieldsVersion: n
 interface RowReader {
   take(row: LoadedRow): boolean;
 }
-type ReadRows = <Reader extends RowReader>(ask: () => RowsQuery, begin: () => Reader) => Promise<Reader>;
 interface RowsQuery {
   readonly sql: string;
   readonly values: StatementValues;
@@ -87,7 +88,8 @@ export class PostgresPimsStore implements PimsStore {
   readonly #orders: KeyBatch<KeyedRow>;
   readonly #largeOrders = new Set<string>();
   readonly #records: Readonly<Record<KeyedType, KeyBatch<KeyedRow>>>;
-  readonly #lookups: Lookups;
+  readonly viewOrders: PimsStore['viewOrders'];
+  readonly viewOrdersOfEach: PimsStore['viewOrdersOfEach'];
   readonly #fieldsVersions: KeyBatch<number>;
   readonly #pages: PageBatch;
   #sql: PostgresPimsSql;
@@ -97,7 +99,7 @@ export class PostgresPimsStore implements PimsStore {
     this.#connections = connections;
     this.#schema = schema;
     this.#sql = buildPimsSql(schema, BUILT_IN);
-    const { writers, place } = connections;
+    const { writers, place, ready } = connections;
     const queue = new PostgresWriteQueue(writers, place, {
       lock: (connection) => this.#lock(connection),
       clock: connections.clock,
@@ -105,7 +107,10 @@ export class PostgresPimsStore implements PimsStore {
     this.#scripts = new ScriptRunner({
       sql: () => this.#sql.script(),
       refresh: () => this.dictionaries(),
-      commit: (begin, size) => queue.commit(begin, size),
+      commit: async (begin, size) => {
+        await ready;
+        return queue.commit(begin, size);
+      },
     });
     const byKey = (sql: () => string): KeyBatch<KeyedRow> =>
       new KeyBatch(async (keys) => mapOf(await this.#read(sql, keys)));
@@ -114,13 +119,17 @@ export class PostgresPimsStore implements PimsStore {
     const ordersByReference = new KeyBatch(async (keys: string[]) =>
       Map.groupBy(await this.#read(() => this.#sql.ordersByReference(), keys), ([key]) => key),
     );
-    this.#lookups = new Lookups({
+    const lookups = makeLookups({
       readSmall: async (number) => (await ordersByReference.ask(number)) ?? [],
-      readLarge: (numbers, recordsMax, signal) => {
-        const ask = () => ({ sql: this.#sql.lookup(), values: [numbers, recordsMax + 1] });
-        return this.#readLarge(signal, (rows) => rows(ask, () => new LookupRows(recordsMax)));
-      },
+      readLarge: (numbers, recordsMax, signal) =>
+        this.#readRows(
+          signal,
+          () => ({ sql: this.#sql.lookup(), values: [numbers, recordsMax + 1] }),
+          () => new LookupRows(recordsMax),
+        ),
     });
+    this.viewOrders = lookups.viewOrders;
+    this.viewOrdersOfEach = lookups.viewOrdersOfEach;
     this.#pages = new PageBatch(connections.pages, (version) => this.#follow(version), connections.clock);
     this.#fieldsVersions = new KeyBatch(
       async () => new Map([['', (await connections.reader.ask<[number]>(this.#sql.fieldsVersion, []))[0]![0]]]),
@@ -128,6 +137,7 @@ export class PostgresPimsStore implements PimsStore {
   }
 
   async dictionaries(): Promise<Dictionaries> {
+    await this.#connections.ready;
     await this.#follow((await this.#fieldsVersions.ask(''))!);
     return this.#sql.dictionaries;
   }
@@ -142,7 +152,7 @@ export class PostgresPimsStore implements PimsStore {
     }
     const filters = [{ field: RECORD_TYPES.orders.key, value: orderNumber }];
     const request = { filters, hasLines: true, limit: 1, bytesMax: ORDER_CHARACTERS_MAX, after: '', signal };
-    const rows = await this.#readLarge(signal, (read) => this.#readPage(read, 'orders', request));
+    const rows = await this.#readPage('orders', request);
     if (rows instanceof Refusal || !rows.last) return rows instanceof Refusal ? rows : undefined;
     if (rows.isTooLarge) return refuseLargeOrder();
     const { records, lines = null } = rows.page;
@@ -159,16 +169,17 @@ export class PostgresPimsStore implements PimsStore {
       sql.page(recordType, request),
     );
     if (query instanceof Refusal) return query;
-    const page = query.together && (await this.#pages.ask(query.together));
-    return page ?? this.#readLarge(request.signal, (read) => this.#loadPage(read, recordType, request));
-  }
-
-  viewOrders(referenceNumber: string, options: LookupOptions): Promise<Outcome<Rendered>> {
-    return this.#lookups.view(referenceNumber, options);
-  }
-
-  viewOrdersOfEach(referenceNumbers: readonly string[], options: LookupOptions): Promise<Outcome<Rendered>> {
-    return this.#lookups.viewEach(referenceNumbers, options);
+    await this.#connections.ready;
+    const found = query.together && (await this.#pages.ask(query.together));
+    if (found) return found;
+    const rows = await this.#readPage(recordType, request);
+    if (rows instanceof Refusal) return rows;
+    if (rows.isTooLarge) return refuseLargeOrder('include');
+    if (!request.isCounted) return rows.page;
+    // Each row has the count. Where none is left after the cursor, the first row of all has it.
+    const isEnd = !rows.last && request.after !== '';
+    const counted = isEnd ? await this.#readPage(recordType, { ...request, limit: 1, after: '' }) : rows;
+    return counted instanceof Refusal ? counted : { ...rows.page, count: counted.last?.[4] ?? 0 };
   }
 
   write<T>(write: Write<T>, idempotency?: Idempotency, size = 1): Promise<Outcome<T>> {
@@ -210,14 +221,39 @@ export class PostgresPimsStore implements PimsStore {
     }
   }
 
-  /** Waits for the tenant's turn, and gives `work` a function that reads row by row on a connection for queries. */
-  #readLarge<T>(signal: QueryRequest['signal'], work: (read: ReadRows) => Promise<Outcome<T>>): Promise<Outcome<T>> {
-    const { queries, turns, place, queryBudgetMs, cancel } = this.#connections;
+  #readPage(recordType: KeyedType, request: QueryRequest): Promise<Outcome<PageRows>> {
+    return this.#readRows(
+      request.signal,
+      () => this.#sql.page(recordType, request).alone,
+      () => new PageRows(request),
+    );
+  }
+
+  /**
+   * Reads row by row until the reader has enough, on a connection for queries, in the tenant's turn. Reads again if the
+   * dictionaries of the statement no longer hold.
+   */
+  async #readRows<Reader extends RowReader>(
+    signal: QueryRequest['signal'],
+    ask: () => RowsQuery,
+    begin: () => Reader,
+  ): Promise<Outcome<Reader>> {
+    const { queries, turns, place, queryBudgetMs, cancel, ready } = this.#connections;
+    await ready;
     return turns.run(this.#schema, signal, async (turn) => {
       try {
-        return await queries.use(place, (connection) =>
-          work((ask, begin) => this.#readRows(connection, { turn, cancel }, ask, begin)),
-        );
+        for (;;) {
+          let [reader, version] = [begin(), 0];
+          const start = () => {
+            reader = begin();
+            return (row: LoadedRow): boolean => {
+              version = row[2];
+              return reader.take(row);
+            };
+          };
+          await queries.use(place, (connection) => connection.askUntil(ask(), start, { turn, cancel }));
+          if (!(await this.#follow(version))) return reader;
+        }
       } catch (fault) {
         if (fault instanceof Refusal && fault.code === 'SERVICE_BUSY') return fault;
         if (sqlStateOf(fault) !== CANCELED) throw fault;
@@ -227,47 +263,11 @@ export class PostgresPimsStore implements PimsStore {
     });
   }
 
-  /** Reads rows until the reader has enough, and again if the dictionaries of the statement no longer hold. */
-  async #readRows<Reader extends RowReader>(
-    connection: SharedConnection,
-    options: CutOptions,
-    ask: () => RowsQuery,
-    begin: () => Reader,
-  ): Promise<Reader> {
-    for (;;) {
-      let [reader, version] = [begin(), 0];
-      const start = () => {
-        reader = begin();
-        return (row: LoadedRow): boolean => {
-          version = row[2];
-          return reader.take(row);
-        };
-      };
-      await connection.askUntil(ask(), start, options);
-      if (!(await this.#follow(version))) return reader;
-    }
-  }
-
-  #readPage(read: ReadRows, recordType: KeyedType, request: QueryRequest): Promise<PageRows> {
-    return read(
-      () => this.#sql.page(recordType, request).alone,
-      () => new PageRows(request),
-    );
-  }
-
-  async #loadPage(read: ReadRows, recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>> {
-    const rows = await this.#readPage(read, recordType, request);
-    if (rows.isTooLarge) return refuseLargeOrder('include');
-    if (!request.isCounted) return rows.page;
-    // Each row has the count. If no row is left after the cursor, the first row of all is read for it.
-    const isEnd = !rows.last && request.after !== '';
-    const counted = isEnd ? await this.#readPage(read, recordType, { ...request, limit: 1, after: '' }) : rows;
-    return { ...rows.page, count: counted.last?.[4] ?? 0 };
-  }
-
   /** Reads rows by their keys, and again if the dictionaries of the statement no longer hold. */
   async #read(sql: () => string, keys: string[]): Promise<KeyedRow[]> {
-    const rows = await this.#connections.reader.ask<KeyedRow>(sql(), [keys]);
+    const { reader, ready } = this.#connections;
+    await ready;
+    const rows = await reader.ask<KeyedRow>(sql(), [keys]);
     return rows[0] && (await this.#follow(rows[0][3])) ? this.#read(sql, keys) : rows;
   }
 

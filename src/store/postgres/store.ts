@@ -25,7 +25,6 @@ import { Availability } from './connection/availability.ts';
 import { Connection, ConnectionLost, reasonOf, type ConnectionOptions } from './connection/connection.ts';
 import { PostgresControl } from './control-database.ts';
 import { CONTROL, migrate, migrateTenant, PIMS_VERSION, SCHEMA_VERSION } from './migrate.ts';
-import { onceReady } from './once-ready.ts';
 import { PostgresPimsStore } from './pims-store.ts';
 import { Pool } from './connection/pool.ts';
 import { makeOwnRequests } from './request-store.ts';
@@ -187,6 +186,7 @@ export class PostgresStore {
     // Drops the tenant opened first. Its statements are built again at the next call.
     if (this.#open.size >= OPEN_TENANTS_MAX) this.#open.delete(this.#open.keys().next().value!);
     const place = createHash('sha256').update(storeId).digest().readUInt32LE();
+    const ready = this.#migrateTenant(storeId);
     const store = new PostgresPimsStore(storeId, {
       reader: this.#readers[place % this.#readers.length]!,
       writers: this.#pools[0]!,
@@ -195,17 +195,16 @@ export class PostgresStore {
       queries: this.#pools[1]!,
       turns: this.#turns,
       cancel: (pid) => this.#readers[0]!.ask('SELECT pg_cancel_backend(?)', [pid]),
-      openOwn: () => this.openOwn(),
+      ready,
+      openOwn: () => ready.then(() => this.openOwn()),
       place,
       queryBudgetMs: this.#options.queryBudgetMs,
       clock: this.#options.clock,
     });
-    const migrated = this.#migrateTenant(storeId);
-    const waiting = onceReady(migrated, store);
-    this.#open.set(storeId, waiting);
-    // The next call opens the tenant again.
-    migrated.catch(() => this.#open.get(storeId) === waiting && this.#open.delete(storeId));
-    return waiting;
+    this.#open.set(storeId, store);
+    // The next call tries again.
+    ready.catch(() => this.#open.get(storeId) === store && this.#open.delete(storeId));
+    return store;
   }
 
   /** A node with the previous version may have created the tenant after this one started. */

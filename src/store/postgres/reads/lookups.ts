@@ -4,8 +4,8 @@
  */
 import { Refusal, type Outcome } from '../../../errors.ts';
 import { LOOKUP_CHARACTERS_MAX } from '../../../pims/rules/record-bounds.ts';
-import type { LookupOptions } from '../../../pims/pims-port.ts';
-import type { Json, Rendered } from '../../../pims/writes/script.ts';
+import type { LookupOptions, PimsStore } from '../../../pims/pims-port.ts';
+import type { Json } from '../../../pims/writes/script.ts';
 import {
   joinLookups,
   refuseLargeList,
@@ -57,36 +57,16 @@ export class LookupRows {
   }
 }
 
-export class Lookups {
-  readonly #reads: LookupReads;
-
-  constructor(reads: LookupReads) {
-    this.#reads = reads;
-  }
-
-  async view(referenceNumber: string, options: LookupOptions): Promise<Outcome<Rendered>> {
-    const { recordsMax } = options;
-    const found = await this.#reads.readSmall(referenceNumber);
-    if (found.length > recordsMax) return refuseLargeLookup(recordsMax);
-    if (found.length > SMALL_ORDERS || found.some(([, , lines]) => lines === LARGE)) {
-      const all = await this.#readEach([referenceNumber], options, refuseLargeLookup);
-      return all instanceof Refusal ? all : all.get(referenceNumber)!.json;
-    }
-    const orders = found.map(([, order, lines]) => parseOrder(order, renderItems(lines ?? '[]')));
-    return renderStorefrontOrders(referenceNumber, orders).json;
-  }
-
-  async viewEach(referenceNumbers: readonly string[], options: LookupOptions): Promise<Outcome<Rendered>> {
-    const all = await this.#readEach([...new Set(referenceNumbers)], options, refuseLargeList);
-    return all instanceof Refusal ? all : joinLookups(referenceNumbers, all, options.recordsMax);
-  }
-
-  async #readEach(
+export function makeLookups({
+  readSmall,
+  readLarge,
+}: LookupReads): Pick<PimsStore, 'viewOrders' | 'viewOrdersOfEach'> {
+  async function readEach(
     referenceNumbers: readonly string[],
     { recordsMax, signal }: LookupOptions,
     refuse: (recordsMax: number) => Refusal,
   ): Promise<Outcome<ReadonlyMap<string, LookedUp>>> {
-    const read = await this.#reads.readLarge(referenceNumbers, recordsMax, signal);
+    const read = await readLarge(referenceNumbers, recordsMax, signal);
     if (read instanceof Refusal) return read;
     if (read.isTooLarge) return refuse(recordsMax);
     const byNumber = Map.groupBy(read.orders, ({ order }) => order['REFERENCE_NUMBER']!);
@@ -94,4 +74,21 @@ export class Lookups {
       referenceNumbers.map((number) => [number, renderStorefrontOrders(number, byNumber.get(number) ?? [])] as const),
     );
   }
+  return {
+    async viewOrders(referenceNumber, options) {
+      const { recordsMax } = options;
+      const found = await readSmall(referenceNumber);
+      if (found.length > recordsMax) return refuseLargeLookup(recordsMax);
+      if (found.length > SMALL_ORDERS || found.some(([, , lines]) => lines === LARGE)) {
+        const all = await readEach([referenceNumber], options, refuseLargeLookup);
+        return all instanceof Refusal ? all : all.get(referenceNumber)!.json;
+      }
+      const orders = found.map(([, order, lines]) => parseOrder(order, renderItems(lines ?? '[]')));
+      return renderStorefrontOrders(referenceNumber, orders).json;
+    },
+    async viewOrdersOfEach(referenceNumbers, options) {
+      const all = await readEach([...new Set(referenceNumbers)], options, refuseLargeList);
+      return all instanceof Refusal ? all : joinLookups(referenceNumbers, all, options.recordsMax);
+    },
+  };
 }
