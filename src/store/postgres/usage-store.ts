@@ -20,31 +20,31 @@ const KEYS = `${CONTROL}."KEY_USAGE"`;
  * still running. All nodes touch rows in the same order, which avoids deadlocks.
  */
 const ADD = `WITH batch AS (
-    INSERT INTO ${NODES} AS n VALUES (?, ?, now())
+    INSERT INTO ${NODES} AS n VALUES ($1, $2, now())
       ON CONFLICT ("NODE") DO UPDATE SET "SEQUENCE" = excluded."SEQUENCE", "SEEN_AT" = now()
       WHERE n."SEQUENCE" < excluded."SEQUENCE" RETURNING 1
   ), days AS (
     INSERT INTO ${USAGE} AS u SELECT team, day, operation, calls
-      FROM unnest(?::text[], ?::text[], ?::text[], ?::bigint[]) AS c(team, day, operation, calls)
+      FROM unnest($3::text[], $4::text[], $5::text[], $6::bigint[]) AS c(team, day, operation, calls)
       WHERE EXISTS (SELECT 1 FROM batch) ORDER BY team, day, operation
       ON CONFLICT ("TEAM_ID", "DAY", "OPERATION") DO UPDATE SET "CALLS" = u."CALLS" + excluded."CALLS" RETURNING 1
   ), months AS (
-    INSERT INTO ${MONTHS} AS m SELECT team, month, calls
-      FROM unnest(?::text[], ?::text[], ?::bigint[]) AS c(team, month, calls)
-      WHERE EXISTS (SELECT 1 FROM batch) AND (SELECT count(*) FROM days) >= 0 ORDER BY team, month
+    INSERT INTO ${MONTHS} AS m SELECT team, left(day, 7), sum(calls)::bigint
+      FROM unnest($3::text[], $4::text[], $6::bigint[]) AS c(team, day, calls)
+      WHERE EXISTS (SELECT 1 FROM batch) AND (SELECT count(*) FROM days) >= 0 GROUP BY 1, 2 ORDER BY 1, 2
       ON CONFLICT ("TEAM_ID", "MONTH") DO UPDATE SET "CALLS" = m."CALLS" + excluded."CALLS"
       RETURNING "TEAM_ID", "MONTH", "CALLS"
   ), keys AS (
     INSERT INTO ${KEYS} AS k SELECT team, month, api_id, name, calls, used_at
-      FROM unnest(?::text[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::text[])
+      FROM unnest($7::text[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[])
         AS c(team, month, api_id, name, calls, used_at)
       WHERE EXISTS (SELECT 1 FROM batch) AND (SELECT count(*) FROM months) >= 0 ORDER BY team, month, api_id
       ON CONFLICT ("TEAM_ID", "MONTH", "API_ID") DO UPDATE SET "CALLS" = k."CALLS" + excluded."CALLS",
         "USED_AT" = greatest(k."USED_AT", excluded."USED_AT")
   )
   SELECT "TEAM_ID", "MONTH", "CALLS" FROM months`;
-const READ_TOTALS = `SELECT m."TEAM_ID", m."MONTH", m."CALLS"
-  FROM unnest(?::text[], ?::text[]) AS c(team, month) JOIN ${MONTHS} m ON m."TEAM_ID" = team AND m."MONTH" = month`;
+const READ_TOTALS = `SELECT DISTINCT m."TEAM_ID", m."MONTH", m."CALLS"
+  FROM unnest(?::text[], ?::text[]) AS c(team, day) JOIN ${MONTHS} m ON m."TEAM_ID" = team AND m."MONTH" = left(day, 7)`;
 const DELETE_NODES = `DELETE FROM ${NODES} WHERE "SEEN_AT" < now() - interval '7 days'`;
 
 /** The call may already have saved records. */
@@ -63,21 +63,12 @@ export function makeOwnUsage(connection: SharedConnection): OwnUsage {
     /** Adds one batch at a time, so that the sequence numbers of a node arrive in order. */
     async addUsage(counts, byKey = []) {
       if (sequence === 0) await connection.ask(DELETE_NODES, []);
-      const months = new Map<string, { team: string; month: string; calls: number }>();
-      for (const { teamId, day, calls } of counts) {
-        const month = day.slice(0, 7);
-        const sum = months.get(`${teamId} ${month}`);
-        if (sum) sum.calls += calls;
-        else months.set(`${teamId} ${month}`, { team: teamId, month, calls });
-      }
-      const sums = [...months.values()];
       const days = columnsOf(counts, ['teamId', 'day', 'operation', 'calls']);
       const keys = columnsOf(byKey, ['teamId', 'month', 'apiId', 'name', 'calls', 'usedAt']);
-      const values = [node, ++sequence, ...days, ...columnsOf(sums, ['team', 'month', 'calls']), ...keys];
       type Total = [string, string, number];
       try {
-        let totals = await connection.ask<Total>(ADD, values);
-        if (totals.length === 0) totals = await connection.ask<Total>(READ_TOTALS, columnsOf(sums, ['team', 'month']));
+        let totals = await connection.ask<Total>(ADD, [node, ++sequence, ...days, ...keys]);
+        if (totals.length === 0) totals = await connection.ask<Total>(READ_TOTALS, days.slice(0, 2));
         return new Map(totals.map(([team, month, calls]) => [`${team} ${month}`, calls]));
       } catch (fault) {
         throw fault instanceof Refusal ? uncounted(fault) : fault;
