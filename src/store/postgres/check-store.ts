@@ -51,7 +51,7 @@ const readThrough = (connection: Connection): CheckedStore => ({
     try {
       await work({
         schema: isTenant ? `"${part.storeId}".` : `${CONTROL}.`,
-        read: (sql, ...values) => connection.queryOnce(sql, values),
+        read: (sql, ...values) => connection.query(sql, values),
         each: (sql, take) => connection.queryEach(sql, [], take),
       });
     } finally {
@@ -66,7 +66,7 @@ const damageOf = (fault: unknown): string | undefined =>
   DAMAGE.test(sqlStateOf(fault) ?? '') ? reasonOf(fault) : undefined;
 
 async function checkServer(connection: Connection, findings: Findings): Promise<void> {
-  const ask = <R extends Row>(sql: string): Promise<R[]> => connection.queryOnce<R>(sql);
+  const ask = <R extends Row>(sql: string): Promise<R[]> => connection.query<R>(sql);
   const [[failures] = [0]] = await ask<[number]>(CHECKSUM_FAILURES);
   if (failures > 0) findings.addDamage('database', `${failures} pages did not match their checksum`);
   for (const [index] of await ask<[string]>(INVALID_INDEXES))
@@ -77,7 +77,7 @@ async function checkServer(connection: Connection, findings: Findings): Promise<
   const check = amcheck![0].replace('(regclass, boolean)', '(?::regclass, true)');
   for (const [index] of await ask<[string]>(TREES))
     try {
-      await connection.queryOnce(`SELECT ${check}`, [index]);
+      await connection.query(`SELECT ${check}`, [index]);
     } catch (fault) {
       // Its tenant was removed in the meantime.
       if (sqlStateOf(fault) === NO_TABLE) continue;
@@ -90,12 +90,12 @@ async function checkServer(connection: Connection, findings: Findings): Promise<
 /** Returns whether a tenant has this STORE_ID. */
 async function hasTenant(connection: Connection, storeId: string): Promise<boolean> {
   const sql = `SELECT 1 FROM ${CONTROL}."TENANTS" WHERE "STORE_ID" = ?`;
-  return (await connection.queryOnce(sql, [storeId])).length > 0;
+  return (await connection.query(sql, [storeId])).length > 0;
 }
 
 async function checkVersion(connection: Connection): Promise<void> {
   const first = async <T>(sql: string, ...values: number[]): Promise<T | undefined> =>
-    (await connection.queryOnce<[T]>(sql, values))[0]?.[0];
+    (await connection.query<[T]>(sql, values))[0]?.[0];
   if ((await first<string | null>(`SELECT to_regclass('${CONTROL}."SCHEMA"')::text`)) == null)
     throw refuseCommand('There is no data in the database of STOREROOM_DATABASE_URL.');
   const control = await first<number>(`SELECT "VERSION" FROM ${CONTROL}."SCHEMA"`);

@@ -36,7 +36,7 @@ export const migrate = (connection: Connection): Promise<void> =>
 /** Applies the migrations that one tenant lacks. */
 export const migrateTenant = (connection: Connection, storeId: string): Promise<void> =>
   lock(connection, async () => {
-    const [found] = await connection.queryOnce<[number]>(SCHEMA_VERSION, [storeId]);
+    const [found] = await connection.query<[number]>(SCHEMA_VERSION, [storeId]);
     if (found) await raiseTenant(connection, storeId, found[0]);
   });
 
@@ -50,7 +50,7 @@ async function lock(connection: Connection, work: () => Promise<void>): Promise<
 }
 
 async function migrateControl(connection: Connection): Promise<void> {
-  const [row] = await connection.queryOnce<[number]>(`SELECT "VERSION" FROM ${CONTROL}."SCHEMA"`);
+  const [row] = await connection.query<[number]>(`SELECT "VERSION" FROM ${CONTROL}."SCHEMA"`);
   const found = row?.[0] ?? 0;
   await refuseNewer(connection, found, migrationsOf('control').length);
   for (const [index, script] of migrationsOf('control').entries())
@@ -62,7 +62,7 @@ async function migrateControl(connection: Connection): Promise<void> {
 
 async function migrateTenants(connection: Connection): Promise<void> {
   const newest = migrationsOf('pims').length;
-  const tenants = await connection.queryOnce<[string, number]>(
+  const tenants = await connection.query<[string, number]>(
     `SELECT "STORE_ID", "SCHEMA_VERSION" FROM ${CONTROL}."TENANTS" WHERE "SCHEMA_VERSION" <> ? ORDER BY "STORE_ID"`,
     [newest],
   );
@@ -95,8 +95,8 @@ export function buildTenantScript(storeId: string, from = 0): string {
 
 async function refuseNewer(connection: Connection, found: number, known: number): Promise<void> {
   if (found <= known) return;
-  // A database that is older than the table has no version.
-  const ask = connection.queryOnce<[string]>(selectInstallation(`${CONTROL}.`), ['version']);
+  // A database that is older than the table has no version to tell.
+  const ask = connection.query<[string]>(selectInstallation(`${CONTROL}.`), ['version']);
   const [by] = await ask.catch((): [string][] => []);
   throw new NewerStore('The database', found, known, by?.[0]);
 }

@@ -34,7 +34,7 @@ export async function openMove(url: string, name: string, clock: Clock): Promise
     }
   };
   const ask = <R extends Row>(sql: string, values: StatementValues | TableRow = []): Promise<R[]> =>
-    retry(connection.queryOnce<R>(sql, values));
+    retry(connection.query<R>(sql, values));
   const findOther = async (): Promise<string | undefined> => (await ask<[string]>(OTHERS))[0]?.[0];
   return {
     tenants: store.tenants,

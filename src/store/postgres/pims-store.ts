@@ -188,36 +188,28 @@ export class PostgresPimsStore implements PimsStore {
 
   async *importRows(recordType: RecordType, batches: ImportBatches, { now, atomic }: ImportOptions): ImportResults {
     yield* atomic ? this.#importAtOnce(recordType, batches, now) : this.#scripts.importEach(recordType, batches, now);
-    // The planner then has current statistics for the next query.
-    const connection = await this.#connections.openOwn();
-    try {
-      await connection.execute(this.#sql.measure(recordType));
-    } finally {
-      await connection.close();
-    }
+    // The next query is planned by what is there now.
+    await using connection = await this.#connections.openOwn();
+    await connection.execute(this.#sql.measure(recordType));
   }
 
   async *exportRows(recordType: RecordType): AsyncIterable<Uint8Array> {
-    const connection = await this.#connections.openOwn();
-    try {
-      await connection.execute('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-      await this.#followOn(connection, this.#sql.fieldsVersion);
-      await connection.execute(`DECLARE everything NO SCROLL CURSOR FOR ${this.#sql.rows(recordType)}`);
-      const fetchRows = (): Promise<[string][]> => {
-        const rows = connection.queryOnce<[string]>(`FETCH ${EXPORT_ROWS} FROM everything`);
-        // If it fails, its fault is thrown when the batch is awaited.
-        rows.catch(() => undefined);
-        return rows;
-      };
-      for (let ahead = fetchRows(); ;) {
-        const rows = await ahead;
-        if (rows.length === 0) return;
-        // The server prepares the next rows while these are used.
-        ahead = fetchRows();
-        yield joinCells(rows.map(([record]) => record));
-      }
-    } finally {
-      await connection.close();
+    await using connection = await this.#connections.openOwn();
+    await connection.execute('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    await this.#followOn(connection, this.#sql.fieldsVersion);
+    await connection.execute(`DECLARE everything NO SCROLL CURSOR FOR ${this.#sql.rows(recordType)}`);
+    const fetchRows = (): Promise<[string][]> => {
+      const rows = connection.query<[string]>(`FETCH ${EXPORT_ROWS} FROM everything`);
+      // Its fault is thrown when its turn comes, if it does.
+      rows.catch(() => undefined);
+      return rows;
+    };
+    for (let ahead = fetchRows(); ;) {
+      const rows = await ahead;
+      if (rows.length === 0) return;
+      // The server works on the next ones while these are used.
+      ahead = fetchRows();
+      yield joinCells(rows.map(([record]) => record));
     }
   }
 
@@ -272,7 +264,8 @@ export class PostgresPimsStore implements PimsStore {
   }
 
   async *#importAtOnce(recordType: RecordType, batches: ImportBatches, now: string): ImportResults {
-    const connection = await this.#connections.openOwn();
+    // An open transaction ends with its connection, also when the reader of the results stops.
+    await using connection = await this.#connections.openOwn();
     try {
       connection.begin();
       let locked = this.#lock(connection);
@@ -289,9 +282,6 @@ export class PostgresPimsStore implements PimsStore {
       if (rejected === 0) await connection.commit();
     } catch (fault) {
       throw connection.sentFault ?? fault;
-    } finally {
-      // This is also reached when the reader of the results stops. An open transaction ends with its connection.
-      await connection.close();
     }
   }
 

@@ -159,18 +159,14 @@ export class PostgresStore {
   static async open(options: OpenPostgresOptions): Promise<PostgresStore> {
     const store = new PostgresStore(options);
     try {
-      const connection = await store.#servers.find(store.#connectOwn());
-      try {
-        await checkServer(connection);
-        if (options.refusesEmpty === true) await refuseEmpty(connection);
-        await migrate(connection);
-        // From now on, the node is in pg_stat_activity, where a move looks for it.
-        await store.#shared[0]!.ask('SELECT 1', []);
-        if (options.movedAs === undefined && (await connection.queryOnce(READ_MOVE)).length > 0)
-          throw refuseUnfinished('this database');
-      } finally {
-        await connection.close();
-      }
+      await using connection = await store.#servers.find(store.#connectOwn());
+      await checkServer(connection);
+      if (options.refusesEmpty === true) await refuseEmpty(connection);
+      await migrate(connection);
+      // Now the node is in pg_stat_activity, where a move looks for it.
+      await store.#shared[0]!.ask('SELECT 1', []);
+      if (options.movedAs === undefined && (await connection.query(READ_MOVE)).length > 0)
+        throw refuseUnfinished('this database');
       return store;
     } catch (fault) {
       await store.close();
@@ -211,12 +207,8 @@ export class PostgresStore {
   async #migrateTenant(storeId: string): Promise<void> {
     const [found] = await this.#readers[0]!.ask<[number]>(SCHEMA_VERSION, [storeId]);
     if (!found || found[0] >= PIMS_VERSION()) return;
-    const connection = await this.openOwn();
-    try {
-      await migrateTenant(connection, storeId);
-    } finally {
-      await connection.close();
-    }
+    await using connection = await this.openOwn();
+    await migrateTenant(connection, storeId);
   }
 
   readonly takeTurn: TakeTurn = ({ storeId }, signal, work) => this.#turns.run(storeId, signal, work);
@@ -270,7 +262,7 @@ export class PostgresStore {
 /** Throws COMMAND_REFUSED unless the server commits durably and uses UTF-8. */
 async function checkServer(connection: Connection): Promise<void> {
   const show = async (setting: string): Promise<string> =>
-    (await connection.queryOnce<[string]>(`SHOW ${setting}`))[0]![0];
+    (await connection.query<[string]>(`SHOW ${setting}`))[0]![0];
   if (Number(await show('server_version_num')) < OLDEST)
     throw refuseCommand(`PostgreSQL is ${await show('server_version')}; ${OLDEST / 10_000} or newer is needed.`);
   for (const setting of NEEDED)
@@ -286,7 +278,7 @@ async function checkServer(connection: Connection): Promise<void> {
 
 /** Throws COMMAND_REFUSED if no service has used the database. */
 async function refuseEmpty(connection: Connection): Promise<void> {
-  const found = await connection.queryOnce(`SELECT 1 FROM pg_namespace WHERE nspname = '${CONTROL}'`);
+  const found = await connection.query(`SELECT 1 FROM pg_namespace WHERE nspname = '${CONTROL}'`);
   if (found.length === 0)
     throw refuseCommand(
       'There is no data in the database of STOREROOM_DATABASE_URL. Is it the one the service uses? To create a ' +

@@ -27,15 +27,11 @@ type FoundCaller = Caller & { readonly endsAt: string };
 export function makeOwnTenants(connection: SharedConnection, openOwn: () => Promise<Connection>): OwnTenants {
   const callers = new KeyBatch((questions: string[]) => loadCallers(connection, questions));
   const commit = async <T>(work: (own: Connection) => Promise<T>): Promise<T> => {
-    const own = await openOwn();
-    try {
-      await own.execute('BEGIN');
-      const result = await work(own);
-      await own.commit();
-      return result;
-    } finally {
-      await own.close();
-    }
+    await using own = await openOwn();
+    await own.execute('BEGIN');
+    const result = await work(own);
+    await own.commit();
+    return result;
   };
   return {
     async findCaller(teamId, apiId, now) {

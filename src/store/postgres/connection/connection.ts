@@ -66,7 +66,6 @@ export class Connection {
   #sentFault: unknown;
   #isCorked = false;
   #isStandby = false;
-  #isUnconfirmed = false;
 
   private constructor(client: Client, { silenceMs, clock }: ConnectionOptions) {
     this.#client = client;
@@ -80,7 +79,8 @@ export class Connection {
       if (parameterName === 'in_hot_standby') this.#isStandby = parameterValue === 'on';
     });
     client.on('notice', ({ routine }) => {
-      if (routine === 'SyncRepWaitForLSN') this.#refuseUnconfirmed();
+      // The wait for a standby was canceled, so the transaction is on this server alone.
+      if (routine === 'SyncRepWaitForLSN') this.destroy('no standby has confirmed a transaction', true);
     });
   }
 
@@ -125,29 +125,21 @@ export class Connection {
     return this.#lost === undefined && this.#statements < STATEMENTS_PER_LIFE;
   }
 
-  /** Runs a frequent statement, prepared. Each `?` is a value. Rows are arrays. */
+  /** Runs a statement, prepared. Each `?` is a value. Rows are arrays. */
   async query<R extends Row>(sql: string, values: StatementValues = []): Promise<R[]> {
-    return (await this.#send({ name: this.#prepare(sql), text: sql, values })).rows as unknown as R[];
-  }
-
-  /** Runs a statement without preparing it. */
-  async queryOnce<R extends Row>(sql: string, values: StatementValues = []): Promise<R[]> {
-    return (await this.#send({ text: sql, values })).rows as unknown as R[];
+    return (await this.#send(sql, values)).rows as unknown as R[];
   }
 
   /** Runs a prepared statement and passes on each row as it arrives. */
   async queryEach<R extends Row>(sql: string, values: StatementValues, take: (row: R) => void): Promise<void> {
-    if (this.#lost) throw this.#lost;
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const text = numberPlaceholders(sql);
     const statement = { name: this.#prepare(sql), text, values: values as unknown[], rowMode: 'array' };
-    this.#client.query(new Query(statement).on('row', take).on('end', resolve).on('error', reject));
-    await this.#track(promise);
+    await this.#submit(new Query(statement).on('row', take));
   }
 
   /** The server's process. The handshake may have named the process of a pooler instead. */
   serverPid(): Promise<number> {
-    return (this.#pid ??= this.queryOnce<[number]>('SELECT pg_backend_pid()').then(([row]) => row![0]));
+    return (this.#pid ??= this.query<[number]>('SELECT pg_backend_pid()').then(([row]) => row![0]));
   }
 
   /** Stops reading, so that further data of the server stays in the network. */
@@ -167,15 +159,12 @@ export class Connection {
 
   /** Sends a statement of a transaction without waiting. The commit throws its fault. */
   send(sql: string, values: StatementValues): void {
-    this.#send({ name: this.#prepare(sql), text: sql, values }).catch((fault: unknown) => (this.#sentFault ??= fault));
+    this.#send(sql, values).catch((fault: unknown) => (this.#sentFault ??= fault));
   }
 
   /** Sends new rows for a table, like `send`. */
   copy(table: string, names: readonly string[], rows: readonly (readonly Bound[])[]): void {
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    if (this.#lost) reject(this.#lost);
-    else this.#client.query(new Copy(table, names, rows).on('end', resolve).on('error', reject));
-    this.#track(promise).catch((fault: unknown) => (this.#sentFault ??= fault));
+    this.#submit(new Copy(table, names, rows)).catch((fault: unknown) => (this.#sentFault ??= fault));
   }
 
   /** The fault of the first statement of the transaction that failed. All statements after it failed with it. */
@@ -185,13 +174,17 @@ export class Connection {
 
   /** Commits. PostgreSQL answers COMMIT with ROLLBACK when a statement before it failed. */
   async commit(): Promise<void> {
-    const { command } = await this.#send({ text: 'COMMIT', values: [] });
+    const { command } = await this.#send('COMMIT', []);
     if (command !== 'COMMIT') throw this.#sentFault ?? new Error('The transaction had failed and was rolled back.');
   }
 
   async execute(script: string): Promise<void> {
     if (this.#lost) throw this.#lost;
     await this.#track(this.#client.query(script));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   /** Closes the connection once all running statements are answered. */
@@ -215,12 +208,6 @@ export class Connection {
     return wireOf(this.#client).stream;
   }
 
-  /** Loses the connection: the wait for a standby was canceled, so the transaction is on this server alone. */
-  #refuseUnconfirmed(): void {
-    this.#isUnconfirmed = true;
-    this.destroy('no standby has confirmed a transaction', true);
-  }
-
   /** Sends the statements of one moment in one packet. */
   #cork(): void {
     if (this.#isCorked) return;
@@ -232,11 +219,18 @@ export class Connection {
     });
   }
 
-  #send({ name, text, values }: { name?: string; text: string; values: StatementValues }): Promise<QueryArrayResult> {
-    if (this.#lost) return Promise.reject(this.#lost);
+  async #send(sql: string, values: StatementValues): Promise<QueryArrayResult> {
+    if (this.#lost) throw this.#lost;
     this.#cork();
-    const statement = { text: numberPlaceholders(text), values: values as unknown[], rowMode: 'array' as const };
-    return this.#track(this.#client.query({ ...statement, ...(name !== undefined && { name }) }));
+    const statement = { name: this.#prepare(sql), text: numberPlaceholders(sql), values: values as unknown[] };
+    return this.#track(this.#client.query({ ...statement, rowMode: 'array' }));
+  }
+
+  async #submit(query: Query): Promise<void> {
+    if (this.#lost) throw this.#lost;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#client.query(query.on('end', () => resolve()).on('error', reject));
+    await this.#track(promise);
   }
 
   /** Returns the name of the prepared statement, and deallocates the one used longest ago. */
@@ -257,7 +251,7 @@ export class Connection {
     if (this.#unanswered++ === 0) this.#silence.begin(true);
     try {
       const given = await answer;
-      if (this.#isUnconfirmed) throw this.#lost;
+      if (this.#lost) throw this.#lost;
       return given;
     } catch (fault) {
       // The driver reports the end of a session before its socket ends; no statement may be sent in between.
