@@ -261,8 +261,7 @@ export class PostgresStore {
 
 /** Throws COMMAND_REFUSED unless the server commits durably and uses UTF-8. */
 async function checkServer(connection: Connection): Promise<void> {
-  const show = async (setting: string): Promise<string> =>
-    (await connection.query<[string]>(`SHOW ${setting}`))[0]![0];
+  const show = async (setting: string): Promise<string> => (await connection.query<[string]>(`SHOW ${setting}`))[0]![0];
   if (Number(await show('server_version_num')) < OLDEST)
     throw refuseCommand(`PostgreSQL is ${await show('server_version')}; ${OLDEST / 10_000} or newer is needed.`);
   for (const setting of NEEDED)

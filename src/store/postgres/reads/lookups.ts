@@ -57,10 +57,7 @@ export class LookupRows {
   }
 }
 
-export function makeLookups({
-  readSmall,
-  readLarge,
-}: LookupReads): Pick<PimsStore, 'viewOrders' | 'viewOrdersOfEach'> {
+export function makeLookups({ readSmall, readLarge }: LookupReads): Pick<PimsStore, 'viewOrders' | 'viewOrdersOfEach'> {
   async function readEach(
     referenceNumbers: readonly string[],
     { recordsMax, signal }: LookupOptions,
