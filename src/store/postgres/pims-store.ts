@@ -9,16 +9,9 @@ import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pim
 import type { ImportBatches, ImportResult, ImportResults } from '../../pims/import.ts';
 import { refuseLargeOrder } from '../../pims/rules/line-item.ts';
 import { ORDER_CHARACTERS_MAX } from '../../pims/rules/record-bounds.ts';
-import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore } from '../../pims/pims-port.ts';
+import type { ImportOptions, OrderFound, Page, PimsStore } from '../../pims/pims-port.ts';
 import type { QueryRequest, RecordFound } from '../../pims/pims-port.ts';
-import {
-  textOf,
-  type Idempotency,
-  type Json,
-  type NumberedType,
-  type Rendered,
-  type Write,
-} from '../../pims/writes/script.ts';
+import { textOf, type Idempotency, type Json, type NumberedType, type Write } from '../../pims/writes/script.ts';
 import type { Turns } from '../../tenant/turns.ts';
 import { sortKey } from '../../pims/rules/values.ts';
 import { parseWithFields, ScriptRunner, type StartedScript } from '../pims/script-runner.ts';

@@ -166,8 +166,8 @@ export class WriteGroup {
       isSent ||= this.#statements.length > 0;
       this.#sendSaves();
       if (!script.load) break;
-      const { sql, values, parse } = buildQuery(script.started!, script.load);
-      script.continue(this.#next, parse(await this.#connection.query(sql, values)));
+      const query = buildQuery(script.started!, script.load);
+      script.continue(this.#next, query.parse(await this.#connection.query(query.sql, query.values)));
     }
     if (script.outcome instanceof Refusal && isSent) throw this.#scripts.length === 1 ? script.outcome : new RunApart();
     this.#complete(script);
