@@ -93,10 +93,7 @@ export class PostgresPimsStore implements PimsStore {
     this.#schema = schema;
     this.#sql = buildPimsSql(schema, BUILT_IN);
     const { writers, place, ready } = connections;
-    const queue = new PostgresWriteQueue(writers, place, {
-      lock: (connection) => this.#lock(connection),
-      clock: connections.clock,
-    });
+    const queue = new PostgresWriteQueue(writers, place, connections.clock, (connection) => this.#lock(connection));
     this.#scripts = new ScriptRunner({
       sql: () => this.#sql.script(),
       refresh: () => this.dictionaries(),

@@ -261,18 +261,14 @@ export class PostgresStore {
 
 /** Throws COMMAND_REFUSED unless the server commits durably and uses UTF-8. */
 async function checkServer(connection: Connection): Promise<void> {
-  const show = async (setting: string): Promise<string> => (await connection.query<[string]>(`SHOW ${setting}`))[0]![0];
-  if (Number(await show('server_version_num')) < OLDEST)
-    throw refuseCommand(`PostgreSQL is ${await show('server_version')}; ${OLDEST / 10_000} or newer is needed.`);
-  for (const setting of NEEDED)
-    if ((await show(setting)) === 'off')
-      throw refuseCommand(
-        `The database has ${setting} off, so it could lose acknowledged writes. Set ${setting} to on.`,
-      );
-  if ((await show('server_encoding')) !== 'UTF8')
-    throw refuseCommand(
-      `The database has the encoding ${await show('server_encoding')}. Create one with ENCODING 'UTF8'.`,
-    );
+  const shown = ['server_version_num', 'server_version', 'server_encoding', ...NEEDED];
+  const list = shown.map((setting) => `current_setting('${setting}')`).join(', ');
+  const [[number, version, encoding, ...durable] = []] = await connection.query<string[]>(`SELECT ${list}`);
+  if (Number(number) < OLDEST) throw refuseCommand(`PostgreSQL is ${version}; ${OLDEST / 10_000} or newer is needed.`);
+  const off = NEEDED[durable.indexOf('off')];
+  if (off !== undefined)
+    throw refuseCommand(`The database has ${off} off and would lose what was acknowledged. Set ${off} to on.`);
+  if (encoding !== 'UTF8') throw refuseCommand(`The database is in ${encoding}. Make one with ENCODING 'UTF8'.`);
 }
 
 /** Throws COMMAND_REFUSED if no service has used the database. */

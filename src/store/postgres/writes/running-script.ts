@@ -24,7 +24,7 @@ export class RunningScript {
   readonly changes = new Map<string, Save[]>();
   /** The counters that it has moved: the next number before the script and after it. */
   readonly counters = new Map<NumberedType, { readonly before: number; readonly after: number }>();
-  /** What it knows of loads after that many saves to their source. */
+  /** Values of loads after that many saves to their source. */
   readonly #own = new Map<string, { readonly known: Known; readonly saves: number }>();
   #statements: Statement[] = [];
 

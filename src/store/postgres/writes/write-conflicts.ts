@@ -10,8 +10,8 @@ import { sortKey, type Values } from '../../../pims/rules/values.ts';
 import { complete } from '../../../pims/writes/writes.ts';
 
 /**
- * What is known from one source, by the name and arguments of the load. A source is a record, the lines of an order, all
- * locations, or the orders that partial invoices left. A load depends on one source; a save changes some.
+ * Values known from one source, by the name and arguments of the load. A source is a record, the lines of an order, or
+ * all locations. A load depends on one source; a save changes some.
  */
 export type Loaded = Map<string, Known>;
 export interface Known {
@@ -22,7 +22,6 @@ export interface Known {
 const LOCATIONS = 'locations';
 /** The columns of an order that are not fields. */
 const MARKS = [CANCELLED_MARK, TOTALS_MARK];
-const BACKORDERS = 'backorders';
 const recordOf = (recordType: KeyedType, key: string): string => `${recordType} ${sortKey(key)}`;
 const linesOf = (orderNumber: string): string => `lines ${orderNumber}`;
 const answerOf = (operation: string, key: string): string => `answer ${operation} ${key}`;
@@ -43,10 +42,9 @@ export function sourceOf(load: Load): string | undefined {
       return recordOf('orders', load.args[0]);
     case 'isLocationThere':
       return LOCATIONS;
-    case 'orderOfMovedLine':
-      return BACKORDERS;
     case 'keptAnswer':
       return answerOf(...load.args);
+    case 'orderOfMovedLine':
     case 'areThere':
     case 'ordersOfLines':
     case 'areLinesThere':
@@ -80,7 +78,7 @@ export function changedBy(save: Save): readonly string[] | undefined {
     case 'deleteLines':
       return [linesOf(save.args[0])];
     case 'keepBackorder':
-      return [BACKORDERS];
+      return [];
     case 'keepAnswer':
       return [answerOf(save.args[0].operation, save.args[0].key)];
     default:

@@ -24,31 +24,28 @@ interface PostgresWrite {
 const WAIT_MS = 1200;
 const GROUP_SIZE_MAX = 100;
 
-export interface TenantLock {
-  /** Locks the tenant: the first statement of every transaction. */
-  readonly lock: (connection: Connection) => Promise<Locked>;
-  readonly clock: Clock;
-}
-
 export class PostgresWriteQueue {
   readonly #writers: Pool;
   readonly #place: number;
-  readonly #tenant: TenantLock;
+  readonly #clock: Clock;
+  readonly #lock: (connection: Connection) => Promise<Locked>;
   /** The numbers to try before the tenant is locked: other nodes may have given them. */
   #expected = NUMBERS_GUESSED;
   #waiting: PostgresWrite[] = [];
   #isWorking = false;
 
-  constructor(writers: Pool, place: number, tenant: TenantLock) {
+  /** `lock` locks the tenant: the first statement of every transaction. */
+  constructor(writers: Pool, place: number, clock: Clock, lock: (connection: Connection) => Promise<Locked>) {
     this.#writers = writers;
     this.#place = place;
-    this.#tenant = tenant;
+    this.#clock = clock;
+    this.#lock = lock;
   }
 
   /** Runs a script inside the next transaction. Resolves when its outcome is on disk. */
   commit<T>(begin: () => StartedScript<T>, size: number): Promise<Outcome<T>> {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome<T>>();
-    this.#waiting.push({ begin, resolve, reject, since: this.#tenant.clock.elapsed(), size });
+    this.#waiting.push({ begin, resolve, reject, since: this.#clock.elapsed(), size });
     if (!this.#isWorking) {
       this.#isWorking = true;
       setImmediate(() => void this.#flush());
@@ -59,7 +56,7 @@ export class PostgresWriteQueue {
   async #flush(): Promise<void> {
     while (this.#waiting.length > 0) {
       const group = takeGroup(this.#waiting).filter((item) => {
-        const isLate = this.#tenant.clock.elapsed() - item.since > WAIT_MS;
+        const isLate = this.#clock.elapsed() - item.since > WAIT_MS;
         if (isLate) item.resolve(tooManyWrites() as never);
         return !isLate;
       });
@@ -88,7 +85,7 @@ export class PostgresWriteQueue {
 
   async #runGroup(connection: Connection, begins: readonly Begin[]): Promise<unknown[]> {
     const group = new WriteGroup(connection, begins, this.#expected);
-    const outcomes = await group.runScripts(this.#tenant.lock(connection));
+    const outcomes = await group.runScripts(this.#lock(connection));
     this.#expected = group.next;
     return outcomes;
   }
