@@ -13,20 +13,18 @@ const QUESTIONS_MAX = 256;
 
 export class KeyBatch<Answer, Question = string> {
   readonly #load: (questions: Question[]) => Promise<ReadonlyMap<Question, Answer>>;
-  readonly #most: () => number;
   readonly #waiting: Batch<Answer, Question>[] = [];
   #running = 0;
   #isPlanned = false;
 
-  /** `load` returns the answers; a question without an answer is left out. `most` bounds the questions of a statement. */
-  constructor(load: (questions: Question[]) => Promise<ReadonlyMap<Question, Answer>>, most = () => QUESTIONS_MAX) {
+  /** `load` returns the answers; a question without an answer is left out. */
+  constructor(load: (questions: Question[]) => Promise<ReadonlyMap<Question, Answer>>) {
     this.#load = load;
-    this.#most = most;
   }
 
   async ask(question: Question): Promise<Answer | undefined> {
     let batch = this.#waiting.at(-1);
-    if (!batch || (batch.questions.size >= this.#most() && !batch.questions.has(question))) {
+    if (!batch || (batch.questions.size >= QUESTIONS_MAX && !batch.questions.has(question))) {
       batch = { ...Promise.withResolvers<ReadonlyMap<Question, Answer>>(), questions: new Set() };
       this.#waiting.push(batch);
       this.#plan();

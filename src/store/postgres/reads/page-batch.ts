@@ -5,9 +5,7 @@
 import type { Clock } from '../../../clock.ts';
 import { Refusal } from '../../../errors.ts';
 import type { Page } from '../../../pims/pims-port.ts';
-import { Pool } from '../connection/pool.ts';
 import type { SharedConnection } from '../connection/shared-connection.ts';
-import { KeyBatch } from './key-batch.ts';
 import { LARGE_PAGE, type JoinedPageRow, type PageQuestion } from './page-sql.ts';
 
 /**
@@ -26,8 +24,8 @@ const SHAPES_MAX = 100;
 const LARGE_MAX = 100;
 const BRACKETS = 2;
 
-interface Shape {
-  readonly batch: KeyBatch<Page, PageQuestion>;
+interface SharedShape {
+  readonly waiting: WaitingQuestion[];
   /** Most records of a page of the last statement. */
   records: number;
   pausedUntil: number;
@@ -35,13 +33,20 @@ interface Shape {
   readonly large: Set<string>;
 }
 
+interface WaitingQuestion extends PromiseWithResolvers<Page | undefined> {
+  readonly question: PageQuestion;
+}
+
 export class PageBatch {
-  /** A tenant has at most one statement on each, so that others wait for few. */
-  readonly #connections: Pool;
+  /** Connections without a statement of this tenant: a tenant has at most one on each, so that others wait for few. */
+  readonly #free: SharedConnection[];
   readonly #follow: (fieldsVersion: number) => Promise<boolean>;
   readonly #clock: Clock;
-  readonly #shapes = new Map<string, Shape>();
+  readonly #shapes = new Map<string, SharedShape>();
+  /** Shapes with waiting questions; the first is sent next. */
+  readonly #waiting = new Set<SharedShape>();
   #pausedUntil = 0;
+  #isPlanned = false;
 
   /** `follow` returns whether the dictionaries have changed since the questions were built. */
   constructor(
@@ -49,55 +54,89 @@ export class PageBatch {
     follow: (fieldsVersion: number) => Promise<boolean>,
     clock: Clock,
   ) {
-    this.#connections = new Pool(connections, clock);
+    this.#free = [...connections];
     this.#follow = follow;
     this.#clock = clock;
   }
 
   /** Returns the page, or undefined if the query must be read separately. */
   async ask(question: PageQuestion): Promise<Page | undefined> {
-    if (this.#shapes.size >= SHAPES_MAX && !this.#shapes.has(question.shape)) this.#shapes.clear();
-    const shape = this.#shapes.getOrInsertComputed(question.shape, () => this.#newShape(question));
-    const isLarge = shape.large.size > 0 && shape.large.has(valuesOf(question));
-    return isLarge || this.#isPaused(shape) ? undefined : shape.batch.ask(question);
+    const shape = this.#shapeOf(question);
+    if (this.#isPaused(shape) || (shape.large.size > 0 && shape.large.has(valuesOf(question)))) return undefined;
+    const waiting = { question, ...Promise.withResolvers<Page | undefined>() };
+    shape.waiting.push(waiting);
+    this.#waiting.add(shape);
+    this.#plan();
+    return waiting.promise;
   }
 
-  #newShape({ limit }: PageQuestion): Shape {
-    const most = (): number => Math.min(QUESTIONS_MAX, Math.floor(RECORDS_MAX / Math.max(1, shape.records)));
-    const batch = new KeyBatch((questions: PageQuestion[]) => this.#load(shape, questions), most);
-    const shape: Shape = { batch, records: limit, pausedUntil: 0, large: new Set() };
-    return shape;
-  }
-
-  #isPaused(shape: Shape): boolean {
+  #isPaused(shape: SharedShape): boolean {
     return this.#clock.elapsed() < Math.max(this.#pausedUntil, shape.pausedUntil);
   }
 
-  async #load(shape: Shape, questions: readonly PageQuestion[]): Promise<Map<PageQuestion, Page>> {
-    const pages = new Map<PageQuestion, Page>();
+  #shapeOf({ shape: name, limit }: PageQuestion): SharedShape {
+    let shape = this.#shapes.get(name);
+    if (shape) return shape;
+    if (this.#shapes.size >= SHAPES_MAX) this.#shapes.clear();
+    shape = { waiting: [], records: limit, pausedUntil: 0, large: new Set() };
+    this.#shapes.set(name, shape);
+    return shape;
+  }
+
+  /** Sends after this turn of the event loop, with the questions that come until then. */
+  #plan(): void {
+    if (this.#isPlanned || this.#free.length === 0 || this.#waiting.size === 0) return;
+    this.#isPlanned = true;
+    setImmediate(() => {
+      this.#isPlanned = false;
+      while (this.#free.length > 0 && this.#waiting.size > 0) void this.#send(this.#free.shift()!);
+    });
+  }
+
+  async #send(connection: SharedConnection): Promise<void> {
+    const shape = this.#waiting.values().next().value!;
+    const most = Math.min(QUESTIONS_MAX, Math.floor(RECORDS_MAX / Math.max(1, shape.records)));
+    const sent = shape.waiting.splice(0, Math.max(1, most));
+    this.#waiting.delete(shape);
+    if (shape.waiting.length > 0) this.#waiting.add(shape);
+    try {
+      const questions = sent.map(({ question }) => question);
+      const pages = this.#isPaused(shape) ? [] : await this.#load(connection, shape, questions);
+      for (const [at, { resolve }] of sent.entries()) resolve(pages[at]);
+    } catch (fault) {
+      for (const { reject } of sent) reject(fault);
+    }
+    this.#free.push(connection);
+    this.#plan();
+  }
+
+  async #load(
+    connection: SharedConnection,
+    shape: SharedShape,
+    questions: readonly PageQuestion[],
+  ): Promise<(Page | undefined)[]> {
     const { sql, limit, values } = questions[0]!;
     const lists = values.map((_, at) => questions.map((question) => question.values[at]!));
     const after = questions.map((question) => question.after);
     let rows: JoinedPageRow[];
     try {
-      rows = await this.#connections.use(0, async (connection) =>
-        this.#isPaused(shape) ? [] : connection.ask(sql(), [[...questions.keys()], after, limit, ...lists]),
-      );
+      rows = await connection.ask<JoinedPageRow>(sql(), [[...questions.keys()], after, limit, ...lists]);
     } catch (fault) {
       if (!(fault instanceof Refusal && fault.code === 'SERVICE_BUSY')) throw fault;
       this.#pausedUntil = this.#clock.elapsed() + TENANT_PAUSE_MS;
       shape.pausedUntil = this.#clock.elapsed() + SHAPE_PAUSE_MS;
-      return pages;
+      return [];
     }
-    if (!rows[0] || (await this.#follow(rows[0][4]))) return pages;
+    if (await this.#follow(rows[0]![4])) return [];
     shape.records = Math.max(...rows.map(([, , count]) => count));
+    const pages: (Page | undefined)[] = [];
     for (const [at, records, count, last] of rows) {
       const question = questions[at]!;
       if (records === LARGE_PAGE) {
         if (shape.large.size >= LARGE_MAX) shape.large.clear();
         shape.large.add(valuesOf(question));
       } else if (Buffer.byteLength(records) - BRACKETS <= question.bytesMax)
-        pages.set(question, { records, next: count > limit ? last : null });
+        pages[at] = { records, next: count > limit ? last : null };
     }
     return pages;
   }
