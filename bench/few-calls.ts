@@ -2,18 +2,17 @@
  * `npm run bench:few-calls`: much in one call beside the same in many, one caller, call after call. The two ways take
  * turns, on records that neither has read before. Ends with 1 when a bar was missed.
  */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { times } from '../test/kit/lists.ts';
 import { temporaryFolder } from '../test/kit/service.ts';
-import type { LoadRequest } from './load-generator.ts';
-import { readOptions, type StoreName } from './options.ts';
-import { countOf } from './paging.ts';
-import { openPlaces } from './places.ts';
-import { lineRecord, LINES_EACH, orderNumber, orderRecord, type RecordFile } from './records.ts';
-import { checkBar, describeMachine, formatRatio, printRow, ratioOf, reportBars } from './report.ts';
-import { seed } from './seed.ts';
-import { startService, THIS_CHECKOUT } from './servers.ts';
-import { callOf } from './side.ts';
+import { countOf } from './load/paging.ts';
+import { takeTurns } from './load/rounds.ts';
+import { readOptions } from './options.ts';
+import { lineRecord, LINES_EACH, orderNumber, orderRecord, writeRecords } from './records/records.ts';
+import { seed } from './records/seed.ts';
+import { checkLeast, describeMachine, formatRatio, median, printRow, ratioOf, reportBars } from './report/report.ts';
+import { callOf, type LoadRequest } from './sides/calls.ts';
+import { openPlaces, type StoreName } from './sides/places.ts';
+import { startService, THIS_CHECKOUT } from './sides/servers.ts';
 
 const ORDERS_A_PAGE = 500;
 const NUMBERS_A_LOOKUP = 100;
@@ -27,7 +26,8 @@ interface Answer {
   readonly bytes: Buffer;
   readonly headers: Headers;
 }
-type Send = (asked: LoadRequest) => Promise<Answer>;
+/** Sends a call and returns the answer, in which a key has to be found as often as expected. */
+type Send = (asked: LoadRequest, key: string, expected: number) => Promise<Answer>;
 type Call = ReturnType<typeof callOf>;
 
 /** Two ways to do the same. Both get the number of the round; round 0 warms up and is repeated. */
@@ -39,18 +39,16 @@ interface Comparison {
   readonly inMany: (round: number) => Promise<unknown>;
 }
 
+const SUCCESS = '"status":"success"';
 const NEW_ORDER = { CUSTOMER_CODE: 'VINET', ORDER_TYPE: 'sales_order', BNAME: 'Vins et alcools', BCITY: 'Reims' };
 const storefrontNumber = (i: number): string => `#S${i}`;
 const partCode = (i: number): string => `PART-${i % PARTS}`;
-const range = (first: number, count: number): number[] => Array.from({ length: count }, (_, at) => first + at);
+/** The items of a round, of `count` a round. */
+const itemsOf = (round: number, count: number): number[] => times(count, (index) => round * count + index);
 
 function listComparisons(send: Send, call: Call): Comparison[] {
   let cursor: string | undefined;
-  const newLines = range(0, LINES_A_BATCH).map((i) => ({ PART_CODE: partCode(i), QUANTITY: '2', UNIT_PRICE: '14.5' }));
-  const expect = ({ bytes }: Answer, key: string, count: number): void => {
-    const found = countOf(bytes, key);
-    if (found !== count) throw new Error(`${found} of ${count} ${key}: ${bytes.toString().slice(0, 200)}`);
-  };
+  const newLines = times(LINES_A_BATCH, (i) => ({ PART_CODE: partCode(i), QUANTITY: '2', UNIT_PRICE: '14.5' }));
   return [
     {
       name: `${ORDERS_A_PAGE} orders with lines`,
@@ -58,34 +56,25 @@ function listComparisons(send: Send, call: Call): Comparison[] {
       inOne: async (round) => {
         if (round === 0) cursor = undefined;
         const page = { include: 'lines', maxReturn: String(ORDERS_A_PAGE), ...(cursor !== undefined && { cursor }) };
-        const answer = await send(call('POST', '/orders/query', page, []));
-        cursor = answer.headers.get('x-next-cursor')!;
-        expect(answer, '"ORDER_LINEITEMS":', ORDERS_A_PAGE * LINES_EACH);
+        const asked = call('POST', '/orders/query', page, []);
+        cursor = (await send(asked, '"ORDER_LINEITEMS":', ORDERS_A_PAGE * LINES_EACH)).headers.get('x-next-cursor')!;
       },
       inMany: async (round) => {
-        for (const i of range(round * ORDERS_A_PAGE, ORDERS_A_PAGE))
-          expect(
-            await send(call('GET', '/orders/single', { orderNum: orderNumber(i) })),
-            '"ORDER_LINEITEMS":',
-            LINES_EACH,
-          );
+        for (const i of itemsOf(round, ORDERS_A_PAGE))
+          await send(call('GET', '/orders/single', { orderNum: orderNumber(i) }), '"ORDER_LINEITEMS":', LINES_EACH);
       },
     },
     {
       name: `${NUMBERS_A_LOOKUP} storefront numbers`,
       bars: { sqlite: 10, postgres: 10 },
       inOne: async (round) => {
-        const numbers = range(round * NUMBERS_A_LOOKUP, NUMBERS_A_LOOKUP).map(storefrontNumber);
-        expect(
-          await send(call('POST', '/orders/by_storefront_reference', {}, numbers)),
-          '"order_type":',
-          numbers.length,
-        );
+        const numbers = itemsOf(round, NUMBERS_A_LOOKUP).map(storefrontNumber);
+        await send(call('POST', '/orders/by_storefront_reference', {}, numbers), '"order_type":', numbers.length);
       },
       inMany: async (round) => {
-        for (const i of range(round * NUMBERS_A_LOOKUP, NUMBERS_A_LOOKUP)) {
+        for (const i of itemsOf(round, NUMBERS_A_LOOKUP)) {
           const query = { storefront_order_number: storefrontNumber(i) };
-          expect(await send(call('GET', '/orders/by_storefront_reference', query)), '"order_type":', 1);
+          await send(call('GET', '/orders/by_storefront_reference', query), '"order_type":', 1);
         }
       },
     },
@@ -93,55 +82,46 @@ function listComparisons(send: Send, call: Call): Comparison[] {
       name: `an order with ${LINES_A_BATCH} new lines`,
       bars: { sqlite: 10, postgres: 15 },
       inOne: async () => {
-        const step = (line: object): object => ({
-          operation: 'addLineItem',
-          body: { ORDER_NUMBER: '$0.data', ...line },
-        });
-        const steps = [{ operation: 'createOrder', body: NEW_ORDER }, ...newLines.map(step)];
-        expect(await send(call('POST', '/batch', {}, steps)), '"status":"success"', steps.length + 1);
+        const add = (line: object) => ({ operation: 'addLineItem', body: { ORDER_NUMBER: '$0.data', ...line } });
+        const steps = [{ operation: 'createOrder', body: NEW_ORDER }, ...newLines.map(add)];
+        await send(call('POST', '/batch', {}, steps), SUCCESS, steps.length + 1);
       },
       inMany: async () => {
-        const { bytes } = await send(call('PUT', '/orders/create', {}, NEW_ORDER));
+        const { bytes } = await send(call('PUT', '/orders/create', {}, NEW_ORDER), SUCCESS, 1);
         const { data: ORDER_NUMBER } = JSON.parse(bytes.toString()) as { data: string };
         for (const line of newLines)
-          expect(await send(call('PUT', '/orders/line_item', {}, { ORDER_NUMBER, ...line })), '"status":"success"', 1);
+          await send(call('PUT', '/orders/line_item', {}, { ORDER_NUMBER, ...line }), SUCCESS, 1);
       },
     },
   ];
 }
 
-/** Writes orders with three lines, each under another storefront number, and the parts of new lines. */
-function writeFiles(count: number): RecordFile[] {
-  const folder = temporaryFolder();
-  const orders = range(0, count).map((i) => ({ ...orderRecord(i, count), REFERENCE_NUMBER: storefrontNumber(i) }));
-  const lines = range(0, count * LINES_EACH).map((k) => lineRecord(Math.floor(k / LINES_EACH), k % LINES_EACH, count));
-  const inventory = range(0, PARTS).map((i) => ({ PART_CODE: partCode(i), QTY_ONHAND: '1000000' }));
-  return Object.entries({ inventory, orders, lines }).map(([recordType, records]) => {
-    const file = join(folder, `${recordType}.csv`);
-    const rows = [Object.keys(records[0]!), ...records.map((record) => Object.values(record))];
-    // No value has a comma or a quote in it.
-    writeFileSync(file, rows.map((cells) => `${cells.join(',')}\n`).join(''));
-    return { name: recordType, recordType: recordType as RecordFile['recordType'], file, count: records.length };
-  });
-}
-
-/** One caller, who sends a call after the answer to the one before, and asks for no compression. */
-const callerOf =
-  (origin: string): Send =>
-  async ({ method, path, headers: sent, body }) => {
-    const headers = { ...sent, 'accept-encoding': 'identity' };
-    const answer = await fetch(origin + path, { method, headers, ...(body !== undefined && { body }) });
-    return { bytes: Buffer.from(await answer.arrayBuffer()), headers: answer.headers };
-  };
-
 async function measure(store: StoreName, rounds: number): Promise<void> {
   const places = await openPlaces(store);
-  const place = await places.make();
-  const { keys } = await seed({ place, checkout: THIS_CHECKOUT }, writeFiles((rounds + 2) * ORDERS_A_PAGE));
+  const [place, folder, count] = [await places.make(), temporaryFolder(), (rounds + 2) * ORDERS_A_PAGE];
+  const files = [
+    writeRecords(folder, 'parts', 'inventory', PARTS, (i) => ({ PART_CODE: partCode(i), QTY_ONHAND: '1000000' })),
+    writeRecords(folder, 'orders', 'orders', count, (i) => ({
+      ...orderRecord(i, count),
+      REFERENCE_NUMBER: storefrontNumber(i),
+    })),
+    writeRecords(folder, 'lines', 'lines', count * LINES_EACH, (k) =>
+      lineRecord(Math.floor(k / LINES_EACH), k % LINES_EACH, count),
+    ),
+  ];
+  const { keys } = await seed({ place, checkout: THIS_CHECKOUT }, files);
   const server = await startService(place);
+  const send: Send = async (asked, key, expected) => {
+    const { method, path, headers: sent, body } = asked;
+    const init = { method, headers: { ...sent, 'accept-encoding': 'identity' }, ...(body !== undefined && { body }) };
+    const answer = await fetch(server.origin + path, init);
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    const found = countOf(bytes, key);
+    if (found !== expected) throw new Error(`${found} of ${expected} ${key}: ${bytes.toString().slice(0, 200)}`);
+    return { bytes, headers: answer.headers };
+  };
   try {
-    for (const comparison of listComparisons(callerOf(server.origin), callOf(keys)))
-      await compare(store, comparison, rounds);
+    for (const comparison of listComparisons(send, callOf(keys))) await compare(store, comparison, rounds);
   } finally {
     await server.stop();
     await places.close();
@@ -149,23 +129,17 @@ async function measure(store: StoreName, rounds: number): Promise<void> {
 }
 
 async function compare(store: StoreName, { name, bars, inOne, inMany }: Comparison, rounds: number): Promise<void> {
-  const times = { inOne: [] as { ms: number }[], inMany: [] as { ms: number }[] };
-  const ways = [
-    ['inOne', inOne],
-    ['inMany', inMany],
-  ] as const;
-  for (const [, run] of ways) for (const end = performance.now() + WARM_UP_MS; performance.now() < end;) await run(0);
-  for (let round = 1; round <= rounds; round++)
-    for (const [way, run] of round % 2 === 0 ? ways : ways.toReversed()) {
-      const begunAt = performance.now();
-      await run(round);
-      times[way].push({ ms: performance.now() - begunAt });
-    }
-  const middle = (list: { ms: number }[]): number =>
-    list.map(({ ms }) => ms).toSorted((a, b) => a - b)[list.length >> 1]!;
-  const ratio = ratioOf(times.inMany, times.inOne, 'ms');
-  printRow(`${store}: ${name}`, middle(times.inOne), middle(times.inMany), ...formatRatio(ratio));
-  checkBar(`${store}: ${name}, ratio`, ratio.median, ratio.median >= bars[store], `${bars[store]} at least`);
+  const ways = [inOne, inMany].map((run) => async (round: number) => {
+    const begunAt = performance.now();
+    await run(round);
+    return { ms: performance.now() - begunAt };
+  });
+  for (const way of ways) for (const end = performance.now() + WARM_UP_MS; performance.now() < end;) await way(0);
+  const [one, many] = (await takeTurns(rounds, ways)) as [{ ms: number }[], { ms: number }[]];
+  const ratio = ratioOf(many, one, 'ms');
+  const [oneMs, manyMs] = [one, many].map((list) => median(list.map(({ ms }) => ms)));
+  printRow(`${store}: ${name}`, oneMs!, manyMs!, ...formatRatio(ratio));
+  checkLeast(`${store}: ${name}, ratio`, ratio.median, bars[store]);
 }
 
 const { stores, rounds } = readOptions(['--rounds', '15', ...process.argv.slice(2)]);

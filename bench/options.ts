@@ -2,11 +2,9 @@
  * The options of `npm run bench`; bench/README.md describes them.
  */
 import { parseArgs } from 'node:util';
-import { PEERS, type PeerName } from './peers/names.ts';
-import { MAIN_ORDERS } from './results.ts';
-
-const STORES = ['sqlite', 'postgres'] as const;
-export type StoreName = (typeof STORES)[number];
+import { PEER_NAMES, type PeerName } from './peers/peers.ts';
+import { MAIN_ORDERS } from './report/results.ts';
+import { STORES, type StoreName } from './sides/places.ts';
 
 /** The workloads under load, then those that are measured differently. */
 const WORKLOADS = ['W1', 'W2', 'W3', 'W4', 'W5', 'W6', 'W7', 'W8', 'W9', 'W10', 'W11', 'start'] as const;
@@ -48,7 +46,7 @@ export function readOptions(words: readonly string[]): Options {
   return {
     stores: readList('--store', values.store, STORES),
     workloads: values.workload === undefined ? WORKLOADS : readList('--workload', values.workload, PARTS),
-    peers: values.peer === 'none' ? [] : readList('--peer', values.peer ?? PEERS.join(','), PEERS),
+    peers: values.peer === 'none' ? [] : readList('--peer', values.peer ?? PEER_NAMES.join(','), PEER_NAMES),
     rounds: readCount('--rounds', values.rounds),
     seconds: readCount('--seconds', values.seconds),
     starts: readCount('--starts', values.starts),

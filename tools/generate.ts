@@ -1,5 +1,5 @@
 /**
- * `npm run generate`: writes what the code already says into files people read: openapi.json, docs/errors.md,
+ * Begin here. `npm run generate`: writes what the code already says into files people read: openapi.json, docs/errors.md,
  * docs/configuration.md, docs/conformance.md, examples/bruno, client/src/contract.ts, a part of
  * client-python/storeroom.py. With --check it writes nothing and fails when one of them is not in step. It adds no
  * fact to them.

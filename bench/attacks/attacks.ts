@@ -1,11 +1,12 @@
 /**
  * The attacks. Each runs until its process ends and counts its answers. An earlier service failed at these rates.
  */
-import { Agent, request as openRequest, type ClientRequest } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { times } from '../../test/kit/lists.ts';
-import { basicOf } from '../../test/kit/operations.ts';
+import { RawConnection } from '../../test/kit/raw-connection.ts';
 import { openSocket } from '../../test/kit/raw-http.ts';
 import { BASE_PATH, type Keys } from '../../test/kit/service.ts';
+import { callOf, callWith, formatRequest, type LoadRequest } from '../sides/calls.ts';
 import { NUMBER_OF_MANY, type Target } from './target.ts';
 
 export interface Attack {
@@ -18,54 +19,25 @@ export interface Attack {
 /** Counts an answer, or the event that came instead of one. */
 type Count = (outcome: number | 'closed' | 'sent') => void;
 
-interface Call {
-  readonly method: string;
-  readonly path: string;
-  readonly keys?: Keys;
-  readonly body?: string;
-}
-
 const BODY_BYTES = 256 * 1024;
 const PAUSE_MS = 100;
 const MORE_MS = 2000;
 
-const agent = new Agent({ keepAlive: true });
-
-/** Sends a call. Calls `onEnd` when the answer has been read, or when there is none. */
-function send(
-  { origin }: Target,
-  { method, path, keys, body }: Call,
-  count: Count,
-  onEnd = (): void => {},
-): ClientRequest {
-  const search = keys ? `${path.includes('?') ? '&' : '?'}teamID=${keys.teamID}` : '';
-  const headers = {
-    ...(keys && { authorization: basicOf(keys) }),
-    ...(body !== undefined && { 'content-type': 'application/json', 'content-length': String(body.length) }),
-  };
-  const request = openRequest(`${origin}${path}${search}`, { method, agent, headers }, (response) => {
-    response.resume();
-    response.on('close', () => {
-      count(response.complete ? response.statusCode! : 'closed');
-      onEnd();
-    });
-  });
-  // Without an answer.
-  request.on('error', () => {
-    count('closed');
-    setTimeout(onEnd, PAUSE_MS);
-  });
-  request.end(body);
-  return request;
+/** Sends a call and counts the answer, when it has been read. */
+async function send(connection: RawConnection, call: LoadRequest, count: Count): Promise<boolean> {
+  const answer = await connection.send(formatRequest(call), false);
+  count(answer?.status ?? 'closed');
+  return answer !== undefined;
 }
 
 /** Starts callers who each send a call as soon as the one before is answered, in turns out of a list. */
-function flood(target: Target, callers: number, calls: readonly Call[], count: Count): void {
-  for (const [index] of times(callers, (caller) => caller).entries()) {
-    let turn = index;
-    const next = (): void => void send(target, calls[turn++ % calls.length]!, count, next);
-    next();
-  }
+function flood({ origin }: Target, callers: number, calls: readonly LoadRequest[], count: Count): void {
+  const repeat = async (first: number): Promise<void> => {
+    const connection = new RawConnection(origin);
+    for (let turn = first; ; turn++)
+      if (!(await send(connection, calls[turn % calls.length]!, count))) await sleep(PAUSE_MS);
+  };
+  for (let caller = 0; caller < callers; caller++) void repeat(caller);
 }
 
 /**
@@ -90,33 +62,23 @@ function hold({ origin }: Target, connections: number, bytes: string, more: stri
   for (let connection = 0; connection < connections; connection++) open();
 }
 
-const pages = (keys: Keys, type: string, maxReturn = 500): Call => {
-  return { method: 'POST', path: `${BASE_PATH}/${type}/query?maxReturn=${maxReturn}`, keys, body: '[]' };
+const pages = (keys: Keys, type: string, maxReturn = 500): LoadRequest =>
+  callOf(keys)('POST', `/${type}/query`, { maxReturn: String(maxReturn) }, []);
+const contains = (keys: Keys, values: readonly string[]): LoadRequest => {
+  const filters = values.map((value) => ({ field: 'NOTES', value, contains: true, conjunction: 'OR' }));
+  return callOf(keys)('POST', '/customers/query', {}, filters);
 };
-const contains = (keys: Keys, values: readonly string[]): Call => ({
-  method: 'POST',
-  path: `${BASE_PATH}/customers/query`,
-  keys,
-  body: JSON.stringify(values.map((value) => ({ field: 'NOTES', value, contains: true, conjunction: 'OR' }))),
-});
-const rawOf = ({ method, path, keys, body = '' }: Call): string =>
-  [
-    `${method} ${path}${keys ? `&teamID=${keys.teamID}` : ''} HTTP/1.1`,
-    'Host: storeroom',
-    ...(keys ? [`Authorization: ${basicOf(keys)}`] : []),
-    ...(body === '' ? [] : ['Content-Type: application/json', `Content-Length: ${body.length}`]),
-    '',
-    body,
-  ].join('\r\n');
+const anonymous = callWith({ 'content-type': 'application/json' });
+const rawOf = (call: LoadRequest): string => formatRequest(call).toString();
 
-const zeros = `[${'0,'.repeat(BODY_BYTES / 2 - 2)}0]`;
+const zeros = Array.from({ length: BODY_BYTES / 2 - 1 }, () => 0);
 
 export const ATTACKS: Readonly<Record<string, Attack>> = {
   'unread files': {
     fault: '1: 10 connections ask 100 times each for a file of 2 MB and read nothing',
     caller: 'anonymous',
     begin: (target, count) => {
-      const call = rawOf({ method: 'GET', path: '/docs/js/scalar.js' });
+      const call = rawOf(anonymous('GET', '/docs/js/scalar.js'));
       hold(target, 10, call.repeat(100), call, count);
     },
   },
@@ -133,13 +95,18 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     caller: 'anonymous',
     begin: (target, count) => {
       const calls = [
-        { method: 'PUT', path: `${BASE_PATH}/orders/create?teamID=quiet`, body: zeros },
-        { method: 'POST', path: '/nothing', body: zeros },
-        { method: 'PATCH', path: `${BASE_PATH}/orders/create`, body: zeros },
-        { method: 'POST', path: '/dashboard/api/session', body: zeros },
+        anonymous('PUT', `${BASE_PATH}/orders/create?teamID=quiet`, zeros),
+        anonymous('POST', '/nothing', zeros),
+        anonymous('PATCH', `${BASE_PATH}/orders/create`, zeros),
+        anonymous('POST', '/dashboard/api/session', zeros),
       ];
       let turn = 0;
-      setInterval(() => send(target, calls[turn++ % calls.length]!, count), 1000 / 11);
+      const call = async (): Promise<void> => {
+        const connection = new RawConnection(target.origin);
+        await send(connection, calls[turn++ % calls.length]!, count);
+        connection.close();
+      };
+      setInterval(() => void call(), 1000 / 11);
     },
   },
   'slow bodies': {
@@ -160,10 +127,11 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     fault: '5: 4 callers ask for an order with as many lines as it can have, and for a number with 30,000 orders',
     caller: 'authenticated',
     begin: (target, count) => {
-      const number = encodeURIComponent(NUMBER_OF_MANY);
-      const lookup = `${BASE_PATH}/orders/by_storefront_reference?storefront_order_number=${number}`;
-      const order = `${BASE_PATH}/orders/single?orderNum=${target.orderOf.manyLines}`;
-      const calls = [order, lookup].map((path) => ({ method: 'GET', path, keys: target.greedy }));
+      const call = callOf(target.greedy);
+      const calls = [
+        call('GET', '/orders/single', { orderNum: target.orderOf.manyLines }),
+        call('GET', '/orders/by_storefront_reference', { storefront_order_number: NUMBER_OF_MANY }),
+      ];
       flood(target, 4, calls, count);
     },
   },
@@ -171,18 +139,19 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     fault: '6: 100 of the longest queries a second, each reset after 0.3 s',
     caller: 'authenticated',
     begin: (target, count) => {
-      const call = contains(
-        target.greedy,
-        times(50, (index) => `no such words ${index}`),
-      );
-      const round = (): void => {
-        const requests = times(100, () => send(target, call, count));
-        setTimeout(() => {
-          for (const request of requests) request.socket?.resetAndDestroy();
-        }, 300);
+      const words = times(50, (index) => `no such words ${index}`);
+      const bytes = formatRequest(contains(target.greedy, words));
+      const round = async (): Promise<void> => {
+        const sockets = times(100, () => openSocket(target.origin).resume());
+        for (const socket of sockets) {
+          socket.on('error', () => undefined).on('close', () => count('closed'));
+          socket.write(bytes);
+        }
+        await sleep(300);
+        for (const socket of sockets) socket.resetAndDestroy();
       };
-      round();
-      setInterval(round, 1000);
+      void round();
+      setInterval(() => void round(), 1000);
     },
   },
   'substring scans': {
@@ -194,8 +163,8 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     fault: '8: 32 callers of a tenant with a rate of 1 make calls with 1 kB of values as fast as they can',
     caller: 'authenticated',
     begin: (target, count) => {
-      const path = `${BASE_PATH}/orders/single?orderNum=${'9'.repeat(1000)}`;
-      flood(target, 32, [{ method: 'GET', path, keys: target.limited }], count);
+      const call = callOf(target.limited)('GET', '/orders/single', { orderNum: '9'.repeat(1000) });
+      flood(target, 32, [call], count);
     },
   },
   'ordinary pages': {

@@ -1,23 +1,21 @@
 /**
  * A process of `npm run bench:attacks`: an attack, which is nice to everybody else so that the attacked service is
- * measured and not the machine of the attackers, an onlooker, or a load. `prepare…` starts one and talks to it.
+ * measured and not the machine of the attackers, or a caller beside it. `prepare` starts one and talks to it.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setPriority } from 'node:os';
-import { fileURLToPath } from 'node:url';
-import type { Target } from './target.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { attack, ATTACKS } from './attacks.ts';
-import { look } from './onlooker.ts';
-import { overload, type Load, type LoadFigures } from './overload.ts';
-import type { Waits } from './waits.ts';
+import { beginCalls, type Waits } from './callers.ts';
+import type { Target } from './target.ts';
 
 /** Answers to an attack, by status. */
 export type Counts = Readonly<Record<string, number>>;
 
 /** A process that waits for `go`. */
 export interface Part<Report> {
-  readonly go: () => Promise<void>;
+  readonly go: () => Promise<unknown>;
   /** Returns its figures since the last report. */
   readonly report: () => Promise<Report>;
   readonly end: () => void;
@@ -26,7 +24,7 @@ export interface Part<Report> {
 interface Order {
   readonly name: string;
   readonly target: Target;
-  readonly load: Load | undefined;
+  readonly perSecond: number | undefined;
 }
 
 const NICE = 19;
@@ -38,21 +36,17 @@ process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-export const prepareAttack = (name: string, target: Target): Promise<Part<Counts>> => prepare(name, target);
-export const prepareLooking = (name: string, target: Target): Promise<Part<Waits>> => prepare(name, target);
-export const prepareLoad = (target: Target, load: Load): Promise<Part<LoadFigures>> => prepare('load', target, load);
-
-async function prepare<Report>(name: string, target: Target, load?: Load): Promise<Part<Report>> {
-  const child = fork(fileURLToPath(import.meta.url), [], name in ATTACKS ? NICELY : {});
+/** Prepares an attack (Counts) or a caller (Waits) by its name; `load` makes `perSecond` calls. */
+export async function prepare<Report>(name: string, target: Target, perSecond?: number): Promise<Part<Report>> {
+  const child = fork(import.meta.filename, [], name in ATTACKS ? NICELY : {});
   children.add(child);
-  child.send({ name, target, load } satisfies Order);
-  await once(child, 'message');
-  const ask = async (what: 'go' | 'report'): Promise<unknown> => {
+  const ask = async (what: 'go' | 'report' | Order): Promise<unknown> => {
     child.send(what);
     return ((await once(child, 'message')) as [unknown])[0];
   };
+  await ask({ name, target, perSecond });
   return {
-    go: async () => void (await ask('go')),
+    go: () => ask('go'),
     report: async () => (await ask('report')) as Report,
     end: () => {
       children.delete(child);
@@ -61,13 +55,29 @@ async function prepare<Report>(name: string, target: Target, load?: Load): Promi
   };
 }
 
+/** Lets a caller call for some seconds, after a time that is not measured, and returns its waits. */
+export async function watch(
+  name: string,
+  target: Target,
+  { settleMs = 0, seconds, perSecond }: { settleMs?: number; seconds: number; perSecond?: number },
+): Promise<Waits> {
+  const part = await prepare<Waits>(name, target, perSecond);
+  await part.go();
+  await sleep(settleMs);
+  await part.report();
+  await sleep(seconds * 1000);
+  const waits = await part.report();
+  part.end();
+  return waits;
+}
+
 if (import.meta.main) {
-  const [{ name, target, load }] = (await once(process, 'message')) as [Order];
+  const [{ name, target, perSecond }] = (await once(process, 'message')) as [Order];
   const isAttack = name in ATTACKS;
   if (isAttack) setPriority(NICE);
   let report: () => unknown = () => undefined;
   process.on('message', (what) => {
-    if (what === 'go') report = load ? overload(target, load) : isAttack ? attack(name, target) : look(name, target);
+    if (what === 'go') report = isAttack ? attack(name, target) : beginCalls(name, target, perSecond);
     process.send!(what === 'go' ? 'gone' : report());
   });
   process.on('disconnect', () => process.exit());

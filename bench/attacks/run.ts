@@ -1,18 +1,20 @@
 /**
- * `npm run bench:attacks`: the costliest calls, tried one by one and all at once against a service in a control group of
- * 512 MB. docs/reliability.md has the figures and the bars.
+ * Begin here. `npm run bench:attacks`: the costliest calls, tried one by one and all at once against a service in a
+ * control group of 512 MB. docs/reliability.md has the figures and the bars.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { HttpClient } from '../../test/kit/http-client.ts';
 import { Service, STORE } from '../../test/kit/service.ts';
+import { MixedLoad } from '../../test/system/mixed-load.ts';
+import { table } from '../report/report.ts';
 import { makeTarget, type Target } from './target.ts';
 import { ATTACKS, type Attack } from './attacks.ts';
-import { measure, waitForMemory, Writers, type Figures } from './phases.ts';
-import { prepareLoad, prepareLooking } from './parts.ts';
+import { watch } from './parts.ts';
+import { measure, waitForMemory, type Figures } from './phases.ts';
 import { ControlGroup } from './control-group.ts';
-import type { LoadFigures } from './overload.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -49,14 +51,15 @@ const measured: Record<string, Figures> = {};
 const group = ControlGroup.make(MEMORY_BYTES);
 let service: Service;
 let target: Target;
-let writers: Writers;
+/** Writes beside the attacks, and knows what was acknowledged. */
+let writers: MixedLoad;
 before(async () => {
   console.log(
     group ? `Memory: 512 MB, by ${group.kind}.` : 'No control group can be made here: memory is only measured.',
   );
   service = await Service.start({ under: group?.under ?? [], asShipped: true });
   target = await makeTarget(service);
-  writers = await Writers.make(service, WRITERS);
+  writers = await MixedLoad.open(await HttpClient.open(service, WRITERS), service, ['first', 'second']);
 });
 after(async () => {
   await service?.stop('SIGKILL');
@@ -86,15 +89,15 @@ if (chosen.includes(ALL))
     await rest();
     const names = Object.keys(ATTACKS);
     const times = { idleSeconds: IDLE_SECONDS, seconds: SECONDS_ALL };
-    const figures = await measure(service, target, names, times, writers.run);
+    const figures = await measure(service, target, names, times, (isOver) => writers.run(WRITERS, isOver));
     measured[ALL] = figures;
     assert.equal(figures.diedAfter, undefined, `the service ended after ${figures.diedAfter} s`);
     const settled = await waitForMemory(service, figures.ownIdleMib + SETTLED_MIB, SETTLE_SECONDS);
     context.diagnostic(`memory within ${SETTLED_MIB} MiB of idle ${settled?.toFixed(1)} s after the attack`);
-    const written = await writers.check(service);
-    context.diagnostic(
-      `${written.acknowledged} writes acknowledged and found, counts exact; answers ${written.statuses}`,
-    );
+    await writers.check(service);
+    assert.ok(writers.acknowledged > 0, 'nothing was written');
+    const statuses = JSON.stringify([...writers.statuses]);
+    context.diagnostic(`${writers.acknowledged} writes acknowledged and found, counts exact; answers ${statuses}`);
     const { health, order } = figures.during;
     assert.deepEqual(health!.failures, {}, 'health was refused');
     assert.ok(health!.worst <= HEALTH_MS, `health took ${Math.round(health!.worst)} ms`);
@@ -106,35 +109,17 @@ if (chosen.includes(ALL))
 if (chosen.includes(OVERLOAD))
   test(`${OVER} times the capacity for ${SECONDS_ALL} s: most calls succeed, and accepted ones are quick`, async (context) => {
     await rest();
-    const order = await prepareLooking('order', target);
-    await order.go();
-    await sleep(IDLE_SECONDS * 1000);
-    const idle = await order.report();
-    order.end();
-    const load = async (perSecond: number, seconds: number): Promise<LoadFigures> => {
-      const part = await prepareLoad(target, { perSecond });
-      await part.go();
-      await sleep(LOAD_MS);
-      await part.report();
-      await sleep(seconds * 1000);
-      const figures = await part.report();
-      part.end();
-      return figures;
-    };
-    const capacity = await load(0, CAPACITY_SECONDS);
-    const over = await load(capacity.goodPerSecond * OVER, SECONDS_ALL);
+    const idle = await watch('order', target, { seconds: IDLE_SECONDS });
+    const capacity = await watch('load', target, { settleMs: LOAD_MS, seconds: CAPACITY_SECONDS });
+    const perSecond = capacity.goodPerSecond * OVER;
+    const over = await watch('load', target, { settleMs: LOAD_MS, seconds: SECONDS_ALL, perSecond });
     await sleep(NORMAL_SECONDS * 1000);
-    const again = await prepareLooking('order', target);
-    await again.go();
-    await sleep(IDLE_SECONDS * 1000);
-    const normal = await again.report();
-    again.end();
-    const tell = ({ goodPerSecond, sentPerSecond, p50, p99, failures }: LoadFigures): string => {
+    const normal = await watch('order', target, { seconds: IDLE_SECONDS });
+    for (const [name, { goodPerSecond, sentPerSecond, p50, p99, failures }] of Object.entries({ capacity, over })) {
       const calls = `${Math.round(sentPerSecond)} calls/s, ${Math.round(goodPerSecond)} good`;
-      return `${calls}, p50 ${ms(p50)} ms, p99 ${ms(p99)} ms, else ${JSON.stringify(failures)}`;
-    };
-    context.diagnostic(`capacity: ${tell(capacity)}`);
-    context.diagnostic(`overload: ${tell(over)}`);
+      const waits = `p50 ${ms(p50)} ms, p99 ${ms(p99)} ms`;
+      context.diagnostic(`${name}: ${calls}, ${waits}, else ${JSON.stringify(failures)}`);
+    }
     context.diagnostic(`order p99 before ${ms(idle.p99)} ms, ${NORMAL_SECONDS} s after ${ms(normal.p99)} ms`);
     assert.equal(service.hasExited, false, 'the service ended');
     const share = over.goodPerSecond / capacity.goodPerSecond;
@@ -154,21 +139,20 @@ async function rest(): Promise<void> {
 
 const ms = (value: number): string => (Number.isFinite(value) ? value.toFixed(value < 10 ? 1 : 0) : '–');
 
-/** Renders the figures as a table in Markdown. */
-function renderTable(): string {
-  const head =
-    '| attack | order p50, ms | order p99, ms | refused | search, worst ms | health, worst ms ' +
-    '| own memory, MiB | resident, MiB | files, MiB |';
-  const rows = Object.entries(measured).map(([name, figures]) => rowOf(name, figures));
-  return ['', `Store: ${STORE}.`, '', head, `|---${'|---'.repeat(8)}|`, ...rows, ''].join('\n');
-}
+const HEADINGS =
+  'attack, order p50 ms, order p99 ms, refused, search worst ms, health worst ms, own memory MiB, resident MiB, files MiB';
 
-function rowOf(name: string, figures: Figures): string {
+/** Renders the figures as a table in Markdown. */
+const renderTable = (): string =>
+  ['', `Store: ${STORE}.`, '', ...table(HEADINGS.split(', '), Object.entries(measured).map(cellsOf)), ''].join('\n');
+
+function cellsOf([name, figures]: [string, Figures]): string[] {
   const { idle, during, idleMib, peakMib, ownIdleMib, ownPeakMib, grownMib, diedAfter, counts } = figures;
   const pair = (share: 'p50' | 'p99'): string => `${ms(idle['order']![share])} → ${ms(during['order']![share])}`;
   const fate = diedAfter === undefined ? '' : `; killed after ${diedAfter.toFixed(1)} s`;
   const { order, search, health } = during;
-  const cells = [
+  if (process.env['STOREROOM_TEST_SHOW_COUNTS']) console.log(name, JSON.stringify(counts));
+  return [
     name,
     pair('p50'),
     pair('p99'),
@@ -179,6 +163,4 @@ function rowOf(name: string, figures: Figures): string {
     `${Math.round(idleMib)} → ${Math.round(peakMib)}`,
     grownMib.toFixed(1),
   ];
-  if (process.env['STOREROOM_TEST_SHOW_COUNTS']) console.log(name, JSON.stringify(counts));
-  return `| ${cells.join(' | ')} |`;
 }

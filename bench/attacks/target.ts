@@ -1,10 +1,10 @@
 /** The tenants of the attacks and their records, made through the command line before the attacks begin. */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import type { RecordType } from '../../src/pims/rules/fields.ts';
 import { times } from '../../test/kit/lists.ts';
 import { FIELDS } from '../../test/kit/records.ts';
 import { temporaryFolder, type Keys, type Service } from '../../test/kit/service.ts';
+import { writeRecords } from '../records/records.ts';
 
 /** Everything that the processes of the attacks need. */
 export interface Target {
@@ -35,32 +35,32 @@ export async function makeTarget(service: Service): Promise<Target> {
   ];
   const limited = await service.makeTenant('limited', '--rate', '1');
   const notes = 'Nothing of note was said and no one wrote anything else down either. '.repeat(4);
-  await load(service, greedy, 'customers', ['CUSTOMER_CODE', 'CUSTOMER_NAME', 'NOTES'], SIZES.customers, (i) => [
-    `C${i}`,
-    `Firm ${i}`,
-    `${notes}${i}`,
-  ]);
-  await load(service, greedy, 'orders', ['ORDER_NUMBER', 'REFERENCE_NUMBER'], SIZES.ordersOfNumber, (i) => [
-    String(i + 1),
-    i === 0 ? '#lines' : NUMBER_OF_MANY,
-  ]);
-  await load(service, greedy, 'lines', ['ORDER_NUMBER', 'DESCRIPTION', 'QUANTITY'], SIZES.lines, (i) => [
-    '1',
-    `Line ${i}`,
-    '1',
-  ]);
-  const texts = FIELDS.orders.filter((name) =>
-    /^([BS](?!UBTOTAL)|NOTES|PO_NUMBER|SALES|TERMS|SHIP_VIA|ORDER_STATUS)/.test(name),
-  );
-  await load(service, wide, 'orders', ['ORDER_NUMBER', ...texts], SIZES.wideOrders, (i) => [
-    String(i + 1),
-    ...texts.map(() => 'x'.repeat(FIELD_CHARACTERS)),
-  ]);
-  await load(service, quiet, 'orders', ['ORDER_NUMBER', 'REFERENCE_NUMBER', 'BNAME'], 1000, (i) => [
-    String(i + 1),
-    `#${i}`,
-    `Buyer ${i}`,
-  ]);
+  await load(service, greedy, 'customers', SIZES.customers, (i) => ({
+    CUSTOMER_CODE: `C${i}`,
+    CUSTOMER_NAME: `Firm ${i}`,
+    NOTES: `${notes}${i}`,
+  }));
+  await load(service, greedy, 'orders', SIZES.ordersOfNumber, (i) => ({
+    ORDER_NUMBER: String(i + 1),
+    REFERENCE_NUMBER: i === 0 ? '#lines' : NUMBER_OF_MANY,
+  }));
+  await load(service, greedy, 'lines', SIZES.lines, (i) => ({
+    ORDER_NUMBER: '1',
+    DESCRIPTION: `Line ${i}`,
+    QUANTITY: '1',
+  }));
+  const texts = FIELDS.orders
+    .filter((name) => /^([BS](?!UBTOTAL)|NOTES|PO_NUMBER|SALES|TERMS|SHIP_VIA|ORDER_STATUS)/.test(name))
+    .map((name) => [name, 'x'.repeat(FIELD_CHARACTERS)]);
+  await load(service, wide, 'orders', SIZES.wideOrders, (i) => ({
+    ORDER_NUMBER: String(i + 1),
+    ...Object.fromEntries(texts),
+  }));
+  await load(service, quiet, 'orders', 1000, (i) => ({
+    ORDER_NUMBER: String(i + 1),
+    REFERENCE_NUMBER: `#${i}`,
+    BNAME: `Buyer ${i}`,
+  }));
   const busy = [];
   for (const teamID of times(BUSY, (index) => `busy${index}`)) {
     const keys = await service.makeTenant(teamID);
@@ -74,17 +74,12 @@ export async function makeTarget(service: Service): Promise<Target> {
 async function load(
   service: Service,
   { teamID }: Keys,
-  recordType: string,
-  names: readonly string[],
+  recordType: RecordType,
   count: number,
-  row: (index: number) => string[],
+  recordOf: (i: number) => Record<string, string>,
 ): Promise<void> {
-  const file = join(temporaryFolder(), `${recordType}.csv`);
-  // No value has a comma or a quote in it.
-  writeFileSync(file, [names, ...times(count, row)].map((cells) => cells.join(',')).join('\n'));
+  const { file } = writeRecords(temporaryFolder(), recordType, recordType, count, recordOf);
   const { stdout, stderr, json } = await service.command('import', teamID, recordType, file, '--json');
-  assert.ok(
-    stdout !== '' && (json() as { imported: number }).imported > 0,
-    `import of ${recordType}: ${stderr}${stdout.slice(0, 300)}`,
-  );
+  const isDone = stdout !== '' && (json() as { imported: number }).imported > 0;
+  assert.ok(isDone, `import of ${recordType}: ${stderr}${stdout.slice(0, 300)}`);
 }

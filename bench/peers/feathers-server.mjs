@@ -1,12 +1,13 @@
 // A Feathers service over the tables of the benchmark, by knex; every call from outside shows a key, whose hash lies in
 // the database. It is copied beside its packages and started by feathers.ts.
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
 import { feathers } from '@feathersjs/feathers';
 import { KnexService } from '@feathersjs/knex';
 import { bodyParser, errorHandler, koa, rest } from '@feathersjs/koa';
 import knex from 'knex';
 
-const { BENCH_DATABASE, BENCH_KEY_ID, BENCH_SECRET, BENCH_PORT } = process.env;
+const { BENCH_DATABASE, BENCH_KEY_ID, BENCH_SECRET } = process.env;
 const CONNECTIONS = 10;
 const hash = (text) => createHash('sha256').update(text).digest();
 
@@ -55,4 +56,6 @@ async function addLines({ result }) {
 app.service('orders').hooks({ after: { get: [addLines] } });
 
 process.on('SIGTERM', () => process.exit(0));
-await app.listen(Number(BENCH_PORT), '127.0.0.1');
+const server = await app.listen(0, '127.0.0.1');
+if (!server.listening) await once(server, 'listening');
+console.log(`http://127.0.0.1:${server.address().port}`);

@@ -1,55 +1,33 @@
-/**
- * The parts that all peers share: free ports, waiting for the first answer, and renamed fields.
- */
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { StoreName } from '../options.ts';
-import type { Server } from '../servers.ts';
-import type { Dialect, Values } from '../side.ts';
+/** A peer of the benchmarks, and the calls that all of them make alike. */
+import type { callWith } from '../sides/calls.ts';
+import type { Server } from '../sides/servers.ts';
+import type { Dialect, Values } from '../sides/side.ts';
 import type { InstalledPeer } from './install.ts';
 
-const READY_MS = 120_000;
-const POLL_MS = 100;
+export interface Peer {
+  readonly title: string;
+  /** The version of the first is reported. */
+  readonly packages: readonly [string, ...string[]];
+  /** Starts it on a file of SQLite, or the URL of a database. */
+  readonly start: (installed: InstalledPeer, database: string) => Promise<Server>;
+  /** Its calls. `like` is the operator of substrings that ignores case. */
+  readonly dialectOf: (like: 'like' | 'ilike') => Dialect;
+}
+
 /** Line number of an added line. A peer has no rules that would number it. */
-export const ADDED_LINE_NUMBER = '4';
+const ADDED_LINE_NUMBER = '4';
 
-export interface PeerPlace {
-  readonly store: StoreName;
-  /** The folder of its SQLite file, or the URL of its database. */
-  readonly place: string;
-  readonly installed: InstalledPeer;
+/** Writes of records by paths, their fields by other names. */
+export function writesOf(
+  call: ReturnType<typeof callWith>,
+  nameOf: (field: string) => string,
+  { orders, lines, update }: Readonly<Record<'orders' | 'lines' | 'update', string>>,
+): Pick<Dialect, 'createOrder' | 'addLine' | 'updateCustomer'> {
+  const rename = (values: Values): Values =>
+    Object.fromEntries(Object.entries(values).map(([name, value]) => [nameOf(name), value]));
+  return {
+    createOrder: (values) => call('POST', orders, rename(values)),
+    addLine: (values) => call('POST', lines, rename({ ...values, LINE_NUMBER: ADDED_LINE_NUMBER })),
+    updateCustomer: (code, values) => call(update, `/customers/${code}`, rename(values)),
+  };
 }
-
-export interface StartedPeer {
-  readonly server: Server;
-  readonly dialect: Dialect;
-}
-
-export async function findFreePort(): Promise<number> {
-  const listener = createServer().listen(0, '127.0.0.1');
-  await once(listener, 'listening');
-  const { port } = listener.address() as AddressInfo;
-  listener.close();
-  await once(listener, 'close');
-  return port;
-}
-
-/** Resolves to the address when a path there is answered with success. */
-export async function waitForAnswer(
-  port: number,
-  path: string,
-  headers: Values,
-  hasEnded: () => boolean,
-): Promise<string> {
-  const origin = `http://127.0.0.1:${port}`;
-  for (const until = Date.now() + READY_MS; Date.now() < until && !hasEnded(); await sleep(POLL_MS)) {
-    const answer = await fetch(origin + path, { headers }).catch(() => undefined);
-    if (answer?.ok) return origin;
-  }
-  throw new Error(`${origin}${path} is not answered.`);
-}
-
-/** Values by other names; empty ones are left out. */
-export const rename = (values: Values, nameOf: (name: string) => string): Record<string, string> =>
-  Object.fromEntries(Object.entries(values).map(([name, value]) => [nameOf(name), value]));

@@ -1,79 +1,92 @@
-/**
- * Platformatic DB: REST and GraphQL made from the tables, its admin secret checked on every call.
- */
+/** Platformatic DB: REST and GraphQL made from the tables, its admin secret checked on every call. */
+import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { BUILT_IN_FIELDS, type RecordType } from '../../src/pims/rules/fields.ts';
-import { callWith } from '../load-generator.ts';
-import { startServer } from '../servers.ts';
-import type { Dialect, Filter, Values } from '../side.ts';
-import { ADDED_LINE_NUMBER, findFreePort, rename, waitForAnswer, type PeerPlace, type StartedPeer } from './peer.ts';
-import { PLAIN_FILE } from './tables.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BUILT_IN_FIELDS, RECORD_TYPES } from '../../src/pims/rules/fields.ts';
+import { callWith } from '../sides/calls.ts';
+import { startServer } from '../sides/servers.ts';
+import { writesOf, type Peer } from './peer.ts';
 
+const READY_MS = 120_000;
+const POLL_MS = 100;
 const SECRET = 'the-secret-of-the-benchmark';
 const HEADERS = { 'x-platformatic-admin-secret': SECRET, 'content-type': 'application/json' };
-const ENTITIES = { orders: 'orders', customers: 'customers', inventory: 'inventory' };
-const KEYS = { orders: 'orderNumber', customers: 'customerCode', inventory: 'partCode' };
 const LINES_MOST = 100;
 
 const nameOf = (field: string): string =>
   field.toLowerCase().replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+const call = callWith(HEADERS);
 
 /** A line's ORDER_NUMBER is a relation there, which would cost a look at the order. */
-const fieldsOf = (recordType: RecordType): string =>
+const fieldsOf = (recordType: 'orders' | 'lines'): string =>
   BUILT_IN_FIELDS[recordType]
     .filter(({ name }) => recordType !== 'lines' || name !== 'ORDER_NUMBER')
     .map(({ name }) => nameOf(name))
     .join(' ');
+const ORDER_QUERY = `query ($key: ID!) {
+  getOrderByOrderNumber(orderNumber: $key) { ${fieldsOf('orders')} }
+  orderLines(where: {orderNumber: {eq: $key}}, orderBy: [{field: lineNumber, direction: ASC}], limit: ${LINES_MOST}) {
+    ${fieldsOf('lines')}
+  }
+}`.replaceAll(/\s+/g, ' ');
 
-export async function startPlatformatic({ store, place, installed }: PeerPlace): Promise<StartedPeer> {
-  const port = await findFreePort();
-  const cwd = join(installed.folder, store);
-  mkdirSync(cwd, { recursive: true });
-  writeFileSync(join(cwd, 'package.json'), '{"private":true,"type":"module"}');
-  const settings = {
-    $schema: `https://schemas.platformatic.dev/@platformatic/db/${installed.version}.json`,
-    db: {
-      connectionString: store === 'sqlite' ? `sqlite://${join(place, PLAIN_FILE)}` : place,
-      graphql: true,
-      openapi: true,
-      schemalock: false,
-    },
-    authorization: { adminSecret: SECRET },
-    runtime: { server: { hostname: '127.0.0.1', port }, logger: { level: 'fatal' } },
-  };
-  writeFileSync(join(cwd, 'platformatic.json'), JSON.stringify(settings));
-  const server = await startServer([join(installed.folder, 'node_modules/wattpm/bin/cli.js'), 'start'], {
-    cwd,
-    node: installed.node,
-    waitFor: (hasEnded) => waitForAnswer(port, '/customers/?limit=1', HEADERS, hasEnded),
-  });
-  return { server, dialect: makeDialect(store === 'sqlite' ? 'like' : 'ilike') };
+async function findFreePort(): Promise<number> {
+  const listener = createServer().listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const { port } = listener.address() as AddressInfo;
+  listener.close();
+  await once(listener, 'close');
+  return port;
 }
 
-function makeDialect(like: string): Dialect {
-  const call = callWith(HEADERS);
-  const condition = ({ field, value, contains }: Filter): [string, string] =>
-    contains ? [`${nameOf(field)}.${like}`, `%${value}%`] : [`${nameOf(field)}.eq`, value];
-  const query = `query ($key: ID!) {
-    getOrderByOrderNumber(orderNumber: $key) { ${fieldsOf('orders')} }
-    orderLines(where: {orderNumber: {eq: $key}}, orderBy: [{field: lineNumber, direction: ASC}], limit: ${LINES_MOST}) {
-      ${fieldsOf('lines')}
-    }
-  }`.replaceAll(/\s+/g, ' ');
-  return {
-    getOrder: (key) => call('POST', '/graphql', { query, variables: { key } }),
+/** Returns the origin when a path there is answered with success: the peer does not print where it is. */
+async function waitForAnswer(origin: string, hasEnded: () => boolean): Promise<string> {
+  for (const until = Date.now() + READY_MS; Date.now() < until && !hasEnded(); await sleep(POLL_MS)) {
+    const answer = await fetch(`${origin}/customers/?limit=1`, { headers: HEADERS }).catch(() => undefined);
+    if (answer?.ok) return origin;
+  }
+  throw new Error(`${origin} does not answer.`);
+}
+
+export const PLATFORMATIC: Peer = {
+  title: 'Platformatic DB',
+  packages: ['@platformatic/db', 'wattpm'],
+  start: async ({ folder, version, node }, database) => {
+    const port = await findFreePort();
+    const isDatabase = database.startsWith('postgres');
+    const cwd = join(folder, isDatabase ? 'postgres' : 'sqlite');
+    mkdirSync(cwd, { recursive: true });
+    writeFileSync(join(cwd, 'package.json'), '{"private":true,"type":"module"}');
+    const settings = {
+      $schema: `https://schemas.platformatic.dev/@platformatic/db/${version}.json`,
+      db: {
+        connectionString: isDatabase ? database : `sqlite://${database}`,
+        graphql: true,
+        openapi: true,
+        schemalock: false,
+      },
+      authorization: { adminSecret: SECRET },
+      runtime: { server: { hostname: '127.0.0.1', port }, logger: { level: 'fatal' } },
+    };
+    writeFileSync(join(cwd, 'platformatic.json'), JSON.stringify(settings));
+    const waitFor = (hasEnded: () => boolean) => waitForAnswer(`http://127.0.0.1:${port}`, hasEnded);
+    return startServer([join(folder, 'node_modules/wattpm/bin/cli.js'), 'start'], { cwd, node, waitFor });
+  },
+  dialectOf: (like) => ({
+    ...writesOf(call, nameOf, { orders: '/orders/', lines: '/orderLines/', update: 'PUT' }),
+    getOrder: (key) => call('POST', '/graphql', { query: ORDER_QUERY, variables: { key } }),
     query: (recordType, filters, limit) => {
-      const conditions = filters.map(condition);
+      const conditions = filters.map(({ field, value, contains }) =>
+        contains ? [`${nameOf(field)}.${like}`, `%${value}%`] : [`${nameOf(field)}.eq`, value],
+      );
       const parameters = filters.some(({ conjunction }) => conjunction === 'OR')
-        ? [['where.or', `(${conditions.map(([name, value]) => `${name}=${value}`).join('|')})`]]
-        : conditions.map(([name, value]) => [`where.${name}`, value]);
-      const all = [...parameters, ['limit', String(limit)], [`orderby.${KEYS[recordType]}`, 'asc']];
-      return call('GET', `/${ENTITIES[recordType]}/?${new URLSearchParams(all).toString()}`);
+        ? [['where.or', `(${conditions.map((one) => one.join('=')).join('|')})`]]
+        : conditions.map(([name, value]) => [`where.${name}`, value!]);
+      const order = [`orderby.${nameOf(RECORD_TYPES[recordType].key)}`, 'asc'];
+      const all = new URLSearchParams([...parameters, ['limit', String(limit)], order]);
+      return call('GET', `/${recordType}/?${all.toString()}`);
     },
-    createOrder: (values) => call('POST', '/orders/', rename(values, nameOf)),
-    addLine: (values: Values) =>
-      call('POST', '/orderLines/', rename({ ...values, LINE_NUMBER: ADDED_LINE_NUMBER }, nameOf)),
-    updateCustomer: (code, values) => call('PUT', `/customers/${code}`, rename(values, nameOf)),
-  };
-}
+  }),
+};

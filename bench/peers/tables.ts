@@ -8,9 +8,9 @@ import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import Papa from 'papaparse';
 import { runStatement } from '../../test/kit/postgres.ts';
-import { BUILT_IN_FIELDS, type Field, type RecordType } from '../../src/pims/rules/fields.ts';
-import type { ExportedFiles } from '../seed.ts';
-import type { StoreName } from '../options.ts';
+import { BUILT_IN_FIELDS, RECORD_TYPES, type Field, type RecordType } from '../../src/pims/rules/fields.ts';
+import type { ExportedFiles } from '../records/seed.ts';
+import type { StoreName } from '../sides/places.ts';
 
 export const PLAIN_FILE = 'plain.db';
 
@@ -20,7 +20,7 @@ const TABLES: Readonly<Record<RecordType, string>> = {
   customers: 'customers',
   inventory: 'inventory',
 };
-const RECORD_TYPES = ['orders', 'lines', 'customers', 'inventory'] as const;
+const ALL = Object.keys(TABLES) as RecordType[];
 /** Keys that the database gives out are whole numbers. */
 const IDENTITY = {
   sqlite: 'INTEGER PRIMARY KEY AUTOINCREMENT',
@@ -35,8 +35,7 @@ function describeColumn(store: StoreName, recordType: RecordType, name: string):
   return name === keyOf(recordType) ? 'TEXT PRIMARY KEY' : 'TEXT';
 }
 
-const keyOf = (recordType: RecordType): string =>
-  ({ orders: 'ORDER_NUMBER', lines: 'id', customers: 'CUSTOMER_CODE', inventory: 'PART_CODE' })[recordType];
+const keyOf = (recordType: RecordType): string => (recordType === 'lines' ? 'id' : RECORD_TYPES[recordType].key);
 
 function createTable(store: StoreName, recordType: RecordType): string {
   const columns = BUILT_IN_FIELDS[recordType].map(
@@ -71,7 +70,7 @@ export async function fillTables(store: StoreName, place: string, files: Exporte
 async function fillFile(file: string, files: ExportedFiles): Promise<void> {
   const database = new DatabaseSync(file);
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF');
-  for (const recordType of RECORD_TYPES) {
+  for (const recordType of ALL) {
     database.exec(createTable('sqlite', recordType));
     database.exec('BEGIN');
     const rows = createReadStream(files[recordType]).pipe(Papa.parse(Papa.NODE_STREAM_INPUT, { skipEmptyLines: true }));
@@ -99,7 +98,7 @@ async function fillDatabase(url: string, files: ExportedFiles): Promise<void> {
   // The server runs as another user, and reads the files itself.
   chmodSync(dirname(files.orders), 0o755);
   await runStatement(url, 'CREATE EXTENSION IF NOT EXISTS pg_trgm');
-  for (const recordType of RECORD_TYPES) {
+  for (const recordType of ALL) {
     chmodSync(files[recordType], 0o644);
     const names = await readHeader(files[recordType]);
     await runStatement(url, createTable('postgres', recordType));

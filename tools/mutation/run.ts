@@ -1,14 +1,14 @@
 /**
- * `npm run test:mutation [-- file…]`: plants one small mistake at a time in a copy of the tree and runs the tests that
- * reach it, the quick ones first. A mistake that no test notices is a survivor. Those judged in survivors.md are
- * known; a new one makes the run fail. --stages=1: only the quickest tests. --jobs=2: two copies at once.
- * --name=regexp: only the mutants whose name fits.
+ * Begin here. `npm run test:mutation [-- file…]`: plants one small mistake at a time in a copy of the tree and runs the
+ * tests that reach it, the quick ones first. A mistake that no test notices is a survivor. Those judged in survivors.md
+ * are known; a new one makes the run fail. docs/mutation.md has the options.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, matchesGlob, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
 import { PostgresServer } from '../../test/kit/postgres.ts';
 import { findMutants, type Mutant } from './mutants.ts';
 
@@ -28,7 +28,8 @@ interface Range {
   readonly endOffset: number;
   readonly count: number;
 }
-type Fate = 'killed' | 'endless' | 'survived' | 'unreached' | 'not compiled';
+const KINDS = ['not compiled', 'killed', 'endless', 'survived', 'unreached'] as const;
+type Fate = (typeof KINDS)[number];
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const CONTRACT = [
@@ -117,33 +118,22 @@ const { argon2 } = crypto;
 crypto.argon2 = (name, cost, tell) => argon2(name, { ...cost, memory: 64, passes: 1 }, tell);
 syncBuiltinESMExports();`;
 
-const words = process.argv.slice(2);
-const jobs = Number(words.find((word) => word.startsWith('--jobs='))?.slice(7) ?? 1);
-const most = Number(words.find((word) => word.startsWith('--stages='))?.slice(9) ?? 3);
-const fits = new RegExp(words.find((word) => word.startsWith('--name='))?.slice(7) ?? '');
-const named = words.filter((word) => !word.startsWith('--'));
+const { values: flags, positionals: named } = parseArgs({
+  options: { stages: { type: 'string', default: '3' }, name: { type: 'string', default: '' } },
+  allowPositionals: true,
+});
+const fits = new RegExp(flags.name);
 const judged = new Set(
   [...readFileSync(join(ROOT, 'tools/mutation/survivors.md'), 'utf8').matchAll(/^```mutants\n([^]*?)^```/gm)].flatMap(
     ([, text]) => text!.trim().split('\n'),
   ),
 );
 const work = mkdtempSync(join(tmpdir(), 'storeroom-mutation-'));
+const copy = join(work, 'tree');
 let databaseUrl = '';
 
-function copyTree(name: string): string {
-  const copy = join(work, name);
-  for (const part of PARTS) cpSync(join(ROOT, part), join(copy, part), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-  return copy;
-}
-
 /** The exit code of a unit; undefined when it did not end in time. */
-async function runUnit(
-  copy: string,
-  { file, suite }: Unit,
-  ms: number,
-  coverage?: string,
-): Promise<number | undefined> {
+async function runUnit({ file, suite }: Unit, ms: number, coverage?: string): Promise<number | undefined> {
   const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
   const env = {
     ...environment,
@@ -167,10 +157,10 @@ async function runUnit(
   return code;
 }
 
-async function measure(copy: string, unit: Unit): Promise<Baseline> {
+async function measure(unit: Unit): Promise<Baseline> {
   const coverage = mkdtempSync(join(work, 'coverage-'));
   const startedAt = performance.now();
-  const code = await runUnit(copy, unit, 300_000, coverage);
+  const code = await runUnit(unit, 300_000, coverage);
   if (code !== 0) throw new Error(`${unit.file} ${unit.suite ?? ''} fails without any mutant`);
   const ms = performance.now() - startedAt;
   const ranges: Baseline['ranges'] = new Map();
@@ -198,7 +188,7 @@ function reaches({ ranges }: Baseline, { file, start }: Mutant): boolean {
   });
 }
 
-function compiles(copy: string): boolean {
+function compiles(): boolean {
   const config = join(copy, 'tsconfig.mutation.json');
   const options = { incremental: true, tsBuildInfoFile: join(copy, 'mutation.tsbuildinfo') };
   writeFileSync(config, JSON.stringify({ extends: './tsconfig.json', compilerOptions: options, include: ['src'] }));
@@ -206,28 +196,19 @@ function compiles(copy: string): boolean {
 }
 
 /** Whether a unit notices the mutant that stands in the copy. Slowness of the machine is none of its doing. */
-async function notices(
-  copy: string,
-  { unit, ms }: Baseline,
-  plant: (isIn: boolean) => void,
-): Promise<Fate | undefined> {
-  const code = await runUnit(copy, unit, patience(ms));
+async function notices({ unit, ms }: Baseline, plant: (isIn: boolean) => void): Promise<Fate | undefined> {
+  const code = await runUnit(unit, patience(ms));
   if (code !== undefined) return code === 0 ? undefined : 'killed';
   plant(false);
   const startedAt = performance.now();
-  if ((await runUnit(copy, unit, 300_000)) !== 0) throw new Error(`${unit.file} fails without any mutant`);
+  if ((await runUnit(unit, 300_000)) !== 0) throw new Error(`${unit.file} fails without any mutant`);
   const nowMs = performance.now() - startedAt;
   plant(true);
-  const again = await runUnit(copy, unit, 2 * patience(Math.max(ms, nowMs)));
+  const again = await runUnit(unit, 2 * patience(Math.max(ms, nowMs)));
   return again === undefined ? 'endless' : again === 0 ? undefined : 'killed';
 }
 
-async function judge(
-  copy: string,
-  mutant: Mutant,
-  stages: Baseline[][],
-  killers: Map<string, Baseline>,
-): Promise<Fate> {
+async function judge(mutant: Mutant, stages: Baseline[][], killers: Map<string, Baseline>): Promise<Fate> {
   const path = join(copy, mutant.file);
   const source = readFileSync(path, 'utf8');
   const mutated = source.slice(0, mutant.start) + mutant.after + source.slice(mutant.end);
@@ -241,12 +222,12 @@ async function judge(
     for (const stage of stages) {
       for (const baseline of stage.filter((one) => reaches(one, mutant)).toSorted((a, b) => rank(a) - rank(b))) {
         isReached = true;
-        const fate = await notices(copy, baseline, plant);
+        const fate = await notices(baseline, plant);
         if (fate === undefined) continue;
         killers.set(where, baseline);
         return fate;
       }
-      if (!isCompiled && !compiles(copy)) return 'not compiled';
+      if (!isCompiled && !compiles()) return 'not compiled';
       isCompiled = true;
     }
     return isReached ? 'survived' : 'unreached';
@@ -255,44 +236,28 @@ async function judge(
   }
 }
 
-async function measureAll(units: Unit[][], copy: string): Promise<Baseline[][]> {
-  const stages: Baseline[][] = [];
-  for (const stage of units) {
-    const measured: Baseline[] = [];
-    for (const unit of stage) measured.push(await measure(copy, unit));
-    stages.push(measured);
-  }
-  return stages;
-}
-
-async function mutateFile(file: string, stages: Baseline[][], copies: string[]): Promise<[Mutant, Fate][]> {
-  const mutants = findMutants(file, readFileSync(join(copies[0]!, file), 'utf8'));
+async function mutateFile(file: string, stages: Baseline[][]): Promise<[Mutant, Fate][]> {
   const fates: [Mutant, Fate][] = [];
   const killers = new Map<string, Baseline>();
-  const waiting = mutants.filter(({ name }) => fits.test(name)).values();
-  const take = async (copy: string): Promise<void> => {
-    for (const mutant of waiting) {
-      const fate = await judge(copy, mutant, stages, killers);
-      fates.push([mutant, fate]);
-      const known = !isAlive(fate) ? '' : judged.has(mutant.name) ? 'judged ' : 'NEW ';
-      if (known || fate === 'endless') process.stdout.write(`${known}${fate} line ${mutant.line}: ${mutant.name}\n`);
-    }
-  };
-  await Promise.all(copies.map(take));
+  for (const mutant of findMutants(file, readFileSync(join(copy, file), 'utf8')).filter(({ name }) =>
+    fits.test(name),
+  )) {
+    const fate = await judge(mutant, stages, killers);
+    fates.push([mutant, fate]);
+    const known = !isAlive(fate) ? '' : judged.has(mutant.name) ? 'judged ' : 'NEW ';
+    if (known || fate === 'endless') process.stdout.write(`${known}${fate} line ${mutant.line}: ${mutant.name}\n`);
+  }
   return fates;
 }
 
 const isAlive = (fate: Fate): boolean => fate === 'survived' || fate === 'unreached';
 const count = (fates: [Mutant, Fate][], ...kinds: Fate[]): number =>
   fates.filter(([, fate]) => kinds.includes(fate)).length;
-function scoreOf(fates: [Mutant, Fate][]): number {
-  const [dead, alive] = [count(fates, 'killed', 'endless'), count(fates, 'survived', 'unreached')];
-  return (100 * dead) / (dead + alive);
-}
+const scoreOf = (fates: [Mutant, Fate][]): number =>
+  (100 * count(fates, 'killed', 'endless')) / (fates.length - count(fates, 'not compiled'));
 function report(name: string, fates: [Mutant, Fate][]): void {
-  const kinds: Fate[] = ['not compiled', 'killed', 'endless', 'survived', 'unreached'];
-  const counts = kinds.map((kind) => `${count(fates, kind)} | `).join('');
-  const row = `| ${name} | ${fates.length} | ${counts}${scoreOf(fates).toFixed(1)} % |`;
+  const counts = KINDS.map((kind) => count(fates, kind));
+  const row = `| ${[name, fates.length, ...counts].join(' | ')} | ${scoreOf(fates).toFixed(1)} % |`;
   rows.push(row);
   process.stdout.write(`${row}\n`);
 }
@@ -309,15 +274,20 @@ databaseUrl = server?.url ?? '';
 let isGood = true;
 const rows: string[] = [];
 try {
-  const copies = Array.from({ length: jobs }, (_, index) => copyTree(`${index}`));
+  for (const part of PARTS) cpSync(join(ROOT, part), join(copy, part), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
   for (const { pattern, files, units } of folders) {
     if (files.length === 0) continue;
     const isWide = WIDE_FOLDERS.test(pattern) && !pattern.includes('postgres');
-    const stages = [...units, ...(isWide ? [WIDE] : [])].slice(0, most);
-    const measured = await measureAll(stages, copies[0]!);
+    const stages: Baseline[][] = [];
+    for (const stage of [...units, ...(isWide ? [WIDE] : [])].slice(0, Number(flags.stages))) {
+      const measured: Baseline[] = [];
+      for (const unit of stage) measured.push(await measure(unit));
+      stages.push(measured);
+    }
     const all: [Mutant, Fate][] = [];
     for (const file of files) {
-      const fates = await mutateFile(file, measured, copies);
+      const fates = await mutateFile(file, stages);
       if (fates.length > 0) report(file, fates);
       all.push(...fates);
     }
@@ -329,7 +299,7 @@ try {
   rmSync(work, { recursive: true, force: true });
 }
 process.stdout.write(`
-| files | mutants | not compiled | killed | endless | survived | unreached | score |
+| files | mutants | ${KINDS.join(' | ')} | score |
 |---|---|---|---|---|---|---|---|
 ${rows.join('\n')}
 ${isGood ? 'Good' : `Not good: a survivor is new, or a score below ${SCORE_MIN} %`}.

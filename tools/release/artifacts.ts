@@ -1,7 +1,7 @@
 /** The files of a release: the packages for npm, an archive of each executable, licences, SBOM and notes. */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { renderLicences } from './licences.ts';
 import { renderClientManifest, type RootManifest } from './manifests.ts';
 import { renderSbom } from './sbom.ts';
@@ -10,25 +10,26 @@ import { packTar, type TarFile } from './tar.ts';
 
 const LICENCES = 'THIRD-PARTY-LICENSES.txt';
 
-interface Order {
+export interface Release {
   /** The checkout of the release. */
   readonly tree: string;
   readonly out: string;
-  /** Where the Nodes of other platforms are kept between releases. */
-  readonly nodes: string;
-  /** Platforms of the executables; all of them if empty. */
-  readonly platforms: readonly string[];
   readonly version: string;
   readonly notes: string;
+  /** Seconds since 1970: the time of every file of the release. */
   readonly time: number;
-  readonly environment: NodeJS.ProcessEnv;
 }
 
-export function makeArtifacts(order: Order): void {
-  const { tree, out, nodes, platforms, version, notes, time, environment } = order;
-  const run = (...command: [string, ...string[]]): void => {
-    const [program, ...words] = command;
-    execFileSync(program, words, { cwd: tree, env: environment, stdio: ['ignore', 'inherit', 'inherit'] });
+/** Makes the files, with the executables of these platforms, or of all. `nodes` keeps their Nodes between releases. */
+export function makeArtifacts(release: Release, nodes: string, platforms: readonly string[]): void {
+  const { tree, out, version, notes, time } = release;
+  const env = {
+    ...process.env,
+    PATH: [join(nodes, '../../node_modules/.bin'), process.env['PATH']].join(delimiter),
+    SOURCE_DATE_EPOCH: String(time),
+  };
+  const run = (program: string, ...words: string[]): void => {
+    execFileSync(program, words, { cwd: tree, env, stdio: ['ignore', 'inherit', 'inherit'] });
   };
   const write = (name: string, content: string | Uint8Array): void => writeFileSync(join(out, name), content);
   const shipped = listShipped(tree);

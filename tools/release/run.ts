@@ -1,26 +1,22 @@
 /**
- * `npm run release`: makes the next release of this checkout into build/release, commits and tags it. With --dry-run it
- * changes nothing but build/; with --publish it gives the packages to npm; with --platform NAME it makes that executable
+ * Begin here. `npm run release`: makes the next release of this checkout into build/release, commits and tags it. With
+ * --dry-run it changes nothing but build/; with --publish it gives the packages to npm; with --platform NAME it makes that executable
  * and no other. With --raise VERSION it sets the version of this checkout and makes nothing. On a commit that is
  * tagged it makes the same files again. Two runs on a commit make the same bytes, wherever they run. It asks nothing.
  */
 import { execFileSync, type StdioOptions } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { makeArtifacts } from './artifacts.ts';
+import { makeArtifacts, type Release } from './artifacts.ts';
 import { chooseVersion, closeUnreleased, readSection, readUnreleased } from './changelog.ts';
 
-interface Plan {
+interface Plan extends Release {
   /** The version in package.json. */
   readonly last: string;
-  readonly version: string;
-  readonly notes: string;
   /** Whether the commit is the release's already. */
   readonly isMade: boolean;
-  /** Seconds since 1970: the time of every file of the release. */
-  readonly time: number;
 }
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -67,25 +63,10 @@ function release(): void {
   const plan = planRelease();
   const tag = `v${plan.version}`;
   console.log(`${plan.isMade ? 'Making again' : 'Making'} ${tag}${options['dry-run'] ? ', a dry run' : ''}.`);
-  const environment = {
-    ...process.env,
-    PATH: [join(ROOT, 'node_modules/.bin'), process.env['PATH']].join(delimiter),
-    SOURCE_DATE_EPOCH: String(plan.time),
-  };
-  const commit = prepareTree(plan, environment);
+  const commit = prepareTree(plan);
   rmSync(OUT, { recursive: true, force: true });
   mkdirSync(OUT, { recursive: true });
-  const nodes = join(ROOT, 'build/node');
-  makeArtifacts({
-    tree: TREE,
-    out: OUT,
-    nodes,
-    platforms: options.platform,
-    version: plan.version,
-    notes: plan.notes,
-    time: plan.time,
-    environment,
-  });
+  makeArtifacts(plan, join(ROOT, 'build/node'), options.platform);
   const names = writeSums();
   if (options['dry-run']) return;
   if (!plan.isMade) {
@@ -104,29 +85,30 @@ function planRelease(): Plan {
   const time = Number(git('log', '-1', '--format=%ct'));
   const changelog = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8');
   const last = readVersion();
+  const fixed = { tree: TREE, out: OUT, last, time };
   if (git('tag', '--points-at', 'HEAD').split('\n').includes(`v${last}`))
-    return { last, version: last, notes: readSection(changelog, `## [${last}]`), isMade: true, time };
+    return { ...fixed, version: last, notes: readSection(changelog, `## [${last}]`), isMade: true };
   if (!options['dry-run'] && git('branch', '--show-current') !== 'main') throw new Error('Releases are made on main.');
   const notes = readUnreleased(changelog);
   const version = parseVersion(options.version ?? chooseVersion(last, changelog));
   if (git('tag', '--list', `v${version}`) !== '') throw new Error(`The tag v${version} is there already.`);
-  return { last, version, notes, isMade: false, time };
+  return { ...fixed, version, notes, isMade: false };
 }
 
 /** The commit of the release, checked out. It has the time of the commit before it, so that its name is the same too. */
-function prepareTree({ last, version, isMade, time }: Plan, environment: NodeJS.ProcessEnv): string {
+function prepareTree({ last, version, isMade, time }: Plan): string {
   git('worktree', 'add', '--quiet', '--detach', TREE, 'HEAD');
   symlinkSync(join(ROOT, 'node_modules'), join(TREE, 'node_modules'));
   if (isMade) return git('rev-parse', 'HEAD');
   setVersions(TREE, last, version);
   const day = new Date(time * 1000).toISOString().slice(0, 10);
   edit(join(TREE, 'CHANGELOG.md'), (text) => closeUnreleased(text, version, day));
-  execFileSync(process.execPath, ['tools/generate.ts'], { cwd: TREE, env: environment, stdio: LOUD });
+  execFileSync(process.execPath, ['tools/generate.ts'], { cwd: TREE, stdio: LOUD });
   const date = `${time} +0000`;
-  const dates = { ...environment, GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date };
+  const env = { ...process.env, GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date };
   const words = ['commit', '--quiet', '--all', '--no-gpg-sign', '--no-verify', '--message', `Release ${version}`];
-  execFileSync('git', words, { cwd: TREE, env: dates, stdio: LOUD });
-  return execFileSync('git', ['rev-parse', 'HEAD'], { cwd: TREE, encoding: 'utf8' }).trim();
+  execFileSync('git', words, { cwd: TREE, env, stdio: LOUD });
+  return git('-C', TREE, 'rev-parse', 'HEAD');
 }
 
 function setVersions(tree: string, last: string, version: string): void {
@@ -166,9 +148,7 @@ function renameVersion(file: string, text: string, last: string, version: string
 function writeSums(): string[] {
   const names = readdirSync(OUT).toSorted();
   const lines = names.map((name) => {
-    const sum = createHash('sha256')
-      .update(readFileSync(join(OUT, name)))
-      .digest('hex');
+    const sum = hash('sha256', readFileSync(join(OUT, name)));
     return `${sum}  ${name}\n`;
   });
   writeFileSync(join(OUT, 'SHA256SUMS'), lines.join(''));

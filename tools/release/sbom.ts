@@ -2,7 +2,7 @@
  * The software bill of materials of a release, CycloneDX 1.6: every package of others it carries, and Node with the
  * libraries inside it. It is checked against the standard's own schema before it is given out.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
@@ -17,32 +17,13 @@ type Json = Record<string, unknown>;
 
 /** Time in whole seconds since 1970. */
 export function renderSbom(root: string, version: string, shipped: readonly ShippedPackage[], time: number): string {
-  const own = purlOf('@storeroom/server', version);
+  const purl = purlOf({ name: '@storeroom/server', version });
   const node = `pkg:generic/node@${process.versions.node}`;
-  const refs = new Map(shipped.map((one) => [one.path, purlOf(one.name, one.version)]));
-  const direct = shipped.filter(({ isDirect }) => isDirect).map(({ path }) => refs.get(path)!);
-  const libraries = new Map(shipped.map((one) => [refs.get(one.path)!, describePackage(one)]));
-  const nodePackages = listNodePackages(root);
-  const components = [
-    ...libraries.values(),
-    describeNode(node),
-    ...nodePackages.map((one) => ({
-      type: 'platform',
-      'bom-ref': purlOf(one.name, one.version),
-      ...splitName(one.name),
-      version: one.version,
-      scope: 'optional',
-      hashes: [hashOf(one.sha512)],
-      purl: purlOf(one.name, one.version),
-    })),
-  ];
-  const dependencies = [
-    {
-      ref: own,
-      dependsOn: [...new Set([...direct, node, ...nodePackages.map((one) => purlOf(one.name, one.version))])],
-    },
-    ...mergeNeeds(shipped, refs),
-  ];
+  const refs = new Map(shipped.map((one) => [one.path, purlOf(one)]));
+  const libraries = new Map(shipped.map((one) => [purlOf(one), describePackage(one)]));
+  const nodes = listNodePackages(root).map((one) => ({ type: 'platform', ...identify(one, 'optional') }));
+  const direct = shipped.filter(({ isDirect }) => isDirect).map(purlOf);
+  const needed = [...new Set([...direct, node, ...nodes.map((one) => one.purl)])];
   const content: Json = {
     version: 1,
     metadata: {
@@ -50,16 +31,16 @@ export function renderSbom(root: string, version: string, shipped: readonly Ship
       tools: { components: [{ type: 'application', name: 'storeroom tools/release', version }] },
       component: {
         type: 'application',
-        'bom-ref': own,
+        'bom-ref': purl,
         group: '@storeroom',
         name: 'server',
         version,
         licenses: [{ license: { id: 'Apache-2.0' } }],
-        purl: own,
+        purl,
       },
     },
-    components,
-    dependencies,
+    components: [...libraries.values(), describeNode(node), ...nodes],
+    dependencies: [{ ref: purl, dependsOn: needed }, ...mergeNeeds(shipped, refs)],
   };
   const bom = { bomFormat: 'CycloneDX', specVersion: SPEC, serialNumber: serialOf(content), ...content };
   checkSbom(bom);
@@ -82,16 +63,29 @@ export function checkSbom(bom: unknown): void {
   if (!isValid(bom)) throw new Error(`The SBOM is not valid: ${ajv.errorsText(isValid.errors, { dataVar: 'bom' })}`);
 }
 
-function describePackage({ name, version, licence, sha512, homepage }: ShippedPackage): Json {
+type Named = Pick<ShippedPackage, 'name' | 'version'>;
+
+/** The members that say which package of npm it is. */
+function identify(one: Named & Pick<ShippedPackage, 'sha512'>, scope: string, licenses?: readonly Json[]) {
+  const purl = purlOf(one);
+  const [name, group] = one.name.split('/').toReversed() as [string, string?];
+  return {
+    'bom-ref': purl,
+    ...(group !== undefined && { group }),
+    name,
+    version: one.version,
+    scope,
+    hashes: [{ alg: 'SHA-512', content: Buffer.from(one.sha512, 'base64').toString('hex') }],
+    ...(licenses && { licenses }),
+    purl,
+  };
+}
+
+function describePackage(one: ShippedPackage): Json {
+  const { licence, homepage } = one;
   return {
     type: 'library',
-    'bom-ref': purlOf(name, version),
-    ...splitName(name),
-    version,
-    scope: 'required',
-    hashes: [hashOf(sha512)],
-    licenses: LICENCE_IDS.test(licence) ? [{ license: { id: licence } }] : [{ expression: licence }],
-    purl: purlOf(name, version),
+    ...identify(one, 'required', [LICENCE_IDS.test(licence) ? { license: { id: licence } } : { expression: licence }]),
     ...(homepage !== undefined && { externalReferences: [{ type: 'website', url: homepage }] }),
   };
 }
@@ -119,28 +113,15 @@ function mergeNeeds(shipped: readonly ShippedPackage[], refs: Map<string, string
   const needs = new Map<string, Set<string>>();
   for (const { path, needs: paths } of shipped) {
     const ref = refs.get(path)!;
-    const all = needs.get(ref) ?? new Set();
-    needs.set(ref, all);
-    for (const needed of paths) all.add(refs.get(needed)!);
+    needs.set(ref, new Set([...(needs.get(ref) ?? []), ...paths.map((needed) => refs.get(needed)!)]));
   }
   return [...needs].map(([ref, all]) => ({ ref, dependsOn: [...all].toSorted() }));
 }
 
-function purlOf(name: string, version: string): string {
-  return `pkg:npm/${name.replace('@', '%40')}@${version}`;
-}
-
-function splitName(name: string): { group?: string; name: string } {
-  const [group, rest] = name.split('/') as [string, string?];
-  return rest === undefined ? { name } : { group, name: rest };
-}
-
-function hashOf(sha512: string): Json {
-  return { alg: 'SHA-512', content: Buffer.from(sha512, 'base64').toString('hex') };
-}
+const purlOf = ({ name, version }: Named): string => `pkg:npm/${name.replace('@', '%40')}@${version}`;
 
 /** A UUID that follows from the content: the same release has the same. */
 function serialOf(content: Json): string {
-  const hex = createHash('sha256').update(JSON.stringify(content)).digest('hex');
+  const hex = hash('sha256', JSON.stringify(content));
   return `urn:uuid:${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

@@ -47,19 +47,20 @@ const PACKAGE_OF_SOURCE = /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//;
 const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
 const byCode = (a: string, b: string): number => (a < b ? -1 : 1);
 
+const readLock = (root: string): Record<string, Locked> =>
+  (readJson(join(root, 'package-lock.json')) as { packages: Record<string, Locked> }).packages;
+
 /** Sorted by name and version. */
 export function listShipped(root: string): ShippedPackage[] {
-  const { packages } = readJson(join(root, 'package-lock.json')) as { packages: Record<string, Locked> };
+  const packages = readLock(root);
   const direct = Object.keys(packages['']!.dependencies ?? {}).filter((name) => !BUILD_TOOLS.has(name));
   const directPaths = new Set(direct.map((name) => `node_modules/${name}`));
   const shipped = new Map<string, ShippedPackage>();
   const add = (path: string): void => {
     if (shipped.has(path)) return;
     const locked = packages[path]!;
-    const needs = Object.keys({ ...locked.dependencies, ...locked.optionalDependencies }).flatMap((name) => {
-      const found = resolvePackage(packages, path, name);
-      return found === undefined ? [] : [found];
-    });
+    const names = Object.keys({ ...locked.dependencies, ...locked.optionalDependencies });
+    const needs = names.flatMap((name) => resolvePackage(packages, path, name) ?? []);
     shipped.set(path, { ...describePackage(root, path, locked), isDirect: directPaths.has(path), needs });
     needs.forEach(add);
   };
@@ -68,8 +69,8 @@ export function listShipped(root: string): ShippedPackage[] {
 }
 
 /** The npm packages of Node, one for each platform, with their versions. */
-export function listNodePackages(root: string): { name: string; version: string; sha512: string }[] {
-  const { packages } = readJson(join(root, 'package-lock.json')) as { packages: Record<string, Locked> };
+export function listNodePackages(root: string): Pick<ShippedPackage, 'name' | 'version' | 'sha512'>[] {
+  const packages = readLock(root);
   const names = Object.keys(packages['']!.optionalDependencies ?? {}).toSorted(byCode);
   return names.map((name) => {
     const { version, integrity } = packages[`node_modules/${name}`]!;

@@ -6,9 +6,9 @@ import { once } from 'node:events';
 import { cpSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { placeVariables, temporaryFolder } from '../test/kit/service.ts';
+import { placeVariables, temporaryFolder } from '../../test/kit/service.ts';
 
-export const THIS_CHECKOUT = resolve(import.meta.dirname, '..');
+export const THIS_CHECKOUT = resolve(import.meta.dirname, '../..');
 
 export interface Server {
   readonly origin: string;

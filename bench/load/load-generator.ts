@@ -5,24 +5,11 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 // @ts-expect-error -- autocannon has no types; the part used here is described below
 import autocannon from 'autocannon';
-import { temporaryFolder } from '../test/kit/service.ts';
-
-export interface LoadRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-}
-
-/** Makes requests with these headers. */
-export const callWith =
-  (headers: Record<string, string>) =>
-  (method: string, path: string, body?: unknown): LoadRequest =>
-    body === undefined ? { method, path, headers } : { method, path, headers, body: JSON.stringify(body) };
+import { temporaryFolder } from '../../test/kit/service.ts';
+import { formatRequest, type LoadRequest } from '../sides/calls.ts';
 
 export interface LoadFigures {
   readonly count: number;
@@ -45,12 +32,12 @@ type Generator = (
 ) => Promise<LoadFigures & { readonly failures: number }>;
 
 const folder = temporaryFolder();
-const SCRIPT = fileURLToPath(new URL('wrk.lua', import.meta.url));
+const SCRIPT = join(import.meta.dirname, 'wrk.lua');
 /** autocannon builds every request once for every connection before it begins. */
 const AUTOCANNON_REQUESTS = 200;
 const hasWrk = spawnSync('wrk', ['--version']).error === undefined;
-const files = new WeakMap<readonly LoadRequest[], string>();
-let filesWritten = 0;
+/** The file of each list of requests, written when they are sent first. */
+const files = new Map<readonly LoadRequest[], string>();
 /** Longer than any load: a slow answer is no failure. */
 const TIMEOUT = '120s';
 export const loader = hasWrk ? 'wrk' : 'autocannon';
@@ -64,38 +51,17 @@ export async function load(origin: string, requests: readonly LoadRequest[], amo
 }
 
 const loadByWrk: Generator = async (origin, requests, { connections, seconds, seed }) => {
-  const file = fileOf(origin, requests);
+  const file = files.get(requests) ?? join(folder, `requests-${files.size}`);
+  if (!files.has(requests))
+    writeFileSync(file, requests.map((request) => formatRequest(request).toString()).join('\0'));
+  files.set(requests, file);
   const words = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', TIMEOUT, '-s', SCRIPT, origin];
   const { stdout } = await promisify(execFile)('wrk', [...words, '--', file, String(seed)]);
-  const { count, us, p50, p99, failures } = JSON.parse(/^\{.*\}$/m.exec(stdout)![0]) as Record<string, number>;
-  return {
-    count: count!,
-    perSecond: (count! / us!) * 1e6,
-    p50Ms: p50! / 1000,
-    p99Ms: p99! / 1000,
-    failures: failures!,
+  const { us, ...figures } = JSON.parse(/^\{.*\}$/m.exec(stdout)![0]) as Awaited<ReturnType<Generator>> & {
+    us: number;
   };
+  return { ...figures, perSecond: (figures.count / us) * 1e6 };
 };
-
-/** The file of these requests to an origin, written when they are sent first. */
-function fileOf(origin: string, requests: readonly LoadRequest[]): string {
-  const written = files.get(requests);
-  if (written !== undefined) return written;
-  const file = join(folder, `requests-${++filesWritten}`);
-  writeFileSync(file, requests.map((request) => formatRequest(origin, request)).join('\0'));
-  files.set(requests, file);
-  return file;
-}
-
-function formatRequest(origin: string, { method, path, headers, body }: LoadRequest): string {
-  const all = {
-    host: new URL(origin).host,
-    ...headers,
-    ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
-  };
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`;
-}
 
 interface AutocannonResult {
   readonly requests: { readonly total: number };

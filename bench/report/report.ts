@@ -1,8 +1,8 @@
 /**
- * The parts that all benchmarks share: medians, ratios with their spread, printed rows, and missed bars.
+ * Begin here: the parts that all benchmarks share are medians, ratios with their spread, printed rows, and missed bars.
  */
 import { availableParallelism, cpus } from 'node:os';
-import { loader } from './load-generator.ts';
+import { loader } from '../load/load-generator.ts';
 
 const missed: string[] = [];
 
@@ -10,9 +10,6 @@ const quantile = (values: readonly number[], part: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))]!;
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5);
-
-export const medianOf = <Name extends string>(figures: readonly Readonly<Record<Name, number>>[], name: Name): number =>
-  median(figures.map((one) => one[name]));
 
 /** The median of a quotient that was measured round by round, and the quartiles. */
 export interface Ratio {
@@ -48,11 +45,19 @@ export function printRow(name: string, ...cells: readonly (string | number)[]): 
   console.log([name.padEnd(30), ...texts.map((text) => ` ${text.padStart(12)}`)].join(''));
 }
 
+/** The lines of a table in Markdown. */
+export const table = (headings: readonly string[], rows: readonly (readonly string[])[]): string[] =>
+  [headings, ...rows].map((cells) => `| ${cells.join(' | ')} |`).toSpliced(1, 0, `|${'---|'.repeat(headings.length)}`);
+
 export const describeMachine = (): string =>
   `Node ${process.version}, ${cpus()[0]?.model}, ${availableParallelism()} cores, load by ${loader}`;
 
-export function checkBar(name: string, value: number, isMet: boolean, bar: string): void {
-  if (!isMet) missed.push(`${name} is ${formatNumber(value)}, and should be ${bar}`);
+export function checkLeast(name: string, value: number, least: number): void {
+  if (!(value >= least)) missed.push(`${name} is ${formatNumber(value)}, and should be at least ${least}`);
+}
+
+export function checkMost(name: string, value: number, most: number): void {
+  if (!(value <= most)) missed.push(`${name} is ${formatNumber(value)}, and should be at most ${most}`);
 }
 
 /** Prints the bars that were missed. The process ends with 1 when there are any. */

@@ -4,7 +4,8 @@
  */
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RecordType } from '../src/pims/rules/fields.ts';
+import type { RecordType } from '../../src/pims/rules/fields.ts';
+import { times } from '../../test/kit/lists.ts';
 
 export const TEAM = 'bench';
 const FIRST_ORDER = 100_000;
@@ -124,18 +125,25 @@ export interface RecordFile {
   readonly count: number;
 }
 
+/** Writes `count` records of a type as a CSV file. No value may have a comma or a quote in it. */
+export function writeRecords(
+  folder: string,
+  name: string,
+  recordType: RecordType,
+  count: number,
+  recordOf: (i: number) => Record,
+): RecordFile {
+  const file = join(folder, `${name.replaceAll(' ', '-')}.csv`);
+  writeFileSync(file, `${Object.keys(recordOf(0)).join(',')}\n`);
+  for (let from = 0; from < count; from += ROWS_A_WRITE) {
+    const some = times(Math.min(ROWS_A_WRITE, count - from), (k) => recordOf(from + k));
+    appendFileSync(file, some.map((record) => `${Object.values(record).join(',')}\n`).join(''));
+  }
+  return { name, recordType, file, count };
+}
+
 /** Writes the records as CSV files, in the order they have to be imported in. */
 export function writeRecordFiles(folder: string, orders: number): RecordFile[] {
-  const write = (name: string, recordType: RecordType, count: number, recordOf: (i: number) => Record): RecordFile => {
-    const file = join(folder, `${name.replaceAll(' ', '-')}.csv`);
-    writeFileSync(file, `${Object.keys(recordOf(0)).join(',')}\n`);
-    for (let from = 0; from < count; from += ROWS_A_WRITE) {
-      const some = Array.from({ length: Math.min(ROWS_A_WRITE, count - from) }, (_, k) => recordOf(from + k));
-      // No value has a comma or a quote in it.
-      appendFileSync(file, some.map((record) => `${Object.values(record).join(',')}\n`).join(''));
-    }
-    return { name, recordType, file, count };
-  };
   const half = orders / 2;
   /** The k-th line of sales orders or of invoices. */
   const lineOf = (first: number) => (k: number) => {
@@ -149,14 +157,14 @@ export function writeRecordFiles(folder: string, orders: number): RecordFile[] {
     REFERENCE_NUMBER: `#large${k}`,
   });
   return [
-    write('customers', 'customers', orders, (i) => customerRecord(i, orders)),
-    write('parts', 'inventory', orders, partRecord),
-    write('orders', 'orders', orders + LARGE_ORDERS, (i) =>
+    writeRecords(folder, 'customers', 'customers', orders, (i) => customerRecord(i, orders)),
+    writeRecords(folder, 'parts', 'inventory', orders, partRecord),
+    writeRecords(folder, 'orders', 'orders', orders + LARGE_ORDERS, (i) =>
       i < orders ? orderRecord(i, orders) : largeOrder(i - orders),
     ),
-    write('lines of sales orders', 'lines', half * LINES_EACH, lineOf(0)),
-    write('lines of invoices', 'lines', half * LINES_EACH, lineOf(2)),
-    write('lines of large orders', 'lines', LARGE_ORDERS * LINES_OF_LARGE, (k) => ({
+    writeRecords(folder, 'lines of sales orders', 'lines', half * LINES_EACH, lineOf(0)),
+    writeRecords(folder, 'lines of invoices', 'lines', half * LINES_EACH, lineOf(2)),
+    writeRecords(folder, 'lines of large orders', 'lines', LARGE_ORDERS * LINES_OF_LARGE, (k) => ({
       ...lineRecord(orders + Math.floor(k / LINES_OF_LARGE), k % LINES_OF_LARGE, orders),
       NUMBER_SHIPPED: '2',
     })),

@@ -1,8 +1,8 @@
 /**
  * The bars: the least or most that each figure may be at 100,000 orders, and beside a commit.
  */
-import { checkBar } from './report.ts';
-import { BARE, MAIN_ORDERS, shareOfBare, type StoreResults } from './results.ts';
+import { checkLeast, checkMost } from './report.ts';
+import { BARE, fastestPeer, findSide, MAIN_ORDERS, shareOfBare, type StoreResults } from './results.ts';
 
 const BESIDE_LEAST = 0.97;
 /** How many times as fast as the fastest peer on the same store. */
@@ -37,7 +37,7 @@ const IDLE_MOST_MB = 120;
 const LOADED_MOST_MB = 350;
 
 /** Share of the speed at the fewest orders that remains at the most. */
-const GROWN_LEAST: Readonly<Record<string, number>> = {
+export const GROWN_LEAST: Readonly<Record<string, number>> = {
   W1: 0.85,
   W2: 0.85,
   W3: 0.7,
@@ -48,34 +48,28 @@ const GROWN_LEAST: Readonly<Record<string, number>> = {
   W8: 0.85,
 };
 
-const atLeast = (name: string, value: number, least: number): void =>
-  checkBar(name, value, value >= least, `at least ${least}`);
-const atMost = (name: string, value: number, most: number): void =>
-  checkBar(name, value, value <= most, `at most ${most}`);
-
 export function checkBars({ store, orders, workloads, rows, start }: StoreResults): void {
   for (const { name, sides } of workloads) {
     const [ours] = sides;
-    atMost(`${store} ${name}: memory in MB`, ours!.memoryMb, LOADED_MOST_MB);
+    checkMost(`${store} ${name}: memory in MB`, ours!.memoryMb, LOADED_MOST_MB);
     if (orders !== MAIN_ORDERS) continue;
-    const peers = sides.slice(1).filter((side) => side.name !== BARE);
-    const fastest = peers.toSorted((a, b) => b.perSecond - a.perSecond)[0];
+    const fastest = fastestPeer(sides);
     const least = PEER_LEAST[store]?.[name];
-    if (fastest && least) atLeast(`${store} ${name}: times ${fastest.name}`, fastest.ratio.median, least);
-    if (name === 'W9') atMost(`${store} W9: p50 in ms`, ours!.p50Ms, LARGE_ORDER_MOST_MS);
+    if (fastest && least) checkLeast(`${store} ${name}: times ${fastest.name}`, fastest.ratio.median, least);
+    if (name === 'W9') checkMost(`${store} W9: p50 in ms`, ours!.p50Ms, LARGE_ORDER_MOST_MS);
     const ofBare = BARE_LEAST[name];
     if (store !== 'sqlite' || ofBare === undefined) continue;
-    atLeast(`${store} ${name}: of bare`, sides.find((side) => side.name === BARE)!.ratio.median, ofBare);
-    if (name.startsWith('W1')) atMost(`${store} ${name}: p99 in ms`, ours!.p99Ms, P99_MOST_MS);
+    checkLeast(`${store} ${name}: of bare`, findSide(sides, BARE)!.ratio.median, ofBare);
+    if (name.startsWith('W1')) checkMost(`${store} ${name}: p99 in ms`, ours!.p99Ms, P99_MOST_MS);
   }
   for (const { name, rowsPerSecond, memoryMb } of rows) {
     if (orders === MAIN_ORDERS)
-      atLeast(`${store} ${name}: rows a second`, rowsPerSecond, ROWS_LEAST[store]?.[name] ?? 0);
-    if (!name.startsWith('page')) atMost(`${store} ${name}: memory in MB`, memoryMb, COMMAND_MOST_MB);
+      checkLeast(`${store} ${name}: rows a second`, rowsPerSecond, ROWS_LEAST[store]?.[name] ?? 0);
+    if (!name.startsWith('page')) checkMost(`${store} ${name}: memory in MB`, memoryMb, COMMAND_MOST_MB);
   }
   if (start === undefined) return;
-  atMost(`${store}: start in ms`, start.startMs, START_MOST_MS);
-  atMost(`${store}: idle memory in MB`, start.idleMb, IDLE_MOST_MB);
+  checkMost(`${store}: start in ms`, start.startMs, START_MOST_MS);
+  checkMost(`${store}: idle memory in MB`, start.idleMb, IDLE_MOST_MB);
 }
 
 /** Checks the results of one store, the fewest orders first. */
@@ -83,11 +77,11 @@ export function checkGrowth(results: readonly StoreResults[]): void {
   const [first, last] = [results[0]!, results.at(-1)!];
   for (const [name, least] of Object.entries(GROWN_LEAST)) {
     const [before, after] = [shareOfBare(first, name), shareOfBare(last, name)];
-    if (before && after) atLeast(`${last.store} ${name}: speed at ${last.orders} orders`, after / before, least);
+    if (before && after) checkLeast(`${last.store} ${name}: speed at ${last.orders} orders`, after / before, least);
   }
 }
 
 export function checkComparison({ store, workloads }: StoreResults): void {
   for (const { name, sides } of workloads)
-    atLeast(`${store} ${name}: times there`, sides[1]!.ratio.median, BESIDE_LEAST);
+    checkLeast(`${store} ${name}: times there`, sides[1]!.ratio.median, BESIDE_LEAST);
 }

@@ -1,10 +1,10 @@
 /**
- * A side of a comparison: a server under load, and how it is asked. Each kind of server asks for the same records in
- * its own words; the answers are compared before anything is timed.
+ * Begin here: a side of a comparison is a server under load, and how it is asked. Each kind of server is asked for the
+ * same records in its own words; the answers are compared before anything is timed.
  */
-import { BUILT_IN_FIELDS, type KeyedType } from '../src/pims/rules/fields.ts';
-import { BASE_PATH, type Keys } from '../test/kit/service.ts';
-import type { LoadRequest } from './load-generator.ts';
+import { BUILT_IN_FIELDS, type KeyedType } from '../../src/pims/rules/fields.ts';
+import type { Keys } from '../../test/kit/service.ts';
+import { callOf, type LoadRequest } from './calls.ts';
 import type { Server } from './servers.ts';
 
 export type Values = Readonly<Record<string, string>>;
@@ -35,20 +35,6 @@ export interface Side {
   readonly dialect: Dialect;
   /** The URL of its database, when it has one in PostgreSQL. */
   readonly databaseUrl?: string | undefined;
-}
-
-const authorize = ({ apiID, apiSecret }: Keys): { authorization: string } => ({
-  authorization: `Basic ${Buffer.from(`${apiID}:${apiSecret}`).toString('base64')}`,
-});
-
-/** Makes calls of the service with these keys. */
-export function callOf(keys: Keys) {
-  const headers = { ...authorize(keys), 'content-type': 'application/json' };
-  return (method: string, path: string, parameters: Values, body?: unknown): LoadRequest => {
-    const query = new URLSearchParams({ teamID: keys.teamID, ...parameters });
-    const request = { method, path: `${BASE_PATH}${path}?${query.toString()}`, headers };
-    return body === undefined ? request : { ...request, body: JSON.stringify(body) };
-  };
 }
 
 export function ourDialect(keys: Keys): Dialect {

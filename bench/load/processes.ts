@@ -61,6 +61,9 @@ const sumOfStatus = (pids: readonly number[], name: string): number =>
 /** Memory that processes hold. */
 export const memoryMb = (pids: readonly number[]): number => sumOfStatus(pids, 'VmRSS');
 
+/** The same without pages of files, which the kernel takes back when it needs them. */
+export const ownMemoryMb = (pids: readonly number[]): number => sumOfStatus(pids, 'RssAnon');
+
 /** The most that they have held since `forgetPeaks`. */
 export const peakMemoryMb = (pids: readonly number[]): number => sumOfStatus(pids, 'VmHWM');
 

@@ -1,15 +1,17 @@
 /**
- * Rounds: every side is loaded for a moment, in turns, so that the rest of the machine's work falls on all of them.
+ * Begin here: in a round every side is loaded for a moment, in turns, so that the rest of the machine's work affects
+ * all of them.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runStatement } from '../test/kit/postgres.ts';
-import { load, type LoadAmount, type LoadFigures, type LoadRequest } from './load-generator.ts';
+import { runStatement } from '../../test/kit/postgres.ts';
+import type { LoadRequest } from '../sides/calls.ts';
+import { load, type LoadAmount, type LoadFigures } from './load-generator.ts';
 import { cpuTimeUs, forgetPeaks, machineTimeUs, peakMemoryMb, treeOf } from './processes.ts';
-import type { Side } from './side.ts';
+import type { Side } from '../sides/side.ts';
 
 const TRIES = 4;
-/** How many times as long a load runs when nothing was answered. */
-const LONGER = 4;
+/** How many times as long a repeated load runs. */
+const LONGER = 2;
 const IDLE_LOOK_MS = 100;
 const IDLE_GIVE_UP_MS = 20_000;
 /** CPU time a millisecond above which a server still works. */
@@ -37,13 +39,17 @@ export interface RoundOptions {
   readonly connections: number;
 }
 
-/** Runs each of the measures once a round and returns their results. Each round begins with another one. */
-export async function takeTurns<T>(rounds: number, measures: readonly (() => Promise<T>)[], first = 0): Promise<T[][]> {
+/** Runs each of the measures once a round, from round 1, and returns their results. Each round begins with another one. */
+export async function takeTurns<T>(
+  rounds: number,
+  measures: readonly ((round: number) => Promise<T>)[],
+  first = 0,
+): Promise<T[][]> {
   const found = measures.map((): T[] => []);
-  for (let round = 0; round < rounds; round++)
+  for (let round = 1; round <= rounds; round++)
     for (let place = 0; place < measures.length; place++) {
       const index = (first + round + place) % measures.length;
-      found[index]!.push(await measures[index]!());
+      found[index]!.push(await measures[index]!(round));
     }
   return found;
 }
@@ -54,31 +60,27 @@ export async function measureRounds(
   { rounds, seconds, connections }: RoundOptions,
   first = 0,
 ): Promise<SideFigures[][]> {
-  const warmUps = sides.map((loaded) => () => measure(loaded, { connections, seconds: WARM_UP_SECONDS, seed: 0 }));
-  await takeTurns(1, warmUps, first);
-  const measures = sides.map((loaded) => {
-    let seed = 0;
-    return () => measure(loaded, { connections, seconds, seed: ++seed });
-  });
+  const warmUp = { connections, seconds: WARM_UP_SECONDS, seed: 0 };
+  await takeTurns(
+    1,
+    sides.map((loaded) => () => measure(loaded, warmUp)),
+    first,
+  );
+  const measures = sides.map((loaded) => (seed: number) => measure(loaded, { connections, seconds, seed }));
   return takeTurns(rounds, measures, first);
 }
 
-/**
- * On a machine with other work a request may fail: such a load is repeated. One that nothing was answered to in its time
- * is repeated for longer.
- */
-async function measure(loaded: LoadedSide, amount: LoadAmount): Promise<SideFigures> {
-  let { seconds } = amount;
-  for (let tries = 1; ; tries++)
-    try {
-      const figures = await measureOnce(loaded, { ...amount, seconds });
-      if (figures.count > 0) return figures;
-      seconds *= LONGER;
-      throw new Error(`${loaded.side.name} answered nothing.`);
-    } catch (fault) {
-      if (tries === TRIES) throw fault;
-      console.log(`Measured again: ${(fault as Error).message}`);
-    }
+/** On a machine with other work a request may fail, or none be answered in time: such a load is repeated for longer. */
+async function measure(loaded: LoadedSide, amount: LoadAmount, tries = TRIES): Promise<SideFigures> {
+  try {
+    const figures = await measureOnce(loaded, amount);
+    if (figures.count > 0) return figures;
+    throw new Error(`${loaded.side.name} answered nothing.`);
+  } catch (fault) {
+    if (tries === 1) throw fault;
+    console.log(`Measured again: ${(fault as Error).message}`);
+    return measure(loaded, { ...amount, seconds: amount.seconds * LONGER }, tries - 1);
+  }
 }
 
 async function measureOnce({ side, requests }: LoadedSide, amount: LoadAmount): Promise<SideFigures> {

@@ -4,16 +4,24 @@
  */
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { formatNumber } from './report.ts';
-import { BARE, MAIN_ORDERS, shareOfBare, type SideResult, type StoreResults, type WorkloadResult } from './results.ts';
-import { THIS_CHECKOUT } from './servers.ts';
+import { GROWN_LEAST } from './bars.ts';
+import { formatNumber, formatRatio, table } from './report.ts';
+import {
+  BARE,
+  fastestPeer,
+  findSide,
+  MAIN_ORDERS,
+  shareOfBare,
+  sidesOf,
+  type SideResult,
+  type StoreResults,
+} from './results.ts';
+import { THIS_CHECKOUT } from '../sides/servers.ts';
 
 const RESULTS = join(THIS_CHECKOUT, 'bench/results');
 const DOCUMENT = join(THIS_CHECKOUT, 'docs/performance.md');
 const README = join(THIS_CHECKOUT, 'README.md');
-/** The workloads whose speed should not follow the size of the tables. */
-const GROWING = ['W1', 'W2', 'W3', 'W4', 'W5', 'W6', 'W7', 'W8'];
-const STORES = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
+const STORES: Readonly<Record<string, string>> = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
 
 export function keepResults(results: StoreResults): void {
   mkdirSync(RESULTS, { recursive: true });
@@ -40,7 +48,7 @@ function putParts(file: string, parts: Readonly<Record<string, readonly string[]
 
 export function writeDocuments(all: readonly StoreResults[]): void {
   const mains: StoreResults[] = [];
-  for (const store of Object.keys(STORES)) {
+  for (const store in STORES) {
     const ofStore = all.filter((one) => one.store === store);
     const main = ofStore.find(({ orders }) => orders === MAIN_ORDERS) ?? ofStore.at(-1);
     if (main === undefined) continue;
@@ -56,45 +64,38 @@ export function writeDocuments(all: readonly StoreResults[]): void {
 
 /** How many times as fast as the fastest peer each store is. */
 function describeShort(mains: readonly StoreResults[]): string[] {
-  const [first] = mains;
-  const compared = first?.workloads.filter((one) => fastestPeer(one)) ?? [];
-  const cellOf = ({ workloads }: StoreResults, name: string): string => {
-    const peer = fastestPeer(workloads.find((one) => one.name === name) ?? { sides: [] });
+  const compared = mains[0]?.workloads.filter(({ sides }) => fastestPeer(sides)) ?? [];
+  const cellOf = (main: StoreResults, name: string): string => {
+    const peer = fastestPeer(sidesOf(main, name));
     return peer ? `${formatNumber(peer.ratio.median)} × ${peer.name}` : '';
   };
-  const titles = mains.map(({ store, orders }) => `${nameStore(store)}, ${orders.toLocaleString('en')} orders`);
+  const titles = mains.map(({ store, orders }) => `${STORES[store]}, ${orders.toLocaleString('en')} orders`);
   const rows = compared.map(({ name, title }) => [title, ...mains.map((main) => cellOf(main, name))]);
   return table(['', ...titles], rows);
 }
 
-const nameStore = (store: string): string => STORES[store as keyof typeof STORES];
-
-const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-
-function table(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  return [row(headings), `|${'---|'.repeat(headings.length)}`, ...rows.map(row)];
-}
-
+/** The cell of a side; empty when it was not measured. */
+const cell = (side: SideResult | undefined, describe: (side: SideResult) => string): string =>
+  side === undefined ? '' : describe(side);
 const speedOf = ({ perSecond, cpuUs }: SideResult): string => `${formatNumber(perSecond)} (${formatNumber(cpuUs)})`;
+const ratioOf = ({ ratio }: SideResult): string => formatRatio(ratio).join(' (') + ')';
 
 function describeLoad({ workloads, peers, machine, commit, date, orders, rounds, seconds }: StoreResults): string[] {
   const names = [BARE, ...Object.keys(peers)];
   const headings = ['', 'Storeroom', 'p50, p99 ms', 'memory MB', ...names, 'to bare', 'to the fastest peer'];
   const rows = workloads.map(({ name, title, sides }) => {
-    const ours = sides[0]!;
-    const find = (side: string) => sides.find((one) => one.name === side);
-    const peer = fastestPeer({ sides });
+    const [ours] = sides as [SideResult];
     return [
       `${name} ${title}`,
       `**${speedOf(ours)}**`,
       `${formatNumber(ours.p50Ms)}, ${formatNumber(ours.p99Ms)}`,
       ours.memoryMb.toFixed(0),
-      ...names.map((side) => (find(side) ? speedOf(find(side)!) : '')),
-      ratio(find(BARE)),
-      peer ? `**${ratio(peer)}**` : '',
+      ...names.map((side) => cell(findSide(sides, side), speedOf)),
+      cell(findSide(sides, BARE), ratioOf),
+      cell(fastestPeer(sides), (peer) => `**${ratioOf(peer)}**`),
     ];
   });
-  const versions = Object.entries(peers).map(([name, version]) => `${name} ${version}`);
+  const versions = Object.entries(peers).map((peer) => peer.join(' '));
   return [
     `${orders.toLocaleString('en')} orders, commit ${commit}, ${date.slice(0, 10)}; medians of ${rounds} rounds of ${seconds} s. ${machine}.`,
     `Requests a second, in brackets CPU µs a request. ${versions.join(', ')}.`,
@@ -102,17 +103,6 @@ function describeLoad({ workloads, peers, machine, commit, date, orders, rounds,
     ...table(headings, rows),
   ];
 }
-
-const ratio = (side: SideResult | undefined): string =>
-  side === undefined
-    ? ''
-    : `${formatNumber(side.ratio.median)} (${formatNumber(side.ratio.low)}–${formatNumber(side.ratio.high)})`;
-
-const fastestPeer = ({ sides }: Pick<WorkloadResult, 'sides'>): SideResult | undefined =>
-  sides
-    .slice(1)
-    .filter(({ name }) => name !== BARE)
-    .toSorted((a, b) => b.perSecond - a.perSecond)[0];
 
 function describeRows({ rows, start }: StoreResults): string[] {
   const figures = rows.map(({ name, rows: count, rowsPerSecond, memoryMb }) => [
@@ -127,22 +117,20 @@ function describeRows({ rows, start }: StoreResults): string[] {
   return [...table(['', 'rows', 'rows a second', 'memory MB'], figures), ...starts];
 }
 
+/** Requests a second and, in brackets, the share of the bare server's. */
 function describeGrowth(all: readonly StoreResults[]): string[] {
-  const rows = GROWING.map((name) => {
-    const shares = all.map((results) => shareOfBare(results, name)).filter((share) => share !== undefined);
+  const rows = Object.keys(GROWN_LEAST).map((name) => {
+    const points = all.map((results) => ({ ours: sidesOf(results, name)[0], share: shareOfBare(results, name) }));
+    const shares = points.flatMap(({ share }) => share ?? []);
     const left = shares.length > 1 ? formatNumber(shares.at(-1)! / shares[0]!) : '';
-    return [name, ...all.map((results) => describePoint(results, name)), left];
+    const cells = points.map(({ ours, share }) =>
+      ours && share !== undefined ? `${formatNumber(ours.perSecond)} (${formatNumber(share)})` : '',
+    );
+    return [name, ...cells, left];
   });
   const starts = all.map(({ start }) => (start ? `${start.startMs.toFixed(0)} ms, ${start.idleMb.toFixed(0)} MB` : ''));
   return table(
     ['orders', ...all.map(({ orders }) => orders.toLocaleString('en')), 'last to first'],
     [...rows, ['start, idle memory', ...starts, '']],
   );
-}
-
-/** Requests a second, and the share of the bare server's. */
-function describePoint(results: StoreResults, name: string): string {
-  const ours = results.workloads.find((one) => one.name === name)?.sides[0];
-  const share = shareOfBare(results, name);
-  return ours && share !== undefined ? `${formatNumber(ours.perSecond)} (${formatNumber(share)})` : '';
 }

@@ -2,9 +2,11 @@
  * Where the data of the sides lies: folders, or databases of a PostgreSQL that runs for the benchmark alone.
  */
 import { cpSync, rmSync } from 'node:fs';
-import { PostgresServer, runStatement } from '../test/kit/postgres.ts';
-import { temporaryFolder } from '../test/kit/service.ts';
-import type { StoreName } from './options.ts';
+import { PostgresServer, runStatement } from '../../test/kit/postgres.ts';
+import { temporaryFolder } from '../../test/kit/service.ts';
+
+export const STORES = ['sqlite', 'postgres'] as const;
+export type StoreName = (typeof STORES)[number];
 
 const POSTGRES_SETTINGS = { shared_buffers: '1GB', effective_cache_size: '4GB', max_wal_size: '8GB' };
 

@@ -2,11 +2,10 @@
  * Measures how fast a service starts after a `kill -9` of the one before, and the memory it holds when idle.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fetchText } from './answers.ts';
-import type { LoadRequest } from './load-generator.ts';
 import { memoryMb, treeOf } from './processes.ts';
-import { median } from './report.ts';
-import { startService } from './servers.ts';
+import { fetchText, type LoadRequest } from '../sides/calls.ts';
+import { median } from '../report/report.ts';
+import { startService } from '../sides/servers.ts';
 
 const IDLE_MS = 3000;
 
@@ -22,7 +21,7 @@ export async function measureStart(place: string, first: LoadRequest, rounds: nu
   for (let round = 0; round < rounds; round++) {
     const begunAt = performance.now();
     const server = await startService(place);
-    await fetchText({ server }, first);
+    await fetchText(server.origin, first);
     times.push(performance.now() - begunAt);
     if (round === 0) {
       await sleep(IDLE_MS);

@@ -2,21 +2,13 @@
  * That two servers give the same answers, before they are timed: the same records with the same values.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { LoadRequest } from './load-generator.ts';
-import type { LoadedSide } from './rounds.ts';
-import { recordsOf, type Side, type Values } from './side.ts';
-import type { Workload } from './workloads.ts';
+import type { LoadedSide } from '../load/rounds.ts';
+import { fetchText } from './calls.ts';
+import { recordsOf, type Values } from './side.ts';
+import type { Workload } from '../records/workloads.ts';
 
 const SAMPLES = [0, 1, 2, 203, 399, 400, 401];
 const TOLD_CHARACTERS = 1000;
-
-export async function fetchText({ server }: Pick<Side, 'server'>, request: LoadRequest): Promise<string> {
-  const { method, path, headers, body } = request;
-  const answer = await fetch(server.origin + path, { method, headers, ...(body !== undefined && { body }) });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${text.slice(0, 300)}`);
-  return text;
-}
 
 /** Asks two sides the same and throws when their answers differ. Of a write, it looks at what was written. */
 export async function compareAnswers(workload: Workload, ours: LoadedSide, other: LoadedSide): Promise<void> {
@@ -30,9 +22,9 @@ export async function compareAnswers(workload: Workload, ours: LoadedSide, other
 }
 
 async function look({ written }: Workload, { side, requests }: LoadedSide, n: number): Promise<Values[]> {
-  const answer = await fetchText(side, requests[n]!);
+  const answer = await fetchText(side.server.origin, requests[n]!);
   if (written === undefined) return recordsOf(JSON.parse(answer));
   const { read, sent } = written(side.dialect, n);
-  const record = recordsOf(JSON.parse(await fetchText(side, read))).at(-1) ?? {};
+  const record = recordsOf(JSON.parse(await fetchText(side.server.origin, read))).at(-1) ?? {};
   return [Object.fromEntries(Object.keys(sent).map((field) => [field, record[field] ?? '']))];
 }

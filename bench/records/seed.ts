@@ -4,10 +4,10 @@
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { runStatement } from '../test/kit/postgres.ts';
-import { temporaryFolder, type Keys } from '../test/kit/service.ts';
+import { runStatement } from '../../test/kit/postgres.ts';
+import { temporaryFolder, type Keys } from '../../test/kit/service.ts';
 import { TEAM, type RecordFile } from './records.ts';
-import { runStoreroom } from './servers.ts';
+import { runStoreroom } from '../sides/servers.ts';
 
 /** Makes a process print the most memory it held when it ends. */
 const PRINT_PEAK =

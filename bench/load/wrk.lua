@@ -14,6 +14,6 @@ end
 
 function done(summary, latency)
   local e = summary.errors
-  print(string.format('{"count":%d,"us":%d,"p50":%d,"p99":%d,"failures":%d}', summary.requests, summary.duration,
-    latency:percentile(50), latency:percentile(99), e.connect + e.read + e.write + e.status + e.timeout))
+  print(string.format('{"count":%d,"us":%d,"p50Ms":%.3f,"p99Ms":%.3f,"failures":%d}', summary.requests, summary.duration,
+    latency:percentile(50) / 1000, latency:percentile(99) / 1000, e.connect + e.read + e.write + e.status + e.timeout))
 end
