@@ -121,8 +121,10 @@ for (const [ms, isRefused] of [
       const release = await holdRow();
       await service.stand();
       const before = await service.usageOf('stuck');
+      let isRefusedFirst = false;
       const first = createHeld(`first-${ms}-${attempt}`);
-      await until(async () => (await findWaiting()) !== undefined);
+      void first.then(() => (isRefusedFirst = true));
+      await until(async () => isRefusedFirst || (await findWaiting()) !== undefined);
       const waiting = await findWaiting();
       const second = createHeld(`second-${ms}-${attempt}`);
       await arrived(before + 2);
