@@ -13,7 +13,8 @@ describeStore('PostgreSQL', 'writes', openDatabase);
 const TRIALS = trials('OWN_SAVES', { quick: 200, all: 2000 });
 const KEPT = idempotency('key').idempotency!;
 const KEYS = ['1', '2'];
-const LOADS: readonly Load[] = KEYS.flatMap((key) => [
+/** The loads that a record's saves can change. */
+const loadsOf = (key: string): readonly Load[] => [
   ask('record', 'orders', key),
   ask('isThere', 'orders', key),
   ask('tag', 'orders', key),
@@ -30,7 +31,7 @@ const LOADS: readonly Load[] = KEYS.flatMap((key) => [
   ask('stock', key),
   ask('isLocationThere', 'a'),
   ask('keptAnswer', KEPT.operation, key),
-]);
+];
 const STEP = fc.record({
   kind: fc.constantFrom('order', 'line', 'changeLine', 'changeLine', 'change', 'deleteLines', 'part', 'keep'),
   key: fc.constantFrom(...KEYS),
@@ -76,14 +77,19 @@ test('after its own saves a script is given what the database gives once they ar
   const trial = fc.record({
     // Known before the saves, or first loaded after them.
     isKnown: fc.boolean(),
-    load: fc.constantFrom(...LOADS),
+    load: fc.nat(loadsOf('').length - 1),
+    key: fc.constantFrom(...KEYS),
+    // Of records that earlier trials have written, or of new ones.
+    isNew: fc.boolean(),
     steps: fc.array(STEP, { minLength: 1, maxLength: 4 }),
   });
-  for (const { isKnown, load: asked, steps } of fc.sample(trial, TRIALS)) {
+  for (const [at, { isKnown, load: place, key, isNew, steps }] of fc.sample(trial, TRIALS).entries()) {
+    const keyOf = (one: string): string => (isNew ? `${at}-${one}` : one);
+    const asked = loadsOf(keyOf(key))[place]!;
     const look = (value: unknown): unknown => (asked.name === 'unitsOfLines' ? addUnits(value) : value);
     const own = await pims.write(function* (): Script<unknown> {
       if (isKnown) yield asked;
-      for (const step of steps) yield* takeStep(step);
+      for (const step of steps) yield* takeStep({ ...step, key: keyOf(step.key) });
       return yield asked;
     });
     const committed = await pims.write(function* (): Script<unknown> {

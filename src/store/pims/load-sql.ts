@@ -25,6 +25,8 @@ export type LoadSql<Of = Loads & LoadsOfMany> = {
 const BACKORDERS_FOLLOWED = 100;
 /** The fields of an order on which its lines depend. */
 const ORDER_FIELDS = ['ORDER_NUMBER', 'ORDER_TYPE', 'DROP_SHIP', CANCELLED_MARK, ...TOTALS_FIELDS];
+/** The columns that `orderStage` loads. */
+export const STAGE_FIELDS = ['MODIFIED_DATE', ...ORDER_FIELDS];
 
 const query = <T>(sql: string, values: readonly Bound[], parse: Query<T>['parse']): Query<T> => ({
   sql,
@@ -68,7 +70,7 @@ export function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): 
       `SELECT 1 ${from('inventory')} WHERE ${dialect.equals('"LOCATION_CODE"', true, () => '?1')} LIMIT 1`,
       hasRow,
     ),
-    orderStage: fields('orders', 'MODIFIED_DATE', ...ORDER_FIELDS),
+    orderStage: fields('orders', ...STAGE_FIELDS),
     part: fields('inventory', 'PART_DESCRIPTION', 'UNIT_PRICE', 'CARE_PLAN'),
     stock: fields('inventory', 'QTY_ONHAND', 'QTY_COMMITTED'),
     line: load(`SELECT ${lineJson} ${ofOrder} AND "LINE_REF_LOCK_CODE" = ?`, parseRecord),

@@ -8,6 +8,7 @@ import { CANCELLED_MARK } from '../../../pims/rules/stages.ts';
 import { TOTALS_MARK } from '../../../pims/rules/totals.ts';
 import { sortKey, type Values } from '../../../pims/rules/values.ts';
 import { complete } from '../../../pims/writes/writes.ts';
+import { STAGE_FIELDS } from '../../pims/load-sql.ts';
 
 /**
  * Values known from one source, by the name and arguments of the load. A source is a record, the lines of an order, or
@@ -135,7 +136,8 @@ function knowNew(
     case 'orderStage': {
       const value = complete(dictionaries[recordType], record);
       if (recordType === 'orders') for (const mark of MARKS) value[mark] = record[mark] ?? '';
-      return { load, value };
+      if (load.name === 'record') return { load, value };
+      return { load, value: Object.fromEntries(STAGE_FIELDS.map((name) => [name, value[name]!])) };
     }
     case 'line':
       return { load, value: undefined };
