@@ -74,6 +74,8 @@ const CONNECT_MS = 1400;
 const IDLE_IN_TRANSACTION_MS = 2000;
 /** Limit of a statement of a command, for which only one person waits. */
 const COMMAND_STATEMENT_MS = 30_000;
+/** A command on a busy machine can pause between two statements. While it does, writes of its tenant are refused. */
+const COMMAND_IDLE_MS = 10_000;
 const LONG_WORK_SILENCE_MS = 600_000;
 const LONG_WORK_CONNECT_MS = 10_000;
 /** Maximum number of tenants whose statements a node keeps, a few kilobytes each. */
@@ -112,7 +114,10 @@ export class PostgresStore {
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       // Statements by key have one good plan. By default, the server would plan the first five executions for each tenant.
       plan_cache_mode: 'force_generic_plan',
-      ...(options.isService !== true && { statement_timeout: COMMAND_STATEMENT_MS }),
+      ...(options.isService !== true && {
+        statement_timeout: COMMAND_STATEMENT_MS,
+        idle_in_transaction_session_timeout: COMMAND_IDLE_MS,
+      }),
     };
     const short = this.#connect(within, options.isService === true ? SILENCE_MS : COMMAND_STATEMENT_MS + LOCK_MS);
     const limits = {
