@@ -19,10 +19,12 @@ const SCHEMA_AT = 60;
 const FOLDER = 'src/store/sqlite/migrations/';
 const migrations = new Map<SqliteSchema, string[]>();
 
+const versionOf = (db: Database): number => db.row<[number]>('PRAGMA user_version')![0];
+
 /** Returns whether there is nothing to migrate. Waits for a process that opens the file. Throws NewerStore. */
 export function isNewest(db: Database, schema: SqliteSchema): boolean {
   let version = 0;
-  retryWhileBusy(OPENING_TIMEOUT_MS, () => ([version] = db.row<[number]>('PRAGMA user_version')!));
+  retryWhileBusy(OPENING_TIMEOUT_MS, () => (version = versionOf(db)));
   const newest = newestSchema(schema);
   if (version > newest) throw new NewerStore(db.file, version, newest, findVersion(db.file));
   return version === newest;
@@ -37,7 +39,7 @@ export interface Upgrade {
   readonly to: number;
 }
 
-/** Returns the upgrade that a start would make, according to the header of the file, or undefined if there is none. */
+/** Returns the upgrade that a start would make, or undefined if there is none. Opens the file only if it has a log. */
 export function plannedUpgrade(file: string, schema: SqliteSchema): Upgrade | undefined {
   // Opening a pipe would block.
   if (!statSync(file).isFile()) return undefined;
@@ -48,8 +50,12 @@ export function plannedUpgrade(file: string, schema: SqliteSchema): Upgrade | un
   } finally {
     closeSync(descriptor);
   }
-  const [from, to] = [header.readUInt32BE(SCHEMA_AT), newestSchema(schema)];
-  return from === to || !header.toString('latin1').startsWith(MAGIC) ? undefined : { from, to };
+  const to = newestSchema(schema);
+  let from = header.readUInt32BE(SCHEMA_AT);
+  if (from === to || !header.toString('latin1').startsWith(MAGIC)) return undefined;
+  // Until the next checkpoint, only the log has the new schema.
+  if (existsSync(`${file}-wal`)) from = withDatabase(file, { mode: 'read', busyTimeoutMs: 0 }, versionOf);
+  return from === to ? undefined : { from, to };
 }
 
 /**
@@ -59,7 +65,7 @@ export function plannedUpgrade(file: string, schema: SqliteSchema): Upgrade | un
 export function migrate(db: Database, schema: SqliteSchema): Upgrade | undefined {
   if (isNewest(db, schema)) return undefined;
   const scripts = loadMigrations(schema);
-  const version = (): number => db.row<[number]>('PRAGMA user_version')![0];
+  const version = (): number => versionOf(db);
   const from = version();
   retryWhileBusy(OPENING_TIMEOUT_MS, () => {
     for (let next = version() + 1; next <= scripts.length; next++)
