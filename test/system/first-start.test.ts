@@ -20,7 +20,7 @@ suite('what a start says, and where links lead', async () => {
   test('without a tenant the commands that make one are told, and they work; with one they are not', async () => {
     assert.match(
       told,
-      STORE === 'postgres' ? /made in the embedded store alone.*STOREROOM_DATABASE_URL/ : /STOREROOM_DATA /,
+      STORE === 'postgres' ? /created only in the embedded store.*STOREROOM_DATABASE_URL/ : /STOREROOM_DATA /,
     );
     assert.doesNotMatch(told, /curl|sr_/, 'no demo tenant is made with STOREROOM_DEMO=off');
     const commands = [...told.matchAll(/^ {2}storeroom (.*?)(?: {2}.*)?$/gm)].map(([, command]) => command!);
@@ -101,7 +101,7 @@ suite('a store of a newer version', () => {
     test(`is refused in one line that says what to install (${schema})`, async () => {
       await raise(place, '99.1.0', schema);
       const says =
-        /newer version of Storeroom \(schema 999, .*\)\. Install Storeroom 99\.1\.0 or newer, or restore a backup/;
+        /newer version of Storeroom \(schema 999; .*\)\. Install Storeroom 99\.1\.0 or newer, or restore a backup/;
       // The embedded store opens a tenant's file when it is asked for.
       const commands = schema === 'pims' && STORE === 'sqlite' ? [] : ['tenant list', 'serve --port 0'];
       for (const command of ['export acme orders', ...commands]) {

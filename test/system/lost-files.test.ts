@@ -104,7 +104,7 @@ suite('the file of a tenant', () => {
       assert.equal(JSON.parse((await query(service, 'good')).text).data.length, ORDERS + 1);
       assert.equal(await service.usageOf('bad'), ORDERS + refused.length, 'they are counted');
       await service.said((output) =>
-        output.includes(`set apart because its file cannot be used. ${service.place}/${file}: `),
+        output.includes(`set apart, because its file cannot be used. ${service.place}/${file}: `),
       );
       if (how.startsWith('with')) await service.said((output) => output.includes(`Found in ${service.place}/${file}`));
       assert.equal(sumOf((await readMetrics(service)).samples, 'storeroom_tenants_unavailable'), 1);
@@ -179,7 +179,7 @@ for (const file of ['control.db', 'usage.db'])
         const { code, stdout } = await runCommand(folder, ['check']);
         assert.notEqual(code, 0);
         if (file === 'usage.db' && !GONE.includes(how))
-          assert.match(stdout, /^usage\.db: [^]*\n {2}.* copy it from the last good backup: counts/m);
+          assert.match(stdout, /^usage\.db: [^]*\n {2}.* copy it from the last good backup\. Later counts/m);
         await expectNoGoodBackup(folder);
       });
   });
@@ -191,7 +191,7 @@ suite('requests.db', () => {
       assert.equal((await createOrder(service, keys['good']!)).body.data, String(10_001 + ORDERS));
       assert.equal(await service.usageOf('good'), ORDERS + 1);
       assert.equal(await service.stop(), 0);
-      if (!GONE.includes(how)) await expectFound(service.place, 'requests.db', 'a new request log begins');
+      if (!GONE.includes(how)) await expectFound(service.place, 'requests.db', 'Only the request log is lost');
     });
 });
 
