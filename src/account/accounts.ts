@@ -230,7 +230,7 @@ export class Accounts {
   async #findByLink(token: string, nowMs: number): Promise<User> {
     const linkHash = hashToken(token);
     const user = linkHash && (await this.#users.findUserByLink(linkHash));
-    if (!user || Date.parse(user.linkEndsAt) <= nowMs) throw new Refusal('LINK_INVALID');
+    if (!user || !(Date.parse(user.linkEndsAt) > nowMs)) throw new Refusal('LINK_INVALID');
     return user;
   }
 
