@@ -22,7 +22,7 @@ from urllib.parse import urlencode, urlsplit
 __all__ = ["Storeroom", "StoreroomError", "Query", "Page", "Record", "Reference", "Try", "step", "OrderWithLines"]
 __all__ += ["derive_fulfillment", "Fulfillment", "FulfillmentLine", "Order", "OrderLine", "Customer", "InventoryItem"]
 __all__ += ["NewOrder", "OrderChange", "NewOrderLine", "OrderLineChange", "NewCustomer", "CustomerChange", "Value"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 TIMEOUT_SECONDS, LONG_TIMEOUT_SECONDS, TOTAL_TIMEOUT_SECONDS = 10.0, 30.0, 120.0
 TRIES = 5
@@ -66,6 +66,7 @@ OPERATIONS = {
     "getInventoryItem": ("GET", "/inventory/single"),
     "queryInventoryItems": ("POST", "/inventory/query"),
     "batch": ("POST", "/batch"),
+    "listChanges": ("GET", "/changes"),
     "listFields": ("GET", "/fields"),
     "getUsage": ("GET", "/usage"),
 }

@@ -182,6 +182,7 @@ export const SETTINGS = {
     [24, 8760],
     'Hours that an Idempotency-Key is kept.',
   ),
+  changesDays: wholeNumber('STOREROOM_CHANGES_DAYS', 30, [30, 3650], 'Days that the change feed keeps a change.'),
   requestLogDays: wholeNumber('STOREROOM_REQUEST_LOG_DAYS', 30, [1, 365], 'Days that the request log is kept.'),
   requestLogMb: wholeNumber(
     'STOREROOM_REQUEST_LOG_MB',
@@ -239,6 +240,18 @@ export const SETTINGS = {
     [1, 100_000],
     'Concurrent calls guaranteed to each tenant. Further calls get 429 while more than 75 % of the global ' +
       'limit is in use.',
+  ),
+  waitingMost: wholeNumber(
+    'STOREROOM_WAITING_MOST',
+    1000,
+    [1, 100_000],
+    'Maximum calls that wait for changes. They are not in flight. Further calls get 503.',
+  ),
+  tenantWaitingMost: wholeNumber(
+    'STOREROOM_TENANT_WAITING_MOST',
+    100,
+    [1, 100_000],
+    'Maximum calls of a tenant that wait for changes. Further calls get 429.',
   ),
   trafficBytesMost: wholeNumber(
     'STOREROOM_TRAFFIC_BYTES_MOST',

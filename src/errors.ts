@@ -8,7 +8,7 @@
  * `fields`: operations that name fields), a path without an operation, the dashboard, or a command.
  */
 export type ErrorPlace = 'any' | 'operation' | KindPlace | 'path' | 'dashboard' | 'command';
-type KindPlace = 'get' | 'read' | 'single' | 'query' | 'write' | 'batch' | 'body' | 'fields';
+type KindPlace = 'get' | 'read' | 'single' | 'query' | 'changes' | 'write' | 'batch' | 'body' | 'fields';
 
 interface ErrorEntry {
   readonly httpStatus: number;
@@ -91,6 +91,8 @@ export const ERRORS = {
   NOT_FOUND: entry(404, 'single', 'The record does not exist.', 'Check the key that the message names.'),
   UNKNOWN_PATH: entry(404, 'path', 'This path does not exist.', 'Compare the path with /openapi.json.'),
   METHOD_NOT_ALLOWED: entry(405, 'path', 'This path does not support this method.', 'Use one of the methods in the Allow header.'),
+  CHANGES_GONE: entry(410, 'changes', 'The feed does not have the changes after this position.',
+    'Take a new copy: call without after for the present position, read all records, then follow the feed from that position.'),
   REQUEST_TIMEOUT: entry(408, 'path', 'The request did not arrive in time.',
     'Send the whole request within ten seconds.'),
   IDEMPOTENCY_KEY_RUNNING: entry(409, 'write', 'A request with this Idempotency-Key is still running.',
@@ -136,6 +138,8 @@ export const ERRORS = {
     'Wait the number of seconds in Retry-After, then repeat the request.'),
   TOO_MANY_QUERIES: entry(429, 'operation', 'The tenant has too many queries running and waiting.',
     'Wait the number of seconds in Retry-After, and send fewer queries at the same time.'),
+  TOO_MANY_WAITING: entry(429, 'changes', 'Too many calls are waiting for changes.',
+    'Follow the feed with one call at a time, or send wait=0.'),
   HEADERS_TOO_LARGE: entry(431, 'any', 'The headers are larger than 8192 bytes.', 'Send fewer or shorter headers.'),
   INTERNAL_ERROR: entry(500, 'operation', 'Something went wrong; the outcome of a write is unknown.',
     'Repeat a write with its Idempotency-Key, and report the requestId.'),
@@ -169,11 +173,13 @@ export class Refusal extends Error {
   readonly step: number | undefined;
   /** ETag of the record's current state. */
   readonly tag: string | undefined;
+  /** The lowest position in the change feed. */
+  readonly earliest: string | undefined;
 
   constructor(
     code: ErrorCode,
     message: string = ERRORS[code].message,
-    about: Partial<Pick<Refusal, 'field' | 'suggestion' | 'retryAfterSeconds' | 'step' | 'tag'>> = {},
+    about: Partial<Pick<Refusal, 'field' | 'suggestion' | 'retryAfterSeconds' | 'step' | 'tag' | 'earliest'>> = {},
   ) {
     // A refusal's stack is never read, and capturing one is more expensive than the rest of the response.
     const limit = Error.stackTraceLimit;
@@ -187,6 +193,7 @@ export class Refusal extends Error {
     this.retryAfterSeconds = about.retryAfterSeconds;
     this.step = about.step;
     this.tag = about.tag;
+    this.earliest = about.earliest;
   }
 
   /** Returns this refusal with the index of a step of a batch. */

@@ -18,6 +18,7 @@ export const OPERATIONS = {
   getInventoryItem: ['GET', '/inventory/single'],
   queryInventoryItems: ['POST', '/inventory/query'],
   batch: ['POST', '/batch'],
+  listChanges: ['GET', '/changes'],
   listFields: ['GET', '/fields'],
   getUsage: ['GET', '/usage'],
 } as const;
@@ -356,6 +357,7 @@ export type ErrorCode =
   | 'INVALID_REFERENCE'
   | 'SCOPE_MISSING'
   | 'NOT_FOUND'
+  | 'CHANGES_GONE'
   | 'IDEMPOTENCY_KEY_RUNNING'
   | 'RECORD_CHANGED'
   | 'BODY_TOO_LARGE'
@@ -369,6 +371,7 @@ export type ErrorCode =
   | 'QUOTA_EXCEEDED'
   | 'RATE_LIMITED'
   | 'TOO_MANY_QUERIES'
+  | 'TOO_MANY_WAITING'
   | 'HEADERS_TOO_LARGE'
   | 'INTERNAL_ERROR'
   | 'SERVICE_BUSY'

@@ -63,7 +63,7 @@ const AJV_OPTIONS = {
 
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { clock, log, state, meter, requestLog } = options;
-  const load = new ServiceLoad(options, log, clock);
+  const load = new ServiceLoad(options, log, clock, state.ending.signal);
   /** Answers, by status, to requests that Fastify never sees. */
   const earlyAnswers = new Map<number, number>();
   const connectionsEnded: Record<EndedFor, number> = { pipeline: 0, untaken: 0 };
@@ -72,6 +72,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     usable: state.isUsable(),
     ready: whyNotReady(state) === undefined,
     inFlight: load.calls,
+    waiting: load.waiting,
     refused: load.refused,
     connectionsEnded,
     meteringFailures: meter.failures,

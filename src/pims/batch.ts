@@ -8,6 +8,7 @@ import { BATCH_ANSWER_CHARACTERS_MAX, LINES_MAX, REFERRED_CHARACTERS_MAX } from 
 import type { Json, LineUnits, Load, Script } from './writes/script.ts';
 import { cancelOrder, updateOrder } from './writes/order-writes.ts';
 import type { RawValue } from './rules/values.ts';
+import { recordChanges } from './writes/record-changes.ts';
 import { addLineItem, createCustomer, createOrder, updateCustomer, updateLineItem } from './writes/writes.ts';
 import type { Body, WriteContext } from './writes/writes.ts';
 
@@ -15,6 +16,14 @@ import type { Body, WriteContext } from './writes/writes.ts';
 const WRITES = { createOrder, addLineItem, updateLineItem, updateOrder, cancelOrder, createCustomer, updateCustomer };
 export type BatchOperation = keyof typeof WRITES;
 export const BATCH_OPERATIONS = Object.keys(WRITES) as BatchOperation[];
+
+/** Runs a write, and records what it changes. */
+export const runWrite = (
+  operation: BatchOperation,
+  dictionaries: Dictionaries,
+  body: Body,
+  context: WriteContext,
+): Script<Json> => recordChanges(WRITES[operation](dictionaries, body, context), operation, context.now);
 
 export interface BatchStep {
   readonly operation: BatchOperation;
@@ -43,7 +52,7 @@ export function* writeBatch(
   for (const [step, { operation, body, refusal }] of steps.entries())
     try {
       if (refusal) throw refusal;
-      const write = WRITES[operation](dictionaries, results.fillIn(body), context);
+      const write = runWrite(operation, dictionaries, results.fillIn(body), context);
       results.add(yield* runStep(write, () => loadsAfter(step), released));
     } catch (fault) {
       throw fault instanceof Refusal ? fault.atStep(step) : fault;

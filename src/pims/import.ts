@@ -13,6 +13,7 @@ import { load, save, type LineName, type NumberedType, type Script } from './wri
 import { countStock, stockMovements } from './rules/stock.ts';
 import { areTotalsBehind, moveTotals, TOTALS_MARK } from './rules/totals.ts';
 import type { Values } from './rules/values.ts';
+import { recordChanges } from './writes/record-changes.ts';
 import { checkNewKey, isCounted, moveStocks, recordNotFound } from './writes/writes.ts';
 
 export interface ImportRow {
@@ -35,8 +36,8 @@ export function* importBatch(recordType: RecordType, rows: readonly ImportRow[],
     values['CREATE_DATE'] ??= now;
     values['MODIFIED_DATE'] ??= now;
   }
-  if (recordType === 'lines') return yield* importLines(rows, now);
-  return yield* importKeyed(recordType, rows);
+  const batch = recordType === 'lines' ? importLines(rows, now) : importKeyed(recordType, rows);
+  return yield* recordChanges(batch, 'import', now);
 }
 
 /** Records and refusals of a batch. */

@@ -17,10 +17,11 @@ import type { Stage } from './rules/stages.ts';
 import type { LookupOptions, OrderFound, Page, PimsStore, QueryRequest, RecordFound } from './pims-port.ts';
 import type { Json, Rendered, Script, Write } from './writes/script.ts';
 import type { Body, WriteContext, WriteOptions, Written } from './writes/writes.ts';
-import { writeBatch as writeSteps, type BatchStep } from './batch.ts';
+import { runWrite, writeBatch as writeSteps, type BatchOperation, type BatchStep } from './batch.ts';
 import { parseNumbers } from './reads/storefront.ts';
 import { checkText, type Values } from './rules/values.ts';
 import * as orderWrites from './writes/order-writes.ts';
+import { recordChanges } from './writes/record-changes.ts';
 import * as writes from './writes/writes.ts';
 
 /** Names of the fields to return, in this order. Undefined returns all fields. */
@@ -110,16 +111,16 @@ async function writeOnce(
 }
 
 const writeOf =
-  (script: (dictionaries: Dictionaries, body: Body, context: WriteContext) => Script<Json>) =>
+  (operation: BatchOperation) =>
   (store: PimsStore, body: Body, context: WriteContext): Promise<Written> =>
-    writeOnce(store, (dictionaries) => script(dictionaries, body, context), context);
-export const createOrder = writeOf(writes.createOrder);
-export const addLineItem = writeOf(writes.addLineItem);
-export const updateLineItem = writeOf(writes.updateLineItem);
-export const updateOrder = writeOf(orderWrites.updateOrder);
-export const cancelOrder = writeOf(orderWrites.cancelOrder);
-export const createCustomer = writeOf(writes.createCustomer);
-export const updateCustomer = writeOf(writes.updateCustomer);
+    writeOnce(store, (dictionaries) => runWrite(operation, dictionaries, body, context), context);
+export const createOrder = writeOf('createOrder');
+export const addLineItem = writeOf('addLineItem');
+export const updateLineItem = writeOf('updateLineItem');
+export const updateOrder = writeOf('updateOrder');
+export const cancelOrder = writeOf('cancelOrder');
+export const createCustomer = writeOf('createCustomer');
+export const updateCustomer = writeOf('updateCustomer');
 
 /** Runs all steps in one transaction, or none. */
 export const writeBatch = (store: PimsStore, steps: readonly BatchStep[], context: WriteContext): Promise<Written> =>
@@ -132,7 +133,10 @@ export async function advanceOrder(
   transition: OrderTransition,
   options: WriteOptions,
 ): Promise<{ stage: Stage; backorder: string | null }> {
-  const data = orThrow(await store.write(() => orderWrites.advanceOrder(orderNumber, transition, options)));
+  const operation = 'approve' in transition ? 'approveOrder' : 'invoiceOrder';
+  const advance = (): Script<Json> =>
+    recordChanges(orderWrites.advanceOrder(orderNumber, transition, options), operation, options.now);
+  const data = orThrow(await store.write(advance));
   const { backorder } = JSON.parse(data) as { backorder: string | null };
   return { stage: 'approve' in transition ? 'sales_order' : 'invoice', backorder };
 }

@@ -63,6 +63,26 @@ export interface ImportOptions {
   readonly atomic: boolean;
 }
 
+/** A change of a record as the feed has it (see changes.ts). Without a type it is only a position. */
+export interface ChangeRow {
+  readonly seq: number;
+  readonly type: KeyedType | '';
+  readonly key: string;
+  readonly change: string;
+  /** UTC time in ISO 8601. */
+  readonly at: string;
+  /** Name of the operation or command; '' if a node of an older version wrote it. */
+  readonly operation: string;
+}
+
+/** Rows of the change feed, and the bounds of the feed in the same snapshot. */
+export interface ChangeRows {
+  readonly rows: readonly ChangeRow[];
+  /** The position before the first change that is kept, and the number of the newest one. */
+  readonly earliest: number;
+  readonly newest: number;
+}
+
 export interface PimsStore {
   /** Returns the current field dictionaries, even if another process has just added a field. */
   dictionaries(): Promise<Dictionaries>;
@@ -85,6 +105,8 @@ export interface PimsStore {
   write<T>(write: Write<T>, idempotency?: Idempotency, size?: number): Promise<Outcome<T>>;
   /** Imports rows, each batch in its transaction, or all in one if `atomic`. Reports each batch when it is done. */
   importRows(recordType: RecordType, batches: ImportBatches, options: ImportOptions): ImportResults;
+  /** Returns changes after a position in ascending order; null returns none. */
+  readChanges(after: number | null, limit: number): Promise<ChangeRows>;
   /**
    * Exports all records of a type as of one moment, sorted by key, in chunks of up to 500. A record is its values in
    * dictionary order, each followed by a NUL, which no value contains.

@@ -23,7 +23,11 @@ export interface Store {
   readonly audit: AuditStore;
   readonly installation: Installation;
   /** The inventory system of a tenant. */
-  pims(tenant: Tenant): PimsStore;
+  pims(tenant: Pick<Tenant, 'storeId'>): PimsStore;
+  /** Resolves when the records of a tenant may have changed since this call, in any process, or when the signal aborts. */
+  nextChange(tenant: Tenant, ended: AbortSignal): Promise<void>;
+  /** Lists the tenants that this process has used lately. One that is closed in the meantime is left out. */
+  openTenants(): Iterable<Pick<Tenant, 'storeId'>>;
   /** Runs expensive work that reads no records, such as a log search, in turn with the tenant's queries. */
   readonly takeTurn: TakeTurn;
   /** Loads the random bytes with which the installation signs cursors. */

@@ -10,7 +10,6 @@ import { promisify } from 'node:util';
 import { Refusal } from '../../src/errors.ts';
 import { Database } from '../../src/store/sqlite/files/database.ts';
 import type { LateWork } from '../../src/store/sqlite/writes/run-writing.ts';
-import type { Tenant } from '../../src/tenant/tenant-port.ts';
 import { makeTenantFile, tenantFileOf } from '../../src/store/sqlite/files/tenant-files.ts';
 import { SqliteWriteQueue } from '../../src/store/sqlite/writes/write-queue.ts';
 import { times } from '../kit/lists.ts';
@@ -206,7 +205,7 @@ suite('nobody is answered while the sync is under way', () => {
   const folder = newFolder();
   const { usage } = openForAll(folder);
   makeTenantFile(tenantFileOf(folder, 'team.1'));
-  const openPims = (): Pims => new Pims(openForAll(folder).pims({ storeId: 'team.1' } as Tenant));
+  const openPims = (): Pims => new Pims(openForAll(folder).pims({ storeId: 'team.1' }));
   const [pims, elsewhere] = [openPims(), openPims()];
   const day = '2026-11-20';
   /** What the service is asked for while the sync lasts, the first once it has committed, and how to see that. */

@@ -11,9 +11,10 @@ import { VERSION } from '../../assets.ts';
 import { every, type Clock } from '../../clock.ts';
 import type { Config, Environment } from '../../config.ts';
 import { Refusal } from '../../errors.ts';
+import { deleteOldChanges } from '../../pims/changes.ts';
 import { buildApp } from '../../http/app.ts';
 import type { ServiceState } from '../../http/observe/health.ts';
-import { openEmbedded, openStore, type Store } from '../../store/open.ts';
+import { openEmbedded, openStore, type Store, type StoreUser } from '../../store/open.ts';
 import { Disk } from '../../store/sqlite/files/disk.ts';
 import { ScheduledBackups } from '../../store/sqlite/backup/scheduled-backups.ts';
 import { Meter } from '../../tenant/metering.ts';
@@ -31,6 +32,7 @@ const IN_FLIGHT_WAIT_MS = 10_000;
 const QUERIES_WAIT_MS = 1000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 /** Time for sending the last responses before a fatal fault of the store stops the process. */
 const FATAL_EXIT_MS = 200;
 
@@ -52,9 +54,7 @@ export async function runService(
   };
   const report = (event: string, isFault = false): void => (isFault ? log.error(event) : log.warn(event));
   const user = { name: 'storeroom serve', busyTimeoutMs: 0, onFatal, report, clock };
-  if (config.databaseUrl !== '' && config.backupDir !== '') throw new Refusal('WRONG_SETTING', NO_BACKUPS);
-  const embedded = config.databaseUrl === '' ? openEmbedded(config, user) : undefined;
-  const store: Store = embedded ?? (await openStore(config, user));
+  const { embedded, store } = await openOwnStore(config, user);
   try {
     embedded?.lock();
     const makesDemo = embedded && config.demo === 'on';
@@ -71,6 +71,7 @@ export async function runService(
       isDiskUnfit: () => disk?.isUnfit === true,
       isCounting: () => meter.isCounting,
       stopping: false,
+      ending: new AbortController(),
       inFlight: 0,
     };
     const { tenants, audit, usage, requests } = store;
@@ -80,6 +81,7 @@ export async function runService(
       ...services,
       clock,
       pims: (tenant) => (embedded ? embedded.pimsOnceUpgraded(tenant) : store.pims(tenant)),
+      nextChange: (tenant, ended) => store.nextChange(tenant, ended),
       takeTurn: store.takeTurn,
       cursorKey: await store.loadCursorKey(),
       idempotencyMs: config.idempotencyHours * HOUR_MS,
@@ -95,6 +97,7 @@ export async function runService(
     await saveAddress(store, findOrigin(config, port), log);
     stopOnSignal(state, log, async () => {
       await clock.sleep(config.drainMs);
+      state.ending.abort();
       clock.after(QUERIES_WAIT_MS, () => store.endQueries());
       await closeApp(app, state, clock);
       await backups?.close();
@@ -110,12 +113,21 @@ export async function runService(
     const warning = describeExposure(config);
     if (warning !== undefined) log.warn(warning);
     if (demo) finishDemo(config.data);
-    deleteEveryHour([requestLog, accounts], log, clock);
+    deleteEveryHour([requestLog, accounts, new OldChanges(store, config)], log, clock);
     void embedded?.upgradeTenants().catch(onFatal);
   } catch (fault) {
     await store.close();
     throw fault;
   }
+}
+
+async function openOwnStore(
+  config: Config,
+  user: StoreUser,
+): Promise<{ readonly embedded: ReturnType<typeof openEmbedded> | undefined; readonly store: Store }> {
+  if (config.databaseUrl !== '' && config.backupDir !== '') throw new Refusal('WRONG_SETTING', NO_BACKUPS);
+  const embedded = config.databaseUrl === '' ? openEmbedded(config, user) : undefined;
+  return { embedded, store: embedded ?? (await openStore(config, user)) };
 }
 
 /** Logs to standard error, since standard output is for the ready line. A slow reader of the log never stops the service. */
@@ -168,6 +180,22 @@ async function closeApp(app: FastifyInstance, state: ServiceState, clock: Clock)
   while (state.inFlight > 0 && clock.elapsed() < giveUpAt) await clock.sleep(10);
   app.server.closeAllConnections();
   await app.close();
+}
+
+/** Changes that the feed no longer keeps, of the tenants in use. The feed of any other tenant does not grow. */
+class OldChanges {
+  readonly #store: Store;
+  readonly #keptMs: number;
+
+  constructor(store: Store, { changesDays }: Config) {
+    this.#store = store;
+    this.#keptMs = changesDays * DAY_MS;
+  }
+
+  async deleteExpired(nowMs: number): Promise<void> {
+    const before = new Date(nowMs - this.#keptMs).toISOString();
+    for (const tenant of this.#store.openTenants()) await deleteOldChanges(() => this.#store.pims(tenant), before);
+  }
 }
 
 function deleteEveryHour(

@@ -41,9 +41,9 @@ function free({ buffer, byteLength }: Uint8Array): void {
 
 /**
  * `{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"remedy":…,"docs":"/docs/errors#CODE","field"?:…,
- * "suggestion"?:…,"step"?:…,"requestId":…}`.
+ * "suggestion"?:…,"step"?:…,"earliest"?:…,"requestId":…}`.
  */
-export function renderError({ message, code, field, suggestion, step }: Refusal, requestId: string): string {
+export function renderError({ message, code, field, suggestion, step, earliest }: Refusal, requestId: string): string {
   const shown = {
     message: hideSecrets(message),
     code,
@@ -52,6 +52,7 @@ export function renderError({ message, code, field, suggestion, step }: Refusal,
     field: field && hideSecrets(field),
     suggestion,
     step,
+    earliest,
     requestId,
   };
   return JSON.stringify({ status: 'error', data: null, subRecords: null, ...shown });

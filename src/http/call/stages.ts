@@ -19,6 +19,8 @@ export interface OperationServices extends AdmissionServices, AccessServices {
   readonly usage: UsageStore;
   /** Returns the tenant's store, for a request if there is one. */
   readonly pims: (tenant: Tenant, request?: FastifyRequest) => PimsStore | Promise<PimsStore>;
+  /** Resolves when the records of a tenant may have changed, or when the signal aborts. */
+  readonly nextChange: (tenant: Tenant, ended: AbortSignal) => Promise<void>;
   readonly idempotencyMs: number;
 }
 
@@ -29,7 +31,7 @@ export function addOperation(
   services: OperationServices,
   access: Access,
 ): void {
-  const { clock, usage, pims, idempotencyMs } = services;
+  const { clock, usage, pims, nextChange, idempotencyMs } = services;
   const isRead = !isWrite(operation);
   app.route({
     method: operation.method,
@@ -54,8 +56,11 @@ export function addOperation(
       const idempotency = isRead ? undefined : parseIdempotencyKey(request, operation.name, idempotencyMs);
       const expected = parseIfMatch(request, operation.name, operation.takesIfMatch ?? false);
       if (isRead) request.load.checkRoom(request);
+      const openStore = () => pims(tenant, request);
       const call = {
-        store: await pims(tenant, request),
+        store: await openStore(),
+        openStore,
+        nextChange: (ended: AbortSignal) => nextChange(tenant, ended),
         usage,
         query: request.query as Record<string, string>,
         body: request.body as Body,

@@ -16,15 +16,25 @@ type Parts = Record<string, Part>;
 /** A kind of operation, or a path of the service itself. */
 type AnsweringKind = OperationKind | 'service';
 
-const KINDS: readonly AnsweringKind[] = ['single', 'lookup', 'lookups', 'query', 'write', 'batch', 'service'];
+const KINDS: readonly AnsweringKind[] = [
+  'single',
+  'lookup',
+  'lookups',
+  'query',
+  'changes',
+  'write',
+  'batch',
+  'service',
+];
 /** The kinds of operations that can return the codes of a place. */
 const KINDS_OF_PLACE: Record<ErrorPlace, readonly AnsweringKind[]> = {
   any: KINDS,
-  operation: ['single', 'lookup', 'lookups', 'query', 'write', 'batch'],
-  get: ['single', 'lookup', 'service'],
+  operation: ['single', 'lookup', 'lookups', 'query', 'changes', 'write', 'batch'],
+  get: ['single', 'lookup', 'changes', 'service'],
   read: ['single', 'lookup', 'lookups', 'query'],
   single: ['single'],
   query: ['query'],
+  changes: ['changes'],
   write: ['write', 'batch'],
   batch: ['batch'],
   body: ['lookups', 'query', 'write', 'batch'],
@@ -45,8 +55,9 @@ const HEADERS: Readonly<Record<string, string>> = {
   'WWW-Authenticate': 'Basic realm="storeroom"',
   'Retry-After': 'Seconds to wait before you repeat the request.',
   ETag: 'Identifies this version of the record. Changes whenever the record, or any line of an order, changes.',
-  'X-Has-More': 'true if there are more records. X-Next-Cursor is then present too.',
+  'X-Has-More': 'true if there are more records or changes. With records, X-Next-Cursor is then present too.',
   'X-Next-Cursor': 'Send it as cursor to get the next page.',
+  'X-Next-After': 'Position after the page. Send it as after to get the next changes.',
   'X-Total-Count': 'Number of matching records on all pages together. Only with count=exact.',
   'Idempotent-Replayed': 'true if this repeats the first response to this Idempotency-Key.',
 };
@@ -57,6 +68,8 @@ const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = { teamID: 'demo', 
 const PARAMETER_SCHEMAS: Readonly<Record<string, Schema>> = {
   maxReturn: { type: 'integer', minimum: 1 },
   type: textOf(undefined, { enum: Object.keys(RECORD_TYPES) }),
+  after: { type: 'integer', minimum: 0 },
+  wait: { type: 'integer', minimum: 0, maximum: 25 },
 };
 const CODES = Object.keys(ERRORS) as ErrorCode[];
 const HOUR_MS = 3_600_000;
@@ -109,6 +122,7 @@ const TAGS = {
   Orders: 'Create, read, change and cancel orders.',
   Customers: 'Create, read and change customers.',
   Inventory: 'Read parts and their stock.',
+  Changes: 'Follow what is created and updated.',
   Batch: 'Make several writes in one call and one transaction.',
   Fields: 'List the fields of a record type.',
   Usage: 'Read how many calls your team has made.',
@@ -188,6 +202,7 @@ function describeSuccess({ kind, answer, example }: Operation): Part {
   const headers = [...COUNTED];
   if (kind === 'single') headers.push('ETag');
   if (kind === 'query') headers.push('X-Has-More', 'X-Next-Cursor', 'X-Total-Count');
+  if (kind === 'changes') headers.push('X-Has-More', 'X-Next-After');
   if (kind === 'write' || kind === 'batch') headers.push('Idempotent-Replayed');
   return describeAnswer('Success.', headers, answer, example.answer);
 }

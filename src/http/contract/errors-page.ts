@@ -10,6 +10,7 @@ export const PLACES: Record<ErrorPlace, string> = {
   read: 'reads',
   single: 'single record',
   query: 'query',
+  changes: 'changes',
   write: 'write',
   batch: 'batch',
   body: 'with a body',

@@ -14,6 +14,8 @@ export interface ServiceState {
   readonly isCounting: () => boolean;
   /** Whether the service is about to stop, so that a balancer sends no more calls. */
   stopping: boolean;
+  /** Aborted when calls that wait for a change have to end, because the service stops. */
+  readonly ending: AbortController;
   /** Number of requests in progress. */
   inFlight: number;
 }

@@ -9,6 +9,8 @@ export interface Readings {
   /** Whether the store responds. */
   readonly usable: boolean;
   readonly inFlight: { readonly calls: number; readonly most: number };
+  /** Calls that wait for a change. */
+  readonly waiting: number;
   /** Calls answered SERVICE_BUSY. */
   readonly refused: number;
   readonly connectionsEnded: Readonly<Record<string, number>>;
@@ -80,6 +82,7 @@ export const MEASURED: readonly Measured[] = [
     'Current maximum of calls in flight. Further calls are refused.',
     ({ inFlight }) => inFlight.most,
   ),
+  row('storeroom_requests_waiting', 'Calls that wait for a change. They are not in flight.', ({ waiting }) => waiting),
   row('storeroom_overload_refusals_total', 'Requests refused with 503 SERVICE_BUSY.', ({ refused }) => refused),
   row(
     'storeroom_connections_ended_total',

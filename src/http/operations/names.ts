@@ -16,6 +16,7 @@ export const OPERATION_NAMES = [
   'getInventoryItem',
   'queryInventoryItems',
   'batch',
+  'listChanges',
   'listFields',
   'getUsage',
 ] as const;

@@ -53,11 +53,15 @@ export const FIELDS = {
   }),
 };
 
-export function pageQuery({ maxReturnDefault, maxReturnMost }: AnswerLimits, more: Record<string, Schema>): Schema {
+export function maxReturnOf({ maxReturnDefault, maxReturnMost }: AnswerLimits): Schema {
   const fallback = Math.min(maxReturnDefault, maxReturnMost);
   const most = `maximum ${maxReturnMost}; larger values are treated as ${maxReturnMost}`;
+  return textOf(`Records per page. Default ${fallback}, ${most}.`, { pattern: '^0*[1-9][0-9]*$' });
+}
+
+export function pageQuery(limits: AnswerLimits, more: Record<string, Schema>): Schema {
   const page = {
-    maxReturn: textOf(`Records per page. Default ${fallback}, ${most}.`, { pattern: '^0*[1-9][0-9]*$' }),
+    maxReturn: maxReturnOf(limits),
     cursor: required('X-Next-Cursor from the previous page. Send it with the same filters and sort.'),
     sort: required(
       "An indexed field. Prefix with - for descending order. Ties are sorted by the record's key, in the same direction.",
@@ -301,9 +305,10 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
       field: textOf('The parameter or field that is wrong.'),
       suggestion: textOf('The known name nearest to an unknown one, or the number of the order that a line moved to.'),
       step: { type: 'integer', description: 'Index of the rejected step of a batch, from 0.' },
+      earliest: textOf('The lowest after that the change feed has.'),
       requestId: textOf('Value of X-Request-Id. Quote it when you report a problem.'),
     },
-    ['field', 'suggestion', 'step'],
+    ['field', 'suggestion', 'step', 'earliest'],
   ),
 };
 

@@ -3,6 +3,7 @@
  * call/stages.ts adds them at their paths.
  */
 import type { FastifyReply } from 'fastify';
+import type { ChangeSource } from '../../pims/changes.ts';
 import { checkFilters, type Filter } from '../../pims/reads/filter.ts';
 import type { KeyedType } from '../../pims/rules/fields.ts';
 import type { Page, PimsStore, QueryRequest, RecordFound } from '../../pims/pims-port.ts';
@@ -22,6 +23,9 @@ export const BASE_PATH = '/tenant/api/pims/v1';
 /** A call that is authenticated, counted and validated. */
 export interface Call<Shape = Body> {
   readonly store: PimsStore;
+  /** Opens the store again, after a wait. */
+  readonly openStore: ChangeSource['open'];
+  readonly nextChange: ChangeSource['nextChange'];
   readonly usage: UsageStore;
   readonly query: Readonly<Record<string, string>>;
   readonly body: Shape;
@@ -31,9 +35,9 @@ export interface Call<Shape = Body> {
 
 /**
  * One record by its key; the storefront lookup, or another read without pages; the lookup of many numbers; one page of
- * records; a write; several writes.
+ * records; the change feed; a write; several writes.
  */
-export type OperationKind = 'single' | 'lookup' | 'lookups' | 'query' | 'write' | 'batch';
+export type OperationKind = 'single' | 'lookup' | 'lookups' | 'query' | 'changes' | 'write' | 'batch';
 
 export const isWrite = ({ kind }: Pick<Operation, 'kind'>): boolean => kind === 'write' || kind === 'batch';
 

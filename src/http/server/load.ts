@@ -9,10 +9,13 @@ import type { Config } from '../../config.ts';
 import { Refusal } from '../../errors.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 
-export type LoadLimits = Pick<Config, 'inFlightMost' | 'tenantInFlightMost' | 'trafficBytesMost'>;
+export type LoadLimits = Pick<
+  Config,
+  'inFlightMost' | 'tenantInFlightMost' | 'trafficBytesMost' | 'waitingMost' | 'tenantWaitingMost'
+>;
 /** Calls that share one bound. */
 export type Lane = { calls: number; most: number };
-export type TenantShare = { calls: number; answerBytes: number };
+export type TenantShare = { calls: number; answerBytes: number; waiting: number };
 export interface BodyInRoom {
   bytes: number;
   /** The bodies in order of arrival: the first has been arriving for the longest time. */
@@ -41,6 +44,9 @@ export class ServiceLoad {
   readonly signIns: Lane = { calls: 0, most: SIGN_IN_MOST };
   /** Requests refused because the service was busy. */
   refused = 0;
+  /** Calls that wait for a change. They are not in flight. */
+  waiting = 0;
+  readonly #ending: AbortSignal;
   readonly #limits: LoadLimits;
   readonly #log: FastifyBaseLogger;
   readonly #clock: Clock;
@@ -57,8 +63,10 @@ export class ServiceLoad {
   #reported = 0;
   #dueAt = Infinity;
 
-  constructor(limits: LoadLimits, log: FastifyBaseLogger, clock: Clock) {
+  /** `ending` ends all waits. */
+  constructor(limits: LoadLimits, log: FastifyBaseLogger, clock: Clock, ending: AbortSignal) {
     this.#limits = limits;
+    this.#ending = ending;
     this.#log = log;
     this.#clock = clock;
     this.calls = { calls: 0, most: limits.inFlightMost };
@@ -80,7 +88,7 @@ export class ServiceLoad {
   /** Counts the call for its tenant. The last quarter of the places is for tenants with few calls. Throws RATE_LIMITED. */
   enterTenant(request: FastifyRequest, { storeId }: Tenant): void {
     let share = this.#shares.get(storeId);
-    if (!share) this.#shares.set(storeId, (share = { calls: 0, answerBytes: 0 }));
+    if (!share) this.#shares.set(storeId, (share = { calls: 0, answerBytes: 0, waiting: 0 }));
     const { calls, most } = this.calls;
     if (calls > most * 0.75 && share.calls >= Math.min(this.#limits.tenantInFlightMost, most / 2))
       throw new Refusal(
@@ -90,6 +98,34 @@ export class ServiceLoad {
       );
     share.calls++;
     request.share = share;
+  }
+
+  /**
+   * Runs work that waits for a change, until the time is up, the caller has left, or the service stops. Meanwhile the
+   * call is not in flight. Throws TOO_MANY_WAITING for the tenant, SERVICE_BUSY for all.
+   */
+  async wait<T>(
+    request: FastifyRequest,
+    ms: number,
+    caller: AbortSignal,
+    work: (ended: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const share = request.share!;
+    const { waitingMost, tenantWaitingMost } = this.#limits;
+    if (share.waiting >= tenantWaitingMost) throw new Refusal('TOO_MANY_WAITING', undefined, RETRY);
+    if (this.waiting >= waitingMost) throw new Refusal('SERVICE_BUSY', 'Too many calls wait for changes.', RETRY);
+    this.#leave(request);
+    this.waiting++;
+    share.waiting++;
+    const timeIsUp = new AbortController();
+    const timer = this.#clock.after(ms, () => timeIsUp.abort());
+    try {
+      return await work(AbortSignal.any([caller, timeIsUp.signal, this.#ending]));
+    } finally {
+      timer.close();
+      this.waiting--;
+      share.waiting--;
+    }
   }
 
   /** Begins a body. `giveWay` runs when others need its room; bodies of unknown callers give way first. */

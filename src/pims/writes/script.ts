@@ -65,6 +65,9 @@ export interface Loads {
   keptAnswer(operation: string, key: string): { readonly bodyHash: string; readonly data: Json } | undefined;
 }
 
+/** A record that a write changed. A change of a line is a change of its order. */
+export type ChangedRecord = readonly [type: KeyedType, key: string, change: 'created' | 'updated'];
+
 /** A part, a QUANTITY of it, and the number of lines of an order that have both. */
 export type LineUnits = readonly [partCode: string, quantity: string, lines: number];
 
@@ -108,6 +111,10 @@ export interface Saves {
   /** Keeps the result of a write, and deletes some results that were kept long enough. */
   keepAnswer(idempotency: Idempotency, data: Json, now: string): void;
   addField(field: CustomField): void;
+  /** Adds changes to the feed. */
+  recordChanges(changed: readonly ChangedRecord[], operation: string, now: string): void;
+  /** Deletes some changes from before this time, but never the newest. */
+  deleteChanges(before: string): void;
 }
 
 /** Requests to save many records at once. */

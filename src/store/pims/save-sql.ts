@@ -21,6 +21,7 @@ const STOCK = ['QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE', 'MODIFIED_DATE'];
  * The number of expired responses to delete whenever one is kept, so that they never pile up and no write waits long.
  */
 const EXPIRED_PER_WRITE = 20;
+const CHANGES_PER_DELETION = 1000;
 
 export function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql {
   const lines = dialect.table('ORDER_LINEITEMS');
@@ -44,6 +45,11 @@ export function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): 
   const deleteOldAnswers = `DELETE FROM ${answers} WHERE ("OPERATION", "IDEMPOTENCY_KEY") IN
     (SELECT "OPERATION", "IDEMPOTENCY_KEY" FROM ${answers} WHERE "CREATED_AT" < ? LIMIT ${EXPIRED_PER_WRITE})`;
   const addCustomField = buildInsert(dialect.table('CUSTOM_FIELDS'), ['RECORD_TYPE', 'NAME', 'TYPE']);
+  const changes = dialect.table('CHANGES');
+  // The database assigns the numbers.
+  const recordChange = buildInsert(changes, ['TYPE', 'KEY', 'CHANGE', 'AT', 'OPERATION'], []);
+  const deleteChanges = `DELETE FROM ${changes} WHERE "AT" < ? AND "SEQ" < (SELECT max("SEQ") FROM ${changes})
+    AND "SEQ" IN (SELECT "SEQ" FROM ${changes} ORDER BY "SEQ" LIMIT ${CHANGES_PER_DELETION})`;
   const moveVersions = `UPDATE ${dialect.table('ORDERS')} SET "${VERSION}" = ? WHERE "SORT_KEY" IN (${dialect.list})`;
   return {
     insert: (recordType, record) => insert[recordType](record),
@@ -90,6 +96,9 @@ export function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): 
       addCustomField([recordType, name, type]),
       ...dialect.fieldsChanged,
     ],
+    recordChanges: (changed, operation, now) =>
+      changed.map(([type, key, change]) => recordChange([type, key, change, now, operation])),
+    deleteChanges: (before) => [statement(deleteChanges, before)],
   };
 }
 

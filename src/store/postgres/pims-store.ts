@@ -9,11 +9,12 @@ import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pim
 import type { ImportBatches, ImportResult, ImportResults } from '../../pims/import.ts';
 import { refuseLargeOrder } from '../../pims/rules/line-item.ts';
 import { ORDER_CHARACTERS_MAX } from '../../pims/rules/record-bounds.ts';
-import type { ImportOptions, OrderFound, Page, PimsStore } from '../../pims/pims-port.ts';
+import type { ChangeRows, ImportOptions, OrderFound, Page, PimsStore } from '../../pims/pims-port.ts';
 import type { QueryRequest, RecordFound } from '../../pims/pims-port.ts';
 import { textOf, type Idempotency, type Json, type NumberedType, type Write } from '../../pims/writes/script.ts';
 import type { Turns } from '../../tenant/turns.ts';
 import { sortKey } from '../../pims/rules/values.ts';
+import { readChangeRows } from '../pims/changes-sql.ts';
 import { parseWithFields, ScriptRunner, type StartedScript } from '../pims/script-runner.ts';
 import { CANCELED, sqlStateOf, type Connection, type StatementValues } from './connection/connection.ts';
 import type { CutOptions } from './connection/cut-statement.ts';
@@ -42,6 +43,8 @@ export interface PimsConnections {
   readonly ready: Promise<unknown>;
   /** Opens a separate connection without time limits, for long work, once the tenant is ready. */
   readonly openOwn: () => Promise<Connection>;
+  /** Called when writes are committed. */
+  readonly onCommit: () => void;
   /** The place of the pool's connection that has most likely served this tenant before. */
   readonly place: number;
   readonly queryBudgetMs: number;
@@ -84,6 +87,7 @@ export class PostgresPimsStore implements PimsStore {
   readonly viewOrders: PimsStore['viewOrders'];
   readonly viewOrdersOfEach: PimsStore['viewOrdersOfEach'];
   readonly #fieldsVersions: KeyBatch<number>;
+  readonly #changes: KeyBatch<ChangeRows>;
   readonly #pages: PageBatch;
   #sql: PostgresPimsSql;
   #fieldsVersion = FIELDS_VERSION_FIRST;
@@ -92,8 +96,9 @@ export class PostgresPimsStore implements PimsStore {
     this.#connections = connections;
     this.#schema = schema;
     this.#sql = buildPimsSql(schema, BUILT_IN);
-    const { writers, place, ready } = connections;
-    const queue = new PostgresWriteQueue(writers, place, connections.clock, (connection) => this.#lock(connection));
+    const { writers, place, ready, onCommit, clock } = connections;
+    const lock = (connection: Connection): Promise<Locked> => this.#lock(connection);
+    const queue = new PostgresWriteQueue({ writers, place, clock, lock, onCommit });
     this.#scripts = new ScriptRunner({
       sql: () => this.#sql.script(),
       refresh: () => this.dictionaries(),
@@ -121,6 +126,15 @@ export class PostgresPimsStore implements PimsStore {
     this.viewOrders = lookups.viewOrders;
     this.viewOrdersOfEach = lookups.viewOrdersOfEach;
     this.#pages = new PageBatch(connections.pages, (version) => this.#follow(version), connections.clock);
+    // All calls that wait for a change ask the same question.
+    this.#changes = new KeyBatch(async (questions) => {
+      const sql = this.#sql.changes;
+      const read = async (question: string): Promise<[string, ChangeRows]> => [
+        question,
+        readChangeRows(await connections.reader.ask(sql, JSON.parse(question) as (number | null)[])),
+      ];
+      return new Map(await Promise.all(questions.map(read)));
+    });
     this.#fieldsVersions = new KeyBatch(
       async () => new Map([['', (await connections.reader.ask<[number]>(this.#sql.fieldsVersion, []))[0]![0]]]),
     );
@@ -203,6 +217,11 @@ export class PostgresPimsStore implements PimsStore {
     }
   }
 
+  async readChanges(after: number | null, limit: number): Promise<ChangeRows> {
+    await this.#connections.ready;
+    return (await this.#changes.ask(JSON.stringify([after, limit])))!;
+  }
+
   #readPage(recordType: KeyedType, request: QueryRequest): Promise<Outcome<PageRows>> {
     return this.#readRows(
       request.signal,
@@ -269,7 +288,9 @@ export class PostgresPimsStore implements PimsStore {
         rejected += imported.rejected.length;
         yield imported;
       }
-      if (rejected === 0) await connection.commit();
+      if (rejected > 0) return;
+      await connection.commit();
+      this.#connections.onCommit();
     } catch (fault) {
       throw connection.sentFault ?? fault;
     }

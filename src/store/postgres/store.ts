@@ -19,6 +19,7 @@ import { makeSessionStore } from '../control/sessions.ts';
 import { makeTenantStore } from '../control/tenants.ts';
 import { makeUsageStore } from '../control/usage.ts';
 import { makeUserStore } from '../control/users.ts';
+import { ChangeWaiters } from '../change-waiters.ts';
 import type { PoolMeasures, StoreMeasures } from '../measures.ts';
 import { refuseUnfinished } from '../move/tables.ts';
 import { Availability } from './connection/availability.ts';
@@ -26,6 +27,7 @@ import { Connection, ConnectionLost, reasonOf, type ConnectionOptions } from './
 import { PostgresControl } from './control-database.ts';
 import { CONTROL, migrate, migrateTenant, PIMS_VERSION, SCHEMA_VERSION } from './migrate.ts';
 import { PostgresPimsStore } from './pims-store.ts';
+import { Notices } from './connection/notices.ts';
 import { Pool } from './connection/pool.ts';
 import { makeOwnRequests } from './request-store.ts';
 import { Servers } from './connection/servers.ts';
@@ -94,6 +96,8 @@ export class PostgresStore {
   readonly #pools: readonly Pool[];
   readonly #control: PostgresControl;
   readonly #open = new Map<string, PimsStore>();
+  readonly #waiters: ChangeWaiters;
+  readonly #notices: Notices;
   readonly #turns: Turns;
   readonly tenants: TenantStore;
   readonly usage: UsageStore;
@@ -147,6 +151,17 @@ export class PostgresStore {
     this.#pages = shareMany(walks);
     this.#shared = [keys, usage, ...this.#readers, ...this.#pages];
     this.#pools = [shareMany(short), [...shareMany(long), share(long)]].map((all) => new Pool(all, options.clock));
+    this.#notices = new Notices({
+      sender: usage,
+      open: () => this.openOwn(),
+      onChange: (storeId) => this.#waiters.wake(storeId),
+      onGap: () => this.#waiters.wakeAll(),
+      clock: options.clock,
+    });
+    this.#waiters = new ChangeWaiters(() => {
+      this.#notices.listen();
+      return () => undefined;
+    });
     const control = (this.#control = new PostgresControl(this.#readers[0]!, this.#pools[0]!));
     this.tenants = makeTenantStore(
       control,
@@ -181,7 +196,7 @@ export class PostgresStore {
     }
   }
 
-  pims({ storeId }: Tenant): PimsStore {
+  pims({ storeId }: Pick<Tenant, 'storeId'>): PimsStore {
     const known = this.#open.get(storeId);
     if (known) return known;
     // Drops the tenant opened first. Its statements are built again at the next call.
@@ -198,6 +213,10 @@ export class PostgresStore {
       cancel: (pid) => this.#readers[0]!.ask('SELECT pg_cancel_backend(?)', [pid]),
       ready,
       openOwn: () => ready.then(() => this.openOwn()),
+      onCommit: () => {
+        this.#waiters.wake(storeId);
+        this.#notices.send(storeId);
+      },
       place,
       queryBudgetMs: this.#options.queryBudgetMs,
       clock: this.#options.clock,
@@ -206,6 +225,14 @@ export class PostgresStore {
     // The next call tries again.
     ready.catch(() => this.#open.get(storeId) === store && this.#open.delete(storeId));
     return store;
+  }
+
+  nextChange({ storeId }: Tenant, ended: AbortSignal): Promise<void> {
+    return this.#waiters.wait(storeId, ended);
+  }
+
+  *openTenants(): Iterable<Pick<Tenant, 'storeId'>> {
+    for (const storeId of this.#open.keys()) yield { storeId };
   }
 
   /** A node with the previous version may have created the tenant after this one started. */
@@ -238,6 +265,7 @@ export class PostgresStore {
   async close(): Promise<void> {
     this.endQueries();
     this.#availability.close();
+    await this.#notices.close();
     await Promise.all([...this.#shared, ...this.#pools].map((one) => one.close()));
   }
 
@@ -256,6 +284,7 @@ export class PostgresStore {
 
   #destroy(): void {
     for (const one of [...this.#shared, ...this.#pools]) one.destroy();
+    this.#notices.restart();
   }
 
   #connect(session: ConnectionOptions['session'], silenceMs = SILENCE_MS): ConnectionOptions {

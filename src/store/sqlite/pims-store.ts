@@ -7,11 +7,12 @@ import { orThrow, Refusal, type Outcome } from '../../errors.ts';
 import { buildDictionaries } from '../../pims/rules/fields.ts';
 import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pims/rules/fields.ts';
 import type { ImportBatches, ImportResults } from '../../pims/import.ts';
-import type { ImportOptions, LookupOptions, OrderFound, Page, PimsStore } from '../../pims/pims-port.ts';
+import type { ChangeRows, ImportOptions, LookupOptions, OrderFound, Page, PimsStore } from '../../pims/pims-port.ts';
 import type { QueryRequest, RecordFound } from '../../pims/pims-port.ts';
 import type { Idempotency, Rendered, Write } from '../../pims/writes/script.ts';
 import { joinLookups, refuseLargeList, refuseLargeLookup } from '../../pims/reads/storefront.ts';
 import type { Turns } from '../../tenant/turns.ts';
+import { buildChanges, readChangeRows } from '../pims/changes-sql.ts';
 import { runScript, ScriptRunner, settle } from '../pims/script-runner.ts';
 import { CUT_SHORT, Database, faultOf, syncLog, type OnFatal } from './files/database.ts';
 import { EntryCounts } from './reads/entry-counts.ts';
@@ -32,6 +33,8 @@ export interface PimsStoreOptions {
   readonly busyTimeoutMs: number;
   readonly queryBudgetMs: number;
   readonly onFatal: OnFatal;
+  /** Called when writes are on disk. */
+  readonly onCommit: () => void;
   readonly clock: Clock;
 }
 
@@ -41,6 +44,7 @@ const LOOP_BUDGET = { ms: 5, isEnded: () => false };
 const LOOP_CHARACTERS_MAX = 256 * 1024;
 /** Longer pages would displace everything else, because even two filters have thousands of pages. */
 const KEPT_PAGE_CHARACTERS_MAX = 8 * 1024;
+const CHANGES = buildChanges('"CHANGES"');
 const neverGone = (): AbortSignal => new AbortController().signal;
 /** Maximum number of records in a chunk, and the number of characters after which a chunk ends. */
 const EXPORT_ROWS = 500;
@@ -162,6 +166,11 @@ export class SqlitePimsStore implements PimsStore {
       db.run(isGood ? 'COMMIT' : 'ROLLBACK');
     }
     await queue.sync();
+    this.#options.onCommit();
+  }
+
+  readChanges(after: number | null, limit: number): Promise<ChangeRows> {
+    return this.#reader.read(() => readChangeRows(this.#readerDb.rows(CHANGES, after, limit)));
   }
 
   async *exportRows(recordType: RecordType): AsyncIterable<Uint8Array> {
@@ -206,13 +215,14 @@ export class SqlitePimsStore implements PimsStore {
 
   #openWriter(): { readonly db: Database; readonly queue: SqliteWriteQueue } {
     if (this.#writer) return this.#writer;
-    const { busyTimeoutMs, checkpoint, onFatal, clock } = this.#options;
+    const { busyTimeoutMs, checkpoint, onFatal, onCommit, clock } = this.#options;
     // Only the service commits before its log is synced, because only it waits for the sync before it answers reads.
     const isService = busyTimeoutMs === 0;
     const sync = isService ? 'deferred' : 'full';
     const db = new Database(this.#readerDb.file, { mode: 'write', sync, busyTimeoutMs });
     if (this.#cacheKib !== undefined) db.limitCache(this.#cacheKib);
-    const queue = new SqliteWriteQueue(db, { gather: 'turn', syncAfterCommit: isService, checkpoint, onFatal, clock });
+    const on = { checkpoint, onFatal, onCommit, clock };
+    const queue = new SqliteWriteQueue(db, { gather: 'turn', syncAfterCommit: isService, ...on });
     this.#writer = { db, queue };
     return this.#writer;
   }

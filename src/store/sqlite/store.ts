@@ -2,7 +2,7 @@
  * Begin here: the embedded store, which is control.db, usage.db, requests.db and tenants/<store>.db in a folder. The
  * files, reads, writes, threads and backups are in the folders beside this file.
  */
-import { rmSync } from 'node:fs';
+import { rmSync, utimesSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
@@ -22,6 +22,7 @@ import { makeSessionStore } from '../control/sessions.ts';
 import { makeTenantStore } from '../control/tenants.ts';
 import { makeUsageStore } from '../control/usage.ts';
 import { makeUserStore } from '../control/users.ts';
+import { ChangeWaiters } from '../change-waiters.ts';
 import type { StoreMeasures } from '../measures.ts';
 import { backupStore, copyTenant } from './backup/backup.ts';
 import { SqliteControl } from './control-database.ts';
@@ -82,6 +83,7 @@ export class SqliteStore {
    */
   readonly #aside: WorkerPool;
   readonly #kept = new KeptAnswers();
+  readonly #waiters = new ChangeWaiters((storeId) => this.#watchFile(storeId));
   readonly #open: OpenTenants;
   readonly #upgrades: Upgrades;
   readonly #usage: SqliteUsage;
@@ -139,7 +141,7 @@ export class SqliteStore {
     this.installation = makeInstallation(this.#control);
   }
 
-  pims({ storeId }: Tenant): PimsStore {
+  pims({ storeId }: Pick<Tenant, 'storeId'>): PimsStore {
     return this.#open.get(storeId);
   }
 
@@ -172,6 +174,14 @@ export class SqliteStore {
   /** Locks the folder for one service. */
   lock(): void {
     this.#lock = lockFolder(this.#options.folder);
+  }
+
+  nextChange({ storeId }: Tenant, ended: AbortSignal): Promise<void> {
+    return this.#waiters.wait(storeId, ended);
+  }
+
+  *openTenants(): Iterable<Pick<Tenant, 'storeId'>> {
+    for (const storeId of this.#open.storeIds) if (this.#open.has(storeId)) yield { storeId };
   }
 
   readonly takeTurn: TakeTurn = ({ storeId }, signal, work) => this.#turns.run(this.#file(storeId), signal, work);
@@ -237,7 +247,27 @@ export class SqliteStore {
     const file = this.#file(storeId);
     if (!isFileThere(file)) throw new Error('it is missing, or empty');
     const [workers, turns, kept, checkpoint] = [this.#workers, this.#turns, this.#kept, this.#checkpoint];
-    return new SqlitePimsStore(file, { ...this.#options, workers, turns, kept, checkpoint, onFatal });
+    const onCommit = (): void => this.#noteCommit(storeId);
+    return new SqlitePimsStore(file, { ...this.#options, workers, turns, kept, checkpoint, onFatal, onCommit });
+  }
+
+  /** Wakes those who wait for a change. A command changes the time of the file, which wakes those in the service. */
+  #noteCommit(storeId: string): void {
+    this.#waiters.wake(storeId);
+    const { busyTimeoutMs, clock } = this.#options;
+    const seconds = clock.now() / 1000;
+    if (busyTimeoutMs > 0) utimesSync(this.#file(storeId), seconds, seconds);
+  }
+
+  /** Where files cannot be watched, those who wait see the commits of commands when their time is up. */
+  #watchFile(storeId: string): () => void {
+    try {
+      const watcher = watch(this.#file(storeId), { persistent: false }, () => this.#waiters.wake(storeId));
+      watcher.on('error', () => watcher.close());
+      return () => watcher.close();
+    } catch {
+      return () => undefined;
+    }
   }
 
   /** Reports the file, and then what SQLite finds wrong with it. */

@@ -87,8 +87,8 @@ export class Connection {
   /** Throws the fault of the driver or the server, and ConnectionLost for a standby. */
   static async open(options: ConnectionOptions, url: string): Promise<Connection> {
     const { name, session, connectTimeoutMs, clock } = options;
-    // See migrations/pims-0003.sql.
-    const own = { 'storeroom.moves_versions': 'on' };
+    // See migrations/pims-0003.sql and pims-0008.sql.
+    const own = { 'storeroom.moves_versions': 'on', 'storeroom.records_changes': 'on' };
     const settings = {
       TimeZone: 'UTC',
       jit: 'off',
@@ -135,6 +135,13 @@ export class Connection {
     const text = numberPlaceholders(sql);
     const statement = { name: this.#prepare(sql), text, values: values as unknown[], rowMode: 'array' };
     await this.#submit(new Query(statement).on('row', take));
+  }
+
+  /** Receives the notices of a channel. `onEnd` runs when the connection is lost. */
+  async listen(channel: string, onNotice: (text: string) => void, onEnd: () => void): Promise<void> {
+    this.#client.on('notification', ({ payload = '' }) => onNotice(payload));
+    await this.execute(`LISTEN ${channel}`);
+    this.#client.once('end', onEnd);
   }
 
   /** The server's process. The handshake may have named the process of a pooler instead. */

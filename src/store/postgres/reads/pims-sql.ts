@@ -10,6 +10,7 @@ import type { QueryRequest } from '../../../pims/pims-port.ts';
 import { foldCase, parseFilters } from '../../../pims/reads/filter.ts';
 import { parseSort } from '../../../pims/reads/sort.ts';
 import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
+import { buildChanges } from '../../pims/changes-sql.ts';
 import type { Column, ScriptDialect } from '../../pims/dialect.ts';
 import {
   buildColumn,
@@ -117,6 +118,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
     customFields: `SELECT "RECORD_TYPE", "NAME", "TYPE" FROM ${table('CUSTOM_FIELDS')} ORDER BY "RECORD_TYPE", "ID"`,
     /** Reads the next number of each counter. */
     counters: `SELECT "NAME", "NEXT" FROM ${table('COUNTERS')} WHERE "NAME" IN ('orders', 'customers')`,
+    changes: buildChanges(table('CHANGES')),
     /** Locks the tenant for a transaction that writes. */
     lock: `${fieldsVersion} FOR UPDATE`,
     ordersWithLines: once(() => byKeys('orders', smallLines(wrapLine(json('lines'))))),

@@ -47,7 +47,7 @@ export function saveTogether(connection: Connection, statements: readonly Statem
       continue;
     }
     const row = `${change.table} ${change.keysAt.map((at) => statement.values[at]).join(' ')}`;
-    const last = lastOf.get(row);
+    const last = change.keysAt.length > 0 ? lastOf.get(row) : undefined;
     if (change.kind === 'update' && last?.group.alike[0]!.sql === statement.sql) {
       // Adjacent updates of one row: only the second matters.
       last.group.alike[last.at] = statement;

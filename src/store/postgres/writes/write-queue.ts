@@ -24,28 +24,31 @@ interface PostgresWrite {
 const WAIT_MS = 1200;
 const GROUP_SIZE_MAX = 100;
 
+export interface PostgresWriteQueueOptions {
+  readonly writers: Pool;
+  readonly place: number;
+  readonly clock: Clock;
+  /** Locks the tenant: the first statement of every transaction. */
+  readonly lock: (connection: Connection) => Promise<Locked>;
+  /** Called when a group is committed. */
+  readonly onCommit: () => void;
+}
+
 export class PostgresWriteQueue {
-  readonly #writers: Pool;
-  readonly #place: number;
-  readonly #clock: Clock;
-  readonly #lock: (connection: Connection) => Promise<Locked>;
+  readonly #options: PostgresWriteQueueOptions;
   /** The numbers to try before the tenant is locked: other nodes may have given them. */
   #expected = NUMBERS_GUESSED;
   #waiting: PostgresWrite[] = [];
   #isWorking = false;
 
-  /** `lock` locks the tenant: the first statement of every transaction. */
-  constructor(writers: Pool, place: number, clock: Clock, lock: (connection: Connection) => Promise<Locked>) {
-    this.#writers = writers;
-    this.#place = place;
-    this.#clock = clock;
-    this.#lock = lock;
+  constructor(options: PostgresWriteQueueOptions) {
+    this.#options = options;
   }
 
   /** Runs a script inside the next transaction. Resolves when its outcome is on disk. */
   commit<T>(begin: () => StartedScript<T>, size: number): Promise<Outcome<T>> {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome<T>>();
-    this.#waiting.push({ begin, resolve, reject, since: this.#clock.elapsed(), size });
+    this.#waiting.push({ begin, resolve, reject, since: this.#options.clock.elapsed(), size });
     if (!this.#isWorking) {
       this.#isWorking = true;
       setImmediate(() => void this.#flush());
@@ -54,15 +57,16 @@ export class PostgresWriteQueue {
   }
 
   async #flush(): Promise<void> {
+    const { writers, place, clock } = this.#options;
     while (this.#waiting.length > 0) {
       const group = takeGroup(this.#waiting).filter((item) => {
-        const isLate = this.#clock.elapsed() - item.since > WAIT_MS;
+        const isLate = clock.elapsed() - item.since > WAIT_MS;
         if (isLate) item.resolve(tooManyWrites() as never);
         return !isLate;
       });
       if (group.length === 0) continue;
-      await this.#writers
-        .use(this.#place, (connection) => this.#commitTogether(connection, group))
+      await writers
+        .use(place, (connection) => this.#commitTogether(connection, group))
         .catch((fault: unknown) => answerAll(group, fault));
     }
     this.#isWorking = false;
@@ -77,6 +81,7 @@ export class PostgresWriteQueue {
       const begins = writes.map(({ begin }) => begin);
       const outcomes = await connection.transaction((open) => this.#runGroup(open, begins));
       for (const [index, { resolve }] of writes.entries()) resolve(outcomes[index] as never);
+      this.#options.onCommit();
     } catch (fault) {
       if (writes.length === 1 || fault instanceof Refusal) answerAll(writes, fault);
       else for (const item of writes) await this.#commitTogether(connection, [item]);
@@ -85,7 +90,7 @@ export class PostgresWriteQueue {
 
   async #runGroup(connection: Connection, begins: readonly Begin[]): Promise<unknown[]> {
     const group = new WriteGroup(connection, begins, this.#expected);
-    const outcomes = await group.runScripts(this.#lock(connection));
+    const outcomes = await group.runScripts(this.#options.lock(connection));
     this.#expected = group.next;
     return outcomes;
   }

@@ -76,6 +76,10 @@ export class OpenTenants {
     return this.#open.size;
   }
 
+  get storeIds(): readonly string[] {
+    return [...this.#open.keys()];
+  }
+
   /** Bytes of the longest write-ahead log. */
   get longestLog(): number {
     return Math.max(0, ...this.#open.values().map(({ store }) => store.logBytes));

@@ -32,6 +32,8 @@ export interface SqliteWriteQueueOptions {
   /** Runs a passive checkpoint of the file in another thread. */
   readonly checkpoint: (file: string) => Promise<void>;
   readonly onFatal: OnFatal;
+  /** Called when a group is on disk. */
+  readonly onCommit?: () => void;
   readonly clock: Clock;
 }
 
@@ -158,6 +160,7 @@ export class SqliteWriteQueue {
       return refuseAll(group, this.#refuse(fault));
     }
     for (const { settle } of group) settle();
+    this.#options.onCommit?.();
   }
 
   /**

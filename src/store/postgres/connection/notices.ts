@@ -1,0 +1,83 @@
+/**
+ * Tells the other nodes of a tenant's commits, by LISTEN and NOTIFY. NOTIFY locks all of the server for a moment, so it
+ * never runs in the transaction of a write, and a node sends it at most once in NOTICE_MS. A notice can be lost: those
+ * who wait read again when their time is up. Source: decision 0066.
+ */
+import type { Clock } from '../../../clock.ts';
+import type { Connection } from './connection.ts';
+import type { SharedConnection } from './shared-connection.ts';
+
+const CHANNEL = 'storeroom_changes';
+const NOTICE_MS = 10;
+/** Time after which a lost connection is opened again. */
+const RETRY_MS = 1000;
+
+interface NoticeOptions {
+  /** Sends the notices. */
+  readonly sender: SharedConnection;
+  /** Opens the connection that listens. It is opened when somebody first waits. */
+  readonly open: () => Promise<Connection>;
+  readonly onChange: (storeId: string) => void;
+  /** Called when notices may have been lost. */
+  readonly onGap: () => void;
+  readonly clock: Clock;
+}
+
+export class Notices {
+  readonly #options: NoticeOptions;
+  readonly #unsent = new Set<string>();
+  #listening: Promise<void> | undefined;
+  #connection: Connection | undefined;
+  #isClosed = false;
+
+  constructor(options: NoticeOptions) {
+    this.#options = options;
+  }
+
+  send(storeId: string): void {
+    if (this.#unsent.size === 0) this.#options.clock.after(NOTICE_MS, () => void this.#flush());
+    this.#unsent.add(storeId);
+  }
+
+  /** Begins to listen, if it has not begun. */
+  listen(): void {
+    if (!this.#isClosed) this.#listening ??= this.#listen();
+  }
+
+  /** Opens the connection again, because its server is gone. */
+  restart(): void {
+    this.#connection?.destroy('the database is gone');
+  }
+
+  /** Sends what is unsent, and closes the connection. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#unsent.size > 0) await this.#flush();
+    await this.#listening;
+    await this.#connection?.close();
+  }
+
+  async #flush(): Promise<void> {
+    const storeIds = [...this.#unsent];
+    this.#unsent.clear();
+    // A lost notice only delays those who wait.
+    await this.#options.sender
+      .ask(`SELECT pg_notify('${CHANNEL}', q.id) FROM unnest(?::text[]) AS q(id)`, [storeIds])
+      .catch(() => undefined);
+  }
+
+  async #listen(): Promise<void> {
+    const { open, onChange, onGap, clock } = this.#options;
+    const again = (): void => {
+      this.#listening = undefined;
+      clock.after(RETRY_MS, () => this.listen());
+    };
+    try {
+      this.#connection = await open();
+      await this.#connection.listen(CHANNEL, onChange, again);
+      onGap();
+    } catch {
+      again();
+    }
+  }
+}
