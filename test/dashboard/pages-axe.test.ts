@@ -71,7 +71,9 @@ test('pages by their address', async (context) => {
     '/records/orders /records/customers /records/inventory /records/orders?filter=and.exact.NO_SUCH.x'.split(' '),
     [path('records', 'orders', '20010'), path('records', 'customers', '50003'), '/records/orders/nothing'],
     [path('records', 'inventory', 'FK/6#SND+512'), path('requests', requestID)],
-    '/requests /usage?by=day /explorer/queryOrders /fields /settings /users /audit /account /nowhere'.split(' '),
+    '/changes /changes?type=orders /requests /usage?by=day /explorer/queryOrders /fields /settings /users /audit /account /nowhere'.split(
+      ' ',
+    ),
   ].flat();
   for (const address of paths)
     await context.test(address, async () => {

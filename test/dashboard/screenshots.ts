@@ -104,6 +104,7 @@ const PAGES: readonly (readonly [name: string, path: (team: BusyTeam) => string]
   ['order', ({ invoice }) => path('records', 'orders', invoice)],
   ['customer', () => path('records', 'customers', '50003')],
   ['part', () => path('records', 'inventory', 'FK/6#SND+512')],
+  ['changes', () => '/changes'],
   ['requests', () => '/requests'],
   ['request', ({ requestID }) => path('requests', requestID)],
   ['usage', () => '/usage'],

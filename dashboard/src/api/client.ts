@@ -15,12 +15,20 @@ export class ApiError extends Error {
   /** HTTP status, or 0 without a response. */
   readonly httpStatus: number;
   readonly retryAfterSeconds: number | undefined;
+  /** The lowest `after` that the feed of changes accepts, if it no longer keeps the changes after a lower one. */
+  readonly earliest: string | undefined;
 
   constructor(
     code: string,
     message: string,
     httpStatus: number,
-    about: { field?: unknown; suggestion?: unknown; requestId?: unknown; retryAfter?: string | null } = {},
+    about: {
+      field?: unknown;
+      suggestion?: unknown;
+      requestId?: unknown;
+      retryAfter?: string | null;
+      earliest?: unknown;
+    } = {},
   ) {
     super(message);
     this.name = 'ApiError';
@@ -29,6 +37,7 @@ export class ApiError extends Error {
     this.field = textOf(about.field);
     this.suggestion = textOf(about.suggestion);
     this.requestId = textOf(about.requestId);
+    this.earliest = textOf(about.earliest);
     this.retryAfterSeconds = about.retryAfter ? Number(about.retryAfter) : undefined;
   }
 }

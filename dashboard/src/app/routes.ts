@@ -32,6 +32,7 @@ export const ROUTES: readonly PageRoute[] = [
     pattern: '/api-settings',
     load: () => import('../pages/api-settings/page.tsx').then((page) => page.ApiSettingsPage),
   },
+  { pattern: '/changes', load: () => import('../pages/changes/page.tsx').then((page) => page.ChangesPage) },
   { pattern: '/usage', load: () => import('../pages/usage/page.tsx').then((page) => page.UsagePage) },
   {
     pattern: '/requests',

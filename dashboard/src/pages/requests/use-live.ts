@@ -1,6 +1,5 @@
 /**
- * Follows the request log: loads the newest page each second while the tab is visible, and announces new requests every
- * few seconds.
+ * Follows a list: loads what is new each second while the tab is visible, and announces it every few seconds.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError } from '../../api/client.ts';
@@ -14,14 +13,22 @@ const SAY_MS = 8000;
 const MARKED_MS = 2500;
 
 export interface Live {
-  /** IDs of requests that have just arrived. */
+  /** IDs of rows that have just arrived. */
   readonly marked: ReadonlySet<string>;
   /** The fault of the last attempt. The next attempt follows anyway. */
   readonly error: ApiError | undefined;
 }
 
-/** `look` loads the newest page and returns the IDs that are new in it. */
-export function useLive(isLive: boolean, look: (signal: AbortSignal) => Promise<string[]>): Live {
+/**
+ * `look` loads what is new, also by waiting for it, and returns its IDs, which are announced as `noun`. Another `key` is
+ * another list.
+ */
+export function useLive(
+  isLive: boolean,
+  look: (signal: AbortSignal) => Promise<string[]>,
+  noun = 'request',
+  key = '',
+): Live {
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   const [error, setError] = useState<ApiError>();
   const latest = useRef(look);
@@ -43,7 +50,7 @@ export function useLive(isLive: boolean, look: (signal: AbortSignal) => Promise<
         unmarkTimer = window.setTimeout(() => setMarked(new Set()), MARKED_MS);
       }
       if (unsaid === 0 || Date.now() - saidAt < SAY_MS) return;
-      announce(countOf(unsaid, 'new request'));
+      announce(countOf(unsaid, `new ${noun}`));
       saidAt = Date.now();
       unsaid = 0;
     };
@@ -73,6 +80,6 @@ export function useLive(isLive: boolean, look: (signal: AbortSignal) => Promise<
       setMarked(new Set());
       setError(undefined);
     };
-  }, [isLive]);
+  }, [isLive, key]);
   return { marked, error };
 }
