@@ -35,6 +35,7 @@ const ADDITIONS = {
   findOrdersByStorefrontReferences: 'POST /orders/by_storefront_reference',
   updateOrder: 'POST /orders/update',
   cancelOrder: 'POST /orders/cancel',
+  listChanges: 'GET /changes',
   listFields: 'GET /fields',
   getUsage: 'GET /usage',
 };
@@ -363,6 +364,7 @@ function withoutOwn(record: unknown): unknown {
   const {
     LINE_REF_LOCK_CODE: _code,
     CREATE_DATE: _made,
+    at: _at,
     MODIFIED_DATE: _changed,
     ...values
   } = record as Record<string, string>;
@@ -381,7 +383,7 @@ test('the parameters are those of the specification; required ones are marked an
       `${operationId}: a body of fields can carry teamID instead`,
     );
     const hasPages = parameters.some(({ name }) => name === 'maxReturn');
-    assert.equal(hasPages, path.endsWith('/query'), operationId);
+    assert.equal(hasPages, /\/(query|changes)$/.test(path), operationId);
     for (const parameter of parameters) {
       const { name, description, required: isRequired, schema } = parameter;
       const example = exampleOf(parameter);

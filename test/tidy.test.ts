@@ -115,7 +115,7 @@ const HABITS: [Rule, where: RegExp, what: RegExp][] = [
 ];
 
 const IMPORTS = [
-  /\bimport\s*(?<type>type\b)?\s*(?:[\w$*{][^'"`;()]*?\bfrom\s*)?['"](?<name>[^'"]+)['"]/g,
+  /(?<!['"])\bimport\s*(?<type>type\b)?\s*(?:[\w$*{][^'"`;()]*?\bfrom\s*)?['"](?<name>[^'"]+)['"]/g,
   /\bexport\s*(?<type>type\b)?\s*[*{][^'"`;()]*?\bfrom\s*['"](?<name>[^'"]+)['"]/g,
   /\bimport\(\s*(?:['"](?<name>[^'"]+)['"]\s*[,)])?/g,
   /(?<!function )\bstartThread\(\s*(?:new URL\(\s*['"](?<url>[^'"]+)['"]\s*,\s*import\.meta\.url\))?/g,

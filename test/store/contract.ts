@@ -3,6 +3,7 @@
 import { suite } from 'node:test';
 import { describeAccounts } from './contract-accounts.ts';
 import { describeAudit } from './contract-audit.ts';
+import { describeChanges } from './contract-changes.ts';
 import { describeFields } from './contract-fields.ts';
 import { describeGroups } from './contract-groups.ts';
 import { describeImport } from './contract-import.ts';
@@ -25,6 +26,7 @@ export const GROUPS = {
   },
   records: {
     queries: describeQueries,
+    'the change feed': describeChanges,
     'import and export': describeImport,
   },
   tenants: {

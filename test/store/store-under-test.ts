@@ -30,6 +30,7 @@ export interface OpenedStore {
   readonly sessions: SessionStore;
   readonly audit: AuditStore;
   pims(tenant: Tenant): PimsStore;
+  nextChange(tenant: Tenant, ended: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 

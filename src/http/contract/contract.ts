@@ -63,7 +63,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 /** Headers of every response to an authenticated caller. */
 const COUNTED = ['X-Request-Id', 'X-Month-Requests', 'RateLimit-Policy', 'RateLimit'];
-const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = { teamID: 'demo', maxReturn: 50 };
+const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = { teamID: 'demo', maxReturn: 50, after: 1023 };
 /** The service checks these parameters as text with a pattern. For callers they are numbers or words. */
 const PARAMETER_SCHEMAS: Readonly<Record<string, Schema>> = {
   maxReturn: { type: 'integer', minimum: 1 },

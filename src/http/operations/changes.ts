@@ -17,10 +17,10 @@ const TYPE = `(${CHANGED_TYPES.join('|')})`;
 const EXAMPLE: Change = {
   seq: '1024',
   type: 'orders',
-  key: '20015',
+  key: '10350',
   change: 'updated',
   at: '2026-11-20T16:41:07.312Z',
-  operation: 'addLineItem',
+  operation: 'import',
 };
 
 const CHANGE = objectOf(
@@ -62,7 +62,7 @@ export const changesOperation = (limits: AnswerLimits): Operation => ({
     ['after', 'types', 'maxReturn', 'wait', 'include'],
   ),
   answer: envelopeOf(listOf(CHANGE)),
-  example: { query: { after: '1023' }, answer: envelope([EXAMPLE]) },
+  example: { answer: envelope([EXAMPLE]) },
   run: async ({ store, openStore, nextChange, query, reply }: Call) => {
     const { after, types, maxReturn, wait = '0', include } = query;
     const { request } = reply;

@@ -9,12 +9,14 @@ import { VERSION } from '../../../assets.ts';
 import { checkStore, type CheckResult } from '../../check/check.ts';
 import { selectInstallation } from '../../control/installation.ts';
 import { openCheck } from '../check-store.ts';
-import { sqliteVersion, withDatabase } from '../files/database.ts';
+import { sqliteVersion, withDatabase, type Database } from '../files/database.ts';
 import { DATA_FOLDER, isFileThere, LOCK, lockFolder, makeStoreFolder, restoreMarkerOf, sync } from '../files/folder.ts';
-import { newestSchema, SCHEMAS, type SqliteSchema } from '../files/migrate.ts';
+import { migrate, newestSchema, SCHEMAS, type SqliteSchema } from '../files/migrate.ts';
 import { mayLackFiles } from '../files/tenant-files.ts';
 import { copyDatabase, faultsOfFile, hashFile, isOutOfReach, READ } from '../files/whole-files.ts';
 
+/** More changes than there can be since a backup. */
+const CHANGES_SKIPPED = 100_000_000_000;
 const MANIFEST = 'storeroom-backup.json';
 
 /** The manifest of a backup. Older versions wrote only `files` and `sqlite`. */
@@ -107,8 +109,19 @@ function copyFiles(source: string, folder: string, hashes: Manifest['files']): v
     copyFileSync(join(source, file), copy);
     sync(copy);
     if (hashFile(copy) !== hash) throw refuseCommand(`${copy} differs from what was written. Check its disk.`);
+    if (!file.startsWith('tenants')) continue;
+    withDatabase(copy, { ...READ, mode: 'write' }, beginFeed);
+    sync(copy);
   }
   sync(tenants);
+}
+
+/** Begins the change feed anew, at a number that no reader has: those have read changes from after the backup. */
+function beginFeed(db: Database): void {
+  migrate(db, 'pims');
+  db.exec(`BEGIN;
+    INSERT INTO CHANGES SELECT max(SEQ) + ${CHANGES_SKIPPED}, '', '', '', max(AT), '' FROM CHANGES;
+    DELETE FROM CHANGES WHERE SEQ < (SELECT max(SEQ) FROM CHANGES); COMMIT`);
 }
 
 /**
@@ -129,6 +142,7 @@ export function copyTenant(source: string, teamId: string, file: string, old: st
   try {
     copyFileSync(join(source, name), file);
     withDatabase(file, { ...READ, mode: 'write' }, (db) => {
+      beginFeed(db);
       for (const [counter, next] of numbers)
         db.run('UPDATE COUNTERS SET NEXT = max(NEXT, ?) WHERE NAME = ?', next, counter);
     });

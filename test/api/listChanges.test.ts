@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { readMetrics, sumOf } from '../kit/metrics.ts';
+import { times } from '../kit/lists.ts';
+import { expectRefusal, Shop, succeed, WIDE_CUSTOMER, type Values } from '../kit/records.ts';
+import { Service, sharedService, temporaryFolder, type Answer } from '../kit/service.ts';
+import { until } from '../kit/wait.ts';
+
+interface Change {
+  seq: string;
+  type: string;
+  key: string;
+  change: string;
+  at: string;
+  operation: string;
+  record?: Values | null;
+}
+
+const service = await sharedService();
+
+const ask = ({ service: by, keys }: Pick<Shop, 'service' | 'keys'>, query: Values = {}): Promise<Answer> =>
+  by.call(keys, 'GET', '/changes', { query });
+const read = (shop: Shop, query?: Values): Promise<Change[]> => succeed<Change[]>(ask(shop, query));
+const positionOf = ({ headers }: Answer): string => headers.get('x-next-after')!;
+const shown = (changes: readonly Change[]): string[] =>
+  changes.map(({ operation, type, key, change }) => `${operation}: ${type} ${key} ${change}`);
+const countWaiting = async (by: Pick<Service, 'origin'>): Promise<number> =>
+  sumOf((await readMetrics(by)).samples, 'storeroom_requests_waiting')!;
+
+// Holds S6.23, S6.25.
+test('200 the changes after a position, ascending, with where to go on; stock and lines are changes of their records', async () => {
+  const shop = await Shop.open(service, 'feed');
+  await shop.load('inventory', [{ PART_CODE: 'P', QTY_ONHAND: '5' }]);
+  const order = await shop.newOrder({ ORDER_TYPE: 'sales_order' });
+  await succeed(shop.addLineItem({ ORDER_NUMBER: order, PART_CODE: 'P', QUANTITY: '1' }));
+  const answer = await ask(shop, { after: '0' });
+  const changes = answer.body.data as Change[];
+  assert.deepEqual(shown(changes), [
+    'import: inventory P created',
+    `createOrder: orders ${order} created`,
+    `addLineItem: orders ${order} updated`,
+    'addLineItem: inventory P updated',
+  ]);
+  for (const { seq, at } of changes) {
+    assert.match(seq, /^[1-9]\d*$/);
+    assert.match(at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  }
+  assert.deepEqual([positionOf(answer), answer.headers.get('x-has-more')], [changes.at(-1)!.seq, 'false']);
+  const first = await ask(shop, { after: '0', maxReturn: '2' });
+  assert.deepEqual(first.body.data, changes.slice(0, 2));
+  assert.equal(first.headers.get('x-has-more'), 'true');
+  assert.deepEqual(await read(shop, { after: positionOf(first) }), changes.slice(2));
+  assert.deepEqual(await read(shop, { after: '0', types: 'inventory' }), [changes[0], changes[3]]);
+  assert.equal(await service.usageOf('feed'), 6);
+});
+
+// Holds S6.26.
+test('200 without after nothing, and the position of now, from which the next change follows', async () => {
+  const shop = await Shop.open(service, 'now');
+  await shop.newOrder();
+  const now = await ask(shop);
+  assert.deepEqual([now.body.data, now.headers.get('x-has-more')], [[], 'false']);
+  const order = await shop.newOrder();
+  assert.deepEqual(shown(await read(shop, { after: positionOf(now) })), [`createOrder: orders ${order} created`]);
+});
+
+// Holds S6.29.
+test('200 include=records gives each record as it is now, and ends the page at its bytes', async () => {
+  const shop = await Shop.open(service, 'records');
+  const order = await shop.newOrder({ NOTES: 'a' });
+  await succeed(shop.updateOrder({ ORDER_NUMBER: order, NOTES: 'b' }));
+  const changes = await read(shop, { after: '0', include: 'records' });
+  assert.deepEqual(
+    changes.map(({ record }) => record),
+    [await shop.order(order), await shop.order(order)],
+  );
+  await shop.load(
+    'customers',
+    times(60, (at) => ({ CUSTOMER_CODE: `C${at}`, ...WIDE_CUSTOMER })),
+  );
+  const seen: string[] = [];
+  for (let [after, hasMore] = [changes[1]!.seq, true]; hasMore;) {
+    const page = await ask(shop, { after, include: 'records', types: 'customers' });
+    assert.ok(page.text.length < 5_000_000);
+    seen.push(...(page.body.data as Change[]).map(({ key }) => key));
+    [after, hasMore] = [positionOf(page), page.headers.get('x-has-more') === 'true'];
+  }
+  assert.deepEqual(
+    seen,
+    times(60, (at) => `C${at}`),
+  );
+});
+
+// Holds S6.27.
+test('400 for a wrong parameter; 410 CHANGES_GONE with the earliest position for one that the feed does not have', async () => {
+  const shop = await Shop.open(service, 'wrong');
+  for (const [name, value] of Object.entries({ after: '-1', types: 'lines', maxReturn: '0', wait: '26', include: 'x' }))
+    expectRefusal(await ask(shop, { [name]: value }), 400, 'INVALID_PARAMETER', name);
+  const gone = await ask(shop, { after: '999' });
+  expectRefusal(gone, 410, 'CHANGES_GONE', 'after');
+  assert.equal(gone.body.earliest, '0');
+  assert.deepEqual(await read(shop, { after: gone.body.earliest as string }), []);
+});
+
+// Holds S6.28.
+test('a call that waits is answered by the next change, of a call or a command, or empty when its time is up', async () => {
+  const own = await Service.start();
+  const shop = await Shop.open(own, 'waits');
+  const wait = async (more: Values = {}): Promise<{ answer: Promise<Answer> }> => {
+    const after = positionOf(await ask(shop));
+    const before = await countWaiting(own);
+    const answer = ask(shop, { after, wait: '25', ...more });
+    await until(async () => (await countWaiting(own)) > before);
+    return { answer };
+  };
+  const one = await wait();
+  const order = await shop.newOrder();
+  assert.deepEqual(shown((await one.answer).body.data as Change[]), [`createOrder: orders ${order} created`]);
+  const file = join(temporaryFolder(), 'customers.csv');
+  writeFileSync(file, 'CUSTOMER_CODE\nC\n');
+  for (const atomic of [[], ['--atomic']]) {
+    writeFileSync(file, `CUSTOMER_CODE\nC${atomic.length}\n`);
+    const other = await wait({ types: 'customers' });
+    await shop.newOrder();
+    await shop.run('import', 'waits', 'customers', file, ...atomic);
+    const expected = [`import: customers C${atomic.length} created`];
+    assert.deepEqual(shown((await other.answer).body.data as Change[]), expected);
+  }
+  const last = await wait();
+  await own.move(25_000);
+  const empty = await last.answer;
+  assert.deepEqual([empty.status, empty.body.data, empty.headers.get('x-has-more')], [200, [], 'false']);
+  const stopped = await wait();
+  await own.stop();
+  assert.deepEqual((await stopped.answer).body.data, []);
+});
+
+// Holds S6.30.
+test('calls that wait are not in flight, and have limits of their own: 429 for the tenant, 503 for all', async () => {
+  const env = { STOREROOM_IN_FLIGHT_MOST: '4', STOREROOM_TENANT_WAITING_MOST: '8', STOREROOM_WAITING_MOST: '12' };
+  const own = await Service.start({ env });
+  const [shop, other] = [await Shop.open(own, 'many'), await Shop.open(own, 'other')];
+  const waiting: Promise<Answer>[] = [];
+  const waitMore = async (by: Shop, count: number): Promise<void> => {
+    for (let at = 0; at < count; at++) {
+      waiting.push(ask(by, { after: '0', wait: '25' }));
+      await until(async () => (await countWaiting(own)) === waiting.length);
+    }
+  };
+  await waitMore(shop, 8);
+  expectRefusal(await ask(shop, { after: '0', wait: '25' }), 429, 'TOO_MANY_WAITING');
+  await waitMore(other, 4);
+  expectRefusal(await ask(other, { after: '0', wait: '25' }), 503, 'SERVICE_BUSY');
+  assert.equal((await ask(shop, { after: '0' })).status, 200);
+  await Promise.all([shop.newOrder(), other.newOrder()]);
+  for (const answer of await Promise.all(waiting)) assert.equal((answer.body.data as Change[]).length, 1);
+  await own.stop();
+});

@@ -1,0 +1,186 @@
+/** Contract: the change feed has every acknowledged change, in the order in which changes become visible. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { awaitChanges, CHANGED_TYPES, deleteOldChanges, listChanges } from '../../src/pims/changes.ts';
+import type { Change, ChangePage, ChangesRequest } from '../../src/pims/changes.ts';
+import * as operations from '../../src/pims/operations.ts';
+import type { PimsStore } from '../../src/pims/pims-port.ts';
+import type { WriteContext } from '../../src/pims/writes/writes.ts';
+import { times } from '../kit/lists.ts';
+import { trials } from '../kit/trials.ts';
+import { assertRefusedBy } from './refused-by.ts';
+import { batches, idempotency, NOW, write, type StoreUnderTest } from './store-under-test.ts';
+
+const WRITERS = trials('CHANGE_WRITERS', { quick: 8, all: 16 });
+const WRITES_EACH = 10;
+const LATER = '2026-12-31T00:00:00.000Z';
+const context: WriteContext = { ...write(), defaultStage: 'worksheet' };
+const ALL = { types: CHANGED_TYPES, limit: 1000 };
+
+const read = (port: PimsStore, more: Partial<ChangesRequest> = {}): Promise<ChangePage> =>
+  listChanges(port, { ...ALL, after: 0, ...more });
+const shown = ({ type, key, change, operation }: Change): string => `${operation}: ${type} ${key} ${change}`;
+const readShown = async (port: PimsStore, after: number): Promise<string[]> =>
+  (await read(port, { after })).changes.map(shown);
+const numberOf = ({ data }: { readonly data: string }): string => JSON.parse(data) as string;
+
+export function describeChanges(store: StoreUnderTest): void {
+  test('each write is in the feed, with every record that it changes once, under its operation', async () => {
+    const { pims } = await store.newTenant();
+    const { port } = pims;
+    assert.deepEqual(await read(port), { changes: [], next: 0, hasMore: false });
+    await pims.importAll('inventory', [{ PART_CODE: 'P', QTY_ONHAND: '10' }]);
+    const code = numberOf(await operations.createCustomer(port, {}, context));
+    await operations.updateCustomer(port, { CUSTOMER_CODE: code, NOTES: 'x' }, context);
+    const order = numberOf(await operations.createOrder(port, { ORDER_TYPE: 'quote' }, context));
+    const line = { ORDER_NUMBER: order, PART_CODE: 'P', QUANTITY: '3' };
+    const { data } = await operations.addLineItem(port, line, context);
+    const lock = (JSON.parse(data) as Record<string, string>)['LINE_REF_LOCK_CODE']!;
+    await operations.advanceOrder(port, order, { approve: true }, context);
+    const change = { ORDER_NUMBER: order, LINE_REF_LOCK_CODE: lock, QUANTITY: '4' };
+    await operations.updateLineItem(port, change, context);
+    await operations.updateOrder(port, { ORDER_NUMBER: order, NOTES: 'y' }, context);
+    const invoice = { quantities: new Map([['1', '1']]), serials: new Map<string, string[]>(), tracking: [] };
+    const { backorder } = await operations.advanceOrder(port, order, { invoice }, context);
+    await operations.cancelOrder(port, { ORDER_NUMBER: backorder! }, context);
+    const found = await read(port);
+    assert.deepEqual(found.changes.map(shown), [
+      'import: inventory P created',
+      `createCustomer: customers ${code} created`,
+      `updateCustomer: customers ${code} updated`,
+      `createOrder: orders ${order} created`,
+      `addLineItem: orders ${order} updated`,
+      `approveOrder: orders ${order} updated`,
+      'approveOrder: inventory P updated',
+      `updateLineItem: orders ${order} updated`,
+      'updateLineItem: inventory P updated',
+      `updateOrder: orders ${order} updated`,
+      `invoiceOrder: orders ${order} updated`,
+      `invoiceOrder: orders ${backorder} created`,
+      'invoiceOrder: inventory P updated',
+      `cancelOrder: orders ${backorder} updated`,
+      'cancelOrder: inventory P updated',
+    ]);
+    assert.ok(found.changes.every(({ at }) => at === NOW));
+    assert.equal(found.next, Number(found.changes.at(-1)!.seq));
+  });
+
+  test('a refused write, a kept answer and a repeated cancellation change nothing in the feed', async () => {
+    const { pims } = await store.newTenant();
+    const { port } = pims;
+    const once = { ...context, ...idempotency('k') };
+    const order = numberOf(await operations.createOrder(port, {}, once));
+    await operations.cancelOrder(port, { ORDER_NUMBER: order }, context);
+    const { next } = await read(port);
+    await operations.createOrder(port, {}, once);
+    await operations.cancelOrder(port, { ORDER_NUMBER: order }, context);
+    await assertRefusedBy(operations.addLineItem(port, { ORDER_NUMBER: order }, context), 'ORDER_CLOSED');
+    const steps = [
+      { operation: 'createCustomer', body: {}, refusal: undefined },
+      { operation: 'addLineItem', body: { ORDER_NUMBER: 'none' }, refusal: undefined },
+    ] as const;
+    await assertRefusedBy(operations.writeBatch(port, steps, context), 'ORDER_NOT_FOUND');
+    assert.deepEqual(await readShown(port, next), []);
+  });
+
+  test('a batch is in the feed step by step, and an import row by row, in one transaction or many', async () => {
+    const { pims } = await store.newTenant();
+    const { port } = pims;
+    const steps = [
+      { operation: 'createOrder', body: {}, refusal: undefined },
+      { operation: 'updateOrder', body: { ORDER_NUMBER: '$0.data', NOTES: 'x' }, refusal: undefined },
+    ] as const;
+    const { data } = await operations.writeBatch(port, steps, context);
+    const order = (JSON.parse(data) as { data: string }[])[0]!.data;
+    assert.deepEqual(await readShown(port, 0), [
+      `createOrder: orders ${order} created`,
+      `updateOrder: orders ${order} updated`,
+    ]);
+    for (const [at, atomic] of [true, false].entries()) {
+      const { next } = await read(port);
+      const parts = times(300, (n) => ({ PART_CODE: `P${at}-${n}` }));
+      await pims.importRows('inventory', parts, { atomic, size: 250 });
+      const created = parts.map(({ PART_CODE }) => `import: inventory ${PART_CODE} created`);
+      assert.deepEqual(await readShown(port, next), created);
+    }
+    const { next } = await read(port);
+    const rejected = port.importRows('inventory', batches([{ PART_CODE: 'N' }, { PART_CODE: 'N' }]), {
+      now: NOW,
+      atomic: true,
+    });
+    await Array.fromAsync(rejected);
+    assert.deepEqual(await readShown(port, next), []);
+  });
+
+  test('pages of some types skip the others, and go on where the last page ended', async () => {
+    const { pims } = await store.newTenant();
+    const { port } = pims;
+    for (let at = 0; at < 3; at++) {
+      await operations.createCustomer(port, { CUSTOMER_CODE: `C${at}` }, context);
+      await operations.createOrder(port, {}, context);
+    }
+    const keys: string[] = [];
+    for (let [after, hasMore] = [0, true]; hasMore;) {
+      const page = await read(port, { after, types: ['customers'], limit: 2 });
+      assert.ok(page.changes.length <= 2);
+      keys.push(...page.changes.map(({ key }) => key));
+      ({ next: after, hasMore } = page);
+    }
+    assert.deepEqual(keys, ['C0', 'C1', 'C2']);
+    const { changes, next } = await read(port, { after: undefined });
+    assert.deepEqual([changes, next], [[], (await read(port)).next]);
+  });
+
+  // Holds S6.24.
+  test('readers beside writers of two processes see each acknowledged change once, none below a number passed', async () => {
+    const { tenant, pims } = await store.newTenant();
+    const [one, other] = [await store.first(), await store.openAgain()];
+    const ports = [pims.port, other.pims(tenant)];
+    const acknowledged: string[] = [];
+    const ended = new AbortController();
+    const follow = async (by: typeof one, limit: number): Promise<string[]> => {
+      const seen: string[] = [];
+      const source = { open: () => by.pims(tenant), nextChange: (end: AbortSignal) => by.nextChange(tenant, end) };
+      for (let after = 0; ;) {
+        const page = await awaitChanges(source, { types: CHANGED_TYPES, limit, after }, ended.signal);
+        for (const { seq, key } of page.changes) {
+          assert.ok(Number(seq) > after, `${seq} after ${after}`);
+          after = Number(seq);
+          seen.push(key);
+        }
+        if (ended.signal.aborted && !page.hasMore && page.changes.length === 0) return seen;
+      }
+    };
+    const readers = [follow(one, 3), follow(other, 100)];
+    const work = async (writer: number): Promise<void> => {
+      for (let at = 0; at < WRITES_EACH; at++) {
+        const body = { CUSTOMER_CODE: `${writer}-${at}` };
+        acknowledged.push(numberOf(await operations.createCustomer(ports[writer % 2]!, body, context)));
+      }
+    };
+    await Promise.all(times(WRITERS, work));
+    ended.abort();
+    const [first, second] = await Promise.all(readers);
+    assert.deepEqual(first, second);
+    assert.deepEqual(first!.toSorted(), acknowledged.toSorted());
+  });
+
+  // Holds S6.27.
+  test('old changes are deleted but the newest, and a position that is gone is refused with the earliest one', async () => {
+    const { pims } = await store.newTenant();
+    const { port } = pims;
+    await pims.importAll(
+      'inventory',
+      times(1200, (n) => ({ PART_CODE: `P${n}` })),
+    );
+    await deleteOldChanges(() => port, NOW);
+    assert.equal((await read(port)).changes.length, 1000);
+    await deleteOldChanges(() => port, LATER);
+    const { earliest, newest } = await port.readChanges(null, 1);
+    assert.equal(earliest, newest - 1);
+    await assertRefusedBy(read(port), 'CHANGES_GONE', { earliest: String(earliest) });
+    await assertRefusedBy(read(port, { after: newest + 1 }), 'CHANGES_GONE', { earliest: String(earliest) });
+    await operations.createCustomer(port, { CUSTOMER_CODE: 'C' }, context);
+    assert.deepEqual(await readShown(port, newest), ['createCustomer: customers C created']);
+  });
+}
