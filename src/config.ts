@@ -131,6 +131,13 @@ export const SETTINGS = {
     ['on', 'off'],
     'Whether /metrics is served. It names operations and statuses, never tenants.',
   ),
+  webhookPrivate: choice(
+    'STOREROOM_WEBHOOK_PRIVATE',
+    'off',
+    ['off', 'on'],
+    'Whether webhooks may call private addresses, and http: URLs. Switch it on only if everyone who may add a ' +
+      'webhook may also reach the network of the service.',
+  ),
   maxReturnDefault: wholeNumber(
     'STOREROOM_MAX_RETURN_DEFAULT',
     500,

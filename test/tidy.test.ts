@@ -31,10 +31,12 @@ const MAY_IMPORT: Record<string, RegExp> = {
   'src/tenant/': /^(src\/(tenant|audit)\/.+|src\/(clock|errors)\.ts|node:(crypto|util|zlib))$/,
   'src/request-log/': /^(src\/(request-log|tenant)\/.+|src\/(clock|errors)\.ts|node:(crypto|util|zlib))$/,
   'src/account/': /^(src\/(account|audit|tenant)\/.+|src\/(clock|errors)\.ts|node:(crypto|util|zlib)|@zxcvbn-ts\/.+)$/,
+  'src/webhooks/':
+    /^(src\/(webhooks|pims|tenant|audit)\/.+|src\/(clock|errors)\.ts|node:(crypto|dns(\/promises)?|net|util)|undici)$/,
   'src/store/':
-    /^(src\/(store|pims|tenant|account|request-log|audit)\/.+|src\/(assets|clock|errors)\.ts|pg|node:(?!process$).+)$/,
+    /^(src\/(store|pims|tenant|account|request-log|webhooks|audit)\/.+|src\/(assets|clock|errors)\.ts|pg|node:(?!process$).+)$/,
   'src/http/': anyOf(
-    /src\/(http|pims|tenant|account|request-log|audit)\/.+|src\/(assets|clock|errors)\.ts/,
+    /src\/(http|pims|tenant|account|request-log|webhooks|audit)\/.+|src\/(assets|clock|errors)\.ts/,
     /(@?fastify|@scalar\/fastify-api-reference)(\/.+)?|@opentelemetry\/.+|prom-client|node:(?!(sqlite|process)$).+/,
   ),
   'src/cli/': /^(?!(src\/main\.ts|pg|node:sqlite|node:process)$)/,
@@ -321,7 +323,7 @@ const IMPORTERS = [
 ];
 const TARGETS = `
   src/main.ts src/assets.ts src/clock.ts src/errors.ts src/config.ts src/pims/a.ts src/tenant/a.ts src/audit/a.ts src/request-log/a.ts
-  src/account/a.ts src/store/a.ts src/store/pims/a.ts src/store/sqlite/a.ts src/http/a.ts src/http/dashboard/a.ts
+  src/webhooks/a.ts node:dns undici src/account/a.ts src/store/a.ts src/store/pims/a.ts src/store/sqlite/a.ts src/http/a.ts src/http/dashboard/a.ts
   src/cli/a.ts node:fs node:net node:fs/promises node:crypto node:zlib node:sqlite node:process fs pg big.js fastify
   @fastify/cookie @scalar/fastify-api-reference pg prom-client @opentelemetry/api commander papaparse src/http/dashboard/interface.ts
   src/account/roles.ts src/tenant/keys.ts src/pims/rules/decimal.ts src/pims/rules/stages.ts src/account/account-bounds.ts

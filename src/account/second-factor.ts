@@ -1,5 +1,6 @@
 /** The second factor: time-based codes (TOTP), sealed secrets and recovery codes. Source: RFC 6238, 4226, 4648. */
-import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { openFor, sealFor } from '../tenant/sealing.ts';
 import type { UserName } from './account-port.ts';
 import { RECOVERY_CODES } from './account-bounds.ts';
 
@@ -10,8 +11,6 @@ const STEPS_AROUND = 1;
 const DIGITS = 6;
 const RECOVERY_BYTES = 15; // 24 characters
 const GROUP = 6;
-const IV_BYTES = 12;
-const TAG_BYTES = 16;
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
 /** Encodes bytes as base32 (RFC 4648), in upper case and without padding. */
@@ -85,28 +84,15 @@ export function findStep(secret: Uint8Array, code: string, nowMs: number): numbe
   return found;
 }
 
-/** Encrypts a secret (AES-256-GCM: IV, tag, ciphertext). Only the same key of 32 bytes and user name open it. */
-export function seal(secret: Uint8Array, key: Uint8Array, name: UserName): Buffer {
-  const iv = randomBytes(IV_BYTES);
-  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(ownerOf(name));
-  const body = Buffer.concat([cipher.update(secret), cipher.final()]);
-  return Buffer.concat([iv, cipher.getAuthTag(), body]);
-}
+/** Encrypts a secret. Only the same key of 32 bytes and user name open it. */
+export const seal = (secret: Uint8Array, key: Uint8Array, name: UserName): Buffer =>
+  sealFor(ownerOf(name), secret, key);
 
 /** Returns the sealed secret; undefined when the key, the user or a bit differs. */
-export function open(sealed: Uint8Array, key: Uint8Array, name: UserName): Buffer | undefined {
-  if (sealed.length < IV_BYTES + TAG_BYTES) return undefined;
-  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
-    .setAAD(ownerOf(name))
-    .setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
-  try {
-    return Buffer.concat([decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]);
-  } catch {
-    return undefined;
-  }
-}
+export const open = (sealed: Uint8Array, key: Uint8Array, name: UserName): Buffer | undefined =>
+  openFor(ownerOf(name), sealed, key);
 
-const ownerOf = ({ teamId, email }: UserName): Buffer => Buffer.from(`${teamId}\0${email}`, 'utf8');
+const ownerOf = ({ teamId, email }: UserName): string => `${teamId}\0${email}`;
 
 /** Creates ten codes `ABCDEF-GHIJKL-MNOPQR-STUVWX` of 120 random bits, and their hashes. */
 export function newRecoveryCodes(): { codes: string[]; hashes: Buffer[] } {

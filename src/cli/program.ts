@@ -30,6 +30,7 @@ import { addTenantCommands } from './commands/tenants/tenant.ts';
 import { addUpgradeCommand } from './commands/store/upgrade.ts';
 import { addUsageCommand } from './commands/tenants/usage.ts';
 import { addUserCommands } from './commands/tenants/user.ts';
+import { addWebhookCommands } from './commands/tenants/webhook.ts';
 import { readSecretFiles } from './secret-files.ts';
 import { ERROR_PRIORITY, isJournal, SETTING_EXIT_CODE } from './serve/systemd-unit.ts';
 
@@ -40,6 +41,7 @@ const COMMANDS = [
   addServiceCommands,
   addTenantCommands,
   addKeyCommands,
+  addWebhookCommands,
   addUserCommands,
   addFieldCommands,
   addOrderCommands,

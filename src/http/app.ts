@@ -47,7 +47,7 @@ export interface AppOptions extends Omit<DashboardServices, 'limits'>, AnswerLim
   /** The store's name in traces, if they are switched on. */
   readonly tracing: 'sqlite' | 'postgresql' | undefined;
   /** Reads the values of /metrics that the app does not know. */
-  readonly measure: () => Pick<Readings, 'store' | 'disk' | 'backup'>;
+  readonly measure: () => Pick<Readings, 'store' | 'disk' | 'backup' | 'webhooks'>;
 }
 
 const AJV_OPTIONS = {

@@ -6,6 +6,7 @@ import type { PimsStore } from '../pims/pims-port.ts';
 import type { TakeTurn } from '../tenant/turns.ts';
 import type { Tenant, TenantStore, UsageStore } from '../tenant/tenant-port.ts';
 import type { RequestStore } from '../request-log/request-log-port.ts';
+import type { WebhookStore } from '../webhooks/webhooks-port.ts';
 import { checkStore, type CheckResult } from './check/check.ts';
 import type { Installation } from './control/installation.ts';
 import { openCheck } from './sqlite/check-store.ts';
@@ -21,6 +22,7 @@ export interface Store {
   readonly users: UserStore;
   readonly sessions: SessionStore;
   readonly audit: AuditStore;
+  readonly webhooks: WebhookStore;
   readonly installation: Installation;
   /** The inventory system of a tenant. */
   pims(tenant: Pick<Tenant, 'storeId'>): PimsStore;

@@ -231,7 +231,12 @@ export class Service {
 
   /** A command of the service's time. */
   command(...args: string[]): Promise<CommandResult> {
-    return runCommand(this.place, args, { env: this.#time() });
+    return this.commandWith({}, ...args);
+  }
+
+  /** Such a command with settings. */
+  commandWith(env: Record<string, string>, ...args: string[]): Promise<CommandResult> {
+    return runCommand(this.place, args, { env: { ...this.#time(), ...env } });
   }
 
   /** Its time, in milliseconds since 1970. */

@@ -19,10 +19,12 @@ import { Disk } from '../../store/sqlite/files/disk.ts';
 import { ScheduledBackups } from '../../store/sqlite/backup/scheduled-backups.ts';
 import { Meter } from '../../tenant/metering.ts';
 import { hideSecretsInJson } from '../../tenant/secrets.ts';
+import type { Tenant } from '../../tenant/tenant-port.ts';
 import { RequestLog } from '../../request-log/request-log.ts';
 import { timeOf, type CommandContext } from '../command.ts';
 import { finishDemo, makeFirstDemo } from './demo-tenant.ts';
 import { describeExposure, listen } from './listen.ts';
+import { makeWebhooks } from './make-webhooks.ts';
 import { printReady } from './print-ready.ts';
 import { findOrigin } from '../service-address.ts';
 import { isJournal, notifySystemd, priorityOf } from './systemd-unit.ts';
@@ -74,13 +76,16 @@ export async function runService(
       ending: new AbortController(),
       inFlight: 0,
     };
+    const pims = (tenant: Tenant) => (embedded ? embedded.pimsOnceUpgraded(tenant) : store.pims(tenant));
+    const { webhooks, sender } = makeWebhooks(store, config, { pims, clock, report });
     const { tenants, audit, usage, requests } = store;
-    const services = { tenants, audit, usage, requests, meter, accounts, users: new Users(store.users), requestLog };
+    const users = new Users(store.users);
+    const services = { tenants, audit, usage, requests, meter, accounts, users, requestLog, webhooks };
     const app = await buildApp({
       ...config,
       ...services,
       clock,
-      pims: (tenant) => (embedded ? embedded.pimsOnceUpgraded(tenant) : store.pims(tenant)),
+      pims,
       nextChange: (tenant, ended) => store.nextChange(tenant, ended),
       takeTurn: store.takeTurn,
       cursorKey: await store.loadCursorKey(),
@@ -90,12 +95,13 @@ export async function runService(
       logRequests: log.isLevelEnabled('debug'),
       metrics: config.metrics === 'on',
       tracing: isTraced ? (embedded ? 'sqlite' : 'postgresql') : undefined,
-      measure: () => ({ store: store.measure(), disk, backup: backups?.reading }),
+      measure: () => ({ store: store.measure(), disk, backup: backups?.reading, webhooks: sender.measure() }),
     });
     await listen(app, config);
     const { port } = app.server.address() as AddressInfo;
     await saveAddress(store, findOrigin(config, port), log);
     stopOnSignal(state, log, async () => {
+      await sender.close();
       await clock.sleep(config.drainMs);
       state.ending.abort();
       clock.after(QUERIES_WAIT_MS, () => store.endQueries());
@@ -107,18 +113,23 @@ export async function runService(
       return requestLog.waiting;
     });
     printReady(config, port, { demo: demo || undefined, isEmpty: !(await tenants.hasTenants()), asJson });
-    notifySystemd(environment, (fault) =>
-      log.warn({ err: fault }, 'Could not report to systemd that the service is ready.'),
-    );
-    const warning = describeExposure(config);
-    if (warning !== undefined) log.warn(warning);
+    reportReady(config, environment, log);
     if (demo) finishDemo(config.data);
-    deleteEveryHour([requestLog, accounts, new OldChanges(store, config)], log, clock);
+    deleteEveryHour([requestLog, accounts, sender, new OldChanges(store, config)], log, clock);
+    sender.start();
     void embedded?.upgradeTenants().catch(onFatal);
   } catch (fault) {
     await store.close();
     throw fault;
   }
+}
+
+function reportReady(config: Config, environment: Environment, log: pino.Logger): void {
+  notifySystemd(environment, (fault) =>
+    log.warn({ err: fault }, 'Could not report to systemd that the service is ready.'),
+  );
+  const warning = describeExposure(config);
+  if (warning !== undefined) log.warn(warning);
 }
 
 async function openOwnStore(

@@ -20,6 +20,7 @@ import { ROUTES } from './route-table.ts';
 import { tenantRoutes } from './tenant-routes.ts';
 import { addRoute, API_PATH, type Handlers, type DashboardServices } from './typed-route.ts';
 import { usageRoutes } from './usage-routes.ts';
+import { webhookRoutes } from './webhook-routes.ts';
 
 export async function addDashboard(
   app: FastifyInstance,
@@ -30,6 +31,7 @@ export async function addDashboard(
   const handlers: Handlers = {
     ...accountRoutes(services),
     ...keyRoutes(services),
+    ...webhookRoutes(services),
     ...usageRoutes(services, operations),
     ...recordRoutes(services),
     ...tenantRoutes(services),

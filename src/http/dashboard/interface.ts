@@ -5,6 +5,8 @@ import type { Field, RecordType } from '../../pims/rules/fields.ts';
 import type { FoundRequest, FoundRequestDetail, FoundRequests } from '../../request-log/logged-request.ts';
 import type { Scope } from '../../tenant/keys.ts';
 import type { Tenant, TenantSettings } from '../../tenant/tenant-port.ts';
+import type { WebhookView } from '../../webhooks/administration.ts';
+import type { Delivery } from '../../webhooks/webhooks-port.ts';
 import type { TypeOf } from '../contract/json-schema.ts';
 import type { NOTHING, ROUTES } from './route-table.ts';
 
@@ -21,6 +23,11 @@ interface Answers {
   'GET /keys': KeysView;
   'POST /keys': CreatedKeyView;
   'POST /keys/replace': IssuedKeyView;
+  'GET /webhooks': WebhooksView;
+  'POST /webhooks': { id: string; secret: string };
+  'POST /webhooks/test': { status: number | null; error: string | null; durationMs: number };
+  'POST /webhooks/rotate': { secret: string; oldSecretEndsAt: string };
+  'GET /webhooks/deliveries': DeliveriesView;
   'GET /usage': UsageView;
   'GET /requests': RequestsView;
   'GET /requests/single': RequestDetailView;
@@ -112,6 +119,20 @@ export interface CreatedKeyView extends NewPairView {
 export interface IssuedKeyView extends NewPairView {
   /** The time at which the previous keys end or ended. */
   oldKeysEndAt: string;
+}
+
+/** Oldest first. */
+interface WebhooksView {
+  webhooks: WebhookView[];
+}
+
+/** Newest first; the last 30 days. */
+interface DeliveriesView {
+  deliveries: DeliveryView[];
+  more: boolean;
+}
+interface DeliveryView extends Omit<Delivery, 'number'> {
+  number: string;
 }
 
 export interface UsageView {

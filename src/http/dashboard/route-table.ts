@@ -7,6 +7,7 @@ import { ROLES, type Role } from '../../account/roles.ts';
 import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type RecordType } from '../../pims/rules/fields.ts';
 import { FIRST_STAGES } from '../../pims/rules/stages.ts';
 import { DAYS_MAX, OVERLAPS, SCOPES } from '../../tenant/keys.ts';
+import { CHANGE_TYPES, URL_CHARACTERS_MAX } from '../../webhooks/webhooks.ts';
 import { listOf, objectOf, oneOf, required, textOf, type Schema, type TypedSchema } from '../contract/json-schema.ts';
 
 export interface RouteTerms {
@@ -29,6 +30,7 @@ const byLine = <T>(values: TypedSchema<T>): TypedSchema<Record<string, T>> => ({
   additionalProperties: values,
   maxProperties: LINES_MAX,
 });
+const WEBHOOK = objectOf({ id: filled });
 const USER = objectOf({ email: any });
 const USER_WITH_ROLE = objectOf({ email: any, role: oneOf(ROLES) });
 const INVOICE = objectOf({
@@ -90,6 +92,30 @@ export const ROUTES = {
   'POST /keys/replace': { role: 'developer', proof: 'recent', body: objectOf({ overlap: oneOf(OVERLAPS) }) },
   /** Ends a pair at once. NOT_FOUND. */
   'POST /keys/end': { role: 'developer', proof: 'recent', body: objectOf({ apiID: any }) },
+
+  'GET /webhooks': { role: 'viewer' },
+  /** An empty list of types means all. COMMAND_REFUSED: the URL, or too many. */
+  'POST /webhooks': {
+    role: 'developer',
+    proof: 'recent',
+    body: objectOf({ url: textOf(undefined, { maxLength: URL_CHARACTERS_MAX }), types: listOf(oneOf(CHANGE_TYPES)) }),
+  },
+  'POST /webhooks/remove': { role: 'developer', proof: 'recent', body: WEBHOOK },
+  /** Sends a message of the type `test`, and answers when the receiver has. */
+  'POST /webhooks/test': { role: 'developer', proof: 'none', body: WEBHOOK },
+  'POST /webhooks/pause': { role: 'developer', proof: 'none', body: WEBHOOK },
+  /** Ends a pause too. Without `after` it continues where it stood. COMMAND_REFUSED, CHANGES_GONE. */
+  'POST /webhooks/replay': {
+    role: 'developer',
+    proof: 'none',
+    body: objectOf({ id: filled, after: textOf(undefined, { pattern: '^[0-9]{1,15}$' }) }, ['after']),
+  },
+  'POST /webhooks/rotate': { role: 'developer', proof: 'recent', body: WEBHOOK },
+  /** `before`: number of the last delivery seen. */
+  'GET /webhooks/deliveries': {
+    role: 'viewer',
+    query: objectOf({ id: filled, before: textOf(undefined, { pattern: '^[1-9][0-9]{0,14}$' }) }, ['before']),
+  },
 
   /** This month unless another is asked for. */
   'GET /usage': {

@@ -16,6 +16,7 @@ import type { RequestLog } from '../../request-log/request-log.ts';
 import { foldQuery } from '../call/authenticate.ts';
 import type { OperationServices } from '../call/stages.ts';
 import type { TakeTurn } from '../../tenant/turns.ts';
+import type { Webhooks } from '../../webhooks/administration.ts';
 import { takeBody } from '../server/body.ts';
 import { signalOf } from '../server/connections.ts';
 import { sendAnswer } from '../call/answer.ts';
@@ -31,6 +32,7 @@ export interface DashboardServices extends OperationServices {
   readonly accounts: Accounts;
   readonly users: Users;
   readonly audit: AuditStore;
+  readonly webhooks: Webhooks;
   readonly requests: RequestStore;
   readonly requestLog: RequestLog;
   readonly requestLogDays: number;

@@ -29,6 +29,8 @@ export interface Readings {
     readonly openTenants?: number;
     readonly apartTenants?: number;
   };
+  /** Readings of the node that sends; zeros on the others. */
+  readonly webhooks: { readonly lagSeconds: number; readonly failures: number; readonly paused: number };
   readonly disk?: DiskReading | undefined;
   readonly backup?: BackupReading | undefined;
 }
@@ -115,6 +117,17 @@ export const MEASURED: readonly Measured[] = [
     'Requests missing from the log, because their tenant made more in a second than may be logged.',
     ({ requestLog }) => requestLog.beyondRate,
   ),
+  row(
+    'storeroom_webhook_lag_seconds',
+    'Age of the oldest change that an active webhook has not received. 0 on a node that does not send.',
+    ({ webhooks }) => webhooks.lagSeconds,
+  ),
+  row(
+    'storeroom_webhook_failures_total',
+    'Deliveries of webhooks that failed. They are retried.',
+    ({ webhooks }) => webhooks.failures,
+  ),
+  row('storeroom_webhooks_paused', 'Webhooks that are paused.', ({ webhooks }) => webhooks.paused),
   row('storeroom_queries_running', 'Long queries that are running.', ({ store }) => store.queries.running),
   row('storeroom_queries_waiting', 'Long queries that wait for their turn.', ({ store }) => store.queries.waiting),
   row(

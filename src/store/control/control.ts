@@ -36,9 +36,9 @@ export function* changesRow({ sql, values }: Statement): Writing<boolean> {
   return (yield* row(`${sql} RETURNING 1`, ...values)) !== undefined;
 }
 
-/** Loads the random bytes with which the installation signs cursors. All nodes have the same, also after a restart. */
-export async function loadCursorKey(db: ReadableTables): Promise<Uint8Array> {
-  const [found] = await db.read<[Uint8Array]>(`SELECT "SECRET" FROM ${db.schema}"SECRETS" WHERE "NAME" = 'cursors'`);
+/** Loads random bytes of the installation. All nodes have the same, also after a restart. */
+export async function loadSecret(db: ReadableTables, name: 'cursors' | 'webhooks'): Promise<Uint8Array> {
+  const [found] = await db.read<[Uint8Array]>(`SELECT "SECRET" FROM ${db.schema}"SECRETS" WHERE "NAME" = ?`, name);
   return found![0];
 }
 

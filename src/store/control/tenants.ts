@@ -6,8 +6,9 @@ import type { KeyInfo, KeyTerms, NewKey, Tenant, TenantStore } from '../../tenan
 import { FIRST_SETTINGS, refuseTaken } from '../../tenant/tenant.ts';
 import { row, rows, statement, type Bound, type Row, type Statement, type Writing } from '../writing.ts';
 import { appendAudit, commitAudited } from './audit.ts';
-import { changesRow, isPlain, type ControlDatabase } from './control.ts';
+import { changesRow, commitOne, isPlain, type ControlDatabase } from './control.ts';
 import { insertRow, listColumns, TENANT_COLUMNS, toRecord, toTenant, updateRows, type TenantRow } from './rows.ts';
+import { noteChange } from './webhooks.ts';
 
 /** The methods of a TenantStore that differ between the SQL stores. */
 export interface OwnTenants extends Pick<TenantStore, 'findCaller' | 'deleteTenant'> {
@@ -28,7 +29,10 @@ export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantSto
     (await db.read<TenantRow>(`SELECT ${TENANT_COLUMNS} FROM ${tenants} t ${which}`, ...values)).map(toTenant);
   return {
     findCaller: (...of) => own.findCaller(...of),
-    deleteTenant: (tenant) => own.deleteTenant(tenant),
+    async deleteTenant(tenant) {
+      await own.deleteTenant(tenant);
+      await commitOne(db, noteChange(schema));
+    },
     findTenant: async (teamId) =>
       isPlain(teamId) ? (await loadTenants('WHERE t."TEAM_ID" = ?', teamId))[0] : undefined,
     listTenants: () => loadTenants('ORDER BY t."TEAM_ID"'),

@@ -60,6 +60,10 @@ function buildTable(name: string, keys: string, others: string, copyMode: Table[
 const USER_COLUMNS =
   'ROLE CREATED_AT PASSWORD_HASH PASSWORD_SET_AT SEALED_SECRET LAST_STEP FAILURES NEXT_TRY_AT LINK_HASH LINK_ENDS_AT';
 
+const WEBHOOK_COLUMNS =
+  'TEAM_ID URL TYPES CREATED_AT SEALED_SECRET OLD_SECRET OLD_SECRET_ENDS_AT POSITION STATE REASON FAILURES NEXT_TRY_AT ' +
+  'DELIVERED_AT REVISION';
+
 /** The tables outside the tenants' inventory systems. Each store gives its own STORE_ID. */
 const CONTROL_TABLES: readonly Table[] = [
   buildTable('TENANTS', 'TEAM_ID', 'NAME CREATED_AT DEFAULT_STAGE STRICT MONTH_QUOTA CALLS_PER_SECOND', 'create'),
@@ -70,6 +74,8 @@ const CONTROL_TABLES: readonly Table[] = [
   buildTable('RECOVERY_CODES', 'TEAM_ID EMAIL NUMBER', 'CODE_HASH', 'append'),
   buildTable('AUDIT', 'TEAM_ID NUMBER', 'AT ACTOR ACTION TARGET CLIENT DETAIL HASH', 'append'),
   buildTable('AUDIT_HEADS', 'TEAM_ID', 'NUMBER HASH', 'append'),
+  // Deliveries are not copied. The new store has no sender yet.
+  buildTable('WEBHOOKS', 'ID', WEBHOOK_COLUMNS, 'append'),
   buildTable('USAGE', 'TEAM_ID DAY OPERATION', 'CALLS', 'append'),
   buildTable('USAGE_MONTHS', 'TEAM_ID MONTH', 'CALLS', 'append'),
   buildTable('KEY_USAGE', 'TEAM_ID MONTH API_ID', 'NAME CALLS USED_AT', 'append'),

@@ -11,14 +11,16 @@ import type { PimsStore } from '../../pims/pims-port.ts';
 import type { RequestStore } from '../../request-log/request-log-port.ts';
 import { Turns, type TakeTurn } from '../../tenant/turns.ts';
 import type { Tenant, TenantStore, UsageStore } from '../../tenant/tenant-port.ts';
+import type { WebhookStore } from '../../webhooks/webhooks-port.ts';
 import { makeAuditStore } from '../control/audit.ts';
-import { loadCursorKey } from '../control/control.ts';
+import { loadSecret } from '../control/control.ts';
 import { makeInstallation, type Installation } from '../control/installation.ts';
 import { makeRequestStore } from '../control/requests.ts';
 import { makeSessionStore } from '../control/sessions.ts';
 import { makeTenantStore } from '../control/tenants.ts';
 import { makeUsageStore } from '../control/usage.ts';
 import { makeUserStore } from '../control/users.ts';
+import { makeWebhookStore } from '../control/webhooks.ts';
 import { ChangeWaiters } from '../change-waiters.ts';
 import type { PoolMeasures, StoreMeasures } from '../measures.ts';
 import { refuseUnfinished } from '../move/tables.ts';
@@ -105,6 +107,7 @@ export class PostgresStore {
   readonly users: UserStore;
   readonly sessions: SessionStore;
   readonly audit: AuditStore;
+  readonly webhooks: WebhookStore;
   readonly installation: Installation;
 
   private constructor(options: OpenPostgresOptions) {
@@ -170,6 +173,7 @@ export class PostgresStore {
     this.users = makeUserStore(control);
     this.sessions = makeSessionStore(control);
     this.audit = makeAuditStore(control);
+    this.webhooks = makeWebhookStore(control);
     this.installation = makeInstallation(control);
     this.usage = makeUsageStore(makeOwnUsage(usage));
     this.requests = makeRequestStore(makeOwnRequests(this.#readers[0]!, this.#pools[0]!, this.#pools[1]!));
@@ -246,7 +250,7 @@ export class PostgresStore {
   readonly takeTurn: TakeTurn = ({ storeId }, signal, work) => this.#turns.run(storeId, signal, work);
 
   loadCursorKey(): Promise<Uint8Array> {
-    return loadCursorKey(this.#control);
+    return loadSecret(this.#control, 'cursors');
   }
 
   measure(): StoreMeasures {

@@ -14,14 +14,16 @@ import type { PimsStore } from '../../pims/pims-port.ts';
 import type { RequestStore } from '../../request-log/request-log-port.ts';
 import type { Tenant, TenantStore, UsageStore } from '../../tenant/tenant-port.ts';
 import { Turns, type TakeTurn } from '../../tenant/turns.ts';
+import type { WebhookStore } from '../../webhooks/webhooks-port.ts';
 import { makeAuditStore } from '../control/audit.ts';
-import { loadCursorKey } from '../control/control.ts';
+import { loadSecret } from '../control/control.ts';
 import { makeInstallation, type Installation } from '../control/installation.ts';
 import { makeRequestStore } from '../control/requests.ts';
 import { makeSessionStore } from '../control/sessions.ts';
 import { makeTenantStore } from '../control/tenants.ts';
 import { makeUsageStore } from '../control/usage.ts';
 import { makeUserStore } from '../control/users.ts';
+import { makeWebhookStore } from '../control/webhooks.ts';
 import { ChangeWaiters } from '../change-waiters.ts';
 import type { StoreMeasures } from '../measures.ts';
 import { backupStore, copyTenant } from './backup/backup.ts';
@@ -95,6 +97,7 @@ export class SqliteStore {
   readonly users: UserStore;
   readonly sessions: SessionStore;
   readonly audit: AuditStore;
+  readonly webhooks: WebhookStore;
   readonly installation: Installation;
 
   constructor(options: OpenStoreOptions) {
@@ -138,6 +141,7 @@ export class SqliteStore {
     this.users = makeUserStore(this.#control);
     this.sessions = makeSessionStore(this.#control);
     this.audit = makeAuditStore(this.#control);
+    this.webhooks = makeWebhookStore(this.#control);
     this.installation = makeInstallation(this.#control);
   }
 
@@ -187,7 +191,7 @@ export class SqliteStore {
   readonly takeTurn: TakeTurn = ({ storeId }, signal, work) => this.#turns.run(this.#file(storeId), signal, work);
 
   loadCursorKey(): Promise<Uint8Array> {
-    return loadCursorKey(this.#control);
+    return loadSecret(this.#control, 'cursors');
   }
 
   measure(): StoreMeasures {

@@ -1,0 +1,80 @@
+/**
+ * Decides which addresses a delivery may connect to: public ones only. A name is resolved for each connection, and the
+ * connection is made to the addresses that were checked, so that a name cannot change in between (DNS rebinding).
+ */
+import { lookup, type LookupAddress, type LookupOptions } from 'node:dns';
+import { Resolver } from 'node:dns/promises';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { callbackify } from 'node:util';
+
+/** Networks of IPv4 that are not public. Source: IANA's special-purpose registry, RFC 6890. */
+const NOT_PUBLIC_4 =
+  '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 ' +
+  '192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4';
+/**
+ * Public addresses of IPv6 are in 2000::/3. That leaves out loopback, link-local, unique-local, multicast, IPv4-mapped
+ * and NAT64 addresses.
+ */
+const PUBLIC_6 = '2000::/3';
+/** Parts of it that are not public, or that lead to an IPv4 address (Teredo, 6to4). */
+const NOT_PUBLIC_6 = '2001::/23 2001:db8::/32 2002::/16 3fff::/20';
+
+function listNetworks(networks: string, family: 'ipv4' | 'ipv6'): BlockList {
+  const list = new BlockList();
+  for (const network of networks.split(' ')) {
+    const [address = '', bits] = network.split('/');
+    list.addSubnet(address, Number(bits), family);
+  }
+  return list;
+}
+const [notPublic4, public6, notPublic6] = [
+  listNetworks(NOT_PUBLIC_4, 'ipv4'),
+  listNetworks(PUBLIC_6, 'ipv6'),
+  listNetworks(NOT_PUBLIC_6, 'ipv6'),
+];
+
+export function isPublic(address: string): boolean {
+  if (isIP(address) === 4) return !notPublic4.check(address, 'ipv4');
+  return isIP(address) === 6 && public6.check(address, 'ipv6') && !notPublic6.check(address, 'ipv6');
+}
+
+/** Thrown for an address that is not public. */
+export class PrivateAddress extends Error {
+  constructor() {
+    super('The address of the receiver is not public.');
+  }
+}
+
+type Resolve = (hostname: string) => Promise<LookupAddress[]>;
+
+const NAME_MS = 5000;
+
+/**
+ * Resolves a name without the threads that Node shares: a name server that does not answer must not delay other work.
+ */
+const resolvePublic: Resolve = async (hostname) => {
+  const resolver = new Resolver({ timeout: NAME_MS, tries: 2 });
+  const [four, six] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+  if (four.status === 'rejected' && six.status === 'rejected') throw four.reason;
+  const listOf = (answer: PromiseSettledResult<string[]>, family: number): LookupAddress[] =>
+    answer.status === 'rejected' ? [] : answer.value.map((address) => ({ address, family }));
+  return [...listOf(four, 4), ...listOf(six, 6)];
+};
+
+/** Builds the name resolution of a connection. It passes on only public addresses. */
+export function lookUpPublic(resolve: Resolve = resolvePublic): LookupFunction {
+  const find = callbackify(async (hostname: string, family: LookupOptions['family']) => {
+    const found = await resolve(hostname);
+    const wanted = found.filter((one) => isPublic(one.address) && (!family || one.family === Number(family)));
+    if (wanted.length === 0) throw new PrivateAddress();
+    return wanted;
+  });
+  return (hostname, { all, family }, callback) =>
+    find(hostname, family, (fault, found) => {
+      if (fault || all === true) callback(fault, found);
+      else callback(null, found[0]!.address, found[0]!.family);
+    });
+}
+
+/** Name resolution for a service that may call private addresses: as the machine resolves every name. */
+export const lookUpAll: LookupFunction = lookup;

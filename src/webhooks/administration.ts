@@ -1,0 +1,176 @@
+/** The changes that people make to the endpoints of a tenant, from the dashboard and from the command line. */
+import { randomBytes } from 'node:crypto';
+import { entryBy, type Actor } from '../audit/entry.ts';
+import type { Clock } from '../clock.ts';
+import { orThrow, Refusal, refuseField } from '../errors.ts';
+import { listChanges } from '../pims/changes.ts';
+import type { PimsStore } from '../pims/pims-port.ts';
+import type { Tenant } from '../tenant/tenant-port.ts';
+import { send, testMessage, type Sent } from './messages.ts';
+import { Poster } from './poster.ts';
+import { newSecret } from './signature.ts';
+import { CHANGE_TYPES, checkTypes, checkUrl, DELIVERY_DAYS, endOfOldSecret } from './webhooks.ts';
+import type { Delivery, Progress, Webhook, WebhookStore } from './webhooks-port.ts';
+
+export interface WebhookServices {
+  readonly webhooks: WebhookStore;
+  readonly pims: (tenant: Tenant) => PimsStore | Promise<PimsStore>;
+  readonly clock: Clock;
+  readonly isPrivateAllowed: boolean;
+}
+
+/** An endpoint without its secrets. */
+export interface WebhookView extends Pick<Webhook, 'id' | 'url' | 'createdAt' | 'state' | 'failures'> {
+  readonly types: string[];
+  /** Why it is paused; null while it is active. */
+  readonly reason: string | null;
+  readonly position: string;
+  readonly newest: string;
+  /** Changes between the two. */
+  readonly lag: number;
+  readonly nextTryAt: string | null;
+  readonly lastDeliveredAt: string | null;
+  /** The end of the older secret while two sign. */
+  readonly secretEndsAt: string | null;
+}
+
+const DAY_MS = 86_400_000;
+const ACTIVE = { state: 'active', reason: '', failures: 0, nextTryAt: '' } as const;
+
+export class Webhooks {
+  readonly #services: WebhookServices;
+
+  constructor(services: WebhookServices) {
+    this.#services = services;
+  }
+
+  /** Adds an endpoint, which receives the changes from now on. Without types it receives all. */
+  async add(tenant: Tenant, address: string, some: readonly string[], actor: Actor) {
+    const { webhooks, isPrivateAllowed } = this.#services;
+    const { teamId } = tenant;
+    const url = checkUrl(address, isPrivateAllowed);
+    const types = checkTypes(some);
+    const id = `wh_${randomBytes(9).toString('hex')}`;
+    const { secret, sealed } = newSecret({ teamId, id }, await webhooks.loadSealingKey());
+    const webhook: Webhook = {
+      teamId,
+      id,
+      url,
+      types,
+      createdAt: new Date(actor.nowMs).toISOString(),
+      sealedSecret: sealed,
+      oldSecret: null,
+      oldSecretEndsAt: '',
+      position: await this.#findNewest(tenant),
+      ...ACTIVE,
+      deliveredAt: '',
+      revision: 0,
+    };
+    const entry = entryBy(actor, 'webhook added', id, { url, types: types.join(' ') });
+    orThrow(await webhooks.addWebhook(webhook, entry));
+    return { id, secret };
+  }
+
+  async list(tenant: Tenant): Promise<WebhookView[]> {
+    const found = await this.#services.webhooks.listWebhooks(tenant.teamId);
+    if (found.length === 0) return [];
+    const newest = await this.#findNewest(tenant);
+    const now = new Date(this.#services.clock.now()).toISOString();
+    return found.map(({ id, url, types, createdAt, state, failures, ...webhook }) => ({
+      id,
+      url,
+      types: [...types],
+      createdAt,
+      state,
+      reason: webhook.reason || null,
+      position: String(webhook.position),
+      newest: String(newest),
+      lag: Math.max(0, newest - webhook.position),
+      failures,
+      nextTryAt: (state === 'active' && webhook.nextTryAt) || null,
+      lastDeliveredAt: webhook.deliveredAt || null,
+      secretEndsAt: webhook.oldSecretEndsAt > now ? webhook.oldSecretEndsAt : null,
+    }));
+  }
+
+  async remove({ teamId }: Tenant, id: string, actor: Actor): Promise<void> {
+    const entry = entryBy(actor, 'webhook removed', id);
+    if (!(await this.#services.webhooks.removeWebhook(teamId, id, entry))) throw unknown(id);
+  }
+
+  /** Sends a message of the type `test` at once, also while the endpoint waits or is paused. */
+  async test(tenant: Tenant, id: string): Promise<Pick<Sent, 'status' | 'error' | 'durationMs'>> {
+    const { webhooks, clock } = this.#services;
+    const webhook = await this.#find(tenant, id);
+    const key = await webhooks.loadSealingKey();
+    const poster = new Poster(this.#services);
+    try {
+      const sent = await send({ poster, clock, key }, webhook, testMessage(clock.now()), new AbortController().signal);
+      await webhooks.addTest(webhook, { ...sent, attempt: 1, nextTryAt: null });
+      return { status: sent.status, error: sent.error, durationMs: sent.durationMs };
+    } finally {
+      await poster.close();
+    }
+  }
+
+  async pause(tenant: Tenant, id: string, actor: Actor): Promise<void> {
+    const paused = { state: 'paused', reason: `It was paused by ${actor.actor}.`, nextTryAt: '' } as const;
+    await this.#change(tenant, id, paused, actor, 'webhook paused');
+  }
+
+  /** Continues where the endpoint stood, or after another change. Ends a pause too. */
+  async replay(tenant: Tenant, id: string, after: string | undefined, actor: Actor): Promise<void> {
+    if (after === undefined) return this.#change(tenant, id, ACTIVE, actor, 'webhook replayed');
+    const position = /^\d{1,15}$/.test(after) ? Number(after) : NaN;
+    const newest = await this.#findNewest(tenant);
+    if (!(position <= newest))
+      throw refuseField('COMMAND_REFUSED', 'after', `'after' must be the number of a change, from 0 to ${newest}.`);
+    // Refuses a position whose changes are no longer kept.
+    await listChanges(await this.#services.pims(tenant), { after: position, types: CHANGE_TYPES, limit: 1 });
+    return this.#change(tenant, id, { ...ACTIVE, position }, actor, 'webhook replayed', { after });
+  }
+
+  /** Replaces the secret. The old one signs too for 24 hours. */
+  async rotate(tenant: Tenant, id: string, actor: Actor): Promise<{ secret: string; oldSecretEndsAt: string }> {
+    const { sealedSecret: oldSecret } = await this.#find(tenant, id);
+    const { secret, sealed } = newSecret({ teamId: tenant.teamId, id }, await this.#services.webhooks.loadSealingKey());
+    const oldSecretEndsAt = endOfOldSecret(actor.nowMs);
+    const change = { sealedSecret: sealed, oldSecret, oldSecretEndsAt };
+    await this.#change(tenant, id, change, actor, 'webhook secret replaced');
+    return { secret, oldSecretEndsAt };
+  }
+
+  /** Loads a page of the deliveries of the last 30 days, newest first. */
+  async loadDeliveries(tenant: Tenant, id: string, before: number, limit: number): Promise<Delivery[]> {
+    await this.#find(tenant, id);
+    const { webhooks, clock } = this.#services;
+    const from = new Date(clock.now() - DELIVERY_DAYS * DAY_MS).toISOString();
+    return webhooks.loadDeliveries(id, before, from, limit);
+  }
+
+  async #find({ teamId }: Tenant, id: string): Promise<Webhook> {
+    const webhook = await this.#services.webhooks.findWebhook(teamId, id);
+    if (!webhook) throw unknown(id);
+    return webhook;
+  }
+
+  async #findNewest(tenant: Tenant): Promise<number> {
+    const store = await this.#services.pims(tenant);
+    return (await listChanges(store, { after: undefined, types: CHANGE_TYPES, limit: 1 })).next;
+  }
+
+  async #change(
+    { teamId }: Tenant,
+    id: string,
+    change: Partial<Progress & Webhook>,
+    actor: Actor,
+    action: string,
+    detail = {},
+  ): Promise<void> {
+    const entry = entryBy(actor, action, id, detail);
+    if (!(await this.#services.webhooks.changeWebhook(teamId, id, change, entry))) throw unknown(id);
+  }
+}
+
+const unknown = (id: string): Refusal =>
+  new Refusal('NOT_FOUND', `There is no webhook '${id}'. \`storeroom webhook list\` shows all.`, { field: 'id' });

@@ -1,0 +1,134 @@
+/** Sends a delivery: one POST, without redirects, within 15 seconds. It reads only the beginning of the answer. */
+import { isIP } from 'node:net';
+import type { Agent, Dispatcher } from 'undici';
+import type { Clock } from '../clock.ts';
+import { isPublic, lookUpAll, lookUpPublic, PrivateAddress } from './addresses.ts';
+import { DELIVERY_MS } from './webhooks.ts';
+
+/** Maximum bytes that are read of an answer, and characters of them that are kept. */
+const ANSWER_BYTES_MAX = 4096;
+const KEPT_CHARACTERS = 1024;
+const HEADER_BYTES_MAX = 16_384;
+/** Idle connections are kept for the next delivery. */
+const KEEP_ALIVE_MS = 10_000;
+
+export interface Answer {
+  /** Null when no answer came. */
+  readonly status: number | null;
+  /** The failure in a sentence; null for a delivery that was taken. */
+  readonly error: string | null;
+  readonly response: string;
+  readonly durationMs: number;
+}
+
+export interface PosterOptions {
+  readonly clock: Clock;
+  /** Whether private addresses and http: may be called. */
+  readonly isPrivateAllowed: boolean;
+  /** The name resolution of a connection. */
+  readonly lookup?: ReturnType<typeof lookUpPublic>;
+}
+
+export class Poster {
+  readonly #options: PosterOptions;
+  #agent: Promise<Agent> | undefined;
+
+  constructor(options: PosterOptions) {
+    this.#options = options;
+  }
+
+  /** undici is loaded only when it is used, so that starts and commands do not wait for it. */
+  async #openAgent(): Promise<Agent> {
+    const { isPrivateAllowed, lookup = isPrivateAllowed ? lookUpAll : lookUpPublic() } = this.#options;
+    const undici = await import('undici');
+    return new undici.Agent({
+      connect: { lookup, timeout: DELIVERY_MS },
+      allowH2: false,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      // The clock limits the whole delivery.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  }
+
+  /** Sends a delivery. Failures are in the answer. Ends early when `stopped` aborts. */
+  async post(url: string, headers: Record<string, string>, body: string, stopped: AbortSignal): Promise<Answer> {
+    const { clock } = this.#options;
+    const begun = clock.elapsed();
+    const late = new AbortController();
+    const timer = clock.after(DELIVERY_MS, () => late.abort());
+    const signal = AbortSignal.any([stopped, late.signal]);
+    let status: number | null = null;
+    let response = '';
+    let fault: unknown;
+    try {
+      this.#checkUrl(url);
+      const { origin, pathname, search } = new URL(url);
+      this.#agent ??= this.#openAgent();
+      const answer = await (
+        await this.#agent
+      ).request({
+        origin,
+        path: pathname + search,
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'user-agent': 'Storeroom-Webhooks', ...headers },
+        body,
+        signal,
+      });
+      status = answer.statusCode;
+      response = await readBeginning(answer.body);
+    } catch (thrown) {
+      fault = thrown;
+    } finally {
+      timer.close();
+    }
+    const durationMs = Math.round(clock.elapsed() - begun);
+    const error = status === null ? describeFault(fault, late.signal.aborted) : describeStatus(status);
+    return { status, error, response, durationMs };
+  }
+
+  async close(): Promise<void> {
+    await (await this.#agent)?.destroy();
+  }
+
+  /** A connection to a literal address resolves no name, so such an address is checked here. */
+  #checkUrl(text: string): void {
+    if (this.#options.isPrivateAllowed) return;
+    const { protocol, hostname } = new URL(text);
+    const host = hostname.replace(/^\[(.*)\]$/, '$1');
+    if (protocol !== 'https:' || (isIP(host) !== 0 && !isPublic(host))) throw new PrivateAddress();
+  }
+}
+
+async function readBeginning(body: Dispatcher.ResponseData['body']): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      // Leaving the loop ends the connection.
+      if (bytes >= ANSWER_BYTES_MAX) break;
+    }
+  } catch {
+    // The status decides whether the delivery was taken.
+  }
+  const text = Buffer.concat(chunks).toString('utf8').replaceAll('\0', '\uFFFD');
+  return text.slice(0, KEPT_CHARACTERS).toWellFormed();
+}
+
+function describeStatus(status: number): string | null {
+  if (status >= 200 && status < 300) return null;
+  if (status >= 300 && status < 400) return `The receiver answered ${status}; redirects are not followed.`;
+  return `The receiver answered ${status}.`;
+}
+
+function describeFault(fault: unknown, isLate: boolean): string {
+  if (isLate) return `The receiver did not answer within ${DELIVERY_MS / 1000} seconds.`;
+  if (fault instanceof PrivateAddress) return `${fault.message} STOREROOM_WEBHOOK_PRIVATE allows such addresses.`;
+  // A fault of several addresses has the faults of all of them.
+  const { code, errors } = fault as { code?: unknown; errors?: readonly { code?: unknown }[] };
+  const reason = code ?? errors?.[0]?.code;
+  return `The receiver could not be reached${typeof reason === 'string' ? ` (${reason})` : ''}.`;
+}

@@ -1,0 +1,108 @@
+/**
+ * The port for the endpoints of the tenants, their deliveries and the lease of the sender, implemented under store/.
+ * Each method is one transaction, and a method with an `entry` appends it to the audit log in the same transaction.
+ */
+import type { AuditEntry } from '../audit/entry.ts';
+import type { Outcome } from '../errors.ts';
+import type { KeyedType } from '../pims/rules/fields.ts';
+
+/** How far the deliveries of an endpoint are. */
+export interface Progress {
+  /** The endpoint has received every change up to this number that is of its types. */
+  readonly position: number;
+  readonly state: 'active' | 'paused';
+  /** Why it is paused, in a sentence; '' while it is active. */
+  readonly reason: string;
+  /** Failed attempts in a row. */
+  readonly failures: number;
+  /** UTC ISO 8601; '' unless the last attempt failed. */
+  readonly nextTryAt: string;
+  /** The last successful delivery; '' before the first. */
+  readonly deliveredAt: string;
+}
+
+interface WebhookSecrets {
+  readonly sealedSecret: Uint8Array;
+  /** The secret before it, which signs too until `oldSecretEndsAt`; null if there is none. */
+  readonly oldSecret: Uint8Array | null;
+  readonly oldSecretEndsAt: string;
+}
+
+export interface Webhook extends Progress, WebhookSecrets {
+  readonly teamId: string;
+  readonly id: string;
+  readonly url: string;
+  readonly types: readonly KeyedType[];
+  readonly createdAt: string;
+  /** Raised by every change that a person makes. */
+  readonly revision: number;
+}
+
+/** An attempt to deliver a change, or a test. */
+export interface Attempt {
+  /** The number of the change; '' for a test. */
+  readonly seq: string;
+  /** `orders.updated`, for example, or `test`. */
+  readonly type: string;
+  readonly key: string;
+  readonly at: string;
+  /** 1 for the first attempt. */
+  readonly attempt: number;
+  /** HTTP status of the answer; null without an answer. */
+  readonly status: number | null;
+  readonly error: string | null;
+  readonly durationMs: number;
+  /** The body that was sent. */
+  readonly request: string;
+  /** The beginning of the answer's body. */
+  readonly response: string;
+  readonly nextTryAt: string | null;
+}
+
+export interface Delivery extends Attempt {
+  /** 1, 2, 3 … for each endpoint. */
+  readonly number: number;
+}
+
+/** The lease of the sender. A lease whose tick stands still for some time is free. */
+export interface SenderLease {
+  /** The node that sends; '' for none. */
+  readonly owner: string;
+  readonly tick: number;
+  /** Raised whenever an endpoint is added, changed or removed. */
+  readonly changes: number;
+  readonly hasWebhooks: boolean;
+}
+
+export interface WebhookStore {
+  /** Loads the random bytes with which the installation seals secrets. */
+  loadSealingKey(): Promise<Uint8Array>;
+  /** Refuses (COMMAND_REFUSED) an endpoint above the maximum. */
+  addWebhook(webhook: Webhook, entry: AuditEntry): Promise<Outcome<void>>;
+  /** Lists the endpoints of a tenant, oldest first; without a tenant, those of all tenants. */
+  listWebhooks(teamId?: string): Promise<Webhook[]>;
+  findWebhook(teamId: string, id: string): Promise<Webhook | undefined>;
+  /** Changes an endpoint for a person. Returns false when there is none with this ID. */
+  changeWebhook(
+    teamId: string,
+    id: string,
+    change: Partial<Progress & WebhookSecrets>,
+    entry: AuditEntry,
+  ): Promise<boolean>;
+  removeWebhook(teamId: string, id: string, entry: AuditEntry): Promise<boolean>;
+
+  /**
+   * Saves the progress of the sender, and adds the attempts to the deliveries. Returns false, and saves nothing, when a
+   * person or another node has changed the endpoint since it was loaded.
+   */
+  saveProgress(webhook: Webhook, progress: Progress, attempts: readonly Attempt[]): Promise<boolean>;
+  /** Adds the delivery of a test. */
+  addTest(webhook: Webhook, attempt: Attempt): Promise<void>;
+  /** Loads deliveries with a number below `before` that are not older than `from`, newest first. */
+  loadDeliveries(id: string, before: number, from: string, limit: number): Promise<Delivery[]>;
+  deleteDeliveriesBefore(at: string): Promise<void>;
+
+  loadLease(): Promise<SenderLease>;
+  /** Gives the lease to `owner`, and moves its tick. Returns false when the tick is no longer `tick`. */
+  takeLease(owner: string, tick: number): Promise<boolean>;
+}

@@ -1,0 +1,59 @@
+/**
+ * Begin here: the rules of webhooks. An endpoint of a tenant receives the tenant's changes in order, each at least once.
+ * A delivery that fails is retried on a schedule, after which the endpoint is paused.
+ */
+import { refuseField } from '../errors.ts';
+import type { KeyedType } from '../pims/rules/fields.ts';
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** The time from each failure in a row to the next attempt. After one more failure the endpoint is paused. */
+const RETRIES_MS: readonly number[] = [
+  5 * SECOND_MS,
+  5 * MINUTE_MS,
+  30 * MINUTE_MS,
+  ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS),
+];
+/** Maximum time of a delivery, from name resolution to the end of the response. */
+export const DELIVERY_MS = 15 * SECOND_MS;
+/** The time for which the previous secret still signs after it was replaced. */
+const OVERLAP_MS = 24 * HOUR_MS;
+export const DELIVERY_DAYS = 30;
+/** Maximum number of deliveries that are kept of an endpoint. */
+export const DELIVERIES_MAX = 10_000;
+/** Maximum number of endpoints of a tenant. */
+export const WEBHOOKS_MAX = 10;
+export const URL_CHARACTERS_MAX = 2000;
+export const CHANGE_TYPES: readonly KeyedType[] = ['orders', 'customers', 'inventory'];
+
+/** Returns when to try again after this number of failures in a row, UTC ISO 8601; undefined to pause the endpoint. */
+export function timeOfRetry(failures: number, nowMs: number): string | undefined {
+  const ms = RETRIES_MS[failures - 1];
+  return ms === undefined ? undefined : new Date(nowMs + ms).toISOString();
+}
+
+/** Returns how long to wait until a time. A date that was set back does not make the wait longer than the schedule. */
+export const waitUntil = (nextTryAt: string, nowMs: number): number =>
+  nextTryAt === '' ? 0 : Math.min(Math.max(0, Date.parse(nextTryAt) - nowMs), RETRIES_MS.at(-1)!);
+
+export const endOfOldSecret = (nowMs: number): string => new Date(nowMs + OVERLAP_MS).toISOString();
+
+/** Throws COMMAND_REFUSED when a text cannot be the URL of an endpoint. */
+export function checkUrl(text: string, isPrivateAllowed: boolean): string {
+  const url = text.length <= URL_CHARACTERS_MAX ? URL.parse(text) : null;
+  const schemes = isPrivateAllowed ? ['https:', 'http:'] : ['https:'];
+  if (url && schemes.includes(url.protocol) && url.username === '' && url.password === '' && url.hash === '')
+    return url.href;
+  const form = `an https: address of at most ${URL_CHARACTERS_MAX} characters, without a user, a password or a #`;
+  throw refuseField('COMMAND_REFUSED', 'url', `The URL must be ${form}.`);
+}
+
+/** Returns the types, each once and in their order. Throws COMMAND_REFUSED for an unknown one. No types mean all. */
+export function checkTypes(types: readonly string[]): KeyedType[] {
+  const unknown = types.find((type) => !CHANGE_TYPES.includes(type as KeyedType));
+  if (unknown !== undefined)
+    throw refuseField('COMMAND_REFUSED', 'types', `The types are ${CHANGE_TYPES.join(', ')}, not '${unknown}'.`);
+  return CHANGE_TYPES.filter((type) => types.length === 0 || types.includes(type));
+}

@@ -1,0 +1,164 @@
+/**
+ * Begin here: a receiver of webhooks in this process. It verifies every message with the package `standardwebhooks`, and
+ * answers as the test says. Also the endpoints of a tenant, and the time that passes for the service in between.
+ */
+import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { after, mock } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import type { WebhookView } from '../../src/webhooks/administration.ts';
+import type { Keys, Service } from '../kit/service.ts';
+
+export interface Message {
+  readonly id: string;
+  readonly type: string;
+  readonly timestamp: string;
+  readonly data: { readonly seq: string; readonly type: string; readonly key: string; readonly change: string };
+  readonly signatures: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+  readonly url: string;
+}
+
+/** A status; `hang`: no answer; `close`: the connection ends; `redirect`: to a place that would take it. */
+export type Behaviour = number | 'hang' | 'close' | 'redirect';
+
+export class Receiver {
+  readonly #server: Server;
+  readonly #events = new EventEmitter();
+  readonly #sockets = new Set<Socket>();
+  readonly received: Message[] = [];
+  /** The first of these secrets that fits verifies a message. */
+  secrets: string[] = [];
+  behave: (message: Message) => Behaviour = () => 200;
+  answer = 'Thanks';
+  /** Connections that were opened. */
+  connections = 0;
+
+  private constructor() {
+    this.#server = createServer((request, response) => void this.#take(request, response));
+    this.#server.on('connection', (socket) => {
+      this.connections++;
+      this.#sockets.add(socket);
+      socket.on('close', () => this.#sockets.delete(socket));
+    });
+    after(() => this.close());
+  }
+
+  static async start(): Promise<Receiver> {
+    const receiver = new Receiver();
+    await receiver.listen();
+    return receiver;
+  }
+
+  async listen(port = 0): Promise<void> {
+    this.#server.listen(port, '127.0.0.1');
+    await once(this.#server, 'listening');
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}/hooks?shop=1`;
+  }
+
+  /** Ends all connections. */
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Waits for so many messages in all. */
+  async has(count: number): Promise<Message[]> {
+    while (this.received.length < count) await once(this.#events, 'message');
+    return this.received;
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks).toString();
+    const headers = request.headers as Record<string, string>;
+    const signatures = verify(body, headers, this.secrets);
+    const message = {
+      id: headers['webhook-id']!,
+      ...JSON.parse(body),
+      signatures,
+      headers,
+      body,
+      url: request.url!,
+    } as Message;
+    const behaviour = this.behave(message);
+    this.received.push(message);
+    this.#events.emit('message');
+    if (behaviour === 'close') request.socket.destroy();
+    else if (behaviour === 'redirect') response.writeHead(307, { location: `${this.url}&followed` }).end();
+    else if (behaviour !== 'hang') response.writeHead(behaviour).end(this.answer);
+  }
+}
+
+/** Verifies a message at the time of its header, which is that of the service, and returns how many signatures it has. */
+function verify(body: string, headers: Record<string, string>, secrets: readonly string[]): number {
+  mock.timers.enable({ apis: ['Date'], now: Number(headers['webhook-timestamp']) * 1000 });
+  try {
+    const fits = secrets.filter((secret) => {
+      try {
+        return new Webhook(secret).verify(body, headers) !== undefined;
+      } catch {
+        return false;
+      }
+    });
+    assert.notEqual(fits.length, 0, `No secret fits ${headers['webhook-signature']}`);
+  } finally {
+    mock.timers.reset();
+  }
+  return headers['webhook-signature']!.split(' ').length;
+}
+
+/** The settings of a service that may call receivers of this machine. */
+export const PRIVATE = { STOREROOM_WEBHOOK_PRIVATE: 'on' };
+
+/** Runs `storeroom webhook …`; throws the message of a command that is refused. */
+export async function webhook(service: Service, ...words: string[]): Promise<Record<string, string>> {
+  const { stdout, stderr } = await service.commandWith(PRIVATE, 'webhook', ...words, '--json');
+  if (stdout === '') throw new Error(stderr);
+  return JSON.parse(stdout) as Record<string, string>;
+}
+
+/** Adds an endpoint at a receiver, which knows its secret from then on. Returns its ID. */
+export async function addWebhook(
+  service: Service,
+  teamID: string,
+  receiver: Receiver,
+  ...more: string[]
+): Promise<string> {
+  const { id, secret } = await webhook(service, 'add', teamID, receiver.url, ...more);
+  receiver.secrets.push(secret!);
+  return id!;
+}
+
+export async function listWebhooks(service: Service, teamID: string): Promise<WebhookView[]> {
+  return ((await webhook(service, 'list', teamID)) as unknown as { webhooks: WebhookView[] }).webhooks;
+}
+
+/** Lets the service look at its endpoints, and go on, until it is so. */
+export async function passUntil(service: Service, isSo: () => boolean | Promise<boolean>, ms = 2000): Promise<void> {
+  while (!(await isSo())) {
+    await service.move(ms);
+    await fetch(`${service.origin}/healthz`);
+  }
+}
+
+/** Creates so many customers, as one batch for each hundred. */
+export async function createCustomers(service: Service, keys: Keys, count: number): Promise<void> {
+  for (let done = 0; done < count; done += 100) {
+    const step = { operation: 'createCustomer', body: { CUSTOMER_NAME: 'Ann' } };
+    const body = Array.from({ length: Math.min(100, count - done) }, () => step);
+    const { status, text } = await service.call(keys, 'POST', '/batch', { body });
+    assert.equal(status, 200, text);
+  }
+}

@@ -1,0 +1,143 @@
+/** The order, the schedule and the pauses of deliveries: what a receiver gets, and when, whatever it answers. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { valuesOf } from '../kit/lists.ts';
+import { ownService, type Service } from '../kit/service.ts';
+import { addWebhook, createCustomers, listWebhooks, passUntil, PRIVATE, Receiver, webhook } from './receiver.ts';
+
+const SECOND_MS = 1000;
+const HOUR_MS = 3_600_000;
+/** S16.3. */
+const SCHEDULE_MS = [
+  5 * SECOND_MS,
+  300 * SECOND_MS,
+  1800 * SECOND_MS,
+  ...[2, 5, 10, 14, 20, 24].map((h) => h * HOUR_MS),
+];
+
+const service = await ownService({ env: PRIVATE });
+let teams = 0;
+const newTeam = () => service.makeTenant(`team-${++teams}`);
+const only = async (of: Service, teamID: string) => (await listWebhooks(of, teamID))[0]!;
+
+// Holds S16.1, S16.2.
+test('a receiver gets every change after it was added, signed, once and in order, and of its types alone', async () => {
+  const keys = await newTeam();
+  await createCustomers(service, keys, 2);
+  const [all, orders] = [await Receiver.start(), await Receiver.start()];
+  await addWebhook(service, keys.teamID, all);
+  await addWebhook(service, keys.teamID, orders, '--types', 'orders');
+  await createCustomers(service, keys, 150);
+  const order = await service.call(keys, 'PUT', '/orders/create', { body: { ORDER_TYPE: 'quote' } });
+  assert.equal(order.status, 200, order.text);
+  await passUntil(service, () => all.received.length >= 151 && orders.received.length > 0);
+  const seqs = all.received.map(({ data }) => Number(data.seq));
+  assert.deepEqual(
+    seqs,
+    seqs.toSorted((a, b) => a - b),
+  );
+  assert.equal(new Set(seqs).size, 151);
+  const { id, type, timestamp, data, headers, body } = all.received[150]!;
+  assert.deepEqual([type, data.type, data.change], ['orders.created', 'orders', 'created']);
+  assert.deepEqual(Object.keys(JSON.parse(body) as object), ['type', 'timestamp', 'data']);
+  assert.match(timestamp, /^\d{4}-\d\d-\d\dT.*Z$/);
+  assert.equal(headers['content-type'], 'application/json');
+  assert.notEqual(id, orders.received[0]!.id);
+  assert.deepEqual(valuesOf(orders.received, 'data'), [data]);
+  await passUntil(service, async () => (await only(service, keys.teamID)).lag === 0);
+});
+
+// Holds S16.3.
+test('a change that is refused is tried again on the schedule, with its ID, and then the endpoint is paused', async () => {
+  const keys = await newTeam();
+  const receiver = await Receiver.start();
+  receiver.behave = () => 500;
+  const id = await addWebhook(service, keys.teamID, receiver);
+  await createCustomers(service, keys, 2);
+  await passUntil(service, () => receiver.received.length > 0);
+  for (const [failed, ms] of SCHEDULE_MS.entries()) {
+    let view = await only(service, keys.teamID);
+    while (view.failures <= failed) view = await only(service, keys.teamID);
+    const wait = Date.parse(view.nextTryAt!) - service.now();
+    assert.ok(wait <= ms && wait > ms - 60 * SECOND_MS, `${failed + 1} failures: ${wait} ms, not ${ms}`);
+    await service.move(wait - 1 * SECOND_MS);
+    assert.equal(receiver.received.length, failed + 1, 'not before its time');
+    await service.move(1 * SECOND_MS);
+    await passUntil(service, () => receiver.received.length > failed + 1);
+  }
+  await passUntil(service, async () => (await only(service, keys.teamID)).state === 'paused');
+  const { failures, reason, nextTryAt, lag } = await only(service, keys.teamID);
+  assert.deepEqual([failures, nextTryAt, lag > 0], [10, null, true]);
+  assert.match(reason!, /^10 attempts failed\. The last: The receiver answered 500\.$/);
+  assert.equal(new Set(valuesOf(receiver.received, 'id')).size, 1);
+
+  receiver.behave = () => 200;
+  await webhook(service, 'replay', keys.teamID, id);
+  await passUntil(service, () => receiver.received.length >= 12);
+  assert.equal(new Set(valuesOf(receiver.received, 'id')).size, 2);
+  assert.equal((await only(service, keys.teamID)).state, 'active');
+});
+
+// Holds S16.4.
+test('410 pauses at once; a redirect is not followed; a receiver that hangs has 15 seconds', async () => {
+  const keys = await newTeam();
+  const receiver = await Receiver.start();
+  const id = await addWebhook(service, keys.teamID, receiver);
+  receiver.behave = () => 'redirect';
+  await createCustomers(service, keys, 1);
+  const failures = async (): Promise<number> => (await only(service, keys.teamID)).failures;
+  await passUntil(service, async () => (await failures()) > 0);
+  receiver.behave = () => 'hang';
+  const before = receiver.received.length;
+  assert.deepEqual(new Set(valuesOf(receiver.received, 'url')), new Set(['/hooks?shop=1']));
+  await passUntil(service, () => receiver.received.length > before, 300 * SECOND_MS);
+  const failed = await failures();
+  await service.move(14 * SECOND_MS);
+  assert.equal(await failures(), failed);
+  await passUntil(service, async () => (await failures()) > failed, SECOND_MS);
+  receiver.behave = () => 410;
+  await passUntil(service, async () => (await only(service, keys.teamID)).state === 'paused', 1800 * SECOND_MS);
+  assert.equal((await only(service, keys.teamID)).reason, 'The receiver answered 410.');
+  receiver.behave = () => 204;
+  await webhook(service, 'replay', keys.teamID, id);
+  await passUntil(service, async () => (await only(service, keys.teamID)).lag === 0);
+});
+
+// Holds S16.5.
+test('two secrets sign for 24 hours while one is replaced; a test, a pause and a replay do what they say', async () => {
+  const keys = await newTeam();
+  const receiver = await Receiver.start();
+  const id = await addWebhook(service, keys.teamID, receiver);
+  const [old] = receiver.secrets;
+  const tested = await webhook(service, 'test', keys.teamID, id);
+  assert.deepEqual([tested['status'], tested['error']], [200, null]);
+  assert.deepEqual([receiver.received[0]!.type, receiver.received[0]!.data], ['test', {}]);
+  const { secret } = await webhook(service, 'rotate', keys.teamID, id);
+  receiver.secrets = [secret!];
+  await webhook(service, 'test', keys.teamID, id);
+  assert.equal(receiver.received.at(-1)!.signatures, 2);
+  receiver.secrets = [old!];
+  await createCustomers(service, keys, 1);
+  await passUntil(service, () => receiver.received.length > 2);
+  receiver.secrets = [secret!];
+  await service.move(24 * HOUR_MS);
+  await webhook(service, 'test', keys.teamID, id);
+  assert.equal(receiver.received.at(-1)!.signatures, 1);
+  assert.notEqual(secret, old);
+
+  await webhook(service, 'pause', keys.teamID, id);
+  await passUntil(service, async () => (await only(service, keys.teamID)).state === 'paused');
+  await service.move(2 * SECOND_MS);
+  const count = receiver.received.length;
+  const { position } = await only(service, keys.teamID);
+  await createCustomers(service, keys, 1);
+  await webhook(service, 'replay', keys.teamID, id, '--after', '0');
+  await passUntil(service, () => receiver.received.length >= count + 2);
+  assert.deepEqual(
+    receiver.received.slice(count).map(({ data }) => Number(data.seq) > Number(position)),
+    [false, true],
+  );
+  await assert.rejects(webhook(service, 'replay', keys.teamID, id, '--after', '99999999'), /number of a change/);
+  await webhook(service, 'remove', keys.teamID, id);
+  assert.deepEqual(await listWebhooks(service, keys.teamID), []);
+});
