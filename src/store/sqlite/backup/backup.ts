@@ -116,7 +116,7 @@ function copyFiles(source: string, folder: string, hashes: Manifest['files']): v
   sync(tenants);
 }
 
-/** Begins the change feed anew, at a number that no reader has: those have read changes from after the backup. */
+/** Restarts the change feed at a number that no reader has, because readers know changes from after the backup. */
 function beginFeed(db: Database): void {
   migrate(db, 'pims');
   db.exec(`BEGIN;
