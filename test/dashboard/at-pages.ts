@@ -61,6 +61,14 @@ export async function copy(page: Page, from: Locator, press = (): Promise<void> 
   return readClipboard(page);
 }
 
+/** Everywhere a page can keep something: storage of every kind, cookies, history, the document and its fields. */
+export const readAll = (page: Page): Promise<string> =>
+  page.evaluate<string>(`(async () => JSON.stringify([
+    { ...localStorage }, { ...sessionStorage }, await indexedDB.databases(), await caches.keys(), document.cookie,
+    history.state, location.href, window.name, document.documentElement.outerHTML, document.body.innerText,
+    [...document.querySelectorAll('input, textarea')].map(({ value }) => value),
+  ]))()`);
+
 /** Runs a command that was copied, as it is, in a shell that has the keys in its environment; gives what it printed. */
 export async function paste(command: string, { apiID, apiSecret }: Pick<Keys, 'apiID' | 'apiSecret'>): Promise<string> {
   const env = { ...process.env, API_ID: apiID, API_SECRET: apiSecret };

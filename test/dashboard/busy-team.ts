@@ -4,6 +4,8 @@
  * service whose clock is behind.
  */
 import { Service, type Keys } from '../kit/service.ts';
+import { until } from '../kit/wait.ts';
+import { PRIVATE, Receiver } from '../webhooks/receiver.ts';
 import { codeOf, expectOk, PASSWORD, Visitor } from './visitor.ts';
 
 const TEAM = 'demo';
@@ -29,6 +31,8 @@ export interface BusyTeam {
   /** The sales order that was left by a partial invoice, and that invoice. */
   readonly order: string;
   readonly invoice: string;
+  /** ID of an endpoint that answers. */
+  readonly webhook: string;
   /** Of a request that was refused. */
   readonly requestID: string;
 }
@@ -58,7 +62,7 @@ export async function startBusyTeam(): Promise<BusyTeam> {
     await makeCalls(service, keys, ROUNDS[daysAgo]!);
   }
   await service.stop();
-  service = await Service.start({ place: service.place });
+  service = await Service.start({ place: service.place, env: PRIVATE });
 
   const today = new Visitor(service, TEAM, owner.email);
   await expectOk(today.signIn());
@@ -68,6 +72,7 @@ export async function startBusyTeam(): Promise<BusyTeam> {
   await withFactor.ask('POST /second-factor/enable', { password: PASSWORD, secret, code: codeOf(secret, service) });
   const { link } = await today.ask('POST /users', { email: 'newcomer@example.com', role: 'viewer' });
 
+  const webhook = await addWebhooks(today);
   keys = await today.ask('POST /keys/replace', { overlap: '7d' });
   await makeCalls(service, keys, ROUNDS[0]!);
   const warehouse = await today.ask('POST /keys', { name: 'Warehouse', scope: 'write' });
@@ -77,9 +82,25 @@ export async function startBusyTeam(): Promise<BusyTeam> {
   await today.ask('POST /fields', { recordType: 'orders', name: 'GIFT_MESSAGE', type: 'text' });
   await today.ask('POST /fields', { recordType: 'customers', name: 'LOYALTY_SINCE', type: 'date' });
   const { backorder } = await today.ask('POST /orders/invoice', PARTIAL_INVOICE);
+  await until(async () =>
+    (await today.ask('GET /webhooks')).webhooks.some(({ id, lag }) => id === webhook && lag === 0),
+  );
   const { requests } = await today.ask('GET /requests', { status: '4xx' });
   const refused = requests.find(({ code }) => code === 'UNKNOWN_FIELD')!;
-  return { service, owner: today, withFactor, link, order: backorder!, invoice: '20010', requestID: refused.requestID };
+  const shown = { order: backorder!, invoice: '20010', webhook, requestID: refused.requestID };
+  return { service, owner: today, withFactor, link, ...shown };
+}
+
+/** An endpoint that answers, whose ID it gives, and a paused one. */
+async function addWebhooks(owner: Visitor): Promise<string> {
+  const receiver = await Receiver.start();
+  const { url } = receiver;
+  const { id, secret } = await owner.ask('POST /webhooks', { url, types: [] });
+  receiver.secrets = [secret];
+  await owner.ask('POST /webhooks/test', { id });
+  const other = await owner.ask('POST /webhooks', { url: `${url}&mail=1`, types: ['customers'] });
+  await owner.ask('POST /webhooks/pause', { id: other.id });
+  return id;
 }
 
 /** As a shop's programs would call: mostly reads, some writes, now and then something that is refused. */

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { IS_THOROUGH } from '../kit/trials.ts';
+import { PRIVATE, Receiver } from '../webhooks/receiver.ts';
 import { button, field, openAs } from './at-pages.ts';
 import { PARTIAL_INVOICE } from './busy-team.ts';
 import { checkAxe, checkWidth, goTo, openPage, waitUntilLoaded } from './browser.ts';
@@ -19,7 +20,7 @@ const LOOKS = [
   { size: { width: 1440, height: 900 }, colorScheme: 'light' },
 ] as const;
 
-const service = await openScene();
+const service = await openScene(PRIVATE);
 const keys = await service.makeTenant('demo');
 // With PostgreSQL there is no demo tenant at the first start, so its data is imported.
 for (const folder of ['northwind', 'dealer'])
@@ -40,6 +41,12 @@ const { backorder } = await owner.ask('POST /orders/invoice', PARTIAL_INVOICE);
 await owner.ask('POST /keys/replace', { overlap: '24h' });
 await owner.ask('POST /keys', { name: 'reports', scope: 'read', days: 90 });
 await owner.ask('POST /fields', { recordType: 'orders', name: 'GIFT_MESSAGE', type: 'text' });
+const receiver = await Receiver.start();
+const { id, secret } = await owner.ask('POST /webhooks', { url: receiver.url, types: ['orders', 'inventory'] });
+receiver.secrets = [secret];
+await owner.ask('POST /webhooks/test', { id });
+receiver.behave = () => 500;
+await owner.ask('POST /webhooks/test', { id });
 
 let looked = 0;
 
@@ -71,9 +78,8 @@ test('pages by their address', async (context) => {
     '/records/orders /records/customers /records/inventory /records/orders?filter=and.exact.NO_SUCH.x'.split(' '),
     [path('records', 'orders', '20010'), path('records', 'customers', '50003'), '/records/orders/nothing'],
     [path('records', 'inventory', 'FK/6#SND+512'), path('requests', requestID)],
-    '/changes /changes?type=orders /requests /usage?by=day /explorer/queryOrders /fields /settings /users /audit /account /nowhere'.split(
-      ' ',
-    ),
+    ['/webhooks', path('webhooks', id), '/webhooks/nothing', '/changes', '/changes?type=orders'],
+    '/requests /usage?by=day /explorer/queryOrders /fields /settings /users /audit /account /nowhere'.split(' '),
   ].flat();
   for (const address of paths)
     await context.test(address, async () => {
@@ -95,6 +101,17 @@ test('dialogs, and what is shown once', async (context) => {
   await open('/fields', 'Add field');
   await open('/users', 'Invite user');
   await open('/account', 'Set up');
+  await open(path('webhooks', id), 'Replay');
+  await goTo(page, path('webhooks', id));
+  await page.getByRole('region', { name: 'Attempts' }).getByRole('link').first().click();
+  await page.getByRole('dialog').waitFor();
+  await look(page);
+  await open('/webhooks', 'Add webhook');
+  await field(page, 'Address').fill(receiver.url);
+  await button(page, 'Add').click();
+  await page.getByRole('heading', { name: 'New webhook' }).waitFor();
+  await look(page);
+  await button(page, 'Done').click();
   await open('/api-settings', 'Create Keys');
   await open('/api-settings', 'Replace Keys');
   await forgetProof(service, owner.email);

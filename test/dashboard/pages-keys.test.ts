@@ -7,7 +7,6 @@ import { test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { valuesOf } from '../kit/lists.ts';
 import type { Keys } from '../kit/service.ts';
-import { until } from '../kit/wait.ts';
 import {
   arrive,
   button,
@@ -17,16 +16,16 @@ import {
   openAs,
   openAt,
   paste,
+  readAll,
   region,
   replaceKeys,
   setPassword,
   shownCells,
 } from './at-pages.ts';
 import { goTo, sendSignIn, waitUntilLoaded } from './browser.ts';
+import { tabTo, waitForFocus } from './keyboard.ts';
 import { forgetProof, openScene, openTenant } from './scene.ts';
 import { PASSWORD, Visitor } from './visitor.ts';
-
-const TABS_MAX = 60;
 
 const service = await openScene();
 
@@ -40,13 +39,6 @@ async function copyPair(page: Page, { teamID }: Keys): Promise<Keys> {
   return { teamID, apiID, apiSecret: await copy(page, button(page, 'Copy the new API Secret')) };
 }
 
-/** Everywhere a page can keep something: storage of every kind, cookies, history, the document and its fields. */
-const readAll = (page: Page): Promise<string> =>
-  page.evaluate<string>(`(async () => JSON.stringify([
-    { ...localStorage }, { ...sessionStorage }, await indexedDB.databases(), await caches.keys(), document.cookie,
-    history.state, location.href, window.name, document.documentElement.outerHTML, document.body.innerText,
-    [...document.querySelectorAll('input, textarea')].map(({ value }) => value),
-  ]))()`);
 async function expectNowhere(page: Page, secret: string, complaint = 'the page has it'): Promise<void> {
   const all = await readAll(page);
   assert.equal(all.includes(secret), false, complaint);
@@ -211,21 +203,6 @@ test('a secret is shown once: not after a reload or Back, in storage or in a lat
   for (const secret of [apiSecret, second.apiSecret])
     assert.ok(!answers.some((body) => body.includes(secret)), 'a later answer had it');
 });
-
-/** Tab until it has the focus. */
-async function tabTo(page: Page, target: Locator): Promise<void> {
-  for (let tabs = 0; tabs < TABS_MAX; tabs++) {
-    await page.keyboard.press('Tab');
-    if ((await target.count()) === 1 && (await hasFocus(target))) return;
-  }
-  assert.fail(`${String(target)} is not reached by Tab`);
-}
-const hasFocus = (target: Locator): Promise<boolean> =>
-  target.evaluate((element) => element === element.ownerDocument.activeElement);
-async function waitForFocus(target: Locator): Promise<void> {
-  await target.waitFor();
-  await until(() => hasFocus(target));
-}
 
 test('keyboard alone leads from the sign-in page to the copied secret', async (context) => {
   const { keys, owner } = await openTenant(service);

@@ -70,7 +70,9 @@ async function maskSecrets(page: Page): Promise<void> {
       const text = node.nodeValue ?? '';
       // Groups of the secret of a second factor, and recovery codes, are texts of their own.
       const isCode = node.parentElement?.closest('.groups, .codes') !== null;
-      const masked = isCode ? text.replace(/\w/g, '•') : text.replace(/(?<=sr_sk_|link#)[\w-]+/g, '•'.repeat(24));
+      const masked = isCode
+        ? text.replace(/\w/g, '•')
+        : text.replace(/(?<=sr_sk_|whsec_|link#)[\w+/=-]+/g, '•'.repeat(24));
       if (masked !== text) node.nodeValue = masked;
     }
     for (const drawn of root.querySelectorAll('svg.qr-code path')) {
@@ -104,6 +106,8 @@ const PAGES: readonly (readonly [name: string, path: (team: BusyTeam) => string]
   ['order', ({ invoice }) => path('records', 'orders', invoice)],
   ['customer', () => path('records', 'customers', '50003')],
   ['part', () => path('records', 'inventory', 'FK/6#SND+512')],
+  ['webhooks', () => '/webhooks'],
+  ['webhook', ({ webhook }) => path('webhooks', webhook)],
   ['changes', () => '/changes'],
   ['requests', () => '/requests'],
   ['request', ({ requestID }) => path('requests', requestID)],
@@ -163,6 +167,22 @@ test('keys: those in force, making one, replacing one, and what was issued', asy
   await page.getByRole('heading', { name: 'New keys' }).waitFor();
   await waitUntilLoaded(page);
   await take(page, 'api-settings-issued');
+  await button(page, 'Done').click();
+});
+
+test('a webhook: adding one, its secret, and one of its deliveries', async (context) => {
+  const page = await openSignedIn(context);
+  await goTo(page, path('webhooks', team.webhook));
+  await page.getByRole('region', { name: 'Attempts' }).getByRole('link').first().click();
+  await page.getByRole('dialog').waitFor();
+  await take(page, 'webhook-delivery');
+  await goTo(page, '/webhooks');
+  await button(page, 'Add webhook').click();
+  await field(page, 'Address').fill('https://shop.example.com/storeroom');
+  await take(page, 'webhooks-add');
+  await button(page, 'Add').click();
+  await page.getByRole('heading', { name: 'New webhook' }).waitFor();
+  await take(page, 'webhooks-added');
   await button(page, 'Done').click();
 });
 

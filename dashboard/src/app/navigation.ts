@@ -26,6 +26,7 @@ export const SECTIONS: readonly MenuSection[] = [
     title: 'Developer Settings',
     items: [
       { label: 'API Settings', to: '/api-settings', icon: 'keys' },
+      { label: 'Webhooks', to: '/webhooks', icon: 'webhooks' },
       { label: 'Changes', to: '/changes', icon: 'changes' },
       { label: 'Requests', to: '/requests', icon: 'requests' },
       { label: 'Usage', to: '/usage', icon: 'usage' },

@@ -32,6 +32,11 @@ export const ROUTES: readonly PageRoute[] = [
     pattern: '/api-settings',
     load: () => import('../pages/api-settings/page.tsx').then((page) => page.ApiSettingsPage),
   },
+  { pattern: '/webhooks', load: () => import('../pages/webhooks/list-page.tsx').then((page) => page.WebhooksPage) },
+  {
+    pattern: '/webhooks/:id',
+    load: () => import('../pages/webhooks/webhook-page.tsx').then((page) => page.WebhookPage),
+  },
   { pattern: '/changes', load: () => import('../pages/changes/page.tsx').then((page) => page.ChangesPage) },
   { pattern: '/usage', load: () => import('../pages/usage/page.tsx').then((page) => page.UsagePage) },
   {

@@ -1,0 +1,48 @@
+/** The panel that shows a webhook's new secret once, with code that verifies deliveries by it. */
+import type { ComponentChildren } from 'preact';
+import { OneTimePanel } from '../../ui/dialog/one-time-panel.tsx';
+import { CodeTabs } from '../../ui/text/code-tabs.tsx';
+import { CopyText } from '../../ui/text/copy.tsx';
+
+const CODES = [
+  {
+    id: 'typescript',
+    label: 'TypeScript',
+    code: `import { verifyWebhook } from '@storeroom/client';
+
+// rawBody is the text of the request, before it is parsed. Throws if the signature is not valid.
+const event = await verifyWebhook(process.env.WEBHOOK_SECRET, request.headers, rawBody);`,
+  },
+  {
+    id: 'python',
+    label: 'Python',
+    code: `import os
+from storeroom import verify_webhook
+
+# raw_body is the bytes of the request, before they are parsed. Raises if the signature is not valid.
+event = verify_webhook(os.environ["WEBHOOK_SECRET"], request.headers, raw_body)`,
+  },
+];
+
+export interface NewSecretProps {
+  title: string;
+  secret: string;
+  onStored: () => void;
+  children?: ComponentChildren;
+}
+
+/** Example: `<NewSecret title="New webhook" secret={secret} onStored={() => setSecret(undefined)} />`. */
+export const NewSecret = ({ title, secret, onStored, children }: NewSecretProps) => (
+  <OneTimePanel title={title} what="The secret is" onStored={onStored}>
+    <CopyText text={secret} label="Copy the secret" />
+    {children}
+    <div>
+      <h3 class="card-title">Verify deliveries</h3>
+      <p class="hint">
+        Your app must check the signature of each delivery before it trusts it. Signatures follow Standard Webhooks, so
+        its libraries verify them too.
+      </p>
+      <CodeTabs label="Verify a delivery" codes={CODES} />
+    </div>
+  </OneTimePanel>
+);
