@@ -44,6 +44,7 @@ export interface Named {
   /** An order that can be approved, and one that can be invoiced. */
   readonly quote: string;
   readonly salesOrder: string;
+  readonly webhook: string;
   /** Of a link that was not used. */
   readonly linkToken: string;
   readonly calls: readonly GoodCall[];
@@ -75,6 +76,14 @@ const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], m
   ['GET', '/session', 'viewer', nothing],
   ['GET', '/sessions', 'viewer', nothing],
   ['GET', '/keys', 'viewer', nothing],
+  ['GET', '/webhooks', 'viewer', nothing],
+  ['GET', '/webhooks/deliveries', 'viewer', ({ webhook: id }) => ({ query: { id } })],
+  ['POST', '/webhooks/test', 'developer', own(({ webhook: id }) => ({ id }))],
+  ['POST', '/webhooks/replay', 'developer', own(({ webhook: id }) => ({ id }))],
+  ['POST', '/webhooks/pause', 'developer', own(({ webhook: id }) => ({ id }))],
+  ['POST', '/webhooks/rotate', 'developer', own(({ webhook: id }) => ({ id }))],
+  ['POST', '/webhooks/remove', 'developer', own(({ webhook: id }) => ({ id }))],
+  ['POST', '/webhooks', 'developer', own(() => ({ url: `https://127.0.0.1/${unique()}`, types: ['customers'] }))],
   ['GET', '/usage', 'viewer', nothing],
   ['GET', '/requests', 'viewer', ({ cursor }) => ({ query: { cursor } })],
   ['GET', '/requests/single', 'viewer', ({ requestID }) => ({ query: { requestID } })],

@@ -127,7 +127,9 @@ export async function everythingOf(owner: Visitor): Promise<string> {
     seen.push((await owner.get(path)).body);
   const { keys } = await owner.ask('GET /keys');
   const { sessions } = await owner.ask('GET /sessions');
-  return JSON.stringify([seen, pick(keys, 'apiID', 'endsAt'), valuesOf(sessions, 'sessionId')], undefined, 1);
+  const { webhooks } = await owner.ask('GET /webhooks');
+  const named = [pick(keys, 'apiID', 'endsAt'), valuesOf(sessions, 'sessionId'), pick(webhooks, 'id', 'url', 'state')];
+  return JSON.stringify([seen, ...named], undefined, 1);
 }
 
 /** What an outsider could tell two refusals apart by: all but their dates and IDs. */

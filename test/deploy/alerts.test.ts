@@ -20,6 +20,7 @@ import { openSocket } from '../kit/raw-http.ts';
 import { Shop, WIDE_CUSTOMER } from '../kit/records.ts';
 import { ownService, temporaryFolder, type Keys, type Service } from '../kit/service.ts';
 import { until } from '../kit/wait.ts';
+import { addWebhook, createCustomers, passUntil, PRIVATE, Receiver } from '../webhooks/receiver.ts';
 import { AlertWatch, BEFORE, DURING, PROMETHEUS, RULES, runPromtool } from './alert-watch.ts';
 
 /** Calls between two scrapes that stand for 15 seconds. */
@@ -359,6 +360,21 @@ suite('of backups', () => {
   testAlert('StoreroomBackupFailed', 'its folder cannot be made', async (watch, fires) => {
     const service = await startWithBackups(watch);
     await fires(await restartWith(service, { STOREROOM_BACKUP_DIR: '/dev/null/backups' }), undefined, 2);
+  });
+});
+
+suite('webhooks', () => {
+  testAlert('StoreroomWebhooksLate', 'a receiver refuses a change for two hours', async (watch, fires) => {
+    const service = await ownService({ env: PRIVATE });
+    const keys = await service.makeTenant('shop');
+    const receiver = await Receiver.start();
+    receiver.behave = () => 500;
+    await addWebhook(service, 'shop', receiver);
+    await watch.look(service, BEFORE);
+    await createCustomers(service, keys, 1);
+    await passUntil(service, () => receiver.received.length > 0);
+    await service.move(DAY_MS / 12);
+    await fires(service);
   });
 });
 

@@ -14,6 +14,7 @@ import { describeQueries } from './contract-queries.ts';
 import { describeRepetition } from './contract-repetition.ts';
 import { describeRequests } from './contract-requests.ts';
 import { describeTenants } from './contract-tenants.ts';
+import { describeWebhooks } from './contract-webhooks.ts';
 import { StoreUnderTest, type OpenStore } from './store-under-test.ts';
 
 /** Groups of about the same length, each in a file of its own where a store is slow. */
@@ -36,6 +37,7 @@ export const GROUPS = {
     'the request log': describeRequests,
     'people and sessions': describeAccounts,
     'the audit log': describeAudit,
+    webhooks: describeWebhooks,
   },
 } as const satisfies Record<string, Record<string, (store: StoreUnderTest) => void>>;
 

@@ -20,6 +20,7 @@ import type { AuditStore } from '../../src/audit/audit-port.ts';
 import type { AuditEntry } from '../../src/audit/entry.ts';
 import type { Tenant, TenantStore, UsageStore } from '../../src/tenant/tenant-port.ts';
 import type { RequestStore } from '../../src/request-log/request-log-port.ts';
+import type { WebhookStore } from '../../src/webhooks/webhooks-port.ts';
 
 /** A store as a whole, opened. */
 export interface OpenedStore {
@@ -29,6 +30,7 @@ export interface OpenedStore {
   readonly users: UserStore;
   readonly sessions: SessionStore;
   readonly audit: AuditStore;
+  readonly webhooks: WebhookStore;
   pims(tenant: Tenant): PimsStore;
   nextChange(tenant: Tenant, ended: AbortSignal): Promise<void>;
   close(): Promise<void>;

@@ -20,6 +20,7 @@ export interface Message {
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
   readonly url: string;
+  readonly isTaken: boolean;
 }
 
 /** A status; `hang`: no answer; `close`: the connection ends; `redirect`: to a place that would take it. */
@@ -66,6 +67,15 @@ export class Receiver {
     return `http://127.0.0.1:${this.port}/hooks?shop=1`;
   }
 
+  /** Ends, and listens again at its address. */
+  async restart(): Promise<void> {
+    const { port } = this;
+    const ended = once(this.#server, 'close');
+    this.close();
+    await ended;
+    await this.listen(port);
+  }
+
   /** Ends all connections. */
   close(): void {
     this.#server.close();
@@ -84,16 +94,10 @@ export class Receiver {
     const body = Buffer.concat(chunks).toString();
     const headers = request.headers as Record<string, string>;
     const signatures = verify(body, headers, this.secrets);
-    const message = {
-      id: headers['webhook-id']!,
-      ...JSON.parse(body),
-      signatures,
-      headers,
-      body,
-      url: request.url!,
-    } as Message;
-    const behaviour = this.behave(message);
-    this.received.push(message);
+    const id = headers['webhook-id']!;
+    const known = { id, ...JSON.parse(body), signatures, headers, body, url: request.url! } as Message;
+    const behaviour = this.behave(known);
+    this.received.push({ ...known, isTaken: typeof behaviour === 'number' && behaviour < 300 });
     this.#events.emit('message');
     if (behaviour === 'close') request.socket.destroy();
     else if (behaviour === 'redirect') response.writeHead(307, { location: `${this.url}&followed` }).end();
@@ -129,16 +133,16 @@ export async function webhook(service: Service, ...words: string[]): Promise<Rec
   return JSON.parse(stdout) as Record<string, string>;
 }
 
-/** Adds an endpoint at a receiver, which knows its secret from then on. Returns its ID. */
+/** Adds an endpoint at a receiver, which knows its secret from then on. Returns its ID and secret. */
 export async function addWebhook(
   service: Service,
   teamID: string,
   receiver: Receiver,
   ...more: string[]
-): Promise<string> {
-  const { id, secret } = await webhook(service, 'add', teamID, receiver.url, ...more);
-  receiver.secrets.push(secret!);
-  return id!;
+): Promise<{ id: string; secret: string }> {
+  const { id = '', secret = '' } = await webhook(service, 'add', teamID, receiver.url, ...more);
+  receiver.secrets.push(secret);
+  return { id, secret };
 }
 
 export async function listWebhooks(service: Service, teamID: string): Promise<WebhookView[]> {

@@ -52,7 +52,7 @@ test('a change that is refused is tried again on the schedule, with its ID, and 
   const keys = await newTeam();
   const receiver = await Receiver.start();
   receiver.behave = () => 500;
-  const id = await addWebhook(service, keys.teamID, receiver);
+  const { id } = await addWebhook(service, keys.teamID, receiver);
   await createCustomers(service, keys, 2);
   await passUntil(service, () => receiver.received.length > 0);
   for (const [failed, ms] of SCHEDULE_MS.entries()) {
@@ -82,7 +82,7 @@ test('a change that is refused is tried again on the schedule, with its ID, and 
 test('410 pauses at once; a redirect is not followed; a receiver that hangs has 15 seconds', async () => {
   const keys = await newTeam();
   const receiver = await Receiver.start();
-  const id = await addWebhook(service, keys.teamID, receiver);
+  const { id } = await addWebhook(service, keys.teamID, receiver);
   receiver.behave = () => 'redirect';
   await createCustomers(service, keys, 1);
   const failures = async (): Promise<number> => (await only(service, keys.teamID)).failures;
@@ -107,7 +107,7 @@ test('410 pauses at once; a redirect is not followed; a receiver that hangs has 
 test('two secrets sign for 24 hours while one is replaced; a test, a pause and a replay do what they say', async () => {
   const keys = await newTeam();
   const receiver = await Receiver.start();
-  const id = await addWebhook(service, keys.teamID, receiver);
+  const { id } = await addWebhook(service, keys.teamID, receiver);
   const [old] = receiver.secrets;
   const tested = await webhook(service, 'test', keys.teamID, id);
   assert.deepEqual([tested['status'], tested['error']], [200, null]);
