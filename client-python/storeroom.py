@@ -9,7 +9,7 @@ used by several threads: each has its own connection. Failures are raised as Sto
 
 from __future__ import annotations
 
-import base64, gzip, http.client, json, math, random, re, socket, ssl, threading, time, uuid, zlib
+import base64, gzip, hashlib, hmac, http.client, json, math, random, re, socket, ssl, threading, time, uuid, zlib
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from decimal import Decimal
@@ -21,6 +21,7 @@ from urllib.parse import urlencode, urlsplit
 
 __all__ = ["Storeroom", "StoreroomError", "Query", "Page", "Record", "Reference", "Try", "step", "OrderWithLines"]
 __all__ += ["derive_fulfillment", "Fulfillment", "FulfillmentLine", "Order", "OrderLine", "Customer", "InventoryItem"]
+__all__ += ["Change", "ChangePage", "Changes", "verify_webhook", "WebhookError"]
 __all__ += ["NewOrder", "OrderChange", "NewOrderLine", "OrderLineChange", "NewCustomer", "CustomerChange", "Value"]
 __version__ = "0.2.0"
 
@@ -28,6 +29,9 @@ TIMEOUT_SECONDS, LONG_TIMEOUT_SECONDS, TOTAL_TIMEOUT_SECONDS = 10.0, 30.0, 120.0
 TRIES = 5
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 1.0, 30.0
 SPREAD_SECONDS = 0.25  # Callers that were told the same time to wait do not come back together.
+HELD_SECONDS = 25  # The longest that the service holds a call for a change.
+TOLERANCE_SECONDS = 300.0
+WEBHOOK_SECRET = re.compile("whsec_([A-Za-z0-9+/]{32,}=*)")  # 24 bytes at least.
 LIMIT_SECONDS = 86_400.0  # A socket takes no time without an end.
 IDLE_SECONDS = 60.0  # The service closes a connection after 72.
 NUMBERS_MAX = 100
@@ -38,7 +42,7 @@ PIECES_DIGITS = len(".10001")  # An order has at most 10,000 lines.
 
 LONG = re.compile("query|find|batch")
 # Codes that a wait helps with. Every 5xx and every call without an answer may be repeated too.
-REPEATED = ("REQUEST_TIMEOUT", "RATE_LIMITED", "TOO_MANY_QUERIES", "IDEMPOTENCY_KEY_RUNNING")
+REPEATED = ("REQUEST_TIMEOUT", "RATE_LIMITED", "TOO_MANY_QUERIES", "TOO_MANY_WAITING", "IDEMPOTENCY_KEY_RUNNING")
 REPEATED_STATUSES = (200, 408, 425, 429)  # A balancer or proxy may answer these in its own words.
 
 Value = Union[str, int, float, Decimal, bool, date, datetime, None]
@@ -247,6 +251,7 @@ class StoreroomError(Exception):
         self.field: Optional[str] = refusal.get("field")
         self.suggestion: Optional[str] = refusal.get("suggestion")
         self.step: Optional[int] = refusal.get("step")
+        self.earliest: Optional[str] = refusal.get("earliest")  # Of CHANGES_GONE: the lowest position that is left.
         self.remedy: Optional[str] = refusal.get("remedy")
         self.docs: Optional[str] = refusal.get("docs")
         # Of BATCH_TOO_LONG: the most steps that the rate of the tenant allows at once, where it has one.
@@ -336,12 +341,15 @@ class _Caller:
         body: Any = None,
         headers: Optional[Mapping[str, Optional[str]]] = None,
         options: Optional[Mapping[str, Any]] = None,
+        held: float = 0,
     ) -> _Answer:
+        """`held` is how long the service may hold the call before it answers: a try may take that much longer."""
         chosen = {**self._options, **(options or {})}
         unknown = set(chosen) - {"timeout", "total_timeout", "tries", "first_wait", "on_try"}
         if unknown:
             raise TypeError(f"Storeroom has no option {', '.join(sorted(unknown))}.")
         timeout = chosen.get("timeout") or (LONG_TIMEOUT_SECONDS if LONG.match(operation) else TIMEOUT_SECONDS)
+        timeout += held
         ends_at = time.monotonic() + (chosen.get("total_timeout") or TOTAL_TIMEOUT_SECONDS)
         tries, on_try = chosen.get("tries") or TRIES, chosen.get("on_try")
         number = 0
@@ -371,7 +379,8 @@ class _Caller:
         if error.retry_after:
             return error.retry_after + random.random() * SPREAD_SECONDS
         first: float = chosen.get("first_wait") or FIRST_WAIT_SECONDS
-        return float(min(first * 2 ** (number - 1), LONGEST_WAIT_SECONDS)) * (0.5 + random.random() / 2)
+        doubled = first * 2.0 ** min(number - 1, 60)  # A feed is followed through thousands of tries.
+        return float(min(doubled, LONGEST_WAIT_SECONDS)) * (0.5 + random.random() / 2)
 
     def _try(
         self,
@@ -653,6 +662,82 @@ def _query(caller: _Caller, operation: str, filters: Iterable[Any], include: Opt
     return Query(load)
 
 
+@dataclass(frozen=True)
+class Change:
+    """A committed change of a record. Read the record for its values, or ask for them with `include="records"`."""
+
+    seq: str  # The number of the change. Send it as `after` to continue with the next one.
+    type: Literal["orders", "customers", "inventory"]  # The change of a line is one of its order.
+    key: str  # The ORDER_NUMBER, CUSTOMER_CODE or PART_CODE.
+    change: Literal["created", "updated"]
+    at: str  # ISO 8601.
+    operation: str
+    record: Optional[Record[Any]] = None  # With `include`: the record at the time of the call, an order without lines.
+
+
+@dataclass(frozen=True)
+class ChangePage:
+    """A page of the change feed. `next` is the `after` of the next page; it can be higher than the last `seq`."""
+
+    changes: List[Change]
+    next: str
+    has_more: bool
+
+
+class Changes:
+    """Every change after a position, in order, and then those to come. It ends only with an error."""
+
+    def __init__(self, load: Callable[[Union[str, int, None]], ChangePage], after: Union[str, int, None]):
+        self._load, self._after = load, after
+
+    def __iter__(self) -> Iterator[Change]:
+        for page in self.pages():
+            yield from page.changes
+
+    def pages(self) -> Iterator[ChangePage]:
+        """Whole pages, whose `next` is the position to keep.
+
+        A page without changes comes at least every 25 seconds, so that the position stays new where changes are rare.
+        """
+        after = self._after
+        while True:
+            page = self._load(after)
+            after = page.next
+            yield page
+
+
+def _list_changes(
+    caller: _Caller,
+    after: Union[str, int, None],
+    types: Optional[Sequence[str]],
+    include: Optional[str],
+    page_size: Optional[int],
+    wait: float,
+    options: Mapping[str, Any],
+) -> ChangePage:
+    query = {
+        "after": None if after is None else str(after),
+        "types": None if types is None else ",".join(types),
+        "include": include,
+        "maxReturn": page_size and str(page_size),
+        "wait": str(wait) if wait else None,
+    }
+    answer = caller.call("listChanges", query, options=options, held=wait)
+    following = answer.headers.get("X-Next-After")
+    if following is None:
+        message = "The answer of listChanges has no X-Next-After. Check the proxies in front of the service."
+        refusal = {"code": "UNREADABLE_ANSWER", "message": message}
+        raise StoreroomError("listChanges", answer.status, refusal, answer.headers)
+    changes = [_change_of(one) for one in answer.body["data"]]
+    return ChangePage(changes, following, answer.headers.get("X-Has-More") == "true")
+
+
+def _change_of(one: Mapping[str, Any]) -> Change:
+    record = one.get("record")
+    kept = None if record is None else Record(record)
+    return Change(one["seq"], one["type"], one["key"], one["change"], one["at"], one["operation"], kept)
+
+
 class Orders:
     def __init__(self, caller: _Caller):
         self._caller = caller
@@ -894,6 +979,42 @@ class Storeroom:
         """The calls of a month (UTC), `2026-11`; of this month by default."""
         return dict(self._caller.call("getUsage", {"month": month}, options=options).body["data"])
 
+    def changes(
+        self,
+        after: Union[str, int, None] = None,
+        types: Optional[Sequence[Literal["orders", "customers", "inventory"]]] = None,
+        include: Optional[Literal["records"]] = None,
+        page_size: Optional[int] = None,
+        **options: Unpack[CallOptions],
+    ) -> Changes:
+        """Follows the change feed: every change after a position (a `seq`, the `next` of a page, 0), in order.
+
+        It then waits for the next ones, and continues by itself after lost connections, 429 and 5xx. Without `after` it
+        begins now. It raises `CHANGES_GONE` if some of the changes are already deleted.
+        """
+        chosen = {"tries": math.inf, "total_timeout": math.inf, **options}
+
+        def load(position: Union[str, int, None]) -> ChangePage:
+            wait = 0 if position is None else HELD_SECONDS
+            return _list_changes(self._caller, position, types, include, page_size, wait, chosen)
+
+        return Changes(load, after)
+
+    def list_changes(
+        self,
+        after: Union[str, int, None] = None,
+        types: Optional[Sequence[Literal["orders", "customers", "inventory"]]] = None,
+        include: Optional[Literal["records"]] = None,
+        page_size: Optional[int] = None,
+        wait: int = 0,
+        **options: Unpack[CallOptions],
+    ) -> ChangePage:
+        """A page of the change feed. Without `after` it is empty, and its `next` is the position of now.
+
+        `wait`: the most seconds, up to 25, to wait for a change if there is none.
+        """
+        return _list_changes(self._caller, after, types, include, page_size, wait, options)
+
     def batch(self, steps: Iterable[Mapping[str, Any]], **options: Unpack[WriteOptions]) -> List[Any]:
         """Does 1 to 100 writes, or none of them, and gives the data of each.
 
@@ -913,6 +1034,52 @@ class Storeroom:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class WebhookError(ValueError):
+    """A webhook that is not from Storeroom, or too old. Answer it with 400 and do nothing else."""
+
+
+def verify_webhook(
+    secret: Union[str, Sequence[str]],
+    headers: Union[Mapping[str, str], Message],
+    body: Union[bytes, str],
+    tolerance_seconds: float = TOLERANCE_SECONDS,
+) -> Dict[str, Any]:
+    """The event, if a signature matches one of the secrets and its time is near. Otherwise raises WebhookError.
+
+    The form is that of the Standard Webhooks specification (https://www.standardwebhooks.com). `body` is what was
+    received, unchanged. While a secret is replaced, either of the two is enough. The event says that a record changed;
+    the change feed has the change.
+    """
+    if not isinstance(body, (bytes, str)):
+        raise TypeError("verify_webhook needs the raw body of the request, not the value that was parsed from it.")
+    found = {name.lower(): value for name, value in headers.items()}
+    for name in ("webhook-id", "webhook-timestamp", "webhook-signature"):
+        if name not in found:
+            raise WebhookError(f"The header {name} is missing.")
+    timestamp = found["webhook-timestamp"]
+    raw = body.encode() if isinstance(body, str) else body
+    signed = f"{found['webhook-id']}.{timestamp}.".encode() + raw
+    signatures = found["webhook-signature"].encode().split(b" ")
+    expected = [_sign(one, signed) for one in (secret if isinstance(secret, (list, tuple)) else [secret])]
+    # Every pair is compared, in a time that does not depend on where they differ.
+    if not sum(hmac.compare_digest(own, signature) for own in expected for signature in signatures):
+        raise WebhookError("No signature of the webhook matches the secret.")
+    is_number = re.fullmatch("[0-9]{1,15}", timestamp) is not None
+    if not is_number or abs(math.floor(time.time()) - int(timestamp)) > tolerance_seconds:
+        seconds = f"more than {tolerance_seconds:g} seconds from the time of this machine"
+        raise WebhookError(f"webhook-timestamp is {timestamp}, {seconds}.")
+    return dict(json.loads(raw))
+
+
+def _sign(secret: str, signed: bytes) -> bytes:
+    """The signature, such as `v1,K5oZ…`."""
+    encoded = WEBHOOK_SECRET.fullmatch(secret) if isinstance(secret, str) else None
+    if encoded is None:
+        raise TypeError("The secret of a webhook must begin with whsec_ and be complete, such as Storeroom showed it.")
+    key = base64.b64decode(encoded[1])
+    return b"v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest())
 
 
 @dataclass

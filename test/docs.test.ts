@@ -122,7 +122,7 @@ suite('what the documents tell to type', () => {
       }
     });
 
-  for (const file of ['docs/clients.md', 'client/README.md', 'client-python/README.md'])
+  for (const file of ['docs/clients.md', 'docs/keep-a-copy.md', 'client/README.md', 'client-python/README.md'])
     for (const [language, words] of Object.entries({ ts: [process.execPath], python: ['python3', '-B'] }))
       if (blocksOf(file, language).length > 0)
         test(`${file}: its ${language} runs from top to bottom, and prints what is shown`, async () => {

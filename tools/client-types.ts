@@ -16,14 +16,18 @@ const WIDTH = 120;
 const ROOTS = `Order OrderLine Customer InventoryItem StorefrontLookup NewOrder NewOrderLine OrderLineChange OrderChange
   NewCustomer CustomerChange Filter ErrorCode`.split(/\s+/);
 /** The types that other files of the client use. */
-const EXPORTED = [...ROOTS, 'Field', 'Usage', 'Stage', 'Value', 'StorefrontOrder', 'StorefrontItem'];
+const EXPORTED = [...ROOTS, 'Change', 'Field', 'Usage', 'Stage', 'Value', 'StorefrontOrder', 'StorefrontItem'];
 
 export function renderClientTypes(contract: Contract): string {
   const { schemas } = contract.components;
   const operations = readOperations(contract).filter(({ needsKeys }) => needsKeys);
   const dataOf = (wanted: string): ContractSchema =>
     operations.find(({ name }) => name === wanted)!.answers['200']!.schema.properties!['data']!;
-  const own: Record<string, ContractSchema> = { Field: dataOf('listFields').items!, Usage: dataOf('getUsage') };
+  const own: Record<string, ContractSchema> = {
+    Change: dataOf('listChanges').items!,
+    Field: dataOf('listFields').items!,
+    Usage: dataOf('getUsage'),
+  };
   const reached = new Set([...ROOTS, 'OrderToCancel']);
   for (const name of reached) for (const further of refsOf(schemas[name]!)) reached.add(further);
   const named = [

@@ -62,6 +62,9 @@ class Operations(unittest.TestCase):
         order = client.orders.get(made)
         self.assertEqual((order["SNAME"], order.lines), ("$mith", [added]))
         self.assertEqual(client.customers.get(code)["NOTES"], added["LINE_REF_LOCK_CODE"])
+        page = client.list_changes(after=0, types=["orders"], include="records")
+        last = page.changes[-1]
+        self.assertEqual((last.key, last.change, last.operation, last.record), (made, "updated", "addLineItem", order))
         self.assertIn("LINE_NUMBER", [one["name"] for one in client.fields("lines")])
         # The batch counts for each of its steps.
         self.assertEqual(client.usage()["total"] - begun_at, len(self.tries) - 1 + 2)
@@ -90,6 +93,22 @@ class Operations(unittest.TestCase):
             filters = [{"field": "REFERENCE_NUMBER", "value": "#whole"}]
             filters.append({"field": "CREATE_DATE", "op": op, "value": now + timedelta(days=1)})
             self.assertEqual(self.client.orders.query(filters).count(), count)
+
+    def test_the_change_feed_is_followed_from_a_position(self):
+        after = self.client.list_changes().next
+        codes = iter(("feed-1", "feed-2", "feed-3"))
+        seen = [self.client.customers.create({"CUSTOMER_CODE": next(codes)})]
+        for change in self.client.changes(after=after, types=["customers"], include="records"):
+            self.assertEqual((change.key, change.record["CUSTOMER_CODE"]), (seen[-1], seen[-1]))
+            code = next(codes, None)
+            if code is None:
+                break
+            seen.append(self.client.customers.create({"CUSTOMER_CODE": code}))
+        self.assertEqual(len(seen), 3)
+        with self.assertRaises(StoreroomError) as raised:
+            self.client.list_changes(after=10**14)
+        self.assertEqual((raised.exception.code, raised.exception.status), ("CHANGES_GONE", 410))
+        self.assertTrue(raised.exception.earliest.isdigit())
 
     def test_a_query_brings_every_record_once_with_its_lines(self):
         numbers = [self.client.orders.create({"PO_NUMBER": "pages"}) for _ in range(5)]

@@ -62,6 +62,8 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;
   readonly options?: CallOptions | undefined;
+  /** Milliseconds that the service may hold the call before it answers. A try may take that much longer. */
+  readonly heldMs?: number;
 }
 
 /** A successful response. The body of a 304 is undefined. */
@@ -87,7 +89,6 @@ const LONGEST_WAIT_MS = 30_000;
 const TIMER_MS_MAX = 2 ** 31 - 1;
 /** Spreads the retries of callers that got the same Retry-After. */
 const SPREAD_MS = 250;
-const NO_ANSWER = { status: 0, requestId: undefined, retryAfter: undefined, etag: undefined, stepsMax: undefined };
 
 export class Caller {
   readonly #base: string;
@@ -122,7 +123,7 @@ export class Caller {
     for (let number = 1; ; number++) {
       signal?.throwIfAborted();
       const begunAt = performance.now();
-      const outcome = await this.#try(operation, request, call.options, endsAt - begunAt);
+      const outcome = await this.#try(operation, request, call, endsAt - begunAt);
       const error = outcome instanceof StoreroomError ? outcome : undefined;
       const waitMs = error && this.#chooseWait(error, number);
       const endedAt = performance.now();
@@ -158,14 +159,14 @@ export class Caller {
   async #try(
     operation: OperationName,
     { url, init }: Prepared,
-    options: CallOptions | undefined,
+    { options, heldMs = 0 }: Call,
     leftMs: number,
   ): Promise<Answer | StoreroomError> {
     const { timeoutMs = LONG.test(operation) ? LONG_TIMEOUT_MS : TIMEOUT_MS } = {
       ...this.#settings,
       ...dropUnset(options),
     };
-    const limitMs = Math.max(Math.round(Math.min(timeoutMs, leftMs, TIMER_MS_MAX)), 1);
+    const limitMs = Math.max(Math.round(Math.min(timeoutMs + heldMs, leftMs, TIMER_MS_MAX)), 1);
     const signal = options?.signal;
     const abort = new AbortController();
     const pass = (): void => abort.abort(signal!.reason);
@@ -180,7 +181,7 @@ export class Caller {
       const { host } = new URL(url);
       const why = abort.signal.aborted ? `${host} did not answer within ${limitMs} ms` : explainFailure(host, cause);
       const message = `${operation} failed: ${why}.`;
-      return new StoreroomError({ code: 'NO_ANSWER', message }, { ...NO_ANSWER, operation, cause });
+      return new StoreroomError({ code: 'NO_ANSWER', message }, { operation, status: 0, cause });
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', pass);

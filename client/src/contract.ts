@@ -554,6 +554,23 @@ export interface StorefrontItem {
   readonly is_care_plan: boolean;
 }
 
+export interface Change {
+  /** Number of the change. Numbers ascend, and may skip. */
+  readonly seq: string;
+  /** Type of the record. A change of a line is a change of its order. */
+  readonly type: 'orders' | 'customers' | 'inventory';
+  /** Key of the record: ORDER_NUMBER, CUSTOMER_CODE or PART_CODE. */
+  readonly key: string;
+  /** Whether the write created or updated the record. */
+  readonly change: 'created' | 'updated';
+  /** Time of the write in UTC, in ISO 8601. */
+  readonly at: string;
+  /** Operation or command that wrote it, such as addLineItem or import; "" if it is not known. */
+  readonly operation: string;
+  /** The present state of the record; null if it is missing. Only with include=records. */
+  readonly record?: Order | Customer | InventoryItem | null | undefined;
+}
+
 export interface Field {
   /** Name of the field, in upper case. */
   readonly name: string;

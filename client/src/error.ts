@@ -8,6 +8,7 @@ export interface Refusal {
   readonly field?: string;
   readonly suggestion?: string;
   readonly step?: number;
+  readonly earliest?: string;
   readonly requestId?: string;
   readonly remedy?: string;
   readonly docs?: string;
@@ -16,15 +17,21 @@ export interface Refusal {
 interface Circumstances {
   readonly operation: string;
   readonly status: number;
-  readonly requestId: string | undefined;
-  readonly retryAfter: number | undefined;
-  readonly etag: string | undefined;
-  readonly stepsMax: number | undefined;
+  readonly requestId?: string | undefined;
+  readonly retryAfter?: number | undefined;
+  readonly etag?: string | undefined;
+  readonly stepsMax?: number | undefined;
   readonly cause?: unknown;
 }
 
 /** Codes after which a wait can help. A call that gets a 5xx or no response can also be repeated. */
-const REPEATED: readonly string[] = ['REQUEST_TIMEOUT', 'RATE_LIMITED', 'TOO_MANY_QUERIES', 'IDEMPOTENCY_KEY_RUNNING'];
+const REPEATED: readonly string[] = [
+  'REQUEST_TIMEOUT',
+  'RATE_LIMITED',
+  'TOO_MANY_QUERIES',
+  'TOO_MANY_WAITING',
+  'IDEMPOTENCY_KEY_RUNNING',
+];
 /** Statuses that a balancer or proxy in front of the service may return with its own body. */
 const REPEATED_STATUSES: readonly number[] = [200, 408, 425, 429];
 
@@ -58,6 +65,8 @@ export class StoreroomError extends Error {
   readonly etag: string | undefined;
   /** For `BATCH_TOO_LONG`, the maximum steps of a batch of this tenant, if its rate limits them. */
   readonly stepsMax: number | undefined;
+  /** For `CHANGES_GONE`, the lowest position that the service still has. */
+  readonly earliest: string | undefined;
   /** For `createWithLines`, the order that earlier batches have written, if there is one. */
   readonly orderNumber: string | undefined = undefined;
   /** Whether the same call may succeed later. The client has then used up its tries or its time. */
@@ -71,6 +80,7 @@ export class StoreroomError extends Error {
     this.field = refusal.field;
     this.suggestion = refusal.suggestion;
     this.step = refusal.step;
+    this.earliest = refusal.earliest;
     this.remedy = refusal.remedy;
     this.docs = refusal.docs;
     this.requestId = refusal.requestId ?? requestId;
@@ -87,8 +97,8 @@ export class StoreroomError extends Error {
   /** Returns every member for a log. `JSON.stringify` leaves the message of an ordinary error out. */
   toJSON(): Record<string, unknown> {
     const { name, message, code, status, operation, field, suggestion, step } = this;
-    const { remedy, docs, requestId, retryAfter, etag, stepsMax, orderNumber, repeatable } = this;
+    const { remedy, docs, requestId, retryAfter, etag, stepsMax, earliest, orderNumber, repeatable } = this;
     const wrong = { name, message, code, status, operation, field, suggestion, step };
-    return { ...wrong, remedy, docs, requestId, retryAfter, etag, stepsMax, orderNumber, repeatable };
+    return { ...wrong, remedy, docs, requestId, retryAfter, etag, stepsMax, earliest, orderNumber, repeatable };
   }
 }

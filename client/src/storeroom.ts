@@ -5,18 +5,22 @@
 import { renderSteps, type BatchAnswers, type BatchStep, type CheckedSteps } from './batch.ts';
 import { dataOf, write } from './calls.ts';
 import { Caller, type CallOptions, type StoreroomOptions } from './caller.ts';
+import { Changes, listChanges, type Change, type ChangePage, type ChangesOptions } from './changes.ts';
+import type { ChangeWithRecord, ListChangesOptions } from './changes.ts';
 import type { Field, Usage } from './contract.ts';
 import { Customers, Readable } from './customers.ts';
 import { Lines, Orders } from './orders.ts';
 import type { CustomFields, InventoryItem, RecordType, WriteOptions } from './records.ts';
 
 export { step, type BatchAnswers, type BatchStep, type Reference } from './batch.ts';
+export type { Change, ChangePage, Changes, ChangesOptions, ChangeWithRecord, ListChangesOptions } from './changes.ts';
 export type { CallOptions, StoreroomOptions, Try } from './caller.ts';
 export type { ErrorCode, Field, Stage, StorefrontItem, StorefrontLookup, StorefrontOrder, Usage } from './contract.ts';
 export { StoreroomError } from './error.ts';
 export { deriveFulfillment, type Fulfillment, type FulfillmentLine } from './fulfillment.ts';
 export type { Page, Query } from './query.ts';
 export type * from './records.ts';
+export { verifyWebhook, WebhookError, type WebhookEvent, type WebhookOptions } from './webhook.ts';
 
 /** A tenant's orders, customers and inventory. `Custom` names the tenant's own fields. */
 export class Storeroom<Custom extends CustomFields = CustomFields> {
@@ -46,6 +50,25 @@ export class Storeroom<Custom extends CustomFields = CustomFields> {
     get: (month?: string, options?: CallOptions): Promise<Usage> =>
       dataOf(this.#caller.call('getUsage', { query: { month }, options })),
   };
+
+  /**
+   * Follows the change feed: returns every change after a position, in order, and waits for the next ones. It continues
+   * by itself after lost connections, 429 and 5xx. Throws `CHANGES_GONE` if some of these changes are already deleted.
+   */
+  changes(options: ChangesOptions & { readonly include: 'records' }): Changes<ChangeWithRecord<Custom>>;
+  changes(options?: ChangesOptions & { readonly include?: undefined }): Changes<Change>;
+  changes(options: ChangesOptions = {}): Changes<Change> {
+    return new Changes(this.#caller, options);
+  }
+
+  /** Returns a page of the change feed. Without `after`, the page is empty and its `next` is the position of now. */
+  listChanges(
+    options: ListChangesOptions & { readonly include: 'records' },
+  ): Promise<ChangePage<ChangeWithRecord<Custom>>>;
+  listChanges(options?: ListChangesOptions & { readonly include?: undefined }): Promise<ChangePage>;
+  listChanges(options: ListChangesOptions = {}): Promise<ChangePage> {
+    return listChanges(this.#caller, options);
+  }
 
   /**
    * Runs 1 to 100 writes in one transaction. A value can be the result of an earlier step: `step(0).data`. Returns the

@@ -5,13 +5,15 @@ import { rolldown } from 'rolldown';
 import type { Clock, Timer } from '../../src/clock.ts';
 
 /** The globals of workers that the client uses. Timers and text aside, there is nothing of a host in it. */
-const GLOBALS = [AbortController, AbortSignal, Headers, Request, Response, TextEncoder, URL, URLSearchParams];
-const FUNCTIONS = { btoa, crypto, fetch };
+const GLOBALS = [AbortController, AbortSignal, Headers, Request, Response, TextDecoder, TextEncoder];
+const ADDRESSES = [URL, URLSearchParams];
+const FUNCTIONS = { atob, btoa, crypto, fetch };
 
 export const hostOf = (clock: Clock, more: object = {}): Context =>
   createContext({
-    ...Object.fromEntries(GLOBALS.map((global) => [global.name, global])),
+    ...Object.fromEntries([...GLOBALS, ...ADDRESSES].map((global) => [global.name, global])),
     ...FUNCTIONS,
+    Date: { now: clock.now, parse: Date.parse },
     performance: { now: clock.elapsed },
     setTimeout: (work: () => void, ms: number) => clock.after(ms, work),
     clearTimeout: (timer: Timer | undefined) => timer?.close(),

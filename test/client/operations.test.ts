@@ -68,6 +68,24 @@ test('every operation of the contract can be called, and answers what the servic
   assert.partialDeepStrictEqual(await client.orders.get(made), { SNAME: '$mith', lines: [added] });
   assert.equal((await client.customers.get(renamed)).NOTES, added.LINE_REF_LOCK_CODE);
 
+  const { changes, hasMore } = await client.listChanges({ after: 0, types: ['orders'], include: 'records' });
+  assert.deepEqual(
+    changes.map(({ key, change, operation }) => `${key} ${change} ${operation}`),
+    [
+      `${number} created createOrder`,
+      `${number} updated addLineItem`,
+      `${number} updated updateLineItem`,
+      `${number} updated updateOrder`,
+      `${number} updated cancelOrder`,
+      `${made} created createOrder`,
+      `${made} updated addLineItem`,
+    ],
+  );
+  assert.equal(hasMore, false);
+  const { lines: _, etag, ...fields } = await client.orders.get(made);
+  assert.deepEqual(changes.at(-1)!.record, fields);
+  assert.match(etag, /^"/);
+
   assert.ok((await client.fields.list('lines')).some(({ name, assigned }) => name === 'LINE_NUMBER' && assigned));
   // The batch counts for each of its steps.
   assert.equal((await client.usage.get()).total, tries.length + 2);
@@ -81,6 +99,29 @@ test('every operation of the contract can be called, and answers what the servic
   );
   assert.deepEqual([...new Set(valuesOf(tries, 'operation'))].toSorted(), operations.toSorted());
   assert.ok(tries.every(({ status, number: tried }) => status === 200 && tried === 1));
+});
+
+test('the change feed is followed from a position, with what was written before and what is written meanwhile', async () => {
+  const shop = await Shop.open(service, 'client-feed');
+  const { client } = clientOf(shop);
+  await client.customers.create({ CUSTOMER_CODE: 'before' });
+  const { next: after } = await client.listChanges();
+  await client.customers.create({ CUSTOMER_CODE: 'A' });
+  const seen: string[] = [];
+  const codes = ['B', 'C', undefined];
+  for await (const { key, type, record } of client.changes({ after, types: ['customers'], include: 'records' })) {
+    if (type === 'customers') seen.push(`${key} ${record!.CUSTOMER_NAME}`);
+    const code = codes.shift();
+    if (code === undefined) break;
+    await client.orders.create({});
+    await client.customers.create({ CUSTOMER_CODE: code, CUSTOMER_NAME: `name of ${code}` });
+  }
+  assert.deepEqual(seen, ['A ', 'B name of B', 'C name of C']);
+  const lost = client.listChanges({ after: 10 ** 14 });
+  await assert.rejects(
+    lost,
+    (error) => refuses('CHANGES_GONE', { status: 410 })(error) && /^\d+$/.test((error as StoreroomError).earliest!),
+  );
 });
 
 test('a query brings every record once, in its order, however small its pages; with its lines if they are asked for', async () => {

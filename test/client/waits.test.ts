@@ -142,6 +142,16 @@ suite('for an answer', () => {
     assert.deepEqual([waiting.tries[0]!.code, waiting.tries[0]!.durationMs], ['NO_ANSWER', 100]);
   });
 
+  test('longer by as much as the service may hold the call', async () => {
+    const waiting = await Waiting.open();
+    waiting.server.will(keepSilent, (response) => response.setHeader('X-Next-After', '7').end('{"data":[]}'));
+    const calling = waiting.client.listChanges({ after: 7, waitSeconds: 25 });
+    await waiting.server.has(1);
+    waiting.passExactly(35_000);
+    waiting.clock.move((await waiting.tried(1))!);
+    assert.equal((await calling).next, '7');
+  });
+
   test('no longer than is left of the call, which then ends', async () => {
     const waiting = await Waiting.open();
     waiting.server.will(keepSilent);

@@ -28,7 +28,7 @@ const CHANGE = objectOf(
     seq: textOf('Number of the change. Numbers ascend, and may skip.', { pattern: '^[0-9]+$' }),
     type: textOf('Type of the record. A change of a line is a change of its order.', { enum: CHANGED_TYPES }),
     key: textOf('Key of the record: ORDER_NUMBER, CUSTOMER_CODE or PART_CODE.'),
-    change: textOf('What happened to the record.', { enum: ['created', 'updated'] }),
+    change: textOf('Whether the write created or updated the record.', { enum: ['created', 'updated'] }),
     at: textOf('Time of the write in UTC, in ISO 8601.'),
     operation: textOf('Operation or command that wrote it, such as addLineItem or import; "" if it is not known.'),
     record: {
