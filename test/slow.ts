@@ -33,8 +33,9 @@ export const SLOW: readonly SlowFiles[] = [
     reason: '64 clients on the same orders; test/store sends changes and cancellations of them at once, on both stores',
   },
   {
-    files: ['test/examples/kills.test.ts', 'test/examples/rate.test.ts'],
-    reason: 'kills the programs of examples/ and the service; integration.test.ts has what they do when nobody does',
+    files: ['copy', 'kills', 'rate'].map((name) => `test/examples/${name}.test.ts`),
+    reason:
+      'kills the programs of examples/ and the service; integration.test.ts and test/client have what they do without',
   },
   {
     files: ['test/client/package.test.ts', 'test/client/runtimes.test.ts'],

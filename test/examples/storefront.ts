@@ -1,28 +1,13 @@
 /** The storefront of the examples: its folder, and the integration that runs on it. */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { EventEmitter, once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, watch, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after } from 'node:test';
-import { installClient } from '../kit/client-package.ts';
 import { times } from '../kit/lists.ts';
 import type { Shop } from '../kit/records.ts';
 import { BASE_PATH, temporaryFolder } from '../kit/service.ts';
+import { Example, PROGRAMS, ROOT } from './example.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
-/** Copied to where the client is installed, as the README of the examples tells. */
-const copy = temporaryFolder();
-cpSync(join(ROOT, 'examples'), copy, { recursive: true });
-installClient(copy);
-export const LANGUAGES = {
-  TypeScript: [process.execPath, join(copy, 'typescript/integration.ts')],
-  Python: ['python3', join(copy, 'python/integration.py')],
-} as const;
-
-const running = new Set<ChildProcess>();
-after(() => {
-  for (const child of running) child.kill('SIGKILL');
-});
+const { TypeScript, Python } = PROGRAMS;
+export const LANGUAGES = { TypeScript, Python };
 
 export interface Sold {
   readonly number: string;
@@ -36,64 +21,20 @@ export interface Sold {
 type Place = Pick<Shop, 'keys'> & { readonly service: { readonly origin: string } };
 
 /** The storefront's folder, and the integration that runs on it. */
-export class Storefront {
-  readonly folder = join(temporaryFolder(), 'storefront');
-  readonly #command: readonly [string, string];
-  readonly #env: NodeJS.ProcessEnv;
-  #child: ChildProcess | undefined;
-  output = '';
-  /** Those of whom nothing follows. */
-  readonly #over = new Set<ChildProcess>();
-  /** Told of every file that changes, of what the integration prints, and of its end. */
-  readonly #changed = new EventEmitter();
+export class Storefront extends Example {
+  readonly folder: string;
 
   constructor(command: readonly [string, string], { keys, service }: Place) {
-    this.#command = command;
-    for (const name of ['orders', 'taken', 'aside']) mkdirSync(join(this.folder, name), { recursive: true });
-    for (const name of ['.', 'taken', 'aside'])
-      watch(join(this.folder, name), { persistent: false }, () => this.#changed.emit('change'));
-    const file = join(this.folder, 'keys.json');
+    const folder = join(temporaryFolder(), 'storefront');
+    for (const name of ['orders', 'taken', 'aside']) mkdirSync(join(folder, name), { recursive: true });
+    const file = join(folder, 'keys.json');
     writeFileSync(file, JSON.stringify(keys));
-    const own = { KEYS_FILE: file, STOREFRONT: this.folder, ROUND_SECONDS: '0.05', PYTHONDONTWRITEBYTECODE: '1' };
+    const own = { KEYS_FILE: file, STOREFRONT: folder, ROUND_SECONDS: '0.05', PYTHONDONTWRITEBYTECODE: '1' };
     const modules = { PYTHONPATH: join(ROOT, 'client-python') };
-    this.#env = { ...process.env, ...own, ...modules, BASE: service.origin + BASE_PATH };
-  }
-
-  start(): void {
-    const [program, file] = this.#command;
-    const child = spawn(program, [file], { env: this.#env });
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text: string) => {
-        this.output += text;
-        this.#changed.emit('change');
-      });
-    child.once('close', () => {
-      this.#over.add(child);
-      this.#changed.emit('change');
-    });
-    running.add((this.#child = child));
-  }
-
-  /** Resolves to the exit code: null when it was killed. */
-  async kill(): Promise<number | null> {
-    const child = this.#child!;
-    running.delete(child);
-    if (child.exitCode !== null) return child.exitCode;
-    const ended = once(child, 'exit') as Promise<[number | null]>;
-    child.kill('SIGKILL');
-    return (await ended)[0];
-  }
-
-  ended = async (): Promise<number | null> =>
-    this.#child!.exitCode ?? ((await once(this.#child!, 'exit')) as [number])[0];
-
-  /** Waits for something that the integration does. */
-  async until(isSo: () => boolean): Promise<void> {
-    const child = this.#child!;
-    while (!isSo()) {
-      if (this.#over.has(child)) throw new Error(`The integration has ended without ${String(isSo)}: ${this.output}`);
-      await once(this.#changed, 'change');
-    }
+    super(command, { ...own, ...modules, BASE: service.origin + BASE_PATH });
+    this.folder = folder;
+    for (const name of ['.', 'taken', 'aside'])
+      watch(join(folder, name), { persistent: false }, () => this.changed.emit('change'));
   }
 
   sell(order: Sold): void {

@@ -1,0 +1,143 @@
+/**
+ * examples/typescript/copy.ts against the service, while it and the service are killed and others write: the copy equals
+ * an export. STOREROOM_TEST_COPY_KILLS sets how often.
+ */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import type { Storeroom } from '../../client/src/storeroom.ts';
+import { clientOf } from '../client/clients.ts';
+import { times } from '../kit/lists.ts';
+import { Shop, type Values } from '../kit/records.ts';
+import { BASE_PATH, ownService, temporaryFolder } from '../kit/service.ts';
+import { trials } from '../kit/trials.ts';
+import { Example, PROGRAMS } from './example.ts';
+
+const KILLS = trials('COPY_KILLS', { quick: 4, all: 20 });
+const WRITERS = 3;
+const KEY_FIELDS = { orders: 'ORDER_NUMBER', customers: 'CUSTOMER_CODE', inventory: 'PART_CODE' };
+
+const service = await ownService({ keepsPort: true });
+
+class Copy extends Example {
+  readonly #database: string;
+
+  readonly #shop: Shop;
+
+  constructor(shop: Shop, folder = temporaryFolder()) {
+    const {
+      keys,
+      service: { origin },
+    } = shop;
+    const file = join(folder, 'keys.json');
+    writeFileSync(file, JSON.stringify(keys));
+    super(PROGRAMS.copy, { KEYS_FILE: file, COPY: join(folder, 'copy.db'), BASE: origin + BASE_PATH });
+    this.#database = join(folder, 'copy.db');
+    this.#shop = shop;
+  }
+
+  /** How many pages it has saved, over all its runs. */
+  get pages(): number {
+    return this.output.split(' changes, up to ').length - 1;
+  }
+
+  /** Waits until it has saved every change up to this one. */
+  reaches = (seq: string): Promise<void> =>
+    this.until(() => Number(/.* up to (\d+)\n/s.exec(this.output)?.[1] ?? 0) >= Number(seq));
+
+  /** A second program on the same file. */
+  another = (): Copy => new Copy(this.#shop, dirname(this.#database));
+
+  run(sql: string): void {
+    using database = new DatabaseSync(this.#database);
+    database.exec(sql);
+  }
+
+  /** Each record of a type by its key. */
+  read(type: string): Record<string, Values> {
+    using database = new DatabaseSync(this.#database, { readOnly: true });
+    const rows = database.prepare('SELECT key, record FROM records WHERE type = ?').all(type);
+    return Object.fromEntries(rows.map(({ key, record }) => [key, JSON.parse(String(record)) as Values]));
+  }
+}
+
+/** Each record of a type by its key, as `storeroom export` has it; orders with their lines. */
+async function exportAll(shop: Shop, type: keyof typeof KEY_FIELDS): Promise<Record<string, object>> {
+  const load = async (name: string): Promise<Values[]> =>
+    (await shop.run<{ records: Values[] }>('export', shop.keys.teamID, name)).records;
+  const all = (await load(type)).map((record) => [record[KEY_FIELDS[type]]!, record] as const);
+  if (type !== 'orders') return Object.fromEntries(all);
+  const lines = Object.groupBy(await load('lines'), ({ ORDER_NUMBER = '' }) => ORDER_NUMBER);
+  return Object.fromEntries(all.map(([key, order]) => [key, { ...order, lines: lines[key] ?? [] }]));
+}
+
+async function assertExact(shop: Shop, copy: Copy): Promise<void> {
+  for (const type of ['orders', 'customers', 'inventory'] as const)
+    assert.deepEqual(copy.read(type), await exportAll(shop, type), type);
+}
+
+/** Writes as callers do, also while the service is down, until it is told to stop. */
+async function write(client: Storeroom, stop: AbortSignal): Promise<void> {
+  for (let round = 0; !stop.aborted; round++) {
+    const order = { ORDER_TYPE: 'sales_order', CUSTOMER_CODE: 'C0', NOTES: String(round) } as const;
+    const parts = times(1 + (round % 3), (at) => ({ PART_CODE: `P${at}`, QUANTITY: 1 }));
+    const { orderNumber, lines } = await client.orders.createWithLines(order, parts);
+    const { LINE_REF_LOCK_CODE } = lines[0]!;
+    await client.lines.update({ ORDER_NUMBER: orderNumber, LINE_REF_LOCK_CODE, QUANTITY: round % 5 });
+    await client.customers.update({ CUSTOMER_CODE: `C${round % 4}`, NOTES: orderNumber });
+    if (round % 3 === 0) await client.orders.cancel(orderNumber);
+  }
+}
+
+test('killed at any moment, and the service too, while others write: the copy equals an export in the end', async () => {
+  const shop = await Shop.open(service, 'copy');
+  await shop.load(
+    'inventory',
+    times(3, (at) => ({ PART_CODE: `P${at}`, QTY_ONHAND: '100000' })),
+  );
+  await shop.load(
+    'customers',
+    times(600, (at) => ({ CUSTOMER_CODE: `C${at}`, CUSTOMER_NAME: `ä€😀 ${at}` })),
+  );
+  const { client } = clientOf(shop, { tries: Infinity, totalTimeoutMs: Infinity });
+  const stop = new AbortController();
+  const writing = Promise.all(times(WRITERS, () => write(client, stop.signal)));
+  const copy = new Copy(shop);
+  for (let kill = 0; kill < KILLS; kill++) {
+    const seen = copy.pages;
+    copy.start();
+    // The first is killed while it reads everything.
+    const isFar = (): boolean => (kill === 0 ? copy.output.includes('Reading') : copy.pages > seen + (kill % 3));
+    await copy.until(isFar);
+    const restarted = kill % 2 === 1 ? service.stop('SIGKILL').then(() => service.restart()) : undefined;
+    assert.equal(await copy.kill(), null, copy.output);
+    await restarted;
+  }
+  stop.abort();
+  await writing;
+  copy.start();
+  // What commands write beside the service.
+  await shop.load('customers', [{ CUSTOMER_CODE: 'late', CUSTOMER_NAME: 'Late' }]);
+  await copy.reaches((await client.listChanges()).next);
+  await copy.kill();
+  await assertExact(shop, copy);
+
+  // As after a restore from a backup: the position is not in the feed, and the copy has a record more.
+  copy.run("UPDATE position SET seq = '99999999999999'; INSERT INTO records VALUES ('customers', 'gone', '{}', 0)");
+  await client.customers.update({ CUSTOMER_CODE: 'C1', NOTES: 'changed meanwhile' });
+  copy.start();
+  await copy.until(() => copy.output.split('Everything was read').length === 3);
+  await copy.kill();
+  assert.match(copy.output, /CHANGES_GONE/);
+  await assertExact(shop, copy);
+
+  // A second program on the same file: one of the two stops.
+  const other = copy.another();
+  for (const program of [copy, other]) program.start();
+  for (let round = 0; !copy.isOver && !other.isOver; round++)
+    await client.customers.update({ CUSTOMER_CODE: 'C1', NOTES: String(round) });
+  await Promise.all([copy.kill(), other.kill()]);
+  assert.match(copy.output + other.output, /only one may keep a copy/);
+});

@@ -1,0 +1,82 @@
+/** A program of examples/, run where the client is installed, as the README of the examples tells. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { installClient } from '../kit/client-package.ts';
+import { temporaryFolder } from '../kit/service.ts';
+
+export const ROOT = join(import.meta.dirname, '../..');
+const copy = temporaryFolder();
+cpSync(join(ROOT, 'examples'), copy, { recursive: true });
+installClient(copy);
+export const PROGRAMS = {
+  TypeScript: [process.execPath, join(copy, 'typescript/integration.ts')],
+  Python: ['python3', join(copy, 'python/integration.py')],
+  copy: [process.execPath, join(copy, 'typescript/copy.ts')],
+} as const;
+
+const running = new Set<ChildProcess>();
+after(() => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+/** The program, which can be killed and started again. */
+export class Example {
+  readonly #command: readonly [string, string];
+  readonly #env: NodeJS.ProcessEnv;
+  #child: ChildProcess | undefined;
+  output = '';
+  /** Those of whom nothing follows. */
+  readonly #over = new Set<ChildProcess>();
+  /** Told of what the program prints and of its end; by a subclass of more. */
+  protected readonly changed = new EventEmitter();
+
+  constructor(command: readonly [string, string], env: Record<string, string>) {
+    this.#command = command;
+    this.#env = { ...process.env, ...env };
+  }
+
+  start(): void {
+    const [program, file] = this.#command;
+    const child = spawn(program, [file], { env: this.#env });
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        this.output += text;
+        this.changed.emit('change');
+      });
+    child.once('close', () => {
+      this.#over.add(child);
+      this.changed.emit('change');
+    });
+    running.add((this.#child = child));
+  }
+
+  /** Whether it has ended. */
+  get isOver(): boolean {
+    return this.#over.has(this.#child!);
+  }
+
+  /** Resolves to the exit code: null when it was killed. */
+  async kill(): Promise<number | null> {
+    const child = this.#child!;
+    running.delete(child);
+    if (child.exitCode !== null) return child.exitCode;
+    const ended = once(child, 'exit') as Promise<[number | null]>;
+    child.kill('SIGKILL');
+    return (await ended)[0];
+  }
+
+  ended = async (): Promise<number | null> =>
+    this.#child!.exitCode ?? ((await once(this.#child!, 'exit')) as [number])[0];
+
+  /** Waits for something that the program does. */
+  async until(isSo: () => boolean): Promise<void> {
+    const child = this.#child!;
+    while (!isSo()) {
+      if (this.#over.has(child)) throw new Error(`The program has ended without ${String(isSo)}: ${this.output}`);
+      await once(this.changed, 'change');
+    }
+  }
+}
