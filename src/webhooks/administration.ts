@@ -6,7 +6,7 @@ import { orThrow, Refusal, refuseField } from '../errors.ts';
 import { listChanges } from '../pims/changes.ts';
 import type { PimsStore } from '../pims/pims-port.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
-import { send, testMessage, type Sent } from './messages.ts';
+import { send, testMessage, type SentMessage } from './messages.ts';
 import { Poster } from './poster.ts';
 import { newSecret } from './signature.ts';
 import { CHANGE_TYPES, checkTypes, checkUrl, DELIVERY_DAYS, endOfOldSecret } from './webhooks.ts';
@@ -99,7 +99,7 @@ export class Webhooks {
   }
 
   /** Sends a message of the type `test` at once, also while the endpoint waits or is paused. */
-  async test(tenant: Tenant, id: string): Promise<Pick<Sent, 'status' | 'error' | 'durationMs'>> {
+  async test(tenant: Tenant, id: string): Promise<Pick<SentMessage, 'status' | 'error' | 'durationMs'>> {
     const { webhooks, clock } = this.#services;
     const webhook = await this.#find(tenant, id);
     const key = await webhooks.loadSealingKey();

@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.ts';
 import { Refusal } from '../errors.ts';
 import { listChanges, type Change, type ChangePage, type ChangeSource } from '../pims/changes.ts';
-import { messageOf, type Sent } from './messages.ts';
+import { messageOf, type SentMessage } from './messages.ts';
 import { timeOfRetry, waitUntil } from './webhooks.ts';
 import type { Attempt, Progress, Webhook, WebhookStore } from './webhooks-port.ts';
 
@@ -22,7 +22,7 @@ export interface LoopServices {
   readonly source: ChangeSource;
   readonly clock: Clock;
   /** Sends a message once, when it is its turn. `isSlow`: the last attempt failed or took long. */
-  readonly deliver: (message: ReturnType<typeof messageOf>, isSlow: boolean) => Promise<Sent>;
+  readonly deliver: (message: ReturnType<typeof messageOf>, isSlow: boolean) => Promise<SentMessage>;
   /** Notes the time of the oldest change that the endpoint has not received, or undefined. */
   readonly noteOldest: (at: number | undefined) => void;
 }

@@ -23,7 +23,7 @@ export function testMessage(nowMs: number): Message {
   return { messageId: `test_${randomUUID()}`, type: 'test', seq: '', key: '', body };
 }
 
-export type Sent = Omit<Attempt, 'attempt' | 'nextTryAt'>;
+export type SentMessage = Omit<Attempt, 'attempt' | 'nextTryAt'>;
 
 /** Signs a message and sends it once. */
 export async function send(
@@ -31,7 +31,7 @@ export async function send(
   webhook: Webhook,
   { messageId, body, ...of }: Message,
   stopped: AbortSignal,
-): Promise<Sent> {
+): Promise<SentMessage> {
   const nowMs = clock.now();
   const headers = signDelivery(webhook, key, messageId, body, nowMs);
   const answer = await poster.post(webhook.url, headers, body, stopped);

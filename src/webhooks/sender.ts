@@ -8,7 +8,7 @@ import type { Tenant, TenantStore } from '../tenant/tenant-port.ts';
 import type { WebhookServices } from './administration.ts';
 import { CHANGED, EndpointLoop, wait } from './endpoint-loop.ts';
 import { Lease } from './lease.ts';
-import { messageOf, send, type Sent } from './messages.ts';
+import { messageOf, send, type SentMessage } from './messages.ts';
 import { Places } from './places.ts';
 import { Poster } from './poster.ts';
 import { DELIVERY_DAYS } from './webhooks.ts';
@@ -173,7 +173,7 @@ export class WebhookSender {
       if (at === undefined || signal.aborted) this.#waitingSince.delete(webhook.id);
       else this.#waitingSince.set(webhook.id, at);
     };
-    const deliver = (message: ReturnType<typeof messageOf>, isSlow: boolean): Promise<Sent> =>
+    const deliver = (message: ReturnType<typeof messageOf>, isSlow: boolean): Promise<SentMessage> =>
       (isSlow ? this.#slow : this.#prompt).run(signal, async () => {
         if (!this.#lease.mayBegin) throw new Error('the store has not renewed the lease of the sender');
         const sent = await send({ poster: this.#poster, clock, key: this.#key }, webhook, message, signal);

@@ -11,10 +11,10 @@ import { buildTable } from '../../text-table.ts';
 
 const SHOWN_ONCE = 'The secret is not shown again.';
 
-type Work<T> = (webhooks: Webhooks, tenant: Tenant, actor: Actor) => Promise<T>;
+type WebhookWork<T> = (webhooks: Webhooks, tenant: Tenant, actor: Actor) => Promise<T>;
 
 /** Opens the webhooks of a tenant for one command. */
-const withWebhooks = <T>(context: CommandContext, teamId: string, work: Work<T>): Promise<T> =>
+const withWebhooks = <T>(context: CommandContext, teamId: string, work: WebhookWork<T>): Promise<T> =>
   withTenant(context, teamId, ({ store, tenant }) => {
     const { clock, environment } = context;
     const isPrivateAllowed = parseConfig(environment, {}).config.webhookPrivate === 'on';
