@@ -52,6 +52,9 @@ async function refreshUntil(page: Page, shown: Locator): Promise<void> {
     return false;
   });
 }
+/** The value beside a name. */
+const factOf = (page: Page, name: string): Locator =>
+  page.getByText(name, { exact: true }).locator('xpath=following-sibling::dd');
 /** The sender looks for changed endpoints every two seconds. */
 async function letSenderLook(): Promise<void> {
   for (let looks = 0; looks < 3; looks++) {
@@ -143,7 +146,7 @@ test('Pause holds deliveries, Resume goes on where they stood, Replay delivers a
   await page.getByText(`It was paused by ${owner.email}.`).waitFor();
   await letSenderLook();
   await newCustomer(shop, 'grace');
-  await refreshUntil(page, page.getByText('1 change behind'));
+  await refreshUntil(page, factOf(page, 'Changes behind').getByText('1', { exact: true }));
   assert.deepEqual(keysOf(receiver), ['ada']);
   await button(page, 'Resume').click();
   await receiver.has(2);
@@ -187,7 +190,7 @@ test('Rotate shows a new secret once, both sign for a day, and Remove asks befor
   await waitForFocus(page.getByRole('heading', { name: 'New secret' }));
   const secret = await copy(page, button(page, 'Copy the secret'));
   assert.notEqual(secret, old);
-  const until24h = await region(page, 'New secret').locator('time').getAttribute('datetime');
+  const until24h = await factOf(page, 'Old secret valid until').locator('time').getAttribute('datetime');
   assert.equal(until24h!.slice(0, 10), service.timeAt(86_400_000).slice(0, 10));
   await letSenderLook();
   // Each alone verifies what is sent.

@@ -6,7 +6,6 @@ import type { Kind } from '../../api/records.ts';
 export const CHANGES_MAX = 500;
 /** The numbers that are searched for changes of one type. */
 const SEARCHED = 2000;
-const WAIT_SECONDS = 25;
 
 export interface Change {
   readonly seq: string;
@@ -24,10 +23,10 @@ export interface Feed {
   readonly after: number;
   /** For `usePages`: the feed is one page, which grows at the top. */
   readonly next: null;
+  readonly hasMore: boolean;
 }
-type Read = Feed & { readonly hasMore: boolean };
 
-async function readChanges(query: QueryValues, signal: AbortSignal): Promise<Read> {
+async function readChanges(query: QueryValues, signal: AbortSignal): Promise<Feed> {
   const asked = { maxReturn: CHANGES_MAX, ...query };
   const { body, headers } = await fetchOperation<{ data: Change[] }>('/records', 'GET', '/changes', asked, undefined, {
     signal,
@@ -63,16 +62,10 @@ export async function loadNewer(
   signal: AbortSignal,
 ): Promise<Feed | undefined> {
   try {
-    const read = await readChanges({ types, after, ...(mayWait && { wait: WAIT_SECONDS }) }, signal);
+    const read = await readChanges({ types, after, ...(mayWait && { wait: 25 }) }, signal);
     return read.hasMore ? undefined : read;
   } catch (fault) {
     if (fault instanceof ApiError && fault.earliest !== undefined) return undefined;
     throw fault;
   }
 }
-
-/** Returns the feed with the newer changes on top, at most 500. */
-export const addNewer = (feed: Feed, newer: Feed): Feed => ({
-  ...newer,
-  changes: [...newer.changes, ...feed.changes].slice(0, CHANGES_MAX),
-});

@@ -1,4 +1,4 @@
-/** The buttons of a webhook: test, pause, resume, replay, rotate its secret, remove; and their dialogs. */
+/** The buttons of a webhook and their dialogs: test, pause, resume, replay, rotate the secret, remove. */
 import { useState } from 'preact/hooks';
 import type { AnswerOf } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
@@ -7,94 +7,111 @@ import { navigate } from '../../router.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, FormDialog } from '../../ui/dialog/form-dialog.tsx';
 import { TextField } from '../../ui/form/field.tsx';
+import { Notice } from '../../ui/notice.tsx';
+import { Toolbar } from '../../ui/page.tsx';
 import { toast } from '../../ui/toaster.tsx';
-import type { Webhook } from './words.tsx';
+import { NewSecret } from './new-secret.tsx';
+import { Outcome, type Webhook } from './words.tsx';
 
-export type NewSecretView = AnswerOf<'POST /webhooks/rotate'>;
+type Test = AnswerOf<'POST /webhooks/test'>;
 
-export interface WebhookActionsProps {
-  webhook: Webhook;
-  /** Whether no other new secret is shown. */
-  mayRotate: boolean;
-  onTested: (outcome: AnswerOf<'POST /webhooks/test'>) => void;
-  onRotated: (issued: NewSecretView) => void;
-  onDone: () => void;
-}
-
-export function WebhookActions({ webhook, mayRotate, onTested, onRotated, onDone }: WebhookActionsProps) {
+/** Example: `<WebhookActions webhook={webhook} onDone={reload} />`. */
+export function WebhookActions({ webhook, onDone }: { webhook: Webhook; onDone: () => void }) {
   const { id, url, state } = webhook;
+  const isPaused = state === 'paused';
   const [dialog, setDialog] = useState<'replay' | 'rotate' | 'remove'>();
-  const [busy, setBusy] = useState<'test' | 'turn'>();
+  const [isBusy, setBusy] = useState(false);
+  const [tested, setTested] = useState<Test>();
+  const [secret, setSecret] = useState('');
   const close = () => setDialog(undefined);
-  const act = async (what: typeof busy, call: () => Promise<unknown>) => {
-    setBusy(what);
+  const act = async (call: () => Promise<unknown>) => {
+    setBusy(true);
     try {
       await call();
       onDone();
     } catch (fault) {
       toast(toApiError(fault).message, 'bad');
     }
-    setBusy(undefined);
+    setBusy(false);
   };
-  const test = async () => onTested(await post('/webhooks/test', { id }));
-  const turn = () => (state === 'paused' ? post('/webhooks/replay', { id }) : post('/webhooks/pause', { id }));
+  const test = async () => setTested(await post('/webhooks/test', { id }));
+  const turn = () => (isPaused ? post('/webhooks/replay', { id }) : post('/webhooks/pause', { id }));
   const rotate = async () => {
-    onRotated(await post('/webhooks/rotate', { id }));
+    setSecret((await post('/webhooks/rotate', { id })).secret);
     close();
     onDone();
   };
   const remove = async () => {
     await post('/webhooks/remove', { id });
-    toast('Webhook removed');
     navigate('/webhooks');
   };
   return (
     <>
-      <Button isBusy={busy === 'test'} onClick={() => void act('test', test)}>
-        Send test
-      </Button>
-      <Button isBusy={busy === 'turn'} onClick={() => void act('turn', turn)}>
-        {state === 'paused' ? 'Resume' : 'Pause'}
-      </Button>
-      <Button onClick={() => setDialog('replay')}>Replay</Button>
-      <Button disabled={!mayRotate} onClick={() => setDialog('rotate')}>
-        Rotate secret
-      </Button>
-      <Button onClick={() => setDialog('remove')}>Remove</Button>
-      {dialog === 'replay' && <Replay webhook={webhook} onReplayed={onDone} onClose={close} />}
+      <Toolbar label="Actions">
+        <Button isBusy={isBusy} onClick={() => void act(test)}>
+          Send test
+        </Button>
+        <Button isBusy={isBusy} onClick={() => void act(turn)}>
+          {isPaused ? 'Resume' : 'Pause'}
+        </Button>
+        <Button onClick={() => setDialog('replay')}>Replay</Button>
+        <Button disabled={secret !== ''} onClick={() => setDialog('rotate')}>
+          Rotate secret
+        </Button>
+        <Button onClick={() => setDialog('remove')}>Remove</Button>
+      </Toolbar>
+      {secret && <NewSecret title="New secret" secret={secret} onStored={() => setSecret('')} />}
+      <div class={tested && 'audit-check'} role="status">
+        {tested && <Tested outcome={tested} />}
+      </div>
+      {dialog === 'replay' && <Replay webhook={webhook} onDone={onDone} onClose={close} />}
       {dialog === 'rotate' && (
-        <FormDialog title="Rotate the secret?" action="Rotate" onSubmit={rotate} onClose={close}>
-          <p>
-            The new secret is shown once. The old one stays valid for a while, so that you can replace it in your app.
-          </p>
-        </FormDialog>
+        <FormDialog
+          title="Rotate the secret?"
+          description="The new secret is shown once. The old one stays valid for a day, so that you can replace it in your app."
+          action="Rotate"
+          onSubmit={rotate}
+          onClose={close}
+          children={null}
+        />
       )}
       {dialog === 'remove' && (
         <Confirm title="Remove this webhook?" action="Remove" onConfirm={remove} onClose={close}>
-          <code>{url}</code> receives no more changes, and its deliveries are no longer listed. This cannot be undone.
+          <code>{url}</code> receives no more changes. This cannot be undone.
         </Confirm>
       )}
     </>
   );
 }
 
-interface ReplayProps {
+const Tested = ({ outcome }: { outcome: Test }) =>
+  outcome.error === null ? (
+    <Notice tone="good" title={`The test was delivered in ${outcome.durationMs} ms`} />
+  ) : (
+    <Notice tone="warn" title="The test was not delivered. Your app must answer with a status from 200 to 299.">
+      <Outcome of={outcome} />
+    </Notice>
+  );
+
+function Replay({
+  webhook: { id, position, newest },
+  onDone,
+  onClose,
+}: {
   webhook: Webhook;
-  onReplayed: () => void;
+  onDone: () => void;
   onClose: () => void;
-}
-function Replay({ webhook: { id, position, newest }, onReplayed, onClose }: ReplayProps) {
+}) {
   const [after, setAfter] = useState(position);
   const replay = async () => {
     await post('/webhooks/replay', { id, after });
-    toast('Deliveries continue');
-    onReplayed();
+    onDone();
     onClose();
   };
   return (
     <FormDialog
       title="Replay changes"
-      description="Delivers changes in order from a number on, again if they were delivered before. This also ends a pause."
+      description="Delivers the changes after a number again, in order. This also ends a pause."
       onClose={onClose}
       action="Replay"
       onSubmit={replay}
@@ -103,10 +120,7 @@ function Replay({ webhook: { id, position, newest }, onReplayed, onClose }: Repl
         label="After change"
         name="after"
         type="number"
-        hint={`Deliveries stand at ${position}, and ${newest} is the newest change. The Changes page lists the numbers.`}
-        min={0}
-        max={Number(newest)}
-        step={1}
+        hint={`Delivered up to ${position} of ${newest}. The Changes page lists the numbers.`}
         required
         autofocus
         value={after}

@@ -1,61 +1,53 @@
 /** Webhooks: the endpoints that receive changes, and adding one. Only the state of a page holds a secret. Begin here. */
 import { useState } from 'preact/hooks';
-import { get } from '../../api/client.ts';
+import { ApiError, get, post } from '../../api/client.ts';
+import { KINDS, type Kind } from '../../api/records.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { pathOf } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
+import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
+import { Checkbox, TextField } from '../../ui/form/field.tsx';
 import { Empty, Notice } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
-import { Table, type TableColumn } from '../../ui/table/table.tsx';
-import { Time } from '../../ui/text/time.tsx';
-import { AddWebhook } from './add-dialog.tsx';
+import { Table } from '../../ui/table/table.tsx';
 import { NewSecret } from './new-secret.tsx';
-import { nameTypes, WebhookState, type Webhook } from './words.tsx';
-
-const COLUMNS: readonly TableColumn<Webhook>[] = [
-  { key: 'url', head: 'Address', cell: ({ url }) => <span title={url}>{url.replace(/^https:\/\//, '')}</span> },
-  { key: 'state', head: 'State', isWide: true, cell: (webhook) => <WebhookState webhook={webhook} /> },
-  { key: 'types', head: 'Records', cell: ({ types }) => nameTypes(types) },
-  { key: 'lag', head: 'Changes behind', align: 'end', cell: ({ lag }) => lag.toLocaleString('en') },
-  {
-    key: 'delivered',
-    head: 'Last delivery',
-    cell: ({ lastDeliveredAt }) => <Time at={lastDeliveredAt} to="seconds" none="Not yet" />,
-  },
-  { key: 'next', head: 'Next try', cell: ({ nextTryAt }) => <Time at={nextTryAt} to="seconds" /> },
-];
+import { COLUMNS, TYPES } from './words.tsx';
 
 export function WebhooksPage() {
   const { user, may } = useSession();
   const webhooks = useLoad('webhooks', (signal) => get('/webhooks', {}, signal));
   const { data, isLoading, reload } = webhooks;
   const [isAdding, setAdding] = useState(false);
-  const [secret, setSecret] = useState<string>();
-  const mayChange = may('developer');
-  const add = (
-    <Button tone="primary" icon="plus" disabled={secret !== undefined} onClick={() => setAdding(true)}>
-      Add webhook
-    </Button>
-  );
+  const [secret, setSecret] = useState('');
+  const mayAdd = may('developer');
+  const show = (added: string) => {
+    setAdding(false);
+    setSecret(added);
+    reload();
+  };
   return (
     <Page
       title="Webhooks"
       description="Storeroom calls your apps when orders, customers or parts change: in order, and again until they answer."
       actions={
         <>
-          <Button icon="reload" isBusy={isLoading && data !== undefined} onClick={reload}>
+          <Button icon="reload" isBusy={isLoading} onClick={reload}>
             Refresh
           </Button>
-          {mayChange && add}
+          {mayAdd && (
+            <Button tone="primary" icon="plus" disabled={secret !== ''} onClick={() => setAdding(true)}>
+              Add webhook
+            </Button>
+          )}
         </>
       }
     >
       <div class="stack">
-        {secret !== undefined && (
-          <NewSecret title="New webhook" secret={secret} onStored={() => setSecret(undefined)} />
+        {secret && <NewSecret title="New webhook" secret={secret} onStored={() => setSecret('')} />}
+        {!mayAdd && (
+          <Notice title={`You are a ${user.role}. To change webhooks, ask an owner for the developer role.`} />
         )}
-        {!mayChange && <Notice>You are a {user.role}. To change webhooks, ask an owner for the developer role.</Notice>}
         <Table
           label="Webhooks"
           columns={COLUMNS}
@@ -63,27 +55,50 @@ export function WebhooksPage() {
           from={webhooks}
           rowKey={({ id }) => id}
           rowLink={({ id }) => pathOf('/webhooks/:id', { id })}
-          empty={
-            <Empty title="No webhooks yet">
-              A webhook tells your app about each change, so that it need not ask.{' '}
-              {mayChange
-                ? 'Press Add webhook and enter an HTTPS address of your app.'
-                : 'A developer or owner can add one.'}
-            </Empty>
-          }
-          skeletonRows={3}
+          empty={<Empty title="No webhooks yet">{USE}</Empty>}
         />
       </div>
-      {isAdding && (
-        <AddWebhook
-          onAdded={(added) => {
-            setAdding(false);
-            setSecret(added);
-            reload();
-          }}
-          onClose={() => setAdding(false)}
-        />
-      )}
+      {isAdding && <AddWebhook onAdded={show} onClose={() => setAdding(false)} />}
     </Page>
+  );
+}
+
+const USE =
+  'A webhook tells your app about each change, so that the app need not ask. ' +
+  'A developer or owner adds one with Add webhook and an HTTPS address of the app.';
+
+function AddWebhook({ onAdded, onClose }: { onAdded: (secret: string) => void; onClose: () => void }) {
+  const [url, setUrl] = useState('');
+  const [types, setTypes] = useState<readonly Kind[]>(TYPES);
+  const add = async () => {
+    if (types.length === 0) throw new ApiError('MISSING_FIELD', 'Choose at least one type of record.', 0);
+    onAdded((await post('/webhooks', { url: url.trim(), types: [...types] })).secret);
+  };
+  return (
+    <FormDialog title="Add webhook" onClose={onClose} action="Add" onSubmit={add}>
+      <TextField
+        label="Address"
+        name="url"
+        hint="An HTTPS address of your app that the internet can reach."
+        placeholder="https://shop.example.com/storeroom"
+        required
+        autofocus
+        isExact
+        value={url}
+        onValue={setUrl}
+      />
+      <fieldset class="field">
+        <legend class="label">Records</legend>
+        {TYPES.map((type) => (
+          <Checkbox
+            key={type}
+            name={type}
+            label={KINDS[type].label}
+            isChecked={types.includes(type)}
+            onChecked={(isChecked) => setTypes(TYPES.filter((one) => (one === type ? isChecked : types.includes(one))))}
+          />
+        ))}
+      </fieldset>
+    </FormDialog>
   );
 }

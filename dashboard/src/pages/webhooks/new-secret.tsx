@@ -1,6 +1,6 @@
 /** The panel that shows a webhook's new secret once, with code that verifies deliveries by it. */
-import type { ComponentChildren } from 'preact';
 import { OneTimePanel } from '../../ui/dialog/one-time-panel.tsx';
+import { Section } from '../../ui/page.tsx';
 import { CodeTabs } from '../../ui/text/code-tabs.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
 
@@ -24,25 +24,15 @@ event = verify_webhook(os.environ["WEBHOOK_SECRET"], request.headers, raw_body)`
   },
 ];
 
-export interface NewSecretProps {
-  title: string;
-  secret: string;
-  onStored: () => void;
-  children?: ComponentChildren;
-}
-
 /** Example: `<NewSecret title="New webhook" secret={secret} onStored={() => setSecret(undefined)} />`. */
-export const NewSecret = ({ title, secret, onStored, children }: NewSecretProps) => (
+export const NewSecret = ({ title, secret, onStored }: { title: string; secret: string; onStored: () => void }) => (
   <OneTimePanel title={title} what="The secret is" onStored={onStored}>
     <CopyText text={secret} label="Copy the secret" />
-    {children}
-    <div>
-      <h3 class="card-title">Verify deliveries</h3>
-      <p class="hint">
-        Your app must check the signature of each delivery before it trusts it. Signatures follow Standard Webhooks, so
-        its libraries verify them too.
-      </p>
+    <Section
+      title="Verify deliveries"
+      description="Check the signature of each delivery before you trust it. Libraries for Standard Webhooks can do it too."
+    >
       <CodeTabs label="Verify a delivery" codes={CODES} />
-    </div>
+    </Section>
   </OneTimePanel>
 );

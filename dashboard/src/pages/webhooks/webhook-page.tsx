@@ -1,25 +1,26 @@
 /** One webhook: its state, what a developer can do with it, and its deliveries. */
 import { useRef, useState } from 'preact/hooks';
-import type { AnswerOf } from '../../../../src/http/dashboard/interface.ts';
-import { get, type ApiError } from '../../api/client.ts';
+import { get } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { useParams } from '../../router.tsx';
+import { usePages } from '../../api/use-pages.ts';
+import { pathOf, useParams, useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
-import { LoadError, Notice, PageSkeleton } from '../../ui/notice.tsx';
-import { Card, Page } from '../../ui/page.tsx';
-import { CopyText } from '../../ui/text/copy.tsx';
+import { Dialog } from '../../ui/dialog/dialog.tsx';
+import { Empty, LoadError, Notice } from '../../ui/notice.tsx';
+import { Card, Page, Section } from '../../ui/page.tsx';
+import { LoadMore } from '../../ui/table/page-buttons.tsx';
+import { Table, type TableColumn } from '../../ui/table/table.tsx';
+import { CodeBlock, CopyText } from '../../ui/text/copy.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';
-import { countOf } from '../../ui/text/text.tsx';
 import { Time } from '../../ui/text/time.tsx';
 import { formatDuration } from '../requests/list-page.tsx';
-import { WebhookActions, type NewSecretView } from './actions.tsx';
-import { Deliveries } from './deliveries.tsx';
-import { NewSecret } from './new-secret.tsx';
-import { nameTypes, Outcome, WebhookState, type Webhook } from './words.tsx';
+import { WebhookActions } from './actions.tsx';
+import { COLUMNS, Outcome, toFacts, type Delivery, type Webhook } from './words.tsx';
 
 export function WebhookPage() {
   const { id = '' } = useParams();
+  const { may } = useSession();
   const webhooks = useLoad('webhooks', (signal) => get('/webhooks', {}, signal));
   const { data, error, isLoading } = webhooks;
   /** Grows when something was done, so that the deliveries are loaded again. */
@@ -28,105 +29,84 @@ export function WebhookPage() {
     webhooks.reload();
     setRound(round + 1);
   };
-  /** The webhook stays on the page when it cannot be loaded again: a new secret may be shown. */
+  /** The webhook stays on the page when it cannot be loaded again, because a new secret may be shown. */
   const known = useRef<Webhook>(undefined);
-  if (data !== undefined) known.current = data.webhooks.find((one) => one.id === id);
-  if (known.current !== undefined) return <Shown {...{ webhook: known.current, error, round, isLoading, reload }} />;
-  if (data === undefined && error === undefined) return <PageSkeleton />;
-  return (
-    <Page title="Webhook">
-      {error ? (
-        <LoadError error={error} onRetry={reload} />
-      ) : (
-        <Notice title={`No webhook '${id}'`}>It may have been removed.</Notice>
-      )}
-    </Page>
-  );
-}
-
-type Test = AnswerOf<'POST /webhooks/test'>;
-interface ShownProps {
-  webhook: Webhook;
-  error: ApiError | undefined;
-  round: number;
-  isLoading: boolean;
-  reload: () => void;
-}
-
-function Shown({ webhook, error, round, isLoading, reload }: ShownProps) {
-  const { id, url } = webhook;
-  const { may } = useSession();
-  const [tested, setTested] = useState<Test>();
-  const [issued, setIssued] = useState<NewSecretView>();
+  if (data) known.current = data.webhooks.find((one) => one.id === id);
+  const webhook = known.current;
+  if (webhook === undefined && isLoading) return null;
   return (
     <Page
-      title={URL.parse(url)?.host ?? url}
-      description={<CopyText text={url} label="Copy the address" />}
+      title={(webhook && URL.parse(webhook.url)?.host) ?? 'Webhook'}
+      description={webhook && <CopyText text={webhook.url} label="Copy the address" />}
       actions={
-        <>
-          <Button icon="reload" isBusy={isLoading} onClick={reload}>
-            Refresh
-          </Button>
-          {may('developer') && (
-            <WebhookActions
-              webhook={webhook}
-              mayRotate={issued === undefined}
-              onTested={setTested}
-              onRotated={setIssued}
-              onDone={reload}
-            />
-          )}
-        </>
+        <Button icon="reload" isBusy={isLoading} onClick={reload}>
+          Refresh
+        </Button>
       }
     >
-      <div class="stack">
-        {issued && (
-          <NewSecret title="New secret" secret={issued.secret} onStored={() => setIssued(undefined)}>
-            <p>
-              Until <Time at={issued.oldSecretEndsAt} /> each delivery also has a signature by the old secret. Replace
-              it in your app by then.
-            </p>
-          </NewSecret>
-        )}
-        {error && <LoadError error={error} onRetry={reload} />}
-        <div role="status">{tested && <Tested outcome={tested} />}</div>
-        <Card>
-          <Facts webhook={webhook} />
-        </Card>
-      </div>
-      <Deliveries id={id} round={round} />
+      {error && <LoadError error={error} />}
+      {webhook ? (
+        <>
+          {may('developer') && <WebhookActions webhook={webhook} onDone={reload} />}
+          <Card>
+            <KeyValue
+              rows={[
+                ...toFacts(COLUMNS.slice(1), webhook),
+                ['Created', <Time at={webhook.createdAt} />],
+                ['Old secret valid until', <Time at={webhook.secretEndsAt} />],
+              ]}
+            />
+          </Card>
+          <Deliveries key={round} id={id} />
+        </>
+      ) : (
+        !error && <Notice title={`No webhook '${id}'. It may have been removed.`} />
+      )}
     </Page>
   );
 }
 
-const Tested = ({ outcome }: { outcome: Test }) => {
-  const { status, durationMs } = outcome;
-  const isTaken = status !== null && status >= 200 && status < 300;
-  return (
-    <Notice tone={isTaken ? 'good' : 'warn'} title={isTaken ? 'The test was delivered' : 'The test was not delivered'}>
-      <p>
-        <Outcome of={outcome} /> · {formatDuration(durationMs)}
-      </p>
-      {!isTaken && (
-        <p>Your app must answer with a status from 200 to 299. Check the address and the log of your app.</p>
-      )}
-    </Notice>
-  );
-};
+const DELIVERY_COLUMNS: readonly TableColumn<Delivery>[] = [
+  { key: 'type', head: 'Event', cell: ({ type }) => type },
+  { key: 'outcome', head: 'Outcome', isWide: true, cell: (delivery) => <Outcome of={delivery} /> },
+  { key: 'key', head: 'Record', cell: ({ key }) => <bdi>{key}</bdi> },
+  { key: 'at', head: 'Time', cell: ({ at }) => <Time at={at} to="seconds" /> },
+  { key: 'attempt', head: 'Attempt', align: 'end', cell: ({ attempt }) => attempt },
+  { key: 'duration', head: 'Duration', align: 'end', cell: ({ durationMs }) => formatDuration(durationMs) },
+  { key: 'next', head: 'Next try', cell: ({ nextTryAt }) => <Time at={nextTryAt} to="seconds" /> },
+];
 
-const Facts = ({ webhook }: { webhook: Webhook }) => {
-  const { types, position, newest, lag, lastDeliveredAt, nextTryAt, createdAt, secretEndsAt } = webhook;
+function Deliveries({ id }: { id: string }) {
+  const [query, setQuery] = useQuery();
+  const list = usePages(`deliveries ${id}`, async (before: string | undefined, signal) => {
+    const { deliveries, more } = await get('/webhooks/deliveries', { id, before }, signal);
+    return { deliveries, next: more ? deliveries.at(-1)!.number : null };
+  });
+  const { pages, error, isLoading, more, reload } = list;
+  const rows = pages.flatMap(({ deliveries }) => deliveries);
+  const opened = rows.find(({ number }) => number === query.get('delivery'));
   return (
-    <KeyValue
-      rows={[
-        ['State', <WebhookState webhook={webhook} />],
-        ['Records', nameTypes(types)],
-        ['Delivered up to', `Change ${position} of ${newest}, ${countOf(lag, 'change')} behind`],
-        ['Last delivery', <Time at={lastDeliveredAt} to="seconds" none="Not yet" />],
-        ['Next try', <Time at={nextTryAt} to="seconds" />],
-        ['Created', <Time at={createdAt} />],
-        ...(secretEndsAt === null ? [] : [['Old secret valid until', <Time at={secretEndsAt} />] as const]),
-      ]}
-    />
+    <Section title="Deliveries" description="Attempts of the last 30 days, newest first.">
+      {error && pages.length > 0 && <LoadError error={error} onRetry={more ?? reload} />}
+      <Table
+        label="Attempts"
+        columns={DELIVERY_COLUMNS}
+        rows={pages.length === 0 ? undefined : rows}
+        from={list}
+        rowKey={({ number }) => number}
+        rowLink={({ number }) => `${pathOf('/webhooks/:id', { id })}?delivery=${number}`}
+        empty={<Empty title="No deliveries yet. Send a test to see that your app answers." />}
+      />
+      {more && <LoadMore label="Older" onMore={more} isBusy={isLoading} />}
+      {opened && <Opened delivery={opened} onClose={() => setQuery({ delivery: null }, { replace: true })} />}
+    </Section>
   );
-};
+}
+
+const Opened = ({ delivery, onClose }: { delivery: Delivery; onClose: () => void }) => (
+  <Dialog title={delivery.type} width="wide" onClose={onClose}>
+    <KeyValue rows={toFacts(DELIVERY_COLUMNS.slice(1), delivery)} />
+    <CodeBlock label="Request" code={JSON.stringify(JSON.parse(delivery.request), null, 2)} />
+    <CodeBlock label="Response" code={delivery.response} />
+  </Dialog>
+);
