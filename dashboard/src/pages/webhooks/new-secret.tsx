@@ -8,10 +8,12 @@ const CODES = [
   {
     id: 'typescript',
     label: 'TypeScript',
-    code: `import { verifyWebhook } from '@storeroom/client';
-
-// rawBody is the text of the request, before it is parsed. Throws if the signature is not valid.
-const event = await verifyWebhook(process.env.WEBHOOK_SECRET, request.headers, rawBody);`,
+    code: [
+      "import { verifyWebhook } from '@storeroom/client';",
+      '',
+      '// rawBody is the text of the request, before it is parsed. Throws if the signature is not valid.',
+      'const event = await verifyWebhook(process.env.WEBHOOK_SECRET, request.headers, rawBody);',
+    ].join('\n'),
   },
   {
     id: 'python',
