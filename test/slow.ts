@@ -132,6 +132,20 @@ export const SLOW: readonly SlowFiles[] = [
       'a service that is killed and started again; test/store has when a backup is due, and each way one can fail',
   },
   {
+    files: ['test/webhooks/faults.test.ts'],
+    reason:
+      'receivers that fail in every way, and a service that is killed; schedule has order, retries and signatures',
+  },
+  {
+    files: ['test/webhooks/schedule.test.ts', 'test/webhooks/addresses.test.ts'],
+    store: 'postgres',
+    reason: 'the sender asks the store through a port whose contract runs on both; faults runs on both',
+  },
+  {
+    files: ['test/dashboard/pages-changes.test.ts', 'test/dashboard/pages-webhooks.test.ts'],
+    reason: 'test/api has the feed and test/webhooks the deliveries; load and refresh run in the browser',
+  },
+  {
     files: ['test/system/failover.test.ts'],
     reason:
       'two PostgreSQL servers, killed and rebuilt under load; database-loss has a database that goes and comes back',

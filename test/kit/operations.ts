@@ -55,6 +55,7 @@ const readsOf = (mark: string): GoodCall[] => {
   const reference = '/orders/by_storefront_reference';
   return [
     { operation: 'listFields', method: 'GET', path: '/fields', kind: 'single', query: { type: 'orders' } },
+    { operation: 'listChanges', method: 'GET', path: '/changes', kind: 'single', query: { after: '0' } },
     { operation: 'getUsage', method: 'GET', path: '/usage', kind: 'single', query: {} },
     {
       operation: 'findOrdersByStorefrontReferences',

@@ -109,4 +109,4 @@ function mergeSaves({ kind, table, names, keysAt }: RowChange): string {
 }
 
 /** Columns that are not text. */
-const TYPES: Readonly<Record<string, string>> = { folded: 'jsonb', LINE_NUMBER: 'int' };
+const TYPES: Readonly<Record<string, string>> = { folded: 'jsonb', LINE_NUMBER: 'int', SEQ: 'bigint' };
