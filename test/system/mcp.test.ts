@@ -174,6 +174,8 @@ suite('tools', () => {
     );
     assert.equal((await ask('findOrdersByStorefrontReferences', { body: ['#1', '#2'] })).data.length, 2);
     assert.ok((await ask('listFields', { type: 'orders' })).data.length > 10);
+    const { data: changes, nextAfter } = await ask('listChanges', { after: '0' });
+    assert.equal(nextAfter, changes.at(-1).seq);
     const usage = await ask('getUsage');
     assert.deepEqual([...called].toSorted(), valuesOf(operations, 'operationId').toSorted());
     assert.equal(await service.usageOf('acme'), was + agent.calls, JSON.stringify(usage));

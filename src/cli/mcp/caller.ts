@@ -14,6 +14,7 @@ export interface ToolAnswer {
   readonly data: unknown;
   readonly subRecords?: unknown;
   readonly nextCursor?: string;
+  readonly nextAfter?: string;
   readonly totalCount?: number;
   readonly etag?: string;
 }
@@ -61,11 +62,13 @@ export async function callService(
 /** The lookup of one storefront number has no envelope. */
 function readAnswer({ body, headers }: ClientAnswer): ToolAnswer {
   const { data, subRecords } = ('status' in (body as object) ? body : { data: body }) as Partial<ToolAnswer>;
-  const [nextCursor, total, etag] = ['x-next-cursor', 'x-total-count', 'etag'].map((name) => headers.get(name));
+  const names = ['x-next-cursor', 'x-next-after', 'x-total-count', 'etag'];
+  const [nextCursor, nextAfter, total, etag] = names.map((name) => headers.get(name));
   return {
     data,
     ...(subRecords != null && { subRecords }),
     ...(nextCursor != null && { nextCursor }),
+    ...(nextAfter != null && { nextAfter }),
     ...(total != null && { totalCount: Number(total) }),
     ...(etag != null && { etag }),
   };

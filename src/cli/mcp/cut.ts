@@ -34,15 +34,16 @@ export function renderAnswer(answer: ToolAnswer, bytesMost: number): string {
   const cuts = cutLists(rest, recordBytes);
   const areTextsCut = sizeOf(rest) > recordBytes;
   const shown = areTextsCut ? (JSON.parse(JSON.stringify(rest, shorten)) as ToolAnswer) : rest;
-  const { nextCursor, ...others } = shown;
+  const { nextCursor, nextAfter, ...others } = shown;
+  const isPageCut = cuts.some(({ list }) => list === 'data');
   const note = {
     cut: { bytesMost, lists: cuts.slice(0, CUTS_TOLD), ...(areTextsCut && { textsAfterCharacters: TEXT_CHARACTERS }) },
     howToGetTheRest: tellHow(cuts, answer),
   };
-  // The cursor of a page continues after its last record, so it would skip the ones that are left out.
+  // They continue after the last record of the page, so they would skip the ones that are left out.
   const told = JSON.stringify({
     ...others,
-    ...(nextCursor !== undefined && cuts.every(({ list }) => list !== 'data') && { nextCursor }),
+    ...(!isPageCut && { nextCursor, nextAfter }),
     ...note,
   });
   if (Buffer.byteLength(told) <= bytesMost) return told;

@@ -33,8 +33,8 @@ export interface ToolRequest {
 }
 
 const HOUR_MS = 3_600_000;
-/** Each server has one team, and an agent keeps no earlier response for a comparison. */
-const NOT_ASKED = ['teamID', 'If-None-Match'];
+/** Each server has one team. An agent keeps no earlier response for a comparison, and takes a tool that waits for hung. */
+const NOT_ASKED = ['teamID', 'If-None-Match', 'wait'];
 const SCHEMAS = '#/components/schemas/';
 /** An agent has no credentials to send. */
 const CREDENTIALS = ' Credentials may also be sent in the body.';
