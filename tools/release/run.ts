@@ -30,6 +30,8 @@ const MANIFESTS = ['package.json', 'package-lock.json', 'client/package.json'];
 const NAMING = [
   'client-python/storeroom.py',
   'client-python/pyproject.toml',
+  'Dockerfile',
+  'compose.yaml',
   'compose.cluster.yaml',
   'deploy/kubernetes/one-node/kustomization.yaml',
   'deploy/kubernetes/several-nodes/kustomization.yaml',
