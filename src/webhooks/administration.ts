@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { entryBy, type Actor } from '../audit/entry.ts';
 import type { Clock } from '../clock.ts';
 import { orThrow, Refusal, refuseField } from '../errors.ts';
-import { listChanges } from '../pims/changes.ts';
+import { CHANGED_TYPES, listChanges } from '../pims/changes.ts';
 import type { PimsStore } from '../pims/pims-port.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
 import { send, testMessage, type SentMessage } from './messages.ts';
 import { Poster } from './poster.ts';
 import { newSecret } from './signature.ts';
-import { CHANGE_TYPES, checkTypes, checkUrl, DELIVERY_DAYS, endOfOldSecret } from './webhooks.ts';
+import { checkTypes, checkUrl, DELIVERY_DAYS, endOfOldSecret } from './webhooks.ts';
 import type { Delivery, Progress, Webhook, WebhookStore } from './webhooks-port.ts';
 
 export interface WebhookServices {
@@ -126,7 +126,7 @@ export class Webhooks {
     if (!(position <= newest))
       throw refuseField('COMMAND_REFUSED', 'after', `'after' must be the number of a change, from 0 to ${newest}.`);
     // Refuses a position whose changes are no longer kept.
-    await listChanges(await this.#services.pims(tenant), { after: position, types: CHANGE_TYPES, limit: 1 });
+    await listChanges(await this.#services.pims(tenant), { after: position, types: CHANGED_TYPES, limit: 1 });
     return this.#change(tenant, id, { ...ACTIVE, position }, actor, 'webhook replayed', { after });
   }
 
@@ -156,7 +156,7 @@ export class Webhooks {
 
   async #findNewest(tenant: Tenant): Promise<number> {
     const store = await this.#services.pims(tenant);
-    return (await listChanges(store, { after: undefined, types: CHANGE_TYPES, limit: 1 })).next;
+    return (await listChanges(store, { after: undefined, types: CHANGED_TYPES, limit: 1 })).next;
   }
 
   async #change(

@@ -3,6 +3,7 @@
  * A delivery that fails is retried on a schedule, after which the endpoint is paused.
  */
 import { refuseField } from '../errors.ts';
+import { CHANGED_TYPES } from '../pims/changes.ts';
 import type { KeyedType } from '../pims/rules/fields.ts';
 
 const SECOND_MS = 1000;
@@ -26,7 +27,6 @@ export const DELIVERIES_MAX = 10_000;
 /** Maximum number of endpoints of a tenant. */
 export const WEBHOOKS_MAX = 10;
 export const URL_CHARACTERS_MAX = 2000;
-export const CHANGE_TYPES: readonly KeyedType[] = ['orders', 'customers', 'inventory'];
 
 /** Returns when to try again after this number of failures in a row, UTC ISO 8601; undefined to pause the endpoint. */
 export function timeOfRetry(failures: number, nowMs: number): string | undefined {
@@ -52,8 +52,8 @@ export function checkUrl(text: string, isPrivateAllowed: boolean): string {
 
 /** Returns the types, each once and in their order. Throws COMMAND_REFUSED for an unknown one. No types mean all. */
 export function checkTypes(types: readonly string[]): KeyedType[] {
-  const unknown = types.find((type) => !CHANGE_TYPES.includes(type as KeyedType));
+  const unknown = types.find((type) => !CHANGED_TYPES.includes(type as KeyedType));
   if (unknown !== undefined)
-    throw refuseField('COMMAND_REFUSED', 'types', `The types are ${CHANGE_TYPES.join(', ')}, not '${unknown}'.`);
-  return CHANGE_TYPES.filter((type) => types.length === 0 || types.includes(type));
+    throw refuseField('COMMAND_REFUSED', 'types', `The types are ${CHANGED_TYPES.join(', ')}, not '${unknown}'.`);
+  return CHANGED_TYPES.filter((type) => types.length === 0 || types.includes(type));
 }

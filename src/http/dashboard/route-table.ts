@@ -4,10 +4,11 @@
  */
 import type { ProofNeed } from '../../account/proof.ts';
 import { ROLES, type Role } from '../../account/roles.ts';
+import { CHANGED_TYPES } from '../../pims/changes.ts';
 import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type RecordType } from '../../pims/rules/fields.ts';
 import { FIRST_STAGES } from '../../pims/rules/stages.ts';
 import { DAYS_MAX, OVERLAPS, SCOPES } from '../../tenant/keys.ts';
-import { CHANGE_TYPES, URL_CHARACTERS_MAX } from '../../webhooks/webhooks.ts';
+import { URL_CHARACTERS_MAX } from '../../webhooks/webhooks.ts';
 import { listOf, objectOf, oneOf, required, textOf, type Schema, type TypedSchema } from '../contract/json-schema.ts';
 
 export interface RouteTerms {
@@ -98,7 +99,7 @@ export const ROUTES = {
   'POST /webhooks': {
     role: 'developer',
     proof: 'recent',
-    body: objectOf({ url: textOf(undefined, { maxLength: URL_CHARACTERS_MAX }), types: listOf(oneOf(CHANGE_TYPES)) }),
+    body: objectOf({ url: textOf(undefined, { maxLength: URL_CHARACTERS_MAX }), types: listOf(oneOf(CHANGED_TYPES)) }),
   },
   'POST /webhooks/remove': { role: 'developer', proof: 'recent', body: WEBHOOK },
   /** Sends a message of the type `test`, and answers when the receiver has. */

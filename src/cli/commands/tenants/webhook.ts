@@ -2,9 +2,9 @@
 import { Option, type Command } from 'commander';
 import type { Actor } from '../../../audit/entry.ts';
 import { parseConfig } from '../../../config.ts';
+import { CHANGED_TYPES } from '../../../pims/changes.ts';
 import type { Tenant } from '../../../tenant/tenant-port.ts';
 import { Webhooks } from '../../../webhooks/administration.ts';
-import { CHANGE_TYPES } from '../../../webhooks/webhooks.ts';
 import { addCommand, addGroup, byOperator, printAnswer, type CommandContext } from '../../command.ts';
 import { withTenant } from '../../open-store.ts';
 import { buildTable } from '../../text-table.ts';
@@ -51,7 +51,7 @@ function addAddCommand(group: Command, context: CommandContext): void {
     'Add a webhook for changes from now on. The secret is shown only here.',
   )
     .addOption(
-      new Option('--types <types>', `types of changes, separated by commas (default: ${CHANGE_TYPES.join(',')})`),
+      new Option('--types <types>', `types of changes, separated by commas (default: ${CHANGED_TYPES.join(',')})`),
     )
     .action(async (teamID: string, url: string, { types = '' }: { types?: string }) => {
       const words = types === '' ? [] : types.split(',');
