@@ -261,26 +261,28 @@ export class Service {
 
   /** From here on its time passes only when it is moved. What waits for a timer then waits for that too. */
   async stand(): Promise<void> {
-    this.#standsAt = await this.#tellClock('stand');
+    [this.#standsAt] = await this.#tellClock('stand');
   }
 
   /** Its time passes again. */
   async pass(): Promise<void> {
-    const at = await this.#tellClock('pass');
-    [this.#movedMs, this.#standsAt] = [at - now(), undefined];
+    // The answer may come late, so its own real time tells how far the two are apart.
+    const [at, real] = await this.#tellClock('pass');
+    [this.#movedMs, this.#standsAt] = [at - now({}, real), undefined];
   }
 
-  async #tellClock(what: string, ms = 0): Promise<number> {
+  /** Returns its time and the real one, both of one moment. */
+  async #tellClock(what: string, ms = 0): Promise<[at: number, real: number]> {
     const child = this.#process!;
-    let at = (this.#standsAt ?? this.now()) + ms;
+    let [at, real] = [(this.#standsAt ?? this.now()) + ms, Date.now()];
     if (!this.hasExited) {
-      const told = once(child, 'message') as Promise<[number]>;
+      const told = once(child, 'message') as Promise<[[number, number]]>;
       child.send([what, ms]);
-      [at] = await told;
+      [[at, real]] = await told;
     }
     if (this.#standsAt === undefined) this.#movedMs += ms;
     else this.#standsAt = at;
-    return at;
+    return [at, real];
   }
 
   /** The variable of a process of its time. */
