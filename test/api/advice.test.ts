@@ -1,8 +1,9 @@
 /** What an error says to somebody who reads it at night: what is wrong, with the value that was sent, and what to do. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { inlineRefs } from '../kit/contract.ts';
 import { Shop, succeed } from '../kit/records.ts';
-import type { Answer } from '../kit/service.ts';
+import { BASE_PATH, type Answer } from '../kit/service.ts';
 
 const shop = await Shop.shared();
 const { service } = shop;
@@ -96,6 +97,37 @@ test('each mistake is answered with what is wrong, with the value that was sent,
     assert.match(String(told['remedy']), remedy, what);
     assert.equal(told['docs'], `/docs/errors#${code}`, what);
   }
+});
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly schema: { readonly type: string; readonly pattern?: string; readonly enum?: unknown };
+}
+type Operations = Record<string, { readonly parameters?: readonly Parameter[]; readonly requestBody?: unknown }>;
+
+test('a parameter that is not in its form: the message says which form it has', async () => {
+  const text = await (await fetch(`${service.origin}/openapi.json`)).text();
+  const { paths } = inlineRefs(JSON.parse(text) as { paths: Record<string, Operations> });
+  const sent: string[] = [];
+  for (const [path, operations] of Object.entries(paths))
+    for (const [method, { parameters = [], requestBody }] of Object.entries(operations))
+      for (const { name, in: place, schema } of parameters) {
+        const hasForm = schema.type === 'integer' || schema.pattern !== undefined || schema.enum !== undefined;
+        if (place !== 'query' || !hasForm) continue;
+        const body = requestBody === undefined ? undefined : [];
+        const others = parameters.filter((other) => other.required && ![name, 'teamID'].includes(other.name));
+        const query = [`${name}=,`, ...others.map((other) => `${other.name}=1`)].join('&');
+        const answer = await call(method.toUpperCase(), `${path.slice(BASE_PATH.length)}?${query}`, body);
+        sent.push(name);
+        assert.match(
+          answer.body.message!,
+          new RegExp(`^${name} must be (?!undefined).*, not ','`),
+          `${method} ${path}`,
+        );
+      }
+  assert.ok(sent.includes('wait') && sent.includes('maxReturn') && sent.length > 15, sent.join(' '));
 });
 
 // Holds S4.6.

@@ -9,6 +9,8 @@ process.on('message', (file: string) => {
 // Says what it waits for, before run.ts ends it.
 process.on('disconnect', () => {
   setTimeout(() => {
-    process.stderr.write(`A process of tests does not end. Open in it: ${process.getActiveResourcesInfo().join(' ')}\n`);
+    process.stderr.write(
+      `A process of tests does not end. Open in it: ${process.getActiveResourcesInfo().join(' ')}\n`,
+    );
   }, END_MS).unref();
 });

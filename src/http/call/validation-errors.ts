@@ -7,11 +7,14 @@ import { refuseMissingKey } from '../../pims/rules/values.ts';
 /** Forms of the parameters whose schema is more than a text that is not empty. */
 const PARAMETER_FORMS: Record<string, string> = {
   maxReturn: 'a positive whole number',
-  include: "'lines', which only POST /orders/query takes",
+  include: "'lines' on POST /orders/query, or 'records' on GET /changes",
   count: "'exact'",
   fields: 'a comma-separated list of field names',
   type: 'orders, lines, customers or inventory',
   month: 'a month such as 2026-11',
+  after: 'X-Next-After of the previous page, a number of at most 15 digits',
+  types: 'one or more of orders, customers and inventory, separated by commas',
+  wait: 'a whole number of seconds from 0 to 25',
 };
 const MISSING_HINTS: Record<string, string> = {
   storefront_order_number: ' Write its leading # as %23 in the URL.',
