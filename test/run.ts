@@ -40,6 +40,7 @@ const FAULTS = /^test\/faults\//;
 const FAILURES = /^.*failing tests:$/m;
 const FAILURES_CHARACTERS_MAX = 6000;
 const END_MS = 30_000;
+const TELL_MS = 1000;
 const CLEAR_LOOK_MS = 20;
 /** These are taken early, so that the last file to end is a short one. */
 const LONG = /^test\/(system|account|docs|limits\/packed)/;
@@ -131,8 +132,11 @@ async function runWorker({ store, files }: Pass, fits: Choice, databaseUrl: stri
   }
   if (worker.connected) worker.disconnect();
   const isGone = await Promise.race([ended.then(() => true), sleep(END_MS, false, { ref: false })]);
-  if (!isGone)
+  if (!isGone) {
     bad.push(`The process of these files did not end, as one of them left something open: ${taken.join(' ')}`);
+    worker.kill('SIGUSR2'); // so that it says what is open
+    await sleep(TELL_MS);
+  }
   endGroup(worker);
   workers.delete(worker);
 }

@@ -118,14 +118,10 @@ test('a parameter that is not in its form: the message says which form it has', 
         if (place !== 'query' || !hasForm) continue;
         const body = requestBody === undefined ? undefined : [];
         const others = parameters.filter((other) => other.required && ![name, 'teamID'].includes(other.name));
-        const query = [`${name}=,`, ...others.map((other) => `${other.name}=1`)].join('&');
-        const answer = await call(method.toUpperCase(), `${path.slice(BASE_PATH.length)}?${query}`, body);
+        const search = [`${name}=,`, ...others.map((other) => `${other.name}=1`)].join('&');
+        const answer = await call(method.toUpperCase(), `${path.slice(BASE_PATH.length)}?${search}`, body);
         sent.push(name);
-        assert.match(
-          answer.body.message!,
-          new RegExp(`^${name} must be (?!undefined).*, not ','`),
-          `${method} ${path}`,
-        );
+        assert.match(answer.body.message, new RegExp(`^${name} must be (?!undefined).*, not ','`), `${method} ${path}`);
       }
   assert.ok(sent.includes('wait') && sent.includes('maxReturn') && sent.length > 15, sent.join(' '));
 });

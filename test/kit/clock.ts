@@ -79,6 +79,14 @@ export class TestClock implements Clock {
   readonly now = (): number =>
     this.#date ?? Math.floor((this.#standsAt ?? this.#passing()).now + this.#ahead + this.#moved);
 
+  /** Its time and the real one of the same millisecond. */
+  read(): [at: number, real: number] {
+    for (;;) {
+      const [real, at] = [Date.now(), this.now()];
+      if (Date.now() === real) return [at, real];
+    }
+  }
+
   readonly after = (ms: number, work: () => void): Timer => {
     const waiting: Waiting = { at: this.elapsed() + ms, work, timer: undefined };
     this.#waiting.add(waiting);

@@ -6,15 +6,7 @@ process.umask(0o077);
 const clock = clockOf(process.env);
 process.on('message', ([what, ms]: ['move' | 'hold' | 'stand' | 'pass', number]) => {
   clock[what](ms);
-  process.send!(readBoth());
+  process.send!(clock.read());
 });
 process.channel?.unref();
-
-/** Its time and the real one of the same millisecond. */
-function readBoth(): [at: number, real: number] {
-  for (;;) {
-    const [real, at] = [Date.now(), clock.now()];
-    if (Date.now() === real) return [at, real];
-  }
-}
 process.exitCode = await runCommandLine(process.argv, process.env, clock);

@@ -271,10 +271,11 @@ export class Service {
     [this.#movedMs, this.#standsAt] = [at - now({}, real), undefined];
   }
 
-  /** Returns its time and the real one, both of one moment. */
-  async #tellClock(what: string, ms = 0): Promise<[at: number, real: number]> {
+  /** Returns its time, and the real one of that moment if it runs. */
+  async #tellClock(what: string, ms = 0): Promise<[at: number, real: number | undefined]> {
     const child = this.#process!;
-    let [at, real] = [(this.#standsAt ?? this.now()) + ms, Date.now()];
+    let at = (this.#standsAt ?? this.now()) + ms;
+    let real: number | undefined;
     if (!this.hasExited) {
       const told = once(child, 'message') as Promise<[[number, number]]>;
       child.send([what, ms]);
