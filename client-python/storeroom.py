@@ -1116,8 +1116,9 @@ class Fulfillment:
 def derive_fulfillment(lookup: Mapping[str, Any]) -> Fulfillment:
     """Adds up invoices and sales orders: a partial invoice makes two records of one order. Calls nothing.
 
-    What is cancelled is left out. Lines with the same part are one line. The parent of a care plan is the product before
-    it in its record; where a partial invoice has parted the two, the one it has in another record.
+    What is cancelled is left out. Lines with the same part are one line, and so are lines without a part that have the
+    same description. The parent of a care plan is the product before it in its record; where a partial invoice has
+    parted the two, the one it has in another record.
     """
     orders = lookup["orders"]
     binding = [one for one in orders if not one.get("cancelled") and one["order_type"] in ("invoice", "sales_order")]
@@ -1138,14 +1139,14 @@ def derive_fulfillment(lookup: Mapping[str, Any]) -> Fulfillment:
 
 def _add_up(records: Sequence[Sequence[Mapping[str, Any]]]) -> List[FulfillmentLine]:
     parents = _parents_of(records)
-    sums: Dict[Tuple[str, bool, Optional[str]], FulfillmentLine] = {}
+    sums: Dict[Tuple[str, str, bool, Optional[str]], FulfillmentLine] = {}
     for items in records:
         for at, item in enumerate(items):
             part, is_plan = item["part_number"], item["is_care_plan"]
             parent = (_find_parent(items, at) or parents.get(part)) if is_plan else None
-            line = sums.setdefault(
-                (part, is_plan, parent), FulfillmentLine(part, item["description"], is_plan, parent)
-            )
+            description = item["description"]
+            name = (part, "" if part else description)
+            line = sums.setdefault((*name, is_plan, parent), FulfillmentLine(part, description, is_plan, parent))
             quantity, shipped = item["quantity"], item["shipped"]
             if quantity < 0:
                 line.returned = _sum((line.returned, -quantity))
@@ -1156,7 +1157,7 @@ def _add_up(records: Sequence[Sequence[Mapping[str, Any]]]) -> List[FulfillmentL
             line.serial_numbers += tuple(item["serial_numbers"])
     for plan in sums.values():
         if plan.is_care_plan:
-            product = sums.get((plan.parent or "", False, None))
+            product = sums.get((plan.parent, "", False, None)) if plan.parent else None
             plan.serial_numbers = product.serial_numbers if product else ()
     return list(sums.values())
 

@@ -37,7 +37,7 @@ type Sum = { -readonly [Member in keyof FulfillmentLine]: FulfillmentLine[Member
 
 /**
  * Adds up invoices and sales orders: a partial invoice makes two records of one order. What is cancelled is left out.
- * Lines with the same part are one line. The parent of a care plan is the product before it in its record; where a
+ * Lines with the same part are one line, and so are lines without a part that have the same description. The parent of a care plan is the product before it in its record; where a
  * partial invoice has parted the two, the one it has in another record.
  */
 export function deriveFulfillment({ orders }: Pick<StorefrontLookup, 'orders'>): Fulfillment {
@@ -79,7 +79,8 @@ function addUp(orders: readonly StorefrontOrder[]): FulfillmentLine[] {
   for (const { items } of orders)
     for (const [at, item] of items.entries()) {
       const parent = item.is_care_plan ? (findParent(items, at) ?? parents.get(item.part_number)) : undefined;
-      const key = JSON.stringify([item.part_number, item.is_care_plan, parent]);
+      const name = item.part_number === '' ? [item.description] : item.part_number;
+      const key = JSON.stringify([name, item.is_care_plan, parent]);
       const sum = sums.get(key) ?? emptySum(item, parent);
       sums.set(key, sum);
       if (item.quantity < 0) sum.returned = add(sum.returned, -item.quantity);
@@ -92,9 +93,12 @@ function addUp(orders: readonly StorefrontOrder[]): FulfillmentLine[] {
     }
   const lines = [...sums.values()];
   for (const plan of lines.filter(({ isCarePlan }) => isCarePlan))
-    plan.serialNumbers = lines.find((line) => !line.isCarePlan && line.partNumber === plan.parent)?.serialNumbers ?? [];
+    plan.serialNumbers = (plan.parent && lines.find((line) => isLineOf(line, plan.parent))?.serialNumbers) || [];
   return lines;
 }
+
+const isLineOf = ({ isCarePlan, partNumber }: Sum, part: string | undefined): boolean =>
+  !isCarePlan && partNumber === part;
 
 const emptySum = (item: StorefrontItem, parent: string | undefined): Sum => ({
   partNumber: item.part_number,

@@ -12,13 +12,13 @@ import {
   type StorefrontOrder,
 } from '../../client/src/storeroom.ts';
 
-/** `part:shipped/quantity:serials`; a plan's name begins with P-. */
+/** `part:shipped/quantity:serials`; a plan's name begins with P-, and `=Chair` has a description and no part. */
 function itemOf(text: string): StorefrontItem {
   const [part = '', units = '', serials = ''] = text.split(':');
   const [shipped, quantity] = units.split('/').map(Number);
   return {
-    part_number: part,
-    description: `about ${part}`,
+    part_number: part.startsWith('=') ? '' : part,
+    description: part.startsWith('=') ? part : `about ${part}`,
     quantity: quantity!,
     shipped: shipped!,
     serial_numbers: serials === '' ? [] : serials.split(','),
@@ -53,8 +53,8 @@ const orderOf = (
 });
 
 /** A line as the items are written, and what of it is open, returned, and covered. */
-const show = ({ partNumber, shipped, ordered, serialNumbers, open, returned, parent }: FulfillmentLine): string =>
-  `${partNumber}:${shipped}/${ordered}:${serialNumbers.join()} open ${open}${returned === 0 ? '' : ` back ${returned}`}${parent === undefined ? '' : ` of ${parent}`}`;
+const show = ({ partNumber, description, shipped, ordered, serialNumbers, open, returned, parent }: FulfillmentLine) =>
+  `${partNumber || description}:${shipped}/${ordered}:${serialNumbers.join()} open ${open}${returned === 0 ? '' : ` back ${returned}`}${parent === undefined ? '' : ` of ${parent}`}`;
 
 const cancelled = { cancelled: true } as const;
 const invoice = (items: string, more?: Partial<StorefrontOrder>): StorefrontOrder => orderOf('invoice', items, more);
@@ -79,6 +79,18 @@ const CASES: Case[] = [
     [invoice('A:1/1:S1 B:2/2'), open('A:0/2')],
     'partly_shipped',
     ['A:1/3:S1 open 2', 'B:2/2: open 0'],
+  ],
+  [
+    'lines without a part are told apart by their descriptions',
+    [invoice('=Chair:1/1 =Lamp:2/2'), open('=Chair:0/3')],
+    'partly_shipped',
+    ['=Chair:1/4: open 3', '=Lamp:2/2: open 0'],
+  ],
+  [
+    'a care plan of a product without a part has no serial numbers',
+    [invoice('=Chair:1/1:S1 P-C:1/1 =Lamp:1/1:T1')],
+    'shipped',
+    ['=Chair:1/1:S1 open 0', 'P-C:1/1: open 0 of ', '=Lamp:1/1:T1 open 0'],
   ],
   ['an invoice that shipped less is still open', [invoice('A:1/2')], 'partly_shipped', ['A:1/2: open 1']],
   [

@@ -1,11 +1,13 @@
 /**
- * Adds up all records of a storefront order, a row per part: the sums of the client, and the units of each record.
+ * Adds up all records of a storefront order, a row per part: the sums of the client, and the units of each record. Lines
+ * without a part code have a row per description.
  */
-import { deriveFulfillment, type Fulfillment } from '../../../../client/src/fulfillment.ts';
+import { deriveFulfillment, type Fulfillment, type FulfillmentLine } from '../../../../client/src/fulfillment.ts';
 import { addDecimals } from '../../../../src/pims/rules/decimal.ts';
 import type { StorefrontOrder } from '../../../../client/src/contract.ts';
 
 export interface PartRow {
+  readonly key: string;
   readonly part: string;
   readonly isCarePlan: boolean;
   readonly description: string;
@@ -28,14 +30,15 @@ export interface Comparison {
   readonly state: Fulfillment['state'];
 }
 
+type NamedPart = Pick<FulfillmentLine, 'partNumber' | 'description' | 'isCarePlan'>;
 type Item = StorefrontOrder['items'][number];
 
 export function compareRecords(records: readonly StorefrontOrder[]): Comparison {
   const { lines, state } = deriveFulfillment({ orders: records });
-  const rowOf = (isOf: (part: string, isCarePlan: boolean) => boolean) => {
-    const own = lines.filter(({ partNumber, isCarePlan }) => isOf(partNumber, isCarePlan));
+  const rowOf = (key?: string) => {
+    const own = lines.filter((line) => key === undefined || key === keyOf(line));
     const units = records.map(({ items }) =>
-      unitsOf(items.filter(({ part_number, is_care_plan }) => isOf(part_number, is_care_plan))),
+      unitsOf(items.filter((item) => key === undefined || key === keyOfItem(item))),
     );
     return {
       ordered: sum(own, 'ordered'),
@@ -49,13 +52,18 @@ export function compareRecords(records: readonly StorefrontOrder[]): Comparison 
     };
   };
   const items = records.flatMap((record) => record.items);
-  const parts = new Map(items.map((item) => [`${item.is_care_plan} ${item.part_number}`, item]));
-  const rows = [...parts.values()].map(({ part_number: part, is_care_plan: isPlan, description }) => {
-    const sums = rowOf((name, isCarePlan) => name === part && isCarePlan === isPlan);
-    return { part, isCarePlan: isPlan, description, ...sums };
-  });
-  return { rows, total: { part: '', isCarePlan: false, description: '', ...rowOf(() => true) }, state };
+  const parts = new Map(items.map((item) => [keyOfItem(item), item]));
+  const rows = [...parts].map(([key, { part_number: part, is_care_plan: isCarePlan, description }]) => ({
+    ...{ key, part, isCarePlan, description },
+    ...rowOf(key),
+  }));
+  return { rows, total: { key: 'total', part: '', isCarePlan: false, description: '', ...rowOf() }, state };
 }
+
+const keyOf = ({ partNumber, description, isCarePlan }: NamedPart): string =>
+  JSON.stringify([partNumber === '' ? [description] : partNumber, isCarePlan]);
+const keyOfItem = ({ part_number: partNumber, is_care_plan: isCarePlan, description }: Item): string =>
+  keyOf({ partNumber, isCarePlan, description });
 
 const unitsOf = (items: readonly Item[]): Units | undefined =>
   items.length === 0 ? undefined : { quantity: sum(items, 'quantity'), shipped: sum(items, 'shipped') };

@@ -56,7 +56,7 @@ function ComparisonTable({ records, number }: { records: readonly StorefrontOrde
         label="Ordered and shipped, part by part"
         rows={[...rows, total]}
         rowClass={(row) => (row === total ? 'total' : undefined)}
-        rowKey={(row) => (row === total ? 'total' : `${row.part} ${row.isCarePlan}`)}
+        rowKey={(row) => row.key}
         columns={[
           {
             key: 'part',
