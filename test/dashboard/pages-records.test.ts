@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { Shop, succeed, valuesOf, type Filters, type Values } from '../kit/records.ts';
 import { times } from '../kit/lists.ts';
-import { arrive, button, copy, figureOf, goByMenu, openAs, paste, region } from './at-pages.ts';
+import { arrive, button, copy, figureOf, goByMenu, openAs, paste, region, shownCells } from './at-pages.ts';
 import { until } from '../kit/wait.ts';
 import { goTo, waitUntilLoaded } from './browser.ts';
 import { openScene } from './scene.ts';
@@ -31,6 +31,9 @@ const orders = times(ORDERS, (index) => ({
 await shop.load('orders', orders);
 const parts = ['APPROVED', 'PHONE', 'REFUSED'].map((PART_CODE) => ({ PART_CODE, QTY_ONHAND: '9', SERIALIZED: 'Y' }));
 await shop.load('inventory', parts);
+
+/** The order of the list. */
+const NEWEST = { sort: '-CREATE_DATE' };
 
 const numbersIn = (page: Page): Promise<string[]> =>
   region(page, 'Orders').getByRole('row').getByRole('link').allInnerTexts();
@@ -88,9 +91,9 @@ test('a filter of two conditions shows what the API answers, and the call shown 
     { field: 'SHIP_VIA', value: 'federal', contains: true },
     { field: 'CUSTOMER_CODE', value: 'VINET', conjunction: 'OR' },
   ];
-  const wanted = await succeed<Values[]>(shop.queryOrders(filters));
+  const wanted = await succeed<Values[]>(shop.queryOrders(filters, NEWEST));
   const meant = [...orders.keys()].filter((index) => index % 7 === 0 || index % 11 === 0);
-  assert.deepEqual(valuesOf(wanted, 'ORDER_NUMBER'), meant.map(numberOf));
+  assert.deepEqual(valuesOf(wanted, 'ORDER_NUMBER'), meant.map(numberOf).toReversed());
   await page.getByText(`${wanted.length} records`, { exact: true }).waitFor();
   assert.deepEqual(await numbersIn(page), valuesOf(wanted, 'ORDER_NUMBER'));
 
@@ -105,7 +108,7 @@ test('a filter of two conditions shows what the API answers, and the call shown 
   await page.getByLabel('Conjunction of filter 2').selectOption('AND');
   await button(page, 'Apply filters').click();
   await page.getByText('2 records', { exact: true }).waitFor();
-  assert.deepEqual(await numbersIn(page), [numberOf(0), numberOf(77)]);
+  assert.deepEqual(await numbersIn(page), [numberOf(77), numberOf(0)]);
   await page.goBack();
   await page.getByText(`${wanted.length} records`, { exact: true }).waitFor();
 });
@@ -133,7 +136,7 @@ test('every operator of the API is in the form, and the list shows what the API 
     if (value !== '') await values.fill(value);
     await button(page, 'Apply filters').click();
     const asked = [{ field: 'ORDER_NUMBER', ...filter }] as Filters;
-    const wanted = await succeed<Values[]>(shop.queryOrders(asked, { maxReturn: String(PAGE_SIZE) }));
+    const wanted = await succeed<Values[]>(shop.queryOrders(asked, { maxReturn: String(PAGE_SIZE), ...NEWEST }));
     const numbers = valuesOf(wanted, 'ORDER_NUMBER').join();
     await until(async () => (await numbersIn(page)).join() === numbers);
   }
@@ -150,7 +153,7 @@ test('pages go forth through every order once, and back by the button and by Bac
   await next();
   pages.push(await expectPage(2, PAGE_SIZE));
   await next();
-  const all = valuesOf(await succeed<Values[]>(shop.queryOrders([])), 'ORDER_NUMBER');
+  const all = valuesOf(await succeed<Values[]>(shop.queryOrders([], NEWEST)), 'ORDER_NUMBER');
   pages.push(await expectPage(3, all.length - 2 * PAGE_SIZE));
   assert.deepEqual(pages.flat(), all);
   assert.ok(await button(page, 'Next').isDisabled());
@@ -162,6 +165,66 @@ test('pages go forth through every order once, and back by the button and by Bac
   assert.deepEqual(await expectPage(1, PAGE_SIZE), pages[0]);
   await page.goBack();
   assert.deepEqual(await expectPage(2, PAGE_SIZE), pages[1]);
+});
+
+test('an order made now is the first of the list, with the name of its customer', async (context) => {
+  const number = await succeed<string>(shop.createOrder({ BNAME: 'Yusuf Demir' }));
+  const page = await openAs(context, service, viewer);
+  const [[shown, , , , name] = []] = await shownCells(region(page, 'Orders').getByRole('table'));
+  assert.deepEqual([shown, name], [number, 'Yusuf Demir']);
+});
+
+test('lines show their discounts, totals and custom fields; totals that do not match the lines are told', async (context) => {
+  assert.equal((await service.command('fields', 'add', 'shop', 'lines', 'ENGRAVING', '--type', 'text')).code, 0);
+  const number = await succeed<string>(
+    shop.createOrder({ SUBTOTAL: '30000', TAX_TOTAL: '12.5', ORDER_TOTAL: '30012.5' }),
+  );
+  const add = (line: Values): Promise<unknown> => succeed(shop.addLineItem({ ORDER_NUMBER: number, ...line }));
+  await add({ DESCRIPTION: 'Steel chair', QUANTITY: '12', UNIT_PRICE: '1899', DISCOUNT: '8', ENGRAVING: 'For Ann' });
+  await add({ DESCRIPTION: 'Lamp', QUANTITY: '3', UNIT_PRICE: '0.335' });
+  const page = await openAs(context, service, viewer);
+  await openOrder(page, number);
+  await waitUntilLoaded(page);
+  const lines = await shownCells(region(page, 'Lines of the order').getByRole('table'));
+  assert.deepEqual(
+    lines.map((cells) => cells.slice(5, 9)),
+    [
+      ['1,899.00', '8 %', '20,964.96', 'For Ann'],
+      ['0.335', '', '1.01', ''],
+    ],
+  );
+  await page.getByText('The lines add up to 20,965.97, and the subtotal is 30,000.00.').waitFor();
+  const totals = await page.locator('.totals > div').allInnerTexts();
+  assert.deepEqual(
+    totals.map((text) => text.split(/\s+/)),
+    [
+      ['Subtotal', '30,000.00'],
+      ['Tax', '12.50'],
+      ['Total', '30,012.50'],
+    ],
+  );
+  const right = await makeOrder('PHONE', 'quote', '#right');
+  await openOrder(page, right);
+  await waitUntilLoaded(page);
+  assert.equal(await page.getByText('The totals do not match the lines').count(), 0);
+});
+
+test('lines without a part code are told apart in the storefront order', async (context) => {
+  const number = await succeed<string>(shop.createOrder({ ORDER_TYPE: 'sales_order', REFERENCE_NUMBER: '#nameless' }));
+  for (const DESCRIPTION of ['Chair', 'Lamp'])
+    await succeed(shop.addLineItem({ ORDER_NUMBER: number, DESCRIPTION, QUANTITY: '2' }));
+  const page = await openAs(context, service, viewer);
+  await openOrder(page, number);
+  await waitUntilLoaded(page);
+  const rows = await shownCells(region(page, 'Ordered and shipped, part by part').getByRole('table'));
+  assert.deepEqual(
+    rows.map((cells) => cells.slice(0, 2)),
+    [
+      ['Chair', '2'],
+      ['Lamp', '2'],
+      ['All parts\nNothing shipped', '4'],
+    ],
+  );
 });
 
 test('an approved order is a sales order in the API; its units are committed there and here', async (context) => {

@@ -22,6 +22,8 @@ interface KindView<Name extends Kind> {
   readonly keyLabel: string;
   /** The default columns. */
   readonly columns: readonly string[];
+  /** The `sort` of its lists; by key without one. */
+  readonly sort?: string;
 }
 
 export const KINDS: { readonly [Name in Kind]: KindView<Name> } = {
@@ -36,10 +38,12 @@ export const KINDS: { readonly [Name in Kind]: KindView<Name> } = {
       'ORDER_TYPE',
       'REFERENCE_NUMBER',
       'CUSTOMER_CODE',
+      'BNAME',
       'ORDER_DATE',
       'ORDER_STATUS',
       'ORDER_TOTAL',
     ],
+    sort: '-CREATE_DATE', // ORDER_DATE may be empty
   },
   customers: {
     label: 'Customers',
@@ -106,7 +110,7 @@ export async function queryRecords(
     '/records',
     'POST',
     `/${kind}/query`,
-    page,
+    { ...page, sort: KINDS[kind].sort },
     toFilterBody(filters),
     { signal },
   );

@@ -32,13 +32,13 @@ export const markTotals = (sent: Values): Values => ({
 export const areTotalsBehind = ({ [TOTALS_MARK]: mark = '' }: Values): boolean => mark !== mark.toUpperCase();
 
 /** Returns the amount of a line in SUBTOTAL: QUANTITY × UNIT_PRICE less DISCOUNT percent. */
-function amountOf({ QUANTITY = '', UNIT_PRICE = '', DISCOUNT = '' }: Values): string {
+export function amountOf({ QUANTITY = '', UNIT_PRICE = '', DISCOUNT = '' }: Values): string {
   const amount = multiplyDecimals(QUANTITY, UNIT_PRICE);
   if (DISCOUNT === '' || DISCOUNT === '0') return amount;
   return multiplyDecimals(amount, multiplyDecimals(subtractDecimals('100', DISCOUNT), '0.01'));
 }
 
-const sumExactly = (lines: readonly Values[]): string => lines.map(amountOf).reduce(addDecimals, '0');
+export const sumExactly = (lines: readonly Values[]): string => lines.map(amountOf).reduce(addDecimals, '0');
 
 /** Returns the totals of an order with all these lines, or {} if there are no lines or PIMS computes no total. */
 export const sumUp = (order: Values, lines: readonly Values[]): Values =>
@@ -111,5 +111,5 @@ function withSubtotal(order: Values, lines: readonly Values[], subtotal: string)
 
 const keeps = ({ [TOTALS_MARK]: mark = '' }: Values, which: 'S' | 'T' | 'P'): boolean =>
   mark.toUpperCase().includes(which);
-const addUp = ({ SUBTOTAL = '', FREIGHT = '', TAX_TOTAL = '' }: Values): string =>
+export const addUp = ({ SUBTOTAL = '', FREIGHT = '', TAX_TOTAL = '' }: Values): string =>
   addDecimals(addDecimals(SUBTOTAL, FREIGHT), TAX_TOTAL);

@@ -54,7 +54,10 @@ export function compareRecords(records: readonly StorefrontOrder[]): Comparison 
   const items = records.flatMap((record) => record.items);
   const parts = new Map(items.map((item) => [keyOfItem(item), item]));
   const rows = [...parts].map(([key, { part_number: part, is_care_plan: isCarePlan, description }]) => ({
-    ...{ key, part, isCarePlan, description },
+    key,
+    part,
+    isCarePlan,
+    description,
     ...rowOf(key),
   }));
   return { rows, total: { key: 'total', part: '', isCarePlan: false, description: '', ...rowOf() }, state };

@@ -1,15 +1,32 @@
 /**
- * The lines of an order.
+ * The lines of an order with what each comes to, the totals below them, and a warning where the two do not agree.
  */
+import { roundCents } from '../../../../src/pims/rules/decimal.ts';
+import { amountOf } from '../../../../src/pims/rules/totals.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Empty } from '../../ui/notice.tsx';
 import { Section } from '../../ui/page.tsx';
 import { Copy } from '../../ui/text/copy.tsx';
+import { Money } from '../../ui/text/money.tsx';
 import { Text } from '../../ui/text/text.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
 import { fieldColumn, RecordLink } from '../records/field-column.tsx';
+import { OrderTotals } from './totals.tsx';
+
+/** The fields that a line has a column for, or that its order tells. */
+const OWN =
+  `ORDER_NUMBER LINE_NUMBER PART_CODE DESCRIPTION QUANTITY NUMBER_SHIPPED UNIT_PRICE DISCOUNT SERIAL_NUMBERS CARE_PLAN
+  LINE_REF_LOCK_CODE CREATE_DATE MODIFIED_DATE`.split(/\s+/);
+
+/** The columns of lines. DISCOUNT and custom fields have one only if a line has a value. */
+function columnsOf(lines: readonly Values[]): readonly TableColumn<Values>[] {
+  const has = (name: string): boolean => lines.some((line) => line[name]);
+  const isDiscounted = lines.some(hasDiscount);
+  const custom = Object.keys(lines[0] ?? {}).filter((name) => !OWN.includes(name) && has(name));
+  return [...COLUMNS, ...(isDiscounted ? [DISCOUNT] : []), TOTAL, ...custom.map((name) => fieldColumn(name)), ...LAST];
+}
 
 const COLUMNS: readonly TableColumn<Values>[] = [
   { ...fieldColumn('LINE_NUMBER', 'number'), head: <span title="LINE_NUMBER">LINE</span> },
@@ -18,6 +35,19 @@ const COLUMNS: readonly TableColumn<Values>[] = [
   fieldColumn('QUANTITY', 'number'),
   fieldColumn('NUMBER_SHIPPED', 'number'),
   fieldColumn('UNIT_PRICE', 'number'),
+];
+const hasDiscount = ({ DISCOUNT: percent = '' }: Values): boolean => percent !== '' && percent !== '0';
+const DISCOUNT: TableColumn<Values> = {
+  ...fieldColumn('DISCOUNT', 'number'),
+  cell: (line) => (hasDiscount(line) ? `${line['DISCOUNT']} %` : null),
+};
+const TOTAL: TableColumn<Values> = {
+  key: 'total',
+  head: <span title="QUANTITY × UNIT_PRICE, less DISCOUNT">LINE TOTAL</span>,
+  cell: (line) => (line['UNIT_PRICE'] ? <Money value={roundCents(amountOf(line))} /> : null),
+  align: 'end',
+};
+const LAST: readonly TableColumn<Values>[] = [
   { ...fieldColumn('SERIAL_NUMBERS'), cell: (line) => <Serials text={line['SERIAL_NUMBERS'] ?? ''} /> },
   {
     key: 'LINE_REF_LOCK_CODE',
@@ -29,16 +59,17 @@ const COLUMNS: readonly TableColumn<Values>[] = [
   },
 ];
 
-/** Example: `<OrderLines lines={lines} />`. */
-export const OrderLines = ({ lines }: { lines: readonly Values[] }) => (
+/** Example: `<OrderLines order={values} lines={lines} />`. */
+export const OrderLines = ({ order, lines }: { order: Values; lines: readonly Values[] }) => (
   <Section title="Lines">
     <Table
       label="Lines of the order"
       rows={lines}
-      columns={COLUMNS}
+      columns={columnsOf(lines)}
       rowKey={(line) => line['LINE_REF_LOCK_CODE'] ?? ''}
       empty={<Empty title="No lines">Add lines with PUT /orders/line_item.</Empty>}
     />
+    <OrderTotals order={order} lines={lines} />
   </Section>
 );
 

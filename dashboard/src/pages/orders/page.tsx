@@ -2,19 +2,20 @@
  * One order: its stage, lines, stock and addresses, the state of its storefront order, and its transitions. Begin here.
  */
 import { useState } from 'preact/hooks';
-import { saysCancelled, STAGES } from '../../../../src/pims/rules/stages.ts';
+import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { loadRecord, recordPath, singleCall, type LoadedRecord } from '../../api/records.ts';
 import { Link, useParams } from '../../router.tsx';
 import { ApiCall } from '../records/api-call.tsx';
-import { labelStage, StageBadge } from '../../ui/badge.tsx';
+import { StageBadge } from '../../ui/badge.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
 import { Notice, WhenLoaded } from '../../ui/notice.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Addresses, ADDRESS_FIELDS, OtherFields } from '../records/record-fields.tsx';
+import { formatMoney } from '../../ui/text/money.tsx';
 import { Text } from '../../ui/text/text.tsx';
 import { Time } from '../../ui/text/time.tsx';
 import { announce } from '../../ui/toaster.tsx';
@@ -22,15 +23,16 @@ import { RecordLink } from '../records/field-column.tsx';
 import { NoRecord } from '../records/no-record.tsx';
 import { TransitionButtons, useObstacle, type DoneTransition } from './transitions.tsx';
 import { OrderLines } from './line-table.tsx';
+import { TOTALS } from './totals.tsx';
 import { stockedParts, OrderStock } from './stock-table.tsx';
 import { StorefrontComparison } from './storefront-comparison.tsx';
 
 /** The fields that are not among the other fields. */
 const SHOWN =
-  `ORDER_NUMBER ORDER_TYPE REFERENCE_NUMBER CUSTOMER_CODE ORDER_DATE ORDER_STATUS ORDER_TOTAL TRACKING_NUMBERS
-  CREATE_DATE MODIFIED_DATE`
+  `ORDER_NUMBER ORDER_TYPE REFERENCE_NUMBER CUSTOMER_CODE ORDER_DATE ORDER_STATUS TRACKING_NUMBERS CREATE_DATE
+  MODIFIED_DATE`
     .split(/\s+/)
-    .concat(ADDRESS_FIELDS);
+    .concat(ADDRESS_FIELDS, TOTALS);
 
 export function OrderPage() {
   const { key: number = '' } = useParams();
@@ -63,10 +65,9 @@ function Order({ record, steps }: { record: LoadedRecord; steps: readonly DoneTr
   return (
     <>
       {step && <Outcome step={step} />}
-      {!saysCancelled(values) && <Stepper stage={values['ORDER_TYPE'] ?? ''} />}
       <Obstacle record={record} />
       <Facts values={values} />
-      <OrderLines lines={lines} />
+      <OrderLines order={values} lines={lines} />
       {reference !== '' && <StorefrontComparison reference={reference} number={number} round={steps.length} />}
       <OrderStock
         parts={step?.parts ?? stockedParts(lines)}
@@ -103,20 +104,6 @@ function Obstacle({ record }: { record: LoadedRecord }) {
   return obstacle === undefined ? null : <p class="hint">{obstacle}</p>;
 }
 
-/** The stages in order. It is not known which of them the order has skipped. */
-const Stepper = ({ stage }: { stage: string }) => (
-  <ol class="stages" aria-label="Stages">
-    {STAGES.map((name, index) => (
-      <li key={name} aria-current={name === stage ? 'step' : undefined}>
-        <span class="stage-mark" aria-hidden="true">
-          {index + 1}
-        </span>
-        {labelStage(name)}
-      </li>
-    ))}
-  </ol>
-);
-
 function Facts({ values }: { values: Values }) {
   const text = (name: string) => values[name] && <Text value={values[name]} charactersMax={80} />;
   const customer = values['CUSTOMER_CODE'];
@@ -127,9 +114,10 @@ function Facts({ values }: { values: Values }) {
       rows={[
         ['Reference', text('REFERENCE_NUMBER')],
         ['Customer', customer && <RecordLink kind="customers" code={customer} />],
+        ['Customer name', text('BNAME')],
         ['Order date', values['ORDER_DATE']],
         ['Status', text('ORDER_STATUS')],
-        ['Total', values['ORDER_TOTAL'] && <strong>{values['ORDER_TOTAL']}</strong>],
+        ['Total', values['ORDER_TOTAL'] && <strong>{formatMoney(values['ORDER_TOTAL'])}</strong>],
         ['Created', <Time at={values['CREATE_DATE'] ?? ''} />],
         ['Changed', <Time at={values['MODIFIED_DATE'] ?? ''} />],
         [

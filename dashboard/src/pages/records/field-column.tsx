@@ -5,8 +5,12 @@ import { recordPath, type Kind } from '../../api/records.ts';
 import { Link } from '../../router.tsx';
 import { StageBadge } from '../../ui/badge.tsx';
 import type { TableColumn } from '../../ui/table/table.tsx';
+import { Money } from '../../ui/text/money.tsx';
 import { None } from '../../ui/text/text.tsx';
 import { Time } from '../../ui/text/time.tsx';
+
+const MONEY = 'SUBTOTAL FREIGHT TAX_TOTAL ORDER_TOTAL UNIT_PRICE UNIT_COST CREDIT_LIMIT'.split(' ');
+export const isMoney = (name: string): boolean => MONEY.includes(name);
 
 /** Example: `fieldColumn('QUANTITY', 'number')`. */
 export const fieldColumn = (name: string, type?: FieldType): TableColumn<Values> => ({
@@ -20,6 +24,7 @@ function Cell({ name, type, value }: { name: string; type: FieldType | undefined
   if (value === '') return null;
   if (name === 'ORDER_TYPE') return <StageBadge stage={value} />;
   if (type === 'timestamp') return <Time at={value} />;
+  if (isMoney(name)) return <Money value={value} />;
   if (type === 'number') return <Amount value={value} />;
   return <bdi>{value}</bdi>;
 }

@@ -71,7 +71,7 @@ function Records({ kind }: { kind: Kind }) {
         call={{
           method: 'POST',
           path: `/${kind}/query`,
-          query: { maxReturn: PAGE_SIZE, cursor },
+          query: { maxReturn: PAGE_SIZE, sort: KINDS[kind].sort, cursor },
           body: toFilterBody(filters),
         }}
       />

@@ -6,8 +6,10 @@ import type { Values } from '../../../../src/pims/rules/values.ts';
 import { Card, Columns, Section } from '../../ui/page.tsx';
 import { Checkbox } from '../../ui/form/field.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';
+import { Money } from '../../ui/text/money.tsx';
 import { None, Text } from '../../ui/text/text.tsx';
 import { Time } from '../../ui/text/time.tsx';
+import { isMoney } from './field-column.tsx';
 
 const STAMPS: readonly string[] = ['CREATE_DATE', 'MODIFIED_DATE'];
 const PARTS = ['NAME', 'ATTN', 'ADDRESS1', 'ADDRESS2', 'CITY', 'STATE', 'ZIPCODE', 'COUNTRY', 'PHONE', 'EMAIL'];
@@ -96,5 +98,6 @@ export const FieldList = ({ values, names }: { values: Values; names: readonly s
 
 function Value({ name, value }: { name: string; value: string }) {
   if (value === '') return <None />;
+  if (isMoney(name)) return <Money value={value} />;
   return STAMPS.includes(name) ? <Time at={value} to="seconds" /> : <Text value={value} />;
 }

@@ -84,7 +84,7 @@ function CustomerOrders({ code }: { code: string }) {
   return (
     <Section
       title="Orders"
-      description={page.data?.next ? `The ${ORDERS_SHOWN} lowest order numbers.` : undefined}
+      description={page.data?.next ? `The ${ORDERS_SHOWN} newest orders.` : undefined}
       actions={
         rows !== undefined &&
         rows.length > 0 && <ButtonLink to={filteredPath('orders', { CUSTOMER_CODE: code })}>All orders</ButtonLink>

@@ -1,0 +1,62 @@
+/** The totals of an order, and what does not add up in them. */
+import { addDecimals, compareDecimals, roundCents, subtractDecimals } from '../../../../src/pims/rules/decimal.ts';
+import { addUp, amountOf, sumExactly } from '../../../../src/pims/rules/totals.ts';
+import type { Values } from '../../../../src/pims/rules/values.ts';
+import { Notice } from '../../ui/notice.tsx';
+import { formatMoney, Money } from '../../ui/text/money.tsx';
+
+const ROWS: readonly (readonly [field: string, label: string])[] = [
+  ['SUBTOTAL', 'Subtotal'],
+  ['FREIGHT', 'Freight'],
+  ['TAX_TOTAL', 'Tax'],
+  ['ORDER_TOTAL', 'Total'],
+];
+export const TOTALS: readonly string[] = ROWS.map(([field]) => field);
+
+/** Example: `<OrderTotals order={values} lines={lines} />`. */
+export function OrderTotals({ order, lines }: { order: Values; lines: readonly Values[] }) {
+  const rows = ROWS.filter(([field]) => order[field]);
+  const faults = findFaults(order, lines);
+  return (
+    <>
+      {faults.length > 0 && (
+        <Notice tone="warn" title="The totals do not match the lines">
+          {faults.join(' ')} Totals that were sent with an order stay as they were sent.
+        </Notice>
+      )}
+      {rows.length > 0 && (
+        <dl class="totals">
+          {rows.map(([field, label]) => (
+            <div key={field} class={field === 'ORDER_TOTAL' ? 'total' : undefined}>
+              <dt title={field}>{label}</dt>
+              <dd>
+                <Money value={order[field] ?? ''} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </>
+  );
+}
+
+function findFaults(order: Values, lines: readonly Values[]): string[] {
+  const { SUBTOTAL = '', ORDER_TOTAL = '' } = order;
+  const faults: string[] = [];
+  const sums = [sumExactly(lines), lines.map((line) => roundCents(amountOf(line))).reduce(addDecimals, '0')];
+  const hasPrices = lines.length > 0 && lines.every((line) => line['UNIT_PRICE']);
+  if (SUBTOTAL !== '' && hasPrices && !sums.some((sum) => isNear(sum, SUBTOTAL, lines.length)))
+    faults.push(`The lines add up to ${formatMoney(sums[1]!)}, and the subtotal is ${formatMoney(SUBTOTAL)}.`);
+  const whole = addUp(order);
+  if (ORDER_TOTAL !== '' && SUBTOTAL !== '' && !isNear(whole, ORDER_TOTAL, 1))
+    faults.push(
+      `Subtotal, freight and tax add up to ${formatMoney(whole)}, and the total is ${formatMoney(ORDER_TOTAL)}.`,
+    );
+  return faults;
+}
+
+/** Whether two amounts differ by no more than what rounding explains: a cent for each line. */
+function isNear(one: string, other: string, cents: number): boolean {
+  const difference = subtractDecimals(one, other).replace('-', '');
+  return compareDecimals(difference, String(cents / 100)) <= 0;
+}
