@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { finished } from 'node:stream/promises';
 import { after, mock } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import type { WebhookView } from '../../src/webhooks/administration.ts';
@@ -20,11 +21,15 @@ export interface Message {
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
   readonly url: string;
-  readonly isTaken: boolean;
+  /** Whether the receiver has answered that it took the message. */
+  isTaken: boolean;
 }
 
-/** A status; `hang`: no answer; `close`: the connection ends; `redirect`: to a place that would take it. */
-export type Behaviour = number | 'hang' | 'close' | 'redirect';
+/**
+ * A status; `hang`: no answer; `slow`: 200 when `answerSlow` says so; `close`: the connection ends; `redirect`: to a place
+ * that would take it.
+ */
+export type Behaviour = number | 'hang' | 'slow' | 'close' | 'redirect';
 
 export class Receiver {
   readonly #server: Server;
@@ -37,6 +42,7 @@ export class Receiver {
   answer = 'Thanks';
   /** Connections that were opened. */
   connections = 0;
+  #slow: { readonly message: Message; readonly response: ServerResponse; isDue: boolean }[] = [];
 
   private constructor() {
     this.#server = createServer((request, response) => void this.#take(request, response));
@@ -76,8 +82,22 @@ export class Receiver {
     await this.listen(port);
   }
 
+  /** Answers the slow messages that the call before this one has seen waiting. Nothing may have come after them. */
+  async answerSlow(): Promise<void> {
+    const due = this.#slow.filter(({ isDue }) => isDue);
+    this.#slow = this.#slow.filter(({ isDue }) => !isDue);
+    for (const one of this.#slow) one.isDue = true;
+    for (const { message, response } of due) {
+      assert.equal(this.received.at(-1), message, 'a message came while the one before it had no answer');
+      message.isTaken = true;
+      response.end(this.answer);
+      await finished(response);
+    }
+  }
+
   /** Ends all connections. */
   close(): void {
+    this.#slow = [];
     this.#server.close();
     for (const socket of this.#sockets) socket.destroy();
   }
@@ -97,9 +117,11 @@ export class Receiver {
     const id = headers['webhook-id']!;
     const known = { id, ...JSON.parse(body), signatures, headers, body, url: request.url! } as Message;
     const behaviour = this.behave(known);
-    this.received.push({ ...known, isTaken: typeof behaviour === 'number' && behaviour < 300 });
+    const message = { ...known, isTaken: typeof behaviour === 'number' && behaviour < 300 };
+    this.received.push(message);
     this.#events.emit('message');
-    if (behaviour === 'close') request.socket.destroy();
+    if (behaviour === 'slow') this.#slow.push({ message, response, isDue: false });
+    else if (behaviour === 'close') request.socket.destroy();
     else if (behaviour === 'redirect') response.writeHead(307, { location: `${this.url}&followed` }).end();
     else if (behaviour !== 'hang') response.writeHead(behaviour).end(this.answer);
   }
