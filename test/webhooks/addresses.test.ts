@@ -63,6 +63,9 @@ test('no connection is opened to a private address: a literal one, one of a name
   }
   const plain = await poster.post(`http://shop.example:${port}/`, {}, '{}', new AbortController().signal);
   assert.match(plain.error!, /not public/);
+  const own = new Poster({ clock: passing, isPrivateAllowed: false });
+  after(() => own.close());
+  assert.equal((await own.post(`https://localhost:${port}/`, {}, '{}', new AbortController().signal)).status, null);
   assert.equal(connections, 0);
 
   const open = new Poster({ clock: passing, isPrivateAllowed: true });
