@@ -18,7 +18,7 @@ const GONE = 410;
 export const CHANGED = new Error('The endpoint has changed.');
 
 export interface LoopServices {
-  readonly webhooks: Pick<WebhookStore, 'saveProgress'>;
+  readonly webhooks: Pick<WebhookStore, 'findWebhook' | 'saveProgress'>;
   readonly source: ChangeSource;
   readonly clock: Clock;
   /** Sends a message once, when it is its turn. `isSlow`: the last attempt failed or took long. */
@@ -71,6 +71,7 @@ export class EndpointLoop {
         return next;
       }
     }
+    if (page && page.changes.length > 0) await this.#checkUnchanged();
     for (const change of page?.changes ?? []) {
       noteOldest(Date.parse(change.at));
       if (!(await this.#deliver(change))) return undefined;
@@ -88,6 +89,13 @@ export class EndpointLoop {
       await this.#pause(`${fault.message} Read the records again, then replay from a change that the feed has.`);
       return undefined;
     }
+  }
+
+  /** After reading, so that a pause or a new secret holds for every change that is committed after it. */
+  async #checkUnchanged(): Promise<void> {
+    const { teamId, id, revision } = this.#webhook;
+    const stored = await this.#services.webhooks.findWebhook(teamId, id);
+    if (stored?.revision !== revision) throw CHANGED;
   }
 
   /** Returns whether the receiver has taken the change. */
