@@ -7,35 +7,29 @@ import { Resolver } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
 
-/** Networks of IPv4 that are not public. Source: IANA's special-purpose registry, RFC 6890. */
-const NOT_PUBLIC_4 =
-  '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 ' +
-  '192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4';
 /**
- * Public addresses of IPv6 are in 2000::/3. That leaves out loopback, link-local, unique-local, multicast, IPv4-mapped
- * and NAT64 addresses.
+ * Networks that are not public. Source: IANA's special-purpose registries, RFC 6890. Of IPv6 only 2000::/3 is public, which
+ * leaves out loopback, link-local, unique-local, multicast, IPv4-mapped and NAT64 addresses; and not the parts of it that
+ * lead to an IPv4 address (Teredo, 6to4).
  */
-const PUBLIC_6 = '2000::/3';
-/** Parts of it that are not public, or that lead to an IPv4 address (Teredo, 6to4). */
-const NOT_PUBLIC_6 = '2001::/23 2001:db8::/32 2002::/16 3fff::/20';
+const NOT_PUBLIC =
+  '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 ' +
+  '192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 ' +
+  '::/3 4000::/2 8000::/1 2001::/23 2001:db8::/32 2002::/16 3fff::/20';
 
-function listNetworks(networks: string, family: 'ipv4' | 'ipv6'): BlockList {
-  const list = new BlockList();
-  for (const network of networks.split(' ')) {
-    const [address = '', bits] = network.split('/');
-    list.addSubnet(address, Number(bits), family);
-  }
-  return list;
+const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 4 ? 'ipv4' : 'ipv6');
+
+/** One list for each family, because Node finds an IPv4 address also in networks of IPv6. */
+const notPublic = { ipv4: new BlockList(), ipv6: new BlockList() };
+for (const network of NOT_PUBLIC.split(' ')) {
+  const [address = '', bits] = network.split('/');
+  const family = familyOf(address);
+  notPublic[family].addSubnet(address, Number(bits), family);
 }
-const [notPublic4, public6, notPublic6] = [
-  listNetworks(NOT_PUBLIC_4, 'ipv4'),
-  listNetworks(PUBLIC_6, 'ipv6'),
-  listNetworks(NOT_PUBLIC_6, 'ipv6'),
-];
 
 export function isPublic(address: string): boolean {
-  if (isIP(address) === 4) return !notPublic4.check(address, 'ipv4');
-  return isIP(address) === 6 && public6.check(address, 'ipv6') && !notPublic6.check(address, 'ipv6');
+  const family = familyOf(address);
+  return isIP(address) !== 0 && !notPublic[family].check(address, family);
 }
 
 /** Thrown for an address that is not public. */

@@ -6,9 +6,8 @@ import { orThrow, Refusal, refuseField } from '../errors.ts';
 import { CHANGED_TYPES, listChanges } from '../pims/changes.ts';
 import type { PimsStore } from '../pims/pims-port.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
-import { send, testMessage, type SentMessage } from './messages.ts';
-import { Poster } from './poster.ts';
-import { newSecret } from './signature.ts';
+import { newSecret, testMessage } from './messages.ts';
+import { Poster, type SentMessage } from './poster.ts';
 import { checkTypes, checkUrl, DELIVERY_DAYS, endOfOldSecret } from './webhooks.ts';
 import type { Delivery, Progress, Webhook, WebhookStore } from './webhooks-port.ts';
 
@@ -105,9 +104,10 @@ export class Webhooks {
     const key = await webhooks.loadSealingKey();
     const poster = new Poster(this.#services);
     try {
-      const sent = await send({ poster, clock, key }, webhook, testMessage(clock.now()), new AbortController().signal);
+      const sent = await poster.send(webhook, testMessage(clock.now()), key, new AbortController().signal);
       await webhooks.addTest(webhook, { ...sent, attempt: 1, nextTryAt: null });
-      return { status: sent.status, error: sent.error, durationMs: sent.durationMs };
+      const { status, error, durationMs } = sent;
+      return { status, error, durationMs };
     } finally {
       await poster.close();
     }

@@ -1,156 +1,182 @@
 /** Delivers the changes of a tenant to one endpoint, in order and one at a time, and saves how far it is. */
 import type { Clock } from '../clock.ts';
 import { Refusal } from '../errors.ts';
-import { listChanges, type Change, type ChangePage, type ChangeSource } from '../pims/changes.ts';
-import { messageOf, type SentMessage } from './messages.ts';
-import { timeOfRetry, waitUntil } from './webhooks.ts';
+import { listChanges, type Change, type ChangePage } from '../pims/changes.ts';
+import type { PimsStore } from '../pims/pims-port.ts';
+import type { Tenant, TenantStore } from '../tenant/tenant-port.ts';
+import { messageOf, type Message } from './messages.ts';
+import type { SentMessage } from './poster.ts';
+import { timeOfRetry, waitOf } from './webhooks.ts';
 import type { Attempt, Progress, Webhook, WebhookStore } from './webhooks-port.ts';
 
 const PAGE_CHANGES = 64;
-/** Delivered changes are saved in groups. After a crash, those of a group that was not saved are delivered again. */
-const GROUP_MAX = 16;
-const GROUP_MS = 500;
-/** An answer that took this long makes a receiver a slow one. */
-const SLOW_MS = 2000;
+/** A round ends after this time, to save what it has delivered. After a crash, only the last round is delivered again. */
+const ROUND_MS = 500;
+/** Time after a fault of the store until an endpoint is tried again. */
+const FAULT_MS = 10_000;
 const GONE = 410;
-
-/** Thrown when a person or another node has changed the endpoint: the loop starts again with the stored endpoint. */
-export const CHANGED = new Error('The endpoint has changed.');
 
 export interface LoopServices {
   readonly webhooks: Pick<WebhookStore, 'findWebhook' | 'saveProgress'>;
-  readonly source: ChangeSource;
+  readonly tenants: Pick<TenantStore, 'findTenant'>;
+  readonly pims: (tenant: Tenant) => PimsStore | Promise<PimsStore>;
+  /** Resolves when a change may have been committed since the call, or when the signal aborts. */
+  readonly nextChange: (tenant: Tenant, ended: AbortSignal) => Promise<void>;
   readonly clock: Clock;
-  /** Sends a message once, when it is its turn. `isSlow`: the last attempt failed or took long. */
-  readonly deliver: (message: ReturnType<typeof messageOf>, isSlow: boolean) => Promise<SentMessage>;
-  /** Notes the time of the oldest change that the endpoint has not received, or undefined. */
-  readonly noteOldest: (at: number | undefined) => void;
+  readonly report: (event: string) => void;
 }
+
+/** Sends a message once, when it is its turn. `last` is the attempt before, of this endpoint. */
+type Deliver = (
+  webhook: Webhook,
+  message: Message,
+  last: SentMessage | undefined,
+  ended: AbortSignal,
+) => Promise<SentMessage>;
 
 export class EndpointLoop {
   readonly #services: LoopServices;
-  readonly #signal: AbortSignal;
-  /** The stored endpoint. */
+  readonly #deliver: Deliver;
+  readonly #ended: Promise<void>;
   #webhook: Webhook;
-  #progress: Progress;
-  #unsaved: Attempt[] = [];
-  #savedAt = 0;
-  #isSlow: boolean;
+  #waitingSince: number | undefined;
+  #last: SentMessage | undefined;
+  #round = new AbortController();
+  #isStopped = false;
 
-  constructor(webhook: Webhook, services: LoopServices, signal: AbortSignal) {
-    this.#services = services;
-    this.#signal = signal;
+  constructor(webhook: Webhook, services: LoopServices, deliver: Deliver) {
     this.#webhook = webhook;
-    this.#progress = webhook;
-    this.#isSlow = webhook.failures > 0;
+    this.#services = services;
+    this.#deliver = deliver;
+    this.#ended = this.#run();
   }
 
-  /** Runs until the endpoint is paused or the signal aborts. Throws CHANGED, and faults of the store. */
-  async run(): Promise<void> {
-    const { clock } = this.#services;
-    try {
-      while (this.#progress.state === 'active' && !this.#signal.aborted) {
-        await wait(clock, waitUntil(this.#progress.nextTryAt, clock.now()), this.#signal);
-        if (!this.#signal.aborted) await this.#deliverPage();
+  /** The endpoint as it was loaded last. */
+  get webhook(): Webhook {
+    return this.#webhook;
+  }
+
+  /** The time of the oldest change that the endpoint has not received; undefined if there is none, or it is paused. */
+  get waitingSince(): number | undefined {
+    return this.#webhook.state === 'active' ? this.#waitingSince : undefined;
+  }
+
+  /** Ends a wait or a delivery, and loads the endpoint again. */
+  wake(): void {
+    this.#round.abort();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.wake();
+    await this.#ended;
+  }
+
+  /** Runs until it is stopped, or the endpoint is removed. Never throws. */
+  async #run(): Promise<void> {
+    const { clock, report } = this.#services;
+    while (!this.#isStopped) {
+      this.#round = new AbortController();
+      const { signal } = this.#round;
+      try {
+        await this.#runRound(signal);
+      } catch (fault) {
+        if (signal.aborted) continue;
+        report(`The webhook ${this.#webhook.id} waits for 10 seconds after a fault: ${(fault as Error).message}`);
+        await wait(clock, FAULT_MS, signal);
+      } finally {
+        this.wake(); // ends the wait for a change
       }
-    } finally {
-      if (this.#unsaved.length > 0) await this.#save();
     }
   }
 
-  async #deliverPage(): Promise<void> {
-    const { source, noteOldest } = this.#services;
-    let page = await this.#read();
-    if (page && isEmpty(page)) {
-      noteOldest(undefined);
-      // Listens before it reads again, so that no change is missed in between.
-      const next = source.nextChange(this.#signal);
-      page = await this.#read();
-      if (page && isEmpty(page)) {
-        await this.#passOver(page.next);
-        return next;
-      }
+  /** Delivers one page, or waits: for the next attempt, or for a change. */
+  async #runRound(signal: AbortSignal): Promise<void> {
+    const { webhooks, tenants, nextChange, clock } = this.#services;
+    const { teamId, id } = this.#webhook;
+    const webhook = await webhooks.findWebhook(teamId, id);
+    const tenant = await tenants.findTenant(teamId);
+    if (!webhook || !tenant) {
+      this.#isStopped = true;
+      return undefined;
     }
-    if (page && page.changes.length > 0) await this.#checkUnchanged();
-    for (const change of page?.changes ?? []) {
-      noteOldest(Date.parse(change.at));
-      if (!(await this.#deliver(change))) return undefined;
+    this.#webhook = webhook;
+    const waitMs = waitOf(webhook, clock.now());
+    if (waitMs > 0) return wait(clock, waitMs, signal);
+    // Listens before it reads, so that no change is missed in between.
+    const change = nextChange(tenant, signal);
+    const page = await this.#read(tenant);
+    if (!page) return undefined;
+    if (page.changes.length > 0) {
+      // After reading, so that a pause or a new secret holds for every change that is committed after it.
+      const stored = await webhooks.findWebhook(teamId, id);
+      if (stored?.revision !== webhook.revision) return undefined;
+      return this.#deliverPage(page, signal);
     }
-    return page && this.#passOver(page.next);
+    if (page.next !== webhook.position) await this.#save({ ...webhook, position: page.next });
+    if (page.hasMore) return undefined;
+    this.#waitingSince = undefined;
+    return change;
   }
 
   /** Returns the changes after the position; undefined, and the endpoint is paused, if the feed does not have them. */
-  async #read(): Promise<ChangePage | undefined> {
-    const request = { after: this.#progress.position, types: this.#webhook.types, limit: PAGE_CHANGES };
+  async #read(tenant: Tenant): Promise<ChangePage | undefined> {
+    const { position, types } = this.#webhook;
     try {
-      return await listChanges(await this.#services.source.open(), request);
+      return await listChanges(await this.#services.pims(tenant), { after: position, types, limit: PAGE_CHANGES });
     } catch (fault) {
       if (!(fault instanceof Refusal && fault.code === 'CHANGES_GONE')) throw fault;
-      await this.#pause(`${fault.message} Read the records again, then replay from a change that the feed has.`);
+      const reason = `${fault.message} Read the records again, then replay from a change that the feed has.`;
+      await this.#save({ ...this.#webhook, ...pausedFor(reason) });
       return undefined;
     }
   }
 
-  /** After reading, so that a pause or a new secret holds for every change that is committed after it. */
-  async #checkUnchanged(): Promise<void> {
-    const { teamId, id, revision } = this.#webhook;
-    const stored = await this.#services.webhooks.findWebhook(teamId, id);
-    if (stored?.revision !== revision) throw CHANGED;
-  }
-
-  /** Returns whether the receiver has taken the change. */
-  async #deliver(change: Change): Promise<boolean> {
-    const { clock, deliver } = this.#services;
-    const sent = await deliver(messageOf(this.#webhook, change), this.#isSlow);
-    const attempt = this.#progress.failures + 1;
-    if (sent.error === null) {
-      const position = Number(change.seq);
-      this.#progress = { ...this.#progress, position, failures: 0, nextTryAt: '', deliveredAt: sent.at };
-      this.#unsaved.push({ ...sent, attempt, nextTryAt: null });
-      const isFull = this.#unsaved.length >= GROUP_MAX || clock.elapsed() - this.#savedAt >= GROUP_MS;
-      if (isFull) await this.#save();
-      this.#isSlow = sent.durationMs >= SLOW_MS;
-      return true;
+  async #deliverPage({ changes, next }: ChangePage, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#services;
+    const endsAt = clock.elapsed() + ROUND_MS;
+    const attempts: Attempt[] = [];
+    let progress: Progress = this.#webhook;
+    try {
+      for (const change of changes) {
+        this.#waitingSince = Date.parse(change.at);
+        const sent = await this.#deliver(this.#webhook, messageOf(this.#webhook, change), this.#last, signal);
+        this.#last = sent;
+        const attempt = progress.failures + 1;
+        progress = after(progress, change, sent, clock.now());
+        attempts.push({ ...sent, attempt, nextTryAt: progress.nextTryAt || null });
+        if (sent.error !== null || clock.elapsed() >= endsAt) return;
+      }
+      progress = { ...progress, position: next };
+    } finally {
+      if (attempts.length > 0) await this.#save(progress, attempts);
     }
-    this.#isSlow = true;
-    const nextTryAt = sent.status === GONE ? undefined : timeOfRetry(attempt, clock.now());
-    this.#unsaved.push({ ...sent, attempt, nextTryAt: nextTryAt ?? null });
-    this.#progress = { ...this.#progress, failures: attempt, nextTryAt: nextTryAt ?? '' };
-    if (nextTryAt !== undefined) await this.#save();
-    else await this.#pause(sent.status === GONE ? sent.error : `${attempt} attempts failed. The last: ${sent.error}`);
-    return false;
   }
 
-  /** Moves the position over changes of other types, and saves it. */
-  async #passOver(position: number): Promise<void> {
-    this.#progress = { ...this.#progress, position };
-    if (position !== this.#webhook.position || this.#unsaved.length > 0) await this.#save();
-  }
-
-  #pause(reason: string): Promise<void> {
-    this.#progress = { ...this.#progress, state: 'paused', reason, nextTryAt: '' };
-    return this.#save();
-  }
-
-  async #save(): Promise<void> {
-    const attempts = this.#unsaved;
-    this.#unsaved = [];
-    if (!(await this.#services.webhooks.saveProgress(this.#webhook, this.#progress, attempts))) throw CHANGED;
-    this.#webhook = { ...this.#webhook, ...this.#progress };
-    this.#savedAt = this.#services.clock.elapsed();
+  /** Saves nothing if a person or another node has changed the endpoint. The next round loads it in any case. */
+  async #save(progress: Progress, attempts: readonly Attempt[] = []): Promise<void> {
+    await this.#services.webhooks.saveProgress(this.#webhook, progress, attempts);
   }
 }
 
-const isEmpty = ({ changes, hasMore }: ChangePage): boolean => changes.length === 0 && !hasMore;
+/** The progress after an attempt to deliver a change. */
+function after(before: Progress, change: Change, { error, status, at }: SentMessage, nowMs: number): Progress {
+  if (error === null) return { ...before, position: Number(change.seq), failures: 0, nextTryAt: '', deliveredAt: at };
+  const failures = before.failures + 1;
+  const nextTryAt = status === GONE ? undefined : timeOfRetry(failures, nowMs);
+  if (nextTryAt !== undefined) return { ...before, failures, nextTryAt };
+  const reason = status === GONE ? error : `${failures} attempts failed. The last: ${error}`;
+  return { ...before, failures, ...pausedFor(reason) };
+}
+
+const pausedFor = (reason: string) => ({ state: 'paused', reason, nextTryAt: '' }) as const;
 
 /** Resolves after `ms` milliseconds, or when the signal aborts. */
-export async function wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  if (ms <= 0 || signal.aborted) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = clock.after(ms, resolve);
-  const end = (): void => resolve();
-  signal.addEventListener('abort', end, { once: true });
+async function wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  signal.addEventListener('abort', resolve, { once: true });
+  const timer = clock.after(ms, () => resolve(undefined));
   await promise;
-  signal.removeEventListener('abort', end);
   timer.close();
 }

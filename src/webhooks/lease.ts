@@ -2,6 +2,7 @@
  * The lease of the sender. The holder moves a tick in the store; a node that has not seen the tick move for 30 seconds
  * takes the lease over. No time is stored, so the clocks of nodes may differ.
  */
+import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { SenderLease, WebhookStore } from './webhooks-port.ts';
 
@@ -11,69 +12,65 @@ const RENEW_MS = 5000;
 const BEGIN_MS = 12_000;
 
 interface LeaseOptions {
-  readonly owner: string;
+  readonly webhooks: Pick<WebhookStore, 'loadLease' | 'takeLease'>;
   readonly clock: Clock;
-  /** Whether no other process can hold the lease. */
+  /** Whether no other process can send: the embedded store has one service, which needs no lease. */
   readonly isAlone: boolean;
 }
 
 export class Lease {
-  readonly #store: Pick<WebhookStore, 'loadLease' | 'takeLease'>;
   readonly #options: LeaseOptions;
-  /** The lease of another node as it was when its tick last moved. */
-  #seen: { readonly owner: string; readonly tick: number; readonly at: number } | undefined;
-  #heldTick: number | undefined;
-  #renewedAt = -Infinity;
+  readonly #owner = randomUUID();
+  #isOwn = false;
+  /** The tick as it was last seen, and when it had moved. */
+  #tick = -1;
+  #movedAt = 0;
 
-  constructor(store: Pick<WebhookStore, 'loadLease' | 'takeLease'>, options: LeaseOptions) {
-    this.#store = store;
+  constructor(options: LeaseOptions) {
     this.#options = options;
   }
 
   /** Whether this node holds the lease, as far as it knows. */
   get isHeld(): boolean {
-    return this.#heldTick !== undefined && this.#isWithin(FREE_MS);
+    return this.#isWithin(FREE_MS);
   }
 
   /** Whether a delivery may begin. */
   get mayBegin(): boolean {
-    return this.#heldTick !== undefined && this.#isWithin(BEGIN_MS);
+    return this.#isWithin(BEGIN_MS);
   }
 
-  /** Takes the lease when it is free, and renews it. No node holds it while there are no endpoints. */
+  /** Takes the lease when it is free, and renews it. It is not renewed while there are no endpoints. */
   async keep(): Promise<SenderLease> {
-    const { clock, owner } = this.#options;
+    const { webhooks, clock, isAlone } = this.#options;
     const at = clock.elapsed();
-    const lease = await this.#store.loadLease();
-    const isOwn = lease.owner === owner && lease.tick === this.#heldTick;
-    if (!isOwn) this.#heldTick = undefined;
-    if (!lease.hasWebhooks) {
-      await this.release();
-      return lease;
+    const lease = await webhooks.loadLease();
+    const { owner, tick, hasWebhooks } = lease;
+    if (tick !== this.#tick) {
+      this.#isOwn = false;
+      this.#saw(tick, at);
     }
-    if (isOwn ? at - this.#renewedAt >= RENEW_MS : this.#isFree(lease, at)) {
-      const isTaken = await this.#store.takeLease(owner, lease.tick);
-      this.#heldTick = isTaken ? lease.tick + 1 : undefined;
-      this.#renewedAt = at;
+    const isFree = at - this.#movedAt >= (this.#isOwn ? RENEW_MS : FREE_MS) || owner === '';
+    if (isFree && hasWebhooks && !isAlone) {
+      this.#isOwn = await webhooks.takeLease(this.#owner, tick);
+      if (this.#isOwn) this.#saw(tick + 1, at);
     }
     return lease;
   }
 
   async release(): Promise<void> {
-    const tick = this.#heldTick;
-    this.#heldTick = undefined;
-    if (tick !== undefined) await this.#store.takeLease('', tick);
+    if (this.#isOwn) await this.#options.webhooks.takeLease('', this.#tick);
+    this.#isOwn = false;
   }
 
   /** Whether the last renewal was within this time, if another process could take the lease. */
   #isWithin(ms: number): boolean {
-    const { clock, isAlone } = this.#options;
-    return isAlone || clock.elapsed() - this.#renewedAt < ms;
+    const { isAlone, clock } = this.#options;
+    return isAlone || (this.#isOwn && clock.elapsed() - this.#movedAt < ms);
   }
 
-  #isFree({ owner, tick }: SenderLease, at: number): boolean {
-    if (owner === '' || this.#options.isAlone) return true;
-    if (this.#seen?.owner !== owner || this.#seen.tick !== tick) this.#seen = { owner, tick, at };
-    return at - this.#seen.at >= FREE_MS;
+  #saw(tick: number, at: number): void {
+    this.#tick = tick;
+    this.#movedAt = at;
   }
 }

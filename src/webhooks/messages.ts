@@ -1,12 +1,13 @@
-/** The messages of deliveries: the body and the stable ID of a change, or of a test. Signs and sends a message. */
-import { randomUUID } from 'node:crypto';
-import type { Clock } from '../clock.ts';
+/** The messages of deliveries, their secrets and signatures. Source: the Standard Webhooks specification, 1.0. */
+import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import type { Change } from '../pims/changes.ts';
-import type { Poster } from './poster.ts';
-import { signDelivery } from './signature.ts';
+import { openFor, sealFor } from '../tenant/sealing.ts';
 import type { Attempt, Webhook } from './webhooks-port.ts';
 
-interface Message extends Pick<Attempt, 'seq' | 'type' | 'key'> {
+const SECRET_BYTES = 32;
+const PREFIX = 'whsec_';
+
+export interface Message extends Pick<Attempt, 'seq' | 'type' | 'key'> {
   /** The same for every attempt, so that a receiver can drop repeats. */
   readonly messageId: string;
   readonly body: string;
@@ -23,17 +24,33 @@ export function testMessage(nowMs: number): Message {
   return { messageId: `test_${randomUUID()}`, type: 'test', seq: '', key: '', body };
 }
 
-export type SentMessage = Omit<Attempt, 'attempt' | 'nextTryAt'>;
+const ownerOf = ({ teamId, id }: Pick<Webhook, 'teamId' | 'id'>): string => `webhook ${teamId} ${id}`;
 
-/** Signs a message and sends it once. */
-export async function send(
-  { poster, clock, key }: { readonly poster: Poster; readonly clock: Clock; readonly key: Uint8Array },
+/** Creates a secret: the text that is shown once, and its sealed bytes. */
+export function newSecret(owner: Pick<Webhook, 'teamId' | 'id'>, key: Uint8Array): { secret: string; sealed: Buffer } {
+  const bytes = randomBytes(SECRET_BYTES);
+  return { secret: PREFIX + bytes.toString('base64'), sealed: sealFor(ownerOf(owner), bytes, key) };
+}
+
+/** Returns the headers of a delivery. Two secrets sign while one is replaced. */
+export function sign(
   webhook: Webhook,
-  { messageId, body, ...of }: Message,
-  stopped: AbortSignal,
-): Promise<SentMessage> {
-  const nowMs = clock.now();
-  const headers = signDelivery(webhook, key, messageId, body, nowMs);
-  const answer = await poster.post(webhook.url, headers, body, stopped);
-  return { ...of, at: new Date(nowMs).toISOString(), request: body, ...answer };
+  { messageId, body }: Message,
+  key: Uint8Array,
+  nowMs: number,
+): Record<string, string> {
+  const { sealedSecret, oldSecret, oldSecretEndsAt } = webhook;
+  const timestamp = String(Math.floor(nowMs / 1000));
+  const signatures = [sealedSecret, oldSecretEndsAt > new Date(nowMs).toISOString() ? oldSecret : null]
+    .filter((sealed) => sealed !== null)
+    .map((sealed) => {
+      const secret = openFor(ownerOf(webhook), sealed, key);
+      if (!secret) throw new Error('The secret of a webhook cannot be opened: the installation has another key now.');
+      return `v1,${createHmac('sha256', secret).update(`${messageId}.${timestamp}.${body}`).digest('base64')}`;
+    });
+  return {
+    'webhook-id': messageId,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signatures.join(' '),
+  };
 }

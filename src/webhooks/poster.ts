@@ -1,27 +1,21 @@
-/** Sends a delivery: one POST, without redirects, within 15 seconds. It reads only the beginning of the answer. */
+/** Sends a delivery: one signed POST, without redirects, within 15 seconds. Reads only the beginning of the answer. */
 import { isIP } from 'node:net';
 import type { Agent, Dispatcher } from 'undici';
 import type { Clock } from '../clock.ts';
 import { isPublic, lookUpAll, lookUpPublic, PrivateAddress } from './addresses.ts';
+import { sign, type Message } from './messages.ts';
 import { DELIVERY_MS } from './webhooks.ts';
+import type { Attempt, Webhook } from './webhooks-port.ts';
 
 /** Maximum bytes that are read of an answer, and characters of them that are kept. */
 const ANSWER_BYTES_MAX = 4096;
 const KEPT_CHARACTERS = 1024;
-const HEADER_BYTES_MAX = 16_384;
-/** Idle connections are kept for the next delivery. */
-const KEEP_ALIVE_MS = 10_000;
 
-export interface Answer {
-  /** Null when no answer came. */
-  readonly status: number | null;
-  /** The failure in a sentence; null for a delivery that was taken. */
-  readonly error: string | null;
-  readonly response: string;
-  readonly durationMs: number;
-}
+/** `error` is null for a delivery that was taken. */
+type Answer = Pick<Attempt, 'status' | 'error' | 'response' | 'durationMs'>;
+export type SentMessage = Omit<Attempt, 'attempt' | 'nextTryAt'>;
 
-export interface PosterOptions {
+interface PosterOptions {
   readonly clock: Clock;
   /** Whether private addresses and http: may be called. */
   readonly isPrivateAllowed: boolean;
@@ -44,15 +38,21 @@ export class Poster {
     return new undici.Agent({
       connect: { lookup, timeout: DELIVERY_MS },
       allowH2: false,
-      maxHeaderSize: HEADER_BYTES_MAX,
-      keepAliveTimeout: KEEP_ALIVE_MS,
       // The clock limits the whole delivery.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
   }
 
-  /** Sends a delivery. Failures are in the answer. Ends early when `stopped` aborts. */
+  /** Signs a message and sends it once. */
+  async send(webhook: Webhook, message: Message, sealingKey: Uint8Array, stopped: AbortSignal): Promise<SentMessage> {
+    const nowMs = this.#options.clock.now();
+    const { seq, type, key, body } = message;
+    const answer = await this.post(webhook.url, sign(webhook, message, sealingKey, nowMs), body, stopped);
+    return { seq, type, key, at: new Date(nowMs).toISOString(), request: body, ...answer };
+  }
+
+  /** Makes the request. Failures are in the answer. Ends early when `stopped` aborts. */
   async post(url: string, headers: Record<string, string>, body: string, stopped: AbortSignal): Promise<Answer> {
     const { clock } = this.#options;
     const begun = clock.elapsed();

@@ -2,59 +2,39 @@
  * Delivers the changes of all tenants to their endpoints. One node of an installation sends at a time: it holds a lease
  * in the store. Each endpoint has a separate loop, so that no receiver delays another.
  */
-import { randomUUID } from 'node:crypto';
-import { every, type Clock, type Timer } from '../clock.ts';
-import type { Tenant, TenantStore } from '../tenant/tenant-port.ts';
+import { every, type Timer } from '../clock.ts';
 import type { WebhookServices } from './administration.ts';
-import { CHANGED, EndpointLoop, wait } from './endpoint-loop.ts';
+import { EndpointLoop, type LoopServices } from './endpoint-loop.ts';
 import { Lease } from './lease.ts';
-import { messageOf, send, type SentMessage } from './messages.ts';
-import { Places } from './places.ts';
-import { Poster } from './poster.ts';
+import type { Message } from './messages.ts';
+import { Poster, type SentMessage } from './poster.ts';
 import { DELIVERY_DAYS } from './webhooks.ts';
 import type { Webhook } from './webhooks-port.ts';
 
 /** How often a node looks for changed endpoints, and at the lease. */
 const LOOK_MS = 2000;
-/** Time after a fault of the store until an endpoint is tried again. */
-const FAULT_MS = 10_000;
 /** Deliveries at the same time. Receivers that fail or are slow have separate places. */
 const PROMPT_PLACES = 192;
 const SLOW_PLACES = 64;
+/** An answer that took this long makes a receiver a slow one. */
+const SLOW_MS = 2000;
 const DAY_MS = 86_400_000;
 
-interface SenderOptions extends WebhookServices {
-  readonly tenants: Pick<TenantStore, 'findTenant'>;
-  /** Resolves when a change may have been committed since the call, or when the signal aborts. */
-  readonly nextChange: (tenant: Tenant, ended: AbortSignal) => Promise<void>;
-  readonly report: (event: string) => void;
+interface SenderOptions extends WebhookServices, LoopServices {
+  readonly webhooks: WebhookServices['webhooks'];
   /** Whether no other process can send: the embedded store has one service. */
   readonly isAlone: boolean;
 }
 
-/** The loop of an endpoint. */
-interface Follower {
-  readonly revision: number;
-  readonly stop: AbortController;
-  readonly ended: Promise<void>;
-}
-
 export class WebhookSender {
   readonly #options: SenderOptions;
-  readonly #clock: Clock;
   readonly #poster: Poster;
   readonly #lease: Lease;
   readonly #prompt = new Places(PROMPT_PLACES);
   readonly #slow = new Places(SLOW_PLACES);
-  readonly #followers = new Map<string, Follower>();
-  /** Loops that were stopped and have not ended yet. */
-  readonly #ending = new Set<Promise<void>>();
-  /** The time of the oldest change that each endpoint has not received. */
-  readonly #waitingSince = new Map<string, number>();
-  readonly #stopped = new AbortController();
+  readonly #loops = new Map<string, EndpointLoop>();
   #key: Uint8Array = new Uint8Array();
   #seenChanges = -1;
-  #paused = 0;
   #failures = 0;
   #looking: Promise<void> | undefined;
   #timer: Timer | undefined;
@@ -62,19 +42,17 @@ export class WebhookSender {
 
   constructor(options: SenderOptions) {
     this.#options = options;
-    this.#clock = options.clock;
     this.#poster = new Poster(options);
-    this.#lease = new Lease(options.webhooks, { ...options, owner: randomUUID() });
+    this.#lease = new Lease(options);
   }
 
   start(): void {
     this.#look();
-    this.#timer = every(this.#clock, LOOK_MS, () => this.#look());
+    this.#timer = every(this.#options.clock, LOOK_MS, () => this.#look());
   }
 
   /** Stops at once. A delivery in flight is ended, and made again by the next sender. */
   async close(): Promise<void> {
-    this.#stopped.abort();
     this.#timer?.close();
     await this.#looking;
     await this.#stopAll();
@@ -89,9 +67,11 @@ export class WebhookSender {
 
   /** Measures the deliveries of this node; zeros for a node that does not send. */
   measure(): { lagSeconds: number; failures: number; paused: number } {
-    const oldest = Math.min(...this.#waitingSince.values());
-    const lagMs = this.#waitingSince.size === 0 ? 0 : Math.max(0, this.#clock.now() - oldest);
-    return { lagSeconds: lagMs / 1000, failures: this.#failures, paused: this.#paused };
+    const loops = [...this.#loops.values()];
+    const now = this.#options.clock.now();
+    const lagMs = Math.max(0, ...loops.map(({ waitingSince = now }) => now - waitingSince));
+    const paused = loops.filter(({ webhook }) => webhook.state === 'paused').length;
+    return { lagSeconds: lagMs / 1000, failures: this.#failures, paused };
   }
 
   #look(): void {
@@ -100,7 +80,9 @@ export class WebhookSender {
 
   async #lookAndReport(): Promise<void> {
     try {
-      await this.#lookOnce();
+      const { changes } = await this.#lease.keep();
+      if (this.#lease.isHeld && changes !== this.#seenChanges) await this.#startAll();
+      this.#seenChanges = changes;
       this.#isFaulty = false;
     } catch (fault) {
       if (!this.#isFaulty) this.#options.report(`Webhooks wait for the store: ${(fault as Error).message}`);
@@ -109,80 +91,61 @@ export class WebhookSender {
     if (!this.#lease.isHeld) await this.#stopAll();
   }
 
-  async #lookOnce(): Promise<void> {
-    const { changes } = await this.#lease.keep();
-    if (!this.#lease.isHeld || changes === this.#seenChanges || this.#stopped.signal.aborted) return;
+  /** Starts the loops of new endpoints, and wakes those of changed and removed ones. */
+  async #startAll(): Promise<void> {
     const { webhooks } = this.#options;
     this.#key = await webhooks.loadSealingKey();
-    const found = await webhooks.listWebhooks();
-    this.#paused = found.filter(({ state }) => state === 'paused').length;
-    const byId = new Map(found.map((webhook) => [webhook.id, webhook]));
-    for (const [id, { revision }] of this.#followers)
-      if (byId.get(id)?.revision !== revision || byId.get(id)?.state === 'paused') this.#stop(id);
-    for (const webhook of found) if (webhook.state === 'active') this.#start(webhook);
-    this.#seenChanges = changes;
-  }
-
-  #start(webhook: Webhook): void {
-    if (this.#followers.has(webhook.id) || this.#stopped.signal.aborted) return;
-    const stop = new AbortController();
-    // The loop that went before may still end a delivery.
-    const ended = Promise.all(this.#ending).then(() => this.#follow(webhook, stop.signal));
-    this.#followers.set(webhook.id, { revision: webhook.revision, stop, ended });
-  }
-
-  #stop(id: string): void {
-    const { stop, ended } = this.#followers.get(id)!;
-    this.#followers.delete(id);
-    this.#waitingSince.delete(id);
-    stop.abort();
-    this.#ending.add(ended);
-    void ended.then(() => this.#ending.delete(ended));
+    const found = new Map((await webhooks.listWebhooks()).map((webhook) => [webhook.id, webhook]));
+    for (const [id, loop] of this.#loops) {
+      if (found.get(id)?.revision !== loop.webhook.revision) loop.wake();
+      if (!found.has(id)) this.#loops.delete(id);
+    }
+    for (const [id, webhook] of found)
+      if (!this.#loops.has(id)) this.#loops.set(id, new EndpointLoop(webhook, this.#options, this.#deliver));
   }
 
   async #stopAll(): Promise<void> {
-    for (const id of this.#followers.keys()) this.#stop(id);
-    await Promise.all(this.#ending);
+    await Promise.all([...this.#loops.values()].map((loop) => loop.stop()));
+    this.#loops.clear();
     this.#seenChanges = -1;
-    this.#paused = 0;
   }
 
-  /** Runs the loop of an endpoint until it is paused, removed or stopped. Never throws. */
-  async #follow(first: Webhook, signal: AbortSignal): Promise<void> {
-    const { teamId, id } = first;
-    for (let webhook: Webhook | undefined = first; !signal.aborted; webhook = undefined) {
-      try {
-        webhook ??= await this.#options.webhooks.findWebhook(teamId, id);
-        if (webhook?.state !== 'active') break;
-        await this.#runLoop(webhook, signal);
-      } catch (fault) {
-        if (signal.aborted || fault === CHANGED) continue;
-        this.#options.report(`The webhook ${id} waits for 10 seconds after a fault: ${(fault as Error).message}`);
-        await wait(this.#clock, FAULT_MS, signal);
-      }
+  readonly #deliver = (
+    webhook: Webhook,
+    message: Message,
+    last: SentMessage | undefined,
+    ended: AbortSignal,
+  ): Promise<SentMessage> => {
+    const isSlow = webhook.failures > 0 || (last !== undefined && last.durationMs >= SLOW_MS);
+    return (isSlow ? this.#slow : this.#prompt).run(async () => {
+      ended.throwIfAborted();
+      if (!this.#lease.mayBegin) throw new Error('the store has not renewed the lease of the sender');
+      const sent = await this.#poster.send(webhook, message, this.#key, ended);
+      ended.throwIfAborted();
+      if (sent.error !== null) this.#failures++;
+      return sent;
+    });
+  };
+}
+
+/** Limits how many deliveries run at the same time. Waiting ones get their places in the order in which they came. */
+class Places {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(places: number) {
+    this.#free = places;
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free++;
     }
-    if (!signal.aborted) this.#waitingSince.delete(id);
-  }
-
-  async #runLoop(webhook: Webhook, signal: AbortSignal): Promise<void> {
-    const { webhooks, tenants, pims, nextChange } = this.#options;
-    const clock = this.#clock;
-    const tenant = await tenants.findTenant(webhook.teamId);
-    if (!tenant) throw CHANGED;
-    const noteOldest = (at: number | undefined): void => {
-      if (at === undefined || signal.aborted) this.#waitingSince.delete(webhook.id);
-      else this.#waitingSince.set(webhook.id, at);
-    };
-    const deliver = (message: ReturnType<typeof messageOf>, isSlow: boolean): Promise<SentMessage> =>
-      (isSlow ? this.#slow : this.#prompt).run(signal, async () => {
-        if (!this.#lease.mayBegin) throw new Error('the store has not renewed the lease of the sender');
-        const sent = await send({ poster: this.#poster, clock, key: this.#key }, webhook, message, signal);
-        signal.throwIfAborted();
-        if (sent.error !== null) this.#failures++;
-        return sent;
-      });
-    const source = { open: () => pims(tenant), nextChange: (ended: AbortSignal) => nextChange(tenant, ended) };
-    await new EndpointLoop(webhook, { webhooks, source, clock, deliver, noteOldest }, signal).run();
-    if (!signal.aborted) this.#paused++;
   }
 }

@@ -5,6 +5,7 @@
 import { refuseField } from '../errors.ts';
 import { CHANGED_TYPES } from '../pims/changes.ts';
 import type { KeyedType } from '../pims/rules/fields.ts';
+import type { Progress } from './webhooks-port.ts';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -34,9 +35,15 @@ export function timeOfRetry(failures: number, nowMs: number): string | undefined
   return ms === undefined ? undefined : new Date(nowMs + ms).toISOString();
 }
 
-/** Returns how long to wait until a time. A date that was set back does not make the wait longer than the schedule. */
-export const waitUntil = (nextTryAt: string, nowMs: number): number =>
-  nextTryAt === '' ? 0 : Math.min(Math.max(0, Date.parse(nextTryAt) - nowMs), RETRIES_MS.at(-1)!);
+/**
+ * Returns how long to wait until the next attempt; the longest wait while the endpoint is paused. A date that was set
+ * back does not make the wait longer than the schedule.
+ */
+export function waitOf({ state, nextTryAt }: Pick<Progress, 'state' | 'nextTryAt'>, nowMs: number): number {
+  const longest = RETRIES_MS.at(-1)!;
+  if (state === 'paused') return longest;
+  return nextTryAt === '' ? 0 : Math.min(Date.parse(nextTryAt) - nowMs, longest);
+}
 
 export const endOfOldSecret = (nowMs: number): string => new Date(nowMs + OVERLAP_MS).toISOString();
 

@@ -20,11 +20,12 @@ import { ScheduledBackups } from '../../store/sqlite/backup/scheduled-backups.ts
 import { Meter } from '../../tenant/metering.ts';
 import { hideSecretsInJson } from '../../tenant/secrets.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
+import { Webhooks } from '../../webhooks/administration.ts';
+import { WebhookSender } from '../../webhooks/sender.ts';
 import { RequestLog } from '../../request-log/request-log.ts';
 import { timeOf, type CommandContext } from '../command.ts';
 import { finishDemo, makeFirstDemo } from './demo-tenant.ts';
 import { describeExposure, listen } from './listen.ts';
-import { makeWebhooks } from './make-webhooks.ts';
 import { printReady } from './print-ready.ts';
 import { findOrigin } from '../service-address.ts';
 import { isJournal, notifySystemd, priorityOf } from './systemd-unit.ts';
@@ -59,8 +60,7 @@ export async function runService(
   const { embedded, store } = await openOwnStore(config, user);
   try {
     embedded?.lock();
-    const makesDemo = embedded && config.demo === 'on';
-    const demo = makesDemo && (await makeFirstDemo(store, config.data, timeOf(clock)));
+    const demo = embedded && config.demo === 'on' && (await makeFirstDemo(store, config.data, timeOf(clock)));
     // A node has no information about PostgreSQL's disk.
     const disk = embedded && new Disk(config.data, config, user);
     const backups = embedded && config.backupDir !== '' ? await scheduleBackups(config, store, log, clock) : undefined;
@@ -77,16 +77,17 @@ export async function runService(
       inFlight: 0,
     };
     const pims = (tenant: Tenant) => (embedded ? embedded.pimsOnceUpgraded(tenant) : store.pims(tenant));
-    const { webhooks, sender } = makeWebhooks(store, config, { pims, clock, report });
     const { tenants, audit, usage, requests } = store;
+    const feed = { clock, pims, nextChange: (tenant: Tenant, ended: AbortSignal) => store.nextChange(tenant, ended) };
+    const isPrivateAllowed = config.webhookPrivate === 'on';
+    const ofWebhooks = { ...feed, webhooks: store.webhooks, tenants, isPrivateAllowed, report };
+    const sender = new WebhookSender({ ...ofWebhooks, isAlone: !!embedded });
     const users = new Users(store.users);
-    const services = { tenants, audit, usage, requests, meter, accounts, users, requestLog, webhooks };
+    const webhooks = new Webhooks(ofWebhooks);
+    const services = { ...feed, tenants, audit, usage, requests, meter, accounts, users, requestLog, webhooks };
     const app = await buildApp({
       ...config,
       ...services,
-      clock,
-      pims,
-      nextChange: (tenant, ended) => store.nextChange(tenant, ended),
       takeTurn: store.takeTurn,
       cursorKey: await store.loadCursorKey(),
       idempotencyMs: config.idempotencyHours * HOUR_MS,
