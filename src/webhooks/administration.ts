@@ -9,7 +9,7 @@ import type { Tenant } from '../tenant/tenant-port.ts';
 import { newSecret, testMessage } from './messages.ts';
 import { Poster, type SentMessage } from './poster.ts';
 import { checkTypes, checkUrl, DELIVERY_DAYS, endOfOldSecret } from './webhooks.ts';
-import type { Delivery, Progress, Webhook, WebhookStore } from './webhooks-port.ts';
+import type { Delivery, Webhook, WebhookChange, WebhookStore } from './webhooks-port.ts';
 
 export interface WebhookServices {
   readonly webhooks: WebhookStore;
@@ -162,7 +162,7 @@ export class Webhooks {
   async #change(
     { teamId }: Tenant,
     id: string,
-    change: Partial<Progress & Webhook>,
+    change: WebhookChange,
     actor: Actor,
     action: string,
     detail = {},

@@ -2,12 +2,12 @@
 import type { Clock } from '../clock.ts';
 import { Refusal } from '../errors.ts';
 import { listChanges, type Change, type ChangePage } from '../pims/changes.ts';
-import type { PimsStore } from '../pims/pims-port.ts';
 import type { Tenant, TenantStore } from '../tenant/tenant-port.ts';
+import type { WebhookServices } from './administration.ts';
 import { messageOf, type Message } from './messages.ts';
 import type { SentMessage } from './poster.ts';
 import { timeOfRetry, waitOf } from './webhooks.ts';
-import type { Attempt, Progress, Webhook, WebhookStore } from './webhooks-port.ts';
+import type { Attempt, Progress, Webhook } from './webhooks-port.ts';
 
 const PAGE_CHANGES = 64;
 /** A round ends after this time, to save what it has delivered. After a crash, only the last round is delivered again. */
@@ -16,13 +16,10 @@ const ROUND_MS = 500;
 const FAULT_MS = 10_000;
 const GONE = 410;
 
-export interface LoopServices {
-  readonly webhooks: Pick<WebhookStore, 'findWebhook' | 'saveProgress'>;
+export interface LoopServices extends WebhookServices {
   readonly tenants: Pick<TenantStore, 'findTenant'>;
-  readonly pims: (tenant: Tenant) => PimsStore | Promise<PimsStore>;
   /** Resolves when a change may have been committed since the call, or when the signal aborts. */
   readonly nextChange: (tenant: Tenant, ended: AbortSignal) => Promise<void>;
-  readonly clock: Clock;
   readonly report: (event: string) => void;
 }
 

@@ -3,7 +3,6 @@
  * in the store. Each endpoint has a separate loop, so that no receiver delays another.
  */
 import { every, type Timer } from '../clock.ts';
-import type { WebhookServices } from './administration.ts';
 import { EndpointLoop, type LoopServices } from './endpoint-loop.ts';
 import { Lease } from './lease.ts';
 import type { Message } from './messages.ts';
@@ -20,8 +19,7 @@ const SLOW_PLACES = 64;
 const SLOW_MS = 2000;
 const DAY_MS = 86_400_000;
 
-interface SenderOptions extends WebhookServices, LoopServices {
-  readonly webhooks: WebhookServices['webhooks'];
+interface SenderOptions extends LoopServices {
   /** Whether no other process can send: the embedded store has one service. */
   readonly isAlone: boolean;
 }

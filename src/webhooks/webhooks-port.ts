@@ -21,22 +21,21 @@ export interface Progress {
   readonly deliveredAt: string;
 }
 
-interface WebhookSecrets {
-  readonly sealedSecret: Uint8Array;
-  /** The secret before it, which signs too until `oldSecretEndsAt`; null if there is none. */
-  readonly oldSecret: Uint8Array | null;
-  readonly oldSecretEndsAt: string;
-}
-
-export interface Webhook extends Progress, WebhookSecrets {
+export interface Webhook extends Progress {
   readonly teamId: string;
   readonly id: string;
   readonly url: string;
   readonly types: readonly KeyedType[];
   readonly createdAt: string;
+  readonly sealedSecret: Uint8Array;
+  /** The secret before it, which signs too until `oldSecretEndsAt`; null if there is none. */
+  readonly oldSecret: Uint8Array | null;
+  readonly oldSecretEndsAt: string;
   /** Raised by every change that a person makes. */
   readonly revision: number;
 }
+
+export type WebhookChange = Partial<Omit<Webhook, 'types'>>;
 
 /** An attempt to deliver a change, or a test. */
 export interface Attempt {
@@ -83,12 +82,7 @@ export interface WebhookStore {
   listWebhooks(teamId?: string): Promise<Webhook[]>;
   findWebhook(teamId: string, id: string): Promise<Webhook | undefined>;
   /** Changes an endpoint for a person. Returns false when there is none with this ID. */
-  changeWebhook(
-    teamId: string,
-    id: string,
-    change: Partial<Progress & WebhookSecrets>,
-    entry: AuditEntry,
-  ): Promise<boolean>;
+  changeWebhook(teamId: string, id: string, change: WebhookChange, entry: AuditEntry): Promise<boolean>;
   removeWebhook(teamId: string, id: string, entry: AuditEntry): Promise<boolean>;
 
   /**

@@ -67,9 +67,7 @@ export function makeWebhookStore(db: ControlDatabase): WebhookStore {
   };
 }
 
-type DeliveryMethods = 'saveProgress' | 'addTest' | 'loadDeliveries' | 'deleteDeliveriesBefore';
-
-function ofDeliveries(db: ControlDatabase): Pick<WebhookStore, DeliveryMethods> {
+function ofDeliveries(db: ControlDatabase) {
   const [webhooks, deliveries] = [`${db.schema}"WEBHOOKS"`, `${db.schema}"WEBHOOK_DELIVERIES"`];
   return {
     saveProgress({ id, revision, position: before }, progress, attempts) {
@@ -103,7 +101,7 @@ function ofDeliveries(db: ControlDatabase): Pick<WebhookStore, DeliveryMethods> 
         });
       while ((await deleteSome()) === DELETED_MAX);
     },
-  };
+  } satisfies Partial<WebhookStore>;
 
   /** Adds deliveries, and deletes those beyond the maximum. Adds none to an endpoint that was removed. */
   function* addDeliveries(id: string, attempts: readonly Attempt[]): Writing<void> {
@@ -119,7 +117,7 @@ function ofDeliveries(db: ControlDatabase): Pick<WebhookStore, DeliveryMethods> 
   }
 }
 
-function ofSender(db: ControlDatabase): Pick<WebhookStore, 'loadLease' | 'takeLease'> {
+function ofSender(db: ControlDatabase) {
   const [webhooks, sender] = [`${db.schema}"WEBHOOKS"`, `${db.schema}"WEBHOOK_SENDER"`];
   return {
     async loadLease() {
@@ -130,7 +128,7 @@ function ofSender(db: ControlDatabase): Pick<WebhookStore, 'loadLease' | 'takeLe
       return { owner, tick, changes, hasWebhooks: hasWebhooks === 1 } satisfies SenderLease;
     },
     takeLease: (owner, tick) => commitRow(db, updateRows(sender, { owner, tick: tick + 1 }, '"TICK" = ?', tick)),
-  };
+  } satisfies Partial<WebhookStore>;
 }
 
 /** Tells the sender that an endpoint was added, changed or removed. */
