@@ -10,8 +10,8 @@ import { timeOfRetry, waitOf } from './webhooks.ts';
 import type { Attempt, Progress, Webhook } from './webhooks-port.ts';
 
 const PAGE_CHANGES = 64;
-/** A round ends after this time, to save what it has delivered. After a crash, only the last round is delivered again. */
-const ROUND_MS = 500;
+/** How often delivered changes are saved. After a crash, those that were not saved are delivered again. */
+const SAVE_MS = 500;
 /** Time after a fault of the store until an endpoint is tried again. */
 const FAULT_MS = 10_000;
 const GONE = 410;
@@ -131,8 +131,8 @@ export class EndpointLoop {
 
   async #deliverPage({ changes, next }: ChangePage, signal: AbortSignal): Promise<void> {
     const { clock } = this.#services;
-    const endsAt = clock.elapsed() + ROUND_MS;
-    const attempts: Attempt[] = [];
+    const unsaved: Attempt[] = [];
+    let savedAt = clock.elapsed();
     let progress: Progress = this.#webhook;
     try {
       for (const change of changes) {
@@ -141,18 +141,23 @@ export class EndpointLoop {
         this.#last = sent;
         const attempt = progress.failures + 1;
         progress = after(progress, change, sent, clock.now());
-        attempts.push({ ...sent, attempt, nextTryAt: progress.nextTryAt || null });
-        if (sent.error !== null || clock.elapsed() >= endsAt) return;
+        unsaved.push({ ...sent, attempt, nextTryAt: progress.nextTryAt || null });
+        if (sent.error !== null) return;
+        if (clock.elapsed() - savedAt < SAVE_MS) continue;
+        if (!(await this.#save(progress, unsaved.splice(0)))) return;
+        savedAt = clock.elapsed();
       }
       progress = { ...progress, position: next };
     } finally {
-      if (attempts.length > 0) await this.#save(progress, attempts);
+      if (unsaved.length > 0) await this.#save(progress, unsaved);
     }
   }
 
-  /** Saves nothing if a person or another node has changed the endpoint. The next round loads it in any case. */
-  async #save(progress: Progress, attempts: readonly Attempt[] = []): Promise<void> {
-    await this.#services.webhooks.saveProgress(this.#webhook, progress, attempts);
+  /** Returns false, and saves nothing, if a person or another node has changed the endpoint: the round then ends. */
+  async #save(progress: Progress, attempts: readonly Attempt[] = []): Promise<boolean> {
+    const isSaved = await this.#services.webhooks.saveProgress(this.#webhook, progress, attempts);
+    if (isSaved) this.#webhook = { ...this.#webhook, ...progress };
+    return isSaved;
   }
 }
 
