@@ -129,7 +129,7 @@ interface WebhooksView {
 /** Newest first; the last 30 days. */
 interface DeliveriesView {
   deliveries: DeliveryView[];
-  more: boolean;
+  next: string | null;
 }
 interface DeliveryView extends Omit<Delivery, 'number'> {
   number: string;

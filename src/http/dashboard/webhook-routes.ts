@@ -20,6 +20,6 @@ export const webhookRoutes = ({ webhooks }: DashboardServices) =>
       const last = Number(before ?? Number.MAX_SAFE_INTEGER);
       const found = await webhooks.loadDeliveries(tenant, id, last, PAGE_DELIVERIES + 1);
       const deliveries = found.slice(0, PAGE_DELIVERIES).map((one) => ({ ...one, number: String(one.number) }));
-      return { deliveries, more: found.length > PAGE_DELIVERIES };
+      return { deliveries, next: found.length > PAGE_DELIVERIES ? deliveries.at(-1)!.number : null };
     },
   }) satisfies Partial<Handlers>;

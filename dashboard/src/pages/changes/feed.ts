@@ -1,21 +1,12 @@
 /** Reads the feed of changes with the operation listChanges: the newest first, then those after them as they come. */
+import type { Change } from '../../../../client/src/contract.ts';
 import { ApiError, fetchOperation, type QueryValues } from '../../api/client.ts';
-import type { Kind } from '../../api/records.ts';
 
 /** Maximum number of changes on the page. */
 export const CHANGES_MAX = 500;
 /** The numbers that are searched for changes of one type. */
 const SEARCHED = 2000;
 
-export interface Change {
-  readonly seq: string;
-  readonly type: Kind;
-  readonly key: string;
-  readonly change: 'created' | 'updated';
-  readonly at: string;
-  /** Empty if it is not known. */
-  readonly operation: string;
-}
 export interface Feed {
   /** Newest first. */
   readonly changes: readonly Change[];
@@ -27,8 +18,7 @@ export interface Feed {
 }
 
 async function readChanges(query: QueryValues, signal: AbortSignal): Promise<Feed> {
-  const asked = { maxReturn: CHANGES_MAX, ...query };
-  const { body, headers } = await fetchOperation<{ data: Change[] }>('/records', 'GET', '/changes', asked, undefined, {
+  const { body, headers } = await fetchOperation<{ data: Change[] }>('/records', 'GET', '/changes', query, undefined, {
     signal,
   });
   return {
@@ -44,28 +34,26 @@ export async function loadNewest(types: string, signal: AbortSignal): Promise<Fe
   const { after: now } = await readChanges({}, signal);
   const maxReturn = types === '' ? CHANGES_MAX : SEARCHED;
   const load = (after: number | string) => readChanges({ types, after, maxReturn }, signal);
-  const feed = await load(Math.max(0, now - maxReturn)).catch((fault: unknown) => {
-    if (fault instanceof ApiError && fault.earliest !== undefined) return load(fault.earliest);
-    throw fault;
-  });
+  const feed = await load(Math.max(0, now - maxReturn)).catch((fault: unknown) => load(earliestOf(fault)));
   return { ...feed, changes: feed.changes.slice(0, CHANGES_MAX) };
 }
 
 /**
- * Loads the changes after those shown, and waits for one if there is none yet. Returns undefined if there are too many, or
- * some are no longer kept.
+ * Returns the feed with the changes after those shown, and waits for one if there is none yet. Begins again with the
+ * newest if there are too many, or some are no longer kept.
  */
-export async function loadNewer(
-  types: string,
-  { after }: Feed,
-  mayWait: boolean,
-  signal: AbortSignal,
-): Promise<Feed | undefined> {
+export async function loadNewer(types: string, shown: Feed, mayWait: boolean, signal: AbortSignal): Promise<Feed> {
   try {
-    const read = await readChanges({ types, after, ...(mayWait && { wait: 25 }) }, signal);
-    return read.hasMore ? undefined : read;
+    const read = await readChanges({ types, after: shown.after, wait: mayWait ? 25 : 0 }, signal);
+    if (!read.hasMore) return { ...read, changes: [...read.changes, ...shown.changes].slice(0, CHANGES_MAX) };
   } catch (fault) {
-    if (fault instanceof ApiError && fault.earliest !== undefined) return undefined;
-    throw fault;
+    earliestOf(fault);
   }
+  return loadNewest(types, signal);
+}
+
+/** Returns the lowest position of the feed, from a fault because changes are no longer kept. Throws any other fault. */
+function earliestOf(fault: unknown): string {
+  if (fault instanceof ApiError && fault.earliest !== undefined) return fault.earliest;
+  throw fault;
 }

@@ -1,5 +1,6 @@
 /** The changes of orders, customers and parts, newest first, live. Begin here. */
 import { useState } from 'preact/hooks';
+import type { Change } from '../../../../client/src/contract.ts';
 import { KINDS, recordPath } from '../../api/records.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { useQuery } from '../../router.tsx';
@@ -11,7 +12,7 @@ import { Page } from '../../ui/page.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
 import { Time } from '../../ui/text/time.tsx';
 import { useLive } from '../requests/use-live.ts';
-import { CHANGES_MAX, loadNewer, loadNewest, type Change, type Feed } from './feed.ts';
+import { CHANGES_MAX, loadNewer, loadNewest, type Feed } from './feed.ts';
 
 const COLUMNS: readonly TableColumn<Change>[] = [
   { key: 'key', head: 'Record', cell: ({ key }) => <bdi>{key}</bdi> },
@@ -36,28 +37,16 @@ export function ChangesPage() {
   const [isPaused, setPaused] = useState(false);
   const key = `changes ${type}`;
   const list = usePages<never, Feed>(key, (_next, signal) => loadNewest(type, signal));
-  const { pages, isLoading, reload, setPages } = list;
-  const [feed] = pages;
+  const [feed] = list.pages;
   const follow = async (signal: AbortSignal) => {
-    if (feed === undefined || isLoading) return [];
+    if (feed === undefined) return [];
     // After a fault the next call does not wait, so that the page soon says that it is live again.
     const newer = await loadNewer(type, feed, live.error === undefined, signal);
-    if (newer === undefined) {
-      reload();
-      return [];
-    }
-    if (!signal.aborted)
-      setPages(([before]) =>
-        before ? [{ ...newer, changes: [...newer.changes, ...before.changes].slice(0, CHANGES_MAX) }] : [],
-      );
-    return newer.changes.map(({ seq }) => seq);
+    if (!signal.aborted) list.setPages(() => [newer]);
+    return newer.changes.map(({ seq }) => seq).filter((seq) => Number(seq) > feed.after);
   };
   const live = useLive(!isPaused, follow, 'change', key);
   const state = isPaused ? 'Paused' : live.error ? 'Disconnected' : 'Live';
-  const turn = () => {
-    if (isPaused) reload();
-    setPaused(!isPaused);
-  };
   return (
     <Page
       title="Changes"
@@ -73,7 +62,7 @@ export function ChangesPage() {
             onValue={(value) => setQuery({ type: value })}
             options={TYPES}
           />
-          <Button onClick={turn}>{isPaused ? 'Resume' : 'Pause'}</Button>
+          <Button onClick={() => setPaused(!isPaused)}>{isPaused ? 'Resume' : 'Pause'}</Button>
         </>
       }
     >

@@ -1,6 +1,5 @@
 /** The buttons of a webhook and their dialogs: test, pause, resume, replay, rotate the secret, remove. */
 import { useState } from 'preact/hooks';
-import type { AnswerOf } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
 import { toApiError } from '../../api/use-load.ts';
 import { navigate } from '../../router.tsx';
@@ -11,40 +10,38 @@ import { Notice } from '../../ui/notice.tsx';
 import { Toolbar } from '../../ui/page.tsx';
 import { toast } from '../../ui/toaster.tsx';
 import { NewSecret } from './new-secret.tsx';
-import { Outcome, type Webhook } from './words.tsx';
+import { Outcome, type Attempt, type Webhook } from './words.tsx';
 
-type Test = AnswerOf<'POST /webhooks/test'>;
+interface ActionsProps {
+  webhook: Webhook;
+  onDone: () => void;
+}
 
 /** Example: `<WebhookActions webhook={webhook} onDone={reload} />`. */
-export function WebhookActions({ webhook, onDone }: { webhook: Webhook; onDone: () => void }) {
+export function WebhookActions({ webhook, onDone }: ActionsProps) {
   const { id, url, state } = webhook;
   const isPaused = state === 'paused';
   const [dialog, setDialog] = useState<'replay' | 'rotate' | 'remove'>();
   const [isBusy, setBusy] = useState(false);
-  const [tested, setTested] = useState<Test>();
+  const [tested, setTested] = useState<Attempt>();
   const [secret, setSecret] = useState('');
   const close = () => setDialog(undefined);
-  const act = async (call: () => Promise<unknown>) => {
-    setBusy(true);
-    try {
-      await call();
-      onDone();
-    } catch (fault) {
-      toast(toApiError(fault).message, 'bad');
-    }
-    setBusy(false);
-  };
-  const test = async () => setTested(await post('/webhooks/test', { id }));
-  const turn = () => (isPaused ? post('/webhooks/replay', { id }) : post('/webhooks/pause', { id }));
-  const rotate = async () => {
-    setSecret((await post('/webhooks/rotate', { id })).secret);
+  const end = () => {
     close();
     onDone();
   };
-  const remove = async () => {
-    await post('/webhooks/remove', { id });
-    navigate('/webhooks');
+  const act = async (call: () => Promise<unknown>) => {
+    setBusy(true);
+    await call().then(onDone, (fault: unknown) => toast(toApiError(fault).message, 'bad'));
+    setBusy(false);
   };
+  const test = () => post('/webhooks/test', { id }).then(setTested);
+  const turn = () => post(isPaused ? '/webhooks/replay' : '/webhooks/pause', { id });
+  const rotate = async () => {
+    setSecret((await post('/webhooks/rotate', { id })).secret);
+    end();
+  };
+  const remove = () => post('/webhooks/remove', { id }).then(() => navigate('/webhooks'));
   return (
     <>
       <Toolbar label="Actions">
@@ -62,9 +59,9 @@ export function WebhookActions({ webhook, onDone }: { webhook: Webhook; onDone: 
       </Toolbar>
       {secret && <NewSecret title="New secret" secret={secret} onStored={() => setSecret('')} />}
       <div class={tested && 'audit-check'} role="status">
-        {tested && <Tested outcome={tested} />}
+        {tested && <Tested {...tested} />}
       </div>
-      {dialog === 'replay' && <Replay webhook={webhook} onDone={onDone} onClose={close} />}
+      {dialog === 'replay' && <Replay webhook={webhook} onDone={end} onClose={close} />}
       {dialog === 'rotate' && (
         <FormDialog
           title="Rotate the secret?"
@@ -84,30 +81,18 @@ export function WebhookActions({ webhook, onDone }: { webhook: Webhook; onDone: 
   );
 }
 
-const Tested = ({ outcome }: { outcome: Test }) =>
-  outcome.error === null ? (
-    <Notice tone="good" title={`The test was delivered in ${outcome.durationMs} ms`} />
+const Tested = (test: Attempt) =>
+  test.error === null ? (
+    <Notice tone="good" title={`The test was delivered in ${test.durationMs} ms`} />
   ) : (
     <Notice tone="warn" title="The test was not delivered. Your app must answer with a status from 200 to 299.">
-      <Outcome of={outcome} />
+      <Outcome {...test} />
     </Notice>
   );
 
-function Replay({
-  webhook: { id, position, newest },
-  onDone,
-  onClose,
-}: {
-  webhook: Webhook;
-  onDone: () => void;
-  onClose: () => void;
-}) {
+function Replay({ webhook: { id, position, newest }, onDone, onClose }: ActionsProps & { onClose: () => void }) {
   const [after, setAfter] = useState(position);
-  const replay = async () => {
-    await post('/webhooks/replay', { id, after });
-    onDone();
-    onClose();
-  };
+  const replay = () => post('/webhooks/replay', { id, after }).then(onDone);
   return (
     <FormDialog
       title="Replay changes"

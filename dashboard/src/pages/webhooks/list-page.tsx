@@ -1,7 +1,7 @@
 /** Webhooks: the endpoints that receive changes, and adding one. Only the state of a page holds a secret. Begin here. */
 import { useState } from 'preact/hooks';
 import { ApiError, get, post } from '../../api/client.ts';
-import { KINDS, type Kind } from '../../api/records.ts';
+import { KINDS } from '../../api/records.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { pathOf } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
@@ -69,10 +69,10 @@ const USE =
 
 function AddWebhook({ onAdded, onClose }: { onAdded: (secret: string) => void; onClose: () => void }) {
   const [url, setUrl] = useState('');
-  const [types, setTypes] = useState<readonly Kind[]>(TYPES);
+  const [types, setTypes] = useState(TYPES);
   const add = async () => {
     if (types.length === 0) throw new ApiError('MISSING_FIELD', 'Choose at least one type of record.', 0);
-    onAdded((await post('/webhooks', { url: url.trim(), types: [...types] })).secret);
+    onAdded((await post('/webhooks', { url: url.trim(), types })).secret);
   };
   return (
     <FormDialog title="Add webhook" onClose={onClose} action="Add" onSubmit={add}>

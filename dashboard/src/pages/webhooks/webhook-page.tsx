@@ -16,7 +16,7 @@ import { KeyValue } from '../../ui/text/key-value.tsx';
 import { Time } from '../../ui/text/time.tsx';
 import { formatDuration } from '../requests/list-page.tsx';
 import { WebhookActions } from './actions.tsx';
-import { COLUMNS, Outcome, toFacts, type Delivery, type Webhook } from './words.tsx';
+import { COLUMNS, NEXT_TRY, Outcome, toFacts, type Delivery, type Webhook } from './words.tsx';
 
 export function WebhookPage() {
   const { id = '' } = useParams();
@@ -51,7 +51,7 @@ export function WebhookPage() {
           <Card>
             <KeyValue
               rows={[
-                ...toFacts(COLUMNS.slice(1), webhook),
+                ...toFacts(COLUMNS, webhook),
                 ['Created', <Time at={webhook.createdAt} />],
                 ['Old secret valid until', <Time at={webhook.secretEndsAt} />],
               ]}
@@ -68,20 +68,19 @@ export function WebhookPage() {
 
 const DELIVERY_COLUMNS: readonly TableColumn<Delivery>[] = [
   { key: 'type', head: 'Event', cell: ({ type }) => type },
-  { key: 'outcome', head: 'Outcome', isWide: true, cell: (delivery) => <Outcome of={delivery} /> },
+  { key: 'outcome', head: 'Outcome', isWide: true, cell: Outcome },
   { key: 'key', head: 'Record', cell: ({ key }) => <bdi>{key}</bdi> },
   { key: 'at', head: 'Time', cell: ({ at }) => <Time at={at} to="seconds" /> },
   { key: 'attempt', head: 'Attempt', align: 'end', cell: ({ attempt }) => attempt },
   { key: 'duration', head: 'Duration', align: 'end', cell: ({ durationMs }) => formatDuration(durationMs) },
-  { key: 'next', head: 'Next try', cell: ({ nextTryAt }) => <Time at={nextTryAt} to="seconds" /> },
+  NEXT_TRY,
 ];
 
 function Deliveries({ id }: { id: string }) {
   const [query, setQuery] = useQuery();
-  const list = usePages(`deliveries ${id}`, async (before: string | undefined, signal) => {
-    const { deliveries, more } = await get('/webhooks/deliveries', { id, before }, signal);
-    return { deliveries, next: more ? deliveries.at(-1)!.number : null };
-  });
+  const list = usePages(`deliveries ${id}`, (before: string | undefined, signal) =>
+    get('/webhooks/deliveries', { id, before }, signal),
+  );
   const { pages, error, isLoading, more, reload } = list;
   const rows = pages.flatMap(({ deliveries }) => deliveries);
   const opened = rows.find(({ number }) => number === query.get('delivery'));
@@ -98,15 +97,13 @@ function Deliveries({ id }: { id: string }) {
         empty={<Empty title="No deliveries yet. Send a test to see that your app answers." />}
       />
       {more && <LoadMore label="Older" onMore={more} isBusy={isLoading} />}
-      {opened && <Opened delivery={opened} onClose={() => setQuery({ delivery: null }, { replace: true })} />}
+      {opened && (
+        <Dialog title={opened.type} width="wide" onClose={() => setQuery({ delivery: null }, { replace: true })}>
+          <KeyValue rows={toFacts(DELIVERY_COLUMNS, opened)} />
+          <CodeBlock label="Request" code={JSON.stringify(JSON.parse(opened.request), null, 2)} />
+          <CodeBlock label="Response" code={opened.response} />
+        </Dialog>
+      )}
     </Section>
   );
 }
-
-const Opened = ({ delivery, onClose }: { delivery: Delivery; onClose: () => void }) => (
-  <Dialog title={delivery.type} width="wide" onClose={onClose}>
-    <KeyValue rows={toFacts(DELIVERY_COLUMNS.slice(1), delivery)} />
-    <CodeBlock label="Request" code={JSON.stringify(JSON.parse(delivery.request), null, 2)} />
-    <CodeBlock label="Response" code={delivery.response} />
-  </Dialog>
-);
