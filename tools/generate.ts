@@ -129,9 +129,9 @@ ${buildTable(['variable', 'default', 'form', 'meaning'], settings)}
 ## Commands
 
 Run them in a checkout with \`npx --no storeroom …\`, or from anywhere as \`/path/to/storeroom/bin/storeroom.js …\`. They
-work on the folder in \`STOREROOM_DATA\`, or the database of \`STOREROOM_DATABASE_URL\`, also while services run on it, and
-print on standard error which that is. Only \`serve\`, \`restore\`, \`move\` and \`tenant create --create\` make a store. Every command has \`--help\`, and all but \`service run\`, whose words are another command, have \`--json\`. With \`--json\` it prints one JSON object on
-standard output and nothing else; \`serve\` prints it once it is ready.
+work on the folder in \`STOREROOM_DATA\`, or the database of \`STOREROOM_DATABASE_URL\`, and print on standard error which
+that is. Only \`serve\`, \`restore\`, \`move\` and \`tenant create --create\` make a store. Every command has \`--help\`, and
+all but \`service run\` have \`--json\`: it prints one JSON object on standard output and nothing else.
 
 ${sections.join('\n\n')}
 `;
@@ -147,7 +147,13 @@ function listCommands(command: Command, words: readonly string[]): CommandHelp[]
   if (command.commands.length > 0) return command.commands.flatMap((one) => listCommands(one, [...words, one.name()]));
   let help = '';
   command.configureOutput({ writeOut: (text) => void (help += text), getOutHelpWidth: () => 80 }).outputHelp();
-  return [{ words, help: help.replace(EVERY_OPTION, '').replace('Options:\n\n', '').trim() }];
+  return [{ words, help: shorten(help.replace(EVERY_OPTION, '').replace('Options:\n\n', '').trim()) }];
+}
+
+/** Returns the help of a command without options without its example, which repeats the usage. */
+function shorten(help: string): string {
+  if (help.includes('\nOptions:\n')) return help;
+  return help.replace(' [options]', '').replace(/\n\nExample:[^]*$/, '');
 }
 
 function buildTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
