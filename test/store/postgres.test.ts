@@ -2,10 +2,13 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { Client } from 'pg';
+import { listChanges } from '../../src/pims/changes.ts';
 import type { Filter } from '../../src/pims/reads/filter.ts';
 import type { Tenant } from '../../src/tenant/tenant-port.ts';
 import { times } from '../kit/lists.ts';
 import { runStatement } from '../kit/postgres.ts';
+import { until } from '../kit/wait.ts';
 import { GROUPS } from './contract.ts';
 import { openDatabase as open, urlOf } from './postgres-database.ts';
 import { accepted, entry, NOW, Pims } from './store-under-test.ts';
@@ -224,4 +227,56 @@ test('writes of a node of the version before move the versions of records, also 
   await checkMoved(`UPDATE ${lines} SET "DISCOUNT" = '5' WHERE "ORDER_NUMBER" = '007'`);
   await checkMoved(`INSERT INTO ${customers} ("SORT_KEY", search) VALUES ('~B', '')`, 1);
   await checkMoved(`INSERT INTO ${customers} ("SORT_KEY", search) VALUES ('~C', '')`, 1);
+});
+
+test('a commit wakes those who wait on another node, and nothing is sent while none waits', async () => {
+  const [waiting, url] = [await open('notices'), await urlOf('notices')];
+  const tenant = accepted(await waiting.tenants.createTenant('team', 'A tenant', NOW));
+  const told = new Client({ connectionString: url });
+  const heard: (string | undefined)[] = [];
+  told.on('notification', ({ payload }) => heard.push(payload));
+  await told.connect();
+  await told.query('LISTEN storeroom_changes');
+  const writeElsewhere = async (): Promise<void> => {
+    const other = await open('notices');
+    await new Pims(other.pims(tenant)).createCustomer({});
+    await other.close(); // which sends what is unsent
+    await told.query('SELECT 1');
+  };
+  await writeElsewhere();
+  assert.deepEqual(heard, []);
+  const isOver = new AbortController();
+  const change = waiting.nextChange(tenant, isOver.signal);
+  const locks = `SELECT FROM pg_locks JOIN pg_database d ON d.oid = database
+    WHERE locktype = 'advisory' AND mode = 'ShareLock' AND granted AND datname = current_database()`;
+  await until(async () => (await runStatement(url, locks)).length > 0);
+  await change;
+  const next = waiting.nextChange(tenant, isOver.signal);
+  await new Pims(waiting.pims(tenant)).createCustomer({});
+  await next;
+  const another = waiting.nextChange(tenant, isOver.signal);
+  assert.deepEqual(heard, []);
+  await writeElsewhere();
+  await another;
+  assert.deepEqual(heard, [tenant.storeId]);
+  await Promise.all([told.end(), waiting.close()]);
+});
+
+test('changes of sessions that do not record them, as those of older versions, are in the feed in their place', async () => {
+  const [store, url] = [await open('older'), await urlOf('older')];
+  const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
+  const port = store.pims(tenant);
+  const pims = new Pims(port);
+  for (const CUSTOMER_CODE of ['A', 'B']) await pims.createCustomer({ CUSTOMER_CODE });
+  const customers = `"${tenant.storeId}"."CUSTOMER"`;
+  await runStatement(url, `UPDATE ${customers} SET "NOTES" = 'x'`);
+  await runStatement(url, `SET storeroom.records_changes = 'on'; UPDATE ${customers} SET "NOTES" = 'y'`);
+  await pims.createCustomer({ CUSTOMER_CODE: 'C' });
+  const { changes, next } = await listChanges(port, { after: 0, types: ['customers'], limit: 9 });
+  assert.deepEqual(
+    changes.map(({ seq, key, change }) => `${seq} ${key} ${change}`),
+    ['1 A updated', '2 B updated'],
+  );
+  assert.equal(next, 2);
+  await store.close();
 });

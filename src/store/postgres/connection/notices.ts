@@ -1,21 +1,26 @@
 /**
- * Tells the other nodes of a tenant's commits, by LISTEN and NOTIFY. NOTIFY locks all of the server for a moment, so it
- * never runs in the transaction of a write, and a node sends it at most once in NOTICE_MS. A notice can be lost: those
- * who wait read again when their time is up. Source: decision 0066.
+ * Tells other nodes that listen of a tenant's commits. NOTIFY locks all of the server for a moment and writes its log,
+ * so it never runs in the transaction of a write, nor if no other node listens. A notice can be lost: those who wait
+ * read again when their time is up. Source: decision 0066.
  */
 import type { Clock } from '../../../clock.ts';
 import type { Connection } from './connection.ts';
 import type { SharedConnection } from './shared-connection.ts';
 
 const CHANNEL = 'storeroom_changes';
-const NOTICE_MS = 10;
+/** Time between two notices of a node. */
+const NOTICE_MS = 20;
+/** An advisory lock of the database, which each listening session shares. The others get it alone if none listens. */
+const LISTENING_LOCK = 7_301_127;
+const NOTIFY = `SELECT pg_notify('${CHANNEL}', q.id) FROM unnest(?::text[]) AS q(id)
+  WHERE NOT pg_try_advisory_xact_lock(${LISTENING_LOCK})`;
 /** Time after which a lost connection is opened again. */
 const RETRY_MS = 1000;
 
 interface NoticeOptions {
-  /** Sends the notices. */
+  /** Sends the notices while this node does not listen. */
   readonly sender: SharedConnection;
-  /** Opens the connection that listens. It is opened when somebody first waits. */
+  /** Opens the connection that listens, when somebody first waits. */
   readonly open: () => Promise<Connection>;
   readonly onChange: (storeId: string) => void;
   /** Called when notices may have been lost. */
@@ -60,10 +65,12 @@ export class Notices {
   async #flush(): Promise<void> {
     const storeIds = [...this.#unsent];
     this.#unsent.clear();
+    // The lock of this node's own session does not count there.
+    const sent = this.#connection?.isOpen
+      ? this.#connection.query(NOTIFY, [storeIds])
+      : this.#options.sender.ask(NOTIFY, [storeIds]);
     // A lost notice only delays those who wait.
-    await this.#options.sender
-      .ask(`SELECT pg_notify('${CHANNEL}', q.id) FROM unnest(?::text[]) AS q(id)`, [storeIds])
-      .catch(() => undefined);
+    await sent.catch(() => undefined);
   }
 
   async #listen(): Promise<void> {
@@ -75,6 +82,8 @@ export class Notices {
     try {
       this.#connection = await open();
       await this.#connection.listen(CHANNEL, onChange, again);
+      // Commits from before it may have sent no notice.
+      await this.#connection.query(`SELECT pg_advisory_lock_shared(${LISTENING_LOCK})`);
       onGap();
     } catch {
       again();
