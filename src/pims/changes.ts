@@ -4,16 +4,11 @@
  * decision 0066.
  */
 import { orThrow, Refusal } from '../errors.ts';
-import type { ChangeRow, PimsStore } from './pims-port.ts';
+import type { Change, PimsStore } from './pims-port.ts';
 import { RECORD_TYPES, type KeyedType } from './rules/fields.ts';
 import { save, type Write } from './writes/script.ts';
 
-/** Example: `{ seq: '1024', type: 'orders', key: '20015', change: 'updated', at: '2026-11-20T…Z', operation: 'addLineItem' }`. */
-export interface Change extends Omit<ChangeRow, 'seq' | 'type'> {
-  /** Its number. Numbers ascend, and may skip. */
-  readonly seq: string;
-  readonly type: KeyedType;
-}
+export type { Change };
 
 export interface ChangesRequest {
   /** The last change that the caller knows. Undefined starts at the newest one, and returns none. */
@@ -30,8 +25,8 @@ export interface ChangePage {
 }
 
 export const CHANGED_TYPES = Object.keys(RECORD_TYPES).filter((type): type is KeyedType => type !== 'lines');
-/** Bounds of the rows that one page reads. A page of rare types may be short, or empty, and have more. */
-const ROWS_PER_READ = 500;
+/** Bounds of the changes that one page reads. A page of rare types may be short, or empty, and have more. */
+const CHANGES_PER_READ = 500;
 const READS_MAX = 20;
 
 /** Returns the changes after a position. Throws CHANGES_GONE if the feed does not have them. */
@@ -39,17 +34,15 @@ export async function listChanges(store: PimsStore, { after, types, limit }: Cha
   const changes: Change[] = [];
   let next = after;
   for (let reads = 1; ; reads++) {
-    const { rows, earliest, newest } = await store.readChanges(next ?? null, Math.min(limit, ROWS_PER_READ));
-    next ??= newest;
+    const found = await store.readChanges(next ?? null, Math.min(limit, CHANGES_PER_READ));
+    const { earliest, newest } = found;
+    if (next === undefined) return { changes, next: newest, hasMore: false };
     if (next < earliest || next > newest) throw refuseGone(next, earliest, newest);
-    for (const { seq, type, ...row } of rows) {
-      next = seq;
-      if (!isKeyed(type) || !types.includes(type)) continue;
-      changes.push({ seq: String(seq), type, ...row });
-      if (changes.length === limit) break;
-    }
-    const isDone = rows.length === 0 || changes.length === limit || reads === READS_MAX;
-    if (isDone || next >= newest) return { changes, next, hasMore: next < newest };
+    const wanted = found.changes.filter(({ type }) => types.includes(type));
+    changes.push(...wanted.slice(0, limit - changes.length));
+    const isFull = changes.length === limit;
+    next = Number((isFull ? changes : found.changes).at(-1)?.seq ?? next);
+    if (isFull || next === newest || reads === READS_MAX) return { changes, next, hasMore: next < newest };
   }
 }
 
@@ -76,12 +69,12 @@ export async function awaitChanges(
   }
 }
 
-/** Deletes the changes from before a time, some in each transaction, but never the newest. */
+/** Deletes the changes from before a time, some in each transaction, but never those of the newest commit. */
 export async function deleteOldChanges(open: () => PimsStore, before: string): Promise<void> {
-  for (;;) {
-    const { rows, newest } = await open().readChanges(0, 1);
-    const [first] = rows;
-    if (!first || first.seq === newest || first.at >= before) return;
+  for (let last = ''; ;) {
+    const [first] = (await open().readChanges(null, 1)).changes;
+    if (!first || first.at >= before || first.seq === last) return;
+    last = first.seq;
     orThrow(await open().write(deleteChanges(before)));
   }
 }
@@ -90,8 +83,6 @@ const deleteChanges = (before: string): Write<void> =>
   function* () {
     yield save('deleteChanges', before);
   };
-
-const isKeyed = (type: string): type is KeyedType => CHANGED_TYPES.some((keyed) => keyed === type);
 
 function refuseGone(after: number, earliest: number, newest: number): Refusal {
   const message =

@@ -63,21 +63,22 @@ export interface ImportOptions {
   readonly atomic: boolean;
 }
 
-/** A change of a record as the feed has it (see changes.ts). Without a type it is only a position. */
-export interface ChangeRow {
-  readonly seq: number;
-  readonly type: KeyedType | '';
+/** Example: `{ seq: '1024', type: 'orders', key: '20015', change: 'updated', at: '2026-11-20T…Z', operation: 'addLineItem' }`. */
+export interface Change {
+  /** Its number. Numbers ascend, and may skip. */
+  readonly seq: string;
+  readonly type: KeyedType;
   readonly key: string;
   readonly change: string;
-  /** UTC time in ISO 8601. */
+  /** UTC time in ISO 8601. Writes that are committed together have the time of the last one. */
   readonly at: string;
   /** Name of the operation or command; '' if a node of an older version wrote it. */
   readonly operation: string;
 }
 
-/** Rows of the change feed, and the bounds of the feed in the same snapshot. */
+/** Changes of the feed, and the bounds of the feed in the same snapshot. */
 export interface ChangeRows {
-  readonly rows: readonly ChangeRow[];
+  readonly changes: readonly Change[];
   /** The position before the first change that is kept, and the number of the newest one. */
   readonly earliest: number;
   readonly newest: number;
@@ -105,7 +106,7 @@ export interface PimsStore {
   write<T>(write: Write<T>, idempotency?: Idempotency, size?: number): Promise<Outcome<T>>;
   /** Imports rows, each batch in its transaction, or all in one if `atomic`. Reports each batch when it is done. */
   importRows(recordType: RecordType, batches: ImportBatches, options: ImportOptions): ImportResults;
-  /** Returns changes after a position in ascending order; null returns none. */
+  /** Returns changes after a position in ascending order; after null, the first ones. */
   readChanges(after: number | null, limit: number): Promise<ChangeRows>;
   /**
    * Exports all records of a type as of one moment, sorted by key, in chunks of up to 500. A record is its values in

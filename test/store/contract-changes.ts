@@ -175,9 +175,11 @@ export function describeChanges(store: StoreUnderTest): void {
     );
     await deleteOldChanges(() => port, NOW);
     assert.equal((await read(port)).changes.length, 1000);
+    await operations.createCustomer(port, { CUSTOMER_CODE: 'B' }, context);
     await deleteOldChanges(() => port, LATER);
     const { earliest, newest } = await port.readChanges(null, 1);
     assert.equal(earliest, newest - 1);
+    assert.deepEqual(await readShown(port, earliest), ['createCustomer: customers B created']);
     await assertRefusedBy(read(port), 'CHANGES_GONE', { earliest: String(earliest) });
     await assertRefusedBy(read(port, { after: newest + 1 }), 'CHANGES_GONE', { earliest: String(earliest) });
     await operations.createCustomer(port, { CUSTOMER_CODE: 'C' }, context);

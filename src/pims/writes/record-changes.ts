@@ -9,41 +9,41 @@ export function* recordChanges<T>(write: Script<T>, operation: string, now: stri
   let step = write.next();
   while (!step.done) {
     const request = step.value;
-    if (request.kind === 'save')
-      for (const record of changesOf(request)) {
-        const name = `${record[0]} ${record[1]}`;
-        if (!changed.has(name)) changed.set(name, record);
+    if (request.kind === 'save') {
+      const [type, change, records] = changesOf(request);
+      for (const record of records) {
+        const key = record[RECORD_TYPES[type].key]!;
+        changed.getOrInsert(`${type} ${key}`, [type, key, change, operation]);
       }
+    }
     step = write.next(yield request);
   }
-  if (changed.size > 0) yield save('recordChanges', [...changed.values()], operation, now);
+  if (changed.size > 0) yield save('recordChanges', [...changed.values()], now);
   return step.value;
 }
 
-function changesOf({ name, args }: Save): readonly ChangedRecord[] {
+/** Lists the records that a save changes, or their lines. */
+function changesOf({
+  name,
+  args,
+}: Save): readonly [type: KeyedType, change: ChangedRecord[2], records: readonly Values[]] {
   switch (name) {
     case 'insert':
-      return [changeOf(args[0], args[1], 'created')];
+      return [args[0], 'created', [args[1]]];
     case 'insertAll':
-      return args[1].map((record) => changeOf(args[0], record, 'created'));
+      return [args[0], 'created', args[1]];
     case 'update':
-      return [changeOf(args[0], args[1], 'updated')];
+      return [args[0], 'updated', [args[1]]];
     case 'updateStocks':
-      return args[0].map((part) => changeOf('inventory', part, 'updated'));
+      return ['inventory', 'updated', args[0]];
     case 'insertLine':
     case 'updateLine':
-      return [changeOf('orders', args[0], 'updated')];
+      return ['orders', 'updated', [args[0]]];
     case 'insertLines':
-      return args[0].map((line) => changeOf('orders', line, 'updated'));
+      return ['orders', 'updated', args[0]];
     case 'deleteLines':
-      return [['orders', args[0], 'updated']];
+      return ['orders', 'updated', [{ ORDER_NUMBER: args[0] }]];
     default:
-      return [];
+      return ['orders', 'updated', []];
   }
 }
-
-const changeOf = (type: KeyedType, record: Values, change: ChangedRecord[2]): ChangedRecord => [
-  type,
-  record[RECORD_TYPES[type].key]!,
-  change,
-];

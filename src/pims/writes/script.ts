@@ -65,8 +65,8 @@ export interface Loads {
   keptAnswer(operation: string, key: string): { readonly bodyHash: string; readonly data: Json } | undefined;
 }
 
-/** A record that a write changed. A change of a line is a change of its order. */
-export type ChangedRecord = readonly [type: KeyedType, key: string, change: 'created' | 'updated'];
+/** A record that an operation or a command changed. A change of a line is a change of its order. */
+export type ChangedRecord = readonly [type: KeyedType, key: string, change: 'created' | 'updated', operation: string];
 
 /** A part, a QUANTITY of it, and the number of lines of an order that have both. */
 export type LineUnits = readonly [partCode: string, quantity: string, lines: number];
@@ -112,7 +112,7 @@ export interface Saves {
   keepAnswer(idempotency: Idempotency, data: Json, now: string): void;
   addField(field: CustomField): void;
   /** Adds changes to the feed. */
-  recordChanges(changed: readonly ChangedRecord[], operation: string, now: string): void;
+  recordChanges(changed: readonly ChangedRecord[], now: string): void;
   /** Deletes some changes from before this time, but never the newest. */
   deleteChanges(before: string): void;
 }

@@ -91,7 +91,7 @@ export async function* listTables(store: MoveStore): AsyncGenerator<Table> {
     const dictionaries = await store.pims(tenant).dictionaries();
     yield buildTable('CUSTOM_FIELDS', 'RECORD_TYPE NAME', 'TYPE', 'create', tenant);
     yield buildTable('COUNTERS', 'NAME', 'NEXT', 'overwrite', tenant);
-    yield buildTable('CHANGES', 'SEQ', 'TYPE KEY CHANGE AT OPERATION', 'append', tenant);
+    yield buildTable('CHANGES', 'SEQ', 'BEFORE AT CHANGED', 'append', tenant);
     yield buildTable('BACKORDERS', 'ORDER_NUMBER', 'BACKORDER', 'append', tenant);
     yield buildTable('IDEMPOTENCY', 'OPERATION IDEMPOTENCY_KEY', 'BODY_HASH ANSWER CREATED_AT', 'append', tenant);
     for (const recordType of ['customers', 'inventory', 'orders', 'lines'] as const) {
@@ -107,9 +107,8 @@ export async function* listTables(store: MoveStore): AsyncGenerator<Table> {
 export const keyOf = ({ columns, key }: Table, row: TableRow): TableRow =>
   key.map((name) => row[columns.indexOf(name)]!);
 
-/** The conditions of the rows to copy: a store may have more counters, and every feed begins with a position. */
-const ROWS: Readonly<Record<string, string>> = { COUNTERS: `"NAME" IN ('orders', 'customers')`, CHANGES: '"SEQ" > 0' };
-const rowsOf = ({ name }: Table): string => ROWS[name] ?? 'TRUE';
+/** The condition of the rows that every store has; a store may have more counters. */
+const rowsOf = ({ name }: Table): string => (name === 'COUNTERS' ? `"NAME" IN ('orders', 'customers')` : 'TRUE');
 
 export async function countRows(store: MoveStore, table: Table): Promise<number> {
   const build = (from: string): string => `SELECT count(*) FROM ${from} WHERE ${rowsOf(table)}`;

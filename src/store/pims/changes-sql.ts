@@ -1,23 +1,38 @@
-/** Reads a part of the change feed, with the bounds of the feed. */
-import type { ChangeRow, ChangeRows } from '../../pims/pims-port.ts';
+/** Reads a part of the change feed, with the bounds of the feed. A row has the changes of one commit. */
+import type { Change, ChangeRows } from '../../pims/pims-port.ts';
+import type { ChangedRecord } from '../../pims/writes/script.ts';
 import type { Row } from '../writing.ts';
 
-type BoundsRow = readonly [earliest: number, newest: number, seq: number | null, ...string[]];
+/** The question that a statement of buildChanges answers: the position, or null, and the number of changes. */
+export type ChangesAsked = readonly [after: number | null, limit: number];
+type CommitRow = readonly [earliest: number, newest: number, before: number, at: string, changed: string | null];
 
 /**
- * Builds the statement that reads up to `limit` changes after a position. Each row has the bounds. If there is no
- * change, one row has only these.
+ * Builds the statement that reads the rows with up to `?2` changes after the position `?1`, or after the earliest one.
+ * Each row has the bounds. If there is no change, one row has only these.
  */
-export const buildChanges = (table: string): string =>
-  `SELECT b.earliest, b.newest, c."SEQ", c."TYPE", c."KEY", c."CHANGE", c."AT", c."OPERATION"
-    FROM (SELECT (SELECT min("SEQ") FROM ${table}) AS earliest, (SELECT max("SEQ") FROM ${table}) AS newest) b
-    LEFT JOIN (SELECT * FROM ${table} WHERE "SEQ" > ? ORDER BY "SEQ" LIMIT ?) c ON TRUE ORDER BY c."SEQ"`;
+export function buildChanges(table: string): string {
+  const earliest = `(SELECT "BEFORE" FROM ${table} ORDER BY "SEQ" LIMIT 1)`;
+  return `SELECT coalesce(${earliest}, 0), coalesce((SELECT max("SEQ") FROM ${table}), 0), c."BEFORE", c."AT", c."CHANGED"
+    FROM (SELECT 1 AS one) o
+    LEFT JOIN (SELECT * FROM ${table} WHERE "SEQ" > coalesce(?1, ${earliest}) ORDER BY "SEQ" LIMIT ?2) c
+      ON c."BEFORE" < coalesce(?1, ${earliest}) + ?2 ORDER BY c."SEQ"`;
+}
 
-export function readChangeRows(found: readonly Row[]): ChangeRows {
-  const read = found as readonly BoundsRow[];
-  const [first, newest] = read[0]!;
-  const rows: ChangeRow[] = [];
-  for (const [, , seq, type = '', key = '', change = '', at = '', operation = ''] of read)
-    if (seq !== null) rows.push({ seq, type: type as ChangeRow['type'], key, change, at, operation });
-  return { rows, earliest: Math.max(0, first - 1), newest };
+export function readChangeRows(found: readonly Row[], [after, limit]: ChangesAsked): ChangeRows {
+  const commits = found as readonly CommitRow[];
+  const [earliest, newest] = commits[0]!;
+  const changes = commits.flatMap(([, , before, at, changed]) =>
+    (JSON.parse(changed ?? '[]') as ChangedRecord[]).map(([type, key, change, operation], index): Change => ({
+      seq: String(before + index + 1),
+      type,
+      key,
+      change,
+      at,
+      operation,
+    })),
+  );
+  // The first row may begin before the position.
+  const rest = changes.filter(({ seq }) => Number(seq) > (after ?? 0));
+  return { changes: rest.slice(0, limit), earliest, newest };
 }

@@ -46,8 +46,8 @@ export function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): 
     (SELECT "OPERATION", "IDEMPOTENCY_KEY" FROM ${answers} WHERE "CREATED_AT" < ? LIMIT ${EXPIRED_PER_WRITE})`;
   const addCustomField = buildInsert(dialect.table('CUSTOM_FIELDS'), ['RECORD_TYPE', 'NAME', 'TYPE']);
   const changes = dialect.table('CHANGES');
-  // The database assigns the numbers.
-  const recordChange = buildInsert(changes, ['TYPE', 'KEY', 'CHANGE', 'AT', 'OPERATION'], []);
+  const recordChanges = `INSERT INTO ${changes}
+    SELECT coalesce(max("SEQ"), 0) + ?, coalesce(max("SEQ"), 0), ?, ? FROM ${changes}`;
   const deleteChanges = `DELETE FROM ${changes} WHERE "AT" < ? AND "SEQ" < (SELECT max("SEQ") FROM ${changes})
     AND "SEQ" IN (SELECT "SEQ" FROM ${changes} ORDER BY "SEQ" LIMIT ${CHANGES_PER_DELETION})`;
   const moveVersions = `UPDATE ${dialect.table('ORDERS')} SET "${VERSION}" = ? WHERE "SORT_KEY" IN (${dialect.list})`;
@@ -96,8 +96,7 @@ export function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): 
       addCustomField([recordType, name, type]),
       ...dialect.fieldsChanged,
     ],
-    recordChanges: (changed, operation, now) =>
-      changed.map(([type, key, change]) => recordChange([type, key, change, now, operation])),
+    recordChanges: (changed, now) => [statement(recordChanges, changed.length, now, JSON.stringify(changed))],
     deleteChanges: (before) => [statement(deleteChanges, before)],
   };
 }

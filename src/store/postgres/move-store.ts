@@ -65,10 +65,6 @@ export async function openMove(url: string, name: string, clock: Clock): Promise
     },
     async finishMove() {
       await ask('ANALYZE');
-      for (const { storeId } of await store.tenants.listTenants()) {
-        const changes = `"${storeId}"."CHANGES"`;
-        await ask(`SELECT setval(pg_get_serial_sequence('${changes}', 'SEQ'), max("SEQ") + 1, false) FROM ${changes}`);
-      }
       await ask(`DELETE FROM ${CONTROL}."MOVE"`);
     },
 

@@ -14,7 +14,7 @@ import type { QueryRequest, RecordFound } from '../../pims/pims-port.ts';
 import { textOf, type Idempotency, type Json, type NumberedType, type Write } from '../../pims/writes/script.ts';
 import type { Turns } from '../../tenant/turns.ts';
 import { sortKey } from '../../pims/rules/values.ts';
-import { readChangeRows } from '../pims/changes-sql.ts';
+import { readChangeRows, type ChangesAsked } from '../pims/changes-sql.ts';
 import { parseWithFields, ScriptRunner, type StartedScript } from '../pims/script-runner.ts';
 import { CANCELED, sqlStateOf, type Connection, type StatementValues } from './connection/connection.ts';
 import type { CutOptions } from './connection/cut-statement.ts';
@@ -129,10 +129,10 @@ export class PostgresPimsStore implements PimsStore {
     // All calls that wait for a change ask the same question.
     this.#changes = new KeyBatch(async (questions) => {
       const sql = this.#sql.changes;
-      const read = async (question: string): Promise<[string, ChangeRows]> => [
-        question,
-        readChangeRows(await connections.reader.ask(sql, JSON.parse(question) as (number | null)[])),
-      ];
+      const read = async (question: string): Promise<[string, ChangeRows]> => {
+        const asked = JSON.parse(question) as ChangesAsked;
+        return [question, readChangeRows(await connections.reader.ask(sql, asked), asked)];
+      };
       return new Map(await Promise.all(questions.map(read)));
     });
     this.#fieldsVersions = new KeyBatch(

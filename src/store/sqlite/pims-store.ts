@@ -12,7 +12,7 @@ import type { QueryRequest, RecordFound } from '../../pims/pims-port.ts';
 import type { Idempotency, Rendered, Write } from '../../pims/writes/script.ts';
 import { joinLookups, refuseLargeList, refuseLargeLookup } from '../../pims/reads/storefront.ts';
 import type { Turns } from '../../tenant/turns.ts';
-import { buildChanges, readChangeRows } from '../pims/changes-sql.ts';
+import { buildChanges, readChangeRows, type ChangesAsked } from '../pims/changes-sql.ts';
 import { runScript, ScriptRunner, settle } from '../pims/script-runner.ts';
 import { CUT_SHORT, Database, faultOf, syncLog, type OnFatal } from './files/database.ts';
 import { EntryCounts } from './reads/entry-counts.ts';
@@ -169,8 +169,8 @@ export class SqlitePimsStore implements PimsStore {
     this.#options.onCommit();
   }
 
-  readChanges(after: number | null, limit: number): Promise<ChangeRows> {
-    return this.#reader.read(() => readChangeRows(this.#readerDb.rows(CHANGES, after, limit)));
+  readChanges(...asked: ChangesAsked): Promise<ChangeRows> {
+    return this.#reader.read(() => readChangeRows(this.#readerDb.rows(CHANGES, ...asked), asked));
   }
 
   async *exportRows(recordType: RecordType): AsyncIterable<Uint8Array> {

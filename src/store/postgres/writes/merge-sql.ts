@@ -47,7 +47,7 @@ export function saveTogether(connection: Connection, statements: readonly Statem
       continue;
     }
     const row = `${change.table} ${change.keysAt.map((at) => statement.values[at]).join(' ')}`;
-    const last = change.keysAt.length > 0 ? lastOf.get(row) : undefined;
+    const last = lastOf.get(row);
     if (change.kind === 'update' && last?.group.alike[0]!.sql === statement.sql) {
       // Adjacent updates of one row: only the second matters.
       last.group.alike[last.at] = statement;
@@ -109,4 +109,9 @@ function mergeSaves({ kind, table, names, keysAt }: RowChange): string {
 }
 
 /** Columns that are not text. */
-const TYPES: Readonly<Record<string, string>> = { folded: 'jsonb', LINE_NUMBER: 'int', SEQ: 'bigint' };
+const TYPES: Readonly<Record<string, string>> = {
+  folded: 'jsonb',
+  LINE_NUMBER: 'int',
+  SEQ: 'bigint',
+  BEFORE: 'bigint',
+};

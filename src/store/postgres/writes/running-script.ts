@@ -1,6 +1,6 @@
 /** One script of a group while it runs: where it stands, its saves, and what it knows after them. */
 import { Refusal } from '../../../errors.ts';
-import type { Load, NumberedType, Save } from '../../../pims/writes/script.ts';
+import type { Load, NumberedType, Save, Saves } from '../../../pims/writes/script.ts';
 import { settle, type StartedScript } from '../../pims/script-runner.ts';
 import type { Statement } from '../../writing.ts';
 import { changedBy, changeKnown, loadName, type Known } from './write-conflicts.ts';
@@ -24,6 +24,8 @@ export class RunningScript {
   readonly changes = new Map<string, Save[]>();
   /** The counters that it has moved: the next number before the script and after it. */
   readonly counters = new Map<NumberedType, { readonly before: number; readonly after: number }>();
+  /** Its additions to the change feed. */
+  recorded: Parameters<Saves['recordChanges']>[] = [];
   /** Values of loads after that many saves to their source. */
   readonly #own = new Map<string, { readonly known: Known; readonly saves: number }>();
   #statements: Statement[] = [];
@@ -89,6 +91,7 @@ export class RunningScript {
     this.changes.clear();
     this.counters.clear();
     this.#own.clear();
+    this.recorded = [];
     this.#statements = [];
   }
 
@@ -104,6 +107,10 @@ export class RunningScript {
     if (save.name === 'raiseCounter') {
       const [recordType, number] = save.args;
       this.#count(recordType, next, (at) => Math.max(at, Number(number) + 1));
+      return;
+    }
+    if (save.name === 'recordChanges') {
+      this.recorded.push(save.args);
       return;
     }
     const build = this.started!.sql.saves[save.name] as (...args: unknown[]) => Iterable<Statement>;

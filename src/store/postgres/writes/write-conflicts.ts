@@ -79,7 +79,6 @@ export function changedBy(save: Save): readonly string[] | undefined {
     case 'deleteLines':
       return [linesOf(save.args[0])];
     case 'keepBackorder':
-    case 'recordChanges':
       return [];
     case 'keepAnswer':
       return [answerOf(save.args[0].operation, save.args[0].key)];

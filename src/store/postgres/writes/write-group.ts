@@ -63,7 +63,7 @@ export class WriteGroup {
       if (first?.isAlone) await this.#runAlone(first);
       else if (first) await this.#sendLoads();
     }
-    this.#saveCounters(next);
+    this.#saveTogether(next);
     this.#sendSaves();
     return this.#scripts.map(({ outcome }) => outcome);
   }
@@ -127,11 +127,17 @@ export class WriteGroup {
     for (const [recordType, { after }] of script.counters) this.#next.set(recordType, after);
   }
 
-  #saveCounters(saved: NextNumbers): void {
-    const { sql } = this.#scripts.find(({ started }) => started)?.started ?? {};
+  /** Saves the numbers of all scripts, and their changes as one row of the feed. */
+  #saveTogether(saved: NextNumbers): void {
+    const saves = this.#scripts.find(({ started }) => started)?.started?.sql.saves;
+    if (!saves) return;
     for (const [recordType, number] of this.#next)
-      if (sql && number > saved.get(recordType)!)
-        this.#statements.push(...sql.saves.raiseCounter(recordType, BigInt(number - 1)));
+      if (number > saved.get(recordType)!) this.#statements.push(...saves.raiseCounter(recordType, BigInt(number - 1)));
+    const recorded = this.#scripts.flatMap((script) => script.recorded);
+    if (recorded.length === 0) return;
+    const [, now] = recorded.at(-1)!;
+    const changed = recorded.flatMap(([records]) => records);
+    this.#statements.push(...saves.recordChanges(changed, now));
   }
 
   /** Sends the saves of finished scripts, and the loads that all others wait for. */

@@ -120,7 +120,7 @@ function copyFiles(source: string, folder: string, hashes: Manifest['files']): v
 function beginFeed(db: Database): void {
   migrate(db, 'pims');
   db.exec(`BEGIN;
-    INSERT INTO CHANGES SELECT max(SEQ) + ${CHANGES_SKIPPED}, '', '', '', max(AT), '' FROM CHANGES;
+    INSERT INTO CHANGES SELECT seq, seq, '', '[]' FROM (SELECT coalesce(max(SEQ), 0) + ${CHANGES_SKIPPED} seq FROM CHANGES);
     DELETE FROM CHANGES WHERE SEQ < (SELECT max(SEQ) FROM CHANGES); COMMIT`);
 }
 
