@@ -18,12 +18,8 @@ export class ChangeWaiters {
   wait(storeId: string, ended: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     if (ended.aborted) return Promise.resolve();
-    let waiters = this.#byStore.get(storeId);
-    if (!waiters) {
-      waiters = { resolves: new Set(), endWatch: this.#watch(storeId) };
-      this.#byStore.set(storeId, waiters);
-    }
-    const { resolves } = waiters;
+    const begin = (): Waiters => ({ resolves: new Set(), endWatch: this.#watch(storeId) });
+    const { resolves } = this.#byStore.getOrInsertComputed(storeId, begin);
     const leave = (): void => {
       resolves.delete(resolve);
       if (resolves.size === 0 && this.#byStore.get(storeId)?.resolves === resolves) this.wake(storeId);

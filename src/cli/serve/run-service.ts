@@ -116,7 +116,7 @@ export async function runService(
     printReady(config, port, { demo: demo || undefined, isEmpty: !(await tenants.hasTenants()), asJson });
     reportReady(config, environment, log);
     if (demo) finishDemo(config.data);
-    deleteEveryHour([requestLog, accounts, sender, new OldChanges(store, config)], log, clock);
+    deleteEveryHour([requestLog, accounts, sender, oldChanges(store, config)], log, clock);
     sender.start();
     void embedded?.upgradeTenants().catch(onFatal);
   } catch (fault) {
@@ -194,21 +194,13 @@ async function closeApp(app: FastifyInstance, state: ServiceState, clock: Clock)
   await app.close();
 }
 
-/** Changes that the feed no longer keeps, of the tenants in use. The feed of any other tenant does not grow. */
-class OldChanges {
-  readonly #store: Store;
-  readonly #keptMs: number;
-
-  constructor(store: Store, { changesDays }: Config) {
-    this.#store = store;
-    this.#keptMs = changesDays * DAY_MS;
-  }
-
+/** Deletes changes that the feed no longer keeps, of the tenants in use. The feed of any other tenant does not grow. */
+const oldChanges = (store: Store, { changesDays }: Config) => ({
   async deleteExpired(nowMs: number): Promise<void> {
-    const before = new Date(nowMs - this.#keptMs).toISOString();
-    for (const tenant of this.#store.openTenants()) await deleteOldChanges(() => this.#store.pims(tenant), before);
-  }
-}
+    const before = new Date(nowMs - changesDays * DAY_MS).toISOString();
+    for (const tenant of store.openTenants()) await deleteOldChanges(() => store.pims(tenant), before);
+  },
+});
 
 function deleteEveryHour(
   stores: readonly { deleteExpired(nowMs: number): Promise<void> }[],

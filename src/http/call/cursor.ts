@@ -30,6 +30,10 @@ interface CursorScope {
 
 const SIGNATURE_BYTES = 16;
 
+/** Returns the maximum number of records, or changes, of a page. */
+export const limitOf = (maxReturn: string | undefined, { maxReturnDefault, maxReturnMost }: AnswerLimits): number =>
+  Math.min(maxReturn === undefined ? maxReturnDefault : Number(maxReturn), maxReturnMost);
+
 /** Throws INVALID_CURSOR. */
 export function parsePage(
   scope: CursorScope,
@@ -37,9 +41,8 @@ export function parsePage(
   limits: AnswerLimits,
 ): Pick<QueryRequest, 'limit' | 'bytesMax' | 'after'> {
   const { maxReturn, cursor } = query;
-  const limit = Math.min(maxReturn === undefined ? limits.maxReturnDefault : Number(maxReturn), limits.maxReturnMost);
   const after = cursor === undefined ? '' : parseCursor(scope, cursor, limits);
-  return { limit, bytesMax: limits.pageBytesMost, after };
+  return { limit: limitOf(maxReturn, limits), bytesMax: limits.pageBytesMost, after };
 }
 
 export function setPageHeaders(reply: FastifyReply, scope: CursorScope, page: Page, limits: AnswerLimits): void {

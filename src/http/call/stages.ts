@@ -56,11 +56,10 @@ export function addOperation(
       const idempotency = isRead ? undefined : parseIdempotencyKey(request, operation.name, idempotencyMs);
       const expected = parseIfMatch(request, operation.name, operation.takesIfMatch ?? false);
       if (isRead) request.load.checkRoom(request);
-      const openStore = () => pims(tenant, request);
+      const open = () => pims(tenant, request);
       const call = {
-        store: await openStore(),
-        openStore,
-        nextChange: (ended: AbortSignal) => nextChange(tenant, ended),
+        store: await open(),
+        changes: { open, nextChange: (ended: AbortSignal) => nextChange(tenant, ended) },
         usage,
         query: request.query as Record<string, string>,
         body: request.body as Body,

@@ -1,10 +1,10 @@
 /** The operation that reads the change feed, and waits for a change. */
-import { awaitChanges, CHANGED_TYPES, listChanges, type Change, type ChangePage } from '../../pims/changes.ts';
+import { awaitChanges, CHANGED_TYPES, type Change, type ChangePage } from '../../pims/changes.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 import type { KeyedType } from '../../pims/rules/fields.ts';
 import type { Json } from '../../pims/writes/script.ts';
 import { renderEnvelope } from '../call/answer.ts';
-import type { AnswerLimits } from '../call/cursor.ts';
+import { limitOf, type AnswerLimits } from '../call/cursor.ts';
 import { listOf, NULL, objectOf, required, textOf } from '../contract/json-schema.ts';
 import { signalOf } from '../server/connections.ts';
 import { envelopeOf, maxReturnOf, queryOf, ref } from './operation-schemas.ts';
@@ -63,51 +63,41 @@ export const changesOperation = (limits: AnswerLimits): Operation => ({
   ),
   answer: envelopeOf(listOf(CHANGE)),
   example: { answer: envelope([EXAMPLE]) },
-  run: async ({ store, openStore, nextChange, query, reply }: Call) => {
+  run: async ({ changes: source, query, reply }: Call) => {
     const { after, types, maxReturn, wait = '0', include } = query;
-    const { request } = reply;
-    const limit = Math.min(maxReturn === undefined ? limits.maxReturnDefault : Number(maxReturn), limits.maxReturnMost);
     const asked = {
       after: after === undefined ? undefined : Number(after),
       types: (types?.split(',') ?? CHANGED_TYPES) as KeyedType[],
-      limit,
+      limit: limitOf(maxReturn, limits),
     };
-    const source = { open: openStore, nextChange };
-    const page =
-      wait === '0'
-        ? await listChanges(store, asked)
-        : await request.load.wait(request, Number(wait) * 1000, signalOf(reply)(), (ended) =>
-            awaitChanges(source, asked, ended),
-          );
-    const found = include ? await readRecords(await openStore(), page, limits.pageBytesMost) : renderChanges(page);
-    reply.header('x-next-after', String(found.next)).header('x-has-more', String(found.hasMore));
-    return renderEnvelope(`[${found.changes.join(',')}]`);
+    const { request } = reply;
+    const read = (ended: AbortSignal): Promise<ChangePage> => awaitChanges(source, asked, ended);
+    const page = await (wait === '0'
+      ? read(AbortSignal.abort())
+      : request.load.wait(request, Number(wait) * 1000, signalOf(reply)(), read));
+    const rendered = include
+      ? await renderWithRecords(await source.open(), page.changes, limits.pageBytesMost)
+      : page.changes.map((change) => JSON.stringify(change));
+    const cut = page.changes[rendered.length];
+    reply
+      .header('x-next-after', String(cut ? Number(cut.seq) - 1 : page.next))
+      .header('x-has-more', String(cut !== undefined || page.hasMore));
+    return renderEnvelope(`[${rendered.join(',')}]`);
   },
 });
 
-interface RenderedPage extends Omit<ChangePage, 'changes'> {
-  readonly changes: readonly Json[];
-}
-
-const renderChanges = (page: ChangePage): RenderedPage => ({
-  ...page,
-  changes: page.changes.map((change) => JSON.stringify(change)),
-});
-
-/** Adds the records, as far as the page has room for them. The first change always has its record. */
-async function readRecords(store: PimsStore, page: ChangePage, bytesMax: number): Promise<RenderedPage> {
-  const changes: Json[] = [];
-  let [bytes, next] = [0, 0];
-  for (let at = 0; at < page.changes.length; at += RECORDS_AT_ONCE) {
-    const some = page.changes.slice(at, at + RECORDS_AT_ONCE);
+/** Renders changes with their records, as far as a page has room for them. The first change always has its record. */
+async function renderWithRecords(store: PimsStore, changes: readonly Change[], bytesMax: number): Promise<Json[]> {
+  const rendered: Json[] = [];
+  for (let bytes = 0; rendered.length < changes.length;) {
+    const some = changes.slice(rendered.length, rendered.length + RECORDS_AT_ONCE);
     const found = await Promise.all(some.map(({ type, key }) => store.getRecord(type, key)));
     for (const [index, change] of some.entries()) {
       const json = `${JSON.stringify(change).slice(0, -1)},"record":${found[index]?.record ?? 'null'}}`;
       bytes += Buffer.byteLength(json);
-      if (bytes > bytesMax && changes.length > 0) return { changes, next, hasMore: true };
-      changes.push(json);
-      next = Number(change.seq);
+      if (bytes > bytesMax && rendered.length > 0) return rendered;
+      rendered.push(json);
     }
   }
-  return { ...page, changes };
+  return rendered;
 }

@@ -23,9 +23,7 @@ export const BASE_PATH = '/tenant/api/pims/v1';
 /** A call that is authenticated, counted and validated. */
 export interface Call<Shape = Body> {
   readonly store: PimsStore;
-  /** Opens the store again, after a wait. */
-  readonly openStore: ChangeSource['open'];
-  readonly nextChange: ChangeSource['nextChange'];
+  readonly changes: ChangeSource;
   readonly usage: UsageStore;
   readonly query: Readonly<Record<string, string>>;
   readonly body: Shape;

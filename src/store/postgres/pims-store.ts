@@ -127,14 +127,11 @@ export class PostgresPimsStore implements PimsStore {
     this.viewOrdersOfEach = lookups.viewOrdersOfEach;
     this.#pages = new PageBatch(connections.pages, (version) => this.#follow(version), connections.clock);
     // All calls that wait for a change ask the same question.
-    this.#changes = new KeyBatch(async (questions) => {
-      const sql = this.#sql.changes;
-      const read = async (question: string): Promise<[string, ChangeRows]> => {
-        const asked = JSON.parse(question) as ChangesAsked;
-        return [question, readChangeRows(await connections.reader.ask(sql, asked), asked)];
-      };
-      return new Map(await Promise.all(questions.map(read)));
-    });
+    const readChanges = async (question: string): Promise<[string, ChangeRows]> => {
+      const asked = JSON.parse(question) as ChangesAsked;
+      return [question, readChangeRows(await connections.reader.ask(this.#sql.changes, asked), asked)];
+    };
+    this.#changes = new KeyBatch(async (questions) => new Map(await Promise.all(questions.map(readChanges))));
     this.#fieldsVersions = new KeyBatch(
       async () => new Map([['', (await connections.reader.ask<[number]>(this.#sql.fieldsVersion, []))[0]![0]]]),
     );

@@ -6,7 +6,7 @@ import { Refusal } from '../../../errors.ts';
 import type { Load } from '../../../pims/writes/script.ts';
 import type { Query } from '../../pims/load-sql.ts';
 import type { StartedScript } from '../../pims/script-runner.ts';
-import type { Statement } from '../../writing.ts';
+import { statement, type Statement } from '../../writing.ts';
 import type { Connection } from '../connection/connection.ts';
 import { loadTogether, saveTogether } from './merge-sql.ts';
 import { RunningScript, type Begin, type NextNumbers } from './running-script.ts';
@@ -127,17 +127,24 @@ export class WriteGroup {
     for (const [recordType, { after }] of script.counters) this.#next.set(recordType, after);
   }
 
-  /** Saves the numbers of all scripts, and their changes as one row of the feed. */
+  /** Saves the numbers of all scripts, and their changes as one row of the feed, in one statement. */
   #saveTogether(saved: NextNumbers): void {
     const saves = this.#scripts.find(({ started }) => started)?.started?.sql.saves;
     if (!saves) return;
-    for (const [recordType, number] of this.#next)
-      if (number > saved.get(recordType)!) this.#statements.push(...saves.raiseCounter(recordType, BigInt(number - 1)));
+    const raised = [...this.#next].filter(([recordType, number]) => number > saved.get(recordType)!);
+    const statements = raised.flatMap(([recordType, number]) => [
+      ...saves.raiseCounter(recordType, BigInt(number - 1)),
+    ]);
     const recorded = this.#scripts.flatMap((script) => script.recorded);
-    if (recorded.length === 0) return;
-    const [, now] = recorded.at(-1)!;
-    const changed = recorded.flatMap(([records]) => records);
-    this.#statements.push(...saves.recordChanges(changed, now));
+    const now = recorded.at(-1)?.[1];
+    if (now !== undefined)
+      statements.push(
+        ...saves.recordChanges(
+          recorded.flatMap(([changed]) => changed),
+          now,
+        ),
+      );
+    this.#statements.push(...joinStatements(statements));
   }
 
   /** Sends the saves of finished scripts, and the loads that all others wait for. */
@@ -183,3 +190,12 @@ export class WriteGroup {
 
 const buildQuery = ({ sql }: StartedScript<unknown>, { name, args }: Load): Query<unknown> =>
   (sql.loads[name] as (...of: unknown[]) => Query<unknown>)(...args);
+
+/** Joins statements that write different rows. */
+function joinStatements(statements: readonly Statement[]): Statement[] {
+  if (statements.length < 2) return [...statements];
+  const texts = statements.map(({ sql }) => sql);
+  const first = texts.slice(0, -1).map((sql, at) => `s${at} AS (${sql})`);
+  const values = statements.flatMap((one) => one.values);
+  return [statement(`WITH ${first.join(', ')} ${texts.at(-1)}`, ...values)];
+}
