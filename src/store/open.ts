@@ -28,8 +28,8 @@ export interface Store {
   pims(tenant: Pick<Tenant, 'storeId'>): PimsStore;
   /** Resolves when the records of a tenant may have changed since this call, in any process, or when the signal aborts. */
   nextChange(tenant: Tenant, ended: AbortSignal): Promise<void>;
-  /** Lists the tenants that this process has used lately. One that is closed in the meantime is left out. */
-  openTenants(): Iterable<Pick<Tenant, 'storeId'>>;
+  /** Lists the stores of the tenants that this process has used lately, without those that are closed in the meantime. */
+  openTenants(): Iterable<string>;
   /** Runs expensive work that reads no records, such as a log search, in turn with the tenant's queries. */
   readonly takeTurn: TakeTurn;
   /** Loads the random bytes with which the installation signs cursors. */

@@ -198,7 +198,7 @@ async function closeApp(app: FastifyInstance, state: ServiceState, clock: Clock)
 const oldChanges = (store: Store, { changesDays }: Config) => ({
   async deleteExpired(nowMs: number): Promise<void> {
     const before = new Date(nowMs - changesDays * DAY_MS).toISOString();
-    for (const tenant of store.openTenants()) await deleteOldChanges(() => store.pims(tenant), before);
+    for (const storeId of store.openTenants()) await deleteOldChanges(() => store.pims({ storeId }), before);
   },
 });
 

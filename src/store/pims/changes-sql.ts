@@ -22,16 +22,10 @@ export function buildChanges(table: string): string {
 export function readChangeRows(found: readonly Row[], [after, limit]: ChangesAsked): ChangeRows {
   const commits = found as readonly CommitRow[];
   const [earliest, newest] = commits[0]!;
-  const changes = commits.flatMap(([, , before, at, changed]) =>
-    (JSON.parse(changed ?? '[]') as ChangedRecord[]).map(([type, key, change, operation], index): Change => ({
-      seq: String(before + index + 1),
-      type,
-      key,
-      change,
-      at,
-      operation,
-    })),
-  );
+  const changes: Change[] = [];
+  for (const [, , before, at, changed] of commits)
+    for (const [index, [type, key, change, operation]] of (JSON.parse(changed ?? '[]') as ChangedRecord[]).entries())
+      changes.push({ seq: String(before + index + 1), type, key, change, at, operation });
   // The first row may begin before the position.
   const rest = changes.filter(({ seq }) => Number(seq) > (after ?? 0));
   return { changes: rest.slice(0, limit), earliest, newest };

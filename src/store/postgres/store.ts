@@ -21,7 +21,6 @@ import { makeTenantStore } from '../control/tenants.ts';
 import { makeUsageStore } from '../control/usage.ts';
 import { makeUserStore } from '../control/users.ts';
 import { makeWebhookStore } from '../control/webhooks.ts';
-import { ChangeWaiters } from '../change-waiters.ts';
 import type { PoolMeasures, StoreMeasures } from '../measures.ts';
 import { refuseUnfinished } from '../move/tables.ts';
 import { Availability } from './connection/availability.ts';
@@ -98,7 +97,6 @@ export class PostgresStore {
   readonly #pools: readonly Pool[];
   readonly #control: PostgresControl;
   readonly #open = new Map<string, PimsStore>();
-  readonly #waiters: ChangeWaiters;
   readonly #notices: Notices;
   readonly #turns: Turns;
   readonly tenants: TenantStore;
@@ -157,13 +155,7 @@ export class PostgresStore {
     this.#notices = new Notices({
       sender: usage,
       open: () => this.openOwn(),
-      onChange: (storeId) => this.#waiters.wake(storeId),
-      onGap: () => this.#waiters.wakeAll(),
       clock: options.clock,
-    });
-    this.#waiters = new ChangeWaiters(() => {
-      this.#notices.listen();
-      return () => undefined;
     });
     const control = (this.#control = new PostgresControl(this.#readers[0]!, this.#pools[0]!));
     this.tenants = makeTenantStore(
@@ -217,10 +209,7 @@ export class PostgresStore {
       cancel: (pid) => this.#readers[0]!.ask('SELECT pg_cancel_backend(?)', [pid]),
       ready,
       openOwn: () => ready.then(() => this.openOwn()),
-      onCommit: () => {
-        this.#waiters.wake(storeId);
-        this.#notices.send(storeId);
-      },
+      onCommit: () => this.#notices.send(storeId),
       place,
       queryBudgetMs: this.#options.queryBudgetMs,
       clock: this.#options.clock,
@@ -232,11 +221,11 @@ export class PostgresStore {
   }
 
   nextChange({ storeId }: Tenant, ended: AbortSignal): Promise<void> {
-    return this.#waiters.wait(storeId, ended);
+    return this.#notices.wait(storeId, ended);
   }
 
-  *openTenants(): Iterable<Pick<Tenant, 'storeId'>> {
-    for (const storeId of this.#open.keys()) yield { storeId };
+  openTenants(): Iterable<string> {
+    return this.#open.keys();
   }
 
   /** A node with the previous version may have created the tenant after this one started. */

@@ -184,8 +184,8 @@ export class SqliteStore {
     return this.#waiters.wait(storeId, ended);
   }
 
-  *openTenants(): Iterable<Pick<Tenant, 'storeId'>> {
-    for (const storeId of this.#open.storeIds) if (this.#open.has(storeId)) yield { storeId };
+  *openTenants(): Iterable<string> {
+    for (const storeId of this.#open.storeIds) if (this.#open.has(storeId)) yield storeId;
   }
 
   readonly takeTurn: TakeTurn = ({ storeId }, signal, work) => this.#turns.run(this.#file(storeId), signal, work);

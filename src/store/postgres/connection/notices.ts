@@ -4,6 +4,7 @@
  * read again when their time is up. Source: decision 0066.
  */
 import type { Clock } from '../../../clock.ts';
+import { ChangeWaiters } from '../../change-waiters.ts';
 import type { Connection } from './connection.ts';
 import type { SharedConnection } from './shared-connection.ts';
 
@@ -22,14 +23,15 @@ interface NoticeOptions {
   readonly sender: SharedConnection;
   /** Opens the connection that listens, when somebody first waits. */
   readonly open: () => Promise<Connection>;
-  readonly onChange: (storeId: string) => void;
-  /** Called when notices may have been lost. */
-  readonly onGap: () => void;
   readonly clock: Clock;
 }
 
 export class Notices {
   readonly #options: NoticeOptions;
+  readonly #waiters = new ChangeWaiters(() => {
+    this.#beginListening();
+    return () => undefined;
+  });
   readonly #unsent = new Set<string>();
   #listening: Promise<void> | undefined;
   #connection: Connection | undefined;
@@ -39,14 +41,16 @@ export class Notices {
     this.#options = options;
   }
 
-  send(storeId: string): void {
-    if (this.#unsent.size === 0) this.#options.clock.after(NOTICE_MS, () => void this.#flush());
-    this.#unsent.add(storeId);
+  /** Resolves when the tenant may have changed since this call, on any node, or when the signal aborts. */
+  wait(storeId: string, ended: AbortSignal): Promise<void> {
+    return this.#waiters.wait(storeId, ended);
   }
 
-  /** Begins to listen, if it has not begun. */
-  listen(): void {
-    if (!this.#isClosed) this.#listening ??= this.#listen();
+  /** Wakes those who wait on this node, and soon those on others. */
+  send(storeId: string): void {
+    this.#waiters.wake(storeId);
+    if (this.#unsent.size === 0) this.#options.clock.after(NOTICE_MS, () => void this.#flush());
+    this.#unsent.add(storeId);
   }
 
   /** Opens the connection again, because its server is gone. */
@@ -73,18 +77,22 @@ export class Notices {
     await sent.catch(() => undefined);
   }
 
+  #beginListening(): void {
+    if (!this.#isClosed) this.#listening ??= this.#listen();
+  }
+
   async #listen(): Promise<void> {
-    const { open, onChange, onGap, clock } = this.#options;
+    const { open, clock } = this.#options;
     const again = (): void => {
       this.#listening = undefined;
-      clock.after(RETRY_MS, () => this.listen());
+      clock.after(RETRY_MS, () => this.#beginListening());
     };
     try {
       this.#connection = await open();
-      await this.#connection.listen(CHANNEL, onChange, again);
+      await this.#connection.listen(CHANNEL, (storeId) => this.#waiters.wake(storeId), again);
       // Commits from before it may have sent no notice.
       await this.#connection.query(`SELECT pg_advisory_lock_shared(${LISTENING_LOCK})`);
-      onGap();
+      this.#waiters.wakeAll();
     } catch {
       again();
     }

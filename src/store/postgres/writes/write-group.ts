@@ -131,10 +131,9 @@ export class WriteGroup {
   #saveTogether(saved: NextNumbers): void {
     const saves = this.#scripts.find(({ started }) => started)?.started?.sql.saves;
     if (!saves) return;
-    const raised = [...this.#next].filter(([recordType, number]) => number > saved.get(recordType)!);
-    const statements = raised.flatMap(([recordType, number]) => [
-      ...saves.raiseCounter(recordType, BigInt(number - 1)),
-    ]);
+    const statements = [...this.#next].flatMap(([recordType, number]) =>
+      number > saved.get(recordType)! ? [...saves.raiseCounter(recordType, BigInt(number - 1))] : [],
+    );
     const recorded = this.#scripts.flatMap((script) => script.recorded);
     const now = recorded.at(-1)?.[1];
     if (now !== undefined)
@@ -144,7 +143,12 @@ export class WriteGroup {
           now,
         ),
       );
-    this.#statements.push(...joinStatements(statements));
+    const texts = statements.map(({ sql }) => sql);
+    const last = texts.pop();
+    if (last === undefined) return;
+    const first = texts.map((sql, at) => `s${at} AS (${sql})`).join(', ');
+    const values = statements.flatMap((one) => one.values);
+    this.#statements.push(statement(first === '' ? last : `WITH ${first} ${last}`, ...values));
   }
 
   /** Sends the saves of finished scripts, and the loads that all others wait for. */
@@ -190,12 +194,3 @@ export class WriteGroup {
 
 const buildQuery = ({ sql }: StartedScript<unknown>, { name, args }: Load): Query<unknown> =>
   (sql.loads[name] as (...of: unknown[]) => Query<unknown>)(...args);
-
-/** Joins statements that write different rows. */
-function joinStatements(statements: readonly Statement[]): Statement[] {
-  if (statements.length < 2) return [...statements];
-  const texts = statements.map(({ sql }) => sql);
-  const first = texts.slice(0, -1).map((sql, at) => `s${at} AS (${sql})`);
-  const values = statements.flatMap((one) => one.values);
-  return [statement(`WITH ${first.join(', ')} ${texts.at(-1)}`, ...values)];
-}
