@@ -12,7 +12,7 @@ const RENEW_MS = 5000;
 const BEGIN_MS = 12_000;
 
 interface LeaseOptions {
-  readonly webhooks: WebhookStore;
+  readonly webhooks: Pick<WebhookStore, 'loadLease' | 'takeLease'>;
   readonly clock: Clock;
   /** Whether no other process can send: the embedded store has one service, which needs no lease. */
   readonly isAlone: boolean;

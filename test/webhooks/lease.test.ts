@@ -11,7 +11,7 @@ const SECOND_MS = 1000;
 function makeNodes({ isAlone = false } = {}) {
   const clock = new TestClock();
   let lease: SenderLease = { owner: '', tick: 0, changes: 0, hasWebhooks: true };
-  const store = {
+  const webhooks = {
     loadLease: async () => lease,
     takeLease: async (owner: string, tick: number) => {
       if (tick !== lease.tick) return false;
@@ -19,8 +19,7 @@ function makeNodes({ isAlone = false } = {}) {
       return true;
     },
   };
-  const make = (owner: string): Lease => new Lease(store, { owner, clock, isAlone });
-  const [first, second] = [make('first'), make('second')];
+  const [first, second] = [new Lease({ webhooks, clock, isAlone }), new Lease({ webhooks, clock, isAlone })];
   const removeWebhooks = (): void => void (lease = { ...lease, hasWebhooks: false });
   return { clock, first, second, removeWebhooks };
 }
@@ -73,14 +72,15 @@ test('a holder that could not renew begins no delivery after 12 seconds, so that
   assert.deepEqual([first.isHeld, second.isHeld], [false, true]);
 });
 
-test('a lease that was given back is taken at once, and no node holds it while there are no webhooks', async () => {
-  const { first, second, removeWebhooks } = makeNodes();
+test('a lease that was given back is taken at once, and is not renewed while there are no webhooks', async () => {
+  const { clock, first, second, removeWebhooks } = makeNodes();
   await first.keep();
   await first.release();
   assert.equal(first.isHeld, false);
   await second.keep();
   assert.equal(second.isHeld, true);
   removeWebhooks();
+  clock.move(30 * SECOND_MS);
   await second.keep();
   await first.keep();
   assert.deepEqual([first.isHeld, second.isHeld], [false, false]);
