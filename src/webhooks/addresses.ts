@@ -32,11 +32,15 @@ export function isPublic(address: string): boolean {
   return isIP(address) !== 0 && !notPublic[family].check(address, family);
 }
 
+/** Returns whether the host of a URL is a name, which is resolved later, or a public address. */
+export function mayBePublic(hostname: string): boolean {
+  const host = hostname.replace(/[[\]]/g, '');
+  return isIP(host) === 0 || isPublic(host);
+}
+
 /** Thrown for an address that is not public. */
 export class PrivateAddress extends Error {
-  constructor() {
-    super('The address of the receiver is not public.');
-  }
+  static readonly text = 'The address of the receiver is not public. STOREROOM_WEBHOOK_PRIVATE allows such addresses.';
 }
 
 type Resolve = (hostname: string) => Promise<LookupAddress[]>;

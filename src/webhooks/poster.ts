@@ -1,8 +1,7 @@
 /** Sends a delivery: one signed POST, without redirects, within 15 seconds. Reads only the beginning of the answer. */
-import { isIP } from 'node:net';
 import type { Agent, Dispatcher } from 'undici';
 import type { Clock } from '../clock.ts';
-import { isPublic, lookUpAll, lookUpPublic, PrivateAddress } from './addresses.ts';
+import { lookUpAll, lookUpPublic, mayBePublic, PrivateAddress } from './addresses.ts';
 import { sign, type Message } from './messages.ts';
 import { DELIVERY_MS } from './webhooks.ts';
 import type { Attempt, Webhook } from './webhooks-port.ts';
@@ -54,7 +53,7 @@ export class Poster {
 
   /** Makes the request. Failures are in the answer. Ends early when `stopped` aborts. */
   async post(url: string, headers: Record<string, string>, body: string, stopped: AbortSignal): Promise<Answer> {
-    const { clock } = this.#options;
+    const { clock, isPrivateAllowed } = this.#options;
     const begun = clock.elapsed();
     const late = new AbortController();
     const timer = clock.after(DELIVERY_MS, () => late.abort());
@@ -63,8 +62,9 @@ export class Poster {
     let response = '';
     let fault: unknown;
     try {
-      this.#checkUrl(url);
-      const { origin, pathname, search } = new URL(url);
+      const { origin, protocol, hostname, pathname, search } = new URL(url);
+      // A connection to a literal address resolves no name, so such an address is checked here.
+      if (!isPrivateAllowed && (protocol !== 'https:' || !mayBePublic(hostname))) throw new PrivateAddress();
       this.#agent ??= this.#openAgent();
       const answer = await (
         await this.#agent
@@ -90,14 +90,6 @@ export class Poster {
 
   async close(): Promise<void> {
     await (await this.#agent)?.destroy();
-  }
-
-  /** A connection to a literal address resolves no name, so such an address is checked here. */
-  #checkUrl(text: string): void {
-    if (this.#options.isPrivateAllowed) return;
-    const { protocol, hostname } = new URL(text);
-    const host = hostname.replace(/^\[(.*)\]$/, '$1');
-    if (protocol !== 'https:' || (isIP(host) !== 0 && !isPublic(host))) throw new PrivateAddress();
   }
 }
 
@@ -126,7 +118,7 @@ function describeStatus(status: number): string | null {
 
 function describeFault(fault: unknown, isLate: boolean): string {
   if (isLate) return `The receiver did not answer within ${DELIVERY_MS / 1000} seconds.`;
-  if (fault instanceof PrivateAddress) return `${fault.message} STOREROOM_WEBHOOK_PRIVATE allows such addresses.`;
+  if (fault instanceof PrivateAddress) return PrivateAddress.text;
   // A fault of several addresses has the faults of all of them.
   const { code, errors } = fault as { code?: unknown; errors?: readonly { code?: unknown }[] };
   const reason = code ?? errors?.[0]?.code;

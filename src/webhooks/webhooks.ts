@@ -4,6 +4,7 @@
  */
 import { refuseField } from '../errors.ts';
 import { CHANGED_TYPES } from '../pims/changes.ts';
+import { mayBePublic, PrivateAddress } from './addresses.ts';
 import type { KeyedType } from '../pims/rules/fields.ts';
 import type { Progress } from './webhooks-port.ts';
 
@@ -50,9 +51,10 @@ export const endOfOldSecret = (nowMs: number): string => new Date(nowMs + OVERLA
 /** Throws COMMAND_REFUSED when a text cannot be the URL of an endpoint. */
 export function checkUrl(text: string, isPrivateAllowed: boolean): string {
   const url = text.length <= URL_CHARACTERS_MAX ? URL.parse(text) : null;
-  const schemes = isPrivateAllowed ? ['https:', 'http:'] : ['https:'];
-  if (url && schemes.includes(url.protocol) && url.username === '' && url.password === '' && url.hash === '')
-    return url.href;
+  if (url && !isPrivateAllowed && !mayBePublic(url.hostname))
+    throw refuseField('COMMAND_REFUSED', 'url', PrivateAddress.text);
+  const isScheme = url?.protocol === 'https:' || (isPrivateAllowed && url?.protocol === 'http:');
+  if (url && isScheme && url.username === '' && url.password === '' && url.hash === '') return url.href;
   const form = `an https: address of at most ${URL_CHARACTERS_MAX} characters, without a user, a password or a #`;
   throw refuseField('COMMAND_REFUSED', 'url', `The URL must be ${form}.`);
 }
