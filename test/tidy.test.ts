@@ -43,7 +43,7 @@ const MAY_IMPORT: Record<string, RegExp> = {
   'dashboard/src/': anyOf(
     /dashboard\/src\/.+|preact(\/.+)?|uqr/,
     /src\/(account\/(account-bounds|roles)|request-log\/log-bounds|http\/(operations\/names|contract\/documented-operations))\.ts/,
-    /src\/(pims\/rules\/(decimal|lists|record-bounds|stages)|tenant\/(keys|tenant))\.ts|client\/src\/fulfillment\.ts/,
+    /src\/(pims\/rules\/(decimal|lists|record-bounds|stages|totals)|tenant\/(keys|tenant))\.ts|client\/src\/fulfillment\.ts/,
   ),
 };
 /** Beyond that, with `import type` alone. */
@@ -326,7 +326,7 @@ const TARGETS = `
   src/webhooks/a.ts node:dns undici src/account/a.ts src/store/a.ts src/store/pims/a.ts src/store/sqlite/a.ts src/http/a.ts src/http/dashboard/a.ts
   src/cli/a.ts node:fs node:net node:fs/promises node:crypto node:zlib node:sqlite node:process fs pg big.js fastify
   @fastify/cookie @scalar/fastify-api-reference pg prom-client @opentelemetry/api commander papaparse src/http/dashboard/interface.ts
-  src/account/roles.ts src/tenant/keys.ts src/pims/rules/decimal.ts src/pims/rules/stages.ts src/account/account-bounds.ts
+  src/account/roles.ts src/tenant/keys.ts src/pims/rules/decimal.ts src/pims/rules/stages.ts src/pims/rules/totals.ts src/account/account-bounds.ts
   src/tenant/tenant.ts src/pims/rules/values.ts src/pims/rules/lifecycle.ts preact preact/hooks uqr vite`
   .trim()
   .split(/\s+/);
