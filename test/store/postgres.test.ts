@@ -6,6 +6,7 @@ import { Client } from 'pg';
 import { listChanges } from '../../src/pims/changes.ts';
 import type { Filter } from '../../src/pims/reads/filter.ts';
 import type { Tenant } from '../../src/tenant/tenant-port.ts';
+import { loadBlocks } from '../kit/documents.ts';
 import { times } from '../kit/lists.ts';
 import { runStatement } from '../kit/postgres.ts';
 import { until } from '../kit/wait.ts';
@@ -278,5 +279,29 @@ test('changes of sessions that do not record them, as those of older versions, a
     ['1 A updated', '2 B updated'],
   );
   assert.equal(next, 2);
+  await store.close();
+});
+
+test('the statements of the page about backups restart the feed of every tenant: readers of before are told', async () => {
+  const [store, url] = [await open('restored'), await urlOf('restored')];
+  const make = async (teamId: string): Promise<Pims> =>
+    new Pims(store.pims(accepted(await store.tenants.createTenant(teamId, 'A tenant', NOW))));
+  const [used, unused] = [await make('used'), await make('unused')];
+  await used.importRows('customers', [{ CUSTOMER_CODE: 'BEFORE' }]);
+  const page = readFileSync(new URL('../../docs/several-nodes/backup.md', import.meta.url), 'utf8');
+  const statements = loadBlocks(page).find(({ text }) => text.includes('"CHANGES"'))!;
+  await runStatement(url, statements.text);
+  const read = (pims: Pims, after: number | undefined) =>
+    listChanges(pims.port, { after, types: ['customers'], limit: 10 });
+  for (const pims of [used, unused]) {
+    for (const position of [0, 1]) await assert.rejects(read(pims, position), { code: 'CHANGES_GONE' });
+    const { next } = await read(pims, undefined);
+    await pims.importRows('customers', [{ CUSTOMER_CODE: 'AFTER' }]);
+    const { changes } = await read(pims, next);
+    assert.deepEqual(
+      changes.map(({ seq, key }) => [seq, key]),
+      [[String(next + 1), 'AFTER']],
+    );
+  }
   await store.close();
 });
