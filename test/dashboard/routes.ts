@@ -83,7 +83,7 @@ const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], m
   ['POST', '/webhooks/pause', 'developer', own(({ webhook: id }) => ({ id }))],
   ['POST', '/webhooks/rotate', 'developer', own(({ webhook: id }) => ({ id }))],
   ['POST', '/webhooks/remove', 'developer', own(({ webhook: id }) => ({ id }))],
-  ['POST', '/webhooks', 'developer', own(() => ({ url: `https://127.0.0.1/${unique()}`, types: ['customers'] }))],
+  ['POST', '/webhooks', 'developer', own(() => ({ url: `https://localhost/${unique()}`, types: ['customers'] }))],
   ['GET', '/usage', 'viewer', nothing],
   ['GET', '/requests', 'viewer', ({ cursor }) => ({ query: { cursor } })],
   ['GET', '/requests/single', 'viewer', ({ requestID }) => ({ query: { requestID } })],
