@@ -37,8 +37,9 @@ type Sum = { -readonly [Member in keyof FulfillmentLine]: FulfillmentLine[Member
 
 /**
  * Adds up invoices and sales orders: a partial invoice makes two records of one order. What is cancelled is left out.
- * Lines with the same part are one line, and so are lines without a part that have the same description. The parent of a care plan is the product before it in its record; where a
- * partial invoice has parted the two, the one it has in another record.
+ * Lines with the same part are one line, and so are lines without a part that have the same description. The parent of
+ * a care plan is the product before it in its record; where a partial invoice has parted the two, the one it has in
+ * another record.
  */
 export function deriveFulfillment({ orders }: Pick<StorefrontLookup, 'orders'>): Fulfillment {
   const binding = orders.filter(isBinding);

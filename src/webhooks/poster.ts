@@ -120,7 +120,7 @@ function describeFault(fault: unknown, isLate: boolean): string {
   if (isLate) return `The receiver did not answer within ${DELIVERY_MS / 1000} seconds.`;
   if (fault instanceof PrivateAddress) return PrivateAddress.text;
   // A fault of several addresses has the faults of all of them.
-  const { code, errors } = fault as { code?: unknown; errors?: readonly { code?: unknown }[] };
+  const { code, errors } = fault as { code?: unknown; errors?: { code?: unknown }[] };
   const reason = code ?? errors?.[0]?.code;
   return `The receiver could not be reached${typeof reason === 'string' ? ` (${reason})` : ''}.`;
 }

@@ -92,7 +92,8 @@ export function shareTotals(
   return [invoice, rest];
 }
 
-const sumCents = (lines: readonly Values[]): string =>
+/** Returns the sum of the lines, each rounded to cents. */
+export const sumCents = (lines: readonly Values[]): string =>
   lines.map((line) => roundCents(amountOf(line))).reduce(addDecimals, '0');
 
 /**

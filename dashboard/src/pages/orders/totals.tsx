@@ -1,6 +1,6 @@
 /** The totals of an order, and what does not add up in them. */
-import { addDecimals, compareDecimals, roundCents, subtractDecimals } from '../../../../src/pims/rules/decimal.ts';
-import { addUp, amountOf, sumExactly } from '../../../../src/pims/rules/totals.ts';
+import { compareDecimals, subtractDecimals } from '../../../../src/pims/rules/decimal.ts';
+import { addUp, sumCents, sumExactly } from '../../../../src/pims/rules/totals.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { Notice } from '../../ui/notice.tsx';
 import { formatMoney, Money } from '../../ui/text/money.tsx';
@@ -43,10 +43,10 @@ export function OrderTotals({ order, lines }: { order: Values; lines: readonly V
 function findFaults(order: Values, lines: readonly Values[]): string[] {
   const { SUBTOTAL = '', ORDER_TOTAL = '' } = order;
   const faults: string[] = [];
-  const sums = [sumExactly(lines), lines.map((line) => roundCents(amountOf(line))).reduce(addDecimals, '0')];
+  const sums = [sumExactly(lines), sumCents(lines)] as const;
   const hasPrices = lines.length > 0 && lines.every((line) => line['UNIT_PRICE']);
   if (SUBTOTAL !== '' && hasPrices && !sums.some((sum) => isNear(sum, SUBTOTAL, lines.length)))
-    faults.push(`The lines add up to ${formatMoney(sums[1]!)}, and the subtotal is ${formatMoney(SUBTOTAL)}.`);
+    faults.push(`The lines add up to ${formatMoney(sums[1])}, and the subtotal is ${formatMoney(SUBTOTAL)}.`);
   const whole = addUp(order);
   if (ORDER_TOTAL !== '' && SUBTOTAL !== '' && !isNear(whole, ORDER_TOTAL, 1))
     faults.push(
