@@ -1,5 +1,8 @@
-/** The roles of the dashboard. A viewer reads, a developer also changes records and keys, an owner everything. */
-export const ROLES = ['owner', 'developer', 'viewer'] as const;
+/**
+ * The roles of the dashboard. A viewer reads, a clerk also changes records and stock, a developer also keys, an owner
+ * everything.
+ */
+export const ROLES = ['owner', 'developer', 'clerk', 'viewer'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** Returns whether a role includes another: `mayAct('owner', 'viewer')` is true. */

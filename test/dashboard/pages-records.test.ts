@@ -359,6 +359,6 @@ test('a cancelled order says so, goes no further, and is not counted as ordered'
 test('a viewer cannot approve or invoice, and is told why', async (context) => {
   const page = await openAs(context, service, viewer);
   await openOrder(page, numberOf(3));
-  await page.getByText('To approve or invoice, ask an owner for the developer role.').waitFor();
+  await page.getByText('To approve or invoice, ask an owner for the clerk role.').waitFor();
   for (const name of ['Approve', 'Invoice']) assert.ok(await button(page, name).isDisabled(), name);
 });

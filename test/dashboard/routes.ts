@@ -93,8 +93,8 @@ const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], m
   ['GET', '/audit', 'owner', nothing],
   ['GET', '/audit/verify', 'owner', nothing],
   ['POST', '/fields', 'developer', own(() => ({ recordType: 'orders', name: unique(), type: 'text' }))],
-  ['POST', '/orders/approve', 'developer', own(({ quote }) => ({ ORDER_NUMBER: quote }))],
-  ['POST', '/orders/invoice', 'developer', own(({ salesOrder }) => ({ ...WHOLE, ORDER_NUMBER: salesOrder }))],
+  ['POST', '/orders/approve', 'clerk', own(({ quote }) => ({ ORDER_NUMBER: quote }))],
+  ['POST', '/orders/invoice', 'clerk', own(({ salesOrder }) => ({ ...WHOLE, ORDER_NUMBER: salesOrder }))],
   ['POST', '/settings', 'owner', own(() => ({ name: unique(), defaultStage: 'quote', strict: false }))],
   ['POST', '/users', 'owner', own(({ email }) => ({ email: `${unique()}-${email}`.toLowerCase(), role: 'viewer' }))],
   ['POST', '/users/role', 'owner', own(({ email }) => ({ email, role: 'developer' }))],
@@ -129,7 +129,7 @@ export function rowsOf(named: Named, visitor: Visitor): Row[] {
     const body = bodyOf(call);
     const row = { method, query, ...(body !== undefined && { body }) };
     const explorer: Row = { ...row, path: `/explorer${path}`, role: isWrite ? 'developer' : 'viewer' };
-    return isWrite ? [explorer] : [explorer, { ...row, path: `/records${path}`, role: 'viewer' }];
+    return [explorer, { ...row, path: `/records${path}`, role: isWrite ? 'clerk' : 'viewer' }];
   });
   // In front, as what follows ends sessions.
   return [...operations, ...rows];
@@ -142,10 +142,9 @@ export async function listRoutes(service: Service): Promise<string[]> {
   };
   const ofTheApi = Object.entries(paths).filter(([path]) => path.startsWith(BASE_PATH));
   const operations = ofTheApi.flatMap(([path, methods]) =>
-    Object.entries(methods).flatMap(([method, { operationId }]) => {
-      const entries = WRITES.includes(operationId) ? ['/explorer'] : ['/explorer', '/records'];
-      return entries.map((entry) => `${method.toUpperCase()} ${entry}${path.slice(BASE_PATH.length)}`);
-    }),
+    Object.keys(methods).flatMap((method) =>
+      ['/explorer', '/records'].map((entry) => `${method.toUpperCase()} ${entry}${path.slice(BASE_PATH.length)}`),
+    ),
   );
   return [...Object.keys(ROUTES), ...operations].toSorted();
 }

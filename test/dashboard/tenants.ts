@@ -33,6 +33,7 @@ export async function makeMarkedTenant(service: Service, teamID: string): Promis
   const users = {
     owner,
     developer: await owner.add('developer', `developer-${mark}@example.com`),
+    clerk: await owner.add('clerk', `clerk-${mark}@example.com`),
     viewer: await owner.add('viewer', `viewer-${mark}@example.com`),
   };
   for (const user of ROLES.map((role) => users[role])) {

@@ -7,8 +7,8 @@ import { createHmac } from 'node:crypto';
 import type { AnswerOf, RouteName } from '../../src/http/dashboard/interface.ts';
 import type { Service } from '../kit/service.ts';
 
-export type Role = 'owner' | 'developer' | 'viewer';
-export const ROLES: readonly Role[] = ['owner', 'developer', 'viewer'];
+export type Role = 'owner' | 'developer' | 'clerk' | 'viewer';
+export const ROLES: readonly Role[] = ['owner', 'developer', 'clerk', 'viewer'];
 export const PASSWORD = 'wet paper lantern orbit';
 export const NEW_PASSWORD = 'seven copper kites above';
 export const API = '/dashboard/api';

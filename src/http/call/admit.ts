@@ -32,7 +32,7 @@ export async function admit(
   const tenant = request.tenant!;
   request.body = undefined;
   if (isMetered && (tenant.monthQuota !== null || tenant.callsPerSecond !== null)) request.limits = limits;
-  if (operation.listSteps) return admitBatch(request, body, operation.listSteps, services);
+  if (operation.listSteps) return admitBatch(request, body, operation.listSteps, isMetered, services);
   if (isMetered) request.counted = meter.count(tenant.teamId, operation.name, request.now, request.key);
   if (request.limits) await limits.check(tenant, request.counted!, new Date(request.now));
   if (isWrite(operation)) checkMayWrite(request.key);
@@ -45,6 +45,7 @@ async function admitBatch(
   request: FastifyRequest,
   read: ReadBody,
   listSteps: NonNullable<Operation['listSteps']>,
+  isMetered: boolean,
   services: AdmissionServices,
 ): Promise<void> {
   try {
@@ -52,9 +53,11 @@ async function admitBatch(
     foldQuery(request.query as Record<string, unknown>);
     checkParameters(request);
     request.body = takeBody(request, read);
-    await countSteps(request, listSteps(request.body), services);
+    const steps = listSteps(request.body);
+    if (isMetered) await countSteps(request, steps, services);
+    else request.load.enterTenant(request, request.tenant!);
   } catch (fault) {
-    if (fault instanceof Refusal)
+    if (isMetered && fault instanceof Refusal)
       request.counted = services.meter.count(request.tenant!.teamId, 'batch', request.now, request.key);
     throw fault;
   }

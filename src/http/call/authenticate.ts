@@ -13,6 +13,7 @@ import {
   sameHash,
   type Credentials,
 } from '../../tenant/credentials.ts';
+import type { Rendered } from '../../pims/writes/script.ts';
 import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
 import { BASE_PATH, type Operation } from '../operations/operation.ts';
 import { parseBody, type ReadBody } from '../server/body.ts';
@@ -30,6 +31,8 @@ export interface Access {
   /** Finds the tenant of a call. Throws a refusal if the caller may not make the call. */
   readonly authenticate: (request: FastifyRequest, operation: Operation) => Tenant | Promise<Tenant>;
   readonly isMetered: boolean;
+  /** Runs after a write has succeeded, with its answer. */
+  readonly wrote?: (request: FastifyRequest, operation: Operation, answer: Rendered) => Promise<void>;
 }
 
 /** Access by the API keys in each call. */

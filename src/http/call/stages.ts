@@ -68,6 +68,7 @@ export function addOperation(
       };
       // 4. Decide: operations/ calls pims/operations.ts, which 5. stores through the port of pims.
       const body = await operation.run(call as Call<never>);
+      if (!isRead) await access.wrote?.(request, operation, body);
       // 6. Answer (answer.ts), once the count is on disk.
       return sendAnswer(reply, 200, body, isRead);
     },

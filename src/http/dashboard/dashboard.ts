@@ -4,7 +4,11 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import cookie from '@fastify/cookie';
+import { entryBy, type AuditEntry } from '../../audit/entry.ts';
 import { Refusal } from '../../errors.ts';
+import type { BatchStep } from '../../pims/batch.ts';
+import { textOf } from '../../pims/writes/script.ts';
+import type { Body } from '../../pims/writes/writes.ts';
 import { LookLimit } from '../../tenant/call-limits.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { parseClaim, type Access } from '../call/authenticate.ts';
@@ -41,23 +45,28 @@ export async function addDashboard(
   const looks = new LookLimit();
   for (const operation of operations) {
     addOperation(app, operation, services, accessBySession(services, '/explorer'));
-    if (!isWrite(operation)) addOperation(app, operation, services, accessBySession(services, '/records', looks));
+    addOperation(app, operation, services, accessBySession(services, '/records', looks));
   }
   await addPages(app);
 }
 
+/** Maximum fields that the audit log names of one write. */
+const FIELDS_NAMED_MAX = 20;
+/** The key of a record, a record, or the answers of the steps of a batch. */
+type WrittenData = string | Readonly<Record<string, string>> | readonly { readonly data: WrittenData }[];
+
 /**
- * Access of a user of the tenant to the operations. Calls of the explorer are metered like any call; looking at records
- * is not, and has a separate limit.
+ * Access of a user of the tenant to the operations. Calls of the explorer are metered like any call; what the pages of
+ * records read and write is not, and has a separate limit. The audit log has every write.
  */
-const accessBySession = ({ accounts, clock }: DashboardServices, path: string, looks?: LookLimit): Access => ({
+const accessBySession = ({ accounts, audit, clock }: DashboardServices, path: string, looks?: LookLimit): Access => ({
   prefix: API_PATH + path,
   isMetered: looks === undefined,
   authenticateEarly: async (request) => void (await findSession(accounts, request, clock.now())),
   authenticate: async (request: FastifyRequest, operation: Operation): Promise<Tenant> => {
     const signedIn = await findSession(accounts, request, clock.now());
     looks?.check(signedIn.user, clock.now());
-    if (isWrite(operation)) requireRole(signedIn, 'developer');
+    if (isWrite(operation)) requireRole(signedIn, looks ? 'clerk' : 'developer');
     const { teamId } = signedIn.tenant;
     const query = request.query as Record<string, unknown>;
     query['teamID'] ??= teamId;
@@ -65,4 +74,22 @@ const accessBySession = ({ accounts, clock }: DashboardServices, path: string, l
       throw new Refusal('PARAMETER_CONFLICT', 'teamID must be the team of the session.', { field: 'teamID' });
     return signedIn.tenant;
   },
+  wrote: async ({ signedIn, body, ip: client }, { name }, answer) => {
+    const { user, tenant } = signedIn!;
+    const { data } = JSON.parse(textOf(answer)) as { data: WrittenData };
+    const [target, detail] = describeWrite(body as Body | BatchStep[], data);
+    const actor = { nowMs: clock.now(), actor: user.email, client };
+    await audit.appendAudit(tenant.teamId, entryBy(actor, name, target, detail));
+  },
 });
+
+/** Returns the record that a write changed, the first of a batch, and the names of the fields or of the steps sent. */
+function describeWrite(body: Body | readonly BatchStep[], data: WrittenData): [target: string, AuditEntry['detail']] {
+  if (isBatch(body)) {
+    const [target] = describeWrite(body[0]!.body, (data as [{ data: WrittenData }])[0].data);
+    return [target, { steps: body.map(({ operation }) => operation).join(' ') }];
+  }
+  const fields = Object.keys(body).slice(0, FIELDS_NAMED_MAX).join(' ');
+  return [typeof data === 'string' ? data : (data as { ORDER_NUMBER: string }).ORDER_NUMBER, { fields }];
+}
+const isBatch = (body: Body | readonly BatchStep[]): body is readonly BatchStep[] => Array.isArray(body);

@@ -137,12 +137,12 @@ export const ROUTES = {
   'GET /requests/single': { role: 'viewer', query: objectOf({ requestID: filled }) },
 
   /** Makes a worksheet or quote a sales order. */
-  'POST /orders/approve': { role: 'developer', proof: 'none', body: objectOf({ ORDER_NUMBER: filled }) },
+  'POST /orders/approve': { role: 'clerk', proof: 'none', body: objectOf({ ORDER_NUMBER: filled }) },
   /**
    * The names in `quantities` and `serials` are LINE_NUMBERs. Without quantities everything is invoiced.
    * QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED, STAGE_NOT_ALLOWED.
    */
-  'POST /orders/invoice': { role: 'developer', proof: 'none', body: INVOICE },
+  'POST /orders/invoice': { role: 'clerk', proof: 'none', body: INVOICE },
   'GET /fields': { role: 'viewer' },
   /** Adds a custom field. COMMAND_REFUSED. */
   'POST /fields': { role: 'developer', proof: 'none', body: NEW_FIELD },

@@ -34,7 +34,7 @@ export function useObstacle({ values, lines }: LoadedRecord): string | undefined
   if (values['ORDER_TYPE'] === 'invoice')
     return 'Invoiced. Quantities and prices are locked; notes, status, carrier and tracking numbers can still be changed.';
   if (saysCancelled(values)) return 'Cancelled. It can no longer be approved or invoiced.';
-  if (!may('developer')) return `You are a ${user.role}. To approve or invoice, ask an owner for the developer role.`;
+  if (!may('clerk')) return `You are a ${user.role}. To approve or invoice, ask an owner for the clerk role.`;
   return lines.length === 0 ? 'The order has no lines to invoice.' : undefined;
 }
 

@@ -19,10 +19,11 @@ type OnIssued = (email: string, link: UserLinkView) => void;
 
 const ROLES: readonly { value: Role; label: string; hint: string }[] = [
   { value: 'viewer', label: 'Viewer', hint: 'Can view records, requests, usage and settings.' },
+  { value: 'clerk', label: 'Clerk', hint: 'Can also change orders, customers and stock.' },
   {
     value: 'developer',
     label: 'Developer',
-    hint: 'Can also approve and invoice orders, add fields, write in the API explorer, and manage keys.',
+    hint: 'Can also manage keys and webhooks, add fields, and use the explorer.',
   },
   { value: 'owner', label: 'Owner', hint: 'Can also change settings and users, and read the audit log.' },
 ];
