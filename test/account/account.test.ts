@@ -237,7 +237,12 @@ suite('users', () => {
 
   test('a role includes itself and those below it', () => {
     const included = ROLES.map((role) => ROLES.filter((needed) => mayAct(role, needed)));
-    assert.deepEqual(included, [['owner', 'developer', 'viewer'], ['developer', 'viewer'], ['viewer']]);
+    assert.deepEqual(included, [
+      ['owner', 'developer', 'clerk', 'viewer'],
+      ['developer', 'clerk', 'viewer'],
+      ['clerk', 'viewer'],
+      ['viewer'],
+    ]);
   });
 
   test('400 the last owner stays', async () => {
