@@ -4,9 +4,9 @@
  * the file, and the lines of sales orders commit stock. Source: decision 0011.
  */
 import { orThrow, Refusal, refuseField } from '../errors.ts';
-import { addDecimals } from './rules/decimal.ts';
+import { addDecimals, isZero } from './rules/decimal.ts';
 import { RECORD_TYPES, type KeyedType, type RecordType } from './rules/fields.ts';
-import { CANCELLED_MARK, saysCancelled, STAGES } from './rules/stages.ts';
+import { CANCELLED_MARK, saysCancelled, STAGES, VOID_STATUS } from './rules/stages.ts';
 import { checkLineCount, importLine, type KnownPart } from './rules/line-item.ts';
 import { LINES_MAX } from './rules/record-bounds.ts';
 import { load, save, type LineName, type NumberedType, type Script } from './writes/script.ts';
@@ -14,7 +14,8 @@ import { countStock, stockMovements } from './rules/stock.ts';
 import { areTotalsBehind, moveTotals, TOTALS_MARK } from './rules/totals.ts';
 import type { Values } from './rules/values.ts';
 import { recordChanges } from './writes/record-changes.ts';
-import { checkNewKey, isCounted, moveStocks, recordNotFound } from './writes/writes.ts';
+import { ledgerRow, moveStocks, type Cause } from './writes/ledger.ts';
+import { checkNewKey, isCounted, recordNotFound } from './writes/writes.ts';
 
 export interface ImportRow {
   readonly lineNumber: number;
@@ -36,7 +37,7 @@ export function* importBatch(recordType: RecordType, rows: readonly ImportRow[],
     values['CREATE_DATE'] ??= now;
     values['MODIFIED_DATE'] ??= now;
   }
-  const batch = recordType === 'lines' ? importLines(rows, now) : importKeyed(recordType, rows);
+  const batch = recordType === 'lines' ? importLines(rows, now) : importKeyed(recordType, rows, now);
   return yield* recordChanges(batch, 'import', now);
 }
 
@@ -58,7 +59,7 @@ class ImportBatch {
 }
 
 /** Imports orders, customers or parts. Orders and customers without a number get the next one; parts need a code. */
-function* importKeyed(recordType: KeyedType, rows: readonly ImportRow[]): Script<ImportResult> {
+function* importKeyed(recordType: KeyedType, rows: readonly ImportRow[], now: string): Script<ImportResult> {
   const batch = new ImportBatch();
   const { key } = RECORD_TYPES[recordType];
   const own = rows.flatMap(({ values }) => values[key] || []);
@@ -78,20 +79,24 @@ function* importKeyed(recordType: KeyedType, rows: readonly ImportRow[]): Script
     } catch (refusal) {
       batch.reject(lineNumber, refusal);
     }
-  if (!numbered) yield* countParts(batch.records);
+  if (!numbered) yield* countParts(batch.records, { now, by: 'import', KIND: 'imported' });
   else if (numbers!.last() > 0) yield save('raiseCounter', numbered, BigInt(numbers!.last()));
   yield save('insertAll', recordType, batch.records);
   return batch.result;
 }
 
-/** Sets the quantities of new parts. Orders may already have committed units of them. */
-function* countParts(parts: readonly Values[]): Script<void> {
+/** Sets the quantities of new parts, and opens their ledger. Orders may already have committed units of them. */
+export function* countParts(parts: readonly Values[], cause: Cause): Script<void> {
   const committed = new Map<string, string>();
   const codes = parts.map((part) => part['PART_CODE']!);
   for (const [code, quantity] of codes.length === 0 ? [] : yield* load('commitments', codes))
     addTo(committed, code, quantity);
   for (const part of parts)
     Object.assign(part, countStock(part['QTY_ONHAND'] || '0', committed.get(part['PART_CODE']!) ?? '0'));
+  const filled = parts.filter(({ QTY_ONHAND = '' }) => !isZero(QTY_ONHAND));
+  if (filled.length === 0) return;
+  const rows = filled.map((part) => ledgerRow(part, part['QTY_ONHAND']!, cause));
+  yield save('openLedger', rows);
 }
 
 const addTo = (sums: Map<string, string>, code: string, quantity: string): unknown =>
@@ -101,6 +106,8 @@ function checkStage(order: Values): void {
   const stage = (order['ORDER_TYPE'] ||= STAGES[0]);
   if (!STAGES.some((known) => known === stage))
     throw refuseField('INVALID_VALUE', 'ORDER_TYPE', `ORDER_TYPE must be one of ${STAGES.join(', ')}, not '${stage}'.`);
+  if (order['ORDER_STATUS'] === VOID_STATUS && stage !== 'invoice')
+    throw refuseField('INVALID_VALUE', 'ORDER_STATUS', 'Only an invoice can be VOID. Use CANCELLED for other orders.');
   // An order that was cancelled when it was exported is imported as cancelled.
   if (saysCancelled(order)) order[CANCELLED_MARK] = 'Y';
 }
@@ -251,5 +258,5 @@ function* commitStock(orders: Iterable<KnownOrder>, now: string): Script<void> {
       addTo(committed, movement.PART_CODE, movement.committed);
   }
   const movements = [...committed].map(([PART_CODE, units]) => ({ PART_CODE, committed: units, onHand: '0' }));
-  if (movements.length > 0) yield* moveStocks(movements, now);
+  if (movements.length > 0) yield* moveStocks(movements, { now });
 }

@@ -20,8 +20,11 @@ import type { Body, WriteContext, WriteOptions, Written } from './writes/writes.
 import { runWrite, writeBatch as writeSteps, type BatchOperation, type BatchStep } from './batch.ts';
 import { parseNumbers } from './reads/storefront.ts';
 import { checkText, type Values } from './rules/values.ts';
+import { addDecimals, compareDecimals, subtractDecimals } from './rules/decimal.ts';
+import type { StockAction } from './rules/stock.ts';
 import * as orderWrites from './writes/order-writes.ts';
 import { recordChanges } from './writes/record-changes.ts';
+import * as stock from './writes/stock-writes.ts';
 import * as writes from './writes/writes.ts';
 
 /** Names of the fields to return, in this order. Undefined returns all fields. */
@@ -134,10 +137,8 @@ export async function advanceOrder(
   options: WriteOptions,
 ): Promise<{ stage: Stage; backorder: string | null }> {
   const operation = 'approve' in transition ? 'approveOrder' : 'invoiceOrder';
-  const advance = (): Script<Json> =>
-    recordChanges(orderWrites.advanceOrder(orderNumber, transition, options), operation, options.now);
-  const data = orThrow(await store.write(advance));
-  const { backorder } = JSON.parse(data) as { backorder: string | null };
+  const advance = () => orderWrites.advanceOrder(orderNumber, transition, options);
+  const { backorder } = await writeInOffice<{ backorder: string | null }>(store, operation, options, advance);
   return { stage: 'approve' in transition ? 'sales_order' : 'invoice', backorder };
 }
 
@@ -148,3 +149,79 @@ export const listFields = async (store: PimsStore, recordType: RecordType): Prom
 /** Adds a custom field to the tenant's dictionaries. Throws COMMAND_REFUSED if its name is not allowed. */
 export const addField = async (store: PimsStore, field: CustomField): Promise<void> =>
   orThrow(await store.write((dictionaries) => writes.addField(dictionaries, field)));
+
+/** Runs a write of the back office, which the change feed names by its operation. Returns the parsed result. */
+async function writeInOffice<T>(
+  store: PimsStore,
+  operation: string,
+  { now }: WriteOptions,
+  script: (dictionaries: Dictionaries) => Script<Json>,
+): Promise<T> {
+  const write: Write<Json> = (dictionaries) => recordChanges(script(dictionaries), operation, now);
+  return JSON.parse(orThrow(await store.write(write))) as T;
+}
+
+/** Voids an invoice: its stock and serial numbers come back. Throws ORDER_NOT_FOUND or STAGE_NOT_ALLOWED. */
+export const voidInvoice = (
+  store: PimsStore,
+  orderNumber: string,
+  reason: string,
+  options: WriteOptions,
+): Promise<{ ORDER_NUMBER: string }> =>
+  writeInOffice(store, 'voidInvoice', options, () => orderWrites.voidInvoice(orderNumber, reason, options));
+
+const STOCK_OPERATIONS = { received: 'receiveStock', counted: 'countStock', adjusted: 'adjustStock' } as const;
+
+/**
+ * Receives, counts or adjusts a part. Throws NOT_FOUND, QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED, or MISSING_FIELD for
+ * an adjustment without a reason.
+ */
+export const actOnStock = (
+  store: PimsStore,
+  partCode: string,
+  action: StockAction,
+  options: WriteOptions,
+): Promise<{ QTY_ONHAND: string }> =>
+  writeInOffice(store, STOCK_OPERATIONS[action.kind], options, () => stock.actOnStock(partCode, action, options));
+
+/** Sets QTY_ONORDER of a part. Throws NOT_FOUND or QUANTITY_NOT_ALLOWED. */
+export const setOnOrder = (
+  store: PimsStore,
+  partCode: string,
+  quantity: string,
+  options: WriteOptions,
+): Promise<{ QTY_ONORDER: string }> =>
+  writeInOffice(store, 'setOnOrder', options, () => stock.setOnOrder(partCode, quantity, options));
+
+/** Creates a part and returns its code. */
+export const createPart = (store: PimsStore, body: Body, options: WriteOptions): Promise<string> =>
+  writeInOffice(store, 'createPart', options, (dictionaries) => stock.createPart(dictionaries, body, options));
+
+/** Changes a part and returns its code. */
+export const updatePart = (store: PimsStore, body: Body, options: WriteOptions): Promise<string> =>
+  writeInOffice(store, 'updatePart', options, (dictionaries) => stock.updatePart(dictionaries, body, options));
+
+/** Orders that are shown as waiting for a part. */
+const WAITING_MOST = 100;
+export interface WaitingOrder {
+  readonly order: Values;
+  readonly quantity: string;
+  /** Whether the units on hand are enough for this order after the older ones. */
+  readonly canFill: boolean;
+}
+
+/** Lists the sales orders that wait for a part, the oldest first. */
+export async function listWaiting(store: PimsStore, partCode: string): Promise<WaitingOrder[]> {
+  const { record } = await getInventoryItem(store, partCode);
+  let left = (JSON.parse(record) as Values)['QTY_ONHAND'] ?? '';
+  const units = new Map<string, string>();
+  for (const { ORDER_NUMBER = '', QUANTITY = '' } of await store.look('openLines', partCode))
+    units.set(ORDER_NUMBER, addDecimals(units.get(ORDER_NUMBER) ?? '', QUANTITY));
+  const orders = units.size === 0 ? [] : await store.look('openOrders', [...units.keys()]);
+  return orders.slice(0, WAITING_MOST).map((order) => {
+    const quantity = units.get(order['ORDER_NUMBER']!)!;
+    const canFill = compareDecimals(quantity, left) <= 0;
+    if (canFill) left = subtractDecimals(left, quantity);
+    return { order, quantity, canFill };
+  });
+}

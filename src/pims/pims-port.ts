@@ -5,7 +5,8 @@
 import type { Outcome } from '../errors.ts';
 import type { Dictionaries, KeyedType, RecordType } from './rules/fields.ts';
 import type { ImportBatches, ImportResults } from './import.ts';
-import type { Idempotency, Json, Rendered, Write } from './writes/script.ts';
+import type { Values } from './rules/values.ts';
+import type { Idempotency, Json, LedgerRow, Rendered, Write } from './writes/script.ts';
 import type { Filter } from './reads/filter.ts';
 
 export interface QueryRequest {
@@ -84,6 +85,21 @@ export interface ChangeRows {
   readonly newest: number;
 }
 
+/** Reads of the back office by name, with their arguments and results. */
+export interface Looks {
+  /** Returns movements of a part with a number below this one, the newest first. */
+  movements(partCode: string, before: number, limit: number): readonly NumberedMovement[];
+  /** Returns ORDER_NUMBER and QUANTITY of up to OPEN_LINES_MAX lines of a part that are not shipped. */
+  openLines(partCode: string): readonly Values[];
+  /** Returns those of the orders that hold stock and wait for it, the oldest first. */
+  openOrders(orderNumbers: readonly string[]): readonly Values[];
+}
+export const OPEN_LINES_MAX = 2000;
+
+export interface NumberedMovement extends LedgerRow {
+  readonly NUMBER: number;
+}
+
 export interface PimsStore {
   /** Returns the current field dictionaries, even if another process has just added a field. */
   dictionaries(): Promise<Dictionaries>;
@@ -106,6 +122,7 @@ export interface PimsStore {
   write<T>(write: Write<T>, idempotency?: Idempotency, size?: number): Promise<Outcome<T>>;
   /** Imports rows, each batch in its transaction, or all in one if `atomic`. Reports each batch when it is done. */
   importRows(recordType: RecordType, batches: ImportBatches, options: ImportOptions): ImportResults;
+  look<Name extends keyof Looks>(name: Name, ...args: Parameters<Looks[Name]>): Promise<ReturnType<Looks[Name]>>;
   /** Returns changes after a position in ascending order; after null, the first ones. */
   readChanges(after: number | null, limit: number): Promise<ChangeRows>;
   /**

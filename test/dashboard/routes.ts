@@ -44,6 +44,9 @@ export interface Named {
   /** An order that can be approved, and one that can be invoiced. */
   readonly quote: string;
   readonly salesOrder: string;
+  /** An invoice, and a part in stock. */
+  readonly invoice: string;
+  readonly part: string;
   readonly webhook: string;
   /** Of a link that was not used. */
   readonly linkToken: string;
@@ -95,6 +98,15 @@ const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], m
   ['POST', '/fields', 'developer', own(() => ({ recordType: 'orders', name: unique(), type: 'text' }))],
   ['POST', '/orders/approve', 'clerk', own(({ quote }) => ({ ORDER_NUMBER: quote }))],
   ['POST', '/orders/invoice', 'clerk', own(({ salesOrder }) => ({ ...WHOLE, ORDER_NUMBER: salesOrder }))],
+  ['POST', '/stock/receive', 'clerk', own(({ part }) => ({ PART_CODE: part, quantity: '1', serials: [], reason: '' }))],
+  ['POST', '/stock/count', 'clerk', own(({ part }) => ({ PART_CODE: part, quantity: '7', reason: '' }))],
+  ['POST', '/stock/adjust', 'clerk', own(({ part }) => ({ PART_CODE: part, quantity: '-1', reason: 'broken' }))],
+  ['POST', '/stock/on-order', 'clerk', own(({ part }) => ({ PART_CODE: part, quantity: '3' }))],
+  ['GET', '/stock/movements', 'viewer', ({ part }) => ({ query: { PART_CODE: part } })],
+  ['GET', '/stock/waiting', 'viewer', ({ part }) => ({ query: { PART_CODE: part } })],
+  ['POST', '/parts', 'clerk', own(() => ({ values: { PART_CODE: unique() } }))],
+  ['POST', '/parts/update', 'clerk', own(({ part }) => ({ PART_CODE: part, values: { BARCODE: unique() } }))],
+  ['POST', '/orders/void', 'clerk', own(({ invoice }) => ({ ORDER_NUMBER: invoice, reason: '' }))],
   ['POST', '/settings', 'owner', own(() => ({ name: unique(), defaultStage: 'quote', strict: false }))],
   ['POST', '/users', 'owner', own(({ email }) => ({ email: `${unique()}-${email}`.toLowerCase(), role: 'viewer' }))],
   ['POST', '/users/role', 'owner', own(({ email }) => ({ email, role: 'developer' }))],

@@ -41,12 +41,15 @@ export async function makeMarkedTenant(service: Service, teamID: string): Promis
     await expectOk(user.post('/sign-in', { teamID, email, password }, { 'user-agent': mark }));
   }
 
-  const [quote, salesOrder] = [`quote-${teamID}`, `sales-${teamID}`];
+  const [quote, salesOrder, invoice] = [`quote-${teamID}`, `sales-${teamID}`, `invoice-${teamID}`];
+  const part = `part-own-${teamID}`;
   const order = { REFERENCE_NUMBER: mark, NOTES: mark };
   await shop.load('orders', [
     { ORDER_NUMBER: quote, ORDER_TYPE: 'quote', ...order },
     { ORDER_NUMBER: salesOrder, ORDER_TYPE: 'sales_order', ...order },
+    { ORDER_NUMBER: invoice, ORDER_TYPE: 'invoice', ...order },
   ]);
+  await shop.load('inventory', [{ PART_CODE: part, PART_DESCRIPTION: mark, QTY_ONHAND: '5' }]);
   for (const ORDER_NUMBER of [`order-${teamID}`, quote, salesOrder])
     await succeed(shop.addLineItem({ ORDER_NUMBER, DESCRIPTION: mark, QUANTITY: '1' }));
   await succeed(shop.updateCustomer({ CUSTOMER_CODE: `customer-${teamID}`, NOTES: mark }));
@@ -72,6 +75,8 @@ export async function makeMarkedTenant(service: Service, teamID: string): Promis
     cursor: (await owner.ask('GET /requests')).next!,
     quote,
     salesOrder,
+    invoice,
+    part,
     webhook,
     linkToken,
     calls: [...calls, batch, ...reads],

@@ -63,7 +63,14 @@ export function addOperation(
         usage,
         query: request.query as Record<string, string>,
         body: request.body as Body,
-        context: { now: request.now, strict: tenant.strict, defaultStage: tenant.defaultStage, idempotency, expected },
+        context: {
+          now: request.now,
+          by: request.key?.name ?? request.signedIn?.user.email,
+          strict: tenant.strict,
+          defaultStage: tenant.defaultStage,
+          idempotency,
+          expected,
+        },
         reply,
       };
       // 4. Decide: operations/ calls pims/operations.ts, which 5. stores through the port of pims.

@@ -2,6 +2,7 @@
 import type { AuditRecord } from '../../audit/entry.ts';
 import type { Session, User } from '../../account/account-port.ts';
 import type { Field, RecordType } from '../../pims/rules/fields.ts';
+import type { MovementKind } from '../../pims/writes/script.ts';
 import type { FoundRequest, FoundRequestDetail, FoundRequests } from '../../request-log/logged-request.ts';
 import type { Scope } from '../../tenant/keys.ts';
 import type { Tenant, TenantSettings } from '../../tenant/tenant-port.ts';
@@ -33,6 +34,15 @@ interface Answers {
   'GET /requests/single': RequestDetailView;
   'POST /orders/approve': AdvancedOrderView;
   'POST /orders/invoice': AdvancedOrderView;
+  'POST /orders/void': { ORDER_NUMBER: string };
+  'POST /stock/receive': { QTY_ONHAND: string };
+  'POST /stock/count': { QTY_ONHAND: string };
+  'POST /stock/adjust': { QTY_ONHAND: string };
+  'POST /stock/on-order': { QTY_ONORDER: string };
+  'GET /stock/movements': MovementsView;
+  'GET /stock/waiting': { orders: WaitingView[] };
+  'POST /parts': { PART_CODE: string };
+  'POST /parts/update': { PART_CODE: string };
   'GET /fields': FieldsView;
   'GET /settings': SettingsView;
   'POST /settings': SettingsView;
@@ -164,6 +174,34 @@ export interface AdvancedOrderView {
   ORDER_TYPE: string;
   /** Number of the sales order with the open units, or null if there are none. */
   backorder: string | null;
+}
+
+/** Newest first, at most 100; `next` is the `before` of the next page. */
+export interface MovementsView {
+  movements: {
+    number: number;
+    at: string;
+    kind: MovementKind;
+    quantity: string;
+    /** QTY_ONHAND. */
+    before: string;
+    after: string;
+    reason: string;
+    by: string;
+    orderNumber: string;
+    serials: string[];
+  }[];
+  next: number | null;
+}
+export interface WaitingView {
+  ORDER_NUMBER: string;
+  ORDER_DATE: string;
+  CUSTOMER_CODE: string;
+  BNAME: string;
+  /** The units that the order waits for. */
+  quantity: string;
+  /** Whether the units on hand are enough for it after the older orders. */
+  canFill: boolean;
 }
 
 /** The fields as the pages of records see them. */

@@ -6,6 +6,7 @@ import type { ProofNeed } from '../../account/proof.ts';
 import { ROLES, type Role } from '../../account/roles.ts';
 import { CHANGED_TYPES } from '../../pims/changes.ts';
 import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type RecordType } from '../../pims/rules/fields.ts';
+import { FIELDS_MAX } from '../../pims/rules/record-bounds.ts';
 import { FIRST_STAGES } from '../../pims/rules/stages.ts';
 import { DAYS_MAX, OVERLAPS, SCOPES } from '../../tenant/keys.ts';
 import { URL_CHARACTERS_MAX } from '../../webhooks/webhooks.ts';
@@ -31,6 +32,15 @@ const byLine = <T>(values: TypedSchema<T>): TypedSchema<Record<string, T>> => ({
   additionalProperties: values,
   maxProperties: LINES_MAX,
 });
+const STOCK = { PART_CODE: filled, quantity: filled };
+const SERIALS = listOf(any, { maxItems: 1000 });
+const reason = textOf(undefined, { maxLength: 500 });
+/** Values by field. */
+const RECORD: TypedSchema<Record<string, string>> = {
+  type: 'object',
+  additionalProperties: any,
+  maxProperties: FIELDS_MAX,
+};
 const WEBHOOK = objectOf({ id: filled });
 const USER = objectOf({ email: any });
 const USER_WITH_ROLE = objectOf({ email: any, role: oneOf(ROLES) });
@@ -143,6 +153,23 @@ export const ROUTES = {
    * QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED, STAGE_NOT_ALLOWED.
    */
   'POST /orders/invoice': { role: 'clerk', proof: 'none', body: INVOICE },
+  /** Voids an invoice: its stock and serial numbers come back. ORDER_NOT_FOUND, STAGE_NOT_ALLOWED. */
+  'POST /orders/void': { role: 'clerk', proof: 'none', body: objectOf({ ORDER_NUMBER: filled, reason }) },
+  /** NOT_FOUND, QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED; MISSING_FIELD for an adjustment without a reason. */
+  'POST /stock/receive': { role: 'clerk', proof: 'none', body: objectOf({ ...STOCK, serials: SERIALS, reason }) },
+  'POST /stock/count': { role: 'clerk', proof: 'none', body: objectOf({ ...STOCK, reason }) },
+  'POST /stock/adjust': { role: 'clerk', proof: 'none', body: objectOf({ ...STOCK, reason }) },
+  'POST /stock/on-order': { role: 'clerk', proof: 'none', body: objectOf(STOCK) },
+  /** `before`: number of the last movement seen. */
+  'GET /stock/movements': {
+    role: 'viewer',
+    query: objectOf({ PART_CODE: filled, before: textOf(undefined, { pattern: '^[1-9][0-9]{0,14}$' }) }, ['before']),
+  },
+  'GET /stock/waiting': { role: 'viewer', query: objectOf({ PART_CODE: filled }) },
+  /** Errors about a value are those of the fields. CODE_TAKEN. */
+  'POST /parts': { role: 'clerk', proof: 'none', body: objectOf({ values: RECORD }) },
+  /** NOT_FOUND. */
+  'POST /parts/update': { role: 'clerk', proof: 'none', body: objectOf({ PART_CODE: filled, values: RECORD }) },
   'GET /fields': { role: 'viewer' },
   /** Adds a custom field. COMMAND_REFUSED. */
   'POST /fields': { role: 'developer', proof: 'none', body: NEW_FIELD },

@@ -11,6 +11,7 @@ import type { Users } from '../../account/users.ts';
 import type { AuditStore } from '../../audit/audit-port.ts';
 import { entryBy, type Actor, type AuditEntry } from '../../audit/entry.ts';
 import { orThrow, Refusal } from '../../errors.ts';
+import type { WriteOptions } from '../../pims/writes/writes.ts';
 import type { RequestStore } from '../../request-log/request-log-port.ts';
 import type { RequestLog } from '../../request-log/request-log.ts';
 import { foldQuery } from '../call/authenticate.ts';
@@ -143,3 +144,10 @@ export const entryOf = (
 /** Picks members of an object, in this order. */
 export const pick = <T, Name extends keyof T>(object: T, ...names: readonly Name[]): Pick<T, Name> =>
   Object.fromEntries(names.map((name) => [name, object[name]])) as Pick<T, Name>;
+
+/** The options of a write by the user of this request. */
+export const writeOptionsOf = ({ signedIn, client }: RequestContext): WriteOptions => ({
+  now: new Date(client.nowMs).toISOString(),
+  by: signedIn.user.email,
+  strict: signedIn.tenant.strict,
+});

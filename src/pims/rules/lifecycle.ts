@@ -5,7 +5,7 @@ import type { FieldDictionary } from './fields.ts';
 import { refuseCancelled, refuseInvoice, refuseInvoiced, refuseSerials } from './line-item.ts';
 import { stockMovements, type StockMovement } from './stock.ts';
 import { splitList } from './lists.ts';
-import { CANCELLED_MARK, CANCELLED_STATUS, isCancelled, STAGES, type Stage } from './stages.ts';
+import { CANCELLED_MARK, CANCELLED_STATUS, isCancelled, STAGES, VOID_STATUS, type Stage } from './stages.ts';
 import { areTotalsBehind, shareTotals, sumUp, takeTotals } from './totals.ts';
 import type { Values } from './values.ts';
 
@@ -110,10 +110,15 @@ const nameStage = (order: Values): string =>
 /** Fields of an invoice that can still be changed, besides custom fields. */
 const OPEN_ON_INVOICE = ['NOTES', 'ORDER_STATUS', 'TRACKING_NUMBERS', 'SHIP_VIA'];
 
-/** Returns INVALID_VALUE for the ORDER_STATUS that only cancelOrder may set, in upper or lower case. */
+/** Returns INVALID_VALUE for an ORDER_STATUS that only cancelOrder or voidInvoice may set, in upper or lower case. */
 export function refuseStatus({ ORDER_STATUS: status = '' }: Values): Refusal | undefined {
-  if (status.toUpperCase() !== CANCELLED_STATUS) return undefined;
-  const message = `ORDER_STATUS cannot be set to '${status}'. Use cancelOrder (POST /orders/cancel) to cancel an order.`;
+  const ways: Readonly<Record<string, string>> = {
+    [CANCELLED_STATUS]: 'Use cancelOrder (POST /orders/cancel) to cancel an order.',
+    [VOID_STATUS]: 'An invoice is voided in the dashboard.',
+  };
+  const way = ways[status.toUpperCase()];
+  if (way === undefined) return undefined;
+  const message = `ORDER_STATUS cannot be set to '${status}'. ${way}`;
   return refuseField('INVALID_VALUE', 'ORDER_STATUS', message);
 }
 
@@ -140,4 +145,11 @@ export function changeOrder(dictionary: FieldDictionary, order: Values, change: 
 export function cancelled(order: Values): Outcome<Values> {
   if (order['ORDER_TYPE'] === 'invoice') return refuseInvoice(order, 'ORDER_NUMBER', 'it cannot be cancelled');
   return { ...order, ORDER_STATUS: CANCELLED_STATUS, [CANCELLED_MARK]: 'Y' };
+}
+
+/** Returns the invoice as void: its stock comes back, and only its NOTES can be changed. STAGE_NOT_ALLOWED. */
+export function voided(order: Values): Outcome<Values> {
+  if (order['ORDER_TYPE'] !== 'invoice')
+    return refuseStage(order, `is ${nameStage(order)}. Only an invoice can be voided; cancel the order instead`);
+  return { ...order, ORDER_STATUS: VOID_STATUS, [CANCELLED_MARK]: 'Y' };
 }

@@ -100,9 +100,12 @@ export function lineNotFound(orderNumber: string, lockCode: string, movedTo: str
   return new Refusal('LINE_MOVED', message, { field: 'ORDER_NUMBER', suggestion: movedTo });
 }
 
-/** Returns ORDER_CLOSED for a cancelled order, of which only NOTES can be changed. */
-export const refuseCancelled = (order: Values, field = 'ORDER_NUMBER'): Refusal =>
-  refuseField('ORDER_CLOSED', field, `Order ${order['ORDER_NUMBER']} is cancelled, so only its NOTES can be changed.`);
+/** Returns ORDER_CLOSED for a cancelled order or a void invoice, of which only NOTES can be changed. */
+export function refuseCancelled(order: Values, field = 'ORDER_NUMBER'): Refusal {
+  const state = order['ORDER_TYPE'] === 'invoice' ? 'void' : 'cancelled';
+  const message = `Order ${order['ORDER_NUMBER']} is ${state}, so only its NOTES can be changed.`;
+  return refuseField('ORDER_CLOSED', field, message);
+}
 
 /** Returns ORDER_CLOSED for an invoice. `open` lists the fields that can still be changed, besides custom fields. */
 export const refuseInvoiced = (order: Values, field: string, open: readonly string[]): Refusal =>

@@ -7,9 +7,11 @@ export const FIRST_STAGES = ['worksheet', 'quote', 'sales_order'] as const satis
 
 /** ORDER_STATUS of a cancelled order. Only cancelOrder and an import cancel an order by setting it (decision 0010). */
 export const CANCELLED_STATUS = 'CANCELLED';
-/** Returns whether the fields of an order say that it is cancelled. An import decides by this. */
+/** ORDER_STATUS of a void invoice. Only voidInvoice and an import set it. */
+export const VOID_STATUS = 'VOID';
+/** Returns whether the fields of an order say that it is cancelled, or of an invoice that it is void. */
 export const saysCancelled = (order: Readonly<Record<string, string>>): boolean =>
-  order['ORDER_STATUS'] === CANCELLED_STATUS && order['ORDER_TYPE'] !== 'invoice';
+  order['ORDER_STATUS'] === (order['ORDER_TYPE'] === 'invoice' ? VOID_STATUS : CANCELLED_STATUS);
 /** Column of an order that is 'Y' if it is cancelled, else ''. No custom field can have its name, because of the _. */
 export const CANCELLED_MARK = '_CANCELLED';
 export const isCancelled = (order: Readonly<Record<string, string>>): boolean => order[CANCELLED_MARK] === 'Y';

@@ -2,7 +2,8 @@
  * The stock that an order holds, and the stock movements that result from a change of the order. QTY_AVAILABLE is
  * QTY_ONHAND − QTY_COMMITTED. Source: decision 0010.
  */
-import { addDecimals, isZero, multiplyDecimals, subtractDecimals } from './decimal.ts';
+import { Refusal, refuseField, type Outcome } from '../../errors.ts';
+import { addDecimals, compareDecimals, isZero, multiplyDecimals, parseDecimal, subtractDecimals } from './decimal.ts';
 import type { LineUnits } from '../writes/script.ts';
 import { isCancelled } from './stages.ts';
 import type { Values } from './values.ts';
@@ -74,3 +75,66 @@ export const countStock = (QTY_ONHAND: string, QTY_COMMITTED: string): Values =>
   QTY_COMMITTED,
   QTY_AVAILABLE: subtractDecimals(QTY_ONHAND, QTY_COMMITTED),
 });
+
+/** What people do to the stock of a part by hand. */
+export const STOCK_ACTIONS = ['received', 'counted', 'adjusted'] as const;
+export interface StockAction {
+  readonly kind: (typeof STOCK_ACTIONS)[number];
+  /** Units received, units counted, or units to add or remove. */
+  readonly quantity: string;
+  /** Serial numbers of the units received. */
+  readonly serials: readonly string[];
+  readonly reason: string;
+}
+
+/**
+ * Returns the part after a receipt, a count or an adjustment, and the units that were added. A receipt also reduces
+ * QTY_ONORDER, down to 0. Returns QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED or MISSING_FIELD.
+ */
+export function applyAction(part: Values, { kind, quantity, serials, reason }: StockAction): Outcome<[Values, string]> {
+  const units = parseDecimal(quantity);
+  const rule = { received: 'more than 0', counted: '0 or more', adjusted: 'a number other than 0' }[kind];
+  const sign = units === undefined ? NaN : compareDecimals(units, '0');
+  if (units === undefined || !{ received: sign > 0, counted: sign >= 0, adjusted: sign !== 0 }[kind])
+    return refuseField(
+      'QUANTITY_NOT_ALLOWED',
+      'quantity',
+      `The quantity must be ${rule}, not '${quantity.slice(0, 64)}'.`,
+    );
+  if (kind === 'adjusted' && reason.trim() === '')
+    return refuseField('MISSING_FIELD', 'reason', 'An adjustment needs a reason, such as damaged in the store.');
+  const onHand = part['QTY_ONHAND'] ?? '';
+  const moved = kind === 'counted' ? subtractDecimals(units, onHand) : units;
+  const changed = countStock(addDecimals(onHand, moved), part['QTY_COMMITTED'] ?? '');
+  if (kind !== 'received') return [changed, moved];
+  const refusal = refuseSerialsOf(part, units, serials);
+  if (refusal) return refusal;
+  const ordered = subtractDecimals(part['QTY_ONORDER'] ?? '', units);
+  const isAwaited = !isZero(part['QTY_ONORDER'] ?? '');
+  return [{ ...changed, ...(isAwaited && { QTY_ONORDER: compareDecimals(ordered, '0') > 0 ? ordered : '0' }) }, moved];
+}
+
+const SERIAL_CHARACTERS_MAX = 128;
+
+/**
+ * Refuses the serial numbers of units that come in or go out if one is given twice or too long, or if the part is
+ * SERIALIZED and the units are not whole, or have more or fewer serial numbers.
+ */
+export function refuseSerialsOf(part: Values, units: string, serials: readonly string[]): Refusal | undefined {
+  const refuse = (message: string): Refusal => refuseField('SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS', message);
+  const twice = serials.find((serial, at) => serials.indexOf(serial) !== at);
+  if (twice !== undefined)
+    return refuse(`The serial number '${twice.slice(0, 64)}' is given twice. Each unit has its own.`);
+  const long = serials.find((serial) => serial.length > SERIAL_CHARACTERS_MAX);
+  if (long !== undefined) return refuse(`A serial number can have at most ${SERIAL_CHARACTERS_MAX} characters.`);
+  const code = part['PART_CODE'] ?? '';
+  if (serials.length > 0 && compareDecimals(String(serials.length), units) > 0)
+    return refuse(`${serials.length} serial numbers were sent for ${units} units; send at most one per unit.`);
+  if (part['SERIALIZED'] !== 'Y' || isZero(units)) return undefined;
+  if (units.includes('.')) return refuse(`Part ${code} has serial numbers, so it moves in whole units, not ${units}.`);
+  if (compareDecimals(units, '0') > 0 && String(serials.length) !== units)
+    return refuse(
+      `${serials.length} serial numbers were sent for ${units} units of part ${code}. Send one for each unit.`,
+    );
+  return undefined;
+}

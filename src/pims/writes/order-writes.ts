@@ -1,12 +1,20 @@
 /** The writes that change, cancel, approve or invoice an existing order. Each has the same steps as in writes.ts. */
 import { orThrow } from '../../errors.ts';
 import type { Dictionaries, FieldDictionary } from '../rules/fields.ts';
-import { approveOrder, cancelled, changeOrder, invoiceOrder, type OrderTransition } from '../rules/lifecycle.ts';
+import {
+  approveOrder,
+  cancelled,
+  changeOrder,
+  invoiceOrder,
+  voided,
+  type OrderTransition,
+} from '../rules/lifecycle.ts';
 import { isCancelled } from '../rules/stages.ts';
 import { ask, load, save, type Json, type Script } from './script.ts';
-import { commitUnits, holdsStock } from '../rules/stock.ts';
+import { commitUnits, holdsStock, stockMovements } from '../rules/stock.ts';
 import { checkText, parseValues, type Values } from '../rules/values.ts';
-import { checkKnown, complete, createdAt, loadTarget, moveStock, nextNumber, splitKey } from './writes.ts';
+import { checkKnown, complete, createdAt, loadTarget, nextNumber, splitKey } from './writes.ts';
+import { moveStock, returnSerials, sellSerials } from './ledger.ts';
 import type { Body, WriteOptions } from './writes.ts';
 
 /** Changes fields of an order and returns it. Refuses ORDER_TYPE, because stages change in the back office. */
@@ -36,7 +44,7 @@ function* saveOrder(dictionary: FieldDictionary, order: Values, changed: Values)
   const isHeld = holdsStock(changed);
   const units = holdsStock(order) === isHeld ? [] : yield* load('unitsOfLines', order['ORDER_NUMBER']!);
   yield save('update', 'orders', order, changed);
-  yield* moveStock(commitUnits(units, isHeld), changed['MODIFIED_DATE']!);
+  yield* moveStock(commitUnits(units, isHeld), { now: changed['MODIFIED_DATE']! });
   return JSON.stringify(complete(dictionary, changed));
 }
 
@@ -54,6 +62,7 @@ export function* advanceOrder(orderNumber: string, transition: OrderTransition, 
   const step = orThrow(
     'approve' in transition ? approveOrder(order, lines) : invoiceOrder(order, lines, transition.invoice),
   );
+  if ('invoice' in transition) yield* sellSerials(step.order, step.lines);
   yield save('update', 'orders', order, { ...step.order, MODIFIED_DATE: now });
   yield save('deleteLines', orderNumber);
   for (const line of step.lines) yield save('insertLine', { ...line, MODIFIED_DATE: now });
@@ -65,6 +74,22 @@ export function* advanceOrder(orderNumber: string, transition: OrderTransition, 
       yield save('insertLine', { ...line, ORDER_NUMBER: backorder, MODIFIED_DATE: now });
     yield save('keepBackorder', orderNumber, backorder);
   }
-  yield* moveStock(step.stock, now);
+  yield* moveStock(step.stock, { now, by: options.by, ORDER_NUMBER: orderNumber });
   return JSON.stringify({ ORDER_NUMBER: orderNumber, backorder });
+}
+
+/** Voids an invoice: its stock and serial numbers come back. An invoice that is already void stays unchanged. */
+export function* voidInvoice(orderNumber: string, reason: string, options: WriteOptions): Script<Json> {
+  const { now, by } = options;
+  checkText('ORDER_NUMBER', orderNumber);
+  const ahead = [ask('lines', orderNumber)];
+  const order = yield* loadTarget(ask('record', 'orders', orderNumber), 'orders', orderNumber, options, ahead);
+  if (isCancelled(order) && order['ORDER_TYPE'] === 'invoice') return JSON.stringify({ ORDER_NUMBER: orderNumber });
+  const changed = orThrow(voided(order));
+  const lines = yield* load('lines', orderNumber);
+  yield save('update', 'orders', order, { ...changed, MODIFIED_DATE: now });
+  yield* returnSerials(orderNumber, lines);
+  const stock = stockMovements([order, lines], [changed, lines]);
+  yield* moveStock(stock, { now, by, REASON: reason, ORDER_NUMBER: orderNumber });
+  return JSON.stringify({ ORDER_NUMBER: orderNumber });
 }

@@ -47,7 +47,7 @@ export interface Loads {
   orderStage(orderNumber: string): Values | undefined;
   /** Returns PART_DESCRIPTION, UNIT_PRICE and CARE_PLAN. */
   part(partCode: string): Values | undefined;
-  /** Returns QTY_ONHAND and QTY_COMMITTED. */
+  /** Returns QTY_ONHAND, QTY_COMMITTED and SERIALIZED. */
   stock(partCode: string): Values | undefined;
   line(orderNumber: string, lockCode: string): Values | undefined;
   /** Returns the number of the order to which a partial invoice of the given order moved this line. */
@@ -71,6 +71,24 @@ export type ChangedRecord = readonly [type: KeyedType, key: string, change: 'cre
 /** A part, a QUANTITY of it, and the number of lines of an order that have both. */
 export type LineUnits = readonly [partCode: string, quantity: string, lines: number];
 
+/** A serial number of a part, and the invoice that sold its unit, or '' while the unit is in stock. */
+export type KeptSerial = readonly [partCode: string, serial: string, orderNumber: string];
+
+/** A row of the ledger without its number: a movement of QTY_ONHAND, and QTY_ONHAND after it. */
+export interface LedgerRow {
+  readonly PART_CODE: string;
+  readonly AT: string;
+  readonly KIND: MovementKind;
+  readonly QUANTITY: string;
+  readonly AFTER: string;
+  readonly REASON: string;
+  /** E-mail address, name of a pair of keys, or `command line`. */
+  readonly DONE_BY: string;
+  readonly ORDER_NUMBER: string;
+  readonly SERIALS: string;
+}
+export type MovementKind = 'received' | 'counted' | 'adjusted' | 'sold' | 'returned' | 'imported';
+
 /** Requests to load many records at once, each with one statement. */
 export interface LoadsOfMany {
   /** Returns the keys that exist. */
@@ -88,6 +106,8 @@ export interface LoadsOfMany {
   stocks(partCodes: readonly string[]): readonly Values[];
   /** Returns PART_CODE and QUANTITY of every line that commits stock of these parts. */
   commitments(partCodes: readonly string[]): readonly (readonly [partCode: string, quantity: string])[];
+  /** Returns which of these serial numbers are kept. The order numbers in the list do not matter. */
+  serials(serials: readonly KeptSerial[]): readonly KeptSerial[];
   /** Returns the next number without incrementing the counter. */
   counter(recordType: NumberedType): number;
 }
@@ -111,6 +131,12 @@ export interface Saves {
   /** Keeps the result of a write, and deletes some results that were kept long enough. */
   keepAnswer(idempotency: Idempotency, data: Json, now: string): void;
   addField(field: CustomField): void;
+  /** Adds movements to the ledger, each with the next number of its part. */
+  recordMovements(rows: readonly LedgerRow[]): void;
+  /** Adds the first movements of new parts to the ledger. */
+  openLedger(rows: readonly LedgerRow[]): void;
+  /** Keeps serial numbers with the invoices that sold their units. */
+  saveSerials(serials: readonly KeptSerial[]): void;
   /** Adds changes to the feed. */
   recordChanges(changed: readonly ChangedRecord[], now: string): void;
   /** Deletes some changes from before this time, but never the newest. */

@@ -6,9 +6,9 @@ import { orThrow, Refusal, refuseField } from '../../errors.ts';
 import { RECORD_TYPES, refuseCustomField } from '../rules/fields.ts';
 import type { CustomField, Dictionaries, FieldDictionary, KeyedType } from '../rules/fields.ts';
 import { FIRST_STAGES, type Stage } from '../rules/stages.ts';
-import { ask, load, loadWith, save } from './script.ts';
+import { moveStock, sellSerials } from './ledger.ts';
+import { ask, load, save } from './script.ts';
 import type { Expected, Idempotency, Json, Load, NumberedType, Script } from './script.ts';
-import { applyMovement, type StockMovement } from '../rules/stock.ts';
 import { refuseStatus } from '../rules/lifecycle.ts';
 import { addLine, changeLine, checkLineCount, lineNotFound } from '../rules/line-item.ts';
 import { LINES_MAX } from '../rules/record-bounds.ts';
@@ -30,6 +30,8 @@ export interface WriteOptions {
   readonly now: string;
   /** Whether codes must exist in their tables, a setting of the tenant. */
   readonly strict: boolean;
+  /** Who writes: an e-mail address, the name of a pair of keys, or `command line`. */
+  readonly by?: string | undefined;
   readonly idempotency?: Idempotency | undefined;
   /** Tags of which the record must have one to be written. Undefined allows any. */
   readonly expected?: Expected | undefined;
@@ -46,8 +48,6 @@ export interface Written {
 
 /** Maximum digits of a caller's code that the counter skips. The counter never reaches longer codes. */
 const COUNTED_DIGITS_MAX = 15;
-/** Maximum number of parts whose stock is moved one by one. */
-const MOVED_SINGLY_MOST = 100;
 
 /** Creates an order in the stage of its ORDER_TYPE, or in the tenant's default stage, and returns its number. */
 export function* createOrder({ orders }: Dictionaries, body: Body, context: WriteContext): Script<Json> {
@@ -106,7 +106,7 @@ export function* addLineItem({ lines }: Dictionaries, body: Body, options: Write
   const LINE_NUMBER = String(last + 1);
   const added = complete(lines, { ...line, ORDER_NUMBER: orderNumber, LINE_NUMBER, ...createdAt(now) });
   yield save('insertLine', added);
-  yield* moveStock(stock, now);
+  yield* moveStock(stock, options);
   yield save('update', 'orders', order, { ...totals, MODIFIED_DATE: now });
   return JSON.stringify(added);
 }
@@ -125,8 +125,10 @@ export function* updateLineItem({ lines }: Dictionaries, body: Body, options: Wr
   const step = orThrow(changeLine(lines, [order, line], change, yield* loadPart(change)));
   const changed = { ...step.line, MODIFIED_DATE: now };
   const totals = yield* loadTotals(order, line, changed);
+  if (order['ORDER_TYPE'] === 'invoice' && step.line['SERIAL_NUMBERS'] !== line['SERIAL_NUMBERS'])
+    yield* sellSerials(order, [changed], [line]);
   yield save('updateLine', line, changed);
-  yield* moveStock(step.stock, now);
+  yield* moveStock(step.stock, options);
   yield save('update', 'orders', order, { ...totals, MODIFIED_DATE: now });
   return JSON.stringify(changed);
 }
@@ -231,32 +233,6 @@ function* loadPart({ PART_CODE: code }: Values): Script<Values | undefined> {
 /** Lists the loads for the part of a line. `strict` also checks that the part exists. */
 const askPart = ({ PART_CODE: code }: Values, strict: boolean): Load[] =>
   code ? [ask('part', code), ask('stock', code), ...(strict ? [ask('isThere', 'inventory', code)] : [])] : [];
-
-/** Moves the stock of parts in INVENTORY. A few are moved one by one, so that other writes of the group can run too. */
-export function* moveStock(movements: readonly StockMovement[], now: string): Script<void> {
-  if (movements.length > MOVED_SINGLY_MOST) {
-    yield* moveStocks(movements, now);
-    return;
-  }
-  const ahead = movements.map(({ PART_CODE }) => ask('stock', PART_CODE));
-  for (const movement of movements) {
-    const stock = yield* loadWith(ahead.splice(0), 'stock', movement.PART_CODE);
-    if (!stock) continue;
-    const part = { ...stock, PART_CODE: movement.PART_CODE };
-    yield save('update', 'inventory', part, { ...applyMovement(stock, movement), MODIFIED_DATE: now });
-  }
-}
-
-/** Moves the stock of any number of parts with one load and one save. */
-export function* moveStocks(movements: readonly StockMovement[], now: string): Script<void> {
-  const byPart = new Map(movements.map((movement) => [movement.PART_CODE, movement]));
-  const parts: Values[] = [];
-  for (const part of yield* load('stocks', [...byPart.keys()])) {
-    const PART_CODE = part['PART_CODE']!;
-    parts.push({ PART_CODE, ...applyMovement(part, byPart.get(PART_CODE)!), MODIFIED_DATE: now });
-  }
-  yield save('updateStocks', parts);
-}
 
 export const createdAt = (now: string): Values => ({ CREATE_DATE: now, MODIFIED_DATE: now });
 

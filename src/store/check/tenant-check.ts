@@ -106,6 +106,10 @@ async function checkStock(
   committed: ReadonlyMap<string, string>,
   findings: Findings,
 ): Promise<void> {
+  const moved = new Map<string, string>();
+  await each<[string, string]>(`SELECT "PART_CODE", "QUANTITY" FROM ${schema}"MOVEMENTS"`, ([code, units]) =>
+    moved.set(code, addDecimals(moved.get(code) ?? '0', units)),
+  );
   await each(`SELECT ${columnsOf('p', STOCK)} FROM ${schema}"INVENTORY" p`, (row) => {
     const [code, key, onHand, kept, left] = row as [string, string, string, string, string];
     const place = `part ${code} of ${teamId}`;
@@ -113,6 +117,9 @@ async function checkStock(
     if (key !== sortKey(code)) findings.add(place, 'it cannot be found by its code', BY_HAND);
     if (compareDecimals(kept, held) !== 0)
       findings.add(place, `QTY_COMMITTED is ${kept || '0'}, but open sales orders hold ${held}`, BY_HAND);
+    const sum = moved.get(code) ?? '0';
+    if (compareDecimals(onHand, sum) !== 0)
+      findings.add(place, `QTY_ONHAND is ${onHand || '0'}, but its movements add up to ${sum}`, BY_HAND);
     const available = subtractDecimals(onHand, kept);
     if (compareDecimals(left, available) !== 0)
       findings.add(place, `QTY_AVAILABLE is ${left || '0'}, but on hand minus committed is ${available}`, BY_HAND);

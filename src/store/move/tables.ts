@@ -5,6 +5,7 @@ import { RECORD_TYPES, type FieldDictionary, type RecordType } from '../../pims/
 import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
 import type { ScriptDialect } from '../pims/dialect.ts';
 import { buildInsert, listColumns, listNames } from '../pims/row-sql.ts';
+import { LEDGER_ROW } from '../pims/save-sql.ts';
 import { VERSION } from '../pims/version.ts';
 import { statement, type Bound, type Statement } from '../writing.ts';
 
@@ -92,6 +93,8 @@ export async function* listTables(store: MoveStore): AsyncGenerator<Table> {
     yield buildTable('CUSTOM_FIELDS', 'RECORD_TYPE NAME', 'TYPE', 'create', tenant);
     yield buildTable('COUNTERS', 'NAME', 'NEXT', 'overwrite', tenant);
     yield buildTable('CHANGES', 'SEQ', 'BEFORE AT CHANGED', 'append', tenant);
+    yield buildTable('MOVEMENTS', 'PART_CODE NUMBER', LEDGER_ROW.slice(1).join(' '), 'append', tenant);
+    yield buildTable('SERIALS', 'PART_CODE SERIAL', 'ORDER_NUMBER', 'append', tenant);
     yield buildTable('BACKORDERS', 'ORDER_NUMBER', 'BACKORDER', 'append', tenant);
     yield buildTable('IDEMPOTENCY', 'OPERATION IDEMPOTENCY_KEY', 'BODY_HASH ANSWER CREATED_AT', 'append', tenant);
     for (const recordType of ['customers', 'inventory', 'orders', 'lines'] as const) {

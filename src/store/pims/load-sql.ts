@@ -4,7 +4,7 @@
  */
 import { ofKeyedTypes, RECORD_TYPES, type Dictionaries, type KeyedType } from '../../pims/rules/fields.ts';
 import { LINES_MAX } from '../../pims/rules/record-bounds.ts';
-import type { Loads, LoadsOfMany } from '../../pims/writes/script.ts';
+import type { KeptSerial, Loads, LoadsOfMany } from '../../pims/writes/script.ts';
 import { CANCELLED_MARK } from '../../pims/rules/stages.ts';
 import { TOTALS_FIELDS } from '../../pims/rules/totals.ts';
 import { sortKey, type Values } from '../../pims/rules/values.ts';
@@ -72,7 +72,7 @@ export function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): 
     ),
     orderStage: fields('orders', ...STAGE_FIELDS),
     part: fields('inventory', 'PART_DESCRIPTION', 'UNIT_PRICE', 'CARE_PLAN'),
-    stock: fields('inventory', 'QTY_ONHAND', 'QTY_COMMITTED'),
+    stock: fields('inventory', 'QTY_ONHAND', 'QTY_COMMITTED', 'SERIALIZED'),
     line: load(`SELECT ${lineJson} ${ofOrder} AND "LINE_REF_LOCK_CODE" = ?`, parseRecord),
     orderOfMovedLine: load(
       `WITH RECURSIVE later("NUMBER", step) AS (
@@ -142,6 +142,11 @@ export function buildLoadsOfMany({ table, list, items }: ScriptDialect): LoadSql
         WHERE o."ORDER_TYPE" = 'sales_order' AND o."DROP_SHIP" <> 'Y' AND o."${CANCELLED_MARK}" <> 'Y'
           AND l."CARE_PLAN" <> 'Y' AND l."PART_CODE" ${inList}`,
       (rows) => rows as readonly [string, string][],
+    ),
+    serials: ofList(
+      `SELECT s."PART_CODE", s."SERIAL", s."ORDER_NUMBER" FROM ${items} q
+        JOIN ${table('SERIALS')} s ON s."PART_CODE" = q.value ->> 0 AND s."SERIAL" = q.value ->> 1`,
+      (rows) => rows as readonly KeptSerial[],
     ),
     counter: load(`SELECT "NEXT" FROM ${table('COUNTERS')} WHERE "NAME" = ?`, firstNumber),
   };

@@ -1,10 +1,10 @@
 /** The statements with which a script saves. Each record has a separate statement, even if many are saved together. */
 import { ofKeyedTypes, RECORD_TYPES, type Dictionaries } from '../../pims/rules/fields.ts';
-import type { Saves, SavesOfMany } from '../../pims/writes/script.ts';
+import type { LedgerRow, Saves, SavesOfMany } from '../../pims/writes/script.ts';
 import { sortKey, type Values } from '../../pims/rules/values.ts';
 import { statement, type Bound, type Statement } from '../writing.ts';
 import type { ScriptDialect } from './dialect.ts';
-import { buildInsert, buildUpdate, listValues } from './row-sql.ts';
+import { buildInsert, buildUpdate, listNames, listValues } from './row-sql.ts';
 import { newLockCode, newVersion } from './random-text.ts';
 import { VERSION } from './version.ts';
 
@@ -16,6 +16,18 @@ export type SaveSql<Of = Saves & SavesOfMany> = {
 
 const LINE_KEY = ['ORDER_NUMBER', 'LINE_NUMBER'];
 const ANSWER = ['OPERATION', 'IDEMPOTENCY_KEY', 'BODY_HASH', 'ANSWER', 'CREATED_AT'];
+/** The columns of a movement besides NUMBER. */
+export const LEDGER_ROW = [
+  'PART_CODE',
+  'AT',
+  'KIND',
+  'QUANTITY',
+  'AFTER',
+  'REASON',
+  'DONE_BY',
+  'ORDER_NUMBER',
+  'SERIALS',
+] as const;
 const STOCK = ['QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE', 'MODIFIED_DATE'];
 /**
  * The number of expired responses to delete whenever one is kept, so that they never pile up and no write waits long.
@@ -96,8 +108,25 @@ export function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): 
       addCustomField([recordType, name, type]),
       ...dialect.fieldsChanged,
     ],
+    ...buildLedgerSaves(dialect),
     recordChanges: (changed, now) => [statement(recordChanges, changed.length, now, JSON.stringify(changed))],
     deleteChanges: (before) => [statement(deleteChanges, before)],
+  };
+}
+
+function buildLedgerSaves({ table }: ScriptDialect): Pick<SaveSql, 'recordMovements' | 'openLedger' | 'saveSerials'> {
+  const movements = table('MOVEMENTS');
+  const places = LEDGER_ROW.map((_, at) => `?${at + 1}`).join(', ');
+  const recordMovement = `INSERT INTO ${movements} (${listNames(LEDGER_ROW)}, "NUMBER")
+    SELECT ${places}, coalesce(max("NUMBER"), 0) + 1 FROM ${movements} WHERE "PART_CODE" = ?1`;
+  const openLedger = buildInsert(movements, [...LEDGER_ROW, 'NUMBER'], ['PART_CODE']);
+  const rowOf = (row: LedgerRow): string[] => LEDGER_ROW.map((name) => row[name]);
+  const saveSerial = `INSERT INTO ${table('SERIALS')} ("PART_CODE", "SERIAL", "ORDER_NUMBER") VALUES (?, ?, ?)
+    ON CONFLICT ("PART_CODE", "SERIAL") DO UPDATE SET "ORDER_NUMBER" = excluded."ORDER_NUMBER"`;
+  return {
+    recordMovements: (rows) => rows.map((row) => statement(recordMovement, ...rowOf(row))),
+    openLedger: (rows) => rows.map((row) => openLedger([...rowOf(row), 1])),
+    saveSerials: (serials) => serials.map((serial) => statement(saveSerial, ...serial)),
   };
 }
 

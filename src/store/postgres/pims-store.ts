@@ -10,11 +10,12 @@ import type { ImportBatches, ImportResult, ImportResults } from '../../pims/impo
 import { refuseLargeOrder } from '../../pims/rules/line-item.ts';
 import { ORDER_CHARACTERS_MAX } from '../../pims/rules/record-bounds.ts';
 import type { ChangeRows, ImportOptions, OrderFound, Page, PimsStore } from '../../pims/pims-port.ts';
-import type { QueryRequest, RecordFound } from '../../pims/pims-port.ts';
+import type { Looks, QueryRequest, RecordFound } from '../../pims/pims-port.ts';
 import { textOf, type Idempotency, type Json, type NumberedType, type Write } from '../../pims/writes/script.ts';
 import type { Turns } from '../../tenant/turns.ts';
 import { sortKey } from '../../pims/rules/values.ts';
 import { readChangeRows, type ChangesAsked } from '../pims/changes-sql.ts';
+import type { Query } from '../pims/load-sql.ts';
 import { parseWithFields, ScriptRunner, type StartedScript } from '../pims/script-runner.ts';
 import { CANCELED, sqlStateOf, type Connection, type StatementValues } from './connection/connection.ts';
 import type { CutOptions } from './connection/cut-statement.ts';
@@ -212,6 +213,14 @@ export class PostgresPimsStore implements PimsStore {
       ahead = fetchRows();
       yield joinCells(rows.map(([record]) => record));
     }
+  }
+
+  async look<Name extends keyof Looks>(name: Name, ...args: Parameters<Looks[Name]>): Promise<ReturnType<Looks[Name]>> {
+    const { reader, ready } = this.#connections;
+    await ready;
+    const build = this.#sql.script().looks[name] as (...of: unknown[]) => Query<ReturnType<Looks[Name]>>;
+    const query = build(...args);
+    return query.parse(await reader.ask(query.sql, query.values));
   }
 
   async readChanges(after: number | null, limit: number): Promise<ChangeRows> {

@@ -8,11 +8,12 @@ import { buildDictionaries } from '../../pims/rules/fields.ts';
 import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pims/rules/fields.ts';
 import type { ImportBatches, ImportResults } from '../../pims/import.ts';
 import type { ChangeRows, ImportOptions, LookupOptions, OrderFound, Page, PimsStore } from '../../pims/pims-port.ts';
-import type { QueryRequest, RecordFound } from '../../pims/pims-port.ts';
+import type { Looks, QueryRequest, RecordFound } from '../../pims/pims-port.ts';
 import type { Idempotency, Rendered, Write } from '../../pims/writes/script.ts';
 import { joinLookups, refuseLargeList, refuseLargeLookup } from '../../pims/reads/storefront.ts';
 import type { Turns } from '../../tenant/turns.ts';
 import { buildChanges, readChangeRows, type ChangesAsked } from '../pims/changes-sql.ts';
+import type { Query } from '../pims/load-sql.ts';
 import { runScript, ScriptRunner, settle } from '../pims/script-runner.ts';
 import { CUT_SHORT, Database, faultOf, syncLog, type OnFatal } from './files/database.ts';
 import { EntryCounts } from './reads/entry-counts.ts';
@@ -167,6 +168,12 @@ export class SqlitePimsStore implements PimsStore {
     }
     await queue.sync();
     this.#options.onCommit();
+  }
+
+  look<Name extends keyof Looks>(name: Name, ...args: Parameters<Looks[Name]>): Promise<ReturnType<Looks[Name]>> {
+    const build = this.#sql.script.looks[name] as (...of: unknown[]) => Query<ReturnType<Looks[Name]>>;
+    const query = build(...args);
+    return this.#reader.read(() => query.parse(this.#readerDb.rows(query.sql, ...query.values)));
   }
 
   readChanges(...asked: ChangesAsked): Promise<ChangeRows> {

@@ -1,6 +1,6 @@
 /** `storeroom order …`: approves, invoices and shows orders. pims/rules/lifecycle.ts has the rules. */
 import { InvalidArgumentError, type Command } from 'commander';
-import { byCommand } from '../../../audit/entry.ts';
+import { byCommand, COMMAND_LINE } from '../../../audit/entry.ts';
 import { orThrow, Refusal } from '../../../errors.ts';
 import { parseDecimal } from '../../../pims/rules/decimal.ts';
 import type { OrderTransition } from '../../../pims/rules/lifecycle.ts';
@@ -66,7 +66,11 @@ async function advance(
 ): Promise<void> {
   const { stage, backorder } = await withTenant(context, teamId, async ({ pims, tenant, store }) => {
     const now = timeOf(context.clock);
-    const advanced = await advanceOrder(pims, orderNumber, transition, { now, strict: tenant.strict });
+    const advanced = await advanceOrder(pims, orderNumber, transition, {
+      now,
+      by: COMMAND_LINE,
+      strict: tenant.strict,
+    });
     const action = advanced.stage === 'invoice' ? 'order invoiced' : 'order approved';
     const detail = advanced.backorder === null ? {} : { backorder: advanced.backorder };
     await store.audit.appendAudit(teamId, byCommand(now, action, orderNumber, detail));

@@ -88,7 +88,11 @@ export class Connection {
   static async open(options: ConnectionOptions, url: string): Promise<Connection> {
     const { name, session, connectTimeoutMs, clock } = options;
     // See migrations/pims-0003.sql and pims-0008.sql.
-    const own = { 'storeroom.moves_versions': 'on', 'storeroom.records_changes': 'on' };
+    const own = {
+      'storeroom.moves_versions': 'on',
+      'storeroom.records_changes': 'on',
+      'storeroom.keeps_ledger': 'on',
+    };
     const settings = {
       TimeZone: 'UTC',
       jit: 'off',

@@ -112,6 +112,7 @@ function mergeSaves({ kind, table, names, keysAt }: RowChange): string {
 const TYPES: Readonly<Record<string, string>> = {
   folded: 'jsonb',
   LINE_NUMBER: 'int',
+  NUMBER: 'bigint',
   SEQ: 'bigint',
   BEFORE: 'bigint',
 };

@@ -52,6 +52,7 @@ export function sourceOf(load: Load): string | undefined {
     case 'parts':
     case 'stocks':
     case 'commitments':
+    case 'serials':
     case 'counter':
     case 'nextNumber':
       return undefined;
@@ -78,7 +79,11 @@ export function changedBy(save: Save): readonly string[] | undefined {
       return [linesOf(save.args[0]['ORDER_NUMBER']!)];
     case 'deleteLines':
       return [linesOf(save.args[0])];
+    // No load that is known by its source depends on them.
     case 'keepBackorder':
+    case 'recordMovements':
+    case 'openLedger':
+    case 'saveSerials':
       return [];
     case 'keepAnswer':
       return [answerOf(save.args[0].operation, save.args[0].key)];

@@ -1,0 +1,135 @@
+/**
+ * Moves the stock of parts with a row of the ledger for each change of QTY_ONHAND, and keeps which serial numbers are in
+ * stock and which are sold. Source: decision 0010.
+ */
+import { refuseField, type Refusal } from '../../errors.ts';
+import { isZero } from '../rules/decimal.ts';
+import { splitList } from '../rules/lists.ts';
+import { applyMovement, holdsStock, refuseSerialsOf, type StockMovement } from '../rules/stock.ts';
+import type { Values } from '../rules/values.ts';
+import { ask, load, loadWith, save, type KeptSerial, type LedgerRow, type Script } from './script.ts';
+
+/** What the ledger says of a movement, besides the units. */
+export interface Cause extends Partial<Pick<LedgerRow, 'KIND' | 'REASON' | 'ORDER_NUMBER' | 'SERIALS'>> {
+  readonly now: string;
+  readonly by?: string | undefined;
+}
+
+/** Maximum number of parts whose stock is moved one by one. */
+const MOVED_SINGLY_MOST = 100;
+
+/** Returns the row of the ledger for a movement after which the part has this QTY_ONHAND. */
+export const ledgerRow = (
+  { PART_CODE = '', QTY_ONHAND = '' }: Values,
+  QUANTITY: string,
+  { now, by = '', KIND, REASON = '', ORDER_NUMBER = '', SERIALS = '' }: Cause,
+): LedgerRow => ({
+  KIND: KIND ?? (QUANTITY.startsWith('-') ? 'sold' : 'returned'),
+  REASON,
+  ORDER_NUMBER,
+  SERIALS,
+  PART_CODE,
+  AT: now,
+  QUANTITY,
+  AFTER: QTY_ONHAND || '0',
+  DONE_BY: by,
+});
+
+/** Moves the stock of parts in INVENTORY. A few are moved one by one, so that other writes of the group can run too. */
+export function* moveStock(movements: readonly StockMovement[], cause: Cause): Script<void> {
+  if (movements.length > MOVED_SINGLY_MOST) {
+    yield* moveStocks(movements, cause);
+    return;
+  }
+  const rows: LedgerRow[] = [];
+  const ahead = movements.map(({ PART_CODE }) => ask('stock', PART_CODE));
+  for (const movement of movements) {
+    const { PART_CODE, onHand } = movement;
+    const stock = yield* loadWith(ahead.splice(0), 'stock', PART_CODE);
+    if (!stock) continue;
+    const moved = applyMovement(stock, movement);
+    yield save('update', 'inventory', { ...stock, PART_CODE }, { ...moved, MODIFIED_DATE: cause.now });
+    if (!isZero(onHand)) rows.push(ledgerRow({ ...moved, PART_CODE }, onHand, cause));
+  }
+  if (rows.length > 0) yield save('recordMovements', rows);
+}
+
+/** Moves the stock of any number of parts with one load and one save. */
+export function* moveStocks(movements: readonly StockMovement[], cause: Cause): Script<void> {
+  const byPart = new Map(movements.map((movement) => [movement.PART_CODE, movement]));
+  const parts: Values[] = [];
+  const rows: LedgerRow[] = [];
+  for (const part of yield* load('stocks', [...byPart.keys()])) {
+    const PART_CODE = part['PART_CODE']!;
+    const movement = byPart.get(PART_CODE)!;
+    const moved = { PART_CODE, ...applyMovement(part, movement), MODIFIED_DATE: cause.now };
+    parts.push(moved);
+    if (!isZero(movement.onHand)) rows.push(ledgerRow(moved, movement.onHand, cause));
+  }
+  yield save('updateStocks', parts);
+  if (rows.length > 0) yield save('recordMovements', rows);
+}
+
+/**
+ * Keeps the serial numbers of lines of an invoice as sold, and those that only the lines `before` had as in stock. Throws
+ * SERIALS_NOT_ALLOWED if a part is SERIALIZED and its units do not have one each, or if one is sold already. Care plans
+ * and drop-shipped orders have no serial numbers in stock, and neither do parts that are not in INVENTORY.
+ */
+export function* sellSerials(order: Values, lines: readonly Values[], before: readonly Values[] = []): Script<void> {
+  if (!holdsStock(order)) return;
+  const orderNumber = order['ORDER_NUMBER']!;
+  const sold: KeptSerial[] = [];
+  for (const line of lines) {
+    const PART_CODE = line['PART_CODE'] ?? '';
+    const stock = PART_CODE === '' || line['CARE_PLAN'] === 'Y' ? undefined : yield* load('stock', PART_CODE);
+    if (!stock) continue;
+    const serials = serialsOf(line, orderNumber);
+    const numbers = serials.map(([, serial]) => serial);
+    const refusal = refuseSerialsOf({ ...stock, PART_CODE }, line['QUANTITY'] ?? '', numbers);
+    if (refusal) throw refusal;
+    sold.push(...serials);
+  }
+  const own = before.flatMap((line) => serialsOf(line, ''));
+  const ownNames = new Set(own.map(nameOf));
+  const names = new Set<string>();
+  const kept = new Map((yield* loadSerials([...sold, ...own])).map((serial) => [nameOf(serial), serial[2]]));
+  for (const serial of sold) {
+    const name = nameOf(serial);
+    const owner = names.has(name) ? orderNumber : kept.get(name);
+    if (owner && (names.has(name) || owner !== orderNumber || !ownNames.has(name))) throw refuseSold(serial, owner);
+    names.add(name);
+  }
+  const freed = own.filter((serial) => kept.get(nameOf(serial)) === orderNumber && !names.has(nameOf(serial)));
+  if (sold.length + freed.length > 0) yield save('saveSerials', [...freed, ...sold]);
+}
+
+/** Keeps the serial numbers of received units as in stock. Throws SERIALS_NOT_ALLOWED if one is in stock already. */
+export function* stockSerials(partCode: string, serials: readonly string[]): Script<void> {
+  const received = serials.map((serial): KeptSerial => [partCode, serial, '']);
+  const there = (yield* loadSerials(received)).find(([, , owner]) => owner === '');
+  if (there) throw refuseSerial(`The serial number '${there[1]}' of part ${partCode} is in stock already.`);
+  if (received.length > 0) yield save('saveSerials', received);
+}
+
+/** Keeps the serial numbers that an order has sold as in stock. */
+export function* returnSerials(orderNumber: string, lines: readonly Values[]): Script<void> {
+  const known = yield* loadSerials(lines.flatMap((line) => serialsOf(line, '')));
+  const sold = known.filter(([, , owner]) => owner === orderNumber);
+  if (sold.length > 0)
+    yield save(
+      'saveSerials',
+      sold.map(([part, serial]) => [part, serial, '']),
+    );
+}
+
+const serialsOf = ({ PART_CODE = '', SERIAL_NUMBERS = '' }: Values, orderNumber: string): KeptSerial[] =>
+  splitList(SERIAL_NUMBERS).map((serial) => [PART_CODE, serial, orderNumber]);
+const nameOf = ([partCode, serial]: KeptSerial): string => JSON.stringify([partCode, serial]);
+
+function* loadSerials(serials: readonly KeptSerial[]): Script<readonly KeptSerial[]> {
+  return serials.length === 0 ? [] : yield* load('serials', serials);
+}
+
+const refuseSerial = (message: string): Refusal => refuseField('SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS', message);
+const refuseSold = ([part, serial]: KeptSerial, order: string): Refusal =>
+  refuseSerial(`The serial number '${serial}' of part ${part} is already sold on order ${order}.`);

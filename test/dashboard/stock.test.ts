@@ -1,0 +1,154 @@
+/**
+ * The stock that people move by hand: the ledger adds up to QTY_ONHAND after receipts, counts, adjustments, invoices and
+ * void invoices; serial numbers are in one place; `storeroom check` agrees.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Shop, succeed } from '../kit/records.ts';
+import { openScene } from './scene.ts';
+import { expectCode, expectOk, Visitor } from './visitor.ts';
+
+const service = await openScene();
+const shop = await Shop.open(service, 'stock');
+const owner = await Visitor.make(service, 'stock', 'owner');
+const clerk = await owner.add('clerk');
+
+const act = (path: string, body: object) => clerk.post(`/stock/${path}`, { reason: '', ...body });
+const partOf = async (partCode: string): Promise<Record<string, string>> =>
+  (await expectOk(clerk.get('/records/inventory/single', { partCode }))).body.data as Record<string, string>;
+const ledgerOf = async (PART_CODE: string) => (await clerk.ask('GET /stock/movements', { PART_CODE })).movements;
+
+/** An order with one line of this part, as a sales order. */
+async function order(PART_CODE: string, QUANTITY: string, more: object = {}): Promise<string> {
+  const ORDER_NUMBER = await shop.newOrder({ ORDER_TYPE: 'sales_order', ...more });
+  await succeed(shop.addLineItem({ ORDER_NUMBER, PART_CODE, QUANTITY, UNIT_PRICE: '2' }));
+  return ORDER_NUMBER;
+}
+const invoice = (ORDER_NUMBER: string, serials: readonly string[] = [], quantities: object = {}) =>
+  clerk.post('/orders/invoice', { ORDER_NUMBER, quantities, serials: { 1: serials }, tracking: [] });
+
+test('the ledger names every movement, and its sum is the quantity on hand', async () => {
+  await clerk.ask('POST /parts', { values: { PART_CODE: 'MUG', PART_DESCRIPTION: 'Mug', QTY_ONHAND: '5' } });
+  await clerk.ask('POST /stock/on-order', { PART_CODE: 'MUG', quantity: '10' });
+  const received = await clerk.ask('POST /stock/receive', {
+    PART_CODE: 'MUG',
+    quantity: '7',
+    serials: [],
+    reason: 'DHL',
+  });
+  assert.deepEqual(received, { QTY_ONHAND: '12' });
+  assert.equal((await partOf('MUG'))['QTY_ONORDER'], '3');
+  await expectOk(act('count', { PART_CODE: 'MUG', quantity: '11' }));
+  await expectOk(act('adjust', { PART_CODE: 'MUG', quantity: '-1.5', reason: 'broken' }));
+  const number = await order('MUG', '4');
+  await expectOk(invoice(number, [], { 1: '3' }));
+  await expectOk(clerk.post('/orders/void', { ORDER_NUMBER: number, reason: 'wrong customer' }));
+  await expectOk(clerk.post('/orders/void', { ORDER_NUMBER: number, reason: 'again' }));
+  const rows = await ledgerOf('MUG');
+  assert.deepEqual(
+    rows.map((row) => [row.number, row.kind, row.before, row.quantity, row.after, row.reason, row.orderNumber]),
+    [
+      [6, 'returned', '6.5', '3', '9.5', 'wrong customer', number],
+      [5, 'sold', '9.5', '-3', '6.5', '', number],
+      [4, 'adjusted', '11', '-1.5', '9.5', 'broken', ''],
+      [3, 'counted', '12', '-1', '11', '', ''],
+      [2, 'received', '5', '7', '12', 'DHL', ''],
+      [1, 'counted', '0', '5', '5', 'new part', ''],
+    ],
+  );
+  assert.ok(rows.every(({ by }) => by === clerk.email));
+  const { QTY_ONHAND, QTY_COMMITTED, QTY_AVAILABLE } = await partOf('MUG');
+  // The backorder still waits for one unit.
+  assert.deepEqual([QTY_ONHAND, QTY_COMMITTED, QTY_AVAILABLE], ['9.5', '1', '8.5']);
+  const { code, stdout } = await service.command('check');
+  assert.equal(code, 0, stdout);
+});
+
+test('400 a void invoice stays a record of which only the notes change, and counts as not fulfilled', async () => {
+  await shop.load('inventory', [{ PART_CODE: 'CUP', QTY_ONHAND: '4' }]);
+  const number = await order('CUP', '2', { REFERENCE_NUMBER: '#void' });
+  await expectCode(clerk.post('/orders/void', { ORDER_NUMBER: number, reason: '' }), '400 STAGE_NOT_ALLOWED');
+  await expectOk(invoice(number));
+  await expectOk(clerk.post('/orders/void', { ORDER_NUMBER: number, reason: '' }));
+  const found = await shop.findOrdersByStorefrontReference('#void');
+  assert.deepEqual([found.body.orders[0].order_type, found.body.orders[0].cancelled], ['invoice', true]);
+  await succeed(shop.updateOrder({ ORDER_NUMBER: number, NOTES: 'void' }));
+  for (const change of [{ SHIP_VIA: 'x' }, { ORDER_STATUS: 'OPEN' }])
+    await expectCode(clerk.post('/records/orders/update', { ORDER_NUMBER: number, ...change }), '400 ORDER_CLOSED');
+  await expectCode(clerk.post('/orders/void', { ORDER_NUMBER: 'none', reason: '' }), '400 ORDER_NOT_FOUND');
+  assert.equal((await partOf('CUP'))['QTY_ONHAND'], '4');
+});
+
+test('400 a serialised part moves with exactly one serial number a unit, and each is sold once until it is back', async () => {
+  const refused = '400 SERIALS_NOT_ALLOWED';
+  await clerk.ask('POST /parts', { values: { PART_CODE: 'PHONE', SERIALIZED: 'Y' } });
+  const receive = (quantity: string, ...serials: string[]) => act('receive', { PART_CODE: 'PHONE', quantity, serials });
+  await expectCode(receive('2', 'A'), refused);
+  await expectCode(receive('2', 'A', 'A'), refused);
+  await expectCode(receive('1.5', 'A'), refused);
+  await expectOk(receive('3', 'A', 'B', 'C'));
+  await expectCode(receive('1', 'B'), refused);
+
+  const first = await order('PHONE', '2');
+  await expectCode(invoice(first), refused);
+  await expectCode(invoice(first, ['A']), refused);
+  await expectCode(invoice(first, ['A', 'A']), refused);
+  await expectOk(invoice(first, ['A', 'B']));
+  const second = await order('PHONE', '1');
+  const sold = await expectCode(invoice(second, ['B']), refused);
+  assert.match(sold.body.message as string, new RegExp(`'B' of part PHONE is already sold on order ${first}`));
+
+  // The line of an invoice may be corrected, and serial numbers follow.
+  const { body } = await shop.getOrder(first);
+  const line = body.subRecords[0].ORDER_LINEITEMS as Record<string, string>;
+  const correct = (SERIAL_NUMBERS: string) =>
+    clerk.post('/records/orders/line_item', {
+      ORDER_NUMBER: first,
+      LINE_REF_LOCK_CODE: line['LINE_REF_LOCK_CODE'],
+      SERIAL_NUMBERS,
+    });
+  await expectCode(correct('A'), refused);
+  await expectOk(correct('A,C'));
+  await expectOk(invoice(second, ['B']));
+  await expectCode(correct('A,B'), refused);
+  await expectOk(clerk.post('/orders/void', { ORDER_NUMBER: second, reason: '' }));
+  await expectOk(correct('A,B'));
+  const third = await order('PHONE', '1');
+  await expectCode(invoice(third, ['A']), refused);
+  await expectOk(invoice(third, ['C']));
+});
+
+test('400 a receipt, count or adjustment that cannot be is refused and moves nothing', async () => {
+  await shop.load('inventory', [{ PART_CODE: 'PEN', QTY_ONHAND: '1' }]);
+  const receive = (quantity: string) => act('receive', { PART_CODE: 'PEN', quantity, serials: [] });
+  for (const quantity of ['0', '-1', 'one']) await expectCode(receive(quantity), '400 QUANTITY_NOT_ALLOWED');
+  await expectCode(act('count', { PART_CODE: 'PEN', quantity: '-1' }), '400 QUANTITY_NOT_ALLOWED');
+  await expectCode(act('adjust', { PART_CODE: 'PEN', quantity: '0', reason: 'x' }), '400 QUANTITY_NOT_ALLOWED');
+  await expectCode(act('adjust', { PART_CODE: 'PEN', quantity: '1', reason: ' ' }), '400 MISSING_FIELD');
+  await expectCode(act('count', { PART_CODE: 'none', quantity: '1' }), '404 NOT_FOUND');
+  await expectCode(clerk.post('/stock/on-order', { PART_CODE: 'PEN', quantity: '-1' }), '400 QUANTITY_NOT_ALLOWED');
+  await expectCode(clerk.post('/parts', { values: { PART_CODE: 'PEN' } }), '400 CODE_TAKEN');
+  const change = (values: object) => clerk.post('/parts/update', { PART_CODE: 'PEN', values });
+  await expectCode(change({ QTY_ONHAND: '3' }), '400 FIELD_NOT_ALLOWED');
+  await expectOk(change({ BARCODE: '12', UNIT_PRICE: '1.50' }));
+  const { QTY_ONHAND, BARCODE, UNIT_PRICE } = await partOf('PEN');
+  assert.deepEqual([QTY_ONHAND, BARCODE, UNIT_PRICE], ['1', '12', '1.5']);
+  assert.equal((await ledgerOf('PEN')).length, 1);
+});
+
+test('the orders that wait for a part are listed, the oldest first, and which can be filled now', async () => {
+  await shop.load('inventory', [{ PART_CODE: 'BOX', QTY_ONHAND: '5' }]);
+  const numbers = [await order('BOX', '3'), await order('BOX', '4'), await order('BOX', '2', { BNAME: 'Ann' })];
+  await order('BOX', '1', { ORDER_TYPE: 'quote' });
+  await order('BOX', '1', { DROP_SHIP: 'Y' });
+  await succeed(shop.cancelOrder({ ORDER_NUMBER: await order('BOX', '1') }));
+  await expectOk(invoice(await order('BOX', '1', { BNAME: 'shipped' })));
+  const { orders } = await clerk.ask('GET /stock/waiting', { PART_CODE: 'BOX' });
+  const told = orders.map((one) => [one.ORDER_NUMBER, one.quantity, one.canFill, one.BNAME]);
+  // Four are on hand now.
+  assert.deepEqual(told, [
+    [numbers[0], '3', true, ''],
+    [numbers[1], '4', false, ''],
+    [numbers[2], '2', false, 'Ann'],
+  ]);
+});
