@@ -85,13 +85,16 @@ export interface LoadedRecord {
   readonly values: Values;
   /** Lines of an order. */
   readonly lines: readonly Values[];
+  /** The version, for If-Match. */
+  readonly tag: string;
 }
 
 /** Throws NOT_FOUND. */
 export async function loadRecord(kind: Kind, key: string, signal?: AbortSignal): Promise<LoadedRecord> {
   const { path, query } = singleCall(kind, key);
-  const { body } = await fetchOperation<SingleAnswer>('/records', 'GET', path, query, undefined, { signal });
-  return { values: body.data, lines: (body.subRecords ?? []).map((line) => line.ORDER_LINEITEMS) };
+  const { body, headers } = await fetchOperation<SingleAnswer>('/records', 'GET', path, query, undefined, { signal });
+  const lines = (body.subRecords ?? []).map((line) => line.ORDER_LINEITEMS);
+  return { values: body.data, lines, tag: headers.get('etag') ?? '' };
 }
 
 export interface LoadedPage {

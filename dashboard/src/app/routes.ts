@@ -17,6 +17,14 @@ export const ROUTES: readonly PageRoute[] = [
     load: () => import('../pages/account/link-page.tsx').then((page) => page.LinkPage),
   },
   {
+    pattern: '/records/orders/new',
+    load: () => import('../pages/orders/new-page.tsx').then((page) => page.NewOrderPage),
+  },
+  {
+    pattern: '/records/orders/:key/print',
+    load: () => import('../pages/orders/print-page.tsx').then((page) => page.PrintPage),
+  },
+  {
     pattern: '/records/orders/:key',
     load: () => import('../pages/orders/page.tsx').then((page) => page.OrderPage),
   },

@@ -29,7 +29,13 @@ export const labelStage = (stage: Stage): string => STAGES[stage][0];
 /** Example: `<StageBadge stage={order.ORDER_TYPE} />`. */
 export function StageBadge({ stage, isCancelled = false }: { stage: string; isCancelled?: boolean }) {
   const [label, tone] = isStage(stage) ? STAGES[stage] : [stage || 'None', 'neutral' as const];
-  return isCancelled ? <Badge tone="bad">{label}, cancelled</Badge> : <Badge tone={tone}>{label}</Badge>;
+  return isCancelled ? (
+    <Badge tone="bad">
+      {label}, {stage === 'invoice' ? 'void' : 'cancelled'}
+    </Badge>
+  ) : (
+    <Badge tone={tone}>{label}</Badge>
+  );
 }
 
 const METHOD_TONES: Readonly<Record<string, Tone>> = { POST: 'good', PUT: 'warn' };

@@ -5,7 +5,12 @@ import { roundCents } from '../../../../src/pims/rules/decimal.ts';
 import { amountOf } from '../../../../src/pims/rules/totals.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';
+import { useState } from 'preact/hooks';
+import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
+import type { LoadedRecord } from '../../api/records.ts';
+import { useSession } from '../../session.tsx';
 import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/notice.tsx';
 import { Section } from '../../ui/page.tsx';
 import { Copy } from '../../ui/text/copy.tsx';
@@ -13,6 +18,7 @@ import { Money } from '../../ui/text/money.tsx';
 import { Text } from '../../ui/text/text.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
 import { fieldColumn, RecordLink } from '../records/field-column.tsx';
+import { LineDialog } from './order-actions.tsx';
 import { OrderTotals } from './totals.tsx';
 
 /** The fields that a line has a column for, or that its order tells. */
@@ -29,7 +35,7 @@ function columnsOf(lines: readonly Values[]): readonly TableColumn<Values>[] {
 }
 
 const COLUMNS: readonly TableColumn<Values>[] = [
-  { ...fieldColumn('LINE_NUMBER', 'number'), head: <span title="LINE_NUMBER">LINE</span> },
+  fieldColumn('LINE_NUMBER', 'number'),
   { ...fieldColumn('PART_CODE'), cell: (line) => <RecordLink kind="inventory" code={line['PART_CODE'] ?? ''} /> },
   { ...fieldColumn('DESCRIPTION'), cell: (line) => <Description line={line} />, isWide: true },
   fieldColumn('QUANTITY', 'number'),
@@ -43,7 +49,7 @@ const DISCOUNT: TableColumn<Values> = {
 };
 const TOTAL: TableColumn<Values> = {
   key: 'total',
-  head: <span title="QUANTITY × UNIT_PRICE, less DISCOUNT">LINE TOTAL</span>,
+  head: <span title="QUANTITY × UNIT_PRICE, less DISCOUNT">Line total</span>,
   cell: (line) => (line['UNIT_PRICE'] ? <Money value={roundCents(amountOf(line))} /> : null),
   align: 'end',
 };
@@ -51,7 +57,7 @@ const LAST: readonly TableColumn<Values>[] = [
   { ...fieldColumn('SERIAL_NUMBERS'), cell: (line) => <Serials text={line['SERIAL_NUMBERS'] ?? ''} /> },
   {
     key: 'LINE_REF_LOCK_CODE',
-    head: <span title="LINE_REF_LOCK_CODE">LOCK CODE</span>,
+    head: <span title="LINE_REF_LOCK_CODE">Lock code</span>,
     cell: (line) => (
       <Copy text={line['LINE_REF_LOCK_CODE'] ?? ''} label={`Copy LINE_REF_LOCK_CODE of line ${line['LINE_NUMBER']}`} />
     ),
@@ -59,19 +65,36 @@ const LAST: readonly TableColumn<Values>[] = [
   },
 ];
 
-/** Example: `<OrderLines order={values} lines={lines} />`. */
-export const OrderLines = ({ order, lines }: { order: Values; lines: readonly Values[] }) => (
-  <Section title="Lines">
-    <Table
-      label="Lines of the order"
-      rows={lines}
-      columns={columnsOf(lines)}
-      rowKey={(line) => line['LINE_REF_LOCK_CODE'] ?? ''}
-      empty={<Empty title="No lines">Add lines with PUT /orders/line_item.</Empty>}
-    />
-    <OrderTotals order={order} lines={lines} />
-  </Section>
-);
+/** Example: `<OrderLines record={record} onDone={reload} />`. */
+export function OrderLines({ record, onDone }: { record: LoadedRecord; onDone: () => void }) {
+  const { may } = useSession();
+  const [edited, setEdited] = useState<Values>();
+  const { values, lines } = record;
+  const edit: TableColumn<Values> = {
+    key: 'edit',
+    head: <span class="hidden">Edit</span>,
+    cell: (line) => (
+      <Button size="small" aria-label={`Edit line ${line['LINE_NUMBER']}`} onClick={() => setEdited(line)}>
+        Edit
+      </Button>
+    ),
+    align: 'end',
+  };
+  const isOpen = may('clerk') && !saysCancelled(values);
+  return (
+    <Section title="Lines">
+      <Table
+        label="Lines of the order"
+        rows={lines}
+        columns={isOpen ? [...columnsOf(lines), edit] : columnsOf(lines)}
+        rowKey={(line) => line['LINE_REF_LOCK_CODE'] ?? ''}
+        empty={<Empty title="No lines yet">Add a line here, or with PUT /orders/line_item.</Empty>}
+      />
+      <OrderTotals order={values} lines={lines} />
+      {edited && <LineDialog record={record} line={edited} onDone={onDone} onClose={() => setEdited(undefined)} />}
+    </Section>
+  );
+}
 
 const Description = ({ line }: { line: Values }) => (
   <span class="with-badge">

@@ -21,6 +21,7 @@ import { Time } from '../../ui/text/time.tsx';
 import { announce } from '../../ui/toaster.tsx';
 import { RecordLink } from '../records/field-column.tsx';
 import { NoRecord } from '../records/no-record.tsx';
+import { OrderActions } from './order-actions.tsx';
 import { TransitionButtons, useObstacle, type DoneTransition } from './transitions.tsx';
 import { OrderLines } from './line-table.tsx';
 import { TOTALS } from './totals.tsx';
@@ -50,14 +51,27 @@ export function OrderPage() {
     <Page
       title={`Order ${number}`}
       badge={stage && <StageBadge stage={stage} isCancelled={saysCancelled(data.values)} />}
-      actions={data && <TransitionButtons record={data} onDone={onDone} />}
+      actions={
+        data && (
+          <>
+            <OrderActions record={data} onDone={order.reload} />
+            <TransitionButtons record={data} onDone={onDone} />
+          </>
+        )
+      }
     >
-      <WhenLoaded from={order}>{(record) => <Order record={record} steps={steps} />}</WhenLoaded>
+      <WhenLoaded from={order}>{(record) => <Order record={record} steps={steps} onDone={order.reload} />}</WhenLoaded>
     </Page>
   );
 }
 
-function Order({ record, steps }: { record: LoadedRecord; steps: readonly DoneTransition[] }) {
+interface OrderProps {
+  record: LoadedRecord;
+  steps: readonly DoneTransition[];
+  onDone: () => void;
+}
+
+function Order({ record, steps, onDone }: OrderProps) {
   const { values, lines } = record;
   const step = steps.at(-1);
   const number = values['ORDER_NUMBER'] ?? '';
@@ -67,7 +81,7 @@ function Order({ record, steps }: { record: LoadedRecord; steps: readonly DoneTr
       {step && <Outcome step={step} />}
       <Obstacle record={record} />
       <Facts values={values} />
-      <OrderLines order={values} lines={lines} />
+      <OrderLines record={record} onDone={onDone} />
       {reference !== '' && <StorefrontComparison reference={reference} number={number} round={steps.length} />}
       <OrderStock
         parts={step?.parts ?? stockedParts(lines)}

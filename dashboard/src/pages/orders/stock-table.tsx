@@ -48,10 +48,10 @@ export function OrderStock({ parts, isDropShip, before, round }: OrderStockProps
         skeletonRows={Math.min(parts.length, 5)}
         rowKey={(part) => part}
         columns={[
-          { key: 'part', head: 'PART_CODE', cell: (part) => <RecordLink kind="inventory" code={part} /> },
-          column('onHand', 'QTY_ONHAND'),
-          column('committed', 'QTY_COMMITTED'),
-          column('available', 'QTY_AVAILABLE'),
+          { key: 'part', head: 'Part', cell: (part) => <RecordLink kind="inventory" code={part} /> },
+          column('onHand', 'On hand'),
+          column('committed', 'Committed'),
+          column('available', 'Available'),
         ]}
         empty={<p class="muted no-rows">None of the parts is in the inventory.</p>}
       />

@@ -31,6 +31,8 @@ interface TransitionButtonsProps {
 /** Returns the reason why an order cannot be approved or invoiced now, or undefined if it can. */
 export function useObstacle({ values, lines }: LoadedRecord): string | undefined {
   const { user, may } = useSession();
+  if (saysCancelled(values) && values['ORDER_TYPE'] === 'invoice')
+    return 'Void. Its stock has come back; only its notes can change.';
   if (values['ORDER_TYPE'] === 'invoice')
     return 'Invoiced. Quantities and prices are locked; notes, status, carrier and tracking numbers can still be changed.';
   if (saysCancelled(values)) return 'Cancelled. It can no longer be approved or invoiced.';
@@ -55,7 +57,7 @@ export function TransitionButtons({ record, onDone }: TransitionButtonsProps) {
   return (
     <>
       {isApprovable && (
-        <Button disabled={!may('developer')} onClick={() => setOpen('approve')}>
+        <Button disabled={!may('clerk')} onClick={() => setOpen('approve')}>
           Approve
         </Button>
       )}

@@ -7,6 +7,7 @@ import type { FieldsView } from '../../../../src/http/dashboard/interface.ts';
 import { KINDS, type Kind } from '../../api/records.ts';
 import { loadChoice, saveChoice } from '../../device.ts';
 import { Actions, Button } from '../../ui/button.tsx';
+import { labelOf } from '../../ui/text/label.ts';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { Checkbox } from '../../ui/form/field.tsx';
 
@@ -57,7 +58,7 @@ export function ColumnChooser({ kind, fields, columns, onColumns }: ColumnChoose
               <Checkbox
                 key={name}
                 name={name}
-                label={<span class="mono">{name}</span>}
+                label={<span title={name}>{labelOf(name)}</span>}
                 disabled={name === key}
                 isChecked={columns.includes(name)}
                 onChecked={(isShown) => toggle(name, isShown)}

@@ -5,6 +5,7 @@ import { recordPath, type Kind } from '../../api/records.ts';
 import { Link } from '../../router.tsx';
 import { StageBadge } from '../../ui/badge.tsx';
 import type { TableColumn } from '../../ui/table/table.tsx';
+import { labelOf } from '../../ui/text/label.ts';
 import { Money } from '../../ui/text/money.tsx';
 import { None } from '../../ui/text/text.tsx';
 import { Time } from '../../ui/text/time.tsx';
@@ -15,7 +16,7 @@ export const isMoney = (name: string): boolean => MONEY.includes(name);
 /** Example: `fieldColumn('QUANTITY', 'number')`. */
 export const fieldColumn = (name: string, type?: FieldType): TableColumn<Values> => ({
   key: name,
-  head: name,
+  head: <span title={name}>{labelOf(name)}</span>,
   cell: (row) => <Cell name={name} type={type} value={row[name] ?? ''} />,
   align: type === 'number' ? 'end' : 'start',
 });

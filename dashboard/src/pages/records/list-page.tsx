@@ -6,6 +6,7 @@ import { parseFilters, toFilterBody } from '../../api/filters.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { KINDS, isKind, queryRecords, recordPath, type Kind, type LoadedPage } from '../../api/records.ts';
 import { useParams, useQuery } from '../../router.tsx';
+import { useSession } from '../../session.tsx';
 import { ApiCall } from './api-call.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/notice.tsx';
@@ -13,6 +14,7 @@ import { Page } from '../../ui/page.tsx';
 import { PageButtons } from '../../ui/table/page-buttons.tsx';
 import { Table } from '../../ui/table/table.tsx';
 import { countOf } from '../../ui/text/text.tsx';
+import { NewRecord } from '../edit/edit-record.tsx';
 import { NotFoundPage } from '../../app/not-found-page.tsx';
 import { ColumnChooser, useColumns } from './column-chooser.tsx';
 import { fieldColumn } from './field-column.tsx';
@@ -39,11 +41,12 @@ function Records({ kind }: { kind: Kind }) {
     queryRecords(kind, filters, { maxReturn: PAGE_SIZE, cursor }, signal),
   );
   const { label } = KINDS[kind];
+  const { may } = useSession();
   const { data, error } = page;
   // An error about the query is shown at the filters, any other in place of the table.
   const isRejected = error?.httpStatus === 400;
   return (
-    <Page title={label}>
+    <Page title={label} actions={may('clerk') && <NewRecord kind={kind} />}>
       <div class="records-tools">
         <FindRecord kind={kind} />
         <ColumnChooser kind={kind} fields={fields ?? []} columns={columns} onColumns={setColumns} />

@@ -6,6 +6,7 @@ import type { Values } from '../../../../src/pims/rules/values.ts';
 import { Card, Columns, Section } from '../../ui/page.tsx';
 import { Checkbox } from '../../ui/form/field.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';
+import { labelOf } from '../../ui/text/label.ts';
 import { Money } from '../../ui/text/money.tsx';
 import { None, Text } from '../../ui/text/text.tsx';
 import { Time } from '../../ui/text/time.tsx';
@@ -93,7 +94,7 @@ export function OtherFields({ values, shown }: { values: Values; shown: readonly
 
 /** Example: `<FieldList values={part} names={['BARCODE', 'CATEGORY']} />`. */
 export const FieldList = ({ values, names }: { values: Values; names: readonly string[] }) => (
-  <KeyValue look="mono-names" rows={names.map((name) => [name, <Value name={name} value={values[name] ?? ''} />])} />
+  <KeyValue rows={names.map((name) => [labelOf(name), <Value name={name} value={values[name] ?? ''} />, name])} />
 );
 
 function Value({ name, value }: { name: string; value: string }) {

@@ -1,14 +1,17 @@
 /**
  * One customer or one part: its fields in groups, a part's stock, a customer's orders. An order has its own page.
  */
+import { useState } from 'preact/hooks';
 import { filteredPath } from '../../api/filters.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { isKind, KINDS, queryRecords, loadRecord, recordPath, singleCall, type Kind } from '../../api/records.ts';
+import { isKind, KINDS, queryRecords, loadRecord, recordPath, singleCall } from '../../api/records.ts';
+import type { Kind, LoadedRecord } from '../../api/records.ts';
 import { useParams } from '../../router.tsx';
+import { useSession } from '../../session.tsx';
 import { ApiCall } from './api-call.tsx';
 import { Badge } from '../../ui/badge.tsx';
-import { ButtonLink } from '../../ui/button.tsx';
+import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Copy } from '../../ui/text/copy.tsx';
 import { Empty, WhenLoaded } from '../../ui/notice.tsx';
 import { Card, Columns, Figure, Page, Section } from '../../ui/page.tsx';
@@ -17,6 +20,8 @@ import { shorten } from '../../ui/text/text.tsx';
 import { Table } from '../../ui/table/table.tsx';
 import { Amount, fieldColumn } from './field-column.tsx';
 import { NoRecord } from './no-record.tsx';
+import { EditRecord } from '../edit/edit-record.tsx';
+import { Ledger, StockActions, WaitingOrders } from '../stock/part-stock.tsx';
 import { NotFoundPage } from '../../app/not-found-page.tsx';
 
 const ORDERS_SHOWN = 20;
@@ -41,6 +46,7 @@ export function RecordPage() {
 function Record({ kind, code }: { kind: Exclude<Kind, 'orders'>; code: string }) {
   const record = useLoad(code, (signal) => loadRecord(kind, code, signal));
   const { data, error } = record;
+  const { may } = useSession();
   if (error?.code === 'NOT_FOUND') return <NoRecord kind={kind} code={code} />;
   const values = data?.values;
   const given = values?.[kind === 'customers' ? 'CUSTOMER_NAME' : 'PART_DESCRIPTION'] ?? '';
@@ -49,6 +55,7 @@ function Record({ kind, code }: { kind: Exclude<Kind, 'orders'>; code: string })
   return (
     <Page
       title={shorten(name, 120)}
+      actions={data && may('clerk') && <Actions kind={kind} record={data} onDone={record.reload} />}
       badge={values?.['CARE_PLAN'] === 'Y' && <Badge tone="info">Care plan</Badge>}
       description={
         <span class="copy-text">
@@ -58,14 +65,35 @@ function Record({ kind, code }: { kind: Exclude<Kind, 'orders'>; code: string })
       }
     >
       <WhenLoaded from={record}>
-        {({ values: all }) => (
+        {({ values: all, tag }) => (
           <>
-            {kind === 'customers' ? <Customer values={all} /> : <Part values={all} />}
+            {kind === 'customers' ? <Customer values={all} /> : <Part values={all} version={tag} />}
             <ApiCall call={singleCall(kind, code)} />
           </>
         )}
       </WhenLoaded>
     </Page>
+  );
+}
+
+/** The buttons of a customer or a part. */
+function Actions({
+  kind,
+  record,
+  onDone,
+}: {
+  kind: 'customers' | 'inventory';
+  record: LoadedRecord;
+  onDone: () => void;
+}) {
+  const [isEditing, setEditing] = useState(false);
+  const { values } = record;
+  return (
+    <>
+      {kind === 'inventory' && <StockActions part={values} onDone={onDone} />}
+      <Button onClick={() => setEditing(true)}>Edit</Button>
+      {isEditing && <EditRecord kind={kind} record={record} onDone={onDone} onClose={() => setEditing(false)} />}
+    </>
   );
 }
 
@@ -107,7 +135,8 @@ function CustomerOrders({ code }: { code: string }) {
 const PRICES = ['UNIT_PRICE', 'UNIT_COST', 'CREATE_DATE', 'MODIFIED_DATE'];
 const DETAILS = ['BARCODE', 'CATEGORY', 'LOCATION_CODE', 'SERIALIZED', 'CARE_PLAN'];
 
-function Part({ values }: { values: Values }) {
+function Part({ values, version }: { values: Values; version: string }) {
+  const partCode = values['PART_CODE'] ?? '';
   return (
     <>
       <Columns>
@@ -120,6 +149,8 @@ function Part({ values }: { values: Values }) {
           />
         ))}
       </Columns>
+      <WaitingOrders partCode={partCode} round={version} />
+      <Ledger partCode={partCode} round={version} />
       <Section title="Part">
         <Columns>
           <Card>

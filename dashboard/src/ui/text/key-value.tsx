@@ -5,8 +5,8 @@ import type { ComponentChildren } from 'preact';
 import { None } from './text.tsx';
 
 export interface KeyValueProps {
-  rows: readonly (readonly [name: string, value: ComponentChildren])[];
-  /** `mono-names` is for fields of records, and `facts` for values side by side in a card. */
+  rows: readonly (readonly [name: string, value: ComponentChildren, title?: string])[];
+  /** `mono-names` is for names of code, and `facts` for values side by side in a card. */
   look?: 'mono-names' | 'facts';
 }
 
@@ -16,9 +16,9 @@ export interface KeyValueProps {
  */
 export const KeyValue = ({ rows, look }: KeyValueProps) => (
   <dl class={look === 'facts' ? 'facts' : `key-value ${look ?? ''}`}>
-    {rows.map(([name, value]) => (
-      <div key={name}>
-        <dt>{name}</dt>
+    {rows.map(([name, value, title = name]) => (
+      <div key={title}>
+        <dt title={title}>{name}</dt>
         <dd>{value === '' || value === null || value === undefined ? <None /> : value}</dd>
       </div>
     ))}

@@ -1,0 +1,86 @@
+/** Edits a customer or a part by form, and creates one. New orders have a page. */
+import { useState } from 'preact/hooks';
+import type { Values } from '../../../../src/pims/rules/values.ts';
+import { post } from '../../api/client.ts';
+import { KINDS, recordPath, type Kind, type LoadedRecord } from '../../api/records.ts';
+import { saveRecord, write } from '../../api/writes.ts';
+import { navigate } from '../../router.tsx';
+import { Button, ButtonLink } from '../../ui/button.tsx';
+import { toast } from '../../ui/toaster.tsx';
+import { RecordDialog } from './record-dialog.tsx';
+
+const FIRST = {
+  customers: ['CUSTOMER_CODE', 'CUSTOMER_NAME', 'NOTES'],
+  inventory: ['PART_CODE', 'PART_DESCRIPTION', 'BARCODE', 'UNIT_PRICE', 'UNIT_COST', 'QTY_ONHAND', 'SERIALIZED'],
+} as const;
+
+interface EditProps {
+  kind: keyof typeof FIRST;
+  record: LoadedRecord;
+  onDone: () => void;
+  onClose: () => void;
+}
+
+/** Example: `<EditRecord kind="customers" record={record} onDone={reload} onClose={close} />`. */
+export function EditRecord({ kind, record, onDone, onClose }: EditProps) {
+  const [edited] = useState(() => ({ values: record.values, tag: record.tag }));
+  const { key, noun } = KINDS[kind];
+  const code = record.values[key] ?? '';
+  const save = async (changed: Values) => {
+    if (kind === 'inventory') await post('/parts/update', { PART_CODE: code, values: changed });
+    else
+      await saveRecord(kind, code, edited, (headers) =>
+        write('POST', '/customers/update', { ...changed, [key]: code }, headers),
+      );
+    toast('Saved');
+    onDone();
+  };
+  return (
+    <RecordDialog
+      title={`Edit ${noun} ${code}`}
+      recordType={kind}
+      values={record.values}
+      first={FIRST[kind]}
+      isShown={({ name }) => name !== key && name !== 'QTY_ONHAND'}
+      onSave={save}
+      onClose={onClose}
+    />
+  );
+}
+
+/** The button of a list that creates a record of its kind. */
+export function NewRecord({ kind }: { kind: Kind }) {
+  const [isOpen, setOpen] = useState(false);
+  if (kind === 'orders')
+    return (
+      <ButtonLink to="/records/orders/new" tone="primary" icon="plus">
+        New order
+      </ButtonLink>
+    );
+  const { noun } = KINDS[kind];
+  const create = async (values: Values) => {
+    const key =
+      kind === 'inventory'
+        ? (await post('/parts', { values })).PART_CODE
+        : await write<string>('PUT', '/customers/create', values);
+    navigate(recordPath(kind, key));
+  };
+  return (
+    <>
+      <Button tone="primary" icon="plus" onClick={() => setOpen(true)}>
+        New {noun}
+      </Button>
+      {isOpen && (
+        <RecordDialog
+          title={`New ${noun}`}
+          recordType={kind}
+          values={{}}
+          first={FIRST[kind]}
+          action="Create"
+          onSave={create}
+          onClose={() => setOpen(false)}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,115 @@
+/** A form of the fields of a record, by the tenant's dictionary. It sends only what was changed. Begin here. */
+import { useRef, useState } from 'preact/hooks';
+import type { FieldView } from '../../../../src/http/dashboard/interface.ts';
+import type { RecordType } from '../../../../src/pims/rules/fields.ts';
+import { FIRST_STAGES } from '../../../../src/pims/rules/stages.ts';
+import type { Values } from '../../../../src/pims/rules/values.ts';
+import { get } from '../../api/client.ts';
+import { useLoad } from '../../api/use-load.ts';
+import { labelStage } from '../../ui/badge.tsx';
+import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
+import { Select, TextArea, TextField } from '../../ui/form/field.tsx';
+import { WhenLoaded } from '../../ui/notice.tsx';
+import { labelOf } from '../../ui/text/label.ts';
+import { ADDRESS_FIELDS } from '../records/record-fields.tsx';
+import { FindField } from './find-field.tsx';
+
+export interface RecordDialogProps {
+  title: string;
+  recordType: RecordType;
+  /** The record that is edited; {} for a new one. */
+  values: Values;
+  /** The fields to show first, in this order. The others follow in the order of the dictionary. */
+  first?: readonly string[];
+  /** Whether to show a field, which is not one that PIMS assigns. */
+  isShown?: (field: FieldView) => boolean;
+  action?: string;
+  onSave: (changed: Values) => Promise<unknown>;
+  onClose: () => void;
+}
+
+/** Example: `<RecordDialog title="Edit part" recordType="inventory" values={part} onSave={save} onClose={close} />`. */
+export function RecordDialog({ recordType, first = [], isShown = () => true, values, ...props }: RecordDialogProps) {
+  const loaded = useLoad('fields', (signal) => get('/fields', {}, signal));
+  const [typed, setTyped] = useState<Values>({});
+  const began = useRef(values);
+  const changed = Object.fromEntries(Object.entries(typed).filter(([name, value]) => value !== began.current[name]));
+  const save = async () => {
+    await props.onSave(changed);
+    props.onClose();
+  };
+  const rank = ({ name }: FieldView) => (first.includes(name) ? first.indexOf(name) : first.length);
+  return (
+    <FormDialog
+      title={props.title}
+      width="wide"
+      action={props.action ?? 'Save'}
+      onSubmit={save}
+      onClose={props.onClose}
+    >
+      <WhenLoaded from={loaded}>
+        {({ fields }) => (
+          <div class="fields">
+            {fields[recordType]
+              .filter((field) => !field.assigned && isShown(field))
+              .toSorted((a, b) => rank(a) - rank(b))
+              .map((field) => (
+                <Entry
+                  key={field.name}
+                  field={field}
+                  value={typed[field.name] ?? began.current[field.name] ?? ''}
+                  onValue={(value, customer = {}) =>
+                    setTyped((before) => ({
+                      ...addressOf(customer, { ...began.current, ...before }),
+                      ...before,
+                      [field.name]: value,
+                    }))
+                  }
+                  findsCustomer={recordType === 'orders'}
+                  findsPart={recordType === 'lines'}
+                />
+              ))}
+          </div>
+        )}
+      </WhenLoaded>
+    </FormDialog>
+  );
+}
+
+interface EntryProps {
+  field: FieldView;
+  value: string;
+  /** `customer` is the one that the value names, if the field finds customers. */
+  onValue: (value: string, customer?: Values) => void;
+  findsCustomer: boolean;
+  findsPart: boolean;
+}
+
+/** Returns the addresses and terms of a customer that an order does not have yet. */
+const addressOf = (customer: Values, order: Values): Values =>
+  Object.fromEntries(
+    [...ADDRESS_FIELDS, 'TERMS_CODE'].flatMap((name) =>
+      customer[name] && !order[name] ? [[name, customer[name]]] : [],
+    ),
+  );
+
+const STAGE_CHOICES = [{ value: '', label: 'As in Settings' }].concat(
+  FIRST_STAGES.map((stage) => ({ value: stage, label: labelStage(stage) })),
+);
+const FLAGS = [
+  { value: '', label: 'Not set' },
+  { value: 'Y', label: 'Yes' },
+  { value: 'N', label: 'No' },
+];
+
+function Entry({ field: { name, type }, value, onValue, findsCustomer, findsPart }: EntryProps) {
+  const given = { label: labelOf(name), name, value, onValue };
+  if (findsCustomer && name === 'CUSTOMER_CODE') return <FindField {...given} kind="customers" />;
+  if (findsPart && name === 'PART_CODE')
+    return <FindField {...given} kind="inventory" onValue={(code) => onValue(code)} autofocus />;
+  if (name === 'ORDER_TYPE') return <Select {...given} options={STAGE_CHOICES} />;
+  if (type === 'flag') return <Select {...given} options={FLAGS} />;
+  if (name === 'NOTES') return <TextArea {...given} rows={3} />;
+  if (type === 'number') return <TextField {...given} inputmode="decimal" isExact title={name} />;
+  return <TextField {...given} isExact title={name} placeholder={type === 'date' ? 'mm/dd/yyyy' : ''} />;
+}

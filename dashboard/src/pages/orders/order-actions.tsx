@@ -1,0 +1,163 @@
+/** What a clerk can do to an order besides approving and invoicing: edit, add and change lines, cancel, void, print. */
+import { useState } from 'preact/hooks';
+import type { FieldView } from '../../../../src/http/dashboard/interface.ts';
+import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
+import type { Values } from '../../../../src/pims/rules/values.ts';
+import { post } from '../../api/client.ts';
+import { recordPath, type LoadedRecord } from '../../api/records.ts';
+import { saveRecord, write } from '../../api/writes.ts';
+import { useSession } from '../../session.tsx';
+import { Button, ButtonLink } from '../../ui/button.tsx';
+import { Confirm, FormDialog } from '../../ui/dialog/form-dialog.tsx';
+import { TextField } from '../../ui/form/field.tsx';
+import { focusHeading } from '../../ui/focus.ts';
+import { toast } from '../../ui/toaster.tsx';
+import { RecordDialog } from '../edit/record-dialog.tsx';
+
+interface ActionsProps {
+  record: LoadedRecord;
+  onDone: () => void;
+}
+interface DialogProps extends ActionsProps {
+  onClose: () => void;
+}
+
+const HEADER = [
+  'CUSTOMER_CODE',
+  'REFERENCE_NUMBER',
+  'PO_NUMBER',
+  'ORDER_DATE',
+  'SHIP_VIA',
+  'TRACKING_NUMBERS',
+  'NOTES',
+];
+const LINE = ['PART_CODE', 'QUANTITY', 'UNIT_PRICE', 'DISCOUNT', 'DESCRIPTION', 'SERIAL_NUMBERS'];
+/** The fields that stay open on an invoice (specification, section 2 of the additions). */
+const OPEN_ON_INVOICE = ['NOTES', 'ORDER_STATUS', 'TRACKING_NUMBERS', 'SHIP_VIA'];
+const OPEN_ON_INVOICED_LINE = ['DESCRIPTION', 'SERIAL_NUMBERS'];
+
+/** Returns which fields can be changed in an order, or in its lines. */
+function openFields(order: Values, openOnInvoice: readonly string[], never: readonly string[]) {
+  if (saysCancelled(order)) return ({ name }: FieldView) => name === 'NOTES';
+  if (order['ORDER_TYPE'] === 'invoice') return ({ name, custom }: FieldView) => custom || openOnInvoice.includes(name);
+  return ({ name }: FieldView) => !never.includes(name);
+}
+
+/** Example: `<OrderActions record={record} onDone={reload} />`. */
+export function OrderActions({ record, onDone }: ActionsProps) {
+  const { may } = useSession();
+  const [open, setOpen] = useState<'edit' | 'line' | 'cancel' | 'void'>();
+  const { values } = record;
+  const number = values['ORDER_NUMBER'] ?? '';
+  const isCancelled = saysCancelled(values);
+  const isInvoice = values['ORDER_TYPE'] === 'invoice';
+  const dialog = { record, onDone, onClose: () => setOpen(undefined) };
+  return (
+    <>
+      <ButtonLink to={`${recordPath('orders', number)}/print`}>Print</ButtonLink>
+      {may('clerk') && (
+        <>
+          <Button onClick={() => setOpen('edit')}>Edit</Button>
+          {!isCancelled && !isInvoice && (
+            <>
+              <Button onClick={() => setOpen('line')}>Add line</Button>
+              <Button onClick={() => setOpen('cancel')}>Cancel order</Button>
+            </>
+          )}
+          {!isCancelled && isInvoice && <Button onClick={() => setOpen('void')}>Void</Button>}
+        </>
+      )}
+      {open === 'edit' && <EditOrder {...dialog} />}
+      {open === 'line' && <LineDialog {...dialog} />}
+      {open === 'cancel' && <CancelOrder {...dialog} />}
+      {open === 'void' && <VoidInvoice {...dialog} />}
+    </>
+  );
+}
+
+function EditOrder({ record, onDone, onClose }: DialogProps) {
+  const [edited] = useState(() => ({ values: record.values, tag: record.tag }));
+  const number = record.values['ORDER_NUMBER'] ?? '';
+  const save = async (changed: Values) => {
+    const body = { ...changed, ORDER_NUMBER: number };
+    await saveRecord('orders', number, edited, (headers) => write('POST', '/orders/update', body, headers));
+    toast('Saved');
+    onDone();
+  };
+  return (
+    <RecordDialog
+      title={`Edit order ${number}`}
+      recordType="orders"
+      values={record.values}
+      first={HEADER}
+      isShown={openFields(record.values, OPEN_ON_INVOICE, ['ORDER_NUMBER', 'ORDER_TYPE'])}
+      onSave={save}
+      onClose={onClose}
+    />
+  );
+}
+
+/** Adds a line to an order, or changes `line`. */
+export function LineDialog({ record, line, onDone, onClose }: DialogProps & { line?: Values }) {
+  const [edited] = useState(() => ({ values: record.values, tag: record.tag }));
+  const number = record.values['ORDER_NUMBER'] ?? '';
+  const save = async (changed: Values) => {
+    const lockCode = line && { LINE_REF_LOCK_CODE: line['LINE_REF_LOCK_CODE'] };
+    const body = { ...changed, ...lockCode, ORDER_NUMBER: number };
+    if (line)
+      await saveRecord('orders', number, edited, (headers) => write('POST', '/orders/line_item', body, headers));
+    else await write('PUT', '/orders/line_item', body);
+    toast('Saved');
+    onDone();
+  };
+  return (
+    <RecordDialog
+      title={line ? `Edit line ${line['LINE_NUMBER']}` : 'Add a line'}
+      recordType="lines"
+      values={line ?? { QUANTITY: '1' }}
+      first={LINE}
+      isShown={openFields(record.values, OPEN_ON_INVOICED_LINE, ['ORDER_NUMBER', 'NUMBER_SHIPPED'])}
+      action={line ? 'Save' : 'Add'}
+      onSave={save}
+      onClose={onClose}
+    />
+  );
+}
+
+function CancelOrder({ record: { values, tag }, onDone, onClose }: DialogProps) {
+  const number = values['ORDER_NUMBER'] ?? '';
+  const cancel = async () => {
+    await write('POST', '/orders/cancel', { ORDER_NUMBER: number }, { 'if-match': tag });
+    toast('Cancelled');
+    onDone();
+  };
+  return (
+    <Confirm title={`Cancel order ${number}?`} action="Cancel order" onConfirm={cancel} onClose={onClose}>
+      Its reserved stock is released. Afterwards only its notes can change.
+    </Confirm>
+  );
+}
+
+function VoidInvoice({ record: { values }, onDone, onClose }: DialogProps) {
+  const [reason, setReason] = useState('');
+  const number = values['ORDER_NUMBER'] ?? '';
+  const send = async () => {
+    await post('/orders/void', { ORDER_NUMBER: number, reason });
+    toast('Voided');
+    onDone();
+    onClose();
+    focusHeading();
+  };
+  return (
+    <FormDialog
+      title={`Void invoice ${number}?`}
+      description="Stock and serial numbers come back. The record stays, marked as void."
+      action="Void"
+      tone="danger"
+      onSubmit={send}
+      onClose={onClose}
+    >
+      <TextField label="Reason" name="reason" autofocus maxLength={500} value={reason} onValue={setReason} />
+    </FormDialog>
+  );
+}

@@ -1,0 +1,133 @@
+/** A packing slip and an invoice of one order, to print on A4 or Letter. The menu is not printed. */
+import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
+import { roundCents } from '../../../../src/pims/rules/decimal.ts';
+import { amountOf } from '../../../../src/pims/rules/totals.ts';
+import { splitList } from '../../../../src/pims/rules/lists.ts';
+import type { Values } from '../../../../src/pims/rules/values.ts';
+import { loadRecord, recordPath, type LoadedRecord } from '../../api/records.ts';
+import { useLoad } from '../../api/use-load.ts';
+import { useParams, useQuery } from '../../router.tsx';
+import { useSession } from '../../session.tsx';
+import { Button, ButtonLink } from '../../ui/button.tsx';
+import { Select } from '../../ui/form/field.tsx';
+import { WhenLoaded } from '../../ui/notice.tsx';
+import { Page } from '../../ui/page.tsx';
+import { KeyValue } from '../../ui/text/key-value.tsx';
+import { formatMoney } from '../../ui/text/money.tsx';
+import { labelOf } from '../../ui/text/label.ts';
+import { Addresses } from '../records/record-fields.tsx';
+import { NoRecord } from '../records/no-record.tsx';
+import { OrderTotals } from './totals.tsx';
+
+const SHEETS = [
+  { value: 'slip', label: 'Packing slip' },
+  { value: 'invoice', label: 'Invoice' },
+] as const;
+
+export function PrintPage() {
+  const { key: number = '' } = useParams();
+  const [query, setQuery] = useQuery();
+  const { tenant } = useSession();
+  const order = useLoad(number, (signal) => loadRecord('orders', number, signal));
+  const sheet = query.get('sheet') === 'invoice' ? SHEETS[1] : SHEETS[0];
+  if (order.error?.code === 'NOT_FOUND') return <NoRecord kind="orders" code={number} />;
+  return (
+    <Page
+      title={`${sheet.label} ${number}`}
+      description={tenant.name}
+      actions={
+        <>
+          <Select
+            label="Sheet"
+            isLabelHidden
+            name="sheet"
+            value={sheet.value}
+            onValue={(value) => setQuery({ sheet: value }, { replace: true })}
+            options={SHEETS}
+          />
+          <ButtonLink to={recordPath('orders', number)}>Back to the order</ButtonLink>
+          <Button tone="primary" onClick={() => print()}>
+            Print
+          </Button>
+        </>
+      }
+    >
+      <WhenLoaded from={order}>
+        {(record) => <Sheet record={record} hasPrices={sheet.value === 'invoice'} />}
+      </WhenLoaded>
+    </Page>
+  );
+}
+
+const FACTS = [
+  'REFERENCE_NUMBER',
+  'PO_NUMBER',
+  'CUSTOMER_CODE',
+  'ORDER_DATE',
+  'SHIP_VIA',
+  'TRACKING_NUMBERS',
+  'TERMS_CODE',
+];
+
+function Sheet({ record: { values, lines }, hasPrices }: { record: LoadedRecord; hasPrices: boolean }) {
+  const facts = FACTS.filter((name) => values[name]).map((name) => [labelOf(name), values[name]] as const);
+  return (
+    <>
+      {saysCancelled(values) && <p class="sheet-mark">{values['ORDER_TYPE'] === 'invoice' ? 'VOID' : 'CANCELLED'}</p>}
+      <KeyValue look="facts" rows={facts} />
+      <Addresses values={values} />
+      <table class="table sheet">
+        <thead>
+          <tr>
+            <th scope="col">Part</th>
+            <th scope="col">Description</th>
+            <th scope="col" class="end">
+              Units
+            </th>
+            {hasPrices && (
+              <>
+                <th scope="col" class="end">
+                  Price
+                </th>
+                <th scope="col" class="end">
+                  Total
+                </th>
+              </>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map((line) => (
+            <SheetLine key={line['LINE_REF_LOCK_CODE']} line={line} hasPrices={hasPrices} />
+          ))}
+        </tbody>
+      </table>
+      {hasPrices && <OrderTotals order={values} lines={lines} />}
+      {values['NOTES'] && <p class="sheet-notes">{values['NOTES']}</p>}
+    </>
+  );
+}
+
+function SheetLine({ line, hasPrices }: { line: Values; hasPrices: boolean }) {
+  const { PART_CODE, DESCRIPTION, QUANTITY, UNIT_PRICE = '', DISCOUNT = '', SERIAL_NUMBERS = '' } = line;
+  const serials = splitList(SERIAL_NUMBERS);
+  return (
+    <tr>
+      <td>{PART_CODE}</td>
+      <td class="wide">
+        {DESCRIPTION}
+        {serials.length > 0 && <div class="small mono">{serials.join(', ')}</div>}
+      </td>
+      <td class="end">{QUANTITY}</td>
+      {hasPrices && (
+        <>
+          <td class="end">
+            {formatMoney(UNIT_PRICE)}
+            {DISCOUNT !== '' && DISCOUNT !== '0' && ` less ${DISCOUNT} %`}
+          </td>
+          <td class="end">{UNIT_PRICE && formatMoney(roundCents(amountOf(line)))}</td>
+        </>
+      )}
+    </tr>
+  );
+}
