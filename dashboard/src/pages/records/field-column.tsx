@@ -8,7 +8,7 @@ import type { TableColumn } from '../../ui/table/table.tsx';
 import { labelOf } from '../../ui/text/label.ts';
 import { Money } from '../../ui/text/money.tsx';
 import { None } from '../../ui/text/text.tsx';
-import { Time } from '../../ui/text/time.tsx';
+import { Day, Time } from '../../ui/text/time.tsx';
 
 const MONEY = 'SUBTOTAL FREIGHT TAX_TOTAL ORDER_TOTAL UNIT_PRICE UNIT_COST CREDIT_LIMIT'.split(' ');
 export const isMoney = (name: string): boolean => MONEY.includes(name);
@@ -25,6 +25,7 @@ function Cell({ name, type, value }: { name: string; type: FieldType | undefined
   if (value === '') return null;
   if (name === 'ORDER_TYPE') return <StageBadge stage={value} />;
   if (type === 'timestamp') return <Time at={value} />;
+  if (type === 'date' || name === 'ORDER_DATE') return <Day value={value} />;
   if (isMoney(name)) return <Money value={value} />;
   if (type === 'number') return <Amount value={value} />;
   return <bdi>{value}</bdi>;

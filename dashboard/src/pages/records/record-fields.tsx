@@ -9,7 +9,7 @@ import { KeyValue } from '../../ui/text/key-value.tsx';
 import { labelOf } from '../../ui/text/label.ts';
 import { Money } from '../../ui/text/money.tsx';
 import { None, Text } from '../../ui/text/text.tsx';
-import { Time } from '../../ui/text/time.tsx';
+import { Day, Time } from '../../ui/text/time.tsx';
 import { isMoney } from './field-column.tsx';
 
 const STAMPS: readonly string[] = ['CREATE_DATE', 'MODIFIED_DATE'];
@@ -100,5 +100,6 @@ export const FieldList = ({ values, names }: { values: Values; names: readonly s
 function Value({ name, value }: { name: string; value: string }) {
   if (value === '') return <None />;
   if (isMoney(name)) return <Money value={value} />;
+  if (name === 'ORDER_DATE') return <Day value={value} />;
   return STAMPS.includes(name) ? <Time at={value} to="seconds" /> : <Text value={value} />;
 }

@@ -24,7 +24,9 @@ function stepOf(most: number): number {
 }
 
 const formatTick = (count: number): string =>
-  count >= 10_000 ? count.toLocaleString('en', { notation: 'compact', maximumFractionDigits: 1 }) : formatCount(count);
+  count >= 10_000
+    ? count.toLocaleString(undefined, { notation: 'compact', maximumFractionDigits: 1 })
+    : formatCount(count);
 const percent = (part: number, whole: number): string => `${(part / whole) * 100}%`;
 
 export function UsageChart({ view, days }: { view: UsageView; days: number }) {

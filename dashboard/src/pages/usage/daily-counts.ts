@@ -46,4 +46,4 @@ export const formatMonth = (month: string): string => formatWith(MONTH, `${month
 /** Example: `formatDay('2026-11-20')` gives `Fri, Nov 20`. */
 export const formatDay = (day: string): string => formatWith(DAY, day);
 /** Example: `formatCount(12041)` gives `12,041`. */
-export const formatCount = (count: number): string => count.toLocaleString('en');
+export const formatCount = (count: number): string => count.toLocaleString();

@@ -103,7 +103,7 @@ function Figures({ view, days, isThisMonth }: { view: UsageView; days: number; i
       <Figure label="Failed" value={formatCount(refused)} note={`${formatShare(refused, total)} of the calls`} />
       <Figure
         label="Calls per day"
-        value={average.toLocaleString('en', { maximumFractionDigits: average < 10 ? 1 : 0 })}
+        value={average.toLocaleString(undefined, { maximumFractionDigits: average < 10 ? 1 : 0 })}
         note={`Average of ${countOf(days - firstDay + 1, 'day')}`}
       />
     </Columns>

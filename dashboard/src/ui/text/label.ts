@@ -41,8 +41,12 @@ const PARTS: Readonly<Record<string, string>> = {
   EMAIL: 'e-mail',
 };
 
-/** Example: `labelOf('BCITY')` gives `Billing city`; a custom field `GIFT_WRAP` gives `Gift wrap`. */
-export function labelOf(field: string): string {
+/**
+ * Example: `labelOf('BCITY')` gives `Billing city`; a custom field `GIFT_WRAP` gives `Gift wrap`. In lists of orders,
+ * `labelOf('BNAME', 'orders')` gives `Customer name`.
+ */
+export function labelOf(field: string, kind?: string): string {
+  if (kind === 'orders' && field === 'BNAME') return 'Customer name';
   const part = PARTS[field.slice(1)];
   if (part !== undefined) return `${field.startsWith('B') ? 'Billing' : 'Shipping'} ${part}`;
   const words = field.toLowerCase().replaceAll('_', ' ');

@@ -7,7 +7,7 @@ const shareOf = (part: number, whole: number): number => (whole > 0 ? Math.min(1
 export function formatShare(part: number, whole: number): string {
   const percent = shareOf(part, whole) * 100;
   if (percent > 0 && percent < 0.1) return '< 0.1 %';
-  return `${percent.toLocaleString('en', { maximumFractionDigits: percent > 0 && percent < 10 ? 1 : 0 })} %`;
+  return `${percent.toLocaleString(undefined, { maximumFractionDigits: percent > 0 && percent < 10 ? 1 : 0 })} %`;
 }
 
 const WIDTH = 1000;

@@ -29,4 +29,4 @@ export function Text({ value, charactersMax = 300 }: { value: string; characters
 
 /** Example: `countOf(1, 'record')` gives `1 record`, `countOf(1200, 'record')` gives `1,200 records`. */
 export const countOf = (count: number, noun: string): string =>
-  `${count.toLocaleString('en')} ${count === 1 ? noun : `${noun}s`}`;
+  `${count.toLocaleString()} ${count === 1 ? noun : `${noun}s`}`;

@@ -1,5 +1,6 @@
 /**
- * A point in time, short and in the reader's time zone. Its title has all of it, in UTC.
+ * Times and dates in the form of the viewer's locale. A time is short and in the viewer's time zone; its title has all
+ * of it, in UTC. A date is a day without a time zone.
  */
 const DAY: Intl.DateTimeFormatOptions = { month: 'short', day: 'numeric' };
 const MINUTES: Intl.DateTimeFormatOptions = { ...DAY, hour: '2-digit', minute: '2-digit' };
@@ -19,7 +20,7 @@ function formatTime(time: Date, to: Unit): string {
   const key = `${to} ${isThisYear}`;
   const year = isThisYear ? undefined : 'numeric';
   // Making a format takes far longer than using one.
-  const format = formats.get(key) ?? new Intl.DateTimeFormat('en', { hourCycle: 'h23', ...UNITS[to], year });
+  const format = formats.get(key) ?? new Intl.DateTimeFormat(undefined, { hourCycle: 'h23', ...UNITS[to], year });
   formats.set(key, format);
   return format.format(time);
 }
@@ -41,3 +42,14 @@ export function Time({ at, to = 'minutes', none = '–' }: TimeProps) {
     </time>
   );
 }
+
+const date = new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric', timeZone: 'UTC' });
+
+/** Example: `formatDate('11/20/2026')` gives `20 Nov 2026` in Britain; a text that is not a date stays unchanged. */
+export function formatDate(text: string): string {
+  const [, month, day, year] = /^(\d\d)\/(\d\d)\/(\d{4})$/.exec(text) ?? [];
+  return year === undefined ? text : date.format(new Date(`${year}-${month}-${day}`));
+}
+
+/** Example: `<Day value={order.ORDER_DATE} />`. Its title has the text of the API. */
+export const Day = ({ value }: { value: string }) => <span title={value}>{formatDate(value)}</span>;
