@@ -20,7 +20,7 @@ interface SessionState {
 }
 const SessionContext = createContext<SessionState | null>(null);
 
-export const HOME = '/records/orders';
+export const HOME = '/home';
 
 /** Returns the path to open after sign-in. Any other address than a path of the dashboard becomes HOME. */
 export const parseReturnPath = (query: URLSearchParams): string => {

@@ -9,6 +9,7 @@ import type { Clock } from '../clock.ts';
 import type { Refusal } from '../errors.ts';
 import { Limits } from '../tenant/call-limits.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
+import { RejectedCalls } from '../tenant/rejected-calls.ts';
 import { accessByKey } from './call/authenticate.ts';
 import type { AnswerLimits } from './call/cursor.ts';
 import {
@@ -35,7 +36,7 @@ import { createConnectionServer, type EndedFor } from './server/connections.ts';
 import { ServiceLoad, type LoadLimits } from './server/load.ts';
 import { addReceiving, HEADER_BYTES_MAX, URL_BYTES_MAX } from './server/receive.ts';
 
-export interface AppOptions extends Omit<DashboardServices, 'limits'>, AnswerLimits, LoadLimits {
+export interface AppOptions extends Omit<DashboardServices, 'limits' | 'rejectedCalls'>, AnswerLimits, LoadLimits {
   readonly state: ServiceState;
   readonly keepAliveMs: number;
   readonly log: FastifyBaseLogger;
@@ -104,7 +105,12 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   });
 
   const operations = allOperations(options);
-  const services = { ...options, ...(traced && { pims: traced.pims }), limits: new Limits() };
+  const services = {
+    ...options,
+    ...(traced && { pims: traced.pims }),
+    limits: new Limits(),
+    rejectedCalls: new RejectedCalls(),
+  };
   await app.register(async (scope) => {
     for (const operation of operations) addOperation(scope, operation, services, accessByKey(services));
     addHealth(scope, state);

@@ -23,7 +23,7 @@ export const runWrite = (
   dictionaries: Dictionaries,
   body: Body,
   context: WriteContext,
-): Script<Json> => recordChanges(WRITES[operation](dictionaries, body, context), operation, context.now);
+): Script<Json> => recordChanges(WRITES[operation](dictionaries, body, context), operation, context.now, context.by);
 
 export interface BatchStep {
   readonly operation: BatchOperation;

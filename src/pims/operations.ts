@@ -15,7 +15,7 @@ import {
 import type { OrderTransition } from './rules/lifecycle.ts';
 import type { Stage } from './rules/stages.ts';
 import type { LookupOptions, OrderFound, Page, PimsStore, QueryRequest, RecordFound } from './pims-port.ts';
-import type { Json, Rendered, Script, Write } from './writes/script.ts';
+import type { FieldChange, Json, Rendered, Script, Write } from './writes/script.ts';
 import type { Body, WriteContext, WriteOptions, Written } from './writes/writes.ts';
 import { runWrite, writeBatch as writeSteps, type BatchOperation, type BatchStep } from './batch.ts';
 import { parseNumbers } from './reads/storefront.ts';
@@ -154,10 +154,10 @@ export const addField = async (store: PimsStore, field: CustomField): Promise<vo
 async function writeInOffice<T>(
   store: PimsStore,
   operation: string,
-  { now }: WriteOptions,
+  { now, by }: WriteOptions,
   script: (dictionaries: Dictionaries) => Script<Json>,
 ): Promise<T> {
-  const write: Write<Json> = (dictionaries) => recordChanges(script(dictionaries), operation, now);
+  const write: Write<Json> = (dictionaries) => recordChanges(script(dictionaries), operation, now, by);
   return JSON.parse(orThrow(await store.write(write))) as T;
 }
 
@@ -224,4 +224,38 @@ export async function listWaiting(store: PimsStore, partCode: string): Promise<W
     if (canFill) left = subtractDecimals(left, quantity);
     return { order, quantity, canFill };
   });
+}
+
+/** Maximum entries of a history, and maximum reads of the feed for it. */
+const ENTRIES_MOST = 100;
+const READS_MOST = 50;
+export interface HistoryEntry {
+  readonly at: string;
+  readonly by: string;
+  readonly operation: string;
+  readonly changes: readonly FieldChange[];
+}
+
+/** Lists the changes of a record, newest first, as far as the change feed goes back and the bounds allow. */
+export async function listHistory(
+  store: PimsStore,
+  recordType: KeyedType,
+  key: string,
+  ended: AbortSignal,
+): Promise<{ entries: HistoryEntry[]; isWhole: boolean }> {
+  const entries: HistoryEntry[] = [];
+  let before = Number.MAX_SAFE_INTEGER;
+  for (let reads = 0; reads < READS_MOST && !ended.aborted; reads++) {
+    const { commits, earliest } = await store.look('history', recordType, key, before);
+    for (const { at, changed } of commits)
+      for (const [type, of, change, operation, by = '', changes = []] of changed.toReversed()) {
+        if (type !== recordType || of !== key) continue;
+        entries.push({ at, by, operation, changes });
+        if (change === 'created') return { entries, isWhole: true };
+      }
+    if (entries.length >= ENTRIES_MOST) return { entries: entries.slice(0, ENTRIES_MOST), isWhole: false };
+    if (earliest === null) return { entries, isWhole: false };
+    before = earliest;
+  }
+  return { entries, isWhole: false };
 }

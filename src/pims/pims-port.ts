@@ -6,7 +6,7 @@ import type { Outcome } from '../errors.ts';
 import type { Dictionaries, KeyedType, RecordType } from './rules/fields.ts';
 import type { ImportBatches, ImportResults } from './import.ts';
 import type { Values } from './rules/values.ts';
-import type { Idempotency, Json, LedgerRow, Rendered, Write } from './writes/script.ts';
+import type { ChangedRecord, Idempotency, Json, LedgerRow, Rendered, Write } from './writes/script.ts';
 import type { Filter } from './reads/filter.ts';
 
 export interface QueryRequest {
@@ -91,10 +91,22 @@ export interface Looks {
   movements(partCode: string, before: number, limit: number): readonly NumberedMovement[];
   /** Returns ORDER_NUMBER and QUANTITY of up to OPEN_LINES_MAX lines of a part that are not shipped. */
   openLines(partCode: string): readonly Values[];
+  /**
+   * Returns the commits among the COMMITS_LOOKED before a number that may have changed a record, newest first, and the
+   * number of the first of them, or null if there is none.
+   */
+  history(recordType: KeyedType, key: string, before: number): { commits: readonly Commit[]; earliest: number | null };
+  /** Returns the parts that have a unit with this serial number. */
+  serials(serial: string): readonly Pick<LedgerRow, 'PART_CODE' | 'ORDER_NUMBER'>[];
   /** Returns those of the orders that hold stock and wait for it, the oldest first. */
   openOrders(orderNumbers: readonly string[]): readonly Values[];
 }
 export const OPEN_LINES_MAX = 2000;
+export const COMMITS_LOOKED = 2000;
+interface Commit {
+  readonly at: string;
+  readonly changed: readonly ChangedRecord[];
+}
 
 export interface NumberedMovement extends LedgerRow {
   readonly NUMBER: number;

@@ -46,8 +46,14 @@ export interface FoundRequest {
 
 /** Conditions of a page, all optional. Times are UTC ISO 8601; the range includes `from` and excludes `to`. */
 export interface RequestsQuery {
-  /** A status (`404`) or a class of statuses (`4xx`). */
+  /** A status (`404`), a class of statuses (`4xx`), or `failed` for 4xx and 5xx. */
   status?: string;
+  /** The API ID of a pair of keys, or `explorer`. */
+  key?: string;
+  /** The code of an error. */
+  code?: string;
+  /** The number of an order that the query or the body names. */
+  order?: string;
   operation?: string;
   from?: string;
   to?: string;

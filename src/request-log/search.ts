@@ -14,7 +14,7 @@ const BLOCKS_PER_READ = 8;
 /** The number of lines parsed in one turn of the event loop: about half a millisecond. */
 const LINES_PER_TURN = 500;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z$/;
-const STATUS = /^[1-5](\d\d|xx)$/;
+const STATUS = /^([1-5](\d\d|xx)|failed)$/;
 const REQUEST_ID = /^([\w-]{1,64})-(0|[1-9a-z][0-9a-z]{0,9})$/;
 const CURSOR = /^(.{24}) ([\w-]*) (\d+)$/;
 
@@ -130,20 +130,38 @@ export async function findRequest(
 }
 
 function parseSearch(
-  { status = '', operation = '', from = '', to = '', cursor = '' }: RequestsQuery,
+  { status = '', operation = '', key = '', code = '', order = '', from = '', to = '', cursor = '' }: RequestsQuery,
   keptFrom: string,
 ): Search {
   if (status !== '' && !STATUS.test(status))
-    throw refuse('status', 'status must be a status such as 404, or a class such as 4xx.');
-  const digits = status.replace('xx', '');
+    throw refuse('status', 'status must be a status such as 404, a class such as 4xx, or failed.');
+  const isStatus = statusTest(status);
+  const isOrder = orderTest(order);
   const wantedFrom = parseTime('from', from);
   return {
     from: wantedFrom > keptFrom ? wantedFrom : keptFrom,
     to: parseTime('to', to),
     after: cursor === '' ? undefined : parseCursor(cursor),
-    matches: ([, , operationOf, httpStatus]) =>
-      (operation === '' || operationOf === operation) && String(httpStatus).startsWith(digits),
+    matches: (values) =>
+      (operation === '' || values[2] === operation) &&
+      isStatus(values[3]) &&
+      (key === '' || (values[6] ?? 'explorer') === key) &&
+      (code === '' || values[8] === code) &&
+      isOrder(values),
   };
+}
+
+function statusTest(status: string): (httpStatus: number) => boolean {
+  if (status === 'failed') return (httpStatus) => httpStatus >= 400;
+  const digits = status.replace('xx', '');
+  return (httpStatus) => String(httpStatus).startsWith(digits);
+}
+
+/** Returns a test for requests whose query or body names an order. A long body may be cut before the name. */
+function orderTest(order: string): (values: LineValues) => boolean {
+  if (order === '') return () => true;
+  const named = `"ORDER_NUMBER":${JSON.stringify(order)}`;
+  return (values) => values[11]['orderNum'] === order || values[12]?.includes(named) === true;
 }
 
 const refuse = (field: string, message: string): Refusal => new Refusal('INVALID_PARAMETER', message, { field });

@@ -5,6 +5,7 @@
 import { Refusal } from '../errors.ts';
 import type { CountedCall } from './metering.ts';
 import type { Tenant } from './tenant-port.ts';
+import { quotaOf } from './tenant.ts';
 
 const SWEPT_LEAST = 10_000;
 
@@ -80,7 +81,7 @@ export class Limits {
   /** Checks the rate, then the quota. Throws RATE_LIMITED or QUOTA_EXCEEDED. */
   async check(tenant: Tenant, counted: CountedCall, now: Date): Promise<void> {
     this.checkRate(tenant, now);
-    if (tenant.monthQuota !== null) this.checkQuota(tenant, await counted.monthRequests(), now);
+    if (quotaOf(tenant) !== null) this.checkQuota(tenant, await counted.monthRequests(), now);
   }
 
   /** Throws RATE_LIMITED when the tenant may not make this many calls now. */
@@ -93,7 +94,9 @@ export class Limits {
   }
 
   /** Throws BATCH_TOO_LONG for a batch that the tenant's limits never allow, since waiting would not help. */
-  checkSteps({ callsPerSecond, monthQuota }: Tenant, calls: number): void {
+  checkSteps(tenant: Tenant, calls: number): void {
+    const { callsPerSecond } = tenant;
+    const monthQuota = quotaOf(tenant);
     const refuse = (limit: string, most: number): never => {
       throw new Refusal(
         'BATCH_TOO_LONG',
@@ -110,7 +113,8 @@ export class Limits {
    * and `RateLimit: "rate";r=19;t=1, "quota";r=999;t=86400`. Source: draft-ietf-httpapi-ratelimit-headers.
    */
   renderHeaders(tenant: Tenant, monthRequests: number, now: Date): Record<'ratelimit-policy' | 'ratelimit', string> {
-    const { storeId, callsPerSecond: perSecond, monthQuota } = tenant;
+    const { storeId, callsPerSecond: perSecond } = tenant;
+    const monthQuota = quotaOf(tenant);
     const policies: string[] = [];
     const states: string[] = [];
     if (perSecond !== null) {
@@ -128,7 +132,8 @@ export class Limits {
   }
 
   /** Throws QUOTA_EXCEEDED when the month has too many calls. `monthRequests` includes the `calls` of a batch. */
-  checkQuota({ monthQuota }: Tenant, monthRequests: number, now: Date, calls = 1): void {
+  checkQuota(tenant: Tenant, monthRequests: number, now: Date, calls = 1): void {
+    const monthQuota = quotaOf(tenant);
     if (monthQuota === null || monthRequests <= monthQuota) return;
     const nextMonth = startOfMonth(now, 1);
     const begins = new Date(nextMonth).toISOString();

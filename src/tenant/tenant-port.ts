@@ -10,8 +10,10 @@ export interface TenantSettings {
   defaultStage: 'worksheet' | 'quote' | 'sales_order';
   /** Whether PART_CODE, CUSTOMER_CODE and LOCATION_CODE must exist. */
   strict: boolean;
-  /** Maximum calls per calendar month (UTC); null means no limit. */
+  /** Maximum calls per calendar month (UTC) by the operator; null means no limit. */
   monthQuota: number | null;
+  /** The same by the owners of the team. The lower one holds (`quotaOf`). */
+  ownQuota: number | null;
   /** Maximum calls per second; null means no limit. */
   callsPerSecond: number | null;
 }
@@ -117,6 +119,8 @@ export interface TenantStore {
   ): Promise<Outcome<KeyTerms>>;
   /** Lists the keys that are valid at `now`: the pairs in force, oldest first, then the replaced pairs. */
   listKeys(teamId: string, now: string): Promise<KeyInfo[]>;
+  /** Renames the valid pairs of the name that this key has. Refuses (COMMAND_REFUSED) a name in use. NOT_FOUND. */
+  renameKeys(teamId: string, apiId: string, name: string, entry: AuditEntry): Promise<Outcome<void>>;
   /** Ends a valid key. Returns false when the tenant has no such key. */
   endKey(teamId: string, apiId: string, entry: AuditEntry): Promise<boolean>;
 }

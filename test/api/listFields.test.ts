@@ -50,7 +50,7 @@ test('the marks say what PIMS sets, what a record cannot do without, and where f
   assert.equal(namesWith(inventory!, 'assigned'), `QTY_COMMITTED QTY_AVAILABLE ${stamps}`);
   const required = [orders!, lines!, customers!, inventory!].map((fields) => namesWith(fields, 'required'));
   assert.deepEqual(required, ['', 'ORDER_NUMBER', '', 'PART_CODE']);
-  assert.match(namesWith(orders!, 'indexed'), /ORDER_NUMBER REFERENCE_NUMBER CUSTOMER_CODE/);
+  assert.match(namesWith(orders!, 'indexed'), /ORDER_NUMBER ORDER_TYPE REFERENCE_NUMBER CUSTOMER_CODE/);
   assert.match(namesWith(customers!, 'searched'), /CUSTOMER_CODE CUSTOMER_NAME/);
   const typeOf = (name: string): string => orders!.find((field) => field.name === name)!.type;
   assert.deepEqual(

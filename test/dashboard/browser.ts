@@ -94,12 +94,13 @@ export async function sendSignIn(page: Page, { teamID, email }: Visitor): Promis
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
 }
 
-/** Signs in on the real page and waits until the orders are there. */
+/** Signs in on the real page, and goes on to the orders. */
 export async function signIn(page: Page, visitor: Visitor): Promise<void> {
   await page.goto('/dashboard/sign-in');
   await sendSignIn(page, visitor);
-  await page.waitForURL('**/dashboard/records/orders');
+  await page.waitForURL('**/dashboard/home');
   await waitUntilLoaded(page);
+  await goTo(page, '/records/orders');
 }
 
 /** Goes to a path below /dashboard and waits until all that the page shows first has been loaded. */

@@ -7,14 +7,10 @@ import { bodyOf, type GoodCall } from '../kit/operations.ts';
 import { BASE_PATH, type Service } from '../kit/service.ts';
 import { codeOf, NEW_PASSWORD, type Role, type Visitor } from './visitor.ts';
 
-export const WRITES = [
-  'createOrder',
-  'addLineItem',
-  'updateLineItem',
-  'updateOrder',
-  'cancelOrder',
-  'createCustomer',
-].concat('updateCustomer', 'batch');
+const WRITES = ['createOrder', 'addLineItem', 'updateLineItem', 'updateOrder', 'cancelOrder', 'createCustomer'].concat(
+  'updateCustomer',
+  'batch',
+);
 
 /** A secret as it could have been begun with. */
 const SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
@@ -89,6 +85,7 @@ const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], m
   ['POST', '/webhooks', 'developer', own(() => ({ url: `https://localhost/${unique()}`, types: ['customers'] }))],
   ['GET', '/usage', 'viewer', nothing],
   ['GET', '/requests', 'viewer', ({ cursor }) => ({ query: { cursor } })],
+  ['GET', '/requests/rejected', 'developer', nothing],
   ['GET', '/requests/single', 'viewer', ({ requestID }) => ({ query: { requestID } })],
   ['GET', '/fields', 'viewer', nothing],
   ['GET', '/settings', 'viewer', nothing],
@@ -104,8 +101,10 @@ const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], m
   ['POST', '/stock/on-order', 'clerk', own(({ part }) => ({ PART_CODE: part, quantity: '3' }))],
   ['GET', '/stock/movements', 'viewer', ({ part }) => ({ query: { PART_CODE: part } })],
   ['GET', '/stock/waiting', 'viewer', ({ part }) => ({ query: { PART_CODE: part } })],
+  ['GET', '/stock/serial', 'viewer', () => ({ query: { serial: 'SN1' } })],
   ['POST', '/parts', 'clerk', own(() => ({ values: { PART_CODE: unique() } }))],
   ['POST', '/parts/update', 'clerk', own(({ part }) => ({ PART_CODE: part, values: { BARCODE: unique() } }))],
+  ['GET', '/orders/history', 'viewer', ({ quote }) => ({ query: { ORDER_NUMBER: quote } })],
   ['POST', '/orders/void', 'clerk', own(({ invoice }) => ({ ORDER_NUMBER: invoice, reason: '' }))],
   ['POST', '/settings', 'owner', own(() => ({ name: unique(), defaultStage: 'quote', strict: false }))],
   ['POST', '/users', 'owner', own(({ email }) => ({ email: `${unique()}-${email}`.toLowerCase(), role: 'viewer' }))],
@@ -114,6 +113,7 @@ const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], m
   ['POST', '/users/remove', 'owner', own(({ email }) => ({ email }))],
   ['POST', '/keys/end', 'developer', own(({ oldApiID }) => ({ apiID: oldApiID }))],
   ['POST', '/keys/replace', 'developer', own(() => ({ overlap: '1h' }))],
+  ['POST', '/keys/rename', 'developer', own(({ apiID }) => ({ apiID, name: unique() }))],
   ['POST', '/keys', 'developer', own(() => ({ name: unique(), scope: 'read' }))],
   ['POST', '/confirm', 'viewer', own((_named, { password }) => ({ password }))],
   ['POST', '/second-factor/begin', 'viewer', empty],

@@ -113,6 +113,8 @@ test('400 a serialised part moves with exactly one serial number a unit, and eac
   await expectCode(correct('A,B'), refused);
   await expectOk(clerk.post('/orders/void', { ORDER_NUMBER: second, reason: '' }));
   await expectOk(correct('A,B'));
+  const found = await clerk.ask('GET /stock/serial', { serial: 'A' });
+  assert.deepEqual(found.units, [{ PART_CODE: 'PHONE', ORDER_NUMBER: first }]);
   const third = await order('PHONE', '1');
   await expectCode(invoice(third, ['A']), refused);
   await expectOk(invoice(third, ['C']));

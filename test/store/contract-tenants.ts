@@ -32,6 +32,7 @@ export function describeTenants(store: StoreUnderTest): void {
       defaultStage: 'worksheet',
       strict: false,
       monthQuota: null,
+      ownQuota: null,
       callsPerSecond: null,
     });
     assert.deepEqual(await (await tenants()).findTenant('found'), made);
@@ -57,6 +58,7 @@ export function describeTenants(store: StoreUnderTest): void {
       defaultStage: 'quote',
       strict: true,
       monthQuota: 10 ** 12,
+      ownQuota: 900,
       callsPerSecond: 0.5,
     } as const;
     await (await tenants()).updateTenant('list-b', settings, entry());
@@ -67,9 +69,9 @@ export function describeTenants(store: StoreUnderTest): void {
       listed.map(({ teamId, strict }) => `${teamId} ${strict}`),
       ['list-a false', 'list-b true', 'list-c false'],
     );
-    const { name, defaultStage, strict, monthQuota, callsPerSecond } = listed[1]!;
-    assert.deepEqual({ name, defaultStage, strict, monthQuota, callsPerSecond }, settings);
-    const none = { ...settings, monthQuota: null, callsPerSecond: null, strict: false };
+    const { name, defaultStage, strict, monthQuota, ownQuota, callsPerSecond } = listed[1]!;
+    assert.deepEqual({ name, defaultStage, strict, monthQuota, ownQuota, callsPerSecond }, settings);
+    const none = { ...settings, monthQuota: null, ownQuota: null, callsPerSecond: null, strict: false };
     await (await tenants()).updateTenant('list-b', none, null);
     assert.equal((await (await tenants()).findTenant('list-b'))!.monthQuota, null);
   });
@@ -139,7 +141,13 @@ export function describeTenants(store: StoreUnderTest): void {
       return found;
     };
     const everywhere = (name: string | undefined): (string | undefined)[] => times(4, () => name);
-    const settings = { defaultStage: 'quote', strict: true, monthQuota: null, callsPerSecond: null } as const;
+    const settings = {
+      defaultStage: 'quote',
+      strict: true,
+      monthQuota: null,
+      ownQuota: null,
+      callsPerSecond: null,
+    } as const;
     await create('hot');
     for (const [step, writer] of [here, there, there, here, here, there].entries()) {
       const apiId = `hot-${step}`;

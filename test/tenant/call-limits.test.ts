@@ -14,6 +14,7 @@ const tenant = (limits: Partial<Tenant> = {}): Tenant => ({
   defaultStage: 'worksheet',
   strict: false,
   monthQuota: null,
+  ownQuota: null,
   callsPerSecond: null,
   ...limits,
 });

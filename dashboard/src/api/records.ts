@@ -106,18 +106,31 @@ export interface LoadedPage {
 export async function queryRecords(
   kind: Kind,
   filters: readonly RecordFilter[],
-  page: { maxReturn: number; cursor?: string | undefined },
+  page: { maxReturn: number; cursor?: string | undefined; sort?: string | undefined },
   signal?: AbortSignal,
 ): Promise<LoadedPage> {
   const { body, headers } = await fetchOperation<{ data: Values[] }>(
     '/records',
     'POST',
     `/${kind}/query`,
-    { ...page, sort: KINDS[kind].sort },
+    { ...page, sort: page.sort ?? KINDS[kind].sort },
     toFilterBody(filters),
     { signal },
   );
   return { rows: body.data, next: headers.get('x-next-cursor') };
+}
+
+/** Returns how many records match. */
+export async function countRecords(
+  kind: Kind,
+  filters: readonly RecordFilter[],
+  signal?: AbortSignal,
+): Promise<number> {
+  const query = { maxReturn: 1, fields: KINDS[kind].key, count: 'exact' };
+  const { headers } = await fetchOperation('/records', 'POST', `/${kind}/query`, query, toFilterBody(filters), {
+    signal,
+  });
+  return Number(headers.get('x-total-count'));
 }
 
 export async function lookUp(number: string, signal?: AbortSignal): Promise<StorefrontLookup> {

@@ -22,7 +22,7 @@ export async function writeBatch(steps: readonly Step[], key: string): Promise<u
   return done.map(({ data }) => data);
 }
 
-/** The record that a form began with. After a conflict it is the record as it is now. */
+/** The record that a form began with. After a conflict it holds the current record. */
 export interface EditedRecord {
   values: Values;
   tag: string;

@@ -17,6 +17,7 @@ export const SECTIONS: readonly MenuSection[] = [
   {
     title: 'Records',
     items: [
+      { label: 'Home', to: '/home', icon: 'system' },
       { label: 'Orders', to: '/records/orders', icon: 'orders' },
       { label: 'Customers', to: '/records/customers', icon: 'customers' },
       { label: 'Inventory', to: '/records/inventory', icon: 'inventory' },

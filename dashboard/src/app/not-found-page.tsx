@@ -6,7 +6,7 @@ import { Page } from '../ui/page.tsx';
 export const NotFoundPage = () => (
   <Page title="Page not found" description="Check the address for typing errors.">
     <p>
-      <ButtonLink to={HOME}>Orders</ButtonLink>
+      <ButtonLink to={HOME}>Home</ButtonLink>
     </p>
   </Page>
 );

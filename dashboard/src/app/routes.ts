@@ -6,6 +6,7 @@ import type { PageRoute } from '../router.tsx';
 const explorer = () => import('../pages/explorer/page.tsx').then((page) => page.ExplorerPage);
 
 export const ROUTES: readonly PageRoute[] = [
+  { pattern: '/home', load: () => import('../pages/home/page.tsx').then((page) => page.HomePage) },
   {
     pattern: '/sign-in',
     isPublic: true,

@@ -6,6 +6,8 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Link, useLocation, useMatch } from '../router.tsx';
 import { signOut, useSession } from '../session.tsx';
+import { Find } from './find-dialog.tsx';
+import { QuotaBanner } from './quota-banner.tsx';
 import { isWithin, SECTIONS, type MenuItem } from './navigation.ts';
 import { useTheme, type Theme } from './theme.ts';
 import { Badge } from '../ui/badge.tsx';
@@ -55,6 +57,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
       <Sidebar />
       <main id="content" class="content" tabIndex={-1} inert={isOpen}>
         <Breadcrumb />
+        <QuotaBanner />
         {children}
       </main>
     </div>
@@ -81,6 +84,7 @@ function Sidebar() {
           </p>
         </div>
       </div>
+      <Find />
       <nav aria-label="Dashboard">
         {SECTIONS.map(({ title, items }) => (
           <div key={title} class="nav-section">
@@ -107,7 +111,9 @@ function Sidebar() {
           <ThemeChoice />
           <IconButton size="small" icon="signOut" label="Sign out" onClick={() => void leave()} />
         </div>
-        <p class="foot-version">Storeroom {VERSION}</p>
+        <p class="foot-version">
+          Storeroom {VERSION} · <a href="/docs">API reference</a>
+        </p>
       </div>
     </aside>
   );

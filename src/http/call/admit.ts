@@ -7,6 +7,7 @@ import type { FastifyRequest } from 'fastify';
 import { Refusal } from '../../errors.ts';
 import { checkMayWrite } from '../../tenant/keys.ts';
 import type { Limits } from '../../tenant/call-limits.ts';
+import { quotaOf } from '../../tenant/tenant.ts';
 import type { Meter } from '../../tenant/metering.ts';
 import { isWrite, type Operation } from '../operations/operation.ts';
 import { takeBody, type ReadBody } from '../server/body.ts';
@@ -31,7 +32,7 @@ export async function admit(
   const body = (request.body ?? {}) as ReadBody;
   const tenant = request.tenant!;
   request.body = undefined;
-  if (isMetered && (tenant.monthQuota !== null || tenant.callsPerSecond !== null)) request.limits = limits;
+  if (isMetered && (quotaOf(tenant) !== null || tenant.callsPerSecond !== null)) request.limits = limits;
   if (operation.listSteps) return admitBatch(request, body, operation.listSteps, isMetered, services);
   if (isMetered) request.counted = meter.count(tenant.teamId, operation.name, request.now, request.key);
   if (request.limits) await limits.check(tenant, request.counted!, new Date(request.now));
@@ -91,7 +92,7 @@ async function countSteps(
   limits.checkSteps(tenant, calls);
   limits.checkRate(tenant, at, calls);
   request.load.enterTenant(request, tenant);
-  if (tenant.monthQuota === null) return count(1);
+  if (quotaOf(tenant) === null) return count(1);
   // Otherwise two simultaneous batches could both find that the quota is enough for one.
   await limits.inTurn(tenant, async () => {
     limits.checkQuota(tenant, (await meter.monthTotal(teamId, now)) + calls, at, calls);

@@ -14,6 +14,7 @@ import {
   type Credentials,
 } from '../../tenant/credentials.ts';
 import type { Rendered } from '../../pims/writes/script.ts';
+import type { RejectedCalls } from '../../tenant/rejected-calls.ts';
 import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
 import { BASE_PATH, type Operation } from '../operations/operation.ts';
 import { parseBody, type ReadBody } from '../server/body.ts';
@@ -21,6 +22,7 @@ import { parseBody, type ReadBody } from '../server/body.ts';
 export interface AccessServices {
   readonly clock: Clock;
   readonly tenants: TenantStore;
+  readonly rejectedCalls: RejectedCalls;
 }
 
 /** A way to reach the operations: API keys below BASE_PATH, or a session of the dashboard. */
@@ -36,14 +38,19 @@ export interface Access {
 }
 
 /** Access by the API keys in each call. */
-export function accessByKey({ tenants, clock }: AccessServices): Access {
+export function accessByKey({ tenants, clock, rejectedCalls }: AccessServices): Access {
   const identify = async (request: FastifyRequest, { teamId, credentials }: Claim): Promise<Tenant> => {
     const plausible = credentials && looksLikeSecret(credentials.apiSecret);
     const now = formatTime(clock.now());
     const caller = plausible ? await tenants.findCaller(teamId, credentials.apiId, now) : undefined;
     // The refusal and its time are the same, no matter which part is wrong.
     const matches = sameHash(hashSecret(credentials?.apiSecret ?? ''), caller?.secretHash ?? NO_HASH);
-    if (!caller || !matches) throw new Refusal('INVALID_CREDENTIALS');
+    if (!caller || !matches) {
+      const { method, url, ip: client } = request;
+      const path = url.split('?', 1)[0]!;
+      rejectedCalls.note(teamId, { at: now, client, method, path, apiID: credentials?.apiId ?? '' });
+      throw new Refusal('INVALID_CREDENTIALS');
+    }
     request.key = caller.key;
     return caller.tenant;
   };

@@ -4,13 +4,14 @@
  */
 import type { SignedIn } from '../../account/account-port.ts';
 import { endOfSession } from '../../account/sessions.ts';
+import { quotaOf } from '../../tenant/tenant.ts';
 import { BASE_PATH } from '../operations/operation.ts';
 import { clearSession, setSession, tokenOf } from './session.ts';
 import type { SessionView } from './interface.ts';
 import { pick, type Handlers, type DashboardServices } from './typed-route.ts';
 
 const viewSession =
-  ({ accounts, publicUrl }: DashboardServices) =>
+  ({ accounts, publicUrl, meter, clock }: DashboardServices) =>
   async ({ user, tenant, session }: SignedIn): Promise<SessionView> => ({
     user: {
       ...pick(user, 'email', 'role'),
@@ -19,6 +20,8 @@ const viewSession =
       passwordSetAt: user.passwordSetAt,
     },
     tenant: { teamID: tenant.teamId, name: tenant.name },
+    monthCalls: await meter.monthTotal(tenant.teamId, new Date(clock.now()).toISOString()),
+    monthQuota: quotaOf(tenant),
     endsAt: endOfSession(session),
     baseURL: publicUrl + BASE_PATH,
   });

@@ -2,9 +2,11 @@
 import type { AuditRecord } from '../../audit/entry.ts';
 import type { Session, User } from '../../account/account-port.ts';
 import type { Field, RecordType } from '../../pims/rules/fields.ts';
+import type { HistoryEntry } from '../../pims/operations.ts';
 import type { MovementKind } from '../../pims/writes/script.ts';
 import type { FoundRequest, FoundRequestDetail, FoundRequests } from '../../request-log/logged-request.ts';
 import type { Scope } from '../../tenant/keys.ts';
+import type { RejectedCall } from '../../tenant/rejected-calls.ts';
 import type { Tenant, TenantSettings } from '../../tenant/tenant-port.ts';
 import type { WebhookView } from '../../webhooks/administration.ts';
 import type { Delivery } from '../../webhooks/webhooks-port.ts';
@@ -32,8 +34,10 @@ interface Answers {
   'GET /usage': UsageView;
   'GET /requests': RequestsView;
   'GET /requests/single': RequestDetailView;
+  'GET /requests/rejected': { calls: readonly RejectedCall[] };
   'POST /orders/approve': AdvancedOrderView;
   'POST /orders/invoice': AdvancedOrderView;
+  'GET /orders/history': { entries: HistoryEntry[]; isWhole: boolean };
   'POST /orders/void': { ORDER_NUMBER: string };
   'POST /stock/receive': { QTY_ONHAND: string };
   'POST /stock/count': { QTY_ONHAND: string };
@@ -41,6 +45,7 @@ interface Answers {
   'POST /stock/on-order': { QTY_ONORDER: string };
   'GET /stock/movements': MovementsView;
   'GET /stock/waiting': { orders: WaitingView[] };
+  'GET /stock/serial': { units: { PART_CODE: string; ORDER_NUMBER: string }[] };
   'POST /parts': { PART_CODE: string };
   'POST /parts/update': { PART_CODE: string };
   'GET /fields': FieldsView;
@@ -76,6 +81,9 @@ export interface SessionView {
     passwordSetAt: string;
   };
   tenant: { teamID: string; name: string };
+  /** The calls of this month (UTC), and the limit, or null for no limit. */
+  monthCalls: number;
+  monthQuota: number | null;
   /** The latest end of the session, UTC ISO 8601. */
   endsAt: string;
   /** Where the API is: `https://host/tenant/api/pims/v1`; without the host where no public address is set. */

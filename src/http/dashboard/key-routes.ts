@@ -48,12 +48,18 @@ export const keyRoutes = ({ tenants, usage, requests, requestLog }: DashboardSer
     'POST /keys/replace': async (context) => {
       const { signedIn, body, client } = context;
       const { teamId } = signedIn.tenant;
-      const { overlap } = body;
+      const { overlap, name } = body;
       const key = issueKey();
       const oldKeysEndAt = endOfOverlap(overlap, client.nowMs);
       const entry = entryOf(context, 'keys replaced', key.apiId, { overlap });
-      orThrow(await tenants.replaceKeys(teamId, key, oldKeysEndAt, entry));
+      orThrow(await tenants.replaceKeys(teamId, key, oldKeysEndAt, entry, name));
       return { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret, oldKeysEndAt };
+    },
+    'POST /keys/rename': async (context) => {
+      const { apiID, name } = context.body;
+      checkKeyName(name);
+      const entry = entryOf(context, 'keys renamed', apiID, { name });
+      orThrow(await tenants.renameKeys(context.signedIn.tenant.teamId, apiID, name, entry));
     },
     'POST /keys/end': async (context) => {
       const { apiID } = context.body;

@@ -7,6 +7,7 @@ import {
   addField,
   advanceOrder,
   createPart,
+  listHistory,
   listWaiting,
   setOnOrder,
   updatePart,
@@ -22,6 +23,7 @@ import type { AdvancedOrderView, FieldsView, FieldView, MovementsView, WaitingVi
 import {
   entryOf,
   pick,
+  readInTurn,
   writeOptionsOf,
   type DashboardServices,
   type Handlers,
@@ -76,7 +78,7 @@ const FIELDS_NAMED_MAX = 20;
 
 type ActionBody = { PART_CODE: string; quantity: string; reason: string; serials?: string[] };
 
-function stockRoutes({ pims, audit }: DashboardServices) {
+function stockRoutes({ pims, audit, takeTurn }: DashboardServices) {
   const storeOf = ({ signedIn }: RequestContext) => pims(signedIn.tenant);
   const note = (context: RequestContext, action: string, target: string, detail: Record<string, string> = {}) =>
     audit.appendAudit(context.signedIn.tenant.teamId, entryOf(context, action, target, detail));
@@ -107,6 +109,14 @@ function stockRoutes({ pims, audit }: DashboardServices) {
     'GET /stock/waiting': async (context) => {
       const waiting = await listWaiting(await storeOf(context), context.query.PART_CODE);
       return { orders: waiting.map(({ order, ...about }) => ({ ...order, ...about }) as unknown as WaitingView) };
+    },
+    'GET /stock/serial': async (context) => ({
+      units: [...(await (await storeOf(context)).look('serials', context.query.serial))],
+    }),
+    'GET /orders/history': async (context) => {
+      const store = await storeOf(context);
+      const list = (ended: AbortSignal) => listHistory(store, 'orders', context.query.ORDER_NUMBER, ended);
+      return readInTurn(takeTurn, context, list);
     },
     'POST /orders/void': async (context) => {
       const { ORDER_NUMBER, reason } = context.body;

@@ -25,6 +25,8 @@ const LINES_MAX = 1000;
 const any = textOf();
 const filled = required();
 const flag: TypedSchema<boolean> = { type: 'boolean' };
+/** Null removes the limit. */
+const quota: TypedSchema<number | null> = { type: ['integer', 'null'], minimum: 1, maximum: 999_999_999_999_999 };
 const days: TypedSchema<number> = { type: 'integer', minimum: 1, maximum: DAYS_MAX };
 /** Values of this schema by LINE_NUMBER. */
 const byLine = <T>(values: TypedSchema<T>): TypedSchema<Record<string, T>> => ({
@@ -99,8 +101,14 @@ export const ROUTES = {
     proof: 'recent',
     body: objectOf({ name: any, scope: oneOf(SCOPES), days }, ['days']),
   },
-  /** Replaces the pair `default`, else the oldest. `overlap`: how long the old keys stay valid. COMMAND_REFUSED. */
-  'POST /keys/replace': { role: 'developer', proof: 'recent', body: objectOf({ overlap: oneOf(OVERLAPS) }) },
+  /** Replaces the pair with this name; without one the pair `default`, else the oldest. `overlap`: how long the old keys stay valid. COMMAND_REFUSED. */
+  'POST /keys/replace': {
+    role: 'developer',
+    proof: 'recent',
+    body: objectOf({ overlap: oneOf(OVERLAPS), name: any }, ['name']),
+  },
+  /** Renames a pair. NOT_FOUND; COMMAND_REFUSED: the name. */
+  'POST /keys/rename': { role: 'developer', proof: 'recent', body: objectOf({ apiID: filled, name: any }) },
   /** Ends a pair at once. NOT_FOUND. */
   'POST /keys/end': { role: 'developer', proof: 'recent', body: objectOf({ apiID: any }) },
 
@@ -135,14 +143,19 @@ export const ROUTES = {
   },
   'GET /requests': {
     role: 'viewer',
-    query: objectOf({ status: any, operation: any, from: any, to: any, cursor: any }, [
+    query: objectOf({ status: any, operation: any, key: any, code: any, order: any, from: any, to: any, cursor: any }, [
       'status',
       'operation',
+      'key',
+      'code',
+      'order',
       'from',
       'to',
       'cursor',
     ]),
   },
+  /** The last calls to this node that had no valid keys, newest first. */
+  'GET /requests/rejected': { role: 'developer' },
   /** NOT_FOUND. */
   'GET /requests/single': { role: 'viewer', query: objectOf({ requestID: filled }) },
 
@@ -153,6 +166,8 @@ export const ROUTES = {
    * QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED, STAGE_NOT_ALLOWED.
    */
   'POST /orders/invoice': { role: 'clerk', proof: 'none', body: INVOICE },
+  /** The changes of an order, newest first, from the change feed. */
+  'GET /orders/history': { role: 'viewer', query: objectOf({ ORDER_NUMBER: filled }) },
   /** Voids an invoice: its stock and serial numbers come back. ORDER_NOT_FOUND, STAGE_NOT_ALLOWED. */
   'POST /orders/void': { role: 'clerk', proof: 'none', body: objectOf({ ORDER_NUMBER: filled, reason }) },
   /** NOT_FOUND, QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED; MISSING_FIELD for an adjustment without a reason. */
@@ -166,6 +181,8 @@ export const ROUTES = {
     query: objectOf({ PART_CODE: filled, before: textOf(undefined, { pattern: '^[1-9][0-9]{0,14}$' }) }, ['before']),
   },
   'GET /stock/waiting': { role: 'viewer', query: objectOf({ PART_CODE: filled }) },
+  /** The parts that have a unit with this serial number, and the invoice that sold it. */
+  'GET /stock/serial': { role: 'viewer', query: objectOf({ serial: filled }) },
   /** Errors about a value are those of the fields. CODE_TAKEN. */
   'POST /parts': { role: 'clerk', proof: 'none', body: objectOf({ values: RECORD }) },
   /** NOT_FOUND. */
@@ -178,7 +195,7 @@ export const ROUTES = {
   'POST /settings': {
     role: 'owner',
     proof: 'recent',
-    body: objectOf({ name: any, defaultStage: oneOf(FIRST_STAGES), strict: flag }),
+    body: objectOf({ name: any, defaultStage: oneOf(FIRST_STAGES), strict: flag, ownQuota: quota }, ['ownQuota']),
   },
   'GET /users': { role: 'owner' },
   'POST /users': { role: 'owner', proof: 'recent', body: USER_WITH_ROLE },

@@ -26,17 +26,18 @@ export const tenantRoutes = (services: DashboardServices) => ({
 const settingsRoutes = ({ tenants, requestLogDays }: DashboardServices) => {
   const view = (tenant: Tenant): SettingsView => ({
     teamID: tenant.teamId,
-    ...pick(tenant, 'name', 'createdAt', 'defaultStage', 'strict', 'monthQuota', 'callsPerSecond'),
+    ...pick(tenant, 'name', 'createdAt', 'defaultStage', 'strict', 'monthQuota', 'ownQuota', 'callsPerSecond'),
     requestLogDays,
   });
   return {
     'GET /settings': async ({ signedIn }) => view(signedIn.tenant),
     'POST /settings': async (context) => {
       const { tenant } = context.signedIn;
-      const { name, defaultStage, strict } = context.body;
+      const { name, defaultStage, strict, ownQuota = tenant.ownQuota } = context.body;
       checkTenantName(name);
-      const detail = { name, defaultStage, strict: strict ? 'on' : 'off' };
-      const changed = { ...tenant, name, defaultStage, strict };
+      const limit = ownQuota === tenant.ownQuota ? {} : { ownQuota: String(ownQuota ?? 'none') };
+      const detail = { name, defaultStage, strict: strict ? 'on' : 'off', ...limit };
+      const changed = { ...tenant, name, defaultStage, strict, ownQuota };
       await tenants.updateTenant(tenant.teamId, changed, entryOf(context, 'tenant changed', tenant.teamId, detail));
       return view(changed);
     },

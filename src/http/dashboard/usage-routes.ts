@@ -1,5 +1,6 @@
 /** Usage and the request log: the metered calls of a month with their refusals, and searching logged requests. */
 import { ERRORS, Refusal, type ErrorCode } from '../../errors.ts';
+import { quotaOf } from '../../tenant/tenant.ts';
 import type { UsageCount } from '../../tenant/tenant-port.ts';
 import { BASE_PATH, type Operation } from '../operations/operation.ts';
 import type { CalledPath } from './interface.ts';
@@ -8,7 +9,7 @@ import { readInTurn, type Handlers, type DashboardServices } from './typed-route
 const keyOf = ({ day, operation }: Pick<UsageCount, 'day' | 'operation'>): string => `${day} ${operation}`;
 
 export function usageRoutes(
-  { usage, requests, requestLog, requestLogDays, takeTurn }: DashboardServices,
+  { usage, requests, requestLog, requestLogDays, takeTurn, rejectedCalls }: DashboardServices,
   operations: readonly Operation[],
 ) {
   const places = new Map<string, CalledPath>(
@@ -32,7 +33,7 @@ export function usageRoutes(
       const rows = byDay.map((row) => ({ ...row, refused: refusedOf.get(keyOf(row)) ?? 0 }));
       const refused = rows.reduce((sum, row) => sum + row.refused, 0);
       const byKey = counts.map(({ apiId, name, calls }) => ({ apiID: apiId, name, calls }));
-      return { month, total, refused, monthQuota: tenant.monthQuota, rows, byKey, months };
+      return { month, total, refused, monthQuota: quotaOf(tenant), rows, byKey, months };
     },
     'GET /requests': async (context) => {
       const { tenant } = context.signedIn;
@@ -40,6 +41,7 @@ export function usageRoutes(
       const page = await readInTurn(takeTurn, context, search);
       return { ...page, requests: page.requests.map(withPlace) };
     },
+    'GET /requests/rejected': ({ signedIn }) => Promise.resolve({ calls: rejectedCalls.list(signedIn.tenant.teamId) }),
     'GET /requests/single': async (context) => {
       const { tenant } = context.signedIn;
       const find = () => requestLog.find(tenant, context.query.requestID, context.client.nowMs);

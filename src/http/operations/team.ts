@@ -1,4 +1,5 @@
 /** The two operations on a team's field dictionary and usage. */
+import { quotaOf } from '../../tenant/tenant.ts';
 import { buildDictionaries, RECORD_TYPES, viewField, type RecordType } from '../../pims/rules/fields.ts';
 import { listFields } from '../../pims/operations.ts';
 import { renderEnvelope } from '../call/answer.ts';
@@ -79,7 +80,8 @@ export const TEAM_OPERATIONS: readonly Operation[] = [
       }),
     },
     run: async ({ usage, query, context, reply: { request } }: Call) => {
-      const { teamId, monthQuota: quota } = request.tenant!;
+      const { teamId } = request.tenant!;
+      const quota = quotaOf(request.tenant!);
       const month = query['month'] ?? context.now.slice(0, 7);
       // Once this call is counted.
       await request.counted?.monthRequests();

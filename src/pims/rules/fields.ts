@@ -89,7 +89,7 @@ export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
       ...assigned,
       ...both,
     }),
-    field('ORDER_TYPE', 'text', 'Stage of the order.'),
+    field('ORDER_TYPE', 'text', 'Stage of the order.', indexed),
     field('REFERENCE_NUMBER', 'text', 'Storefront order number, with its leading #.', both),
     field('CUSTOMER_CODE', 'text', 'CUSTOMER_CODE of the customer who ordered.', both),
     field('LOCATION_CODE', 'text', 'Location the order belongs to.'),

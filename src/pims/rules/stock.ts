@@ -76,10 +76,9 @@ export const countStock = (QTY_ONHAND: string, QTY_COMMITTED: string): Values =>
   QTY_AVAILABLE: subtractDecimals(QTY_ONHAND, QTY_COMMITTED),
 });
 
-/** What people do to the stock of a part by hand. */
-export const STOCK_ACTIONS = ['received', 'counted', 'adjusted'] as const;
+/** A change of the stock of a part by hand. */
 export interface StockAction {
-  readonly kind: (typeof STOCK_ACTIONS)[number];
+  readonly kind: 'received' | 'counted' | 'adjusted';
   /** Units received, units counted, or units to add or remove. */
   readonly quantity: string;
   /** Serial numbers of the units received. */

@@ -9,7 +9,7 @@ import { applyMovement, holdsStock, refuseSerialsOf, type StockMovement } from '
 import type { Values } from '../rules/values.ts';
 import { ask, load, loadWith, save, type KeptSerial, type LedgerRow, type Script } from './script.ts';
 
-/** What the ledger says of a movement, besides the units. */
+/** The columns of a movement besides the units. */
 export interface Cause extends Partial<Pick<LedgerRow, 'KIND' | 'REASON' | 'ORDER_NUMBER' | 'SERIALS'>> {
   readonly now: string;
   readonly by?: string | undefined;

@@ -1,10 +1,14 @@
 /** Records which records a write creates and updates, for the change feed. Source: decision 0066. */
 import { RECORD_TYPES, type KeyedType } from '../rules/fields.ts';
 import type { Values } from '../rules/values.ts';
-import { save, type ChangedRecord, type Save, type Script } from './script.ts';
+import { save, type ChangedRecord, type FieldChange, type Save, type Script } from './script.ts';
+
+/** Maximum changed fields that are kept of one record and write, and maximum characters of a value. */
+const FIELDS_MOST = 20;
+const CHARACTERS_MOST = 100;
 
 /** Runs a write, and then saves its changes in the same transaction: each record once, under this operation. */
-export function* recordChanges<T>(write: Script<T>, operation: string, now: string): Script<T> {
+export function* recordChanges<T>(write: Script<T>, operation: string, now: string, by?: string): Script<T> {
   const changed = new Map<string, ChangedRecord>();
   let step = write.next();
   while (!step.done) {
@@ -13,7 +17,10 @@ export function* recordChanges<T>(write: Script<T>, operation: string, now: stri
       const [type, change, records] = changesOf(request);
       for (const record of records) {
         const key = record[RECORD_TYPES[type].key]!;
-        changed.getOrInsert(`${type} ${key}`, [type, key, change, operation]);
+        const hasFields = by !== undefined && type !== 'inventory';
+        const own: ChangedRecord = hasFields ? [type, key, change, operation, by, []] : [type, key, change, operation];
+        const [, , , , , fields] = changed.getOrInsert(`${type} ${key}`, own);
+        if (fields && change === 'updated') fields.push(...fieldChanges(request).slice(0, FIELDS_MOST - fields.length));
       }
     }
     step = write.next(yield request);
@@ -21,6 +28,22 @@ export function* recordChanges<T>(write: Script<T>, operation: string, now: stri
   if (changed.size > 0) yield save('recordChanges', [...changed.values()], now);
   return step.value;
 }
+
+/** Lists what a save changes in an order, a line or a customer. Columns that are not fields begin with `_`. */
+function fieldChanges({ name, args }: Save): FieldChange[] {
+  if (name === 'insertLine') {
+    const { LINE_NUMBER, PART_CODE = '', DESCRIPTION = '', QUANTITY = '' } = args[0];
+    return [['line', '', cut(`${QUANTITY} × ${PART_CODE || DESCRIPTION}`), LINE_NUMBER!]];
+  }
+  if (name !== 'update' && name !== 'updateLine') return [];
+  const [before, after] = name === 'update' ? [args[1], args[2]] : args;
+  const line: string[] = name === 'updateLine' ? [before['LINE_NUMBER']!] : [];
+  return Object.keys(after)
+    .filter((field) => after[field] !== (before[field] ?? '') && field !== 'MODIFIED_DATE' && !field.startsWith('_'))
+    .map((field) => [field, cut(before[field] ?? ''), cut(after[field]!), ...line] as unknown as FieldChange);
+}
+
+const cut = (value: string): string => value.slice(0, CHARACTERS_MOST).toWellFormed();
 
 /** Lists the records that a save changes, or their lines. */
 function changesOf({

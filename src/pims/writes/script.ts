@@ -65,8 +65,20 @@ export interface Loads {
   keptAnswer(operation: string, key: string): { readonly bodyHash: string; readonly data: Json } | undefined;
 }
 
-/** A record that an operation or a command changed. A change of a line is a change of its order. */
-export type ChangedRecord = readonly [type: KeyedType, key: string, change: 'created' | 'updated', operation: string];
+/**
+ * A record that an operation or a command changed. A change of a line is a change of its order. Orders and customers also
+ * have who changed them, and what from what to what.
+ */
+export type ChangedRecord = readonly [
+  type: KeyedType,
+  key: string,
+  change: 'created' | 'updated',
+  operation: string,
+  by?: string,
+  changes?: FieldChange[],
+];
+/** `line` is the LINE_NUMBER of a changed or new line. Values are cut short. */
+export type FieldChange = readonly [field: string, before: string, after: string, line?: string];
 
 /** A part, a QUANTITY of it, and the number of lines of an order that have both. */
 export type LineUnits = readonly [partCode: string, quantity: string, lines: number];

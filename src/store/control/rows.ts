@@ -41,16 +41,27 @@ export function updateRows(table: string, record: BoundRecord, where: string, ..
   return statement(`UPDATE ${table} SET ${set.join(', ')} WHERE ${where}`, ...Object.values(record), ...values);
 }
 
-export type TenantRow = [string, string, string, string, Tenant['defaultStage'], number, number | null, number | null];
+export type TenantRow = [
+  string,
+  string,
+  string,
+  string,
+  Tenant['defaultStage'],
+  number,
+  number | null,
+  number | null,
+  number | null,
+];
 
 /** The columns of a TenantRow, of a table TENANTS that the statement names `t`. */
 export const TENANT_COLUMNS = `t."TEAM_ID", t."NAME", t."CREATED_AT", t."STORE_ID", t."DEFAULT_STAGE",
-  CAST(t."STRICT" AS INTEGER), t."MONTH_QUOTA", t."CALLS_PER_SECOND"`;
+  CAST(t."STRICT" AS INTEGER), t."MONTH_QUOTA", t."OWN_QUOTA", t."CALLS_PER_SECOND"`;
 
 /** This does not use the slower `toRecord`, because every call of the API loads its tenant. */
 export function toTenant(row: TenantRow): Tenant {
-  const [teamId, name, createdAt, storeId, defaultStage, strict, monthQuota, callsPerSecond] = row;
-  return { teamId, name, createdAt, storeId, defaultStage, strict: strict === 1, monthQuota, callsPerSecond };
+  const [teamId, name, createdAt, storeId, defaultStage, strict, monthQuota, ownQuota, callsPerSecond] = row;
+  const limits = { monthQuota, ownQuota, callsPerSecond };
+  return { teamId, name, createdAt, storeId, defaultStage, strict: strict === 1, ...limits };
 }
 
 export const USER: readonly (keyof User)[] = [

@@ -49,9 +49,9 @@ export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantSto
       });
       return isNew === true ? tenant : isNew || refuseTaken(teamId);
     },
-    updateTenant: (teamId, { name, defaultStage, strict, monthQuota, callsPerSecond }, entry) =>
+    updateTenant: (teamId, { name, defaultStage, strict, monthQuota, ownQuota, callsPerSecond }, entry) =>
       commitAudited(db, teamId, entry, function* () {
-        const settings = { name, defaultStage, strict: Number(strict), monthQuota, callsPerSecond };
+        const settings = { name, defaultStage, strict: Number(strict), monthQuota, ownQuota, callsPerSecond };
         yield updateRows(tenants, settings, '"TEAM_ID" = ?', teamId);
       }).then(orThrow),
 
@@ -76,6 +76,17 @@ export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantSto
       const { sql, values } = selectKeys(keys, teamId, now);
       return toKeys(await db.read(sql, ...values));
     },
+    renameKeys: (teamId, apiId, name, entry) =>
+      commitAudited(db, teamId, entry, function* (): Writing<Outcome<void>> {
+        const valid = yield* loadKeys(keys, teamId, entry.at);
+        const renamed = valid.find((key) => key.apiId === apiId);
+        if (!renamed) return new Refusal('NOT_FOUND', 'There is no valid key with this API ID.', { field: 'apiID' });
+        const others = valid.filter((key) => key.name !== renamed.name);
+        const refusal = refuseNewPair(others, name);
+        if (refusal) return refusal;
+        yield updateRows(keys, { name }, `"TEAM_ID" = ? AND "NAME" = ?`, teamId, renamed.name);
+        return undefined;
+      }),
     async endKey(teamId, apiId, entry) {
       if (!isPlain(apiId)) return false;
       const detail = { ...entry.detail };

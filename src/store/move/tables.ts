@@ -67,7 +67,12 @@ const WEBHOOK_COLUMNS =
 
 /** The tables outside the tenants' inventory systems. Each store gives its own STORE_ID. */
 const CONTROL_TABLES: readonly Table[] = [
-  buildTable('TENANTS', 'TEAM_ID', 'NAME CREATED_AT DEFAULT_STAGE STRICT MONTH_QUOTA CALLS_PER_SECOND', 'create'),
+  buildTable(
+    'TENANTS',
+    'TEAM_ID',
+    'NAME CREATED_AT DEFAULT_STAGE STRICT MONTH_QUOTA OWN_QUOTA CALLS_PER_SECOND',
+    'create',
+  ),
   buildTable('SECRETS', 'NAME', 'SECRET', 'overwrite'),
   buildTable('API_KEYS', 'API_ID', 'TEAM_ID SECRET_HASH ISSUED_AT ENDS_AT ISSUED_BY NAME SCOPE', 'append'),
   // Sessions are not copied, so users sign in again.

@@ -1,6 +1,7 @@
 /** The statements of the reads of the back office. */
-import { OPEN_LINES_MAX, type Looks, type NumberedMovement } from '../../pims/pims-port.ts';
+import { COMMITS_LOOKED, OPEN_LINES_MAX, type Looks, type NumberedMovement } from '../../pims/pims-port.ts';
 import { CANCELLED_MARK } from '../../pims/rules/stages.ts';
+import type { ChangedRecord, LedgerRow } from '../../pims/writes/script.ts';
 import { sortKey, type Values } from '../../pims/rules/values.ts';
 import { toRecord } from '../control/rows.ts';
 import type { Bound, Row } from '../writing.ts';
@@ -35,6 +36,28 @@ export function buildLooks({ table, equals, list }: Pick<ScriptDialect, 'table' 
         `${table('ORDER_LINEITEMS')} WHERE ${ofPart} AND "NUMBER_SHIPPED" <> "QUANTITY" AND "CARE_PLAN" <> 'Y'
           LIMIT ${OPEN_LINES_MAX}`,
         partCode,
+      ),
+    history: (recordType, key, before) => ({
+      // Both stores can remove a text from another; their functions that find one have other names.
+      sql: `WITH c AS (SELECT * FROM ${table('CHANGES')} WHERE "SEQ" < ?1 ORDER BY "SEQ" DESC LIMIT ${COMMITS_LOOKED})
+        SELECT "SEQ", "AT", "CHANGED" FROM c WHERE length(replace("CHANGED", ?2, '')) < length("CHANGED")
+        UNION ALL SELECT min("SEQ"), NULL, NULL FROM c ORDER BY 1 DESC`,
+      values: [before, JSON.stringify([recordType, key]).slice(1, -1)],
+      reads: true,
+      parse: (rows) => {
+        const found = rows as readonly (readonly [number | null, string | null, string | null])[];
+        const [earliest = null] = found.find(([, at]) => at === null) ?? [];
+        const commits = found.flatMap(([, at, changed]) =>
+          at === null ? [] : [{ at, changed: JSON.parse(changed!) as ChangedRecord[] }],
+        );
+        return { commits, earliest };
+      },
+    }),
+    serials: (serial) =>
+      select<Pick<LedgerRow, 'PART_CODE' | 'ORDER_NUMBER'>>(
+        ['PART_CODE', 'ORDER_NUMBER'],
+        `${table('SERIALS')} WHERE "SERIAL" = ? LIMIT 10`,
+        serial,
       ),
     openOrders: (orderNumbers) =>
       select<Values>(

@@ -3,11 +3,14 @@
  */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { KEY_NAME_CHARACTERS_MAX } from '../../../../src/tenant/keys.ts';
 import type { KeysView } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/dialog/form-dialog.tsx';
+import { Link } from '../../router.tsx';
+import { Confirm, FormDialog } from '../../ui/dialog/form-dialog.tsx';
+import { TextField } from '../../ui/form/field.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
 import { Time } from '../../ui/text/time.tsx';
@@ -18,6 +21,7 @@ export type KeyRow = KeysView['keys'][number];
 
 const MINUTE_MS = 60_000;
 const REFRESH_MS = 15_000;
+const UNUSED_MS = 90 * 24 * 60 * MINUTE_MS;
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
 
 /** Formats a duration in the largest unit of which there are at least two, such as `in 24 hours`. */
@@ -72,9 +76,10 @@ const listColumns = (now: number): TableColumn<KeyRow>[] => [
   {
     key: 'used',
     head: 'Last used',
-    cell: ({ lastUsedAt, lastUsedFrom }) => (
+    cell: ({ lastUsedAt, lastUsedFrom, issuedAt }) => (
       <>
         <Time at={lastUsedAt} none="Not yet" />
+        {now - Date.parse(lastUsedAt ?? issuedAt) > UNUSED_MS && <Below>Not used for 90 days</Below>}
         {lastUsedAt !== null && lastUsedFrom && (
           <Below>
             from <code>{lastUsedFrom}</code>
@@ -83,7 +88,16 @@ const listColumns = (now: number): TableColumn<KeyRow>[] => [
       </>
     ),
   },
-  { key: 'calls', head: 'Calls this month', align: 'end', cell: ({ monthCalls }) => monthCalls.toLocaleString('en') },
+  {
+    key: 'calls',
+    head: 'Calls this month',
+    align: 'end',
+    cell: ({ apiID, monthCalls }) => (
+      <Link to={`/requests?key=${encodeURIComponent(apiID)}`} aria-label={`${monthCalls} calls, show requests`}>
+        {monthCalls.toLocaleString()}
+      </Link>
+    ),
+  },
 ];
 
 export interface KeyTableProps {
@@ -91,10 +105,13 @@ export interface KeyTableProps {
   keys: readonly KeyRow[];
   mayEnd: boolean;
   onEnded: () => void;
+  /** Opens the dialog that replaces the pair of this name. */
+  onReplace?: (name: string) => void;
 }
 
 /** Example: `<KeyTable label="Valid keys" keys={keys} mayEnd={may('developer')} onEnded={reload} />`. */
-export function KeyTable({ label, keys, mayEnd, onEnded }: KeyTableProps) {
+export function KeyTable({ label, keys, mayEnd, onEnded, onReplace }: KeyTableProps) {
+  const [renaming, setRenaming] = useState<KeyRow>();
   const [ending, setEnding] = useState<KeyRow>();
   const now = useNow(REFRESH_MS);
   const end = async ({ apiID, name }: KeyRow) => {
@@ -107,9 +124,21 @@ export function KeyTable({ label, keys, mayEnd, onEnded }: KeyTableProps) {
     head: 'Action',
     align: 'end',
     cell: (pair) => (
-      <Button size="small" aria-label={`Revoke ${pair.apiID}`} onClick={() => setEnding(pair)}>
-        Revoke
-      </Button>
+      <span class="row-actions">
+        {onReplace && (
+          <>
+            <Button size="small" aria-label={`Replace ${pair.name}`} onClick={() => onReplace(pair.name)}>
+              Replace
+            </Button>
+            <Button size="small" aria-label={`Rename ${pair.name}`} onClick={() => setRenaming(pair)}>
+              Rename
+            </Button>
+          </>
+        )}
+        <Button size="small" aria-label={`Revoke ${pair.apiID}`} onClick={() => setEnding(pair)}>
+          Revoke
+        </Button>
+      </span>
     ),
   };
   const columns = listColumns(now);
@@ -121,6 +150,7 @@ export function KeyTable({ label, keys, mayEnd, onEnded }: KeyTableProps) {
         rows={keys.filter(({ endsAt }) => endsAt === null || Date.parse(endsAt) > now)}
         rowKey={({ apiID }) => apiID}
       />
+      {renaming && <RenameKeys pair={renaming} onDone={onEnded} onClose={() => setRenaming(undefined)} />}
       {ending && (
         <Confirm
           title={`Revoke the keys ${ending.name}?`}
@@ -132,5 +162,29 @@ export function KeyTable({ label, keys, mayEnd, onEnded }: KeyTableProps) {
         </Confirm>
       )}
     </>
+  );
+}
+
+function RenameKeys({ pair, onDone, onClose }: { pair: KeyRow; onDone: () => void; onClose: () => void }) {
+  const [name, setName] = useState(pair.name);
+  const rename = async () => {
+    await post('/keys/rename', { apiID: pair.apiID, name: name.trim() });
+    onDone();
+    onClose();
+  };
+  return (
+    <FormDialog title={`Rename the keys ${pair.name}`} action="Rename" onSubmit={rename} onClose={onClose}>
+      <TextField
+        label="Name"
+        name="name"
+        hint="Use letters, numbers, spaces, . _ - (up to 64). Names must be unique."
+        required
+        autofocus
+        maxLength={KEY_NAME_CHARACTERS_MAX}
+        isExact
+        value={name}
+        onValue={setName}
+      />
+    </FormDialog>
   );
 }

@@ -36,12 +36,14 @@ export function ApiSettingsPage() {
   const { data, reload } = keys;
   const { data: orderNum } = useLoad('an order', findOrder);
   const [dialog, setDialog] = useState<'replace' | 'create'>();
+  const [chosen, setChosen] = useState<string>();
   const [issued, setIssued] = useState<NewKeys>();
   const inForce = data?.keys.filter(({ isReplaced }) => !isReplaced) ?? [];
   const mayReplace = may('developer');
   const isReady = issued === undefined && data !== undefined;
+  const close = () => (setDialog(undefined), setChosen(undefined));
   const show = (pair: NewKeys) => {
-    setDialog(undefined);
+    close();
     setIssued(pair);
     reload();
   };
@@ -51,9 +53,7 @@ export function ApiSettingsPage() {
       description="To call the API, an app needs the team ID, the base URL, an API ID and an API Secret."
       actions={
         mayReplace && (
-          <Button tone="primary" icon="keys" disabled={!isReady} onClick={() => setDialog('replace')}>
-            Replace Keys
-          </Button>
+          <ReplaceButton isFirst={inForce.length === 0} isReady={isReady} onClick={() => setDialog('replace')} />
         )
       }
     >
@@ -72,9 +72,7 @@ export function ApiSettingsPage() {
         description="Use one key pair per app, so that you can see its usage and revoke it alone."
         actions={
           mayReplace && (
-            <Button icon="plus" disabled={!isReady} onClick={() => setDialog('create')}>
-              Create Keys
-            </Button>
+            <CreateButton isFirst={inForce.length === 0} isReady={isReady} onClick={() => setDialog('create')} />
           )
         }
       >
@@ -83,25 +81,50 @@ export function ApiSettingsPage() {
             inForce.length === 0 ? (
               <NoKeys mayReplace={mayReplace} />
             ) : (
-              <KeyTable label="Valid keys" keys={inForce} mayEnd={mayReplace} onEnded={reload} />
+              <KeyTable
+                label="Valid keys"
+                keys={inForce}
+                mayEnd={mayReplace}
+                onEnded={reload}
+                onReplace={(name) => {
+                  setChosen(name);
+                  setDialog('replace');
+                }}
+              />
             )
           }
         </WhenLoaded>
       </Section>
       <OldKeys keys={data?.keys.filter(({ isReplaced }) => isReplaced) ?? []} mayEnd={mayReplace} onEnded={reload} />
-      {dialog === 'create' && (
-        <CreateKeys onIssued={(pair) => show({ ...pair, oldKeysEndAt: null })} onClose={() => setDialog(undefined)} />
-      )}
+      {dialog === 'create' && <CreateKeys onIssued={(pair) => show({ ...pair, oldKeysEndAt: null })} onClose={close} />}
       {dialog === 'replace' && (
         <ReplaceKeys
-          replaced={(inForce.find(({ name }) => name === 'default') ?? inForce[0])?.name}
+          replaced={chosen ?? (inForce.find(({ name }) => name === 'default') ?? inForce[0])?.name}
+          isChosen={chosen !== undefined}
           onIssued={(pair) => show({ ...pair, oldKeysEndAt: inForce.length > 0 ? pair.oldKeysEndAt : null })}
-          onClose={() => setDialog(undefined)}
+          onClose={close}
         />
       )}
     </Page>
   );
 }
+
+interface KeyButtonProps {
+  /** Whether there are no keys yet. */
+  isFirst: boolean;
+  isReady: boolean;
+  onClick: () => void;
+}
+const ReplaceButton = ({ isFirst, isReady, onClick }: KeyButtonProps) => (
+  <Button tone={isFirst ? 'secondary' : 'primary'} icon="keys" disabled={!isReady} onClick={onClick}>
+    Replace Keys
+  </Button>
+);
+const CreateButton = ({ isFirst, isReady, onClick }: KeyButtonProps) => (
+  <Button tone={isFirst ? 'primary' : 'secondary'} icon="plus" disabled={!isReady} onClick={onClick}>
+    Create Keys
+  </Button>
+);
 
 const Connection = ({ teamID, baseURL }: { teamID: string; baseURL: string }) => (
   <Card>

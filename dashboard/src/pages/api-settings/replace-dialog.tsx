@@ -19,14 +19,17 @@ const REFRESH_MS = 5000;
 export interface ReplaceKeysProps {
   /** The name of the replaced pair, or undefined if there are no keys. */
   replaced: string | undefined;
+  /** Whether the pair was chosen in its row. */
+  isChosen?: boolean;
   onIssued: (issued: IssuedKeyView) => void;
   onClose: () => void;
 }
 
-export function ReplaceKeys({ replaced, onIssued, onClose }: ReplaceKeysProps) {
-  const [overlap, setOverlap] = useState<Overlap>('none');
+export function ReplaceKeys({ replaced, isChosen = false, onIssued, onClose }: ReplaceKeysProps) {
+  const [overlap, setOverlap] = useState<Overlap>(replaced ? '24h' : 'none');
   const now = useNow(REFRESH_MS);
-  const replace = async () => onIssued(await post('/keys/replace', { overlap }));
+  const name = isChosen && replaced !== undefined ? { name: replaced } : {};
+  const replace = async () => onIssued(await post('/keys/replace', { overlap, ...name }));
   return (
     <FormDialog
       title="Replace Keys"

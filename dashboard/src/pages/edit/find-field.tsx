@@ -30,7 +30,7 @@ export function FindField({ kind, value, onValue, ...field }: FindFieldProps) {
   const list = useId();
   const [found, setFound] = useState<readonly Values[]>([]);
   const { key } = KINDS[kind];
-  // What the form begins with is not searched, so that opening it changes nothing.
+  // The value that the form begins with is not searched, so that opening it changes nothing.
   const isTyped = useRef(false);
   useEffect(() => {
     const text = value.trim();
@@ -42,7 +42,7 @@ export function FindField({ kind, value, onValue, ...field }: FindFieldProps) {
       const exact = rows.find((row) => row[key] === text);
       if (exact) onValue(value, exact);
     };
-    // What cannot be found can still be typed.
+    // A code that cannot be found can still be typed.
     const wait = setTimeout(() => void find().catch(() => undefined), WAIT_MS);
     return () => {
       clearTimeout(wait);

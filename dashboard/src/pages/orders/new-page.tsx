@@ -145,7 +145,7 @@ function Header({ order, customer, set, onCustomer }: HeaderProps) {
   );
 }
 
-/** The price that the service will use: the one typed, or that of the part. */
+/** Returns the price that the service will use: the typed one, or the one of the part. */
 const priceOf = ({ UNIT_PRICE, part }: NewLine): string => UNIT_PRICE || (part?.['UNIT_PRICE'] ?? '');
 
 interface LineRowProps {

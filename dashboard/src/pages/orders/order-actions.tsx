@@ -1,4 +1,4 @@
-/** What a clerk can do to an order besides approving and invoicing: edit, add and change lines, cancel, void, print. */
+/** The other actions on an order: edit, add and change lines, cancel, void, print. */
 import { useState } from 'preact/hooks';
 import type { FieldView } from '../../../../src/http/dashboard/interface.ts';
 import { saysCancelled } from '../../../../src/pims/rules/stages.ts';

@@ -21,6 +21,7 @@ import { Time } from '../../ui/text/time.tsx';
 import { announce } from '../../ui/toaster.tsx';
 import { RecordLink } from '../records/field-column.tsx';
 import { NoRecord } from '../records/no-record.tsx';
+import { History } from './history.tsx';
 import { OrderActions } from './order-actions.tsx';
 import { TransitionButtons, useObstacle, type DoneTransition } from './transitions.tsx';
 import { OrderLines } from './line-table.tsx';
@@ -91,6 +92,7 @@ function Order({ record, steps, onDone }: OrderProps) {
       />
       <Addresses values={values} />
       <OtherFields values={values} shown={SHOWN} />
+      <History number={number} round={record.tag} />
       <ApiCall call={singleCall('orders', number)} />
     </>
   );

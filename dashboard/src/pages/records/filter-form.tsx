@@ -4,13 +4,17 @@
  */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { FieldsView } from '../../../../src/http/dashboard/interface.ts';
+import type { FieldType } from '../../../../src/pims/rules/fields.ts';
 import { FILTERS_MAX } from '../../../../src/pims/rules/record-bounds.ts';
+import { STAGES } from '../../../../src/pims/rules/stages.ts';
 import type { ApiError } from '../../api/client.ts';
 import { formatFilter, isOperator, OPERATORS, parseFilters, takesValue, type RecordFilter } from '../../api/filters.ts';
 import type { Kind } from '../../api/records.ts';
 import { useQuery } from '../../router.tsx';
+import { labelStage } from '../../ui/badge.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Select, TextField } from '../../ui/form/field.tsx';
+import { labelOf } from '../../ui/text/label.ts';
 import { Notice } from '../../ui/notice.tsx';
 
 interface EditedFilter extends RecordFilter {
@@ -67,6 +71,7 @@ export function FilterBar({ fields, error }: FilterBarProps) {
         <FilterRow
           key={row.id}
           row={row}
+          type={fields.find(({ name }) => name === normalise(row).field)?.type}
           index={index}
           list={list}
           error={error}
@@ -74,11 +79,7 @@ export function FilterBar({ fields, error }: FilterBarProps) {
           onRemove={() => applyAndLeave(rows.filter((one) => one !== row))}
         />
       ))}
-      <datalist id={list}>
-        {fields.map(({ name }) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
+      <FieldNames id={list} fields={fields} />
       <div class="filter-actions">
         <Button
           size="small"
@@ -109,6 +110,16 @@ export function FilterBar({ fields, error }: FilterBarProps) {
   );
 }
 
+const FieldNames = ({ id, fields }: { id: string; fields: FieldsView['fields'][Kind] }) => (
+  <datalist id={id}>
+    {fields.map(({ name }) => (
+      <option key={name} value={name}>
+        {labelOf(name)}
+      </option>
+    ))}
+  </datalist>
+);
+
 const REMEDIES: Readonly<Record<string, string>> = {
   QUERY_TOO_COSTLY: 'Add a filter “is exactly” on an indexed field (see Fields), or search for a longer text.',
   INVALID_CURSOR: 'The address was changed or is incomplete. Apply the filters again to start from the first page.',
@@ -128,6 +139,8 @@ function FilterRefusal({ error, onCorrect }: { error: ApiError; onCorrect: (fiel
 
 interface FilterRowProps {
   row: EditedFilter;
+  /** The type of the field, if the field exists. */
+  type: FieldType | undefined;
   index: number;
   list: string;
   error: ApiError | undefined;
@@ -135,10 +148,17 @@ interface FilterRowProps {
   onRemove: () => void;
 }
 
-function FilterRow({ row, index, list, error, onChange, onRemove }: FilterRowProps) {
+const STAGE_CHOICES = STAGES.map((stage) => ({ value: stage as string, label: labelStage(stage) }));
+const FLAG_CHOICES = [
+  { value: 'Y', label: 'Yes' },
+  { value: 'N', label: 'No' },
+];
+
+function FilterRow({ row, type, index, list, error, onChange, onRemove }: FilterRowProps) {
   const name = (what: string) => `${what} of filter ${index + 1}`;
   const isMeant = error?.field !== undefined && error.field === normalise(row).field;
   const isFieldMeant = isMeant && error.code === 'UNKNOWN_FIELD';
+  const choices = normalise(row).field === 'ORDER_TYPE' ? STAGE_CHOICES : type === 'flag' ? FLAG_CHOICES : undefined;
   return (
     <div class="filter-row" role="group" aria-label={`Filter ${index + 1}`}>
       {index === 0 ? (
@@ -178,7 +198,16 @@ function FilterRow({ row, index, list, error, onChange, onRemove }: FilterRowPro
         onValue={(op) => isOperator(op) && onChange({ op })}
         options={Object.entries(OPERATORS).map(([value, label]) => ({ value, label }))}
       />
-      {takesValue(row.op) ? (
+      {choices && takesValue(row.op) && row.op !== 'in' ? (
+        <Select
+          label={name('Value')}
+          isLabelHidden
+          name="value"
+          value={row.value}
+          onValue={(value) => onChange({ value })}
+          options={[{ value: '', label: 'Choose' }, ...choices]}
+        />
+      ) : takesValue(row.op) ? (
         <TextField
           label={name('Value')}
           isLabelHidden

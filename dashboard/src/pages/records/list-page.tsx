@@ -1,6 +1,9 @@
 /**
  * The list of one kind of records, page by page, with filters, chosen columns and the call of the API. Begin here.
  */
+import { useState } from 'preact/hooks';
+import type { FieldView } from '../../../../src/http/dashboard/interface.ts';
+import type { Values } from '../../../../src/pims/rules/values.ts';
 import { get } from '../../api/client.ts';
 import { parseFilters, toFilterBody } from '../../api/filters.ts';
 import { useLoad } from '../../api/use-load.ts';
@@ -12,14 +15,17 @@ import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
 import { PageButtons } from '../../ui/table/page-buttons.tsx';
-import { Table } from '../../ui/table/table.tsx';
+import { Table, type Sort, type TableColumn } from '../../ui/table/table.tsx';
 import { countOf } from '../../ui/text/text.tsx';
 import { NewRecord } from '../edit/edit-record.tsx';
 import { NotFoundPage } from '../../app/not-found-page.tsx';
+import { BulkActions } from '../lists/bulk.tsx';
 import { ColumnChooser, useColumns } from './column-chooser.tsx';
+import { ExportButton } from '../lists/export.tsx';
 import { fieldColumn } from './field-column.tsx';
 import { FilterBar } from './filter-form.tsx';
 import { FindRecord } from './find-form.tsx';
+import { Views } from '../lists/views.tsx';
 
 const PAGE_SIZE = 50;
 /** Maximum length of the cursors in the address. */
@@ -36,26 +42,55 @@ function Records({ kind }: { kind: Kind }) {
   const cursors = query.getAll('cursor');
   const cursor = cursors.at(-1);
   const fields = useLoad('fields', (signal) => get('/fields', {}, signal)).data?.fields[kind];
-  const [columns, setColumns] = useColumns(kind);
-  const page = useLoad(JSON.stringify([filters, cursor]), (signal) =>
-    queryRecords(kind, filters, { maxReturn: PAGE_SIZE, cursor }, signal),
+  const [chosen, setColumns] = useColumns(kind);
+  const columns = [...new Set([...chosen, ...filters.map(({ field }) => field)])];
+  const sort = query.get('sort') ?? KINDS[kind].sort;
+  const page = useLoad(JSON.stringify([filters, cursor, sort]), (signal) =>
+    queryRecords(kind, filters, { maxReturn: PAGE_SIZE, cursor, sort }, signal),
   );
+  const [selected, setSelected] = useState<readonly string[]>([]);
   const { label } = KINDS[kind];
   const { may } = useSession();
   const { data, error } = page;
   // An error about the query is shown at the filters, any other in place of the table.
   const isRejected = error?.httpStatus === 400;
   return (
-    <Page title={label} actions={may('clerk') && <NewRecord kind={kind} />}>
+    <Page
+      title={label}
+      actions={
+        <>
+          <ExportButton kind={kind} filters={filters} sort={sort} columns={columns} />
+          {may('clerk') && <NewRecord kind={kind} />}
+        </>
+      }
+    >
+      <Views key={kind} kind={kind} />
       <div class="records-tools">
         <FindRecord kind={kind} />
-        <ColumnChooser kind={kind} fields={fields ?? []} columns={columns} onColumns={setColumns} />
+        <ColumnChooser kind={kind} fields={fields ?? []} columns={chosen} onColumns={setColumns} />
         <FilterBar fields={fields ?? []} error={isRejected ? error : undefined} />
       </div>
+      <BulkActions
+        selected={selected}
+        onDone={() => {
+          setSelected([]);
+          page.reload();
+        }}
+      />
       {!isRejected && (
         <Table
           label={label}
-          columns={columns.map((name) => fieldColumn(name, fields?.find((field) => field.name === name)?.type))}
+          isCards
+          columns={[
+            ...columns.map((name) =>
+              listColumn(
+                name,
+                fields?.find((field) => field.name === name),
+              ),
+            ),
+            ...(kind === 'orders' && may('clerk') ? [selectColumn(selected, setSelected)] : []),
+          ]}
+          sort={sortOf(sort ?? KINDS[kind].key, (next) => setQuery({ sort: next, cursor: null, page: null }))}
           rows={data?.rows}
           from={page}
           rowKey={(row) => row[KINDS[kind].key] ?? ''}
@@ -74,12 +109,44 @@ function Records({ kind }: { kind: Kind }) {
         call={{
           method: 'POST',
           path: `/${kind}/query`,
-          query: { maxReturn: PAGE_SIZE, sort: KINDS[kind].sort, cursor },
+          query: { maxReturn: PAGE_SIZE, sort, cursor },
           body: toFilterBody(filters),
         }}
       />
     </Page>
   );
+}
+
+/** The column of a field. Its head sorts if the field has an index. The name of a customer is above the code. */
+const listColumn = (name: string, field: FieldView | undefined): TableColumn<Values> => ({
+  ...fieldColumn(name, field?.type),
+  isSortable: field?.indexed ?? false,
+});
+
+const selectColumn = (
+  selected: readonly string[],
+  onSelect: (numbers: readonly string[]) => void,
+): TableColumn<Values> => ({
+  key: 'select',
+  head: <span class="hidden">Select</span>,
+  cell: ({ ORDER_NUMBER: number = '' }) => (
+    <input
+      type="checkbox"
+      aria-label={`Select order ${number}`}
+      checked={selected.includes(number)}
+      onInput={({ currentTarget }) =>
+        onSelect(currentTarget.checked ? [...selected, number] : selected.filter((other) => other !== number))
+      }
+    />
+  ),
+  align: 'end',
+});
+
+/** The sort of the address, `-CREATE_DATE`. A head sorts upwards first, and downwards the second time. */
+function sortOf(sort: string, onSort: (sort: string) => void): Sort {
+  const key = sort.replace(/^-/, '');
+  const isDescending = sort.startsWith('-');
+  return { key, isDescending, onSort: (next) => onSort(next === key && !isDescending ? `-${next}` : next) };
 }
 
 function NoRecords({ kind, isFiltered, onClear }: { kind: Kind; isFiltered: boolean; onClear: () => void }) {

@@ -18,6 +18,7 @@ import { countOf, None } from '../../ui/text/text.tsx';
 import { Time } from '../../ui/text/time.tsx';
 import { toRequestsQuery, isNarrowed, parseSearch } from './search.ts';
 import { RequestFilters } from './search-form.tsx';
+import { Failures, Rejected } from './failures.tsx';
 import { findKept, useKeeping } from './kept-list.ts';
 import { mergeNewest } from './merge-newest.ts';
 import { useLive } from './use-live.ts';
@@ -41,6 +42,11 @@ const COLUMNS: readonly TableColumn<RequestView>[] = [
       </>
     ),
   },
+  {
+    key: 'key',
+    head: 'Key',
+    cell: ({ keyName, explorerUser }) => keyName ?? (explorerUser !== null ? 'Explorer' : <None />),
+  },
   { key: 'duration', head: 'Duration', align: 'end', cell: ({ milliseconds }) => formatDuration(milliseconds) },
   { key: 'code', head: 'Error code', isMono: true, cell: ({ code }) => code ?? <None /> },
   { key: 'client', head: 'Client', isMono: true, cell: ({ client }) => client },
@@ -49,7 +55,7 @@ const COLUMNS: readonly TableColumn<RequestView>[] = [
 
 export function RequestListPage() {
   const [query, setQuery] = useQuery();
-  const { user, tenant } = useSession();
+  const { user, tenant, may } = useSession();
   const filter = parseSearch(query);
   const key = `requests ${tenant.teamID} ${user.email} ${JSON.stringify(filter)}`;
   const [before] = useState(() => findKept(key));
@@ -80,7 +86,7 @@ export function RequestListPage() {
   return (
     <Page
       title="Requests"
-      description={`Calls to operations${kept}. Calls with wrong keys or to unknown paths are not listed.`}
+      description={`Calls to operations${kept}, with valid keys.`}
       actions={
         <>
           <Button icon="reload" isBusy={isLoading && pages.length > 0} onClick={reload}>
@@ -114,12 +120,14 @@ export function RequestListPage() {
           rowClass={({ requestID }) => (live.marked.has(requestID) ? 'is-new info' : undefined)}
           empty={<NoRequests last={last} isAll={!isNarrowed(filter)} />}
         />
+        <Failures rows={rows} />
         {last && (
           <LoadMore label="Older" onMore={more} isBusy={isLoading}>
             {countOf(rows.length, 'request')}
             {last.next !== null && last.requests.length === 0 && <SearchedTo at={last.searchedTo} />}
           </LoadMore>
         )}
+        {may('developer') && <Rejected />}
       </div>
     </Page>
   );

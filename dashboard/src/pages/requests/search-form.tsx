@@ -4,7 +4,10 @@
 import type { TargetedSubmitEvent } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { OPERATION_NAMES } from '../../../../src/http/operations/names.ts';
+import { get } from '../../api/client.ts';
+import { useLoad } from '../../api/use-load.ts';
 import { navigate, pathOf, useQuery } from '../../router.tsx';
+import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Select, TextField } from '../../ui/form/field.tsx';
 import { Toolbar } from '../../ui/page.tsx';
@@ -22,9 +25,30 @@ import {
 const CLASSES = [
   { value: '', label: 'All statuses' },
   { value: '2xx', label: '2xx succeeded' },
+  { value: 'failed', label: '4xx and 5xx failed' },
   { value: '4xx', label: '4xx client errors' },
   { value: '5xx', label: '5xx server errors' },
 ];
+
+const NO_FILTERS = {
+  status: null,
+  operation: null,
+  key: null,
+  code: null,
+  order: null,
+  range: null,
+  from: null,
+  to: null,
+};
+
+/** The keys in force and the explorer. A key of the address that has ended is there too. */
+function KeyFilter({ value, onValue }: { value: string; onValue: (key: string) => void }) {
+  const { data } = useLoad('keys', (signal) => get('/keys', {}, signal));
+  const keys = (data?.keys ?? []).map(({ apiID, name }) => ({ value: apiID, label: name }));
+  const known = [{ value: '', label: 'All keys' }, ...keys, { value: 'explorer', label: 'Explorer' }];
+  const options = known.some((one) => one.value === value) ? known : [...known, { value, label: value }];
+  return <Select label="Key" name="key" isLabelHidden value={value} onValue={onValue} options={options} />;
+}
 
 export function RequestFilters() {
   const [query, setQuery] = useQuery();
@@ -56,11 +80,12 @@ export function RequestFilters() {
             onValue={(range) => setQuery({ range: range === DEFAULT_RANGE ? null : range, from: null, to: null })}
             options={[...RANGES, { value: CUSTOM, label: 'Custom time…' }]}
           />
+          <KeyFilter value={filter.key} onValue={(key) => setQuery({ key })} />
+          {[filter.code, filter.order && `Order ${filter.order}`].filter(Boolean).map((text) => (
+            <Badge key={text}>{text}</Badge>
+          ))}
           {isNarrowed(filter) && (
-            <Button
-              tone="quiet"
-              onClick={() => setQuery({ status: null, operation: null, range: null, from: null, to: null })}
-            >
+            <Button tone="quiet" onClick={() => setQuery(NO_FILTERS)}>
               Clear filters
             </Button>
           )}

@@ -18,6 +18,9 @@ export const EXACT = 'exact';
 export interface RequestSearch {
   readonly status: string;
   readonly operation: string;
+  readonly key: string;
+  readonly code: string;
+  readonly order: string;
   /** `1h` … `30d`, or `custom` with `from` and `to`. */
   readonly range: string;
   /** UTC ISO 8601, '' for none. */
@@ -34,21 +37,24 @@ export function parseSearch(query: URLSearchParams): RequestSearch {
   return {
     status,
     operation: read('operation'),
+    key: read('key'),
+    code: read('code'),
+    order: read('order'),
     range,
     from: isCustom ? read('from') : '',
     to: isCustom ? read('to') : '',
   };
 }
 
-export const isNarrowed = ({ status, operation, range }: RequestSearch): boolean =>
-  status !== '' || operation !== '' || range !== DEFAULT_RANGE;
+export const isNarrowed = ({ status, operation, key, code, order, range }: RequestSearch): boolean =>
+  [status, operation, key, code, order].some((value) => value !== '') || range !== DEFAULT_RANGE;
 
 export function toRequestsQuery(
-  { status, operation, range, from, to }: RequestSearch,
+  { range, from, to, ...wanted }: RequestSearch,
   nowMs: number,
 ): QueryOf<'GET /requests'> {
   const ms = RANGES.find(({ value }) => value === range)?.ms;
-  return { status, operation, from: ms === undefined ? from : new Date(nowMs - ms).toISOString(), to };
+  return { ...wanted, from: ms === undefined ? from : new Date(nowMs - ms).toISOString(), to };
 }
 
 /** Formats a time for a datetime-local field: `2026-11-20T09:30` in the reader's time zone; '' for any other text. */

@@ -56,7 +56,7 @@ export function Ledger({ partCode, round }: { partCode: string; round: string })
   return (
     <Section title="Stock ledger" description="Every change of the units on hand.">
       <Table
-        label="Stock ledger"
+        label="Movements"
         columns={LEDGER}
         rows={list.pages.length === 0 ? undefined : list.pages.flatMap(({ movements }) => movements)}
         from={list}
@@ -87,7 +87,7 @@ export function WaitingOrders({ partCode, round }: { partCode: string; round: st
   return (
     <Section title="Orders waiting for this part" description="Open sales orders, the oldest first.">
       <Table
-        label="Orders waiting for this part"
+        label="Waiting orders"
         columns={WAITING}
         rows={waiting.data?.orders}
         from={waiting}

@@ -68,8 +68,10 @@ function SettingsForm({ settings, onSaved }: { settings: SettingsView; onSaved: 
   const [name, setName] = useState(settings.name);
   const [defaultStage, setDefaultStage] = useState(settings.defaultStage);
   const [isStrict, setStrict] = useState(settings.strict);
+  const [limitText, setLimitText] = useState(String(settings.ownQuota ?? ''));
   const save = async () => {
-    const changed = await post('/settings', { name: name.trim(), defaultStage, strict: isStrict });
+    const ownQuota = limitText.trim() === '' ? null : Number(limitText);
+    const changed = await post('/settings', { name: name.trim(), defaultStage, strict: isStrict, ownQuota });
     setName(changed.name);
     onSaved(changed);
   };
@@ -98,6 +100,20 @@ function SettingsForm({ settings, onSaved }: { settings: SettingsView; onSaved: 
         isChecked={isStrict}
         onChecked={setStrict}
         hint={isStrict ? STRICT_ON : STRICT_OFF}
+      />
+      <TextField
+        label="Limit of calls a month"
+        name="ownQuota"
+        type="number"
+        min={1}
+        step={1}
+        hint={
+          settings.monthQuota === null
+            ? 'Leave empty for no limit. Calls above it get 429 until the next month (UTC).'
+            : `The operator allows ${count.format(settings.monthQuota)}. Leave empty for no lower limit.`
+        }
+        value={limitText}
+        onValue={setLimitText}
       />
       <Actions>
         <Button type="submit" tone="primary">
@@ -138,6 +154,7 @@ const Limits = ({ settings }: { settings: SettingsView }) => (
       <KeyValue
         rows={[
           ['Calls a month (UTC)', limit(settings.monthQuota)],
+          ['Set by your owners', limit(settings.ownQuota)],
           ['Calls a second', limit(settings.callsPerSecond)],
         ]}
       />

@@ -43,6 +43,8 @@ export interface TableProps<Row> {
   /** The loader of the rows. The table shows its error if there are no rows. */
   from?: Pick<Loaded<unknown>, 'error' | 'isLoading' | 'reload'>;
   skeletonRows?: number;
+  /** Whether each row is a card on a phone, and the first column stays in view. */
+  isCards?: boolean;
 }
 
 const classOf = <Row,>({ align, isMono, isWide, isHiddenOnPhone }: TableColumn<Row>): string =>
@@ -65,6 +67,7 @@ export function Table<Row>({
   empty,
   from,
   skeletonRows = 8,
+  isCards = false,
 }: TableProps<Row>) {
   if (rows === undefined)
     return from?.error ? <LoadError error={from.error} onRetry={from.reload} /> : <Skeleton lines={skeletonRows} />;
@@ -72,7 +75,7 @@ export function Table<Row>({
   return (
     // The region scrolls, so the keyboard must reach it.
     <div class="table-region" role="region" aria-label={label} tabIndex={0} aria-busy={from?.isLoading || undefined}>
-      <table class={from?.isLoading ? 'table is-loading' : 'table'}>
+      <table class={`table ${from?.isLoading ? 'is-loading' : ''} ${isCards ? 'cards' : ''}`}>
         <thead>
           <tr>
             {columns.map((column) => (

@@ -24,7 +24,7 @@ const bar = (share: number, tone: string) => (
   </svg>
 );
 
-/** Example: `<Meter label="Part of the quota that is used" value={total} max={monthQuota} />`; it warns from 90 %. */
+/** Example: `<Meter label="Part of the quota that is used" value={total} max={monthQuota} />`; it warns from 80 %. */
 export const Meter = ({ label, value, max }: { label: string; value: number; max: number }) => {
   const share = shareOf(value, max);
   return (
@@ -36,7 +36,7 @@ export const Meter = ({ label, value, max }: { label: string; value: number; max
       aria-valuenow={Math.min(value, max)}
       aria-valuetext={formatShare(value, max)}
     >
-      {bar(share, share >= 1 ? 'bad' : share >= 0.9 ? 'warn' : '')}
+      {bar(share, share >= 1 ? 'bad' : share >= 0.8 ? 'warn' : '')}
     </div>
   );
 };

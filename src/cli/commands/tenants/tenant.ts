@@ -100,6 +100,7 @@ function addSetCommand(group: Command, context: CommandContext): void {
         defaultStage: defaultStage ?? tenant.defaultStage,
         strict: strict === undefined ? tenant.strict : strict === 'on',
         monthQuota: quota === 'none' ? null : (quota ?? tenant.monthQuota),
+        ownQuota: tenant.ownQuota,
         callsPerSecond: rate === 'none' ? null : (rate ?? tenant.callsPerSecond),
       };
       const entry = byCommand(timeOf(context.clock), 'tenant changed', teamId, findChanges(tenant, settings));

@@ -1,0 +1,72 @@
+/** The history of an order, newest first: who did what, and which field changed from what to what. */
+import type { AnswerOf } from '../../../../src/http/dashboard/interface.ts';
+import { get } from '../../api/client.ts';
+import { useLoad } from '../../api/use-load.ts';
+import { Link } from '../../router.tsx';
+import { useSession } from '../../session.tsx';
+import { Empty } from '../../ui/notice.tsx';
+import { Section } from '../../ui/page.tsx';
+import { Table, type TableColumn } from '../../ui/table/table.tsx';
+import { labelOf } from '../../ui/text/label.ts';
+import { Time } from '../../ui/text/time.tsx';
+
+type Entry = AnswerOf<'GET /orders/history'>['entries'][number];
+
+const OPERATIONS: Readonly<Record<string, string>> = {
+  createOrder: 'Created',
+  addLineItem: 'Line added',
+  updateLineItem: 'Line changed',
+  updateOrder: 'Changed',
+  cancelOrder: 'Cancelled',
+  approveOrder: 'Approved',
+  invoiceOrder: 'Invoiced',
+  voidInvoice: 'Voided',
+  import: 'Imported',
+};
+
+const COLUMNS: readonly TableColumn<Entry>[] = [
+  { key: 'at', head: 'When', cell: ({ at }) => <Time at={at} to="seconds" /> },
+  { key: 'what', head: 'What', cell: ({ operation }) => OPERATIONS[operation] ?? operation },
+  { key: 'by', head: 'Who', cell: ({ by }) => by },
+  {
+    key: 'changes',
+    head: 'Changes',
+    isWide: true,
+    cell: ({ changes }) => (
+      <ul class="changes">
+        {changes.map(([field, before, after, line], index) => (
+          <li key={index}>
+            {line !== undefined && `Line ${line}: `}
+            {field === 'line' ? '' : `${labelOf(field)} `}
+            {before !== '' && <del>{before}</del>} <bdi>{after === '' ? 'removed' : after}</bdi>
+          </li>
+        ))}
+      </ul>
+    ),
+  },
+];
+
+/** Example: `<History number="20015" round={tag} />`; it is loaded again in each round. */
+export function History({ number, round }: { number: string; round: string }) {
+  const { may } = useSession();
+  const history = useLoad(`${number} ${round}`, (signal) => get('/orders/history', { ORDER_NUMBER: number }, signal));
+  return (
+    <Section
+      title="History"
+      description={history.data?.isWhole === false ? 'As far back as changes are kept.' : undefined}
+      actions={
+        may('developer') && <Link to={`/requests?order=${encodeURIComponent(number)}`}>Requests of this order</Link>
+      }
+    >
+      <Table
+        label="Changes of the order"
+        columns={COLUMNS}
+        rows={history.data?.entries}
+        from={history}
+        skeletonRows={3}
+        rowKey={({ at, operation, changes }) => `${at} ${operation} ${JSON.stringify(changes)}`}
+        empty={<Empty title="No changes are kept">This order was last changed before changes were kept.</Empty>}
+      />
+    </Section>
+  );
+}

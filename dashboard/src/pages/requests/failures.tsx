@@ -1,0 +1,58 @@
+/** The failures among the shown requests by code, and the last calls that had no valid keys. */
+import type { RequestView } from '../../../../src/http/dashboard/interface.ts';
+import { get } from '../../api/client.ts';
+import { useLoad } from '../../api/use-load.ts';
+import { useQuery } from '../../router.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Empty } from '../../ui/notice.tsx';
+import { Section } from '../../ui/page.tsx';
+import { Table } from '../../ui/table/table.tsx';
+import { None } from '../../ui/text/text.tsx';
+import { Time } from '../../ui/text/time.tsx';
+
+/** Example: `<Failures rows={requests} />`; each button filters by its code. */
+export function Failures({ rows }: { rows: readonly RequestView[] }) {
+  const [, setQuery] = useQuery();
+  const codes = Map.groupBy(
+    rows.flatMap(({ code }) => code ?? []),
+    (code) => code,
+  );
+  if (codes.size === 0) return null;
+  return (
+    <div class="toolbar" role="group" aria-label="Failures among these requests">
+      {[...codes]
+        .toSorted(([, a], [, b]) => b.length - a.length)
+        .map(([code, those]) => (
+          <Button key={code} size="small" onClick={() => setQuery({ code })}>
+            {code} {those.length}
+          </Button>
+        ))}
+    </div>
+  );
+}
+
+/** The last calls that named this team without valid keys. */
+export function Rejected() {
+  const rejected = useLoad('rejected', (signal) => get('/requests/rejected', {}, signal));
+  return (
+    <Section
+      title="Wrong credentials"
+      description="The last 100 calls that named this team without a valid pair of keys, since this node was started."
+    >
+      <Table
+        label="Calls with wrong credentials"
+        rows={rejected.data?.calls}
+        from={rejected}
+        skeletonRows={2}
+        rowKey={({ at, client, path }) => `${at} ${client} ${path}`}
+        columns={[
+          { key: 'at', head: 'Time', cell: ({ at }) => <Time at={at} to="seconds" /> },
+          { key: 'path', head: 'Call', isMono: true, cell: ({ method, path }) => `${method} ${path}` },
+          { key: 'id', head: 'API ID', isMono: true, cell: ({ apiID }) => (apiID === '' ? <None /> : `${apiID}…`) },
+          { key: 'client', head: 'Client', isMono: true, cell: ({ client }) => client },
+        ]}
+        empty={<Empty title="None">Every call had valid keys.</Empty>}
+      />
+    </Section>
+  );
+}
