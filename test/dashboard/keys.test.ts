@@ -243,3 +243,29 @@ test('no proof, a name that is none or taken, and terms that are none make no pa
   await expectCode(make({}), '403 PROOF_NEEDED');
   assert.deepEqual(valuesOf(await listOf(developer), 'apiID'), [keys.apiID]);
 });
+
+test('any pair is replaced by its name, and renamed with the pairs that it replaced', async () => {
+  const { owner } = await open();
+  const made = await owner.ask('POST /keys', { name: 'Web shop', scope: 'read' });
+  const next = await owner.ask('POST /keys/replace', { overlap: '24h', name: 'Web shop' });
+  const named = async () => (await listOf(owner)).map(({ name, scope, apiID }) => [name, scope, apiID]);
+  const rest = (await named()).filter(([name]) => name === 'default');
+  const pairs = [
+    ['Web shop', 'read', next.apiID],
+    ['Web shop', 'read', made.apiID],
+  ];
+  assert.deepEqual(await named(), [...rest, ...pairs]);
+  await expectCode(owner.post('/keys/replace', { overlap: 'none', name: 'none' }), '400 COMMAND_REFUSED');
+  const rename = (apiID: string, name: string): Promise<Reply> => owner.post('/keys/rename', { apiID, name });
+  await expectCode(rename(next.apiID, 'default'), '400 COMMAND_REFUSED');
+  await expectCode(rename(next.apiID, 'sr_sk_x'), '400 COMMAND_REFUSED');
+  await expectCode(rename('nothing', 'Shop'), '404 NOT_FOUND');
+  assert.equal((await rename(next.apiID, 'Shop')).status, 200);
+  assert.deepEqual(await named(), [...rest, ...pairs.map(([, ...pair]) => ['Shop', ...pair])]);
+  assert.equal(await statusOf(next), 200);
+  assert.equal(await statusOf(made), 200);
+  const { byKey } = await owner.ask('GET /usage');
+  assert.deepEqual(byKey.map(({ name }) => name).toSorted(), ['Shop', 'Shop']);
+  const actions = valuesOf((await owner.ask('GET /audit')).records, 'action');
+  assert.ok(actions.includes('keys renamed'), actions.join());
+});

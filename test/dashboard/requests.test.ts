@@ -239,3 +239,42 @@ suite('the log', () => {
     await expectNone(owner, answer);
   });
 });
+
+test('requests are searched by key, error code, failure and order', async () => {
+  const { owner, keys, teamID } = await openTenant(service);
+  const second = await owner.ask('POST /keys', { name: 'second', scope: 'write' });
+  const other = { teamID, apiID: second.apiID, apiSecret: second.apiSecret };
+  const order = { ORDER_NUMBER: 'S-1' };
+  await service.call(keys, 'GET', '/orders/single', { query: { orderNum: 'S-1' } });
+  await service.call(other, 'POST', '/orders/update', { body: { ...order, NOTES: 'x' } });
+  await service.call(other, 'POST', '/orders/query', { body: [] });
+  await owner.post('/explorer/orders/query', []);
+  const found = async (query: object) => (await searchOf(owner, query)).requests.map(({ operation }) => operation);
+  assert.deepEqual(await found({ key: keys.apiID }), ['getOrder']);
+  assert.deepEqual(await found({ key: second.apiID }), ['queryOrders', 'updateOrder']);
+  assert.deepEqual(await found({ key: 'explorer' }), ['queryOrders']);
+  assert.deepEqual(await found({ code: 'ORDER_NOT_FOUND' }), ['updateOrder']);
+  assert.deepEqual(await found({ status: 'failed' }), ['updateOrder', 'getOrder']);
+  assert.deepEqual(await found({ order: 'S-1' }), ['updateOrder', 'getOrder']);
+  assert.deepEqual(await found({ order: 'S-1', key: keys.apiID }), ['getOrder']);
+});
+
+test('the last 100 calls with wrong credentials are told to developers of the team alone, without a secret', async () => {
+  const { owner, keys, teamID } = await openTenant(service);
+  const wrong = { ...keys, apiSecret: SECRET };
+  for (let call = 0; call < 101; call++)
+    await service.call(wrong, 'GET', '/orders/single', { query: { orderNum: '1' } });
+  await service.call({ ...wrong, apiID: 'sr_id_unknown' }, 'POST', '/orders/query', { body: [] });
+  const { calls } = await owner.ask('GET /requests/rejected');
+  assert.equal(calls.length, 100);
+  const [{ at, client, ...newest }] = calls as [(typeof calls)[0]];
+  assert.deepEqual(newest, { method: 'POST', path: '/tenant/api/pims/v1/orders/query', apiID: 'sr_id_unknown' });
+  assert.ok(at <= service.timeAt() && client !== '');
+  assert.equal(calls[1]!.apiID, keys.apiID.slice(0, 14));
+  const text = JSON.stringify(calls);
+  assert.ok(!text.includes(SECRET) && !text.includes('orderNum') && !text.includes(keys.apiID));
+  const { owner: stranger } = await openTenant(service);
+  assert.deepEqual((await stranger.ask('GET /requests/rejected')).calls, []);
+  assert.equal((await service.call(keys, 'POST', '/orders/query', { body: [] })).status, 200, teamID);
+  assert.equal((await owner.ask('GET /requests/rejected')).calls.length, 100);
+});

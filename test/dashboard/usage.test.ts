@@ -117,3 +117,31 @@ test('usage of earlier months is there, newest first; a month that is none is re
   for (const month of ['2025-13', '2025', '', 'x', '2025-12-01', '٢٠٢٥-١٢'])
     assert.equal((await owner.get('/usage', { month })).status, 400, month);
 });
+
+test('429 owners set a limit below the one of the operator, and the lower one holds', async () => {
+  const { owner, keys, teamID } = await openTenant(service, '--quota', '6');
+  const { name, defaultStage, strict } = await owner.ask('GET /settings');
+  const settings = { name, defaultStage, strict };
+  assert.equal((await owner.ask('POST /settings', { ...settings, ownQuota: 3 })).ownQuota, 3);
+  const read = () => service.call(keys, 'POST', '/orders/query', { body: [] });
+  for (let call = 1; call <= 3; call++) {
+    const { status, headers } = await read();
+    assert.equal(status, 200);
+    assert.match(headers.get('ratelimit')!, new RegExp(`"quota";r=${3 - call};`));
+  }
+  assert.equal((await read()).status, 429);
+  const session = await owner.ask('GET /session');
+  assert.deepEqual([session.monthCalls, session.monthQuota], [4, 3]);
+  assert.equal((await owner.ask('GET /usage')).monthQuota, 3);
+  // Settings that do not name the limit keep it; null removes it, and the operator's holds.
+  await owner.ask('POST /settings', settings);
+  assert.equal((await read()).status, 429);
+  await owner.ask('POST /settings', { ...settings, ownQuota: null });
+  assert.equal((await read()).status, 200);
+  assert.equal((await read()).status, 429);
+  await expectCode(owner.post('/settings', { ...settings, ownQuota: 0 }), '400 INVALID_VALUE');
+  const developer = await owner.add('developer');
+  await expectCode(developer.post('/settings', { ...settings, ownQuota: 9 }), '403 ROLE_NOT_ALLOWED');
+  const shown = (await service.command('tenant', 'list', '--json')).json() as { tenants: { teamID: string }[] };
+  assert.ok(shown.tenants.some((tenant) => tenant.teamID === teamID));
+});
