@@ -15,6 +15,8 @@ interface SessionState {
   readonly session: SessionView | undefined;
   readonly error: ApiError | undefined;
   readonly load: () => Promise<void>;
+  /** Whether the session has ended since it was loaded. The page stays until the user signs in again or leaves. */
+  readonly hasEnded: boolean;
   /** Starts with the session that signing in returned. */
   readonly begin: (session: SessionView) => void;
 }
@@ -28,7 +30,8 @@ export const parseReturnPath = (query: URLSearchParams): string => {
   return /^\/(?!\/|sign-in|link)/.test(path) ? path : HOME;
 };
 
-function leaveForSignIn(): void {
+/** Opens the sign-in page, which returns here. */
+export function leaveForSignIn(): void {
   const here = location.pathname.replace(/^\/dashboard/, '') + location.search;
   if (/^\/(sign-in|link)\b/.test(here)) return;
   navigate(`/sign-in?${new URLSearchParams({ next: here }).toString()}`, { replace: true });
@@ -37,14 +40,12 @@ function leaveForSignIn(): void {
 export function SessionProvider({ children }: { children: ComponentChildren }) {
   const [session, setSession] = useState<SessionView>();
   const [error, setError] = useState<ApiError>();
-  useEffect(
-    () =>
-      onNotSignedIn(() => {
-        setSession(undefined);
-        leaveForSignIn();
-      }),
-    [],
-  );
+  const [hasEnded, setEnded] = useState(false);
+  useEffect(() => onNotSignedIn(() => (session === undefined ? leaveForSignIn() : setEnded(true))), [session]);
+  const begin = (begun: SessionView) => {
+    setSession(begun);
+    setEnded(false);
+  };
   const load = async () => {
     setError(undefined);
     try {
@@ -55,7 +56,7 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
     }
   };
   return (
-    <SessionContext.Provider value={{ session, error, load, begin: setSession }}>{children}</SessionContext.Provider>
+    <SessionContext.Provider value={{ session, error, hasEnded, load, begin }}>{children}</SessionContext.Provider>
   );
 }
 

@@ -22,6 +22,7 @@ import { addKeyCommands } from './commands/tenants/keys.ts';
 import { addMcpCommand } from './commands/service/mcp.ts';
 import { addMoveCommand } from './commands/store/move.ts';
 import { addOrderCommands } from './commands/records/order.ts';
+import { addStockCommands } from './commands/records/stock.ts';
 import { addRequestsCommand } from './commands/tenants/requests.ts';
 import { addServeCommand } from './commands/service/serve.ts';
 import { addServiceCommands } from './commands/service/service.ts';
@@ -45,6 +46,7 @@ const COMMANDS = [
   addUserCommands,
   addFieldCommands,
   addOrderCommands,
+  addStockCommands,
   addImportCommand,
   addExportCommand,
   addUsageCommand,

@@ -103,11 +103,8 @@ test('a clerk works a day without the command line, and everything adds up', asy
   await goTo(page, '/records/inventory/PHONE');
   const waiting = await shownCells(region(page, 'Waiting orders'));
   assert.deepEqual(
-    waiting.map(([number, , , units, stock]) => [number, units, stock]).toSorted(),
-    [
-      [backorder, '2', 'Short'],
-      [cases, '1', 'Short'],
-    ].toSorted(),
+    new Set(waiting.map(([number, , , units, stock]) => `${number} ${units} ${stock}`)),
+    new Set([`${backorder} 2 Short`, `${cases} 1 Short`]),
   );
   await button(page, 'Receive').click();
   await fill(page, 'Units received', '3');

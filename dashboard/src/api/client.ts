@@ -167,9 +167,13 @@ function urlOf(path: string, query: QueryValues = {}): string {
 /** Example: `await getContract()`; also without a session. */
 export const getContract = async (): Promise<unknown> => parseAnswer(await send('GET', '/openapi.json'));
 
+let calledAt = Date.now();
+/** Returns when the service last answered a call. A session ends some time after that. */
+export const lastCallAt = (): number => calledAt;
+
 async function send(method: string, url: string, body?: unknown, { signal, headers }: SendOptions = {}) {
   try {
-    return await fetch(url, {
+    const response = await fetch(url, {
       method,
       headers: {
         accept: 'application/json',
@@ -180,6 +184,8 @@ async function send(method: string, url: string, body?: unknown, { signal, heade
       body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
       signal: signal ?? null,
     });
+    if (response.status !== 401) calledAt = Date.now();
+    return response;
   } catch (fault) {
     if (fault instanceof DOMException && fault.name === 'AbortError') throw fault;
     throw new ApiError('NETWORK_ERROR', 'The service could not be reached. Check your connection and try again.', 0);

@@ -8,6 +8,7 @@ import { NOT_FOUND, ROUTES } from './routes.ts';
 import { navigate, Router, takeHeadingFocus, useLocation, useMatch, type PageRoute } from '../router.tsx';
 import { HOME, SessionProvider, useSessionState } from '../session.tsx';
 import { ProofDialog } from './proof-dialog.tsx';
+import { SessionEnd } from './session-end.tsx';
 import { Shell } from './shell.tsx';
 import { Button } from '../ui/button.tsx';
 import { Notice, PageSkeleton } from '../ui/notice.tsx';
@@ -51,6 +52,7 @@ function SignedIn({ children }: Parameters<typeof Shell>[0]) {
       <>
         <Shell>{children}</Shell>
         <ProofDialog />
+        <SessionEnd />
       </>
     );
   if (error === undefined) return null;

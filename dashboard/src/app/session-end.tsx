@@ -1,0 +1,72 @@
+/**
+ * Tells two minutes before a session ends, and lets the user stay signed in. After it has ended, the user signs in again
+ * over the page, so that what was typed is still there. Source: WCAG 2.2.1.
+ */
+import { useEffect, useState } from 'preact/hooks';
+import { SESSION_IDLE_MINUTES } from '../../../src/account/account-bounds.ts';
+import { ApiError, get, lastCallAt, post } from '../api/client.ts';
+import { leaveForSignIn, useSession, useSessionState } from '../session.tsx';
+import { Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog/dialog.tsx';
+import { FormDialog } from '../ui/dialog/form-dialog.tsx';
+import { CodeField, CurrentPassword } from '../ui/form/secret-fields.tsx';
+
+const MINUTE_MS = 60_000;
+const LOOK_MS = 10_000;
+const WARNED_MS = 2 * MINUTE_MS;
+
+/** There is one, next to the shell. */
+export function SessionEnd() {
+  const { hasEnded } = useSessionState();
+  const { endsAt } = useSession();
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const look = setInterval(() => setNow(Date.now()), LOOK_MS);
+    return () => clearInterval(look);
+  }, []);
+  if (hasEnded) return <SignInAgain />;
+  const idleAt = lastCallAt() + SESSION_IDLE_MINUTES * MINUTE_MS;
+  if (Date.parse(endsAt) - now < WARNED_MS) return <SignInAgain isEnding />;
+  return idleAt - now < WARNED_MS ? <Stay onStay={() => setNow(Date.now())} /> : null;
+}
+
+function Stay({ onStay }: { onStay: () => void }) {
+  const stay = () => void get('/session').then(onStay, onStay);
+  return (
+    <Dialog title="You will be signed out in two minutes" onClose={stay}>
+      <p>You have not used the dashboard for a while.</p>
+      <Button tone="primary" onClick={stay}>
+        Stay signed in
+      </Button>
+    </Dialog>
+  );
+}
+
+function SignInAgain({ isEnding = false }: { isEnding?: boolean }) {
+  const { user, tenant } = useSession();
+  const { begin } = useSessionState();
+  const [password, setPassword] = useState('');
+  const [code, setCode] = useState<string>();
+  const signIn = async () => {
+    const { teamID } = tenant;
+    try {
+      begin(await post('/sign-in', { teamID, email: user.email, password, ...(code === undefined ? {} : { code }) }));
+    } catch (fault) {
+      if (!(fault instanceof ApiError) || fault.code !== 'SECOND_FACTOR_NEEDED') throw fault;
+      setCode('');
+    }
+  };
+  return (
+    <FormDialog
+      title={isEnding ? 'Your session ends in two minutes' : 'You were signed out'}
+      description={`Sign in again as ${user.email} to continue. What you typed is kept.`}
+      action="Sign in"
+      onSubmit={signIn}
+      onClose={leaveForSignIn}
+    >
+      <input hidden readOnly autocomplete="username" value={user.email} />
+      <CurrentPassword autofocus value={password} onValue={setPassword} />
+      {code !== undefined && <CodeField value={code} onValue={setCode} />}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,42 @@
+/** The end of a session in a browser: it is told in time, can be put off, and takes nothing that was typed. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ownService } from '../kit/service.ts';
+import { Shop } from '../kit/records.ts';
+import { button, field, openAs } from './at-pages.ts';
+import { checkAxe, goTo } from './browser.ts';
+import { BEHIND_PROXY } from './scene.ts';
+import { PASSWORD, Visitor } from './visitor.ts';
+
+const IDLE_MS = 30 * 60_000;
+const service = await ownService({ env: BEHIND_PROXY });
+const shop = await Shop.open(service, 'shop');
+const owner = await Visitor.make(service, 'shop', 'owner');
+
+test('the end of a session is told two minutes before, and one click puts it off', async (context) => {
+  const page = await openAs(context, service, owner);
+  await page.clock.fastForward(IDLE_MS - 119_000);
+  await page.getByRole('dialog', { name: 'You will be signed out in two minutes' }).waitFor();
+  await checkAxe(page);
+  await button(page, 'Stay signed in').click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+});
+
+test('who was signed out signs in again over the page, and what was typed is still there', async (context) => {
+  const number = await shop.newOrder();
+  const page = await openAs(context, service, owner);
+  await goTo(page, `/records/orders/${number}`);
+  await button(page, 'Edit').click();
+  await field(page, 'Notes').fill('ring twice');
+  await service.move(IDLE_MS + 60_000);
+  await button(page, 'Save').click();
+  const again = page.getByRole('dialog', { name: 'You were signed out' });
+  await again.getByText(`Sign in again as ${owner.email}`).waitFor();
+  await again.getByLabel('Your password', { exact: true }).fill(PASSWORD);
+  await again.getByRole('button', { name: 'Sign in' }).click();
+  await again.waitFor({ state: 'detached' });
+  assert.equal(await field(page, 'Notes').inputValue(), 'ring twice');
+  await button(page, 'Save').click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  assert.equal((await shop.order(number))['NOTES'], 'ring twice');
+});

@@ -1,0 +1,42 @@
+/** Stock from the command line: received, counted, adjusted, and told from the ledger. */
+import assert from 'node:assert/strict';
+import { before, suite, test } from 'node:test';
+import { openCommandLine } from '../kit/cli-process.ts';
+
+interface History {
+  movements: Record<string, string | number>[];
+}
+
+suite('stock from the command line', () => {
+  const { ask, refused, file } = openCommandLine();
+  before(async () => {
+    await ask('tenant create acme --name Acme --create');
+    await ask('import acme inventory', file('parts.csv', 'PART_CODE,QTY_ONHAND,SERIALIZED\nMUG,5,\nPHONE,0,Y\n'));
+  });
+
+  test('units come and go, each with a reason, and the ledger tells of all of them', async () => {
+    assert.equal((await ask<{ QTY_ONHAND: string }>('stock receive acme MUG 7 --reason DHL')).QTY_ONHAND, '12');
+    assert.equal((await ask<{ QTY_ONHAND: string }>('stock count acme MUG 11')).QTY_ONHAND, '11');
+    assert.equal((await ask<{ QTY_ONHAND: string }>('stock adjust acme MUG -2 --reason broken')).QTY_ONHAND, '9');
+    const { movements } = await ask<History>('stock history acme MUG');
+    assert.deepEqual(
+      movements.map(({ NUMBER, KIND, QUANTITY, AFTER, REASON, DONE_BY }) =>
+        [NUMBER, KIND, QUANTITY, AFTER, REASON, DONE_BY].join(' '),
+      ),
+      [
+        '4 adjusted -2 9 broken command line',
+        '3 counted -1 11  command line',
+        '2 received 7 12 DHL command line',
+        '1 imported 5 5  import',
+      ],
+    );
+    await ask('stock receive acme PHONE 2 --serial A,B');
+  });
+
+  test('what cannot be is refused, and moves nothing', async () => {
+    for (const command of ['receive acme MUG 0', 'count acme MUG -1', 'adjust acme MUG 1', 'receive acme none 1'])
+      await refused(`stock ${command}`);
+    await refused('stock receive acme PHONE 1');
+    assert.equal((await ask<History>('stock history acme MUG')).movements.length, 4);
+  });
+});
