@@ -106,8 +106,9 @@ export function* sellSerials(order: Values, lines: readonly Values[], before: re
 /** Keeps the serial numbers of received units as in stock. Throws SERIALS_NOT_ALLOWED if one is in stock already. */
 export function* stockSerials(partCode: string, serials: readonly string[]): Script<void> {
   const received = serials.map((serial): KeptSerial => [partCode, serial, '']);
-  const there = (yield* loadSerials(received)).find(([, , owner]) => owner === '');
-  if (there) throw refuseSerial(`The serial number '${there[1]}' of part ${partCode} is in stock already.`);
+  const known = (yield* loadSerials(received)).filter(([, , owner]) => owner === '').map(([, serial]) => serial);
+  const there = serials.find((serial) => known.includes(serial));
+  if (there !== undefined) throw refuseSerial(`The serial number '${there}' of part ${partCode} is in stock already.`);
   if (received.length > 0) yield save('saveSerials', received);
 }
 

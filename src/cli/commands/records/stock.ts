@@ -37,9 +37,16 @@ export function addStockCommands(program: Command, context: CommandContext): voi
       const movements = await withTenant(context, teamId, ({ pims }) =>
         pims.look('movements', part, Number.MAX_SAFE_INTEGER, MOVEMENTS_SHOWN),
       );
-      const rows = movements.map((row) => [
-        String(row.NUMBER),
-        ...[row.AT, row.KIND, row.QUANTITY, row.AFTER, row.ORDER_NUMBER, row.DONE_BY, row.REASON, row.SERIALS],
+      const rows = movements.map(({ NUMBER, AT, KIND, QUANTITY, AFTER, ORDER_NUMBER, DONE_BY, REASON, SERIALS }) => [
+        String(NUMBER),
+        AT,
+        KIND,
+        QUANTITY,
+        AFTER,
+        ORDER_NUMBER,
+        DONE_BY,
+        REASON,
+        SERIALS,
       ]);
       const text = rows.length === 0 ? `${part} has no movements.` : buildTable([HEAD, ...rows]);
       printAnswer(context, { teamID: teamId, partCode: part, movements }, text);

@@ -1,0 +1,196 @@
+/**
+ * Random runs of what clerks and callers do to stock and orders, on both stores: QTY_ONHAND is the sum of its movements,
+ * QTY_COMMITTED what open sales orders ask for, a serial number is in one place, no unit of an order is lost or doubled,
+ * and both stores answer alike. STOREROOM_TEST_RUNS sets how many; STOREROOM_TEST_SEED repeats a run.
+ */
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import * as fc from 'fast-check';
+import { Refusal } from '../../src/errors.ts';
+import * as operations from '../../src/pims/operations.ts';
+import type { PimsStore } from '../../src/pims/pims-port.ts';
+import { addDecimals } from '../../src/pims/rules/decimal.ts';
+import { splitList } from '../../src/pims/rules/lists.ts';
+import { textOf } from '../../src/pims/writes/script.ts';
+import type { Values } from '../../src/pims/rules/values.ts';
+import { PostgresStore } from '../../src/store/postgres/store.ts';
+import { passing } from '../kit/clock.ts';
+import { TURNS } from '../kit/caller.ts';
+import { newDatabase } from '../kit/postgres.ts';
+import { trials } from '../kit/trials.ts';
+import { newFolder, openForAll } from '../store/sqlite-folder.ts';
+import { accepted, NOW, type OpenedStore } from '../store/store-under-test.ts';
+
+const RUNS = trials('RUNS', { quick: 15, all: 100 });
+const SEED = Number(process.env['STOREROOM_TEST_SEED'] ?? randomInt(2 ** 31));
+const LANES = 4;
+const PARTS = ['PHONE', 'CASE'] as const;
+const SERIALS = ['A', 'B', 'C', 'D', 'E', 'F'];
+const OPTIONS = { now: NOW, strict: false, by: 'ann@example.com', defaultStage: 'worksheet' } as const;
+
+type Step =
+  | { do: 'received' | 'counted' | 'adjusted'; part: string; quantity: string; serials: string[] }
+  | { do: 'order'; part: string; quantity: string; price: string; stage: string }
+  | { do: 'line'; at: number; part: string; quantity: string }
+  | { do: 'change'; at: number; quantity: string; serials: string[] }
+  | { do: 'approve' | 'cancel' | 'void' | 'drop'; at: number }
+  | { do: 'invoice'; at: number; units: string; serials: string[] };
+
+const part = fc.constantFrom(...PARTS);
+const quantity = fc.constantFrom('0', '1', '2', '3', '1.5');
+const serials = fc.uniqueArray(fc.constantFrom(...SERIALS), { maxLength: 3 });
+const at = fc.nat(7);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ do: fc.constantFrom('received', 'counted', 'adjusted'), part, quantity, serials }),
+  fc.record({
+    do: fc.constant('order'),
+    part,
+    quantity,
+    price: fc.constantFrom('', '0.333', '10'),
+    stage: fc.constantFrom('quote', 'sales_order'),
+  }),
+  fc.record({ do: fc.constant('line'), at, part, quantity }),
+  fc.record({ do: fc.constant('change'), at, quantity, serials }),
+  fc.record({ do: fc.constantFrom('approve', 'cancel', 'void', 'drop'), at }),
+  fc.record({ do: fc.constant('invoice'), at, units: quantity, serials }),
+);
+
+let postgres: PostgresStore | undefined;
+const stores: OpenedStore[] = [];
+before(async () => {
+  const options = { ...TURNS, clock: passing, connections: LANES, queryBudgetMs: 60_000, name: 'test' };
+  postgres = await PostgresStore.open({ ...options, url: await newDatabase() });
+  stores.push(openForAll(newFolder(), { queryBudgetMs: 60_000 }), postgres);
+});
+after(() => postgres?.close());
+
+const linesOf = async (store: PimsStore, number: string): Promise<Values[]> => {
+  const { lines } = await operations.getOrder(store, number, () => new AbortController().signal);
+  return (JSON.parse(textOf(lines ?? '[]')) as { ORDER_LINEITEMS: Values }[]).map((one) => one.ORDER_LINEITEMS);
+};
+const recordsOf = async (store: PimsStore, recordType: 'orders' | 'inventory'): Promise<Values[]> => {
+  const request = { filters: [], limit: 500, bytesMax: 2 ** 24, after: '', signal: () => new AbortController().signal };
+  const query = recordType === 'orders' ? operations.queryOrders : operations.queryInventoryItems;
+  const page = await query(store, request);
+  return JSON.parse(textOf(page.records)) as Values[];
+};
+
+/** Carries out a step, and gives what it answers. A lock code is random, so no line is told whole. */
+async function carryOut(store: PimsStore, run: Step): Promise<unknown> {
+  const orders = await recordsOf(store, 'orders');
+  const number = 'at' in run ? (orders[run.at % Math.max(1, orders.length)]?.['ORDER_NUMBER'] ?? '1') : '';
+  switch (run.do) {
+    case 'order': {
+      const order = { ORDER_TYPE: run.stage, REFERENCE_NUMBER: `#${orders.length}` };
+      const { data } = await operations.createOrder(store, order, OPTIONS);
+      const line = { ORDER_NUMBER: JSON.parse(data) as string, PART_CODE: run.part, QUANTITY: run.quantity };
+      await operations.addLineItem(store, { ...line, UNIT_PRICE: run.price }, OPTIONS);
+      return data;
+    }
+    case 'line': {
+      const line = { ORDER_NUMBER: number, PART_CODE: run.part, QUANTITY: run.quantity };
+      await operations.addLineItem(store, line, OPTIONS);
+      return 'added';
+    }
+    case 'change': {
+      const [line] = await linesOf(store, number);
+      const { ORDER_TYPE } = orders.find((one) => one['ORDER_NUMBER'] === number)!;
+      const change = ORDER_TYPE === 'invoice' ? { SERIAL_NUMBERS: run.serials.join() } : { QUANTITY: run.quantity };
+      const lock = { ORDER_NUMBER: number, LINE_REF_LOCK_CODE: line?.['LINE_REF_LOCK_CODE'] ?? 'none' };
+      await operations.updateLineItem(store, { ...lock, ...change }, OPTIONS);
+      return 'changed';
+    }
+    case 'approve':
+      return operations.advanceOrder(store, number, { approve: true }, OPTIONS);
+    case 'cancel':
+      return (await operations.cancelOrder(store, { ORDER_NUMBER: number }, OPTIONS)).data;
+    case 'drop':
+      return (await operations.updateOrder(store, { ORDER_NUMBER: number, DROP_SHIP: 'Y' }, OPTIONS)).data;
+    case 'void':
+      return operations.voidInvoice(store, number, '', OPTIONS);
+    case 'invoice': {
+      const asked = { quantities: new Map([['1', run.units]]), serials: new Map([['1', run.serials]]), tracking: [] };
+      return operations.advanceOrder(store, number, { invoice: asked }, OPTIONS);
+    }
+    default:
+      return operations.actOnStock(store, run.part, { kind: run.do, ...run, reason: 'test' }, OPTIONS);
+  }
+}
+
+/** What has to hold after every step. */
+async function checkInvariants(store: PimsStore): Promise<void> {
+  const committed = new Map<string, string>();
+  const owners = new Map<string, string>();
+  for (const order of await recordsOf(store, 'orders')) {
+    const { ORDER_NUMBER = '', ORDER_TYPE, ORDER_STATUS, DROP_SHIP } = order;
+    if (DROP_SHIP === 'Y' || ORDER_STATUS === 'CANCELLED' || ORDER_STATUS === 'VOID') continue;
+    for (const { PART_CODE = '', QUANTITY = '', SERIAL_NUMBERS = '' } of await linesOf(store, ORDER_NUMBER)) {
+      if (ORDER_TYPE === 'sales_order') committed.set(PART_CODE, addDecimals(committed.get(PART_CODE) ?? '', QUANTITY));
+      if (ORDER_TYPE !== 'invoice') continue;
+      for (const serial of splitList(SERIAL_NUMBERS)) {
+        assert.equal(owners.get(`${PART_CODE} ${serial}`), undefined, `${serial} is sold twice`);
+        owners.set(`${PART_CODE} ${serial}`, ORDER_NUMBER);
+      }
+    }
+  }
+  for (const { PART_CODE = '', QTY_ONHAND = '', QTY_COMMITTED = '' } of await recordsOf(store, 'inventory')) {
+    const movements = await store.look('movements', PART_CODE, Number.MAX_SAFE_INTEGER, 1000);
+    const sum = movements.map(({ QUANTITY }) => QUANTITY).reduce(addDecimals, '0');
+    assert.equal(sum, QTY_ONHAND || '0', `the movements of ${PART_CODE}`);
+    assert.equal(movements[0]?.AFTER ?? '0', QTY_ONHAND || '0', `the last movement of ${PART_CODE}`);
+    assert.equal(QTY_COMMITTED || '0', committed.get(PART_CODE) ?? '0', `what is committed of ${PART_CODE}`);
+    for (const serial of SERIALS)
+      for (const kept of await store.look('serials', serial))
+        if (kept.PART_CODE === PART_CODE)
+          assert.equal(
+            kept.ORDER_NUMBER,
+            owners.get(`${PART_CODE} ${serial}`) ?? '',
+            `where ${PART_CODE} ${serial} is`,
+          );
+  }
+}
+
+let tenants = 0;
+async function runOnNewTenants(steps: readonly Step[]): Promise<boolean> {
+  const teamId = `t${++tenants}`;
+  const opened = await Promise.all(
+    stores.map(async (store) => ({
+      store,
+      tenant: accepted(await store.tenants.createTenant(teamId, 'A tenant', NOW)),
+    })),
+  );
+  const systems = opened.map(({ store, tenant }) => store.pims(tenant));
+  for (const pims of systems) {
+    await operations.createPart(pims, { PART_CODE: 'PHONE', SERIALIZED: 'Y', UNIT_PRICE: '99.99' }, OPTIONS);
+    await operations.createPart(pims, { PART_CODE: 'CASE', QTY_ONHAND: '5' }, OPTIONS);
+  }
+  try {
+    for (const one of steps) {
+      const answers = await Promise.all(
+        systems.map(async (pims) => {
+          try {
+            return JSON.stringify(await carryOut(pims, one));
+          } catch (fault) {
+            if (!(fault instanceof Refusal)) throw fault;
+            return `${fault.code} ${fault.message}`;
+          }
+        }),
+      );
+      assert.equal(answers[1], answers[0], `PostgreSQL differs in ${JSON.stringify(one)}`);
+      for (const pims of systems) await checkInvariants(pims);
+    }
+    return true;
+  } finally {
+    await Promise.all(opened.map(({ store, tenant }) => store.tenants.deleteTenant(tenant)));
+  }
+}
+
+test('stock, serial numbers and orders hold together whatever is done to them, on both stores alike', async (context) => {
+  context.diagnostic(`${RUNS} runs, STOREROOM_TEST_SEED=${SEED}`);
+  const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), runOnNewTenants);
+  const lanes = Array.from({ length: LANES }, (_, lane) =>
+    fc.assert(property, { seed: SEED + lane, numRuns: Math.ceil(RUNS / LANES) }),
+  );
+  await Promise.all(lanes);
+});
