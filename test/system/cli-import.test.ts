@@ -57,6 +57,33 @@ suite('import, beside a running service', () => {
   });
   after(() => service.close());
 
+  test('a dry run tells what would be imported and what not, and imports nothing', async () => {
+    const earlier = await exportRows('customers');
+    const csv = 'CUSTOMER_CODE,CREDIT_LIMIT\nDRY-1,5\nDRY-2,much\nDRY-1,6\n';
+    const { exitCode, imported, rejected, lines } = await importRows(line, 'customers', csv, '--dry-run');
+    assert.deepEqual([exitCode, imported, rejected, lines], [1, 1, 2, [3, 4]]);
+    assert.deepEqual(await exportRows('customers'), earlier);
+    const next = await line.ask<Report>('import acme customers', line.file('rows.csv', 'CUSTOMER_NAME\nNext\n'));
+    assert.equal(next.imported, 1);
+  });
+
+  test('columns with other names are mapped, and a file with other separators or letters is named', async () => {
+    const csv = 'Sku,Name\nMAP-1,Lamp\n';
+    const map = ['--map', 'CUSTOMER_CODE=Sku', '--map', 'CUSTOMER_NAME=Name'];
+    const { imported } = await importRows(line, 'customers', csv, ...map);
+    assert.equal(imported, 1);
+    const mapped = (await exportRows('customers')).find(({ CUSTOMER_CODE }) => CUSTOMER_CODE === 'MAP-1');
+    assert.equal(mapped?.['CUSTOMER_NAME'], 'Lamp');
+    const refuse = async (text: string, ...options: string[]): Promise<string> =>
+      (await line.refused('import acme inventory', line.file('rows.csv', text), ...options)).message;
+    assert.match(await refuse('PART_CODE\nX\n', '--map', 'BARCODE=Ean'), /no column 'Ean'/);
+    assert.match(await refuse('PART_CODE;BARCODE\nX;1\n'), /has semicolons between its fields/);
+    assert.match(await refuse('PART_CODE\tBARCODE\nX\t1\n'), /has tabs between its fields/);
+    const latin = Buffer.from('PART_CODE,PART_DESCRIPTION\nX,Stra\u00dfe\n', 'latin1');
+    const { rejections } = await importRows(line, 'inventory', latin);
+    assert.match(rejections[0]!.reason, /may be in Latin-1/);
+  });
+
   // Holds S13.4, S13.8.
   test('keys and dates are taken as given, values as from a caller; an empty last row does not count', async () => {
     const csv =

@@ -14,6 +14,10 @@ export interface ImportRequest {
   readonly now: string;
   /** Whether to import all rows or none. */
   readonly atomic: boolean;
+  /** Whether to check all rows and import none. */
+  readonly isDry?: boolean;
+  /** Names of fields by the names of columns that have another name in the file. */
+  readonly columns?: ReadonlyMap<string, string>;
   /** Called with the number of bytes of each chunk that was read. */
   readonly onRead?: (bytes: number) => void;
   /** Called once if rows were stored, even if the import ends early, with the numbers of stored and rejected rows. */
@@ -49,7 +53,9 @@ const REJECTIONS_MAX = 1000;
 
 /** Throws a Refusal and imports nothing if the header cannot be used. */
 export async function importCsv(pims: PimsStore, request: ImportRequest): Promise<ImportReport> {
-  const { recordType, now, atomic } = request;
+  const { recordType, now, isDry = false } = request;
+  // The rows of a dry run are stored and undone, so that they are checked against each other.
+  const atomic = request.atomic || isDry;
   const startedAt = performance.now();
   const report: ImportReport = { imported: 0, rejected: 0, rejections: [], seconds: 0, rowsPerSecond: 0 };
   const batches = parseBatches(request, (await pims.dictionaries())[recordType], report);
@@ -69,8 +75,8 @@ export async function importCsv(pims: PimsStore, request: ImportRequest): Promis
   }
   const seconds = (performance.now() - startedAt) / 1000;
   const rowsPerSecond = Math.round((report.imported + report.rejected) / seconds);
-  if (atomic && report.rejected > 0) report.imported = 0;
-  await tellStored();
+  if (request.atomic && report.rejected > 0) report.imported = 0;
+  if (!isDry) await tellStored();
   report.rejections.sort((a, b) => a.line - b.line);
   return { ...report, seconds: Number(seconds.toFixed(3)), rowsPerSecond };
 }
@@ -86,7 +92,7 @@ function addRejection(report: ImportReport, line: number, reason: Error & { fiel
 }
 
 async function* parseBatches(
-  { recordType, file, content, atomic, onRead }: ImportRequest,
+  { recordType, file, content, atomic, isDry, columns, onRead }: ImportRequest,
   dictionary: FieldDictionary,
   report: ImportReport,
 ): AsyncGenerator<ImportRow[]> {
@@ -97,7 +103,7 @@ async function* parseBatches(
   for await (const rows of readCsv(content ?? file, onRead))
     for (const row of rows) {
       if (!parser) {
-        parser = new RowParser(parseHeader(row, dictionary, recordType));
+        parser = new RowParser(parseHeader(row, dictionary, recordType, columns));
         continue;
       }
       const values = parser.parse(row);
@@ -115,11 +121,24 @@ async function* parseBatches(
     }
   if (!parser) throw refuseCommand(`${file} is empty. Its first line must name the fields.`);
   if (batch.length > 0) yield batch;
-  if (atomic && report.rejected > 0) throw new RejectedBeforeStore();
+  if (isDry || (atomic && report.rejected > 0)) throw new RejectedBeforeStore();
 }
 
-function parseHeader({ cells, fault }: CsvRow, dictionary: FieldDictionary, recordType: RecordType): Field[] {
+function parseHeader(
+  { cells: names, fault }: CsvRow,
+  dictionary: FieldDictionary,
+  recordType: RecordType,
+  columns: ReadonlyMap<string, string> = new Map(),
+): Field[] {
   if (fault !== undefined) throw refuseCommand(`The first line must name the fields, and is not valid CSV. ${fault}`);
+  const [separator] = names.length > 1 ? [] : (/[;\t|]/.exec(names[0] ?? '') ?? []);
+  if (separator !== undefined) {
+    const what = { ';': 'semicolons', '\t': 'tabs', '|': 'bars' }[separator];
+    throw refuseCommand(`The first line has ${what} between its fields. Save the file with commas.`);
+  }
+  const missing = [...columns.keys()].find((column) => !names.includes(column));
+  if (missing !== undefined) throw refuseCommand(`The first line has no column '${missing}', which --map names.`);
+  const cells = names.map((name) => columns.get(name) ?? name);
   const fields = cells.map((name) => findField(dictionary, recordType, name));
   const twice = cells.find((name, index) => cells.indexOf(name) !== index);
   if (twice === undefined) return fields;

@@ -87,7 +87,9 @@ class ChunkParser {
 }
 
 const findDecodingFault = (cells: readonly string[]): string | undefined =>
-  cells.some((cell) => cell.includes('\u{fffd}')) ? 'The row is not in UTF-8.' : undefined;
+  cells.some((cell) => cell.includes('\u{fffd}'))
+    ? 'The row is not in UTF-8. The file may be in Latin-1: save it as UTF-8.'
+    : undefined;
 
 interface ParsedRow {
   readonly cells: string[];

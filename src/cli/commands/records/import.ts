@@ -1,7 +1,7 @@
 /** `storeroom import`: imports one CSV file, with a progress bar and a list of the rejected rows. */
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
-import type { Command } from 'commander';
+import { InvalidArgumentError, type Command } from 'commander';
 import { byCommand } from '../../../audit/entry.ts';
 import { refuseCommand } from '../../../errors.ts';
 import type { RecordType } from '../../../pims/rules/fields.ts';
@@ -19,11 +19,14 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     .addArgument(recordTypeArgument('<type>'))
     .argument('<file>', 'CSV in UTF-8')
     .option('--atomic', 'import all rows, or none if one is rejected')
-    .action(async (teamId: string, recordType: RecordType, file: string, { atomic = false }: { atomic?: boolean }) => {
+    .option('--dry-run', 'check all rows, and import none')
+    .option('--map <field=column>', 'field of a column that has another name (repeatable)', collectColumn)
+    .action(async (teamId: string, recordType: RecordType, file: string, options: ImportFlags) => {
+      const { atomic = false, dryRun: isDry = false, map: columns = new Map() } = options;
       const bytes = fileBytes(file);
       const bar = await createProgressBar();
       const now = timeOf(context.clock);
-      const asked = { recordType, file, now, atomic, onRead: bar.advance };
+      const asked = { recordType, file, now, atomic, isDry, columns, onRead: bar.advance };
       const importing = withTenant(context, teamId, ({ pims, store }) => {
         bar.start(bytes);
         return importCsv(pims, {
@@ -42,6 +45,19 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     });
 }
 
+interface ImportFlags {
+  readonly atomic?: boolean;
+  readonly dryRun?: boolean;
+  readonly map?: Map<string, string>;
+}
+
+function collectColumn(text: string, before = new Map<string, string>()): Map<string, string> {
+  const [, field, column] = /^([A-Z0-9_]+)=(.+)$/.exec(text) ?? [];
+  if (field === undefined || column === undefined)
+    throw new InvalidArgumentError('It must be a field and a column, such as PART_CODE=SKU.');
+  return before.set(column, field);
+}
+
 function fileBytes(file: string): number {
   const found = statSync(file, { throwIfNoEntry: false });
   if (!found || found.isDirectory()) throw refuseCommand(`There is no file '${file}'.`);
@@ -53,8 +69,9 @@ function printRejections({ rejected, rejections }: ImportReport): void {
   if (rejected > rejections.length) process.stderr.write(`… and ${rejected - rejections.length} more.\n`);
 }
 
-function describeReport(report: ImportReport, { recordType, atomic }: ImportRequest): string {
+function describeReport(report: ImportReport, { recordType, atomic, isDry }: ImportRequest): string {
   const { imported, rejected, seconds, rowsPerSecond } = report;
+  if (isDry) return `Nothing was imported. ${imported} ${recordType} could be, ${rejected} would be rejected.`;
   if (atomic && rejected > 0)
     return `Nothing was imported: ${rejected} rows were rejected, and --atomic imports all rows or none.`;
   return `Imported ${imported} ${recordType}, rejected ${rejected}, in ${seconds} s (${rowsPerSecond} rows a second).`;
