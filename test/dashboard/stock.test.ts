@@ -27,6 +27,7 @@ async function order(PART_CODE: string, QUANTITY: string, more: object = {}): Pr
 const invoice = (ORDER_NUMBER: string, serials: readonly string[] = [], quantities: object = {}) =>
   clerk.post('/orders/invoice', { ORDER_NUMBER, quantities, serials: { 1: serials }, tracking: [] });
 
+// Holds S8.15.
 test('the ledger names every movement, and its sum is the quantity on hand', async () => {
   await clerk.ask('POST /parts', { values: { PART_CODE: 'MUG', PART_DESCRIPTION: 'Mug', QTY_ONHAND: '5' } });
   await clerk.ask('POST /stock/on-order', { PART_CODE: 'MUG', quantity: '10' });
@@ -64,6 +65,7 @@ test('the ledger names every movement, and its sum is the quantity on hand', asy
   assert.equal(code, 0, stdout);
 });
 
+// Holds S7.11, S7.12, S8.17.
 test('400 a void invoice stays a record of which only the notes change, and counts as not fulfilled', async () => {
   await shop.load('inventory', [{ PART_CODE: 'CUP', QTY_ONHAND: '4' }]);
   const number = await order('CUP', '2', { REFERENCE_NUMBER: '#void' });
@@ -76,9 +78,14 @@ test('400 a void invoice stays a record of which only the notes change, and coun
   for (const change of [{ SHIP_VIA: 'x' }, { ORDER_STATUS: 'OPEN' }])
     await expectCode(clerk.post('/records/orders/update', { ORDER_NUMBER: number, ...change }), '400 ORDER_CLOSED');
   await expectCode(clerk.post('/orders/void', { ORDER_NUMBER: 'none', reason: '' }), '400 ORDER_NOT_FOUND');
+  for (const ORDER_STATUS of ['VOID', 'void']) {
+    const made = await shop.createOrder({ ORDER_STATUS });
+    assert.deepEqual([made.status, made.body.code], [400, 'INVALID_VALUE']);
+  }
   assert.equal((await partOf('CUP'))['QTY_ONHAND'], '4');
 });
 
+// Holds S8.16.
 test('400 a serialised part moves with exactly one serial number a unit, and each is sold once until it is back', async () => {
   const refused = '400 SERIALS_NOT_ALLOWED';
   await clerk.ask('POST /parts', { values: { PART_CODE: 'PHONE', SERIALIZED: 'Y' } });
