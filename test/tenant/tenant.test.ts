@@ -37,6 +37,7 @@ test('a tenant begins with worksheets, takes any code, and has no limits', () =>
     defaultStage: 'worksheet',
     strict: false,
     monthQuota: null,
+    ownQuota: null,
     callsPerSecond: null,
   });
   assert.match(refuseTaken('shop').message, /'shop'/);
