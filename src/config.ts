@@ -112,6 +112,12 @@ export const SETTINGS = {
     'STOREROOM_TRUSTED_PROXIES',
     'Proxies in front of the service whose X-Forwarded-For and X-Forwarded-Proto are trusted.',
   ),
+  operatorTeam: anyText(
+    'STOREROOM_OPERATOR_TEAM',
+    '',
+    'Team whose owners see the page Operate: health, backups, and the calls of every team. If it is not set, ' +
+      'the oldest team. With a name that no team has, no one sees it.',
+  ),
   demo: choice(
     'STOREROOM_DEMO',
     'on',

@@ -172,6 +172,7 @@ export interface LinkProps {
   title?: string;
   'aria-label'?: string;
   'aria-current'?: 'page' | 'true' | undefined;
+  tabIndex?: number;
   onClick?: ((event: TargetedMouseEvent<HTMLAnchorElement>) => void) | undefined;
   children: ComponentChildren;
 }

@@ -36,7 +36,8 @@ import { createConnectionServer, type EndedFor } from './server/connections.ts';
 import { ServiceLoad, type LoadLimits } from './server/load.ts';
 import { addReceiving, HEADER_BYTES_MAX, URL_BYTES_MAX } from './server/receive.ts';
 
-export interface AppOptions extends Omit<DashboardServices, 'limits' | 'rejectedCalls'>, AnswerLimits, LoadLimits {
+export interface AppOptions
+  extends Omit<DashboardServices, 'limits' | 'rejectedCalls' | 'readings'>, AnswerLimits, LoadLimits {
   readonly state: ServiceState;
   readonly keepAliveMs: number;
   readonly log: FastifyBaseLogger;
@@ -110,6 +111,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     ...(traced && { pims: traced.pims }),
     limits: new Limits(),
     rejectedCalls: new RejectedCalls(),
+    readings: measure,
   };
   await app.register(async (scope) => {
     for (const operation of operations) addOperation(scope, operation, services, accessByKey(services));

@@ -93,6 +93,8 @@ export interface TenantStore {
   findCaller(teamId: string, apiId: string, now: string): Promise<Caller | undefined>;
   findTenant(teamId: string): Promise<Tenant | undefined>;
   listTenants(): Promise<Tenant[]>;
+  /** Lists at most this many tenants, oldest first. */
+  listOldest(most: number): Promise<Tenant[]>;
   hasTenants(): Promise<boolean>;
   /** Creates a tenant. Refuses (COMMAND_REFUSED) a teamID that is in use. */
   createTenant(teamId: string, name: string, now: string, entry?: AuditEntry): Promise<Outcome<Tenant>>;
@@ -136,4 +138,6 @@ export interface UsageStore {
   loadLastUses(teamId: string): Promise<ReadonlyMap<string, string>>;
   /** Lists the months that have counts, newest first, at most 36. */
   listMonths(teamId: string): Promise<{ month: string; calls: number }[]>;
+  /** Loads the calls of these teams in a month. A team without calls is missing. */
+  loadMonth(month: string, teamIds: readonly string[]): Promise<{ teamId: string; calls: number }[]>;
 }

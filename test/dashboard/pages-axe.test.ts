@@ -79,7 +79,9 @@ test('pages by their address', async (context) => {
     [path('records', 'orders', '20010'), path('records', 'customers', '50003'), '/records/orders/nothing'],
     [path('records', 'inventory', 'FK/6#SND+512'), path('requests', requestID)],
     ['/webhooks', path('webhooks', id), '/webhooks/nothing', '/changes', '/changes?type=orders'],
-    '/requests /usage?by=day /explorer/queryOrders /fields /settings /users /audit /account /nowhere'.split(' '),
+    '/requests /usage?by=day /explorer/queryOrders /fields /settings /users /audit /operate /account /nowhere'.split(
+      ' ',
+    ),
   ].flat();
   for (const address of paths)
     await context.test(address, async () => {

@@ -3,6 +3,7 @@
  * fields that are in force for the API, calls of the explorer, and the audit log that has it all and is whole.
  */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { Shop, expectRefusal, succeed, type Values } from '../kit/records.ts';
@@ -206,6 +207,16 @@ test('settings and a custom field are in force for the API at once; the audit lo
   ]);
   await button(page, 'Verify').click();
   await page.getByText(`Verified: ${rows.length} records, none changed.`).waitFor();
+
+  await field(page, 'What').fill('Order App');
+  await page.getByText(`1 record of the last ${rows.length}`).waitFor();
+  const downloading = page.waitForEvent('download');
+  await button(page, 'Export CSV').click();
+  const [head, record, end] = readFileSync(await (await downloading).path(), 'utf8').split('\r\n');
+  assert.deepEqual([head, end], ['number,at,actor,action,target,client,detail,hash', '']);
+  assert.match(record ?? '', new RegExp(`${owner.email},order approved,${gift},`));
+  await region(page, 'Audit log').getByRole('link', { name: gift }).click();
+  await page.waitForURL(`**/records/orders/${gift}`);
 });
 
 /** Sends what is in the form and gives the data of the answer. */

@@ -76,7 +76,12 @@ test('usage shows and downloads the calls that were made, and the figure of `sto
   const [cells, ...more] = await shownCells(byDay);
   assert.deepEqual([cells?.slice(1, 4), more], [[total, String(made.length - Number(refused)), refused], []]);
   assert.equal(await byDay.locator('time').getAttribute('datetime'), today());
-  await page.getByRole('img', { name: `: ${total} calls, ${refused} failed` }).waitFor();
+  await page.getByRole('link', { name: `: ${total} calls, ${refused} failed` }).click();
+  await arrive(page, 'Requests');
+  await page.getByText(`${total} requests`).waitFor();
+  assert.equal(await field(page, 'From (your time zone)').inputValue(), `${today()}T00:00`);
+  await page.goBack();
+  await arrive(page, 'Usage');
 
   const downloading = page.waitForEvent('download');
   await button(page, 'Download CSV').click();

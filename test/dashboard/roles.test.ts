@@ -11,7 +11,8 @@ import { everythingOf, openScene } from './scene.ts';
 import { makeMarkedTenant, openSession, type MarkedTenant } from './tenants.ts';
 import { codeIn, NEW_PASSWORD, PASSWORD, ROLES, Visitor, type Reply, type Role } from './visitor.ts';
 
-const service = await openScene();
+/** No team's owners operate the service: operate.test.ts has those. */
+const service = await openScene({ STOREROOM_OPERATOR_TEAM: 'none' });
 const tenants = await Promise.all([makeMarkedTenant(service, 'one'), makeMarkedTenant(service, 'two')]);
 
 /** Each tenant is the other's; `npm test` lets the first try what is the second's. */
@@ -111,7 +112,7 @@ test('each role may do exactly what the table says; nobody signed in may only si
       }
     }
     const routes = rowsOf(named, users.owner).map(nameOf);
-    const undone = routes.filter((name) => !done.has(name));
+    const undone = routes.filter((name) => !done.has(name) && !name.includes('/operate'));
     assert.deepEqual(undone, [], 'routes that nobody who may use them could use: their refusals tell nothing');
   }
 });

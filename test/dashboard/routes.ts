@@ -92,6 +92,8 @@ const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], m
   ['GET', '/users', 'owner', nothing],
   ['GET', '/audit', 'owner', nothing],
   ['GET', '/audit/verify', 'owner', nothing],
+  ['GET', '/operate', 'owner', nothing],
+  ['POST', '/operate/backup', 'owner', empty],
   ['POST', '/fields', 'developer', own(() => ({ recordType: 'orders', name: unique(), type: 'text' }))],
   ['POST', '/orders/approve', 'clerk', own(({ quote }) => ({ ORDER_NUMBER: quote }))],
   ['POST', '/orders/invoice', 'clerk', own(({ salesOrder }) => ({ ...WHOLE, ORDER_NUMBER: salesOrder }))],

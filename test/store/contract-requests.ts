@@ -231,5 +231,7 @@ export function describeRequests(store: StoreUnderTest): void {
     const listed = months.map((month, index) => ({ month, calls: 2 * (index + 1) })).toReversed();
     assert.deepEqual(await (await usage()).listMonths('months'), listed.slice(0, 36));
     assert.deepEqual(await (await usage()).listMonths('nobody'), []);
+    const loaded = await (await usage()).loadMonth(months[1]!, ['months', 'nobody', 'nowhere']);
+    assert.deepEqual(loaded, [{ teamId: 'months', calls: 4 }]);
   });
 }

@@ -121,7 +121,12 @@ suite('backups by themselves', () => {
     const schedule = new Schedule({ backupHours: 1, names: ['not ours', `.unfinished-${nameOf(START - DAY)}`] });
     assert.match(schedule.told[0]!.event, /is due at 2026-11-20T09:30:02\.000Z\.$/);
     assert.deepEqual(schedule.names, ['not ours'], 'what was left unfinished is gone');
-    assert.deepEqual(schedule.backups.reading, { everySeconds: 3600, lastSuccessSeconds: 0, failures: 0 });
+    assert.deepEqual(schedule.backups.reading, {
+      everySeconds: 3600,
+      lastSuccessSeconds: 0,
+      failures: 0,
+      isRunning: false,
+    });
     const at = times(3, (index) => START + FIRST_LOOK + index * HOUR);
     for (const [index, ms] of at.entries()) {
       schedule.wait((index === 0 ? FIRST_LOOK : HOUR) - 1);
@@ -130,6 +135,17 @@ suite('backups by themselves', () => {
       assert.equal(schedule.backups.reading.lastSuccessSeconds, ms / SECOND);
     }
     assert.deepEqual(schedule.names, ['not ours', ...at.slice(-2).map(nameOf)]);
+  });
+
+  test('one that is wanted while another is being made is that one, and one wanted later is another', async () => {
+    const schedule = new Schedule();
+    const both = [schedule.backups.makeNow(), schedule.backups.makeNow()];
+    assert.equal(schedule.backups.reading.isRunning, true);
+    assert.deepEqual(await Promise.all(both), [true, true]);
+    assert.deepEqual([schedule.backups.reading.isRunning, schedule.names], [false, [nameOf(START)]]);
+    schedule.clock.move(SECOND);
+    assert.equal(await schedule.backups.makeNow(), true);
+    assert.deepEqual(schedule.names, [nameOf(START), nameOf(START + SECOND)]);
   });
 
   test('at a start one that is overdue is made, and one that is not is made when it is', async () => {
@@ -155,7 +171,12 @@ suite('backups by themselves', () => {
       assert.match(event, /has \d+ free bytes, but the backup needs \d+\. The service tries again in an hour\.$/);
       const lastSuccessSeconds = (START - 3 * DAY) / SECOND;
       assert.ok(isFault);
-      assert.deepEqual(schedule.backups.reading, { everySeconds: 86_400, lastSuccessSeconds, failures: failures + 1 });
+      assert.deepEqual(schedule.backups.reading, {
+        everySeconds: 86_400,
+        lastSuccessSeconds,
+        failures: failures + 1,
+        isRunning: false,
+      });
     }
     assert.deepEqual(schedule.names, [nameOf(START - 3 * DAY)]);
   });

@@ -38,6 +38,10 @@ class HeldUsage implements UsageStore {
     });
   }
 
+  loadMonth(): Promise<never[]> {
+    return Promise.resolve([]);
+  }
+
   release(fault?: Error): void {
     const { write, fail } = this.#held.shift()!;
     if (fault) fail(fault);

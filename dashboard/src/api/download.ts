@@ -11,6 +11,12 @@ const quote = (cell: Cell): string =>
 export const formatCSV = (head: readonly string[], rows: readonly (readonly Cell[])[]): string =>
   [head, ...rows].map((row) => `${row.map(quote).join(',')}\r\n`).join('');
 
+/** A spreadsheet runs a text that begins with one of these as a formula. */
+const FORMULA = /^[=+\-@\t\r]/;
+const NUMBER = /^-?\d+(\.\d+)?$/;
+/** Returns a text that a spreadsheet does not run: `guardFormula('=1+1')` gives `'=1+1`. */
+export const guardFormula = (cell: string): string => (FORMULA.test(cell) && !NUMBER.test(cell) ? `'${cell}` : cell);
+
 /** Example: `downloadFile('usage-2026-11.csv', 'text/csv;charset=utf-8', text)`. */
 export function downloadFile(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));

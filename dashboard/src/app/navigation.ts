@@ -6,7 +6,7 @@ export interface MenuItem {
   readonly label: string;
   readonly to: string;
   readonly icon: IconName;
-  readonly needs?: Role;
+  readonly needs?: Role | 'operator';
 }
 export interface MenuSection {
   readonly title: string;
@@ -41,6 +41,7 @@ export const SECTIONS: readonly MenuSection[] = [
       { label: 'Settings', to: '/settings', icon: 'settings' },
       { label: 'Users', to: '/users', icon: 'users', needs: 'owner' },
       { label: 'Audit log', to: '/audit', icon: 'audit', needs: 'owner' },
+      { label: 'Operate', to: '/operate', icon: 'system', needs: 'operator' },
     ],
   },
 ];

@@ -62,6 +62,7 @@ export const ROUTES: readonly PageRoute[] = [
   { pattern: '/settings', load: () => import('../pages/team/settings-page.tsx').then((page) => page.SettingsPage) },
   { pattern: '/users', load: () => import('../pages/team/users-page.tsx').then((page) => page.UsersPage) },
   { pattern: '/audit', load: () => import('../pages/team/audit-page.tsx').then((page) => page.AuditPage) },
+  { pattern: '/operate', load: () => import('../pages/operate/page.tsx').then((page) => page.OperatePage) },
   { pattern: '/account', load: () => import('../pages/account/page.tsx').then((page) => page.AccountPage) },
 ];
 

@@ -65,7 +65,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
 }
 
 function Sidebar() {
-  const { user, tenant, may } = useSession();
+  const { user, tenant, may, isOperator } = useSession();
   const { path } = useLocation();
   const leave = () => signOut().catch(() => toast('You could not be signed out. Try again.', 'bad'));
   return (
@@ -91,7 +91,7 @@ function Sidebar() {
             <h2 class="nav-title">{title}</h2>
             <ul>
               {items
-                .filter(({ needs }) => needs === undefined || may(needs))
+                .filter(({ needs }) => needs === undefined || (needs === 'operator' ? isOperator : may(needs)))
                 .map((item) => (
                   <NavItem key={item.to} item={item} path={path} />
                 ))}

@@ -89,6 +89,7 @@ export async function runService(
       ...config,
       ...services,
       takeTurn: store.takeTurn,
+      backUp: backups && (() => backups.makeNow()),
       cursorKey: await store.loadCursorKey(),
       idempotencyMs: config.idempotencyHours * HOUR_MS,
       state,
@@ -108,8 +109,7 @@ export async function runService(
       clock.after(QUERIES_WAIT_MS, () => store.endQueries());
       await closeApp(app, state, clock);
       await backups?.close();
-      await meter.settled();
-      await requestLog.settled();
+      for (const part of [meter, requestLog]) await part.settled();
       await store.close();
       return requestLog.waiting;
     });

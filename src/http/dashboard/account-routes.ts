@@ -6,25 +6,31 @@ import type { SignedIn } from '../../account/account-port.ts';
 import { endOfSession } from '../../account/sessions.ts';
 import { quotaOf } from '../../tenant/tenant.ts';
 import { BASE_PATH } from '../operations/operation.ts';
+import { isOperator } from './usage-routes.ts';
 import { clearSession, setSession, tokenOf } from './session.ts';
 import type { SessionView } from './interface.ts';
 import { pick, type Handlers, type DashboardServices } from './typed-route.ts';
 
 const viewSession =
-  ({ accounts, publicUrl, meter, clock }: DashboardServices) =>
-  async ({ user, tenant, session }: SignedIn): Promise<SessionView> => ({
-    user: {
-      ...pick(user, 'email', 'role'),
-      hasSecondFactor: user.sealedSecret !== null,
-      recoveryCodesLeft: await accounts.countRecoveryCodes(user),
-      passwordSetAt: user.passwordSetAt,
-    },
-    tenant: { teamID: tenant.teamId, name: tenant.name },
-    monthCalls: await meter.monthTotal(tenant.teamId, new Date(clock.now()).toISOString()),
-    monthQuota: quotaOf(tenant),
-    endsAt: endOfSession(session),
-    baseURL: publicUrl + BASE_PATH,
-  });
+  (services: DashboardServices) =>
+  async (signedIn: SignedIn): Promise<SessionView> => {
+    const { accounts, publicUrl, meter, clock } = services;
+    const { user, tenant, session } = signedIn;
+    return {
+      user: {
+        ...pick(user, 'email', 'role'),
+        hasSecondFactor: user.sealedSecret !== null,
+        recoveryCodesLeft: await accounts.countRecoveryCodes(user),
+        passwordSetAt: user.passwordSetAt,
+      },
+      tenant: { teamID: tenant.teamId, name: tenant.name },
+      monthCalls: await meter.monthTotal(tenant.teamId, new Date(clock.now()).toISOString()),
+      monthQuota: quotaOf(tenant),
+      endsAt: endOfSession(session),
+      baseURL: publicUrl + BASE_PATH,
+      isOperator: await isOperator(services, signedIn),
+    };
+  };
 
 export function accountRoutes(services: DashboardServices) {
   const { accounts } = services;

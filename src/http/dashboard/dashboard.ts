@@ -23,7 +23,7 @@ import { recordRoutes } from './record-routes.ts';
 import { ROUTES } from './route-table.ts';
 import { tenantRoutes } from './tenant-routes.ts';
 import { addRoute, API_PATH, type Handlers, type DashboardServices } from './typed-route.ts';
-import { usageRoutes } from './usage-routes.ts';
+import { operateRoutes, usageRoutes } from './usage-routes.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 
 export async function addDashboard(
@@ -39,6 +39,7 @@ export async function addDashboard(
     ...usageRoutes(services, operations),
     ...recordRoutes(services),
     ...tenantRoutes(services),
+    ...operateRoutes(services),
   };
   for (const name of Object.keys(ROUTES) as RouteName[]) addRoute(app, services, name, handlers[name]);
 

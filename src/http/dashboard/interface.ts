@@ -11,6 +11,7 @@ import type { Tenant, TenantSettings } from '../../tenant/tenant-port.ts';
 import type { WebhookView } from '../../webhooks/administration.ts';
 import type { Delivery } from '../../webhooks/webhooks-port.ts';
 import type { TypeOf } from '../contract/json-schema.ts';
+import type { Readings } from '../observe/readings.ts';
 import type { NOTHING, ROUTES } from './route-table.ts';
 
 /** The responses. A route without one returns `{}`. */
@@ -56,6 +57,7 @@ interface Answers {
   'POST /users/link': UserLinkView;
   'GET /audit': AuditView;
   'GET /audit/verify': AuditCheckView;
+  'GET /operate': OperateView;
 }
 
 type Routes = typeof ROUTES;
@@ -88,6 +90,8 @@ export interface SessionView {
   endsAt: string;
   /** Where the API is: `https://host/tenant/api/pims/v1`; without the host where no public address is set. */
   baseURL: string;
+  /** Whether the user sees the page Operate. */
+  isOperator: boolean;
 }
 
 export interface SessionsView {
@@ -249,4 +253,18 @@ export interface AuditCheckView {
   /** Hash of the last record: kept elsewhere, it proves later that nothing before it was changed. */
   head: string;
   fault: { number: number; reason: string } | null;
+}
+
+/** The state of the node that answers. */
+export interface OperateView extends Pick<Readings, 'ready' | 'usable' | 'meteringFailures' | 'webhooks'> {
+  version: string;
+  /** Seconds since the service was started. */
+  upSeconds: number;
+  store: 'SQLite' | 'PostgreSQL';
+  disk: Pick<NonNullable<Readings['disk']>, 'freeBytes' | 'sizeBytes' | 'lowBytes'> | null;
+  requestLog: Pick<Readings['requestLog'], 'isStopped' | 'dropped'>;
+  /** Null where the service makes none. */
+  backup: NonNullable<Readings['backup']> | null;
+  /** The oldest teams, at most 100, with their calls this month (UTC). */
+  teams: { teamID: string; name: string; createdAt: string; monthCalls: number }[];
 }

@@ -210,4 +210,9 @@ export const ROUTES = {
     query: objectOf({ before: textOf(undefined, { pattern: '^[1-9][0-9]{0,14}$' }) }, ['before']),
   },
   'GET /audit/verify': { role: 'owner' },
+
+  /** Only for the operator's team. NOT_FOUND for others. */
+  'GET /operate': { role: 'owner' },
+  /** Begins a backup, and does not wait for it. NOT_FOUND; COMMAND_REFUSED where none are scheduled. */
+  'POST /operate/backup': { role: 'owner', proof: 'recent' },
 } as const satisfies Record<`GET ${string}`, RouteTerms> & Record<`POST ${string}`, ChangeTerms>;

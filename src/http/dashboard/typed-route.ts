@@ -18,6 +18,7 @@ import { foldQuery } from '../call/authenticate.ts';
 import type { OperationServices } from '../call/stages.ts';
 import type { TakeTurn } from '../../tenant/turns.ts';
 import type { Webhooks } from '../../webhooks/administration.ts';
+import type { Readings } from '../observe/readings.ts';
 import { takeBody } from '../server/body.ts';
 import { signalOf } from '../server/connections.ts';
 import { sendAnswer } from '../call/answer.ts';
@@ -43,6 +44,11 @@ export interface DashboardServices extends OperationServices {
    * answers are relative: a Host header can be forged, and the browser knows the host.
    */
   readonly publicUrl: string;
+  /** The team whose owners operate the service; '' for the oldest. */
+  readonly operatorTeam: string;
+  readonly readings: () => Readings;
+  /** Makes a backup, or undefined where none are scheduled. */
+  readonly backUp: (() => Promise<unknown>) | undefined;
 }
 
 /** A request without a session, checked against the schemas of its route. */

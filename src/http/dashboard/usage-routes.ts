@@ -1,10 +1,22 @@
-/** Usage and the request log: the metered calls of a month with their refusals, and searching logged requests. */
-import { ERRORS, Refusal, type ErrorCode } from '../../errors.ts';
+/**
+ * Usage, the request log, and the state of the service for its operator: the metered calls of a month with their
+ * refusals, searching logged requests, health, backups, and the calls of every team.
+ */
+import type { SignedIn } from '../../account/account-port.ts';
+import { VERSION } from '../../assets.ts';
+import { ERRORS, Refusal, refuseCommand, type ErrorCode } from '../../errors.ts';
 import { quotaOf } from '../../tenant/tenant.ts';
 import type { UsageCount } from '../../tenant/tenant-port.ts';
 import { BASE_PATH, type Operation } from '../operations/operation.ts';
 import type { CalledPath } from './interface.ts';
-import { readInTurn, type Handlers, type DashboardServices } from './typed-route.ts';
+import {
+  entryOf,
+  pick,
+  readInTurn,
+  type DashboardServices,
+  type Handlers,
+  type RequestContext,
+} from './typed-route.ts';
 
 const keyOf = ({ day, operation }: Pick<UsageCount, 'day' | 'operation'>): string => `${day} ${operation}`;
 
@@ -49,6 +61,66 @@ export function usageRoutes(
       const missing = `No request of the last ${requestLogDays} days has this ID.`;
       if (!found) throw new Refusal('NOT_FOUND', missing, { field: 'requestID' });
       return { ...withPlace(found), remedy: found.code === null ? null : ERRORS[found.code as ErrorCode].remedy };
+    },
+  } satisfies Partial<Handlers>;
+}
+
+const TEAMS_SHOWN_MAX = 100;
+const NO_BACKUPS = {
+  SQLite: 'No backups are scheduled. Set STOREROOM_BACKUP_DIR and start the service again.',
+  PostgreSQL: 'The service does not back up PostgreSQL. Use its own tools, such as pg_basebackup.',
+};
+
+/** Returns whether the user is an owner of the team that operates the service. */
+export async function isOperator(
+  { tenants, operatorTeam }: DashboardServices,
+  { user, tenant }: SignedIn,
+): Promise<boolean> {
+  if (user.role !== 'owner') return false;
+  return tenant.teamId === (operatorTeam || (await tenants.listOldest(1))[0]?.teamId);
+}
+
+export function operateRoutes(services: DashboardServices) {
+  const { tenants, usage, audit, readings, clock, backUp } = services;
+  const startedAt = clock.elapsed();
+  const check = async ({ signedIn }: RequestContext): Promise<void> => {
+    if (await isOperator(services, signedIn)) return;
+    throw new Refusal('NOT_FOUND', 'This page is for owners of the team that operates the service.');
+  };
+  const nameStore = (): keyof typeof NO_BACKUPS => (readings().disk ? 'SQLite' : 'PostgreSQL');
+  return {
+    'GET /operate': async (context) => {
+      await check(context);
+      const teams = await tenants.listOldest(TEAMS_SHOWN_MAX);
+      const month = new Date(context.client.nowMs).toISOString().slice(0, 7);
+      const counts = await usage.loadMonth(
+        month,
+        teams.map(({ teamId }) => teamId),
+      );
+      const callsOf = new Map(counts.map(({ teamId, calls }) => [teamId, calls]));
+      const { disk, requestLog, backup = null, ...now } = readings();
+      return {
+        ...pick(now, 'ready', 'usable', 'meteringFailures', 'webhooks'),
+        version: VERSION,
+        upSeconds: Math.floor((clock.elapsed() - startedAt) / 1000),
+        store: nameStore(),
+        disk: disk ? pick(disk, 'freeBytes', 'sizeBytes', 'lowBytes') : null,
+        requestLog: pick(requestLog, 'isStopped', 'dropped'),
+        backup,
+        teams: teams.map(({ teamId, name, createdAt }) => ({
+          teamID: teamId,
+          name,
+          createdAt,
+          monthCalls: callsOf.get(teamId) ?? 0,
+        })),
+      };
+    },
+    'POST /operate/backup': async (context) => {
+      await check(context);
+      if (!backUp) throw refuseCommand(NO_BACKUPS[nameStore()]);
+      await audit.appendAudit(context.signedIn.tenant.teamId, entryOf(context, 'backup started', 'service'));
+      // A backup can take long. It reports its failure itself, and the page shows it.
+      void backUp();
     },
   } satisfies Partial<Handlers>;
 }

@@ -54,6 +54,7 @@ interface BackupReading {
   /** End of the last verified backup, in seconds since 1970; 0 if none is known. */
   readonly lastSuccessSeconds: number;
   readonly failures: number;
+  readonly isRunning: boolean;
 }
 
 export interface Measured {

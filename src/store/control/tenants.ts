@@ -36,6 +36,7 @@ export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantSto
     findTenant: async (teamId) =>
       isPlain(teamId) ? (await loadTenants('WHERE t."TEAM_ID" = ?', teamId))[0] : undefined,
     listTenants: () => loadTenants('ORDER BY t."TEAM_ID"'),
+    listOldest: (most) => loadTenants('ORDER BY t."CREATED_AT", t."TEAM_ID" LIMIT ?', most),
     hasTenants: async () => (await db.read(`SELECT 1 FROM ${tenants} LIMIT 1`)).length > 0,
 
     async createTenant(teamId, name, createdAt, entry) {

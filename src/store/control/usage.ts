@@ -40,4 +40,8 @@ export const makeUsageStore = (own: OwnUsage): UsageStore => ({
     const where = `"TEAM_ID" = ? ORDER BY "MONTH" DESC LIMIT ${MONTHS_MAX}`;
     return loadRecords(own, 'USAGE_MONTHS', ['month', 'calls'], where, teamId);
   },
+  loadMonth(month, teamIds) {
+    const where = `"MONTH" = ? AND "TEAM_ID" IN (${teamIds.map(() => '?').join(', ')})`;
+    return loadRecords(own, 'USAGE_MONTHS', ['teamId', 'calls'], where, month, ...teamIds);
+  },
 });

@@ -1,6 +1,6 @@
 /** Exports the records that a list shows as CSV, page by page, so that a long list needs no long answer. */
 import { useRef, useState } from 'preact/hooks';
-import { downloadFile, formatCSV } from '../../api/download.ts';
+import { downloadFile, formatCSV, guardFormula } from '../../api/download.ts';
 import type { RecordFilter } from '../../api/filters.ts';
 import { queryRecords, type Kind } from '../../api/records.ts';
 import { toApiError } from '../../api/use-load.ts';
@@ -9,10 +9,6 @@ import { toast } from '../../ui/toaster.tsx';
 
 const PAGE_SIZE = 1000;
 const ROWS_MOST = 100_000;
-/** A spreadsheet runs a text that begins with one of these as a formula. */
-const FORMULA = /^[=+\-@\t\r]/;
-const NUMBER = /^-?\d+(\.\d+)?$/;
-const guard = (cell: string): string => (FORMULA.test(cell) && !NUMBER.test(cell) ? `'${cell}` : cell);
 
 interface ExportProps {
   kind: Kind;
@@ -35,7 +31,7 @@ export function ExportButton({ kind, filters, sort, columns }: ExportProps) {
       setCount(rows);
       // Each page begins where the one before ends.
       const page = await queryRecords(kind, filters, { maxReturn: PAGE_SIZE, cursor, sort }, left.signal);
-      const cells = page.rows.map((row) => columns.map((name) => guard(row[name] ?? '')));
+      const cells = page.rows.map((row) => columns.map((name) => guardFormula(row[name] ?? '')));
       parts.push(cells.map((row) => formatCSV(row, [])).join(''));
       rows += page.rows.length;
       cursor = page.next ?? undefined;

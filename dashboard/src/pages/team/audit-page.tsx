@@ -1,19 +1,23 @@
-/** The audit log, for owners: its records, newest first, and their verification. */
-import { useState } from 'preact/hooks';
+/** The audit log, for owners: its records, newest first, searched and exported, and their verification. */
+import { useEffect, useState } from 'preact/hooks';
 import type { AuditCheckView, AuditView } from '../../../../src/http/dashboard/interface.ts';
 import { get } from '../../api/client.ts';
-import { useLoad } from '../../api/use-load.ts';
+import { downloadFile, formatCSV, guardFormula } from '../../api/download.ts';
+import { toApiError, useLoad } from '../../api/use-load.ts';
 import { usePages } from '../../api/use-pages.ts';
+import { Link, pathOf, useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { OwnersOnly } from './owners-only.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Copy, CopyText } from '../../ui/text/copy.tsx';
 import { Empty, LoadError, Notice, WhenLoaded } from '../../ui/notice.tsx';
-import { Page } from '../../ui/page.tsx';
+import { TextField } from '../../ui/form/field.tsx';
+import { Page, Toolbar } from '../../ui/page.tsx';
 import { LoadMore } from '../../ui/table/page-buttons.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
 import { countOf, None } from '../../ui/text/text.tsx';
 import { Time } from '../../ui/text/time.tsx';
+import { toast } from '../../ui/toaster.tsx';
 
 type AuditRow = AuditView['records'][number];
 
@@ -23,13 +27,32 @@ export function AuditPage() {
 }
 
 const HASH_SHOWN = 10;
+/** Records that a search or an export looks at, in pages of 100. */
+const LOOKED_AT_MAX = 10_000;
+/** Records that a search finds before it waits for Load more. */
+const FOUND_MIN = 50;
+const FILTERS = { actor: 'Who', action: 'What', target: 'Target' } as const;
+type FilterName = keyof typeof FILTERS;
+const FILTER_NAMES = Object.keys(FILTERS) as FilterName[];
+
+/** Returns the page of a target that has one: an order, or a part of the stock. */
+function pathOfTarget({ action, target }: AuditRow): string | undefined {
+  if (/[oO]rder|LineItem|invoice/.test(action)) return pathOf('/records/orders/:key', { key: target });
+  if (/Customer/.test(action)) return pathOf('/records/customers/:key', { key: target });
+  return /^(stock|part) /.test(action) ? pathOf('/records/inventory/:key', { key: target }) : undefined;
+}
+
+const Target = ({ row }: { row: AuditRow }) => {
+  const path = pathOfTarget(row);
+  return path === undefined ? <span title={row.target}>{row.target}</span> : <Link to={path}>{row.target}</Link>;
+};
 
 const COLUMNS: readonly TableColumn<AuditRow>[] = [
   { key: 'number', head: 'Number', isMono: true, cell: ({ number }) => number },
   { key: 'at', head: 'Time', cell: ({ at }) => <Time at={at} to="seconds" /> },
   { key: 'actor', head: 'Who', cell: ({ actor }) => <span title={actor}>{actor}</span> },
   { key: 'action', head: 'What', cell: ({ action }) => action },
-  { key: 'target', head: 'Target', cell: ({ target }) => <span title={target}>{target}</span> },
+  { key: 'target', head: 'Target', cell: (row) => <Target row={row} /> },
   { key: 'detail', head: 'Details', isWide: true, cell: ({ detail }) => <Chips of={detail} /> },
   { key: 'client', head: 'Client', isMono: true, cell: ({ client }) => client || <None /> },
   {
@@ -45,20 +68,64 @@ const COLUMNS: readonly TableColumn<AuditRow>[] = [
   },
 ];
 
+/** Returns the filter of the address, as a condition of a record, or undefined if there is none. */
+function parseFilter(query: URLSearchParams): ((row: AuditRow) => boolean) | undefined {
+  const wanted = FILTER_NAMES.map((name) => [name, (query.get(name) ?? '').trim().toLowerCase()] as const);
+  if (wanted.every(([, text]) => text === '')) return undefined;
+  return (row) => wanted.every(([name, text]) => row[name].toLowerCase().includes(text));
+}
+
+const HEAD = ['number', 'at', 'actor', 'action', 'target', 'client', 'detail', 'hash'] as const;
+
+/** Loads the records that are not shown yet, and downloads those that match. */
+async function exportRecords(pages: readonly AuditView[], matches: (row: AuditRow) => boolean, teamID: string) {
+  const records = pages.flatMap((page) => page.records);
+  let next = pages.at(-1)?.next ?? null;
+  while (next !== null && records.length < LOOKED_AT_MAX) {
+    const page: AuditView = await get('/audit', { before: next });
+    records.push(...page.records);
+    next = page.next;
+  }
+  const rows = records
+    .filter(matches)
+    .map((row) => HEAD.map((name) => guardFormula(name === 'detail' ? JSON.stringify(row.detail) : String(row[name]))));
+  downloadFile(`storeroom-audit-${teamID}.csv`, 'text/csv;charset=utf-8', formatCSV(HEAD, rows));
+  toast(
+    next === null ? `${countOf(rows.length, 'record')} exported` : `Exported from the last ${LOOKED_AT_MAX} records`,
+  );
+}
+
 function AuditLog() {
   const list = usePages<number, AuditView>('audit', (next, signal) => get('/audit', { before: next }, signal));
   const { pages, error, isLoading, more, reload } = list;
+  const { tenant } = useSession();
+  const [query, setQuery] = useQuery();
   /** The number of requested verifications. */
   const [round, setRound] = useState(0);
-  const rows = pages.flatMap(({ records }) => records);
+  const all = pages.flatMap(({ records }) => records);
+  const filter = parseFilter(query);
+  const matches = filter ?? (() => true);
+  const rows = all.filter(matches);
+  // A search continues with older pages until it has found enough or has looked far enough.
+  const isSearching = filter !== undefined && rows.length < FOUND_MIN && all.length < LOOKED_AT_MAX;
+  useEffect(() => {
+    if (isSearching && !isLoading && error === undefined) more?.();
+  }, [isSearching, isLoading, error]);
+  const download = () =>
+    void exportRecords(pages, matches, tenant.teamID).catch((fault: unknown) =>
+      toast(toApiError(fault).message, 'bad'),
+    );
   return (
     <Page
       title="Audit log"
-      description="Sign-ins, and changes to users, keys, settings, fields and stages of orders, protected by a chain of hashes."
+      description="Sign-ins, and changes to users, keys, settings, fields and records in the dashboard, protected by a chain of hashes."
       actions={
         <>
           <Button icon="reload" isBusy={isLoading && pages.length > 0} onClick={reload}>
             Refresh
+          </Button>
+          <Button icon="download" onClick={download}>
+            Export CSV
           </Button>
           <Button icon="audit" onClick={() => setRound(round + 1)}>
             Verify
@@ -69,6 +136,19 @@ function AuditLog() {
       <div class={round === 0 ? undefined : 'audit-check'} role="status">
         {round > 0 && <Verification key={round} />}
       </div>
+      <Toolbar label="Filters">
+        {FILTER_NAMES.map((name) => (
+          <TextField
+            key={name}
+            label={FILTERS[name]}
+            name={name}
+            type="search"
+            isExact
+            value={query.get(name) ?? ''}
+            onValue={(text) => setQuery({ [name]: text }, { replace: true })}
+          />
+        ))}
+      </Toolbar>
       {error && pages.length > 0 && <LoadError error={error} onRetry={more ?? reload} />}
       <Table
         label="Audit log"
@@ -76,11 +156,18 @@ function AuditLog() {
         rows={pages.length === 0 ? undefined : rows}
         from={list}
         rowKey={({ number }) => String(number)}
-        empty={<Empty title="No records yet">Changes to users, keys and settings appear here.</Empty>}
+        empty={
+          filter ? (
+            <Empty title="No records match">Remove a filter, or load more.</Empty>
+          ) : (
+            <Empty title="No records yet">Changes to users, keys and settings appear here.</Empty>
+          )
+        }
       />
       {pages.length > 0 && (
         <LoadMore label="Load more" onMore={more} isBusy={isLoading}>
           {countOf(rows.length, 'record')}
+          {filter && ` of the last ${all.length.toLocaleString()}`}
         </LoadMore>
       )}
     </Page>

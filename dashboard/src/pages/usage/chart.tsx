@@ -1,11 +1,11 @@
 /**
- * Calls by day as bars, failed on top of succeeded. A day shows its figures on hover and focus; arrow keys move between
- * days.
+ * Calls by day as bars, failed on top of succeeded. A day shows its figures on hover and focus, and is a link to its
+ * requests; arrow keys move between days.
  */
 import type { TargetedKeyboardEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import type { UsageView } from '../../../../src/http/dashboard/interface.ts';
-import { useQuery } from '../../router.tsx';
+import { Link, useQuery } from '../../router.tsx';
 import { Button } from '../../ui/button.tsx';
 import { formatShare } from '../../ui/text/meter.tsx';
 import { countDays, formatCount, formatDay, formatMonth, listDays, type Counts } from './daily-counts.ts';
@@ -13,6 +13,7 @@ import { TABLES_ID } from './tables.tsx';
 
 /** Maximum number of lines above the floor. */
 const GRID_LINES = 5;
+const DAY_MS = 86_400_000;
 
 /** Returns the round number of calls between two lines: 1, 2, 2.5 or 5 times a power of ten. */
 function stepOf(most: number): number {
@@ -85,23 +86,26 @@ function Bars({ counts, slots }: { counts: readonly Counts[]; slots: number }) {
         </span>
       ))}
       {Array.from({ length: slots }, (_, index) => (
-        <div key={index} class="chart-slot">
+        <div
+          key={index}
+          class="chart-slot"
+          onFocusCapture={() => {
+            setShown(index);
+            setReached(index);
+          }}
+          onBlurCapture={() => setShown(undefined)}
+          onPointerEnter={() => setShown(index)}
+        >
           {counts[index] && (
-            <div
+            <Link
+              to={toRequests(counts[index].name)}
               class="chart-day"
-              role="img"
               aria-label={labelOf(counts[index])}
               tabIndex={index === reached ? 0 : -1}
-              onFocus={() => {
-                setShown(index);
-                setReached(index);
-              }}
-              onBlur={() => setShown(undefined)}
-              onPointerEnter={() => setShown(index)}
             >
               <Bar part={counts[index].refused} top={top} tone="failed" />
               <Bar part={counts[index].calls - counts[index].refused} top={top} tone="" />
-            </div>
+            </Link>
           )}
           {index === shown && counts[index] && <Tip day={counts[index]} isLeft={index > slots / 2} />}
           <span class="chart-date" aria-hidden="true">
@@ -112,6 +116,12 @@ function Bars({ counts, slots }: { counts: readonly Counts[]; slots: number }) {
     </div>
   );
 }
+
+/** Returns the page with the requests of a day (UTC): `toRequests('2026-11-20')`. */
+const toRequests = (day: string): string => {
+  const [from, to] = [0, DAY_MS].map((ms) => new Date(Date.parse(`${day}T00:00:00Z`) + ms).toISOString());
+  return `/requests?${new URLSearchParams({ range: 'custom', from: from!, to: to! }).toString()}`;
+};
 
 const labelOf = ({ name, calls, refused }: Counts): string =>
   `${formatDay(name)}: ${formatCount(calls)} calls, ${formatCount(refused)} failed`;

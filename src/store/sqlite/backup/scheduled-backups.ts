@@ -68,16 +68,24 @@ export class ScheduledBackups {
     return this;
   }
 
-  /** Makes a backup now. If it fails, reports the failure and returns false. */
+  /** Makes a backup, or waits for the one that is being made. If it fails, reports the failure and returns false. */
   async makeNow(): Promise<boolean> {
-    await this.#make().catch((fault: unknown) => this.#fail(fault));
-    return this.#failures === 0;
+    const failures = this.#failures;
+    await (this.#running ??= this.#make()
+      .catch((fault: unknown) => this.#fail(fault))
+      .finally(() => (this.#running = undefined)));
+    return this.#failures === failures;
   }
 
   /** Returns figures for /metrics. */
-  get reading(): { everySeconds: number; lastSuccessSeconds: number; failures: number } {
+  get reading(): { everySeconds: number; lastSuccessSeconds: number; failures: number; isRunning: boolean } {
     const everySeconds = (this.#options.backupHours * HOUR_MS) / 1000;
-    return { everySeconds, lastSuccessSeconds: this.#lastSuccessMs / 1000, failures: this.#failures };
+    return {
+      everySeconds,
+      lastSuccessSeconds: this.#lastSuccessMs / 1000,
+      failures: this.#failures,
+      isRunning: this.#running !== undefined,
+    };
   }
 
   /** Makes no more backups, and ends a running backup. */
@@ -91,8 +99,7 @@ export class ScheduledBackups {
     const { clock } = this.#options;
     this.#look = clock.after(ms, () => {
       if (clock.now() < this.#findDue()) return this.#lookAfter(LOOK_MS);
-      this.#running = this.#make().catch((fault: unknown) => this.#fail(fault));
-      void this.#running.then(() => this.#stop.signal.aborted || this.#lookAfter(LOOK_MS));
+      void this.makeNow().then(() => this.#stop.signal.aborted || this.#lookAfter(LOOK_MS));
     });
   }
 

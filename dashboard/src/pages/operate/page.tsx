@@ -1,0 +1,167 @@
+/** The state of the service for its operator: health, disk, backups, and the calls of every team. */
+import { useEffect } from 'preact/hooks';
+import type { OperateView } from '../../../../src/http/dashboard/interface.ts';
+import { get, post } from '../../api/client.ts';
+import { toApiError, useLoad } from '../../api/use-load.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Notice, WhenLoaded } from '../../ui/notice.tsx';
+import { Card, Columns, Figure, Page, Section } from '../../ui/page.tsx';
+import { Table } from '../../ui/table/table.tsx';
+import { KeyValue } from '../../ui/text/key-value.tsx';
+import { Meter } from '../../ui/text/meter.tsx';
+import { countOf } from '../../ui/text/text.tsx';
+import { Time } from '../../ui/text/time.tsx';
+import { toast } from '../../ui/toaster.tsx';
+
+const GB = 2 ** 30;
+const POLL_MS = 2000;
+const formatGb = (bytes: number): string =>
+  `${(bytes / GB).toLocaleString(undefined, { maximumFractionDigits: 1 })} GB`;
+
+/** Example: `formatUptime(90_061)` gives `1 day 1 h`. */
+function formatUptime(seconds: number): string {
+  const [days, hours, minutes] = [seconds / 86_400, (seconds / 3600) % 24, (seconds / 60) % 60].map(Math.floor);
+  return days! > 0 ? `${countOf(days!, 'day')} ${hours} h` : `${hours} h ${minutes} min`;
+}
+
+export function OperatePage() {
+  const loaded = useLoad('operate', (signal) => get('/operate', {}, signal));
+  const { data, isLoading, reload } = loaded;
+  const isRunning = data?.backup?.isRunning === true;
+  useEffect(() => {
+    if (!isRunning) return undefined;
+    const timer = window.setInterval(reload, POLL_MS);
+    return () => clearInterval(timer);
+  }, [isRunning]);
+  const backUp = () =>
+    post('/operate/backup', {})
+      .then(reload)
+      .catch((fault: unknown) => toast(toApiError(fault).message, 'bad'));
+  return (
+    <Page
+      title="Operate"
+      description="The service as the node sees it that answered. Only owners of the operator’s team see this page."
+      actions={
+        <Button icon="reload" isBusy={isLoading && !isRunning} onClick={reload}>
+          Refresh
+        </Button>
+      }
+    >
+      <WhenLoaded from={loaded} lines={8}>
+        {(view) => (
+          <>
+            <Figures view={view} />
+            <Health view={view} />
+            <Backups view={view} onBackUp={() => void backUp()} />
+            <Teams teams={view.teams} />
+          </>
+        )}
+      </WhenLoaded>
+    </Page>
+  );
+}
+
+const Figures = ({ view: { version, upSeconds, store, disk } }: { view: OperateView }) => (
+  <Columns>
+    <Figure label="Version" value={version} note={`Store: ${store}`} />
+    <Figure label="Running for" value={formatUptime(upSeconds)} />
+    {disk && (
+      <Figure
+        label="Free on the disk"
+        value={formatGb(disk.freeBytes)}
+        note={
+          <>
+            of {formatGb(disk.sizeBytes)}
+            <Meter label="Used part of the disk" value={disk.sizeBytes - disk.freeBytes} max={disk.sizeBytes} />
+          </>
+        }
+      />
+    )}
+  </Columns>
+);
+
+/** Each check, whether it is well, and what it says where it is not. */
+const listChecks = (view: OperateView): [name: string, isGood: boolean, fault: string][] => [
+  ['Accepts requests', view.ready, 'No: the store, its disk or the counting of calls fails'],
+  ['Database', view.usable, 'It does not answer'],
+  ['Request log', !view.requestLog.isStopped, 'Stopped: the store or its disk accepts no lines'],
+  [
+    'Counting of calls',
+    view.meteringFailures === 0,
+    `Failed ${countOf(view.meteringFailures, 'time')} since the start`,
+  ],
+  ['Webhooks', view.webhooks.paused === 0, `${countOf(view.webhooks.paused, 'webhook')} paused`],
+];
+
+const Health = ({ view }: { view: OperateView }) => (
+  <Section title="Health">
+    <Card>
+      <KeyValue
+        rows={listChecks(view).map(([name, isGood, fault]) => [
+          name,
+          <Badge tone={isGood ? 'good' : 'warn'}>{isGood ? 'OK' : fault}</Badge>,
+        ])}
+      />
+    </Card>
+  </Section>
+);
+
+function Backups({ view: { backup, store }, onBackUp }: { view: OperateView; onBackUp: () => void }) {
+  if (backup === null)
+    return (
+      <Section title="Backups">
+        <Notice tone={store === 'SQLite' ? 'warn' : 'neutral'} title="The service makes no backups">
+          {store === 'SQLite'
+            ? 'Set STOREROOM_BACKUP_DIR and start the service again.'
+            : 'Back up PostgreSQL with its own tools, such as pg_basebackup and an archive of its log.'}
+        </Notice>
+      </Section>
+    );
+  const { lastSuccessSeconds, everySeconds, failures, isRunning } = backup;
+  const last = lastSuccessSeconds === 0 ? null : new Date(lastSuccessSeconds * 1000).toISOString();
+  return (
+    <Section
+      title="Backups"
+      actions={
+        <Button icon="download" isBusy={isRunning} onClick={onBackUp}>
+          {isRunning ? 'Backing up' : 'Back up now'}
+        </Button>
+      }
+    >
+      <Card>
+        <KeyValue
+          rows={[
+            ['Last verified backup', <Time at={last} to="seconds" none="None yet" />],
+            ['Made every', countOf(everySeconds / 3600, 'hour')],
+            [
+              'Failed since the start',
+              failures === 0 ? '0' : <Badge tone="bad">{`${failures}; the service’s log has the reasons`}</Badge>,
+            ],
+          ]}
+        />
+      </Card>
+    </Section>
+  );
+}
+
+const Teams = ({ teams }: { teams: OperateView['teams'] }) => (
+  <Section title="Teams" description="The oldest teams, at most 100. Months are UTC.">
+    <Table
+      label="Teams of the service"
+      rows={teams}
+      rowKey={({ teamID }) => teamID}
+      columns={[
+        { key: 'teamID', head: 'Team ID', isMono: true, cell: ({ teamID }) => teamID },
+        { key: 'name', head: 'Name', isWide: true, cell: ({ name }) => name },
+        { key: 'createdAt', head: 'Created', cell: ({ createdAt }) => <Time at={createdAt} to="days" /> },
+        {
+          key: 'calls',
+          head: 'Calls this month',
+          align: 'end',
+          cell: ({ monthCalls }) => monthCalls.toLocaleString(),
+        },
+      ]}
+    />
+  </Section>
+);
