@@ -24,6 +24,9 @@ export interface Location {
 
 const CHANGED = 'storeroom:navigate';
 let isHeadingWanted = false;
+let isBack = false;
+/** Returns whether Back or Forward opened the page. */
+export const isReturning = (): boolean => isBack;
 
 const parseLocation = (): Location => ({
   path: location.pathname.slice(BASE.length) || '/',
@@ -36,6 +39,7 @@ const parseLocation = (): Location => ({
  */
 export function navigate(to: string, { replace = false }: { replace?: boolean } = {}): void {
   const before = location.pathname;
+  isBack = false;
   history[replace ? 'replaceState' : 'pushState'](null, '', BASE + to);
   if (location.pathname !== before) {
     isHeadingWanted = true;
@@ -111,6 +115,7 @@ export function Router({ routes, children }: { routes: readonly PageRoute[]; chi
         held.ask(to);
         return;
       }
+      isBack = true;
       setHere((before) => {
         const next = parseLocation();
         if (next.path !== before.path) isHeadingWanted = true; // A skip link changes only the part after the #.

@@ -100,6 +100,8 @@ export interface Looks {
   serials(serial: string): readonly Pick<LedgerRow, 'PART_CODE' | 'ORDER_NUMBER'>[];
   /** Returns those of the orders that hold stock and wait for it, the oldest first. */
   openOrders(orderNumbers: readonly string[]): readonly Values[];
+  /** Returns ORDER_NUMBER of up to 100 open backorders among the 5000 open sales orders with the highest numbers. */
+  backorders(): readonly Values[];
 }
 export const OPEN_LINES_MAX = 2000;
 export const COMMITS_LOOKED = 2000;

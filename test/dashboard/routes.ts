@@ -104,6 +104,7 @@ const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], m
   ['GET', '/stock/movements', 'viewer', ({ part }) => ({ query: { PART_CODE: part } })],
   ['GET', '/stock/waiting', 'viewer', ({ part }) => ({ query: { PART_CODE: part } })],
   ['GET', '/stock/serial', 'viewer', () => ({ query: { serial: 'SN1' } })],
+  ['GET', '/orders/backorders', 'viewer', nothing],
   ['POST', '/parts', 'clerk', own(() => ({ values: { PART_CODE: unique() } }))],
   ['POST', '/parts/update', 'clerk', own(({ part }) => ({ PART_CODE: part, values: { BARCODE: unique() } }))],
   ['GET', '/orders/history', 'viewer', ({ quote }) => ({ query: { ORDER_NUMBER: quote } })],

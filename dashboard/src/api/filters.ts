@@ -7,13 +7,13 @@ import type { FilterOp } from '../../../src/pims/reads/filter.ts';
 export interface RecordFilter {
   readonly conjunction: 'AND' | 'OR';
   readonly field: string;
-  readonly op: FilterOp;
-  /** The value. For `in`, comma-separated values. */
+  readonly op: FilterOp | 'between';
+  /** The value. For `in`, comma-separated values; for `between`, both ends as `from..to`. */
   readonly value: string;
 }
 
 /** The operators in words, for display between field and value. */
-export const OPERATORS: Readonly<Record<FilterOp, string>> = {
+export const OPERATORS: Readonly<Record<RecordFilter['op'], string>> = {
   eq: 'is exactly',
   ne: 'is not',
   contains: 'contains',
@@ -23,12 +23,13 @@ export const OPERATORS: Readonly<Record<FilterOp, string>> = {
   le: 'is at most',
   gt: 'is more than',
   ge: 'is at least',
+  between: 'is between',
   empty: 'is empty',
   not_empty: 'is not empty',
 };
 
-export const isOperator = (text: string): text is FilterOp => Object.hasOwn(OPERATORS, text);
-export const takesValue = (op: FilterOp): boolean => op !== 'empty' && op !== 'not_empty';
+export const isOperator = (text: string): text is RecordFilter['op'] => Object.hasOwn(OPERATORS, text);
+export const takesValue = (op: RecordFilter['op']): boolean => op !== 'empty' && op !== 'not_empty';
 
 /** Dots separate the parts in the address, so a dot in a field name is written as %2E. */
 export const formatFilter = ({ conjunction, field, op, value }: RecordFilter): string =>
@@ -54,20 +55,47 @@ function parseFilter(text: string): RecordFilter[] {
 
 export const parseFilters = (query: URLSearchParams): RecordFilter[] => query.getAll('filter').flatMap(parseFilter);
 
+/** Returns both ends of a value of `between`. */
+export function endsOf(value: string): [from: string, to: string] {
+  const [from = '', to = ''] = value.split('..');
+  return [from, to];
+}
+
+/** Returns the filters of the API for `between`: AND is applied before OR, so both ends hold together. */
+function expandRange(filter: RecordFilter): RecordFilter[] {
+  if (filter.op !== 'between') return [filter];
+  const [from, to] = endsOf(filter.value);
+  const ends = [
+    { ...filter, op: 'ge', value: from },
+    { ...filter, op: 'le', value: to },
+  ] as const;
+  return ends
+    .filter(({ value }) => value !== '')
+    .map((end, at) => ({ ...end, conjunction: at === 0 ? end.conjunction : 'AND' }));
+}
+
 /** Returns the body of the query, without the meaningless conjunction of the first filter and without `eq`. */
 export const toFilterBody = (filters: readonly RecordFilter[]) =>
-  filters.map(({ conjunction, field, op, value }, index) => ({
+  filters.flatMap(expandRange).map(({ conjunction, field, op, value }, index) => ({
     field,
     ...(op !== 'eq' && { op }),
     ...(takesValue(op) && { value: op === 'in' ? value.split(',').map((one) => one.trim()) : value }),
     ...(index > 0 && { conjunction }),
   }));
 
+/** Example: `where('ORDER_TYPE', 'eq', 'quote')`. */
+export const where = (field: string, op: RecordFilter['op'], value: string): RecordFilter => ({
+  conjunction: 'AND',
+  field,
+  op,
+  value,
+});
+
+/** Returns the query string of a list with these filters. */
+export const searchOf = (filters: readonly RecordFilter[]): string =>
+  new URLSearchParams(filters.map((filter) => ['filter', formatFilter(filter)])).toString();
+
 /** Example: `filteredPath('orders', { CUSTOMER_CODE: 'VINET' })` leads to the list with that exact filter. */
 export function filteredPath(kind: string, exact: Readonly<Record<string, string>>): string {
-  const filters = Object.entries(exact).map(([field, value]) => [
-    'filter',
-    formatFilter({ conjunction: 'AND', field, op: 'eq', value }),
-  ]);
-  return `/records/${kind}?${new URLSearchParams(filters).toString()}`;
+  return `/records/${kind}?${searchOf(Object.entries(exact).map(([field, value]) => where(field, 'eq', value)))}`;
 }

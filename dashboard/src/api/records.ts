@@ -33,16 +33,7 @@ export const KINDS: { readonly [Name in Kind]: KindView<Name> } = {
     key: 'ORDER_NUMBER',
     parameter: 'orderNum',
     keyLabel: 'Order number or #1001',
-    columns: [
-      'ORDER_NUMBER',
-      'ORDER_TYPE',
-      'REFERENCE_NUMBER',
-      'CUSTOMER_CODE',
-      'BNAME',
-      'ORDER_DATE',
-      'ORDER_STATUS',
-      'ORDER_TOTAL',
-    ],
+    columns: ['ORDER_NUMBER', 'ORDER_DATE', 'REFERENCE_NUMBER', 'BNAME', 'ORDER_TYPE', 'ORDER_TOTAL'],
     sort: '-CREATE_DATE', // ORDER_DATE may be empty
   },
   customers: {
@@ -59,7 +50,7 @@ export const KINDS: { readonly [Name in Kind]: KindView<Name> } = {
     key: 'PART_CODE',
     parameter: 'partCode',
     keyLabel: 'Part code',
-    columns: ['PART_CODE', 'PART_DESCRIPTION', 'BARCODE', 'QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE', 'UNIT_PRICE'],
+    columns: `PART_CODE PART_DESCRIPTION QTY_ONHAND QTY_COMMITTED QTY_AVAILABLE QTY_ONORDER UNIT_PRICE`.split(' '),
   },
 };
 

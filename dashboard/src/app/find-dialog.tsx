@@ -1,5 +1,5 @@
 /** One box for everything, on every page: opened by /, Ctrl K or ⌘K, used with the arrow keys and Enter. */
-import { useEffect, useId, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useLoad } from '../api/use-load.ts';
 import { navigate } from '../router.tsx';
 import { Button } from '../ui/button.tsx';
@@ -43,6 +43,11 @@ function FindDialog({ onClose }: { onClose: () => void }) {
   }, [typed]);
   const found = useLoad(text, (signal) => (text === '' ? Promise.resolve([]) : findAll(text, signal)));
   const rows = found.data ?? [];
+  // Enter before the result is there opens the first of it.
+  const isWanted = useRef(false);
+  useEffect(() => {
+    if (isWanted.current && rows[0]) go(rows[0]);
+  }, [found.data]);
   const go = (row: Found) => {
     onClose();
     navigate(row.to);
@@ -54,6 +59,7 @@ function FindDialog({ onClose }: { onClose: () => void }) {
     event.preventDefault();
     if (step !== undefined) setAt((before) => Math.max(0, Math.min(rows.length - 1, before + step)));
     else if (row && typed.trim() === text) go(row);
+    else isWanted.current = true;
   };
   // The types of preact know this role only together with a <datalist>.
   const combobox: object = {
@@ -75,6 +81,7 @@ function FindDialog({ onClose }: { onClose: () => void }) {
         autofocus
         value={typed}
         onInput={({ currentTarget }) => {
+          isWanted.current = false;
           setTyped(currentTarget.value);
           setAt(0);
         }}

@@ -3,6 +3,7 @@ import { get } from '../api/client.ts';
 import type { RecordFilter } from '../api/filters.ts';
 import { queryRecords, recordPath, type Kind } from '../api/records.ts';
 import { pathOf } from '../router.tsx';
+import { formatDate } from '../ui/text/time.tsx';
 import { SECTIONS } from './navigation.ts';
 
 export interface Found {
@@ -63,7 +64,8 @@ async function findRecords(kind: Kind, value: string, signal: AbortSignal): Prom
   const pages = await Promise.all(
     [filters, partly]
       .filter((some) => some.length > 0)
-      .map((some) => queryRecords(kind, some, { maxReturn: EACH_MOST, sort: '' }, signal)),
+      // The newest first, which is also what the indexes find fastest.
+      .map((some) => queryRecords(kind, some, { maxReturn: EACH_MOST, sort: '-CREATE_DATE' }, signal)),
   );
   const [key = ''] = shown;
   const rows = new Map(pages.flatMap((page) => page.rows).map((row) => [row[key], row]));
@@ -73,7 +75,7 @@ async function findRecords(kind: Kind, value: string, signal: AbortSignal): Prom
     text: row[key] ?? '',
     note: shown
       .slice(1)
-      .flatMap((name) => row[name] || [])
+      .flatMap((name) => (row[name] ? formatDate(row[name]) : []))
       .join(' · '),
   }));
 }

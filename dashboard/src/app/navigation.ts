@@ -14,10 +14,10 @@ export interface MenuSection {
 }
 
 export const SECTIONS: readonly MenuSection[] = [
+  { title: '', items: [{ label: 'Home', to: '/home', icon: 'home' }] },
   {
     title: 'Records',
     items: [
-      { label: 'Home', to: '/home', icon: 'system' },
       { label: 'Orders', to: '/records/orders', icon: 'orders' },
       { label: 'Customers', to: '/records/customers', icon: 'customers' },
       { label: 'Inventory', to: '/records/inventory', icon: 'inventory' },

@@ -88,7 +88,7 @@ function Sidebar() {
       <nav aria-label="Dashboard">
         {SECTIONS.map(({ title, items }) => (
           <div key={title} class="nav-section">
-            <h2 class="nav-title">{title}</h2>
+            {title !== '' && <h2 class="nav-title">{title}</h2>}
             <ul>
               {items
                 .filter(({ needs }) => needs === undefined || (needs === 'operator' ? isOperator : may(needs)))
@@ -161,14 +161,15 @@ function Breadcrumb() {
   const matched = useMatch();
   const section = SECTIONS.find(({ items }) => items.some((item) => isWithin(path, item)));
   const item = section?.items.find((one) => isWithin(path, one));
-  if (matched === undefined || section === undefined || item === undefined) return null;
-  const [name] = Object.entries(matched.params).flatMap(([key, value]) => (key === 'kind' ? [] : [value]));
+  const [name] = Object.entries(matched?.params ?? {}).flatMap(([key, value]) => (key === 'kind' ? [] : [value]));
+  // A page of the menu has its name as its title.
+  if (section === undefined || item === undefined || path === item.to) return null;
   return (
     <nav class="breadcrumb" aria-label="Breadcrumb">
       <ol>
         <li>{section.title}</li>
         <li>
-          {name === undefined ? <span aria-current="page">{item.label}</span> : <Link to={item.to}>{item.label}</Link>}
+          <Link to={item.to}>{item.label}</Link>
         </li>
         {name && (
           <li>

@@ -47,6 +47,7 @@ interface Answers {
   'GET /stock/movements': MovementsView;
   'GET /stock/waiting': { orders: WaitingView[] };
   'GET /stock/serial': { units: { PART_CODE: string; ORDER_NUMBER: string }[] };
+  'GET /orders/backorders': { numbers: string[] };
   'POST /parts': { PART_CODE: string };
   'POST /parts/update': { PART_CODE: string };
   'GET /fields': FieldsView;

@@ -54,6 +54,10 @@ function orderRoutes({ pims, audit }: DashboardServices) {
       const asked = { quantities: new Map(Object.entries(quantities)), serials: new Map(Object.entries(serials)) };
       return advance(context, { invoice: { ...asked, tracking } });
     },
+    'GET /orders/backorders': async ({ signedIn }) => {
+      const rows = await (await pims(signedIn.tenant)).look('backorders');
+      return { numbers: rows.map((row) => row['ORDER_NUMBER']!) };
+    },
     'GET /fields': async ({ signedIn }) => ({ fields: listFields(await (await pims(signedIn.tenant)).dictionaries()) }),
     'POST /fields': async (context) => {
       const { tenant } = context.signedIn;

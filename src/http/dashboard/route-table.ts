@@ -183,6 +183,8 @@ export const ROUTES = {
   'GET /stock/waiting': { role: 'viewer', query: objectOf({ PART_CODE: filled }) },
   /** The parts that have a unit with this serial number, and the invoice that sold it. */
   'GET /stock/serial': { role: 'viewer', query: objectOf({ serial: filled }) },
+  /** The numbers of open backorders, newest first, at most 100. */
+  'GET /orders/backorders': { role: 'viewer' },
   /** Errors about a value are those of the fields. CODE_TAKEN. */
   'POST /parts': { role: 'clerk', proof: 'none', body: objectOf({ values: RECORD }) },
   /** NOT_FOUND. */

@@ -10,6 +10,8 @@ import type { LoadSql, Query } from './load-sql.ts';
 import { listNames } from './row-sql.ts';
 import { LEDGER_ROW } from './save-sql.ts';
 
+const OPEN_ORDERS_LOOKED = 5000;
+const BACKORDERS_MOST = 100;
 const WAITING = ['ORDER_NUMBER', 'ORDER_DATE', 'CUSTOMER_CODE', 'BNAME'];
 
 export function buildLooks({ table, equals, list }: Pick<ScriptDialect, 'table' | 'equals' | 'list'>): LoadSql<Looks> {
@@ -65,6 +67,15 @@ export function buildLooks({ table, equals, list }: Pick<ScriptDialect, 'table' 
         `${table('ORDERS')} WHERE "SORT_KEY" IN (${list}) AND "ORDER_TYPE" = 'sales_order' AND "DROP_SHIP" <> 'Y'
           AND "${CANCELLED_MARK}" <> 'Y' ORDER BY "CREATE_DATE", "SORT_KEY"`,
         JSON.stringify(orderNumbers.map(sortKey)),
+      ),
+    backorders: () =>
+      select<Values>(
+        ['ORDER_NUMBER'],
+        `(SELECT "ORDER_NUMBER", "SORT_KEY" FROM ${table('ORDERS')}
+            WHERE ${equals('"ORDER_TYPE"', true, () => `'sales_order'`)} AND "${CANCELLED_MARK}" <> 'Y'
+            ORDER BY "SORT_KEY" DESC LIMIT ${OPEN_ORDERS_LOOKED}) o
+          WHERE EXISTS (SELECT 1 FROM ${table('BACKORDERS')} b WHERE b."BACKORDER" = o."ORDER_NUMBER")
+          ORDER BY "SORT_KEY" DESC LIMIT ${BACKORDERS_MOST}`,
       ),
   };
 }

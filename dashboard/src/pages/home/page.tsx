@@ -1,51 +1,47 @@
 /** The first page: what waits, stock that is short, the calls of the month, and the first steps of a new team. */
 import { get } from '../../api/client.ts';
-import { filteredPath, formatFilter, type RecordFilter } from '../../api/filters.ts';
-import { countRecords, type Kind } from '../../api/records.ts';
+import { searchOf } from '../../api/filters.ts';
+import { queryRecords, type Kind } from '../../api/records.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { Link } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
-import { ButtonLink } from '../../ui/button.tsx';
-import { Notice } from '../../ui/notice.tsx';
-import { Columns, Figure, Page, Section } from '../../ui/page.tsx';
+import { Actions, ButtonLink } from '../../ui/button.tsx';
+import { Card, Columns, Figure, Page, Section } from '../../ui/page.tsx';
 import { Meter } from '../../ui/text/meter.tsx';
+import { countViews, VIEWS } from '../lists/views.tsx';
 
-const where = (field: string, op: RecordFilter['op'], value: string): RecordFilter => ({
-  conjunction: 'AND',
-  field,
-  op,
-  value,
-});
-const notCancelled = where('ORDER_STATUS', 'ne', 'CANCELLED');
-const WAITING: readonly (readonly [label: string, kind: Kind, filters: readonly RecordFilter[]])[] = [
-  ['Open orders', 'orders', [where('ORDER_TYPE', 'eq', 'sales_order'), notCancelled]],
-  ['Quotes to approve', 'orders', [where('ORDER_TYPE', 'eq', 'quote'), notCancelled]],
-  ['Drafts', 'orders', [where('ORDER_TYPE', 'eq', 'worksheet'), notCancelled]],
-  ['Parts that are short', 'inventory', [where('QTY_AVAILABLE', 'lt', '0')]],
-];
+const LABELS: Readonly<Record<string, string>> = {
+  Open: 'Open orders',
+  Quotes: 'Quotes to approve',
+  Short: 'Parts that are short',
+};
+const WAITING = VIEWS.orders.filter(([label]) => ['Open', 'Quotes', 'Drafts'].includes(label));
+const SHORT = VIEWS.inventory.filter(([label]) => label === 'Short');
 
 export function HomePage() {
   const { may, tenant } = useSession();
-  const counts = useLoad('waiting', async (signal) => {
-    const found = await Promise.allSettled(WAITING.map(([, kind, filters]) => countRecords(kind, filters, signal)));
-    return found.map((one) => (one.status === 'fulfilled' ? one.value : undefined));
-  });
-  const orders = useLoad('orders', (signal) => countRecords('orders', [], signal));
-  const search = (filters: readonly RecordFilter[]) =>
-    new URLSearchParams(filters.map((filter) => ['filter', formatFilter(filter)])).toString();
+  const orders = useLoad('orders', (signal) => countViews('orders', WAITING, signal));
+  const parts = useLoad('parts', (signal) => countViews('inventory', SHORT, signal));
+  const all = useLoad('all', (signal) => queryRecords('orders', [], { maxReturn: 1 }, signal));
+  const figures = (kind: Kind, views = kind === 'orders' ? WAITING : SHORT) =>
+    views.map(([view, filters, count]) => {
+      const label = LABELS[view] ?? view;
+      return (
+        <Figure
+          key={view}
+          label={label}
+          value={count?.toLocaleString() ?? '–'}
+          note={<Link to={`/records/${kind}?${searchOf(filters)}`}>Show {label.toLowerCase()}</Link>}
+        />
+      );
+    });
   return (
     <Page title={tenant.name}>
-      {orders.data === 0 && <FirstSteps />}
+      {all.data?.rows.length === 0 && <FirstSteps />}
       <Section title="Waiting">
         <Columns>
-          {WAITING.map(([label, kind, filters], at) => (
-            <Figure
-              key={label}
-              label={label}
-              value={counts.data?.[at]?.toLocaleString() ?? '–'}
-              note={<Link to={`/records/${kind}?${search(filters)}`}>Show</Link>}
-            />
-          ))}
+          {figures('orders', orders.data)}
+          {figures('inventory', parts.data)}
         </Columns>
       </Section>
       {may('developer') && <Calls />}
@@ -91,21 +87,39 @@ function Calls() {
   );
 }
 
+/** What a team without orders does first: both ways to bring orders. */
 function FirstSteps() {
   const { may } = useSession();
   return (
-    <Notice
-      title="There are no orders yet"
-      actions={
-        <>
-          {may('developer') && <ButtonLink to="/api-settings">Create keys</ButtonLink>}
-          {may('clerk') && <ButtonLink to="/records/orders/new">New order</ButtonLink>}
-          <ButtonLink to={filteredPath('orders', {})}>Orders</ButtonLink>
-        </>
-      }
-    >
-      Orders come in two ways: your shop sends them through the API with a pair of keys, or the operator imports a CSV
-      file with <code>storeroom import</code>.
-    </Notice>
+    <Section title="Begin here" description="Orders appear when your shop sends them, or when you import them.">
+      <Columns>
+        <Card>
+          <h3 class="card-title">From your shop, through the API</h3>
+          <p>Create a key pair for your shop, then send a test order and see it in the list.</p>
+          {may('developer') ? (
+            <Actions>
+              <ButtonLink to="/explorer/createOrder">Send a test order</ButtonLink>
+              <ButtonLink to="/api-settings" tone="primary">
+                Create keys
+              </ButtonLink>
+            </Actions>
+          ) : (
+            <p class="muted">Ask an owner or a developer of your team for this.</p>
+          )}
+        </Card>
+        <Card>
+          <h3 class="card-title">From a file, or by hand</h3>
+          <p>
+            The operator of the service imports CSV files of customers, parts and orders with{' '}
+            <code>storeroom import</code>.
+          </p>
+          {may('clerk') && (
+            <Actions>
+              <ButtonLink to="/records/orders/new">New order</ButtonLink>
+            </Actions>
+          )}
+        </Card>
+      </Columns>
+    </Section>
   );
 }

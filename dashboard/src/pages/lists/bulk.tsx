@@ -1,5 +1,5 @@
 /** Approves or invoices the selected orders one after the other, and says how each ended. */
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { post } from '../../api/client.ts';
 import { recordPath } from '../../api/records.ts';
 import { toApiError } from '../../api/use-load.ts';
@@ -15,6 +15,8 @@ const ACTIONS = {
     post('/orders/invoice', { ORDER_NUMBER: number, quantities: {}, serials: {}, tracking: [] }),
 } as const;
 type Action = keyof typeof ACTIONS;
+const DOING = { Approve: 'Approving', Invoice: 'Invoicing' } as const;
+type Result = readonly [number: string, fault: string | undefined];
 
 interface BulkProps {
   selected: readonly string[];
@@ -24,18 +26,40 @@ interface BulkProps {
 /** Example: `<BulkActions selected={numbers} onDone={reload} />`. */
 export function BulkActions({ selected, onDone }: BulkProps) {
   const [action, setAction] = useState<Action>();
-  const [failed, setFailed] = useState<readonly (readonly [number: string, reason: string])[]>([]);
+  const [results, setResults] = useState<readonly Result[]>([]);
+  const [progress, setProgress] = useState<string>();
+  const isStopped = useRef(false);
+  // Leaving the page stops after the order that is being changed.
+  useEffect(() => () => void (isStopped.current = true), []);
   const run = async (name: Action) => {
-    const faults: [string, string][] = [];
-    for (const number of selected)
+    isStopped.current = false;
+    const done: Result[] = [];
+    for (const number of selected) {
+      if (isStopped.current) break;
+      setProgress(`${DOING[name]} ${done.length + 1} of ${selected.length}`);
       // One order after the other, so that stock is taken in their order.
-      await ACTIONS[name](number).catch((fault: unknown) => faults.push([number, toApiError(fault).message]));
-    setFailed(faults);
+      const fault = await ACTIONS[name](number).then(
+        () => undefined,
+        (thrown: unknown) => toApiError(thrown).message,
+      );
+      done.push([number, fault]);
+    }
+    setProgress(undefined);
+    setResults(done);
     onDone();
   };
+  const failed = results.filter(([, fault]) => fault !== undefined);
   return (
     <>
-      {selected.length > 0 && (
+      {progress !== undefined && (
+        <div class="bulk">
+          <span role="status">{progress}</span>
+          <Button size="small" onClick={() => (isStopped.current = true)}>
+            Stop
+          </Button>
+        </div>
+      )}
+      {selected.length > 0 && progress === undefined && (
         <div class="bulk" role="group" aria-label="Selected orders">
           <span>{countOf(selected.length, 'order')} selected</span>
           {(Object.keys(ACTIONS) as Action[]).map((name) => (
@@ -45,12 +69,15 @@ export function BulkActions({ selected, onDone }: BulkProps) {
           ))}
         </div>
       )}
-      {failed.length > 0 && (
-        <Notice tone="bad" title={`${countOf(failed.length, 'order')} could not be changed`}>
+      {results.length > 0 && (
+        <Notice
+          tone={failed.length > 0 ? 'bad' : 'good'}
+          title={`${results.length - failed.length} of ${countOf(results.length, 'order')} changed`}
+        >
           <ul>
-            {failed.map(([number, reason]) => (
+            {results.map(([number, fault]) => (
               <li key={number}>
-                <Link to={recordPath('orders', number)}>{number}</Link>: {reason}
+                <Link to={recordPath('orders', number)}>{number}</Link>: {fault ?? 'done'}
               </li>
             ))}
           </ul>
@@ -61,7 +88,10 @@ export function BulkActions({ selected, onDone }: BulkProps) {
           title={`${action} ${countOf(selected.length, 'order')}?`}
           action={action}
           tone="primary"
-          onConfirm={() => run(action)}
+          onConfirm={() => {
+            void run(action);
+            return Promise.resolve();
+          }}
           onClose={() => setAction(undefined)}
         >
           {action === 'Approve'

@@ -1,6 +1,7 @@
 /** The views of a list: filters with a name and their count, and those that a user has saved on this device. */
-import { useState } from 'preact/hooks';
-import { formatFilter, type RecordFilter } from '../../api/filters.ts';
+import { useRef, useState } from 'preact/hooks';
+import { get } from '../../api/client.ts';
+import { searchOf, where, type RecordFilter } from '../../api/filters.ts';
 import { countRecords, type Kind } from '../../api/records.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { loadChoice, saveChoice } from '../../device.ts';
@@ -9,18 +10,13 @@ import { Button, IconButton } from '../../ui/button.tsx';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
 import { TextField } from '../../ui/form/field.tsx';
 
-const where = (field: string, op: RecordFilter['op'], value: string): RecordFilter => ({
-  conjunction: 'AND',
-  field,
-  op,
-  value,
-});
 const ofStage = (stage: string, closed = 'CANCELLED') => [
   where('ORDER_TYPE', 'eq', stage),
   where('ORDER_STATUS', 'ne', closed),
 ];
 
-const VIEWS: Readonly<Record<Kind, readonly (readonly [label: string, filters: readonly RecordFilter[]])[]>> = {
+type View = readonly [label: string, filters: readonly RecordFilter[], count?: number];
+export const VIEWS: Readonly<Record<Kind, readonly View[]>> = {
   orders: [
     ['All', []],
     ['Open', ofStage('sales_order')],
@@ -29,7 +25,7 @@ const VIEWS: Readonly<Record<Kind, readonly (readonly [label: string, filters: r
     ['Invoiced', ofStage('invoice', 'VOID')],
     ['Cancelled', [where('ORDER_STATUS', 'in', 'CANCELLED,VOID')]],
   ],
-  customers: [],
+  customers: [['All', []]],
   inventory: [
     ['All', []],
     ['Short', [where('QTY_AVAILABLE', 'lt', '0')]],
@@ -38,11 +34,25 @@ const VIEWS: Readonly<Record<Kind, readonly (readonly [label: string, filters: r
 };
 const SAVED_MOST = 20;
 
-const searchOf = (filters: readonly RecordFilter[]): string =>
-  new URLSearchParams(filters.map((filter) => ['filter', formatFilter(filter)])).toString();
+/** Backorders are found by their numbers, because no field tells them from other sales orders. */
+export async function loadBackorders(signal: AbortSignal): Promise<View> {
+  const { numbers } = await get('/orders/backorders', {}, signal);
+  return ['Back orders', [where('ORDER_NUMBER', 'in', numbers.join(','))], numbers.length];
+}
+/** Loads the number of records of each view, or undefined if it cannot be counted in time. */
+export async function countViews(kind: Kind, views: readonly View[], signal: AbortSignal): Promise<View[]> {
+  const count = ([label, filters]: View): Promise<View> =>
+    countRecords(kind, filters, signal).then(
+      (found) => [label, filters, found],
+      () => [label, filters],
+    );
+  const counted = await Promise.all(views.map(count));
+  return kind === 'orders' ? counted.toSpliced(4, 0, await loadBackorders(signal)) : counted;
+}
+
 const filtersIn = (search: string): string => new URLSearchParams(search).getAll('filter').join('\n');
 
-type Saved = readonly (readonly [name: string, search: string])[];
+type Saved = readonly (readonly [name: string, search: string, columns?: readonly string[]])[];
 const storageKey = (kind: Kind): string => `storeroom.views.${kind}`;
 function loadSaved(kind: Kind): Saved {
   try {
@@ -52,16 +62,25 @@ function loadSaved(kind: Kind): Saved {
   }
 }
 
-/** Example: `<Views kind="orders" />`; the address keeps the view. */
-export function Views({ kind }: { kind: Kind }) {
+interface ViewsProps {
+  kind: Kind;
+  columns: readonly string[];
+  onColumns: (columns: readonly string[]) => void;
+  /** Whether the rows are shown; the counts are loaded after them, and again with each round. */
+  isReady: boolean;
+  round: number;
+}
+
+/** The address keeps the view. */
+export function Views({ kind, columns, onColumns, isReady, round }: ViewsProps) {
   const [query] = useQuery();
   const [saved, setSaved] = useState(() => loadSaved(kind));
   const [isSaving, setSaving] = useState(false);
-  const views = VIEWS[kind];
-  const counts = useLoad(kind, async (signal) => {
-    const found = await Promise.allSettled(views.map(([, filters]) => countRecords(kind, filters, signal)));
-    return found.map((one) => (one.status === 'fulfilled' ? one.value : undefined));
-  });
+  const known = useRef(VIEWS[kind]);
+  const counts = useLoad(`${isReady} ${round}`, async (signal) =>
+    isReady ? countViews(kind, VIEWS[kind], signal) : undefined,
+  );
+  if (counts.data) known.current = counts.data;
   const keep = (next: Saved) => {
     setSaved(next);
     saveChoice(storageKey(kind), JSON.stringify(next));
@@ -71,14 +90,18 @@ export function Views({ kind }: { kind: Kind }) {
   const current = (search: string) => (filtersIn(search) === shown ? 'page' : undefined);
   return (
     <nav class="views" aria-label="Views">
-      {views.map(([label, filters], at) => (
+      {known.current.map(([label, filters, count]) => (
         <Link key={label} to={pathOf(kind, searchOf(filters))} aria-current={current(searchOf(filters))}>
-          {label} <span class="muted">{counts.data?.[at]?.toLocaleString()}</span>
+          {label} <span class="muted">{count?.toLocaleString()}</span>
         </Link>
       ))}
-      {saved.map(([name, search]) => (
+      {saved.map(([name, search, shownColumns]) => (
         <span key={name} class="saved-view">
-          <Link to={pathOf(kind, search)} aria-current={current(search)}>
+          <Link
+            to={pathOf(kind, search)}
+            aria-current={current(search)}
+            onClick={() => shownColumns && onColumns(shownColumns)}
+          >
             {name}
           </Link>
           <IconButton
@@ -97,7 +120,7 @@ export function Views({ kind }: { kind: Kind }) {
       {isSaving && (
         <SaveView
           onSave={(name) =>
-            keep([...saved.filter(([other]) => other !== name), [name, new URLSearchParams(own).toString()]])
+            keep([...saved.filter(([other]) => other !== name), [name, new URLSearchParams(own).toString(), columns]])
           }
           onClose={() => setSaving(false)}
         />
@@ -116,7 +139,13 @@ function SaveView({ onSave, onClose }: { onSave: (name: string) => void; onClose
     return Promise.resolve();
   };
   return (
-    <FormDialog title="Save view" description="Saved on this device." action="Save" onSubmit={save} onClose={onClose}>
+    <FormDialog
+      title="Save view"
+      description="Filters, sort order and columns, saved on this device."
+      action="Save"
+      onSubmit={save}
+      onClose={onClose}
+    >
       <TextField label="Name" name="name" required autofocus maxLength={40} value={name} onValue={setName} />
     </FormDialog>
   );

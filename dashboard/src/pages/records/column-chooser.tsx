@@ -58,7 +58,7 @@ export function ColumnChooser({ kind, fields, columns, onColumns }: ColumnChoose
               <Checkbox
                 key={name}
                 name={name}
-                label={<span title={name}>{labelOf(name)}</span>}
+                label={<span title={name}>{labelOf(name, kind)}</span>}
                 disabled={name === key}
                 isChecked={columns.includes(name)}
                 onChecked={(isShown) => toggle(name, isShown)}

@@ -3,12 +3,20 @@
  * that the service suggests.
  */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import type { FieldsView } from '../../../../src/http/dashboard/interface.ts';
+import type { FieldsView, FieldView } from '../../../../src/http/dashboard/interface.ts';
 import type { FieldType } from '../../../../src/pims/rules/fields.ts';
 import { FILTERS_MAX } from '../../../../src/pims/rules/record-bounds.ts';
 import { STAGES } from '../../../../src/pims/rules/stages.ts';
 import type { ApiError } from '../../api/client.ts';
-import { formatFilter, isOperator, OPERATORS, parseFilters, takesValue, type RecordFilter } from '../../api/filters.ts';
+import {
+  endsOf,
+  formatFilter,
+  isOperator,
+  OPERATORS,
+  parseFilters,
+  takesValue,
+  type RecordFilter,
+} from '../../api/filters.ts';
 import type { Kind } from '../../api/records.ts';
 import { useQuery } from '../../router.tsx';
 import { labelStage } from '../../ui/badge.tsx';
@@ -27,13 +35,23 @@ const normalise = <F extends RecordFilter>(filter: F): F => ({ ...filter, field:
 const formatRows = (rows: readonly RecordFilter[]): string[] =>
   rows.map(normalise).flatMap((row) => (row.field === '' ? [] : [formatFilter(row)]));
 
+type Fields = FieldsView['fields'][Kind];
+/** A field is typed by its label or its name, and shown by its label. */
+function nameField(typed: string, fields: Fields, kind: Kind): string {
+  const text = typed.trim().toLowerCase();
+  const isMeant = (words: string): boolean => words.toLowerCase() === text;
+  const found = fields.find(({ name }) => isMeant(name)) ?? fields.find(({ name }) => isMeant(labelOf(name, kind)));
+  return found?.name ?? typed;
+}
+
 interface FilterBarProps {
-  fields: FieldsView['fields'][Kind];
+  kind: Kind;
+  fields: Fields;
   /** The error about the applied filters. */
   error: ApiError | undefined;
 }
 
-export function FilterBar({ fields, error }: FilterBarProps) {
+export function FilterBar({ kind, fields, error }: FilterBarProps) {
   const [query, setQuery] = useQuery();
   const applied = query.getAll('filter').join('\n');
   const [rows, setRows] = useState<readonly EditedFilter[]>(() => parseFilters(query).map(toRow));
@@ -71,15 +89,17 @@ export function FilterBar({ fields, error }: FilterBarProps) {
         <FilterRow
           key={row.id}
           row={row}
-          type={fields.find(({ name }) => name === normalise(row).field)?.type}
+          known={fields.find(({ name }) => name === normalise(row).field)}
+          kind={kind}
           index={index}
           list={list}
           error={error}
           onChange={(part) => change(row.id, part)}
+          onField={(typed) => change(row.id, { field: nameField(typed, fields, kind) })}
           onRemove={() => applyAndLeave(rows.filter((one) => one !== row))}
         />
       ))}
-      <FieldNames id={list} fields={fields} />
+      <FieldNames id={list} kind={kind} fields={fields} />
       <div class="filter-actions">
         <Button
           size="small"
@@ -105,33 +125,40 @@ export function FilterBar({ fields, error }: FilterBarProps) {
           <span class="hint">AND is applied before OR.</span>
         )}
       </div>
-      {error && <FilterRefusal error={error} onCorrect={correct} />}
+      {error && <FilterRefusal kind={kind} error={error} onCorrect={correct} />}
     </form>
   );
 }
 
-const FieldNames = ({ id, fields }: { id: string; fields: FieldsView['fields'][Kind] }) => (
+const FieldNames = ({ id, kind, fields }: { id: string; kind: Kind; fields: Fields }) => (
   <datalist id={id}>
     {fields.map(({ name }) => (
-      <option key={name} value={name}>
-        {labelOf(name)}
+      <option key={name} value={labelOf(name, kind)}>
+        {name}
       </option>
     ))}
   </datalist>
 );
 
+const NO_CUSTOMER_NAME = 'Orders have no CUSTOMER_NAME. Customer names are in BNAME (billing) and SNAME (shipping).';
 const REMEDIES: Readonly<Record<string, string>> = {
   QUERY_TOO_COSTLY: 'Add a filter “is exactly” on an indexed field (see Fields), or search for a longer text.',
   INVALID_CURSOR: 'The address was changed or is incomplete. Apply the filters again to start from the first page.',
 };
 
-function FilterRefusal({ error, onCorrect }: { error: ApiError; onCorrect: (field: string) => void }) {
-  const { suggestion } = error;
+interface FilterRefusalProps {
+  kind: Kind;
+  error: ApiError;
+  onCorrect: (field: string) => void;
+}
+function FilterRefusal({ kind, error, onCorrect }: FilterRefusalProps) {
+  const isName = kind === 'orders' && error.field === 'CUSTOMER_NAME';
+  const suggestion = isName ? 'BNAME' : error.suggestion;
   const action = suggestion !== undefined && (
     <Button size="small" onClick={() => onCorrect(suggestion)}>{`Use ${suggestion}`}</Button>
   );
   return (
-    <Notice tone="bad" title={error.message} actions={action || undefined}>
+    <Notice tone="bad" title={isName ? NO_CUSTOMER_NAME : error.message} actions={action || undefined}>
       {REMEDIES[error.code] ?? <code class="small">{error.code}</code>}
     </Notice>
   );
@@ -139,26 +166,29 @@ function FilterRefusal({ error, onCorrect }: { error: ApiError; onCorrect: (fiel
 
 interface FilterRowProps {
   row: EditedFilter;
-  /** The type of the field, if the field exists. */
-  type: FieldType | undefined;
+  /** The field, if it exists. */
+  known: FieldView | undefined;
+  kind: Kind;
   index: number;
   list: string;
   error: ApiError | undefined;
   onChange: (part: Partial<RecordFilter>) => void;
+  onField: (typed: string) => void;
   onRemove: () => void;
 }
 
+const DAY_OPERATORS: readonly string[] = ['eq', 'ne', 'lt', 'le', 'gt', 'ge', 'between'];
 const STAGE_CHOICES = STAGES.map((stage) => ({ value: stage as string, label: labelStage(stage) }));
 const FLAG_CHOICES = [
   { value: 'Y', label: 'Yes' },
   { value: 'N', label: 'No' },
 ];
 
-function FilterRow({ row, type, index, list, error, onChange, onRemove }: FilterRowProps) {
+function FilterRow({ row, known, kind, index, list, error, onChange, onField, onRemove }: FilterRowProps) {
   const name = (what: string) => `${what} of filter ${index + 1}`;
   const isMeant = error?.field !== undefined && error.field === normalise(row).field;
   const isFieldMeant = isMeant && error.code === 'UNKNOWN_FIELD';
-  const choices = normalise(row).field === 'ORDER_TYPE' ? STAGE_CHOICES : type === 'flag' ? FLAG_CHOICES : undefined;
+  const choices = known?.name === 'ORDER_TYPE' ? STAGE_CHOICES : known?.type === 'flag' ? FLAG_CHOICES : undefined;
   return (
     <div class="filter-row" role="group" aria-label={`Filter ${index + 1}`}>
       {index === 0 ? (
@@ -180,14 +210,13 @@ function FilterRow({ row, type, index, list, error, onChange, onRemove }: Filter
         label={name('Field')}
         isLabelHidden
         name="field"
-        isMono
         list={list}
-        placeholder="FIELD"
+        placeholder="Field"
         autofocus={row.field === ''}
-        autocapitalize="characters"
         isExact
-        value={row.field}
-        onValue={(field) => onChange({ field })}
+        title={known?.name ?? ''}
+        value={known ? labelOf(known.name, kind) : row.field}
+        onValue={onField}
         error={isFieldMeant ? 'Unknown field.' : undefined}
       />
       <Select
@@ -198,7 +227,7 @@ function FilterRow({ row, type, index, list, error, onChange, onRemove }: Filter
         onValue={(op) => isOperator(op) && onChange({ op })}
         options={Object.entries(OPERATORS).map(([value, label]) => ({ value, label }))}
       />
-      {choices && takesValue(row.op) && row.op !== 'in' ? (
+      {choices && (row.op === 'eq' || row.op === 'ne') ? (
         <Select
           label={name('Value')}
           isLabelHidden
@@ -208,20 +237,47 @@ function FilterRow({ row, type, index, list, error, onChange, onRemove }: Filter
           options={[{ value: '', label: 'Choose' }, ...choices]}
         />
       ) : takesValue(row.op) ? (
-        <TextField
+        <FilterValues
           label={name('Value')}
-          isLabelHidden
-          name="value"
-          placeholder={row.op === 'in' ? 'Values, separated by commas' : 'Value'}
-          isExact
-          value={row.value}
-          onValue={(value) => onChange({ value })}
+          row={row}
+          type={known?.type}
+          onChange={onChange}
           error={isMeant && !isFieldMeant ? 'This value is not valid.' : undefined}
         />
       ) : (
         <span />
       )}
       <IconButton icon="close" label={`Remove filter ${index + 1}`} onClick={onRemove} />
+    </div>
+  );
+}
+
+interface FilterValuesProps extends Pick<FilterRowProps, 'row' | 'onChange'> {
+  type: FieldType | undefined;
+  label: string;
+  error: string | undefined;
+}
+
+/** The value of a filter, or both ends of a range. Dates are chosen from a calendar. */
+function FilterValues({ label, row, type, onChange, error }: FilterValuesProps) {
+  const isDay = (type === 'date' || type === 'timestamp') && DAY_OPERATORS.includes(row.op);
+  const ends = row.op === 'between' ? endsOf(row.value) : [row.value];
+  return (
+    <div class="filter-values">
+      {ends.map((value, at) => (
+        <TextField
+          key={at}
+          label={ends.length === 1 ? label : `${label}, ${at === 0 ? 'from' : 'to'}`}
+          isLabelHidden
+          name="value"
+          type={isDay ? 'date' : 'text'}
+          placeholder={row.op === 'in' ? 'Values, separated by commas' : 'Value'}
+          isExact
+          value={isDay ? value.replace(/^(\d\d)\/(\d\d)\/(\d{4})$/, '$3-$1-$2') : value}
+          onValue={(typed) => onChange({ value: ends.with(at, typed).join('..') })}
+          error={error}
+        />
+      ))}
     </div>
   );
 }

@@ -1,20 +1,22 @@
 /**
  * The list of one kind of records, page by page, with filters, chosen columns and the call of the API. Begin here.
  */
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { FieldView } from '../../../../src/http/dashboard/interface.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { get } from '../../api/client.ts';
 import { parseFilters, toFilterBody } from '../../api/filters.ts';
-import { useLoad } from '../../api/use-load.ts';
-import { KINDS, isKind, queryRecords, recordPath, type Kind, type LoadedPage } from '../../api/records.ts';
-import { useParams, useQuery } from '../../router.tsx';
+import { useLoad, type Loaded } from '../../api/use-load.ts';
+import { countRecords, KINDS, isKind, queryRecords, recordPath } from '../../api/records.ts';
+import type { Kind, LoadedPage } from '../../api/records.ts';
+import { useParams, useQuery, type QueryChange } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { ApiCall } from './api-call.tsx';
-import { Button } from '../../ui/button.tsx';
+import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Empty } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
 import { PageButtons } from '../../ui/table/page-buttons.tsx';
+import { usePlace } from '../../ui/table/place.ts';
 import { Table, type Sort, type TableColumn } from '../../ui/table/table.tsx';
 import { countOf } from '../../ui/text/text.tsx';
 import { NewRecord } from '../edit/edit-record.tsx';
@@ -37,7 +39,7 @@ export function RecordsPage() {
 }
 
 function Records({ kind }: { kind: Kind }) {
-  const [query, setQuery] = useQuery();
+  const [query] = useQuery();
   const filters = parseFilters(query);
   const cursors = query.getAll('cursor');
   const cursor = cursors.at(-1);
@@ -45,10 +47,20 @@ function Records({ kind }: { kind: Kind }) {
   const [chosen, setColumns] = useColumns(kind);
   const columns = [...new Set([...chosen, ...filters.map(({ field }) => field)])];
   const sort = query.get('sort') ?? KINDS[kind].sort;
-  const page = useLoad(JSON.stringify([filters, cursor, sort]), (signal) =>
+  const shownKey = JSON.stringify([filters, cursor, sort]);
+  const page = useLoad(shownKey, (signal) =>
     queryRecords(kind, filters, { maxReturn: PAGE_SIZE, cursor, sort }, signal),
   );
   const [selected, setSelected] = useState<readonly string[]>([]);
+  const [round, setRound] = useState(0);
+  useEffect(() => setSelected([]), [shownKey]);
+  usePlace(page.data !== undefined);
+  const ready = useRef(false);
+  ready.current ||= page.data !== undefined;
+  const isReady = ready.current; // The counts must not delay the rows.
+  const total = useLoad(`${isReady} ${round} ${JSON.stringify(filters)}`, async (signal) =>
+    isReady ? countRecords(kind, filters, signal) : undefined,
+  ).data;
   const { label } = KINDS[kind];
   const { may } = useSession();
   const { data, error } = page;
@@ -57,6 +69,7 @@ function Records({ kind }: { kind: Kind }) {
   return (
     <Page
       title={label}
+      badge={total !== undefined && <span class="muted">{total.toLocaleString()}</span>}
       actions={
         <>
           <ExportButton kind={kind} filters={filters} sort={sort} columns={columns} />
@@ -64,44 +77,28 @@ function Records({ kind }: { kind: Kind }) {
         </>
       }
     >
-      <Views key={kind} kind={kind} />
+      <Views key={kind} kind={kind} columns={chosen} onColumns={setColumns} isReady={isReady} round={round} />
       <div class="records-tools">
         <FindRecord kind={kind} />
         <ColumnChooser kind={kind} fields={fields ?? []} columns={chosen} onColumns={setColumns} />
-        <FilterBar fields={fields ?? []} error={isRejected ? error : undefined} />
+        <FilterBar kind={kind} fields={fields ?? []} error={isRejected ? error : undefined} />
       </div>
       <BulkActions
         selected={selected}
         onDone={() => {
           setSelected([]);
+          setRound(round + 1);
           page.reload();
         }}
       />
       {!isRejected && (
-        <Table
-          label={label}
-          isCards
+        <RecordTable
+          kind={kind}
+          page={page}
           columns={[
-            ...columns.map((name) =>
-              listColumn(
-                name,
-                fields?.find((field) => field.name === name),
-              ),
-            ),
-            ...(kind === 'orders' && may('clerk') ? [selectColumn(selected, setSelected)] : []),
+            ...columns.map((name) => listColumn(kind, name, fields)),
+            ...(kind === 'orders' && may('clerk') ? [selectColumn(data?.rows ?? [], selected, setSelected)] : []),
           ]}
-          sort={sortOf(sort ?? KINDS[kind].key, (next) => setQuery({ sort: next, cursor: null, page: null }))}
-          rows={data?.rows}
-          from={page}
-          rowKey={(row) => row[KINDS[kind].key] ?? ''}
-          rowLink={(row) => recordPath(kind, row[KINDS[kind].key] ?? '')}
-          empty={
-            <NoRecords
-              kind={kind}
-              isFiltered={filters.length > 0}
-              onClear={() => setQuery({ filter: null, cursor: null, page: null })}
-            />
-          }
         />
       )}
       {error === undefined && <Pages data={data} />}
@@ -117,18 +114,52 @@ function Records({ kind }: { kind: Kind }) {
   );
 }
 
-/** The column of a field. Its head sorts if the field has an index. The name of a customer is above the code. */
-const listColumn = (name: string, field: FieldView | undefined): TableColumn<Values> => ({
-  ...fieldColumn(name, field?.type),
-  isSortable: field?.indexed ?? false,
-});
+interface RecordTableProps {
+  kind: Kind;
+  page: Loaded<LoadedPage>;
+  columns: readonly TableColumn<Values>[];
+}
+function RecordTable({ kind, page, columns }: RecordTableProps) {
+  const [query, setQuery] = useQuery();
+  const { key, label, sort = key } = KINDS[kind];
+  const change = (part: QueryChange) => setQuery({ ...part, cursor: null, page: null });
+  return (
+    <Table
+      label={label}
+      isCards
+      columns={columns}
+      sort={sortOf(query.get('sort') ?? sort, (next) => change({ sort: next }))}
+      rows={page.data?.rows}
+      from={page}
+      rowKey={(row) => row[key] ?? ''}
+      rowLink={(row) => recordPath(kind, row[key] ?? '')}
+      empty={<NoRecords kind={kind} isFiltered={query.has('filter')} onClear={() => change({ filter: null })} />}
+    />
+  );
+}
+
+/** The column of a field. Its head sorts if the field has an index. */
+function listColumn(kind: Kind, name: string, fields: readonly FieldView[] | undefined): TableColumn<Values> {
+  const field = fields?.find((one) => one.name === name);
+  return { ...fieldColumn(name, field?.type, kind), isSortable: field?.indexed ?? false };
+}
 
 const selectColumn = (
+  rows: readonly Values[],
   selected: readonly string[],
   onSelect: (numbers: readonly string[]) => void,
 ): TableColumn<Values> => ({
   key: 'select',
-  head: <span class="hidden">Select</span>,
+  head: (
+    <input
+      type="checkbox"
+      aria-label="Select all on this page"
+      checked={rows.length > 0 && selected.length === rows.length}
+      onInput={({ currentTarget }) =>
+        onSelect(currentTarget.checked ? rows.map((row) => row['ORDER_NUMBER'] ?? '') : [])
+      }
+    />
+  ),
   cell: ({ ORDER_NUMBER: number = '' }) => (
     <input
       type="checkbox"
@@ -157,7 +188,14 @@ function NoRecords({ kind, isFiltered, onClear }: { kind: Kind; isFiltered: bool
         “contains” ignores upper and lower case, the others do not. Dates: 11/20/2026 or 2026-11-20.
       </Empty>
     );
-  return <Empty title={`No ${label.toLowerCase()} yet`}>Send them through the API, or import a CSV file.</Empty>;
+  return (
+    <Empty
+      title={`No ${label.toLowerCase()} yet`}
+      action={kind === 'orders' && <ButtonLink to="/explorer/createOrder">Send a test order</ButtonLink>}
+    >
+      {label} appear here when your shop sends them through the API, or when a CSV file is imported.
+    </Empty>
+  );
 }
 
 /**

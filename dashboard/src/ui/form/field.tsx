@@ -79,7 +79,7 @@ interface EntryProps extends Labelled, Valued {
   required?: boolean;
 }
 export interface TextFieldProps extends EntryProps {
-  type?: 'text' | 'email' | 'search' | 'number' | 'datetime-local' | 'password';
+  type?: 'text' | 'email' | 'search' | 'number' | 'date' | 'datetime-local' | 'password';
   placeholder?: string;
   readOnly?: boolean;
   disabled?: boolean;

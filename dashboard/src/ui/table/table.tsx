@@ -9,6 +9,8 @@ import { LoadError, Skeleton } from '../notice.tsx';
 
 export interface TableColumn<Row> {
   readonly key: string;
+  /** The name of a number in a card on a phone. */
+  readonly label?: string;
   readonly head: ComponentChildren;
   readonly cell: (row: Row) => ComponentChildren;
   /** `end` for numbers. */
@@ -131,7 +133,7 @@ function TableRow<Row>({ row, columns, link, extraClass }: TableRowProps<Row>) {
   return (
     <tr class={[link !== undefined && 'is-link', extraClass].filter(Boolean).join(' ') || undefined} onClick={follow}>
       {columns.map((column, index) => (
-        <td key={column.key} class={classOf(column)}>
+        <td key={column.key} class={classOf(column)} data-label={column.label}>
           {index === 0 && link !== undefined ? (
             <Link class="row-link" to={link}>
               {column.cell(row)}

@@ -15,6 +15,8 @@ CREATE INDEX "SERIALS_SERIAL" ON "SERIALS" ("SERIAL");
 CREATE INDEX "ORDER_LINEITEMS_OPEN" ON "ORDER_LINEITEMS" (left("PART_CODE", 256)) WHERE "NUMBER_SHIPPED" <> "QUANTITY";
 -- An invoice whose status says that it is void counts as void from now on.
 UPDATE "ORDERS" SET "_CANCELLED" = 'Y' WHERE "ORDER_TYPE" = 'invoice' AND "ORDER_STATUS" = 'VOID';
+-- Tells which open orders are backorders.
+CREATE INDEX "BACKORDERS_BACKORDER" ON "BACKORDERS" ("BACKORDER");
 -- The views of the list of orders.
 CREATE INDEX "ORDERS_ORDER_TYPE" ON "ORDERS" (left("ORDER_TYPE", 256), "SORT_KEY");
 -- For nodes of the version before, which keep no ledger. Newer nodes say in their sessions that they do.
