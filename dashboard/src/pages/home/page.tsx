@@ -87,7 +87,7 @@ function Calls() {
   );
 }
 
-/** What a team without orders does first: both ways to bring orders. */
+/** The first steps of a team without orders: both ways to get them in. */
 function FirstSteps() {
   const { may } = useSession();
   return (

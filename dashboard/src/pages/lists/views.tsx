@@ -35,7 +35,7 @@ export const VIEWS: Readonly<Record<Kind, readonly View[]>> = {
 const SAVED_MOST = 20;
 
 /** Backorders are found by their numbers, because no field tells them from other sales orders. */
-export async function loadBackorders(signal: AbortSignal): Promise<View> {
+async function loadBackorders(signal: AbortSignal): Promise<View> {
   const { numbers } = await get('/orders/backorders', {}, signal);
   return ['Back orders', [where('ORDER_NUMBER', 'in', numbers.join(','))], numbers.length];
 }
