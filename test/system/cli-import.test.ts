@@ -82,6 +82,27 @@ suite('import, beside a running service', () => {
     const latin = Buffer.from('PART_CODE,PART_DESCRIPTION\nX,Stra\u00dfe\n', 'latin1');
     const { rejections } = await importRows(line, 'inventory', latin);
     assert.match(rejections[0]!.reason, /may be in Latin-1/);
+    assert.match(await refuse('A,B\nX,1\n', '--separator', ';'), /has commas between its fields/);
+    const { exitCode, err } = await line.run('import acme inventory rows.csv --separator ;;');
+    assert.equal(exitCode, 2);
+    assert.match(err, /must be one character/);
+    const utf16 = line.file('rows.csv', Buffer.from('\u{feff}PART_CODE,BARCODE\nX,1\n', 'utf16le'));
+    assert.match((await line.refused('import acme inventory', utf16)).message, /in UTF-16: save the file as UTF-8/);
+  });
+
+  test('a file with semicolons or tabs, in Latin-1, is imported as it says', async () => {
+    for (const [separator, flag] of Object.entries({ ';': ';', '\t': String.raw`\t` })) {
+      const rows = [
+        ['CUSTOMER_CODE', 'CUSTOMER_NAME', 'NOTES'],
+        [`L${separator.codePointAt(0)}`, '"Stra\u{df}e; \t, 5"', '\u{80}'],
+      ];
+      const bytes = Buffer.from(rows.map((row) => `${row.join(separator)}\r\n`).join(''), 'latin1');
+      const flags = ['--separator', flag, '--encoding', 'latin1'];
+      const { imported, rejections } = await importRows(line, 'customers', bytes, ...flags);
+      assert.deepEqual([imported, rejections], [1, []]);
+      const kept = (await exportRows('customers')).find((each) => each['CUSTOMER_CODE'] === rows[1]![0]);
+      assert.deepEqual(cellsOf(kept!, 'CUSTOMER_NAME NOTES'), ['Stra\u{df}e; \t, 5', '\u{20ac}']);
+    }
   });
 
   // Holds S13.4, S13.8.

@@ -4,7 +4,7 @@ import { findField, type Field, type FieldDictionary, type RecordType } from '..
 import type { ImportRow } from '../../pims/import.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 import { parseValue, type Values } from '../../pims/rules/values.ts';
-import { readCsv, type CsvRow } from './csv-reader.ts';
+import { readCsv, type CsvFormat, type CsvRow } from './csv-reader.ts';
 
 export interface ImportRequest {
   readonly recordType: RecordType;
@@ -18,6 +18,7 @@ export interface ImportRequest {
   readonly isDry?: boolean;
   /** Names of fields by the names of columns that have another name in the file. */
   readonly columns?: ReadonlyMap<string, string>;
+  readonly format?: CsvFormat;
   /** Called with the number of bytes of each chunk that was read. */
   readonly onRead?: (bytes: number) => void;
   /** Called once if rows were stored, even if the import ends early, with the numbers of stored and rejected rows. */
@@ -92,7 +93,7 @@ function addRejection(report: ImportReport, line: number, reason: Error & { fiel
 }
 
 async function* parseBatches(
-  { recordType, file, content, atomic, isDry, columns, onRead }: ImportRequest,
+  { recordType, file, content, atomic, isDry, columns, format, onRead }: ImportRequest,
   dictionary: FieldDictionary,
   report: ImportReport,
 ): AsyncGenerator<ImportRow[]> {
@@ -100,7 +101,7 @@ async function* parseBatches(
   let batch: ImportRow[] = [];
   let characters = 0;
   let rowsMost = BATCH_ROWS_FIRST;
-  for await (const rows of readCsv(content ?? file, onRead))
+  for await (const rows of readCsv(content ?? file, onRead, format))
     for (const row of rows) {
       if (!parser) {
         parser = new RowParser(parseHeader(row, dictionary, recordType, columns));
@@ -131,10 +132,11 @@ function parseHeader(
   columns: ReadonlyMap<string, string> = new Map(),
 ): Field[] {
   if (fault !== undefined) throw refuseCommand(`The first line must name the fields, and is not valid CSV. ${fault}`);
-  const [separator] = names.length > 1 ? [] : (/[;\t|]/.exec(names[0] ?? '') ?? []);
+  const [separator] = names.length > 1 ? [] : (/[,;\t|]/.exec(names[0] ?? '') ?? []);
   if (separator !== undefined) {
-    const what = { ';': 'semicolons', '\t': 'tabs', '|': 'bars' }[separator];
-    throw refuseCommand(`The first line has ${what} between its fields. Save the file with commas.`);
+    const what = { ';': 'semicolons', '\t': 'tabs', '|': 'bars', ',': 'commas' }[separator];
+    const flag = separator === '\t' ? String.raw`\t` : separator;
+    throw refuseCommand(`The first line has ${what} between its fields. Give --separator '${flag}'.`);
   }
   const missing = [...columns.keys()].find((column) => !names.includes(column));
   if (missing !== undefined) throw refuseCommand(`The first line has no column '${missing}', which --map names.`);

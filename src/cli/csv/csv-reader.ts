@@ -9,18 +9,27 @@ export interface CsvRow {
   readonly fault: string | undefined;
 }
 
+export interface CsvFormat {
+  /** One character; a comma unless given. */
+  readonly separator?: string;
+  /** UTF-8 unless given. */
+  readonly encoding?: 'utf8' | 'latin1';
+}
+
 const CHUNK_BYTES = 256 * 1024;
 const ROW_CHARACTERS_MAX = 8 * 1024 * 1024;
 const LINE_FEED = 10;
 const BOM = '\u{feff}';
+const UTF_16 = 'It is in UTF-16: save the file as UTF-8.';
 const QUOTING = 'Put quotes around the complete cell, without spaces outside them, and double each quote inside it.';
 
 /** Yields the rows of each chunk of a file or of bytes, the header first. `onRead` is called with a chunk's bytes. */
 export async function* readCsv(
   source: string | Buffer,
   onRead: (bytes: number) => void = () => undefined,
+  format: CsvFormat = {},
 ): AsyncGenerator<CsvRow[]> {
-  const parser = new ChunkParser();
+  const parser = new ChunkParser(format);
   let rest: Buffer = Buffer.alloc(0);
   const chunks = typeof source === 'string' ? createReadStream(source, { highWaterMark: CHUNK_BYTES }) : [source];
   for await (const chunk of chunks as AsyncIterable<Buffer>) {
@@ -38,6 +47,9 @@ export async function* readCsv(
 }
 
 class ChunkParser {
+  readonly #separator: string;
+  /** Decodes Windows-1252, which programs call Latin-1 and which has the euro sign; none for UTF-8. */
+  readonly #latin: TextDecoder | undefined;
   /** The line break of the file, which is its first one. */
   #newline: string | undefined;
   /** The start of a row that continues in the next chunk. */
@@ -45,19 +57,25 @@ class ChunkParser {
   #isOpenValid = true;
   #lineNumber = 1;
 
+  constructor({ separator = ',', encoding }: CsvFormat) {
+    this.#separator = separator;
+    this.#latin = encoding === 'latin1' ? new TextDecoder('windows-1252') : undefined;
+  }
+
   get openCharacters(): number {
     return this.#open.length;
   }
 
   parse(bytes: Buffer, isLast: boolean): CsvRow[] {
-    let text = this.#open + bytes.toString('utf8');
+    if (this.#newline === undefined && isUtf16(bytes)) return [this.endWithFault(UTF_16)];
+    let text = this.#open + (this.#latin?.decode(bytes) ?? bytes.toString('utf8'));
     if (this.#newline === undefined && text.startsWith(BOM)) text = text.slice(1);
     this.#newline ??= /\r?\n/.exec(text)?.[0] ?? '\n';
-    const isValid = isUtf8(bytes) && this.#isOpenValid;
+    const isValid = (this.#latin !== undefined || isUtf8(bytes)) && this.#isOpenValid;
     const rows: CsvRow[] = [];
     let start = 0;
     while (start < text.length) {
-      const row = parseRow(text, start, this.#newline);
+      const row = parseRow(text, start, this.#newline, this.#separator);
       if (row.end === text.length && !isLast) break;
       const { cells } = row;
       const fault =
@@ -86,9 +104,13 @@ class ChunkParser {
   }
 }
 
+/** Returns whether the bytes begin with a byte order mark of UTF-16. */
+const isUtf16 = ([first, second]: Buffer): boolean =>
+  (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+
 const findDecodingFault = (cells: readonly string[]): string | undefined =>
   cells.some((cell) => cell.includes('\u{fffd}'))
-    ? 'The row is not in UTF-8. The file may be in Latin-1: save it as UTF-8.'
+    ? 'The row is not in UTF-8. The file may be in Latin-1: save it as UTF-8, or give --encoding latin1.'
     : undefined;
 
 interface ParsedRow {
@@ -102,14 +124,14 @@ interface ParsedRow {
 }
 
 /** Parses the row that begins at `start`. After a fault the row ends with its line. */
-function parseRow(text: string, start: number, newline: string): ParsedRow {
+function parseRow(text: string, start: number, newline: string, separator: string): ParsedRow {
   const find = (wanted: string, from: number): number => {
     const found = text.indexOf(wanted, from);
     return found < 0 ? text.length : found;
   };
   let end = find(newline, start);
   const line = text.slice(start, end);
-  if (!line.includes('"')) return { cells: line.split(','), end, hasQuotes: false };
+  if (!line.includes('"')) return { cells: line.split(separator), end, hasQuotes: false };
   const row = { cells: [] as string[], hasQuotes: true };
   for (let at = start; ; at++) {
     if (text[at] === '"') {
@@ -122,10 +144,10 @@ function parseRow(text: string, start: number, newline: string): ParsedRow {
       if (at > end) end = find(newline, at);
       // A file may mix line breaks.
       if (text[at] === '\r' && at + 1 === end) at++;
-      if (at < end && text[at] !== ',')
+      if (at < end && text[at] !== separator)
         return { ...row, end, fault: 'There is text after a closing quote', faultAt: at };
     } else {
-      const cell = text.slice(at, Math.min(find(',', at), end));
+      const cell = text.slice(at, Math.min(find(separator, at), end));
       const quote = cell.indexOf('"');
       if (quote >= 0) return { ...row, end, fault: 'There is a quote inside a cell', faultAt: at + quote };
       row.cells.push(cell);

@@ -1,11 +1,12 @@
 /** `storeroom import`: imports one CSV file, with a progress bar and a list of the rejected rows. */
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { InvalidArgumentError, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { byCommand } from '../../../audit/entry.ts';
 import { refuseCommand } from '../../../errors.ts';
 import type { RecordType } from '../../../pims/rules/fields.ts';
 import { addCommand, printAnswer, recordTypeArgument, timeOf, type CommandContext } from '../../command.ts';
+import type { CsvFormat } from '../../csv/csv-reader.ts';
 import { importCsv, type ImportReport, type ImportRequest } from '../../csv/csv-import.ts';
 import { withTenant } from '../../open-store.ts';
 import { createProgressBar } from '../../progress-bar.ts';
@@ -17,16 +18,22 @@ const DESCRIPTION =
 export function addImportCommand(program: Command, context: CommandContext): void {
   addCommand(program, 'import <team>', 'import acme orders orders.csv', DESCRIPTION)
     .addArgument(recordTypeArgument('<type>'))
-    .argument('<file>', 'CSV in UTF-8')
+    .argument('<file>', 'CSV')
     .option('--atomic', 'import all rows, or none if one is rejected')
     .option('--dry-run', 'check all rows, and import none')
     .option('--map <field=column>', 'field of a column that has another name (repeatable)', collectColumn)
+    .option(
+      '--separator <character>',
+      "what is between the cells, such as ';' or '\\t' (default: a comma)",
+      takeSeparator,
+    )
+    .addOption(new Option('--encoding <encoding>', 'letters of the file').choices(['utf8', 'latin1']).default('utf8'))
     .action(async (teamId: string, recordType: RecordType, file: string, options: ImportFlags) => {
-      const { atomic = false, dryRun: isDry = false, map: columns = new Map() } = options;
+      const { atomic = false, dryRun: isDry = false, map: columns = new Map(), ...format } = options;
       const bytes = fileBytes(file);
       const bar = await createProgressBar();
       const now = timeOf(context.clock);
-      const asked = { recordType, file, now, atomic, isDry, columns, onRead: bar.advance };
+      const asked = { recordType, file, now, atomic, isDry, columns, format, onRead: bar.advance };
       const importing = withTenant(context, teamId, ({ pims, store }) => {
         bar.start(bytes);
         return importCsv(pims, {
@@ -45,10 +52,16 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     });
 }
 
-interface ImportFlags {
+interface ImportFlags extends CsvFormat {
   readonly atomic?: boolean;
   readonly dryRun?: boolean;
   readonly map?: Map<string, string>;
+}
+
+function takeSeparator(text: string): string {
+  const separator = text === String.raw`\t` ? '\t' : text;
+  if (/^[^"\r\n]$/.test(separator)) return separator;
+  throw new InvalidArgumentError('It must be one character, and no quote or line break.');
 }
 
 function collectColumn(text: string, before = new Map<string, string>()): Map<string, string> {
