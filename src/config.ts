@@ -72,7 +72,7 @@ function networks(variable: string, meaning: string): Setting<readonly string[]>
   return { variable, default: [], parse, form, meaning };
 }
 
-/** An IP address without a zone, or one with the length of a prefix: `::1`, `10.0.0.0/8`. */
+/** Returns whether a word is an IP address without a zone, or one with the length of a prefix: `::1`, `10.0.0.0/8`. */
 function isNetwork(word: string): boolean {
   const [, address = '', bits = '0'] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(word) ?? [];
   const version = isIP(address);
@@ -301,7 +301,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** The origin of a value. */
 type SettingSource = 'default' | 'environment' | 'command line';
 
-/** A database address without its password: `postgres://user:…@host/database`. */
+/** Returns a database address without its password: `postgres://user:…@host/database`. */
 export const hidePassword = (url: string): string =>
   url.replace(/(?<=:\/\/[^:@/]*:)[^@]*(?=@)|(?<=[?&]password=)[^&]*/g, '…');
 

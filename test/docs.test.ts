@@ -279,7 +279,7 @@ suite('what the documents name', () => {
       'calls in flight': SETTINGS.inFlightMost.default.toLocaleString('en'),
       'calls of a tenant in flight, once three quarters of all are taken': `${SETTINGS.tenantInFlightMost.default}`,
       'bytes of bodies until their calls are answered, 16 KiB more for each': `${TRAFFIC_MIB} MiB`,
-      'bytes of answers that wait to be taken: in all, of a tenant': `${TRAFFIC_MIB} MiB, ${TRAFFIC_MIB / 2} MiB`,
+      'bytes of unread responses: in all, of a tenant': `${TRAFFIC_MIB} MiB, ${TRAFFIC_MIB / 2} MiB`,
       'fields of a request': `${FIELDS_MAX}`,
       'fields of a record type, custom ones included': `${DICTIONARY_MAX}`,
       'the key of a record: ORDER_NUMBER, CUSTOMER_CODE, PART_CODE': `${KEY_CHARACTERS_MAX} characters`,

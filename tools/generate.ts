@@ -128,10 +128,10 @@ ${buildTable(['variable', 'default', 'form', 'meaning'], settings)}
 
 ## Commands
 
-Run them in a checkout with \`npx --no storeroom …\`, or from anywhere as \`/path/to/storeroom/bin/storeroom.js …\`. They
-work on the folder in \`STOREROOM_DATA\`, or the database of \`STOREROOM_DATABASE_URL\`, and print on standard error which
-that is. Only \`serve\`, \`restore\`, \`move\` and \`tenant create --create\` make a store. Every command has \`--help\`, and
-all but \`service run\` have \`--json\`: it prints one JSON object on standard output and nothing else.
+Run them in a checkout with \`npx --no storeroom …\`, or from anywhere as \`/path/to/storeroom/bin/storeroom.js …\`.
+They work on the folder in \`STOREROOM_DATA\`, or the database of \`STOREROOM_DATABASE_URL\`, and name it on standard
+error. Only \`serve\`, \`restore\`, \`move\` and \`tenant create --create\` make a store. Every command has \`--help\`,
+and all but \`service run\` have \`--json\`: it prints one JSON object on standard output and nothing else.
 
 ${sections.join('\n\n')}
 `;

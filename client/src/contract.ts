@@ -163,7 +163,7 @@ export interface InventoryItem {
 export interface StorefrontLookup {
   /** The number in the request. */
   readonly storefront_order_number: string;
-  /** Invoices first, then sales orders, quotes and worksheets; within a stage the newest first. */
+  /** The orders, sorted by stage (invoices, sales orders, quotes, worksheets) and then by age, newest first. */
   readonly orders: readonly StorefrontOrder[];
 }
 
@@ -296,7 +296,7 @@ export interface CustomerChange extends NewCustomer {
 export interface Filter {
   /** Name of a field of the queried records. */
   readonly field: string;
-  /** At most 256 characters. The op in takes a list of 1 to 100 values; empty and not_empty take none. */
+  /** At most 256 characters. The op in needs a list of 1 to 100 values; empty and not_empty accept no value. */
   readonly value?: string | number | boolean | readonly (string | number | boolean)[] | undefined;
   /** How to compare the field with the value. Default eq. */
   readonly op?:

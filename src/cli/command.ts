@@ -32,5 +32,5 @@ export function printAnswer({ asJson }: CommandContext, object: object, text: st
 
 export const byOperator = (nowMs: number) => ({ nowMs, actor: COMMAND_LINE, client: '' });
 
-/** The time of a record: UTC, ISO 8601. */
+/** Returns the present time in the form of records: UTC, ISO 8601. */
 export const timeOf = (clock: Clock): string => new Date(clock.now()).toISOString();

@@ -9,11 +9,11 @@ const ANSWER_MS = 3000;
 /** The token follows the #, so that browsers do not send it and no server or proxy logs it. */
 export const formatLink = (origin: string, token: string): string => `${origin}/dashboard/link#${token}`;
 
-/** The origin at which people reach the service, according to the settings. */
+/** Returns the origin at which people reach the service, according to the settings. */
 export const findOrigin = ({ publicUrl, host, port }: Config, boundPort = port): string =>
   publicUrl || formatOrigin(host, boundPort);
 
-/** The origin at which this machine reaches the service. */
+/** Returns the origin at which this machine reaches the service. */
 export function formatOrigin(host: string, port: number): string {
   const shown = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
   return `http://${shown}:${port}`;

@@ -50,7 +50,7 @@ export interface OpenBlock {
   text: string;
 }
 
-/** The part of a time that all requests of a block share. */
+/** Returns the part of a time that all requests of a block share. */
 export const secondOf = (at: string): string => at.slice(0, 19);
 
 export const isFull = ({ text }: OpenBlock): boolean => text.length > BLOCK_CHARACTERS;

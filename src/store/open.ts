@@ -24,7 +24,7 @@ export interface Store {
   readonly audit: AuditStore;
   readonly webhooks: WebhookStore;
   readonly installation: Installation;
-  /** The inventory system of a tenant. */
+  /** Returns the inventory system of a tenant. */
   pims(tenant: Pick<Tenant, 'storeId'>): PimsStore;
   /** Resolves when the records of a tenant may have changed since this call, in any process, or when the signal aborts. */
   nextChange(tenant: Tenant, ended: AbortSignal): Promise<void>;
@@ -34,7 +34,7 @@ export interface Store {
   readonly takeTurn: TakeTurn;
   /** Loads the random bytes with which the installation signs cursors. */
   loadCursorKey(): Promise<Uint8Array>;
-  /** Whether the store responded when it was last used. */
+  /** Returns whether the store responded when it was last used. */
   isUsable(): boolean;
   /** Measures the store. This is cheap. */
   measure(): StoreMeasures;

@@ -161,7 +161,7 @@ export class EndpointLoop {
   }
 }
 
-/** The progress after an attempt to deliver a change. */
+/** Returns the progress after an attempt to deliver a change. */
 function after(before: Progress, change: Change, { error, status, at }: SentMessage, nowMs: number): Progress {
   if (error === null) return { ...before, position: Number(change.seq), failures: 0, nextTryAt: '', deliveredAt: at };
   const failures = before.failures + 1;

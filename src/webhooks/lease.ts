@@ -63,7 +63,7 @@ export class Lease {
     this.#isOwn = false;
   }
 
-  /** Whether the last renewal was within this time, if another process could take the lease. */
+  /** Returns whether the last renewal was within this time, if another process could take the lease. */
   #isWithin(ms: number): boolean {
     const { isAlone, clock } = this.#options;
     return isAlone || (this.#isOwn && clock.elapsed() - this.#movedAt < ms);

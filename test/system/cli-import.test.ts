@@ -126,7 +126,7 @@ suite('import, beside a running service', () => {
     assert.deepEqual([exitCode, imported, lines], [1, 2, [5, 6, 8]]);
     assert.deepEqual(valuesOf(rejections, 'field'), ['ORDER_DATE', undefined, 'ORDER_NUMBER']);
     assert.match(rejections[0]!.reason, /ORDER_DATE must be a date that exists/);
-    assert.match(rejections[1]!.reason, /1 cells, the first line has 3/);
+    assert.match(rejections[1]!.reason, /1 cells, but the first line has 3/);
   });
 
   test('every row with the same bad cell is rejected, also right below the first', async () => {

@@ -164,7 +164,10 @@ class RowParser {
     const fields = this.#fields;
     if (fault !== undefined) return new Refusal('INVALID_VALUE', fault);
     if (cells.length !== fields.length)
-      return new Refusal('INVALID_VALUE', `The row has ${cells.length} cells, the first line has ${fields.length}.`);
+      return new Refusal(
+        'INVALID_VALUE',
+        `The row has ${cells.length} cells, but the first line has ${fields.length}.`,
+      );
     try {
       const values = { ...this.#empty };
       for (let column = 0; column < cells.length; column++)

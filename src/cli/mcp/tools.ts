@@ -33,7 +33,10 @@ export interface ToolRequest {
 }
 
 const HOUR_MS = 3_600_000;
-/** Each server has one team. An agent keeps no earlier response for a comparison, and takes a tool that waits for hung. */
+/**
+ * Each server has one team. An agent keeps no earlier response for a comparison, and assumes that a tool that waits has
+ * failed.
+ */
 const NOT_ASKED = ['teamID', 'If-None-Match', 'wait'];
 const SCHEMAS = '#/components/schemas/';
 /** An agent has no credentials to send. */
@@ -41,7 +44,7 @@ const CREDENTIALS = ' Credentials may also be sent in the body.';
 /** An agent reads every record of a response, so it gets few unless it asks for more. */
 const PAGE = { argument: 'maxReturn', records: '50', about: 'This tool requests 50 by default.' };
 
-/** The contract of a service with these settings. */
+/** Returns the contract of a service with these settings. */
 export function contractOf(config: Config): Contract {
   const operations = allOperations({ ...config, cursorKey: new Uint8Array() });
   return renderContract(operations, config.idempotencyHours * HOUR_MS) as unknown as Contract;

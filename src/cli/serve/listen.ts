@@ -18,7 +18,7 @@ export async function listen(app: FastifyInstance, { host, port }: ListenAddress
 /** Describes a fault of the host or the port. Returns undefined for any other fault. */
 export function describeListenFault({ host, port }: ListenAddress, code = ''): string | undefined {
   const portIs = `${SETTINGS.port.variable} is ${port}`;
-  const otherPort = `Set ${SETTINGS.port.variable} (or --port) to another one; 0 takes a free port.`;
+  const otherPort = `Set ${SETTINGS.port.variable} (or --port) to another one; 0 chooses a free port.`;
   switch (code) {
     case 'EADDRINUSE':
       return `${portIs}, and another program listens on it at ${host} (${code}). Stop that program. ${otherPort}`;

@@ -92,7 +92,7 @@ WantedBy=multi-user.target
 
 export const renderUser = (): string => `u ${USER} - "Storeroom" ${DATA}\n`;
 
-/** The first settings file. Every setting in it is a comment. */
+/** Renders the first settings file. Every setting in it is a comment. */
 export const renderSettings =
   (): string => `# Settings of Storeroom, a NAME=value a line: docs/configuration.md has all of them.
 # This file may hold the password of a database: only root reads it. After a change: systemctl restart storeroom
@@ -125,7 +125,7 @@ export function notifySystemd({ NOTIFY_SOCKET }: Environment, onFault: (fault: E
   if (NOTIFY_SOCKET !== undefined) execFile('systemd-notify', ['--ready'], (fault) => fault && onFault(fault));
 }
 
-/** Whether standard error is systemd's journal. */
+/** Returns whether standard error is systemd's journal. */
 export function isJournal({ JOURNAL_STREAM }: Environment): boolean {
   const { dev, ino } = fstatSync(2);
   return JOURNAL_STREAM === `${dev}:${ino}`;

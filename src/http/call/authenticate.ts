@@ -1,6 +1,6 @@
 /**
- * Identifies the caller. Takes teamID and credentials from header and query, or else from the body, and checks them
- * against the tenant's keys on every call. No log and no response contains them.
+ * Identifies the caller. Reads teamID and the credentials in the header and the query, or else in the body, and checks
+ * them against the tenant's keys on every call. No log and no response contains them.
  */
 import type { FastifyRequest } from 'fastify';
 import type { Clock } from '../../clock.ts';
@@ -97,7 +97,7 @@ function parseEarlyClaim(request: FastifyRequest): Claim | undefined {
   return teamId && isHere ? claimOf(request, teamId, basic, NOTHING) : undefined;
 }
 
-/** Takes the three parameters out of the body. Throws PARAMETER_CONFLICT or MISSING_TEAM_ID. */
+/** Removes the three parameters from the body and returns them. Throws PARAMETER_CONFLICT or MISSING_TEAM_ID. */
 export function parseClaim(request: FastifyRequest): Claim {
   const read = request.body as ReadBody | undefined;
   if (read) parseBody(request, read);
@@ -158,7 +158,7 @@ function takeFromBody(body: unknown): Parameters {
   return taken;
 }
 
-/** Whether a parameter has two different values: in a query that repeats it, or in query and body. */
+/** Returns whether a parameter has two different values: in a query that repeats it, or in query and body. */
 function isConflict(inQuery: unknown, inBody: unknown): boolean {
   if (Array.isArray(inQuery))
     return [...inQuery, inBody === undefined ? inQuery[0] : inBody].some((value) => value !== inQuery[0]);

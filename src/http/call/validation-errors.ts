@@ -90,7 +90,7 @@ function refuseFilter(
   if (keyword === 'additionalProperties') {
     const name = String(params['additionalProperty']).slice(0, 64);
     const known = Object.keys(FILTER_FORMS).join(', ');
-    return refuseField('INVALID_FILTER', name, `${filter} has a member '${name}'; known are ${known}.`);
+    return refuseField('INVALID_FILTER', name, `${filter} has an unknown member '${name}'. Use ${known}.`);
   }
   if (member === undefined)
     return new Refusal('INVALID_FILTER', `${filter} must be an object with field and value, not ${quote(value)}.`);

@@ -49,13 +49,13 @@ const HEADERS: Readonly<Record<string, string>> = {
   'X-Month-Requests':
     "The tenant's calls in this calendar month (UTC), this one included. Absent before authentication.",
   'RateLimit-Policy':
-    'Limits of the tenant, such as `"rate";q=20;w=2, "quota";q=1000;w=2592000`: q calls in w seconds; q of "rate" is also the maximum number of steps in a batch. Absent without limits.',
+    'Limits of the tenant, such as `"rate";q=20;w=2, "quota";q=1000;w=2592000`: q calls in w seconds; q of "rate" is also the maximum number of steps in a batch. Absent if the tenant has no limits.',
   RateLimit:
-    'Remaining calls of each limit, such as `"rate";r=19;t=1, "quota";r=990;t=86400`: r is the number of calls left, t the number of seconds until the limit is renewed. Absent without limits.',
+    'Remaining calls of each limit, such as `"rate";r=19;t=1, "quota";r=990;t=86400`: r is the number of calls left, t the number of seconds until the limit is renewed. Absent if the tenant has no limits.',
   'WWW-Authenticate': 'Basic realm="storeroom"',
   'Retry-After': 'Seconds to wait before you repeat the request.',
   ETag: 'Identifies this version of the record. Changes whenever the record, or any line of an order, changes.',
-  'X-Has-More': 'true if there are more records or changes. With records, X-Next-Cursor is then present too.',
+  'X-Has-More': 'true if there are more records or changes. A page of records then has X-Next-Cursor too.',
   'X-Next-Cursor': 'Send it as cursor to get the next page.',
   'X-Next-After': 'Position after the page. Send it as after to get the next changes.',
   'X-Total-Count': 'Number of matching records on all pages together. Only with count=exact.',
@@ -142,7 +142,7 @@ const HEAD = {
   tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
 };
 
-/** The parameters of an operation, without credentials in the query. Shared ones become components. */
+/** Describes the parameters of an operation, without credentials in the query. Shared ones become components. */
 function describeParameters({ kind, takesIfMatch, query, example }: Operation, shared: Parts): Part[] {
   const properties = query['properties'] as Record<string, Schema>;
   const needed = query['required'] as string[];

@@ -21,14 +21,14 @@ export const listOf = <T>(items: TypedSchema<T>, more: Schema = {}): TypedSchema
 
 export const booleanOf = (description: string): Schema => ({ type: 'boolean', description });
 
-/** A string. `more` has further keywords. */
+/** Describes a string. `more` has further keywords. */
 export const textOf = (description?: string, more: Schema = {}): TypedSchema<string> => ({
   type: 'string',
   ...(description !== undefined && { description }),
   ...more,
 });
 
-/** A non-empty string. `more` has further keywords. */
+/** Describes a non-empty string. `more` has further keywords. */
 export const required = (description?: string, more: Schema = {}): TypedSchema<string> =>
   textOf(description, { minLength: 1, ...more });
 
@@ -36,7 +36,7 @@ export const oneOf = <T extends string>(values: readonly T[]): TypedSchema<T> =>
 
 type Members = Readonly<Record<string, TypedSchema<unknown>>>;
 
-/** An object with exactly these members, which are required unless they are in the list of optional ones. */
+/** Describes an object with exactly these members, which are required unless the list of optional ones has them. */
 export const objectOf = <M extends Members, Optional extends keyof M = never>(
   members: M,
   optional: readonly Optional[] = [],
@@ -49,7 +49,7 @@ export const objectOf = <M extends Members, Optional extends keyof M = never>(
   additionalProperties: false,
 });
 
-/** The members of an object, each made into something else. */
+/** Returns the members of an object with each value converted. */
 export const mapValues = <T>(
   members: Readonly<Record<string, string>>,
   make: (value: string) => T,

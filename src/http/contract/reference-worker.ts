@@ -18,7 +18,7 @@ export interface ReferenceFile {
 const ERRORS_PATH = '/docs/errors';
 const PATHS = ['/docs', '/docs/', '/docs/js/scalar.js', '/docs/openapi.json', '/docs/openapi.yaml', ERRORS_PATH];
 
-/** Every file of the page, compressed once. */
+/** Renders every file of the page, and compresses it once. */
 async function renderFiles(contract: Record<string, unknown>): Promise<Map<string, ReferenceFile>> {
   const pages = await openReference(contract);
   const files = new Map<string, ReferenceFile>();

@@ -57,8 +57,8 @@ const FIELDS_NAMED_MAX = 20;
 type WrittenData = string | Readonly<Record<string, string>> | readonly { readonly data: WrittenData }[];
 
 /**
- * Access of a user of the tenant to the operations. Calls of the explorer are metered like any call; what the pages of
- * records read and write is not, and has a separate limit. The audit log has every write.
+ * Gives a user of the tenant access to the operations. Calls of the explorer are metered like any call; what the pages
+ * of records read and write is not, and has a separate limit. The audit log has every write.
  */
 const accessBySession = ({ accounts, audit, clock }: DashboardServices, path: string, looks?: LookLimit): Access => ({
   prefix: API_PATH + path,

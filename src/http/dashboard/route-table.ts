@@ -1,6 +1,6 @@
 /**
  * The routes of the dashboard: the least role of each (none: no session is needed), whether a change needs proof, and
- * the schemas of what it takes. A route without a body takes `{}`. The types of the pages' calls follow (interface.ts).
+ * the schema of its body. A route without a body accepts `{}`. The types of the pages' calls follow (interface.ts).
  */
 import type { ProofNeed } from '../../account/proof.ts';
 import { ROLES, type Role } from '../../account/roles.ts';
@@ -28,7 +28,7 @@ const flag: TypedSchema<boolean> = { type: 'boolean' };
 /** Null removes the limit. */
 const quota: TypedSchema<number | null> = { type: ['integer', 'null'], minimum: 1, maximum: 999_999_999_999_999 };
 const days: TypedSchema<number> = { type: 'integer', minimum: 1, maximum: DAYS_MAX };
-/** Values of this schema by LINE_NUMBER. */
+/** Describes an object with values of this schema by LINE_NUMBER. */
 const byLine = <T>(values: TypedSchema<T>): TypedSchema<Record<string, T>> => ({
   type: 'object',
   additionalProperties: values,

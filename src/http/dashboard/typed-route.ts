@@ -136,10 +136,10 @@ function refuseForm({ keyword, params, instancePath, message }: FastifySchemaVal
   return new Refusal('INVALID_VALUE', `${field} ${form}`, { field });
 }
 
-/** The user who acts, for the audit log. */
+/** Returns the user who acts, for the audit log. */
 export const actorOf = ({ signedIn, client }: RequestContext): Actor => ({ ...client, actor: signedIn.user.email });
 
-/** The audit log's entry for the action of this request. */
+/** Returns the audit log's entry for the action of this request. */
 export const entryOf = (
   context: RequestContext,
   action: string,
@@ -151,7 +151,7 @@ export const entryOf = (
 export const pick = <T, Name extends keyof T>(object: T, ...names: readonly Name[]): Pick<T, Name> =>
   Object.fromEntries(names.map((name) => [name, object[name]])) as Pick<T, Name>;
 
-/** The options of a write by the user of this request. */
+/** Returns the options of a write by the user of this request. */
 export const writeOptionsOf = ({ signedIn, client }: RequestContext): WriteOptions => ({
   now: new Date(client.nowMs).toISOString(),
   by: signedIn.user.email,

@@ -21,7 +21,7 @@ export interface ServiceState {
 }
 
 /**
- * The reason why the node should get no requests: a part of the store, or '' for the complete store or a stop.
+ * Returns the reason why the node should get no requests: a part of the store, or '' for the complete store or a stop.
  * Undefined if it should get requests.
  */
 export function whyNotReady({ stopping, ...state }: ServiceState): 'disk' | 'counting' | '' | undefined {

@@ -79,7 +79,7 @@ const distinct = (schemas: readonly Schema[]): Schema[] => [
   ...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values(),
 ];
 
-/** The operations of the steps. Throws INVALID_BODY, BATCH_TOO_LONG, or UNKNOWN_OPERATION. */
+/** Returns the operations of the steps. Throws INVALID_BODY, BATCH_TOO_LONG, or UNKNOWN_OPERATION. */
 function parseSteps(body: unknown): readonly BatchOperation[] {
   if (!Array.isArray(body)) throw new Refusal('INVALID_BODY', 'The body must be a JSON array of steps.');
   if (body.length > BATCH_STEPS_MAX)

@@ -27,7 +27,7 @@ import {
   type Schema,
 } from '../contract/json-schema.ts';
 
-/** A schema of the contract by its name. */
+/** Refers to a schema of the contract by its name. */
 export const ref = (name: string, description?: string): Schema => ({
   $ref: `#/components/schemas/${name}`,
   ...(description !== undefined && { description }),
@@ -39,7 +39,7 @@ const CREDENTIALS = {
   apiSecret: textOf(),
 };
 
-/** The query of an operation: credentials and its own parameters, required unless optional. */
+/** Describes the query of an operation: credentials and its own parameters, required unless optional. */
 export const queryOf = (parameters: Record<string, Schema> = {}, optional: readonly string[] = []): Schema =>
   objectOf<Record<string, Schema>, string>({ ...CREDENTIALS, ...parameters }, [
     ...Object.keys(CREDENTIALS),
@@ -90,7 +90,7 @@ const isAddress = ({ name }: Field): boolean => ADDRESS_FIELDS.includes(name);
 const namesOf = (fields: readonly Field[]): string[] => fields.map(({ name }) => name);
 const ADDRESSES = BUILT_IN_FIELDS.orders.filter(isAddress);
 
-/** An object with these fields and custom ones. */
+/** Describes an object with these fields and custom ones. */
 const fieldsOf = (
   fields: readonly Field[],
   schemaOf: (field: Field) => Schema,
@@ -103,7 +103,7 @@ const fieldsOf = (
   additionalProperties: custom,
 });
 
-/** The fields in their order. Those of addresses are adjacent, and have a separate schema. */
+/** Describes the fields in their order. Those of addresses are adjacent, and have a separate schema. */
 function inOrder(fields: readonly Field[], addresses: string, describe: (some: readonly Field[]) => Schema): Schema {
   const at = fields.findIndex(isAddress);
   if (at < 0) return describe(fields);
@@ -115,7 +115,7 @@ const FORMS = { text: '', number: 'Decimal', date: 'CalendarDate', flag: 'Flag',
 
 /** PIMS parses each value by its field and says what is wrong with it. Fastify only checks that it is a scalar. */
 const SCALAR: Schema = { type: ['string', 'number', 'boolean', 'null'], maxLength: VALUE_CHARACTERS_MAX };
-/** The schema of a field in a request. */
+/** Returns the schema of a field in a request. */
 const valueOf = ({ name, type, description }: Field): Schema =>
   ref(name === 'ORDER_TYPE' ? 'FirstStage' : `${FORMS[type]}Value`, description);
 
@@ -150,7 +150,7 @@ export function fieldsBody(
   };
 }
 
-/** A body that only names a record. PIMS refuses other members, with its own message. */
+/** Describes a body that only names a record. PIMS refuses other members, with its own message. */
 export const keyBody = (name: string, key: string, description: string): BodySchema => ({
   name,
   fields: [key],
@@ -170,7 +170,7 @@ const filterOf = (conjunction: Schema): Schema =>
       value: {
         type: [...FILTER_VALUE, 'array'],
         items: { type: FILTER_VALUE },
-        description: `At most ${FILTER_VALUE_CHARACTERS_MAX} characters. The op in takes a list of 1 to ${FILTER_LIST_MAX} values; empty and not_empty take none.`,
+        description: `At most ${FILTER_VALUE_CHARACTERS_MAX} characters. The op in needs a list of 1 to ${FILTER_LIST_MAX} values; empty and not_empty accept no value.`,
       },
       op: textOf('How to compare the field with the value. Default eq.', { enum: FILTER_OPS }),
       contains: booleanOf(
@@ -207,7 +207,7 @@ function answerOf({ name, type, description }: Field): Schema {
   return form === '' ? textOf(description) : ref(form, description);
 }
 
-/** A record in a response: every field has a value, which can be `""`. */
+/** Describes a record in a response: every field has a value, which can be `""`. */
 function recordOf(recordType: RecordType): Schema {
   const describe = (some: readonly Field[]): Schema => fieldsOf(some, answerOf, textOf(), namesOf(some));
   const description = 'All fields of the tenant, including custom fields; "" if a field has no value.';
@@ -220,7 +220,8 @@ const OPERATION_ERRORS = Object.entries(ERRORS).flatMap(([code, { place }]) =>
 const nullable = (description: string): Schema => ({ type: ['string', 'null'], description });
 const SHIPPING = mapValues(SHIPPING_ADDRESS, (field) => textOf(`${field} of the order.`));
 
-const LOOKUP_ORDER = 'Invoices first, then sales orders, quotes and worksheets; within a stage the newest first.';
+const LOOKUP_ORDER =
+  'The orders, sorted by stage (invoices, sales orders, quotes, worksheets) and then by age, newest first.';
 
 /** The schemas that the contract names, in addition to those of the bodies. */
 export const SCHEMAS: Readonly<Record<string, Schema>> = {

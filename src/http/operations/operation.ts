@@ -62,7 +62,7 @@ export interface Operation {
   readonly run: (call: Call<never>) => Promise<Rendered>;
 }
 
-/** The parts of an operation on one record. `get` loads the record whose key is in the parameter. */
+/** Returns the parts of an operation on one record. `get` loads the record whose key is in the parameter. */
 export const single = (
   parameter: string,
   about: string,
@@ -83,7 +83,7 @@ export const single = (
 /** Parses the names of the only fields to return. */
 export const parseFields = ({ fields }: Call['query']): string[] | undefined => fields?.split(',');
 
-/** The parts of an operation on one page of records. `more` has the parameter and subRecords of orders. */
+/** Returns the parts of an operation on one page of records. `more` has the parameter and subRecords of orders. */
 export const page = (
   recordType: KeyedType,
   record: Schema,
@@ -114,7 +114,7 @@ export const page = (
   },
 });
 
-/** The parts of a write. An Idempotency-Key makes it safe to retry. */
+/** Returns the parts of a write. An Idempotency-Key makes it safe to retry. */
 export const write = (
   body: BodySchema,
   data: Schema,
@@ -131,7 +131,7 @@ export const write = (
   },
 });
 
-/** The example of an envelope. */
+/** Returns an envelope as an example. */
 export const envelope = (data: unknown, subRecords: unknown = null): object => ({
   status: 'success',
   data,

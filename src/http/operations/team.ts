@@ -47,7 +47,7 @@ export const TEAM_OPERATIONS: readonly Operation[] = [
     description: 'Returns the fields of the record type in the order of its records, custom fields last.',
     kind: 'lookup',
     query: queryOf({
-      type: required('orders, lines, customers or inventory.', {
+      type: required('The record type: orders, lines, customers or inventory.', {
         pattern: `^(${Object.keys(RECORD_TYPES).join('|')})$`,
       }),
     }),

@@ -24,7 +24,7 @@ export interface ReadBody {
   refusal?: Refusal | undefined;
 }
 
-/** Content-type parser for every media type. A body that is too large stays unread, and its connection ends. */
+/** Parses the body of every media type for Fastify. A body that is too large stays unread, and its connection ends. */
 export async function readBody(request: FastifyRequest, stream: IncomingMessage): Promise<ReadBody> {
   const bytesMax = request.routeOptions.bodyLimit;
   const isTooLarge = Number(stream.headers['content-length'] ?? 0) > bytesMax;
@@ -54,7 +54,7 @@ export function parseBody({ sentType, headers }: FastifyRequest, body: ReadBody)
     }
 }
 
-/** Whether the headers announce a body. */
+/** Returns whether the headers announce a body. */
 export const hasBody = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean =>
   headers['transfer-encoding'] !== undefined ||
   (headers['content-length'] !== undefined && headers['content-length'] !== '0');
@@ -64,7 +64,8 @@ export const isBodyLeft = ({ complete, headers }: IncomingMessage): boolean =>
   !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > BODY_BYTES_MAX);
 
 /**
- * The parsed body of a request whose caller is known. Throws its refusal, or BODY_NOT_ALLOWED for a GET with a body.
+ * Returns the parsed body of a request whose caller is known. Throws its refusal, or BODY_NOT_ALLOWED for a GET with a
+ * body.
  */
 export function takeBody(request: FastifyRequest, body: ReadBody): unknown {
   if (request.method === 'GET' && hasBody(request.raw)) throw new Refusal('BODY_NOT_ALLOWED');

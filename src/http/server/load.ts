@@ -113,7 +113,8 @@ export class ServiceLoad {
     const share = request.share!;
     const { waitingMost, tenantWaitingMost } = this.#limits;
     if (share.waiting >= tenantWaitingMost) throw new Refusal('TOO_MANY_WAITING', undefined, RETRY);
-    if (this.waiting >= waitingMost) throw new Refusal('SERVICE_BUSY', 'Too many calls wait for changes.', RETRY);
+    if (this.waiting >= waitingMost)
+      throw new Refusal('SERVICE_BUSY', 'Too many calls are waiting for changes.', RETRY);
     this.#leave(request);
     this.waiting++;
     share.waiting++;

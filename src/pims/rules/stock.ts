@@ -101,7 +101,7 @@ export function applyAction(part: Values, { kind, quantity, serials, reason }: S
       `The quantity must be ${rule}, not '${quantity.slice(0, 64)}'.`,
     );
   if (kind === 'adjusted' && reason.trim() === '')
-    return refuseField('MISSING_FIELD', 'reason', 'An adjustment needs a reason, such as damaged in the store.');
+    return refuseField('MISSING_FIELD', 'reason', "An adjustment needs a reason, such as 'damaged in the store'.");
   const onHand = part['QTY_ONHAND'] ?? '';
   const moved = kind === 'counted' ? subtractDecimals(units, onHand) : units;
   const changed = countStock(addDecimals(onHand, moved), part['QTY_COMMITTED'] ?? '');

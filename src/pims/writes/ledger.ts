@@ -108,7 +108,7 @@ export function* stockSerials(partCode: string, serials: readonly string[]): Scr
   const received = serials.map((serial): KeptSerial => [partCode, serial, '']);
   const known = (yield* loadSerials(received)).filter(([, , owner]) => owner === '').map(([, serial]) => serial);
   const there = serials.find((serial) => known.includes(serial));
-  if (there !== undefined) throw refuseSerial(`The serial number '${there}' of part ${partCode} is in stock already.`);
+  if (there !== undefined) throw refuseSerial(`The serial number '${there}' of part ${partCode} is already in stock.`);
   if (received.length > 0) yield save('saveSerials', received);
 }
 

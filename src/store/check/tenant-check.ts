@@ -145,7 +145,7 @@ async function checkNumbers(db: CheckedDatabase, teamId: string, findings: Findi
   }
 }
 
-/** Checks that the records that kept responses name exist. */
+/** Checks that every record that a kept response names exists. */
 async function checkAnswers({ schema, each }: CheckedDatabase, teamId: string, findings: Findings): Promise<void> {
   const place = `kept answers of ${teamId}`;
   await each<[string, string, string]>(

@@ -63,7 +63,7 @@ export const makeAuditStore = (db: ControlDatabase): AuditStore => ({
   appendAudit: (teamId, entry) => commit(db, () => appendAudit(db.schema, teamId, entry)),
 });
 
-/** The methods of an AuditStore that only read. */
+/** Returns the methods of an AuditStore that only read. */
 export function readAudit(db: ReadableTables): Omit<AuditStore, 'appendAudit'> {
   const load = async (which: string, ...values: [teamId: string, number: number, limit: number]) => {
     type Stored = Omit<AuditRecord, 'detail'> & { readonly detail: string };

@@ -1,4 +1,4 @@
-/** The values that the service that started last leaves for commands, and the refusal of a store of a newer version. */
+/** The values that the service saves for commands when it starts, and the refusal of a store of a newer version. */
 import { VERSION } from '../../assets.ts';
 import { row, statement } from '../writing.ts';
 import { commit, type ControlDatabase } from './control.ts';

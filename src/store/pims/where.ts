@@ -60,11 +60,11 @@ export function buildWhere(recordType: KeyedType, tree: FilterTree, dialect: Dia
 export const joinAlternatives = (alternatives: readonly (readonly string[])[]): string =>
   alternatives.map((parts) => `(${parts.join(' AND ') || 'TRUE'})`).join(' OR ') || 'TRUE';
 
-/** Whether an index finds the records of the term in the order of the keys. */
+/** Returns whether an index finds the records of the term in the order of the keys. */
 export const isIndexed = (term: FilterTerm): boolean =>
   term.field.indexed && term.kind === 'is' && !term.isNot && term.values.length === 1;
 
-/** Whether an index finds the records of the term in any order. */
+/** Returns whether an index finds the records of the term in any order. */
 export function isGathered(recordType: KeyedType, term: FilterTerm): boolean {
   const isKey = term.field.name === RECORD_TYPES[recordType].key;
   if (!term.field.indexed || (term.kind !== 'is' && term.kind !== 'within') || term.isNot) return false;

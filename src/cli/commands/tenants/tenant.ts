@@ -161,7 +161,7 @@ function parseLimit(text: string, form: RegExp, words: string): Limit {
 
 const formatValue = (value: string | number | boolean | null): string => String(value ?? 'none');
 
-/** The new values of the settings that change, for the audit log. */
+/** Returns the new values of the settings that change, for the audit log. */
 function findChanges(before: TenantSettings, after: TenantSettings): Record<string, string> {
   const changed = Object.entries(after).filter(([name, value]) => before[name as keyof TenantSettings] !== value);
   return Object.fromEntries(changed.map(([name, value]) => [name, formatValue(value)]));

@@ -31,7 +31,7 @@ const PREPARED_MAX = 600;
  */
 const STATEMENTS_PER_LIFE = 5000;
 const BIGINT = 20;
-export const IS_STANDBY = 'it is a standby and takes no writes';
+export const IS_STANDBY = 'it is a standby and accepts no writes';
 
 /** The connection was lost or fell silent, or none could be opened. The outcome of running statements is unknown. */
 export class ConnectionLost extends Refusal {
@@ -284,7 +284,7 @@ interface Wire {
 
 const wireOf = (client: Client): Wire => (client as unknown as { connection: Wire }).connection;
 
-/** The address with the settings of the session. Options of the address come first, so that ours override them. */
+/** Adds the settings of the session to the address. Options of the address come first, so that ours override them. */
 function addSession(url: string, name: string, session: ConnectionOptions['session']): string {
   const address = new URL(url);
   const given = address.searchParams.get('options') ?? '';
@@ -297,7 +297,7 @@ function addSession(url: string, name: string, session: ConnectionOptions['sessi
 /** SQLSTATE of a statement over its time limit. */
 export const CANCELED = '57014';
 
-/** SQLSTATE of a fault the server reported. */
+/** Returns the SQLSTATE of a fault that the server reported. */
 export const sqlStateOf = (fault: unknown): string | undefined =>
   fault instanceof DatabaseError ? fault.code : undefined;
 
@@ -310,7 +310,7 @@ export const reasonOf = (fault: unknown): string => {
   return String(fault instanceof AggregateError ? fault.errors[0] : fault).replace(/^\w*error: /i, '');
 };
 
-/** Connection exceptions, shutdown and crash of the server, and faults that did not come from the server. */
+/** Returns whether a fault means a lost connection: also a stopping server, and faults that the server did not send. */
 function isLoss(fault: unknown): boolean {
   const state = sqlStateOf(fault);
   return state === undefined

@@ -128,7 +128,7 @@ export class SharedConnection {
       return this.#connection;
     } catch (fault) {
       if (sqlStateOf(fault) === TOO_MANY_CONNECTIONS)
-        throw new Refusal('SERVICE_BUSY', 'The database takes no more connections.', { retryAfterSeconds: 1 });
+        throw new Refusal('SERVICE_BUSY', 'The database accepts no more connections.', { retryAfterSeconds: 1 });
       this.#availability.suspect();
       throw new ConnectionLost(reasonOf(fault));
     } finally {

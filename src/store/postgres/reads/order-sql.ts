@@ -56,7 +56,7 @@ export function joinLines(
   };
 }
 
-/** The orders of a list of storefront numbers (`?1`), `?2` at most. `byReference` holds for an order of the number. */
+/** Finds at most `?2` orders of a list of storefront numbers (`?1`). `byReference` holds for an order of the number. */
 export function buildLookup(parts: OrderParts, byReference: (number: string) => string): string {
   const order = parts.json('orders', [...VIEWED_FIELDS.orders, 'REFERENCE_NUMBER'], CANCELLED);
   const { record, lines, join } = joinLines(parts, order, parts.json('lines', VIEWED_FIELDS.lines));

@@ -62,7 +62,7 @@ export interface PageQuery {
   readonly together?: PageQuestion | undefined;
 }
 
-/** The columns of a LoadedRow. */
+/** Lists the columns of a LoadedRow. */
 export const listPageColumns = (
   { json, withLines, fieldsVersion }: PageParts,
   { key = '"SORT_KEY"', count = 'NULL', value = 'NULL' },

@@ -34,7 +34,7 @@ interface Asked {
 const isModified = ({ field }: FilterTerm): boolean => field.name === 'MODIFIED_DATE';
 const isLed = (recordType: KeyedType, term: FilterTerm): boolean => isIndexed(term) || isGathered(recordType, term);
 
-/** Whether the leading index has its records in another order than the page. */
+/** Returns whether the leading index has its records in another order than the page. */
 export const isFoundFirst = (recordType: KeyedType, tree: FilterTree): boolean =>
   tree.some((terms) => terms.some((term) => isGathered(recordType, term) || (isIndexed(term) && isModified(term))));
 

@@ -70,7 +70,7 @@ function trigramsOf(text: string): string[] {
 
 /** A way to the records of an alternative along one index. */
 interface Walk {
-  /** A term that an index finds, or one for the search index. */
+  /** The term whose records an index of its column, or the search index, finds. */
   readonly lead: FilterTerm;
   /** The SQL of the term, or the placeholder of the query for the search index. */
   readonly condition: string;
