@@ -154,15 +154,16 @@ test('End all others ends the session at every other browser, and not this one',
   await here.getByText('All other sessions have ended').waitFor();
   await until(async () => (await sessions.count()) === 1);
   await there.getByRole('link', { name: 'Usage', exact: true }).click();
-  await arrive(there, 'Sign in');
-  assert.match(there.url(), /\/dashboard\/sign-in\?next=%2Fusage$/);
+  const again = there.getByRole('dialog', { name: 'You were signed out' });
+  await again.waitFor();
   await expectCode(owner.get('/session'), '401 NOT_SIGNED_IN');
   await goByMenu(here, 'Usage');
-  // Signing in again leads back to what was wanted.
-  await field(there, 'E-mail address').fill(owner.email);
-  await field(there, 'Password').fill(PASSWORD);
-  await button(there, 'Sign in').click();
+  // Signing in again over the page shows what was wanted.
+  await again.getByLabel('Your password', { exact: true }).fill(PASSWORD);
+  await again.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await again.waitFor({ state: 'detached' });
   await arrive(there, 'Usage');
+  await there.getByRole('heading', { name: 'Calls in detail' }).waitFor();
 });
 
 test('settings and a custom field are in force for the API at once; the audit log is whole', async (context) => {

@@ -167,6 +167,8 @@ function urlOf(path: string, query: QueryValues = {}): string {
 /** Example: `await getContract()`; also without a session. */
 export const getContract = async (): Promise<unknown> => parseAnswer(await send('GET', '/openapi.json'));
 
+/** The event of the window after a user has signed in again over the page. */
+export const SIGNED_IN = 'storeroom:signed-in';
 let calledAt = Date.now();
 /** Returns when the service last answered a call. A session ends some time after that. */
 export const lastCallAt = (): number => calledAt;

@@ -2,7 +2,7 @@
  * Loads the data of a page: `useLoad` runs a loader for a key, keeps its result, and cancels it when the key changes.
  */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError } from './client.ts';
+import { ApiError, SIGNED_IN } from './client.ts';
 
 export interface Loaded<T> {
   /** The data, or undefined before the first result. It stays while the same key is loaded again. */
@@ -43,6 +43,11 @@ export function useLoad<T>(key: string, loader: (signal: AbortSignal) => Promise
     return () => controller.abort();
   }, [key, round]);
   const reload = useCallback(() => setRound((before) => before + 1), []);
+  useEffect(() => {
+    if (state.error?.code !== 'NOT_SIGNED_IN') return undefined;
+    addEventListener(SIGNED_IN, reload);
+    return () => removeEventListener(SIGNED_IN, reload);
+  }, [state.error]);
   const mine = state.key === key ? state : { key, isDone: false };
   return { data: mine.data, error: mine.error, isLoading: !mine.isDone, reload };
 }

@@ -1,5 +1,5 @@
 /** Creates an order with its lines in one step: customer and parts are found by typing, prices and stock are shown. */
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { addDecimals, roundCents } from '../../../../src/pims/rules/decimal.ts';
 import { FIRST_STAGES } from '../../../../src/pims/rules/stages.ts';
 import { amountOf } from '../../../../src/pims/rules/totals.ts';
@@ -32,7 +32,7 @@ export function NewOrderPage() {
   const [order, setOrder] = useState<Values>({ ORDER_TYPE: 'sales_order' });
   const [customer, setCustomer] = useState<Values>();
   const [lines, setLines] = useState<readonly NewLine[]>([newLine(0)]);
-  const [key] = useState(() => crypto.randomUUID());
+  const sent = useRef({ text: '', key: '' });
   const [nextId, setNextId] = useState(1);
   const set = (name: string) => (value: string) => setOrder((before) => ({ ...before, [name]: value }));
   const change = (id: number, part: Partial<NewLine>) =>
@@ -48,10 +48,11 @@ export function NewOrderPage() {
       body: { ORDER_NUMBER: '$0.data', PART_CODE, QUANTITY, ...(UNIT_PRICE !== '' && { UNIT_PRICE }) } as Values,
     }));
     const body = Object.fromEntries(Object.entries({ ...address, ...order }).filter(([, value]) => value !== ''));
-    const [number] = await writeBatch(
-      [{ operation: 'createOrder', body }, ...steps],
-      `${key}-${JSON.stringify(steps).length}`,
-    );
+    const all = [{ operation: 'createOrder', body }, ...steps];
+    const text = JSON.stringify(all);
+    // A second click has the same key. A corrected order is another one.
+    if (sent.current.text !== text) sent.current = { text, key: crypto.randomUUID() };
+    const [number] = await writeBatch(all, sent.current.key);
     navigate(recordPath('orders', number as string));
   };
   return (

@@ -33,9 +33,13 @@ export function StockDialog({ action, part, onDone, onClose }: StockDialogProps)
   const after = stockAfter(action, QTY_ONHAND || '0', quantity);
   const send = async () => {
     if (action === 'on-order') await post('/stock/on-order', { PART_CODE, quantity });
-    else if (action === 'receive') await post('/stock/receive', { PART_CODE, quantity, serials, reason });
-    else await post(`/stock/${action}`, { PART_CODE, quantity, reason });
-    toast(after === undefined ? 'Saved' : `${after} on hand`);
+    else {
+      const body = { PART_CODE, quantity, reason };
+      const done = await (action === 'receive'
+        ? post('/stock/receive', { ...body, serials })
+        : post(`/stock/${action}`, body));
+      toast(`${done.QTY_ONHAND} on hand`);
+    }
     onDone();
     onClose();
   };
