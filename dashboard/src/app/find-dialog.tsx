@@ -53,6 +53,8 @@ function FindDialog({ onClose }: { onClose: () => void }) {
     navigate(row.to);
   };
   const press = (event: KeyboardEvent) => {
+    // A search field would only be cleared.
+    if (event.key === 'Escape') return onClose();
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const row = rows[at];
     if (step === undefined && event.key !== 'Enter') return;
