@@ -40,3 +40,20 @@ test('who was signed out signs in again over the page, and what was typed is sti
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   assert.equal((await shop.order(number))['NOTES'], 'ring twice');
 });
+
+test('changed settings are not left without a question', async (context) => {
+  const page = await openAs(context, service, owner);
+  await goTo(page, '/settings');
+  await field(page, 'Limit of calls a month').fill('500');
+  const orders = page.getByRole('link', { name: 'Orders', exact: true });
+  await orders.click();
+  const question = page.getByRole('dialog', { name: 'Leave without saving?' });
+  await question.waitFor();
+  await checkAxe(page);
+  await question.getByRole('button', { name: 'Stay' }).click();
+  assert.equal(await field(page, 'Limit of calls a month').inputValue(), '500');
+  await button(page, 'Save').click();
+  await page.getByText('Settings saved').first().waitFor();
+  await orders.click();
+  await page.waitForURL('**/records/orders*');
+});

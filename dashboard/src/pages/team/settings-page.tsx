@@ -13,6 +13,7 @@ import { useSession } from '../../session.tsx';
 import { labelStage, StageBadge } from '../../ui/badge.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
+import { LeaveGuard } from '../../ui/dialog/leave-guard.tsx';
 import { Checkbox, RadioGroup, TextField } from '../../ui/form/field.tsx';
 import { Form } from '../../ui/form/form.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';
@@ -69,6 +70,11 @@ function SettingsForm({ settings, onSaved }: { settings: SettingsView; onSaved: 
   const [defaultStage, setDefaultStage] = useState(settings.defaultStage);
   const [isStrict, setStrict] = useState(settings.strict);
   const [limitText, setLimitText] = useState(String(settings.ownQuota ?? ''));
+  const isChanged =
+    name.trim() !== settings.name ||
+    defaultStage !== settings.defaultStage ||
+    isStrict !== settings.strict ||
+    limitText.trim() !== String(settings.ownQuota ?? '');
   const save = async () => {
     const ownQuota = limitText.trim() === '' ? null : Number(limitText);
     const changed = await post('/settings', { name: name.trim(), defaultStage, strict: isStrict, ownQuota });
@@ -77,6 +83,9 @@ function SettingsForm({ settings, onSaved }: { settings: SettingsView; onSaved: 
   };
   return (
     <Form onSubmit={save} label="Settings of the team">
+      {isChanged && (
+        <LeaveGuard title="Leave without saving?" description="Your changes to the settings would be lost." />
+      )}
       <TextField
         label="Name"
         name="name"

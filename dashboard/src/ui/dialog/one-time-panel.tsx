@@ -3,11 +3,10 @@
  * before the user leaves the page.
  */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useState } from 'preact/hooks';
-import { holdPage, navigate } from '../../router.tsx';
+import { useEffect, useId } from 'preact/hooks';
 import { Actions, Button } from '../button.tsx';
 import { focusHeading, useFocusWhenShown } from '../focus.ts';
-import { Dialog } from './dialog.tsx';
+import { LeaveGuard } from './leave-guard.tsx';
 import { Notice } from '../notice.tsx';
 import { announce } from '../toaster.tsx';
 
@@ -43,39 +42,7 @@ export function OneTimePanel({ title, what, onStored, children }: OneTimePanelPr
           Done
         </Button>
       </Actions>
-      <LeaveGuard what={what} />
+      <LeaveGuard title="Leave without copying it?" description={`${what} not shown again once you leave this page.`} />
     </section>
-  );
-}
-
-/** Asks before the user leaves: with a dialog for links and Back, and with the browser's own question otherwise. */
-function LeaveGuard({ what }: { what: string }) {
-  const [target, setTarget] = useState<string>();
-  useEffect(() => {
-    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
-    addEventListener('beforeunload', warn);
-    const release = holdPage(setTarget);
-    return () => {
-      removeEventListener('beforeunload', warn);
-      release();
-    };
-  }, []);
-  if (target === undefined) return null;
-  const stay = () => setTarget(undefined);
-  return (
-    <Dialog
-      title="Leave without copying it?"
-      description={`${what} not shown again once you leave this page.`}
-      onClose={stay}
-    >
-      <Actions>
-        <Button tone="danger" onClick={() => navigate(target)}>
-          Leave
-        </Button>
-        <Button tone="primary" onClick={stay}>
-          Stay
-        </Button>
-      </Actions>
-    </Dialog>
   );
 }
