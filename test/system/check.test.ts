@@ -127,6 +127,7 @@ suite('check', () => {
       'tenant',
       (schema) => `UPDATE ${schema}"INVENTORY" SET "QTY_COMMITTED" = '77' WHERE "PART_CODE" = 'LAMP'`,
     );
+    await damage('tenant', (schema) => `UPDATE ${schema}"MOVEMENTS" SET "QUANTITY" = '11' WHERE "PART_CODE" = 'LAMP'`);
     await damage(
       'tenant',
       (schema) => `UPDATE ${schema}"INVENTORY" SET "QTY_AVAILABLE" = '1' WHERE "PART_CODE" = 'BULB'`,
@@ -153,6 +154,7 @@ suite('check', () => {
       /^order 10005 of shop: two lines have the same lock code$/,
       /^order 10006 of shop: the order is missing, but 2 of its lines exist$/,
       /^part LAMP of shop: QTY_COMMITTED is 77, but open sales orders hold \d+$/,
+      /^part LAMP of shop: QTY_ONHAND is \d+, but its movements add up to \d+$/,
       /^part BULB of shop: QTY_AVAILABLE is 1, but on hand minus committed is \d+$/,
       /^part BULB of shop: it cannot be found by its code$/,
       /^numbers of shop: the next number of orders is 10003, but \d+ is already in use$/,
