@@ -56,7 +56,7 @@ function databaseAddress(variable: string, meaning: string): Setting<string> {
   return { variable, default: '', parse, form, meaning, secret: true };
 }
 
-/** Scheme, host and port, without a path. */
+/** Describes a setting that is a scheme, a host and a port, without a path. */
 function origin(variable: string, meaning: string): Setting<string> {
   const parse = (url: string): string | undefined =>
     /^https?:\/\/[^\s/?#@]+$/.test(url) && URL.canParse(url) ? url : undefined;

@@ -189,7 +189,7 @@ function createServer(
 const boot = randomBytes(6).toString('base64url');
 let lastId = 0;
 
-/** The microsecond of the process: it does not reveal how many requests there are. The request log sorts by it. */
+/** Returns the microsecond of the process, which hides the number of requests. The request log sorts by it. */
 function nextRequestId(clock: Clock): string {
   lastId = Math.max(lastId + 1, Math.floor(clock.elapsed() * 1000));
   return `${boot}-${lastId.toString(36)}`;

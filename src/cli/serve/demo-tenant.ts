@@ -18,7 +18,7 @@ const FOLDERS = ['northwind', 'dealer'];
 const RECORD_TYPES_IN_ORDER = ['customers', 'orders', 'lines', 'inventory'] as const;
 
 /**
- * A marker file that exists until the keys of the demo tenant are printed, so that the next start repeats an
+ * Returns the marker file that exists until the keys of the demo tenant are printed, so that the next start repeats an
  * interrupted one.
  */
 const markerOf = (folder: string): string => join(folder, 'demo-unfinished');

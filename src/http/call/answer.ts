@@ -23,7 +23,7 @@ const LARGE_CHARACTERS_LEAST = 16 * 1024;
 /** Minimum size of a buffer that is freed eagerly. Kept responses are smaller. */
 const FREED_BYTES_LEAST = 256 * 1024;
 
-/** `{"status":"success","data":…,"subRecords":…}` around the JSON of the store. Its bytes may not be used again. */
+/** Puts `{"status":"success","data":…,"subRecords":…}` around the store's JSON, whose bytes may not be used again. */
 export function renderEnvelope(data: Rendered, subRecords: Rendered | null = null): Rendered {
   if (typeof data === 'string' && (subRecords === null || typeof subRecords === 'string'))
     return `{"status":"success","data":${data},"subRecords":${subRecords}}`;
@@ -40,6 +40,7 @@ function free({ buffer, byteLength }: Uint8Array): void {
 }
 
 /**
+ * Renders
  * `{"status":"error","data":null,"subRecords":null,"message":…,"code":…,"remedy":…,"docs":"/docs/errors#CODE","field"?:…,
  * "suggestion"?:…,"step"?:…,"earliest"?:…,"requestId":…}`.
  */

@@ -37,8 +37,8 @@ interface Series {
 }
 
 /**
- * The build, calls by operation and status, their durations, what readings.ts lists, the process. `answeredEarly`
- * counts, by status, answers to requests that Fastify never saw.
+ * Registers the build, calls by operation and status, their durations, what readings.ts lists, and the process.
+ * `answeredEarly` counts, by status, answers to requests that Fastify never saw.
  */
 export function addMetrics(
   app: FastifyInstance,

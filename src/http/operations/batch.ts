@@ -61,7 +61,7 @@ const DESCRIPTION = `Runs the steps in order in one transaction: either all of t
 the start of a value as $$. data contains one result per step. If a step is rejected, the error is that step's, with its
 index in \`step\`. Each step counts as one call.`.replaceAll('\n', ' ');
 
-/** `BatchStep`, which is one of the others: `CreateOrderStep` and so on. */
+/** Describes `BatchStep`, which is one of the others: `CreateOrderStep` and so on. */
 function describeSteps(taken: readonly Operation[]): Record<string, Schema> {
   const steps = taken.map(({ name, body }): [string, Schema] => [
     `${name[0]!.toUpperCase()}${name.slice(1)}Step`,

@@ -115,7 +115,7 @@ export async function* listTables(store: MoveStore): AsyncGenerator<Table> {
 export const keyOf = ({ columns, key }: Table, row: TableRow): TableRow =>
   key.map((name) => row[columns.indexOf(name)]!);
 
-/** The condition of the rows that every store has; a store may have more counters. */
+/** Returns the condition of the rows that every store has; a store may have more counters. */
 const rowsOf = ({ name }: Table): string => (name === 'COUNTERS' ? `"NAME" IN ('orders', 'customers')` : 'TRUE');
 
 export async function countRows(store: MoveStore, table: Table): Promise<number> {

@@ -14,7 +14,7 @@ import type { ScriptSql } from './script-sql.ts';
 
 /** The functions for scripts that differ between the stores. */
 export interface ScriptStore {
-  /** The SQL for the dictionaries that were last loaded. */
+  /** Returns the SQL for the dictionaries that were last loaded. */
   sql(): ScriptSql;
   /** Loads the dictionaries again if another process has changed them. */
   refresh(): Promise<unknown>;

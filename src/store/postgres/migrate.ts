@@ -79,9 +79,9 @@ async function raiseTenant(connection: Connection, storeId: string, version: num
   }
 }
 
-/** The newest version of the control schema. */
+/** Returns the newest version of the control schema. */
 export const CONTROL_VERSION = (): number => migrationsOf('control').length;
-/** The newest version of a tenant's schema. */
+/** Returns the newest version of a tenant's schema. */
 export const PIMS_VERSION = (): number => migrationsOf('pims').length;
 /** Creates a tenant's schema, or migrates it to the next version, in the transaction of the caller. */
 export function buildTenantScript(storeId: string, from = 0): string {

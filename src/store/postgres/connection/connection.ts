@@ -148,7 +148,7 @@ export class Connection {
     this.#client.once('end', onEnd);
   }
 
-  /** The server's process. The handshake may have named the process of a pooler instead. */
+  /** Returns the server's process. The handshake may have named the process of a pooler instead. */
   serverPid(): Promise<number> {
     return (this.#pid ??= this.query<[number]>('SELECT pg_backend_pid()').then(([row]) => row![0]));
   }

@@ -16,10 +16,10 @@ interface OrderParts {
 /** Maximum number of lines of an order in one row. */
 const JOINED_LINES_MAX = 100;
 
-/** `{"ORDER_LINEITEMS":…}` around the JSON of a line. */
+/** Builds `{"ORDER_LINEITEMS":…}` around the JSON of a line. */
 export const wrapLine = (line: string): string => `'{"ORDER_LINEITEMS":' || ${line} || '}'`;
 
-/** The numbers (`n`) and lines (`j`) of order `o`. */
+/** Selects the numbers (`n`) and lines (`j`) of order `o`. */
 export const linesOf = ({ table }: Pick<OrderParts, 'table'>, line: string): string =>
   `SELECT "LINE_NUMBER" AS n, ${line} AS j
     FROM ${table('ORDER_LINEITEMS')} WHERE "ORDER_NUMBER" = o."ORDER_NUMBER"`;
