@@ -11,9 +11,11 @@ export const FIRST_SETTINGS: TenantSettings = { defaultStage: 'worksheet', stric
 export const refuseTaken = (teamId: string): Refusal =>
   new Refusal('COMMAND_REFUSED', `The team ID '${teamId}' is in use (case is ignored). Choose another.`);
 
+export const isTeamId = (text: string): boolean => TEAM_ID.test(text);
+
 /** Throws COMMAND_REFUSED when a text cannot be a teamID. */
 export function checkTeamId(teamId: string): void {
-  if (TEAM_ID.test(teamId)) return;
+  if (isTeamId(teamId)) return;
   const form = "1 to 64 letters, digits, '.', '_' and '-', beginning with a letter or a digit";
   const message = `A team ID must be ${form}, not '${teamId}'.`;
   throw refuseField('COMMAND_REFUSED', 'teamID', message);
