@@ -3,10 +3,11 @@
  */
 import { useState } from 'preact/hooks';
 import type { CreatedKeyView } from '../../../../src/http/dashboard/interface.ts';
-import { DAYS_MAX, KEY_NAME_CHARACTERS_MAX, type Scope } from '../../../../src/tenant/keys.ts';
+import { DAYS_MAX, type Scope } from '../../../../src/tenant/keys.ts';
 import { post } from '../../api/client.ts';
 import { RadioGroup, TextField } from '../../ui/form/field.tsx';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
+import { KeyNameField } from './key-name-field.tsx';
 
 const SCOPE_OPTIONS: readonly { value: Scope; label: string; hint: string }[] = [
   { value: 'write', label: 'Read and write', hint: 'Full access.' },
@@ -29,17 +30,7 @@ export function CreateKeys({ onIssued, onClose }: { onIssued: (issued: CreatedKe
       action="Create"
       onSubmit={create}
     >
-      <TextField
-        label="Name"
-        name="name"
-        hint="The app, such as Web shop. Use letters, numbers, spaces, . _ - (up to 64). Names must be unique."
-        required
-        autofocus
-        maxLength={KEY_NAME_CHARACTERS_MAX}
-        isExact
-        value={name}
-        onValue={setName}
-      />
+      <KeyNameField hint="The app, such as Web shop." value={name} onValue={setName} />
       <RadioGroup label="Scope" name="scope" value={scope} onValue={setScope} options={SCOPE_OPTIONS} />
       <TextField
         label="Expires after (days)"

@@ -3,18 +3,17 @@
  */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { KEY_NAME_CHARACTERS_MAX } from '../../../../src/tenant/keys.ts';
 import type { KeysView } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Link } from '../../router.tsx';
 import { Confirm, FormDialog } from '../../ui/dialog/form-dialog.tsx';
-import { TextField } from '../../ui/form/field.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
 import { Time } from '../../ui/text/time.tsx';
 import { toast } from '../../ui/toaster.tsx';
+import { KeyNameField } from './key-name-field.tsx';
 import { useNow } from './use-now.ts';
 
 export type KeyRow = KeysView['keys'][number];
@@ -174,17 +173,7 @@ function RenameKeys({ pair, onDone, onClose }: { pair: KeyRow; onDone: () => voi
   };
   return (
     <FormDialog title={`Rename the keys ${pair.name}`} action="Rename" onSubmit={rename} onClose={onClose}>
-      <TextField
-        label="Name"
-        name="name"
-        hint="Use letters, numbers, spaces, . _ - (up to 64). Names must be unique."
-        required
-        autofocus
-        maxLength={KEY_NAME_CHARACTERS_MAX}
-        isExact
-        value={name}
-        onValue={setName}
-      />
+      <KeyNameField value={name} onValue={setName} />
     </FormDialog>
   );
 }
