@@ -2,7 +2,7 @@
  * The temporary folder of a run of the tests: TMPDIR and HOME of this process and of all that it starts. It is empty at
  * the start and gone at the end, so no run finds anything of another.
  */
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -16,10 +16,12 @@ export interface RunFolder {
 }
 
 export function openRunFolder(): RunFolder {
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) chmodSync(tmpdir(), statSync(tmpdir()).mode | 0o001); // PostgreSQL runs as another user
   const folder = mkdtempSync(join(tmpdir(), 'storeroom-'));
   const [temporary, home] = [join(folder, 'tmp'), join(folder, 'home')];
   for (const path of [temporary, home]) mkdirSync(path);
-  for (const path of [folder, temporary]) chmodSync(path, 0o711); // PostgreSQL may run as another user
+  for (const path of [folder, temporary]) chmodSync(path, 0o711);
   process.env['TMPDIR'] = temporary;
   process.env['HOME'] = home;
   for (const name of OTHER_HOMES) delete process.env[name];
