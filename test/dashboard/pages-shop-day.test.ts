@@ -172,6 +172,7 @@ test('a new order is made by form in one step, found by the name of its customer
   await send(page, 'Save');
   const changed = await shop.order(number);
   assert.deepEqual([changed['NOTES'], changed['SHIP_VIA']], ['ring twice', 'Federal']);
+  await region(page, 'Changes of the order').getByRole('row').filter({ hasText: 'Federal' }).waitFor();
   const history = (await shownCells(region(page, 'Changes of the order'))).map(([, ...cells]) => cells);
   assert.deepEqual(history.slice(0, 2), [
     ['Changed', clerk.email, 'Carrier Federal'],

@@ -9,7 +9,7 @@ import { readCsv, type CsvFormat, type CsvRow } from './csv-reader.ts';
 export interface ImportRequest {
   readonly recordType: RecordType;
   readonly file: string;
-  /** The number of bytes of the file, if it is known. */
+  /** The bytes of the file, if it was read already. */
   readonly content?: Buffer;
   readonly now: string;
   /** Whether to import all rows or none. */

@@ -101,7 +101,10 @@ export const ROUTES = {
     proof: 'recent',
     body: objectOf({ name: any, scope: oneOf(SCOPES), days }, ['days']),
   },
-  /** Replaces the pair with this name; without one the pair `default`, else the oldest. `overlap`: how long the old keys stay valid. COMMAND_REFUSED. */
+  /**
+   * Replaces the pair with this name; without one the pair `default`, else the oldest. `overlap`: how long the old keys
+   * stay valid. COMMAND_REFUSED.
+   */
   'POST /keys/replace': {
     role: 'developer',
     proof: 'recent',
