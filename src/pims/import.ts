@@ -3,18 +3,18 @@
  * checks each row as if the rows before it were saved, and saves all at once. Counters continue after the numbers in
  * the file, and the lines of sales orders commit stock. Source: decision 0011.
  */
-import { orThrow, Refusal, refuseField } from '../errors.ts';
-import { addDecimals, isZero } from './rules/decimal.ts';
+import { orThrow, Refusal, refuseCommand, refuseField } from '../errors.ts';
+import { isZero } from './rules/decimal.ts';
 import { RECORD_TYPES, type KeyedType, type RecordType } from './rules/fields.ts';
 import { CANCELLED_MARK, saysCancelled, STAGES, VOID_STATUS } from './rules/stages.ts';
 import { checkLineCount, importLine, type KnownPart } from './rules/line-item.ts';
 import { LINES_MAX } from './rules/record-bounds.ts';
-import { load, save, type LineName, type NumberedType, type Script } from './writes/script.ts';
-import { countStock, stockMovements } from './rules/stock.ts';
+import { ask, load, loadWith, save, type LineName, type NumberedType, type Script } from './writes/script.ts';
+import { applyAction, stockMovements } from './rules/stock.ts';
 import { areTotalsBehind, moveTotals, TOTALS_MARK } from './rules/totals.ts';
 import type { Values } from './rules/values.ts';
 import { recordChanges } from './writes/record-changes.ts';
-import { ledgerRow, moveStocks, type Cause } from './writes/ledger.ts';
+import { addUnits, countParts, ledgerRow, moveStocks } from './writes/ledger.ts';
 import { checkNewKey, isCounted, recordNotFound } from './writes/writes.ts';
 
 export interface ImportRow {
@@ -22,8 +22,18 @@ export interface ImportRow {
   readonly values: Values;
 }
 
+export interface RowOptions {
+  /** Time that fills a missing CREATE_DATE or MODIFIED_DATE. */
+  readonly now: string;
+  /** Whether rows of customers and parts that exist change them, instead of being rejected. */
+  readonly updates?: boolean;
+  /** Who imports, for the history and the ledger. */
+  readonly by?: string | undefined;
+}
+
 export interface ImportResult {
   imported: number;
+  updated: number;
   rejected: { lineNumber: number; reason: Error }[];
 }
 
@@ -31,23 +41,35 @@ export type ImportBatches = AsyncIterable<readonly ImportRow[]>;
 /** Results of an import, one for each batch. */
 export type ImportResults = AsyncIterable<ImportResult>;
 
-/** Imports a batch. `now` fills a missing CREATE_DATE or MODIFIED_DATE. */
-export function* importBatch(recordType: RecordType, rows: readonly ImportRow[], now: string): Script<ImportResult> {
-  for (const { values } of rows) {
-    values['CREATE_DATE'] ??= now;
-    values['MODIFIED_DATE'] ??= now;
-  }
-  const batch = recordType === 'lines' ? importLines(rows, now) : importKeyed(recordType, rows, now);
-  return yield* recordChanges(batch, 'import', now);
+/** Imports a batch. Throws COMMAND_REFUSED if it would update orders or lines. */
+export function* importBatch(
+  recordType: RecordType,
+  rows: readonly ImportRow[],
+  options: RowOptions,
+): Script<ImportResult> {
+  if (options.updates && (recordType === 'orders' || recordType === 'lines'))
+    throw refuseCommand('Only customers and inventory can be updated by an import.');
+  const batch = new ImportBatch(options.now);
+  const script =
+    recordType === 'lines' ? importLines(batch, rows, options.now) : importKeyed(batch, recordType, rows, options);
+  yield* recordChanges(script, 'import', options.now, options.by);
+  return batch.result;
 }
 
 /** Records and refusals of a batch. */
 class ImportBatch {
-  readonly result: ImportResult = { imported: 0, rejected: [] };
+  readonly result: ImportResult = { imported: 0, updated: 0, rejected: [] };
   /** Records to save at the end. */
   readonly records: Values[] = [];
+  readonly #now: string;
+
+  constructor(now: string) {
+    this.#now = now;
+  }
 
   take(record: Values): void {
+    record['CREATE_DATE'] ??= this.#now;
+    record['MODIFIED_DATE'] ??= this.#now;
     this.records.push(record);
     this.result.imported++;
   }
@@ -59,16 +81,29 @@ class ImportBatch {
 }
 
 /** Imports orders, customers or parts. Orders and customers without a number get the next one; parts need a code. */
-function* importKeyed(recordType: KeyedType, rows: readonly ImportRow[], now: string): Script<ImportResult> {
-  const batch = new ImportBatch();
+function* importKeyed(
+  batch: ImportBatch,
+  recordType: KeyedType,
+  rows: readonly ImportRow[],
+  options: RowOptions,
+): Script<void> {
+  const { now, by = 'import' } = options;
   const { key } = RECORD_TYPES[recordType];
   const own = rows.flatMap(({ values }) => values[key] || []);
   const taken = new Set(yield* load('areThere', recordType, own));
+  const saved = new Set(options.updates ? taken : []);
+  const ahead = [...saved].map((code) => ask('record', recordType, code));
   const numbered = recordType === 'inventory' ? undefined : recordType;
   const numbers = numbered && (yield* countOn(numbered, taken, rows.length - own.length));
   for (const { lineNumber, values } of rows)
     try {
       let code = values[key];
+      if (code && saved.has(code)) {
+        const record = yield* loadWith(ahead.splice(0), 'record', recordType, code);
+        yield* updateRecord(recordType, record!, values, options);
+        batch.result.updated++;
+        continue;
+      }
       if (code) checkNewKey(recordType, code, taken.has(code));
       else if (!numbers) throw refuseField('MISSING_FIELD', key, `${key} is required.`);
       if (recordType === 'orders') checkStage(values);
@@ -79,28 +114,30 @@ function* importKeyed(recordType: KeyedType, rows: readonly ImportRow[], now: st
     } catch (refusal) {
       batch.reject(lineNumber, refusal);
     }
-  if (!numbered) yield* countParts(batch.records, { now, by: 'import', KIND: 'imported' });
+  if (!numbered) yield* countParts(batch.records, { now, by, KIND: 'imported' });
   else if (numbers!.last() > 0) yield save('raiseCounter', numbered, BigInt(numbers!.last()));
   yield save('insertAll', recordType, batch.records);
-  return batch.result;
 }
 
-/** Sets the quantities of new parts, and opens their ledger. Orders may already have committed units of them. */
-export function* countParts(parts: readonly Values[], cause: Cause): Script<void> {
-  const committed = new Map<string, string>();
-  const codes = parts.map((part) => part['PART_CODE']!);
-  for (const [code, quantity] of codes.length === 0 ? [] : yield* load('commitments', codes))
-    addTo(committed, code, quantity);
-  for (const part of parts)
-    Object.assign(part, countStock(part['QTY_ONHAND'] || '0', committed.get(part['PART_CODE']!) ?? '0'));
-  const filled = parts.filter(({ QTY_ONHAND = '' }) => !isZero(QTY_ONHAND));
-  if (filled.length === 0) return;
-  const rows = filled.map((part) => ledgerRow(part, part['QTY_ONHAND']!, cause));
-  yield save('openLedger', rows);
-}
+/** Fields of an existing part that a row cannot set. QTY_ONHAND is counted, for the ledger. */
+const KEPT_FIELDS = new Set(['CREATE_DATE', 'QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE']);
 
-const addTo = (sums: Map<string, string>, code: string, quantity: string): unknown =>
-  sums.set(code, addDecimals(sums.get(code) ?? '0', quantity));
+function* updateRecord(
+  recordType: KeyedType,
+  record: Values,
+  row: Values,
+  { now, by = 'import' }: RowOptions,
+): Script<void> {
+  const change: Values = Object.fromEntries(Object.entries(row).filter(([name]) => !KEPT_FIELDS.has(name)));
+  const quantity = recordType === 'inventory' ? row['QTY_ONHAND'] : '';
+  const [counted, moved] = quantity
+    ? orThrow(applyAction(record, { kind: 'counted', quantity, serials: [], reason: '' }))
+    : [{}, '0'];
+  const updated = { ...change, ...counted, MODIFIED_DATE: now };
+  yield save('update', recordType, record, updated);
+  if (isZero(moved)) return;
+  yield save('recordMovements', [ledgerRow({ ...record, ...updated }, moved, { now, by, KIND: 'counted' })]);
+}
 
 function checkStage(order: Values): void {
   const stage = (order['ORDER_TYPE'] ||= STAGES[0]);
@@ -154,8 +191,7 @@ interface KnownOrder {
   savedCount: number | undefined;
 }
 
-function* importLines(rows: readonly ImportRow[], now: string): Script<ImportResult> {
-  const batch = new ImportBatch();
+function* importLines(batch: ImportBatch, rows: readonly ImportRow[], now: string): Script<void> {
   const orders = yield* loadOrders(rows);
   const parts = yield* loadParts(rows);
   yield* loadTakenLines(rows, orders);
@@ -186,7 +222,6 @@ function* importLines(rows: readonly ImportRow[], now: string): Script<ImportRes
     if (totals) yield save('update', 'orders', values, totals);
   }
   yield* commitStock(orders.values(), now);
-  return batch.result;
 }
 
 /** Returns the totals of an order with these lines. Totals that are out of date stay so until a call writes a line. */
@@ -255,7 +290,7 @@ function* commitStock(orders: Iterable<KnownOrder>, now: string): Script<void> {
   for (const { values, added } of orders) {
     if (values['ORDER_TYPE'] !== 'sales_order') continue;
     for (const movement of stockMovements([values, []], [values, added]))
-      addTo(committed, movement.PART_CODE, movement.committed);
+      addUnits(committed, movement.PART_CODE, movement.committed);
   }
   const movements = [...committed].map(([PART_CODE, units]) => ({ PART_CODE, committed: units, onHand: '0' }));
   if (movements.length > 0) yield* moveStocks(movements, { now });

@@ -4,7 +4,7 @@
  */
 import type { Outcome } from '../errors.ts';
 import type { Dictionaries, KeyedType, RecordType } from './rules/fields.ts';
-import type { ImportBatches, ImportResults } from './import.ts';
+import type { ImportBatches, ImportResults, RowOptions } from './import.ts';
 import type { Values } from './rules/values.ts';
 import type { ChangedRecord, Idempotency, Json, LedgerRow, Rendered, Write } from './writes/script.ts';
 import type { Filter } from './reads/filter.ts';
@@ -58,9 +58,7 @@ export interface LookupOptions {
   readonly signal: () => AbortSignal;
 }
 
-export interface ImportOptions {
-  /** Time that fills a missing CREATE_DATE or MODIFIED_DATE. */
-  readonly now: string;
+export interface ImportOptions extends RowOptions {
   readonly atomic: boolean;
 }
 

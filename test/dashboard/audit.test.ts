@@ -117,8 +117,8 @@ suite('what is in it', () => {
     const imported = { ...actor, action: 'records imported', target: 'inventory' };
     assert.deepEqual(pick(told, 'action', 'target', 'actor', 'client', 'detail'), [
       { ...actor, action: 'tenant created', target: 'made', detail: { name: 'Tenant made' } },
-      { ...imported, detail: { file: 'parts.csv', imported: '2', rejected: '0' } },
-      { ...imported, detail: { file: 'parts.csv', imported: '1', rejected: '2' } },
+      { ...imported, detail: { file: 'parts.csv', imported: '2', updated: '0', rejected: '0' } },
+      { ...imported, detail: { file: 'parts.csv', imported: '1', updated: '0', rejected: '2' } },
     ]);
     assert.equal((await service.command('audit', 'verify', 'made')).code, 0);
   });

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { Shop, succeed, valuesOf, type Filters, type Values } from '../kit/records.ts';
 import { times } from '../kit/lists.ts';
-import { arrive, button, copy, figureOf, goByMenu, openAs, paste, region, shownCells } from './at-pages.ts';
+import { arrive, button, copy, figureOf, openAs, paste, region, shownCells } from './at-pages.ts';
 import { until } from '../kit/wait.ts';
 import { goTo, waitUntilLoaded } from './browser.ts';
 import { openScene } from './scene.ts';
@@ -57,22 +57,6 @@ async function makeOrder(partCode: string, ORDER_TYPE: string, REFERENCE_NUMBER:
   return ORDER_NUMBER;
 }
 const openOrder = (page: Page, number: string): Promise<void> => goTo(page, `/records/orders/${number}`);
-
-test('an order is found by its number, and by its storefront number with and without the #', async (context) => {
-  const page = await openAs(context, service, viewer);
-  const searches = { [numberOf(17)]: 17, '#1042': 42, '1043': 43 };
-  for (const [typed, index] of Object.entries(searches)) {
-    await goByMenu(page, 'Orders');
-    await page.getByRole('searchbox', { name: 'Order number or #1001' }).fill(typed);
-    await page.keyboard.press('Enter');
-    await arrive(page, `Order ${numberOf(index)}`);
-    await waitUntilLoaded(page);
-  }
-  await goByMenu(page, 'Orders');
-  await page.getByRole('searchbox', { name: 'Order number or #1001' }).fill('#no');
-  await button(page, 'Open').click();
-  await page.getByText("No order or storefront order '#no'").waitFor();
-});
 
 async function fillFilter(page: Page, number: number, field: string, match: string, value: string): Promise<void> {
   await button(page, 'Add filter').click();

@@ -98,10 +98,10 @@ test('usage shows and downloads the calls that were made, and the figure of `sto
   await figureOf(page, 'Calls this month').getByText(oneMore, { exact: true }).waitFor();
 });
 
-/** Types the ID into the search above the requests. */
+/** Types the ID into the box for everything. */
 async function find(page: Page, requestID: string): Promise<void> {
-  await goByMenu(page, 'Requests');
-  await page.getByRole('searchbox', { name: 'Request ID' }).fill(requestID);
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox').fill(requestID);
   await page.keyboard.press('Enter');
   await page.waitForURL(`**/dashboard/requests/${requestID}`);
   await page.getByRole('heading', { name: 'Run again' }).waitFor();

@@ -27,6 +27,53 @@ async function order(PART_CODE: string, QUANTITY: string, more: object = {}): Pr
 const invoice = (ORDER_NUMBER: string, serials: readonly string[] = [], quantities: object = {}) =>
   clerk.post('/orders/invoice', { ORDER_NUMBER, quantities, serials: { 1: serials }, tracking: [] });
 
+test('a table is checked without a trace, then its good rows are imported, and the others named', async () => {
+  const table = {
+    recordType: 'inventory',
+    file: 'parts.csv',
+    fields: ['PART_CODE', 'UNIT_PRICE', 'QTY_ONHAND'],
+    rows: [
+      ['IMP-1', '4', '2'],
+      ['IMP-2', 'dear', '1'],
+      ['IMP-3', '5'],
+      ['IMP-1', '6', '1'],
+    ],
+    updates: false,
+    isDry: true,
+  } as const;
+  const rejected = [
+    [1, 'UNIT_PRICE must be a decimal number'],
+    [2, 'The row has 2 cells, but the first line has 3.'],
+    [3, "PART_CODE 'IMP-1' is already in use."],
+  ];
+  const send = async (more: object) => {
+    const view = await clerk.ask('POST /imports', { ...table, ...more });
+    return [view.imported, view.updated, view.rejected.map(({ row, message }) => [row, message])] as const;
+  };
+  const [imported, updated, reasons] = await send({});
+  assert.deepEqual([imported, updated], [1, 0]);
+  for (const [at, [row, message]] of rejected.entries()) {
+    assert.equal(reasons[at]![0], row);
+    assert.ok(String(reasons[at]![1]).startsWith(String(message)), String(reasons[at]![1]));
+  }
+  await expectCode(clerk.get('/records/inventory/single', { partCode: 'IMP-1' }), '404 NOT_FOUND');
+  assert.deepEqual(await ledgerOf('IMP-1'), []);
+  assert.equal((await send({ isDry: false }))[0], 1);
+  assert.deepEqual(
+    (await ledgerOf('IMP-1')).map((row) => [row.kind, row.after, row.by]),
+    [['imported', '2', clerk.email]],
+  );
+  const counted = await send({ isDry: false, updates: true, rows: [['IMP-1', '9', '5']] });
+  assert.deepEqual(counted, [0, 1, []]);
+  const part = await partOf('IMP-1');
+  assert.deepEqual([part['UNIT_PRICE'], part['QTY_ONHAND'], (await ledgerOf('IMP-1'))[0]!.kind], ['9', '5', 'counted']);
+  const unknown = { ...table, fields: ['PART_CODE', 'PRICE', 'QTY_ONHAND'] };
+  assert.equal((await expectCode(clerk.post('/imports', unknown), '400 UNKNOWN_FIELD')).body.field, 'PRICE');
+  await expectCode(clerk.post('/imports', { ...table, fields: [], rows: [[]] }), '400 INVALID_VALUE');
+  const rows = Array.from({ length: 501 }, () => ['X', '1', '1']);
+  await expectCode(clerk.post('/imports', { ...table, rows }), '400 INVALID_VALUE');
+});
+
 // Holds S8.15.
 test('the ledger names every movement, and its sum is the quantity on hand', async () => {
   await clerk.ask('POST /parts', { values: { PART_CODE: 'MUG', PART_DESCRIPTION: 'Mug', QTY_ONHAND: '5' } });

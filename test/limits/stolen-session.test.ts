@@ -38,7 +38,7 @@ suite('a stolen session', () => {
     const ofWebhooks = ['/webhooks/test', '/webhooks/pause', '/webhooks/replay'];
     const ofStock = ['receive', 'count', 'adjust', 'on-order'].map((action) => `/stock/${action}`);
     const ofOrders = ['/orders/approve', '/orders/invoice', '/orders/void'];
-    const ofRecords = [...ofOrders, ...ofStock, '/parts', '/parts/update', '/fields'];
+    const ofRecords = [...ofOrders, ...ofStock, '/parts', '/parts/update', '/imports', '/fields'];
     const harmless = ['/sign-out', '/sessions/end', '/second-factor/begin', ...ofWebhooks, ...ofRecords];
     assert.deepEqual(of('none'), harmless, 'a change without proof needs a reason in decision 0023');
     assert.equal(of('recent').length, changes.length - of('sent').length - harmless.length, 'a change decides nothing');

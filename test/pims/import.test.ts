@@ -28,7 +28,7 @@ function run(recordType: RecordType, rows: Values[], answers: Record<string, unk
   const loaded: string[] = [];
   const saved: Record<string, unknown> = {};
   const given = rows.map((values, index) => ({ lineNumber: index + 2, values }));
-  const script = importBatch(recordType, given, NOW);
+  const script = importBatch(recordType, given, { now: NOW });
   let step = script.next();
   while (!step.done) {
     const { kind, name, args } = step.value;

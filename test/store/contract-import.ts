@@ -6,7 +6,7 @@ import type { ErrorCode, Refusal } from '../../src/errors.ts';
 import { parseRecords, type Values } from '../../src/pims/rules/values.ts';
 import type { RecordType } from '../../src/pims/rules/fields.ts';
 import type { ImportResult, ImportRow } from '../../src/pims/import.ts';
-import { times, valuesOf } from '../kit/lists.ts';
+import { cellsOf, times, valuesOf } from '../kit/lists.ts';
 import { anyCharacter, compareKeys, smallKey } from './query-model.ts';
 import { NOW, type StoreUnderTest, accepted, assertRefused, batches } from './store-under-test.ts';
 
@@ -254,8 +254,52 @@ export function describeImport(store: StoreUnderTest): void {
     assert.equal(bad.rejected.length, 26);
     assert.deepEqual(await pims.readAll('customers'), []);
     const good = await pims.importRows('customers', rows, { atomic: true, size: 10 });
-    assert.deepEqual(good, { imported: 25, rejected: [] });
+    assert.deepEqual(good, { imported: 25, updated: 0, rejected: [] });
     assert.equal((await pims.readAll('customers')).length, 25);
+  });
+
+  test('an import that updates changes the fields of its columns, counts stock, and inserts the others', async () => {
+    for (const size of [1, 1000]) {
+      const { pims } = await store.newTenant();
+      await pims.importAll('inventory', [
+        { PART_CODE: 'A', PART_DESCRIPTION: 'Lamp', UNIT_PRICE: '5', QTY_ONHAND: '4', CREATE_DATE: '2020-01-01' },
+        { PART_CODE: 'B', QTY_ONHAND: '1' },
+      ]);
+      const order = await pims.createOrder({ ORDER_TYPE: 'sales_order' });
+      accepted(await pims.addLine(order, { PART_CODE: 'A', QUANTITY: '3' }));
+      const rows = [
+        { PART_CODE: 'A', UNIT_PRICE: '6', QTY_ONHAND: '10', QTY_COMMITTED: '77', CREATE_DATE: NOW },
+        { PART_CODE: 'B', UNIT_PRICE: '', QTY_ONHAND: '' },
+        { PART_CODE: 'C', UNIT_PRICE: '8', QTY_ONHAND: '2' },
+        { PART_CODE: 'A', UNIT_PRICE: '7', QTY_ONHAND: '10' },
+        { PART_CODE: 'B', UNIT_PRICE: '1', QTY_ONHAND: '-1' },
+      ];
+      const result = await pims.importRows('inventory', rows, { updates: true, size });
+      assert.deepEqual([result.imported, result.updated, reasons(result)], [1, 3, ['6 QUANTITY_NOT_ALLOWED']]);
+      const shown = (await pims.readAll('inventory')).map((part) =>
+        cellsOf(part, 'PART_CODE PART_DESCRIPTION UNIT_PRICE QTY_ONHAND QTY_COMMITTED QTY_AVAILABLE CREATE_DATE'),
+      );
+      assert.deepEqual(shown, [
+        ['A', 'Lamp', '7', '10', '3', '7', '2020-01-01'],
+        ['B', '', '', '1', '0', '1', NOW],
+        ['C', '', '8', '2', '0', '2', NOW],
+      ]);
+      const movements = await pims.port.look('movements', 'A', 9, 9);
+      assert.deepEqual(
+        movements.map(({ KIND, QUANTITY, AFTER }) => [KIND, QUANTITY, AFTER]),
+        [
+          ['counted', '6', '10'],
+          ['imported', '4', '4'],
+        ],
+      );
+      const customer = [{ CUSTOMER_CODE: 'X', CUSTOMER_NAME: 'Ann' }];
+      for (const updated of [0, 1])
+        assert.equal((await pims.importRows('customers', customer, { updates: true })).updated, updated);
+      const undone = await pims.importRows('inventory', rows.slice(1), { updates: true, atomic: true });
+      assert.equal(undone.rejected.length, 1);
+      assert.deepEqual((await pims.readRecord('inventory', 'A'))?.['UNIT_PRICE'], '7');
+      await assert.rejects(pims.importRows('orders', [{}], { updates: true }), { code: 'COMMAND_REFUSED' });
+    }
   });
 
   test('an atomic import that its source or reader gives up leaves nothing and lets others write', async () => {

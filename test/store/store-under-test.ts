@@ -233,12 +233,13 @@ export class Pims {
   async importRows(
     recordType: RecordType,
     rows: readonly Values[],
-    { atomic = false, size = 1000 } = {},
+    { atomic = false, updates = false, size = 1000 } = {},
   ): Promise<ImportResult> {
-    const sum: ImportResult = { imported: 0, rejected: [] };
-    const results = this.port.importRows(recordType, batches(rows, size), { now: NOW, atomic });
-    for await (const { imported, rejected } of results) {
+    const sum: ImportResult = { imported: 0, updated: 0, rejected: [] };
+    const results = this.port.importRows(recordType, batches(rows, size), { now: NOW, atomic, updates });
+    for await (const { imported, updated, rejected } of results) {
       sum.imported += imported;
+      sum.updated += updated;
       sum.rejected.push(...rejected);
     }
     return sum;

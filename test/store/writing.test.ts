@@ -30,7 +30,7 @@ suite('a script without anything around it', async () => {
     return orThrow(
       runWriting(
         db,
-        runScript(() => scripts.importBatch(recordType, numbered, NOW)),
+        runScript(() => scripts.importBatch(recordType, numbered, { now: NOW })),
       ),
     );
   };

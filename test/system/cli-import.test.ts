@@ -67,6 +67,18 @@ suite('import, beside a running service', () => {
     assert.equal(next.imported, 1);
   });
 
+  test('an import that updates says how many records it changed, and a dry run how many it would', async () => {
+    const first = line.file('rows.csv', 'CUSTOMER_CODE,CUSTOMER_NAME\nUP-1,Ann\n');
+    await line.ask('import acme customers', first);
+    const csv = line.file('rows.csv', 'CUSTOMER_CODE,CUSTOMER_NAME\nUP-1,Anna\nUP-2,Bo\n');
+    const dry = await line.run('import acme customers', csv, '--update', '--dry-run');
+    assert.equal(dry.out.trim(), 'Nothing was imported. 1 customers could be, would update 1, 0 would be rejected.');
+    const done = await line.run('import acme customers', csv, '--update');
+    assert.match(done.out, /^Imported 1 customers, updated 1, rejected 0, in /);
+    const refused = await line.refused('import acme orders', line.file('rows.csv', 'PO_NUMBER\n1\n'), '--update');
+    assert.equal(refused.message, 'Only customers and inventory can be updated by an import.');
+  });
+
   test('columns with other names are mapped, and a file with other separators or letters is named', async () => {
     const csv = 'Sku,Name\nMAP-1,Lamp\n';
     const map = ['--map', 'CUSTOMER_CODE=Sku', '--map', 'CUSTOMER_NAME=Name'];

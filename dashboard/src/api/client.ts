@@ -169,6 +169,15 @@ export const getContract = async (): Promise<unknown> => parseAnswer(await send(
 
 /** The event of the window after a user has signed in again over the page. */
 export const SIGNED_IN = 'storeroom:signed-in';
+/** The event of the window when it is used again after another tab has saved something. */
+export const CHANGED = 'storeroom:changed';
+const tabs = new BroadcastChannel('storeroom');
+let isBehind = false;
+tabs.addEventListener('message', () => (isBehind = true));
+addEventListener('focus', () => {
+  if (isBehind) dispatchEvent(new Event(CHANGED));
+  isBehind = false;
+});
 let calledAt = Date.now();
 /** Returns when the service last answered a call. A session ends some time after that. */
 export const lastCallAt = (): number => calledAt;
@@ -187,6 +196,7 @@ async function send(method: string, url: string, body?: unknown, { signal, heade
       signal: signal ?? null,
     });
     if (response.status !== 401) calledAt = Date.now();
+    if (method !== 'GET' && response.ok && !/\/query(\?|$)/.test(url)) tabs.postMessage(null);
     return response;
   } catch (fault) {
     if (fault instanceof DOMException && fault.name === 'AbortError') throw fault;

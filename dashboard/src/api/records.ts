@@ -6,7 +6,7 @@ import type { StorefrontLookup } from '../../../client/src/contract.ts';
 import type { Values } from '../../../src/pims/rules/values.ts';
 import { FILTERS_MAX, KEY_CHARACTERS_MAX } from '../../../src/pims/rules/record-bounds.ts';
 import type { RECORD_TYPES, RecordType } from '../../../src/pims/rules/fields.ts';
-import { ApiError, fetchOperation } from './client.ts';
+import { fetchOperation } from './client.ts';
 import type { ApiCallText } from './call-text.ts';
 import { toFilterBody, type RecordFilter } from './filters.ts';
 import { pathOf } from '../router.tsx';
@@ -19,7 +19,6 @@ interface KindView<Name extends Kind> {
   /** The field that identifies a record, and its parameter. */
   readonly key: (typeof RECORD_TYPES)[Name]['key'];
   readonly parameter: string;
-  readonly keyLabel: string;
   /** The default columns. */
   readonly columns: readonly string[];
   /** The `sort` of its lists; by key without one. */
@@ -32,7 +31,6 @@ export const KINDS: { readonly [Name in Kind]: KindView<Name> } = {
     noun: 'order',
     key: 'ORDER_NUMBER',
     parameter: 'orderNum',
-    keyLabel: 'Order number or #1001',
     columns: ['ORDER_NUMBER', 'ORDER_DATE', 'REFERENCE_NUMBER', 'BNAME', 'ORDER_TYPE', 'ORDER_TOTAL'],
     sort: '-CREATE_DATE', // ORDER_DATE may be empty
   },
@@ -41,7 +39,6 @@ export const KINDS: { readonly [Name in Kind]: KindView<Name> } = {
     noun: 'customer',
     key: 'CUSTOMER_CODE',
     parameter: 'customerCode',
-    keyLabel: 'Customer code',
     columns: ['CUSTOMER_CODE', 'CUSTOMER_NAME', 'BCITY', 'BCOUNTRY', 'BEMAIL', 'BPHONE'],
   },
   inventory: {
@@ -49,7 +46,6 @@ export const KINDS: { readonly [Name in Kind]: KindView<Name> } = {
     noun: 'part',
     key: 'PART_CODE',
     parameter: 'partCode',
-    keyLabel: 'Part code',
     columns: `PART_CODE PART_DESCRIPTION QTY_ONHAND QTY_COMMITTED QTY_AVAILABLE QTY_ONORDER UNIT_PRICE`.split(' '),
   },
 };
@@ -127,28 +123,6 @@ export async function countRecords(
 export async function lookUp(number: string, signal?: AbortSignal): Promise<StorefrontLookup> {
   const { path, query } = lookupCall(number);
   return (await fetchOperation<StorefrontLookup>('/records', 'GET', path, query, undefined, { signal })).body;
-}
-
-/**
- * Returns the path of the record with this key. An order is also found by its storefront number, with or without the
- * `#`. Throws an ApiError about `key`.
- */
-export async function findPath(kind: Kind, key: string): Promise<string> {
-  try {
-    const { values } = await loadRecord(kind, key);
-    return recordPath(kind, values[KINDS[kind].key] ?? key);
-  } catch (fault) {
-    if (!(fault instanceof ApiError) || fault.code !== 'NOT_FOUND') throw fault;
-  }
-  const references = kind !== 'orders' ? [] : key.startsWith('#') ? [key] : [key, `#${key}`];
-  for (const reference of references) {
-    const number = (await lookUp(reference)).orders[0]?.pims_order_number;
-    if (number) return recordPath('orders', number);
-  }
-  const also = kind === 'orders' ? 'order or storefront ' : '';
-  throw new ApiError('NOT_FOUND', `No ${also}${KINDS[kind].noun} '${key}'. Capital letters matter.`, 404, {
-    field: 'key',
-  });
 }
 
 export interface Stock {

@@ -2,10 +2,10 @@
  * Loads the data of a page: `useLoad` runs a loader for a key, keeps its result, and cancels it when the key changes.
  */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError, SIGNED_IN } from './client.ts';
+import { ApiError, CHANGED, SIGNED_IN } from './client.ts';
 
 export interface Loaded<T> {
-  /** The data, or undefined before the first result. It stays while the same key is loaded again. */
+  /** The data, or undefined before the first result. It stays while the same key is loaded again, and offline. */
   readonly data: T | undefined;
   readonly error: ApiError | undefined;
   readonly isLoading: boolean;
@@ -34,7 +34,9 @@ export function useLoad<T>(key: string, loader: (signal: AbortSignal) => Promise
     const controller = new AbortController();
     setState((before) => (before.key === key ? { ...before, isDone: false } : { key, isDone: false }));
     const keep = (outcome: { data: T } | { error: ApiError }) => {
-      if (!controller.signal.aborted) setState({ key, ...outcome, isDone: true });
+      if (controller.signal.aborted) return;
+      const isOffline = 'error' in outcome && outcome.error.code === 'NETWORK_ERROR';
+      setState((before) => ({ ...(isOffline && before), key, ...outcome, isDone: true }));
     };
     latest.current(controller.signal).then(
       (data) => keep({ data }),
@@ -43,6 +45,10 @@ export function useLoad<T>(key: string, loader: (signal: AbortSignal) => Promise
     return () => controller.abort();
   }, [key, round]);
   const reload = useCallback(() => setRound((before) => before + 1), []);
+  useEffect(() => {
+    addEventListener(CHANGED, reload);
+    return () => removeEventListener(CHANGED, reload);
+  }, []);
   useEffect(() => {
     if (state.error?.code !== 'NOT_SIGNED_IN') return undefined;
     addEventListener(SIGNED_IN, reload);

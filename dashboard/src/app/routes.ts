@@ -58,6 +58,7 @@ export const ROUTES: readonly PageRoute[] = [
   },
   { pattern: '/explorer', load: explorer },
   { pattern: '/explorer/:operation', load: explorer },
+  { pattern: '/imports', load: () => import('../pages/import/page.tsx').then((page) => page.ImportPage) },
   { pattern: '/fields', load: () => import('../pages/records/fields-page.tsx').then((page) => page.FieldsPage) },
   { pattern: '/settings', load: () => import('../pages/team/settings-page.tsx').then((page) => page.SettingsPage) },
   { pattern: '/users', load: () => import('../pages/team/users-page.tsx').then((page) => page.UsersPage) },

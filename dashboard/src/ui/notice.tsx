@@ -73,8 +73,14 @@ interface WhenLoadedProps<T> {
  * user.name}</WhenLoaded>`.
  */
 export function WhenLoaded<T>({ from: { data, error, reload }, lines = 6, children }: WhenLoadedProps<T>) {
-  if (error) return <LoadError error={error} onRetry={reload} />;
-  return data === undefined ? <Skeleton lines={lines} /> : <>{children(data)}</>;
+  const fault = error && <LoadError error={error} onRetry={reload} />;
+  if (data === undefined) return fault ?? <Skeleton lines={lines} />;
+  return (
+    <>
+      {fault}
+      {children(data)}
+    </>
+  );
 }
 
 /** Example: `<Spinner label="Verifying the log" />`. */

@@ -1,9 +1,9 @@
 /** Begin here. Imports a CSV file into a tenant's inventory system, and reports rejected rows. Source: decision 0011. */
 import { Refusal, refuseCommand } from '../../errors.ts';
-import { findField, type Field, type FieldDictionary, type RecordType } from '../../pims/rules/fields.ts';
+import { RowParser } from '../../pims/import-rows.ts';
 import type { ImportRow } from '../../pims/import.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
-import { parseValue, type Values } from '../../pims/rules/values.ts';
+import type { FieldDictionary, RecordType } from '../../pims/rules/fields.ts';
 import { readCsv, type CsvFormat, type CsvRow } from './csv-reader.ts';
 
 export interface ImportRequest {
@@ -16,13 +16,15 @@ export interface ImportRequest {
   readonly atomic: boolean;
   /** Whether to check all rows and import none. */
   readonly isDry?: boolean;
+  /** Whether rows of customers and parts that exist change them. Throws COMMAND_REFUSED for other records. */
+  readonly updates?: boolean;
   /** Names of fields by the names of columns that have another name in the file. */
   readonly columns?: ReadonlyMap<string, string>;
   readonly format?: CsvFormat;
   /** Called with the number of bytes of each chunk that was read. */
   readonly onRead?: (bytes: number) => void;
-  /** Called once if rows were stored, even if the import ends early, with the numbers of stored and rejected rows. */
-  readonly onStored?: (imported: number, rejected: number) => Promise<void>;
+  /** Called once if rows were stored, even if the import ends early, with the numbers of rows. */
+  readonly onStored?: (report: ImportReport) => Promise<void>;
 }
 
 interface Rejection {
@@ -33,6 +35,7 @@ interface Rejection {
 
 export interface ImportReport {
   imported: number;
+  updated: number;
   rejected: number;
   /** The first thousand rejected rows, by line. */
   rejections: Rejection[];
@@ -54,29 +57,35 @@ const REJECTIONS_MAX = 1000;
 
 /** Throws a Refusal and imports nothing if the header cannot be used. */
 export async function importCsv(pims: PimsStore, request: ImportRequest): Promise<ImportReport> {
-  const { recordType, now, isDry = false } = request;
+  const { recordType, now, isDry = false, updates = false } = request;
   // The rows of a dry run are stored and undone, so that they are checked against each other.
   const atomic = request.atomic || isDry;
   const startedAt = performance.now();
-  const report: ImportReport = { imported: 0, rejected: 0, rejections: [], seconds: 0, rowsPerSecond: 0 };
+  const report: ImportReport = { imported: 0, updated: 0, rejected: 0, rejections: [], seconds: 0, rowsPerSecond: 0 };
   const batches = parseBatches(request, (await pims.dictionaries())[recordType], report);
   const tellStored = async (): Promise<void> => {
-    if (report.imported > 0) await request.onStored?.(report.imported, report.rejected);
+    if (report.imported + report.updated > 0) await request.onStored?.(report);
   };
   try {
-    for await (const { imported, rejected } of pims.importRows(recordType, batches, { now, atomic })) {
+    for await (const { imported, updated, rejected } of pims.importRows(recordType, batches, {
+      now,
+      atomic,
+      updates,
+    })) {
       report.imported += imported;
+      report.updated += updated;
       for (const { lineNumber, reason } of rejected) addRejection(report, lineNumber, reason);
     }
   } catch (fault) {
     if (!atomic) await tellStored();
-    if (fault instanceof Refusal && !atomic && report.imported > 0)
-      throw new Refusal(fault.code, `${fault.message} Before that, ${report.imported} rows were imported.`);
+    const stored = report.imported + report.updated;
+    if (fault instanceof Refusal && !atomic && stored > 0)
+      throw new Refusal(fault.code, `${fault.message} Before that, ${stored} rows were imported.`);
     if (!(fault instanceof RejectedBeforeStore)) throw fault;
   }
   const seconds = (performance.now() - startedAt) / 1000;
-  const rowsPerSecond = Math.round((report.imported + report.rejected) / seconds);
-  if (request.atomic && report.rejected > 0) report.imported = 0;
+  const rowsPerSecond = Math.round((report.imported + report.updated + report.rejected) / seconds);
+  if (request.atomic && report.rejected > 0) Object.assign(report, { imported: 0, updated: 0 });
   if (!isDry) await tellStored();
   report.rejections.sort((a, b) => a.line - b.line);
   return { ...report, seconds: Number(seconds.toFixed(3)), rowsPerSecond };
@@ -104,10 +113,10 @@ async function* parseBatches(
   for await (const rows of readCsv(content ?? file, onRead, format))
     for (const row of rows) {
       if (!parser) {
-        parser = new RowParser(parseHeader(row, dictionary, recordType, columns));
+        parser = parseHeader(row, dictionary, recordType, columns);
         continue;
       }
-      const values = parser.parse(row);
+      const values = row.fault === undefined ? parser.parse(row.cells) : new Refusal('INVALID_VALUE', row.fault);
       if (values instanceof Refusal) addRejection(report, row.lineNumber, values);
       else batch.push({ lineNumber: row.lineNumber, values });
       for (const cell of row.cells) characters += cell.length;
@@ -130,7 +139,7 @@ function parseHeader(
   dictionary: FieldDictionary,
   recordType: RecordType,
   columns: ReadonlyMap<string, string> = new Map(),
-): Field[] {
+): RowParser {
   if (fault !== undefined) throw refuseCommand(`The first line must name the fields, and is not valid CSV. ${fault}`);
   const [separator] = names.length > 1 ? [] : (/[,;\t|]/.exec(names[0] ?? '') ?? []);
   if (separator !== undefined) {
@@ -140,50 +149,9 @@ function parseHeader(
   }
   const missing = [...columns.keys()].find((column) => !names.includes(column));
   if (missing !== undefined) throw refuseCommand(`The first line has no column '${missing}', which --map names.`);
-  const cells = names.map((name) => columns.get(name) ?? name);
-  const fields = cells.map((name) => findField(dictionary, recordType, name));
-  const twice = cells.find((name, index) => cells.indexOf(name) !== index);
-  if (twice === undefined) return fields;
-  throw new Refusal('COMMAND_REFUSED', `The first line names ${twice} twice.`, { field: twice });
-}
-
-/** Adjacent rows mostly repeat dates and flags, so a cell equal to the one above is not parsed again. */
-class RowParser {
-  readonly #fields: readonly Field[];
-  readonly #cellsAbove: string[] = [];
-  readonly #valuesAbove: string[] = [];
-  /** A copy of this object is fast to fill, but an object that grows field by field becomes slow. */
-  readonly #empty: Values;
-
-  constructor(fields: readonly Field[]) {
-    this.#fields = fields;
-    this.#empty = JSON.parse(JSON.stringify(Object.fromEntries(fields.map(({ name }) => [name, ''])))) as Values;
-  }
-
-  parse({ cells, fault }: CsvRow): Values | Refusal {
-    const fields = this.#fields;
-    if (fault !== undefined) return new Refusal('INVALID_VALUE', fault);
-    if (cells.length !== fields.length)
-      return new Refusal(
-        'INVALID_VALUE',
-        `The row has ${cells.length} cells, but the first line has ${fields.length}.`,
-      );
-    try {
-      const values = { ...this.#empty };
-      for (let column = 0; column < cells.length; column++)
-        values[fields[column]!.name] = this.#parseCell(column, cells[column]!);
-      return values;
-    } catch (refusal) {
-      if (refusal instanceof Refusal) return refusal;
-      throw refusal;
-    }
-  }
-
-  #parseCell(column: number, cell: string): string {
-    if (cell !== this.#cellsAbove[column]) {
-      this.#valuesAbove[column] = parseValue(this.#fields[column]!, cell);
-      this.#cellsAbove[column] = cell;
-    }
-    return this.#valuesAbove[column]!;
-  }
+  return new RowParser(
+    names.map((name) => columns.get(name) ?? name),
+    dictionary,
+    recordType,
+  );
 }

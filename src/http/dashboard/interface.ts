@@ -50,6 +50,7 @@ interface Answers {
   'GET /orders/backorders': { numbers: string[] };
   'POST /parts': { PART_CODE: string };
   'POST /parts/update': { PART_CODE: string };
+  'POST /imports': ImportView;
   'GET /fields': FieldsView;
   'GET /settings': SettingsView;
   'POST /settings': SettingsView;
@@ -241,6 +242,13 @@ export interface UserLinkView {
   /** One-time link to set a password, shown this once. It begins as `baseURL` does. */
   link: string;
   endsAt: string;
+}
+
+/** `row`: index of a rejected row in the table. */
+export interface ImportView {
+  imported: number;
+  updated: number;
+  rejected: { row: number; message: string }[];
 }
 
 /** Newest first, at most 100; `next` is the `before` of the next page. */

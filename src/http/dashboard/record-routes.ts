@@ -1,6 +1,6 @@
 /**
  * Routes of the pages of records beyond the operations: approve, invoice and void an order, list and extend the field
- * dictionary, move stock, and create and change parts. The rules are in src/pims/rules/lifecycle.ts and stock.ts.
+ * dictionary, move stock, create and change parts, and import tables. The rules are in src/pims/rules/lifecycle.ts and stock.ts.
  */
 import {
   actOnStock,
@@ -13,6 +13,7 @@ import {
   updatePart,
   voidInvoice,
 } from '../../pims/operations.ts';
+import { importTable } from '../../pims/import-rows.ts';
 import type { NumberedMovement } from '../../pims/pims-port.ts';
 import { subtractDecimals } from '../../pims/rules/decimal.ts';
 import type { OrderTransition } from '../../pims/rules/lifecycle.ts';
@@ -30,7 +31,11 @@ import {
   type RequestContext,
 } from './typed-route.ts';
 
-export const recordRoutes = (services: DashboardServices) => ({ ...orderRoutes(services), ...stockRoutes(services) });
+export const recordRoutes = (services: DashboardServices) => ({
+  ...orderRoutes(services),
+  ...stockRoutes(services),
+  ...importRoutes(services),
+});
 
 function orderRoutes({ pims, audit }: DashboardServices) {
   async function advance(
@@ -139,6 +144,25 @@ function stockRoutes({ pims, audit, takeTurn }: DashboardServices) {
       const fields = Object.keys(values).slice(0, FIELDS_NAMED_MAX).join(' ');
       await note(context, 'part changed', PART_CODE, { fields });
       return { PART_CODE };
+    },
+  } satisfies Partial<Handlers>;
+}
+
+function importRoutes({ pims, audit }: DashboardServices) {
+  return {
+    'POST /imports': async (context) => {
+      const { tenant } = context.signedIn;
+      const { recordType, file, updates, isDry, ...table } = context.body;
+      const options = { ...writeOptionsOf(context), updates, isDry };
+      const { imported, updated, rejected } = await importTable(await pims(tenant), recordType, table, options);
+      const counts = { imported: String(imported), updated: String(updated), rejected: String(rejected.length) };
+      if (!isDry && imported + updated > 0)
+        await audit.appendAudit(tenant.teamId, entryOf(context, 'records imported', recordType, { file, ...counts }));
+      return {
+        imported,
+        updated,
+        rejected: rejected.map(({ lineNumber, reason }) => ({ row: lineNumber, message: reason.message })),
+      };
     },
   } satisfies Partial<Handlers>;
 }

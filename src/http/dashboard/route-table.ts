@@ -52,8 +52,17 @@ const INVOICE = objectOf({
   serials: byLine(listOf(any)),
   tracking: listOf(any),
 });
+const recordType = oneOf(Object.keys(RECORD_TYPES) as RecordType[]);
+const IMPORT = objectOf({
+  recordType,
+  file: filled,
+  fields: listOf(any, { minItems: 1, maxItems: FIELDS_MAX }),
+  rows: listOf(listOf(any, { maxItems: FIELDS_MAX }), { maxItems: 500 }),
+  updates: flag,
+  isDry: flag,
+});
 const NEW_FIELD = objectOf({
-  recordType: oneOf(Object.keys(RECORD_TYPES) as RecordType[]),
+  recordType,
   name: any,
   type: oneOf(CUSTOM_FIELD_TYPES),
 });
@@ -192,6 +201,8 @@ export const ROUTES = {
   'POST /parts': { role: 'clerk', proof: 'none', body: objectOf({ values: RECORD }) },
   /** NOT_FOUND. */
   'POST /parts/update': { role: 'clerk', proof: 'none', body: objectOf({ PART_CODE: filled, values: RECORD }) },
+  /** Imports at most 500 rows of a table. `isDry`: only checks them. UNKNOWN_FIELD, COMMAND_REFUSED. */
+  'POST /imports': { role: 'clerk', proof: 'none', body: IMPORT },
   'GET /fields': { role: 'viewer' },
   /** Adds a custom field. COMMAND_REFUSED. */
   'POST /fields': { role: 'developer', proof: 'none', body: NEW_FIELD },

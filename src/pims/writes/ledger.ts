@@ -3,9 +3,9 @@
  * stock and which are sold. Source: decision 0010.
  */
 import { refuseField, type Refusal } from '../../errors.ts';
-import { isZero } from '../rules/decimal.ts';
+import { addDecimals, isZero } from '../rules/decimal.ts';
 import { splitList } from '../rules/lists.ts';
-import { applyMovement, holdsStock, refuseSerialsOf, type StockMovement } from '../rules/stock.ts';
+import { applyMovement, countStock, holdsStock, refuseSerialsOf, type StockMovement } from '../rules/stock.ts';
 import type { Values } from '../rules/values.ts';
 import { ask, load, loadWith, save, type KeptSerial, type LedgerRow, type Script } from './script.ts';
 
@@ -34,6 +34,23 @@ export const ledgerRow = (
   AFTER: QTY_ONHAND || '0',
   DONE_BY: by,
 });
+
+/** Sets the quantities of new parts, and opens their ledger. Orders may already have committed units of them. */
+export function* countParts(parts: readonly Values[], cause: Cause): Script<void> {
+  const committed = new Map<string, string>();
+  const codes = parts.map((part) => part['PART_CODE']!);
+  for (const [code, quantity] of codes.length === 0 ? [] : yield* load('commitments', codes))
+    addUnits(committed, code, quantity);
+  for (const part of parts)
+    Object.assign(part, countStock(part['QTY_ONHAND'] || '0', committed.get(part['PART_CODE']!) ?? '0'));
+  const filled = parts.filter(({ QTY_ONHAND = '' }) => !isZero(QTY_ONHAND));
+  if (filled.length === 0) return;
+  const rows = filled.map((part) => ledgerRow(part, part['QTY_ONHAND']!, cause));
+  yield save('openLedger', rows);
+}
+
+export const addUnits = (sums: Map<string, string>, code: string, quantity: string): unknown =>
+  sums.set(code, addDecimals(sums.get(code) ?? '0', quantity));
 
 /** Moves the stock of parts in INVENTORY. A few are moved one by one, so that other writes of the group can run too. */
 export function* moveStock(movements: readonly StockMovement[], cause: Cause): Script<void> {

@@ -1,11 +1,10 @@
 /** The writes of the back office to parts: new and changed parts, receipts, counts, adjustments and units on order. */
 import { orThrow, refuseField } from '../../errors.ts';
-import { countParts } from '../import.ts';
 import { compareDecimals, parseDecimal } from '../rules/decimal.ts';
 import type { Dictionaries } from '../rules/fields.ts';
 import { applyAction, type StockAction } from '../rules/stock.ts';
 import { checkText, parseValues, type Values } from '../rules/values.ts';
-import { ledgerRow, stockSerials } from './ledger.ts';
+import { countParts, ledgerRow, stockSerials } from './ledger.ts';
 import { load, save, type Json, type Script } from './script.ts';
 import { checkNewKey, createdAt, splitKey, type Body, type WriteOptions } from './writes.ts';
 

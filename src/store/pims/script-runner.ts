@@ -6,7 +6,7 @@
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
 import type { RecordType } from '../../pims/rules/fields.ts';
 import { importBatch } from '../../pims/import.ts';
-import type { ImportBatches, ImportResult, ImportResults, ImportRow } from '../../pims/import.ts';
+import type { ImportBatches, ImportResult, ImportResults, ImportRow, RowOptions } from '../../pims/import.ts';
 import type { Idempotency, Script, Write } from '../../pims/writes/script.ts';
 import type { Statement, Writing } from '../writing.ts';
 import type { Query } from './load-sql.ts';
@@ -61,14 +61,14 @@ export class ScriptRunner {
   }
 
   /** Starts a script that imports one batch. */
-  importBatch(recordType: RecordType, rows: readonly ImportRow[], now: string): StartedScript<ImportResult> {
-    return start(this.#store.sql(), () => importBatch(recordType, rows, now));
+  importBatch(recordType: RecordType, rows: readonly ImportRow[], options: RowOptions): StartedScript<ImportResult> {
+    return start(this.#store.sql(), () => importBatch(recordType, rows, options));
   }
 
   /** Imports batches, each in its own transaction. */
-  async *importEach(recordType: RecordType, batches: ImportBatches, now: string): ImportResults {
+  async *importEach(recordType: RecordType, batches: ImportBatches, options: RowOptions): ImportResults {
     for await (const rows of batches)
-      yield orThrow(await this.#store.commit(() => this.importBatch(recordType, rows, now), 1));
+      yield orThrow(await this.#store.commit(() => this.importBatch(recordType, rows, options), 1));
   }
 }
 

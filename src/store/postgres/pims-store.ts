@@ -188,8 +188,10 @@ export class PostgresPimsStore implements PimsStore {
     return this.#scripts.run(write, idempotency, size);
   }
 
-  async *importRows(recordType: RecordType, batches: ImportBatches, { now, atomic }: ImportOptions): ImportResults {
-    yield* atomic ? this.#importAtOnce(recordType, batches, now) : this.#scripts.importEach(recordType, batches, now);
+  async *importRows(recordType: RecordType, batches: ImportBatches, options: ImportOptions): ImportResults {
+    yield* options.atomic
+      ? this.#importAtOnce(recordType, batches, options)
+      : this.#scripts.importEach(recordType, batches, options);
     // The next query is planned by what is there now.
     await using connection = await this.#connections.openOwn();
     await connection.execute(this.#sql.measure(recordType));
@@ -278,7 +280,7 @@ export class PostgresPimsStore implements PimsStore {
     return rows[0] && (await this.#follow(rows[0][3])) ? this.#read(sql, keys) : rows;
   }
 
-  async *#importAtOnce(recordType: RecordType, batches: ImportBatches, now: string): ImportResults {
+  async *#importAtOnce(recordType: RecordType, batches: ImportBatches, options: ImportOptions): ImportResults {
     // An open transaction ends with its connection, also when the reader of the results stops.
     await using connection = await this.#connections.openOwn();
     try {
@@ -286,7 +288,7 @@ export class PostgresPimsStore implements PimsStore {
       let locked = this.#lock(connection);
       let rejected = 0;
       for await (const rows of batches) {
-        const begin = (): StartedScript<ImportResult> => this.#scripts.importBatch(recordType, rows, now);
+        const begin = (): StartedScript<ImportResult> => this.#scripts.importBatch(recordType, rows, options);
         const group = new WriteGroup(connection, [begin]);
         const [outcome] = await group.runScripts(locked);
         locked = Promise.resolve({ isOld: false, next: group.next });

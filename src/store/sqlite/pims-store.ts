@@ -139,11 +139,11 @@ export class SqlitePimsStore implements PimsStore {
     return this.#scripts.run(write, idempotency, size);
   }
 
-  async *importRows(recordType: RecordType, batches: ImportBatches, { now, atomic }: ImportOptions): ImportResults {
+  async *importRows(recordType: RecordType, batches: ImportBatches, options: ImportOptions): ImportResults {
     const { db, queue } = this.#openWriter();
     if (this.#options.busyTimeoutMs > 0) db.limitCache(IMPORT_CACHE_KIB);
-    if (!atomic) {
-      yield* this.#scripts.importEach(recordType, batches, now);
+    if (!options.atomic) {
+      yield* this.#scripts.importEach(recordType, batches, options);
       return;
     }
     db.run('BEGIN IMMEDIATE');
@@ -155,7 +155,7 @@ export class SqlitePimsStore implements PimsStore {
         const result = orThrow(
           runWriting(
             db,
-            runScript(() => this.#scripts.importBatch(recordType, rows, now)),
+            runScript(() => this.#scripts.importBatch(recordType, rows, options)),
           ),
         );
         rejected += result.rejected.length;

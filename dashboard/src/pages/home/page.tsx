@@ -109,12 +109,12 @@ function FirstSteps() {
         </Card>
         <Card>
           <h3 class="card-title">From a file, or by hand</h3>
-          <p>
-            The operator of the service imports CSV files of customers, parts and orders with{' '}
-            <code>storeroom import</code>.
-          </p>
+          <p>Import CSV files of parts, customers and orders, or type an order in.</p>
           {may('clerk') && (
             <Actions>
+              <ButtonLink to="/imports" tone="primary">
+                Import CSV
+              </ButtonLink>
               <ButtonLink to="/records/orders/new">New order</ButtonLink>
             </Actions>
           )}

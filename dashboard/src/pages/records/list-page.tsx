@@ -26,7 +26,6 @@ import { ColumnChooser, useColumns } from './column-chooser.tsx';
 import { ExportButton } from '../lists/export.tsx';
 import { fieldColumn } from './field-column.tsx';
 import { FilterBar } from './filter-form.tsx';
-import { FindRecord } from './find-form.tsx';
 import { Views } from '../lists/views.tsx';
 
 const PAGE_SIZE = 50;
@@ -73,13 +72,17 @@ function Records({ kind }: { kind: Kind }) {
       actions={
         <>
           <ExportButton kind={kind} filters={filters} sort={sort} columns={columns} />
-          {may('clerk') && <NewRecord kind={kind} />}
+          {may('clerk') && (
+            <>
+              <ButtonLink to={`/imports?type=${kind}`}>Import CSV</ButtonLink>
+              <NewRecord kind={kind} />
+            </>
+          )}
         </>
       }
     >
       <Views key={kind} kind={kind} columns={chosen} onColumns={setColumns} isReady={isReady} round={round} />
       <div class="records-tools">
-        <FindRecord kind={kind} />
         <ColumnChooser kind={kind} fields={fields ?? []} columns={chosen} onColumns={setColumns} />
         <FilterBar kind={kind} fields={fields ?? []} error={isRejected ? error : undefined} />
       </div>

@@ -10,7 +10,7 @@ import { pathOf, useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { Badge, StatusBadge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Empty, LoadError, Notice } from '../../ui/notice.tsx';
+import { Empty, Notice } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
 import { LoadMore } from '../../ui/table/page-buttons.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
@@ -70,7 +70,7 @@ export function RequestListPage() {
     },
     before?.pages,
   );
-  const { pages, error, isLoading, more, reload, setPages } = list;
+  const { pages, isLoading, more, reload, setPages } = list;
   const isLive = query.get('live') === '1';
   const live = useLive(isLive, async (signal) => {
     if (isLoading) return [];
@@ -109,7 +109,6 @@ export function RequestListPage() {
             {live.error.message} Trying again.
           </Notice>
         )}
-        {error !== undefined && last !== undefined && <LoadError error={error} onRetry={more ?? reload} />}
         <Table
           label="Requests"
           columns={COLUMNS}

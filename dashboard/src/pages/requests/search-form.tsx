@@ -1,12 +1,11 @@
 /**
- * The search form above the list of requests, kept in the address, and the field to open one request by its ID.
+ * The search form above the list of requests, kept in the address.
  */
-import type { TargetedSubmitEvent } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { OPERATION_NAMES } from '../../../../src/http/operations/names.ts';
 import { get } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { navigate, pathOf, useQuery } from '../../router.tsx';
+import { useQuery } from '../../router.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Select, TextField } from '../../ui/form/field.tsx';
@@ -55,43 +54,40 @@ export function RequestFilters() {
   const filter = parseSearch(query);
   return (
     <>
-      <div class="request-find">
-        <Toolbar label="Filters">
-          <StatusFilter
-            status={query.get('status') ?? ''}
-            onStatus={(status, options) => setQuery({ status }, options)}
-          />
-          <Select
-            label="Operation"
-            name="operation"
-            isLabelHidden
-            value={filter.operation}
-            onValue={(operation) => setQuery({ operation })}
-            options={[
-              { value: '', label: 'All operations' },
-              ...OPERATION_NAMES.map((name) => ({ value: name, label: name })),
-            ]}
-          />
-          <Select
-            label="Time"
-            name="range"
-            isLabelHidden
-            value={filter.range}
-            onValue={(range) => setQuery({ range: range === DEFAULT_RANGE ? null : range, from: null, to: null })}
-            options={[...RANGES, { value: CUSTOM, label: 'Custom time…' }]}
-          />
-          <KeyFilter value={filter.key} onValue={(key) => setQuery({ key })} />
-          {[filter.code, filter.order && `Order ${filter.order}`].filter(Boolean).map((text) => (
-            <Badge key={text}>{text}</Badge>
-          ))}
-          {isNarrowed(filter) && (
-            <Button tone="quiet" onClick={() => setQuery(NO_FILTERS)}>
-              Clear filters
-            </Button>
-          )}
-        </Toolbar>
-        <FindRequest />
-      </div>
+      <Toolbar label="Filters">
+        <StatusFilter
+          status={query.get('status') ?? ''}
+          onStatus={(status, options) => setQuery({ status }, options)}
+        />
+        <Select
+          label="Operation"
+          name="operation"
+          isLabelHidden
+          value={filter.operation}
+          onValue={(operation) => setQuery({ operation })}
+          options={[
+            { value: '', label: 'All operations' },
+            ...OPERATION_NAMES.map((name) => ({ value: name, label: name })),
+          ]}
+        />
+        <Select
+          label="Time"
+          name="range"
+          isLabelHidden
+          value={filter.range}
+          onValue={(range) => setQuery({ range: range === DEFAULT_RANGE ? null : range, from: null, to: null })}
+          options={[...RANGES, { value: CUSTOM, label: 'Custom time…' }]}
+        />
+        <KeyFilter value={filter.key} onValue={(key) => setQuery({ key })} />
+        {[filter.code, filter.order && `Order ${filter.order}`].filter(Boolean).map((text) => (
+          <Badge key={text}>{text}</Badge>
+        ))}
+        {isNarrowed(filter) && (
+          <Button tone="quiet" onClick={() => setQuery(NO_FILTERS)}>
+            Clear filters
+          </Button>
+        )}
+      </Toolbar>
       {filter.range === CUSTOM && (
         <CustomTime from={filter.from} to={filter.to} onChange={(change) => setQuery(change, { replace: true })} />
       )}
@@ -179,31 +175,5 @@ function CustomTime({
         onValue={(local) => onChange({ to: parseLocalTime(local) })}
       />
     </Toolbar>
-  );
-}
-
-function FindRequest() {
-  const [wanted, setWanted] = useState('');
-  const find = (event: TargetedSubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    if (wanted.trim() !== '') navigate(pathOf('/requests/:requestID', { requestID: wanted.trim() }));
-  };
-  return (
-    <form class="request-id" role="search" aria-label="Find a request" onSubmit={find}>
-      <TextField
-        label="Request ID"
-        name="requestID"
-        isLabelHidden
-        isMono
-        type="search"
-        placeholder="Request ID"
-        isExact
-        value={wanted}
-        onValue={setWanted}
-      />
-      <Button type="submit" icon="search">
-        Find
-      </Button>
-    </form>
   );
 }

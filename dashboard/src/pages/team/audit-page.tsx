@@ -10,7 +10,7 @@ import { useSession } from '../../session.tsx';
 import { OwnersOnly } from './owners-only.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Copy, CopyText } from '../../ui/text/copy.tsx';
-import { Empty, LoadError, Notice, WhenLoaded } from '../../ui/notice.tsx';
+import { Empty, Notice, WhenLoaded } from '../../ui/notice.tsx';
 import { TextField } from '../../ui/form/field.tsx';
 import { Page, Toolbar } from '../../ui/page.tsx';
 import { LoadMore } from '../../ui/table/page-buttons.tsx';
@@ -149,7 +149,6 @@ function AuditLog() {
           />
         ))}
       </Toolbar>
-      {error && pages.length > 0 && <LoadError error={error} onRetry={more ?? reload} />}
       <Table
         label="Audit log"
         columns={COLUMNS}

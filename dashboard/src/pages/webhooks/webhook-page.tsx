@@ -81,12 +81,11 @@ function Deliveries({ id }: { id: string }) {
   const list = usePages(`deliveries ${id}`, (before: string | undefined, signal) =>
     get('/webhooks/deliveries', { id, before }, signal),
   );
-  const { pages, error, isLoading, more, reload } = list;
+  const { pages, isLoading, more } = list;
   const rows = pages.flatMap(({ deliveries }) => deliveries);
   const opened = rows.find(({ number }) => number === query.get('delivery'));
   return (
     <Section title="Deliveries" description="Attempts of the last 30 days, newest first.">
-      {error && pages.length > 0 && <LoadError error={error} onRetry={more ?? reload} />}
       <Table
         label="Attempts"
         columns={DELIVERY_COLUMNS}

@@ -42,8 +42,8 @@ export interface TableProps<Row> {
   rowClass?: ((row: Row) => string | undefined) | undefined;
   /** The placeholder for a table without rows. */
   empty?: ComponentChildren;
-  /** The loader of the rows. The table shows its error if there are no rows. */
-  from?: Pick<Loaded<unknown>, 'error' | 'isLoading' | 'reload'>;
+  /** The loader of the rows, whose error is shown above them. */
+  from?: Pick<Loaded<unknown>, 'error' | 'isLoading' | 'reload'> & { more?: (() => void) | undefined };
   skeletonRows?: number;
   /** Whether each row is a card on a phone, and the first column stays in view. */
   isCards?: boolean;
@@ -71,33 +71,36 @@ export function Table<Row>({
   skeletonRows = 8,
   isCards = false,
 }: TableProps<Row>) {
-  if (rows === undefined)
-    return from?.error ? <LoadError error={from.error} onRetry={from.reload} /> : <Skeleton lines={skeletonRows} />;
+  const fault = from?.error && <LoadError error={from.error} onRetry={(rows && from.more) ?? from.reload} />;
+  if (rows === undefined) return fault ?? <Skeleton lines={skeletonRows} />;
   if (rows.length === 0 && empty !== undefined) return <div class="table-region">{empty}</div>;
   return (
-    // The region scrolls, so the keyboard must reach it.
-    <div class="table-region" role="region" aria-label={label} tabIndex={0} aria-busy={from?.isLoading || undefined}>
-      <table class={`table ${from?.isLoading ? 'is-loading' : ''} ${isCards ? 'cards' : ''}`}>
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <Head key={column.key} column={column} sort={sort} />
+    <>
+      {fault}
+      {/* The region scrolls, so the keyboard must reach it. */}
+      <div class="table-region" role="region" aria-label={label} tabIndex={0} aria-busy={from?.isLoading || undefined}>
+        <table class={`table ${from?.isLoading ? 'is-loading' : ''} ${isCards ? 'cards' : ''}`}>
+          <thead>
+            <tr>
+              {columns.map((column) => (
+                <Head key={column.key} column={column} sort={sort} />
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <TableRow
+                key={rowKey(row)}
+                row={row}
+                columns={columns}
+                link={rowLink?.(row)}
+                extraClass={rowClass?.(row)}
+              />
             ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <TableRow
-              key={rowKey(row)}
-              row={row}
-              columns={columns}
-              link={rowLink?.(row)}
-              extraClass={rowClass?.(row)}
-            />
-          ))}
-        </tbody>
-      </table>
-    </div>
+          </tbody>
+        </table>
+      </div>
+    </>
   );
 }
 

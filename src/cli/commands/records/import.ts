@@ -20,6 +20,7 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     .addArgument(recordTypeArgument('<type>'))
     .argument('<file>', 'CSV')
     .option('--atomic', 'import all rows, or none if one is rejected')
+    .option('--update', 'change customers or parts that exist; a QTY_ONHAND is counted')
     .option('--dry-run', 'check all rows, and import none')
     .option('--map <field=column>', 'field of a column that has another name (repeatable)', collectColumn)
     .option(
@@ -29,17 +30,18 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     )
     .addOption(new Option('--encoding <encoding>', 'letters of the file').choices(['utf8', 'latin1']).default('utf8'))
     .action(async (teamId: string, recordType: RecordType, file: string, options: ImportFlags) => {
-      const { atomic = false, dryRun: isDry = false, map: columns = new Map(), ...format } = options;
+      const { atomic = false, dryRun: isDry = false, update: updates = false, map: columns = new Map() } = options;
       const bytes = fileBytes(file);
       const bar = await createProgressBar();
       const now = timeOf(context.clock);
-      const asked = { recordType, file, now, atomic, isDry, columns, format, onRead: bar.advance };
+      const asked = { recordType, file, now, atomic, isDry, updates, columns, format: options, onRead: bar.advance };
       const importing = withTenant(context, teamId, ({ pims, store }) => {
         bar.start(bytes);
         return importCsv(pims, {
           ...asked,
-          onStored: (imported, rejected) => {
-            const detail = { file: basename(file), imported: String(imported), rejected: String(rejected) };
+          onStored: ({ imported, updated, rejected }) => {
+            const counts = { imported: String(imported), updated: String(updated), rejected: String(rejected) };
+            const detail = { file: basename(file), ...counts };
             const at = timeOf(context.clock);
             return store.audit.appendAudit(teamId, byCommand(at, 'records imported', recordType, detail));
           },
@@ -55,6 +57,7 @@ export function addImportCommand(program: Command, context: CommandContext): voi
 interface ImportFlags extends CsvFormat {
   readonly atomic?: boolean;
   readonly dryRun?: boolean;
+  readonly update?: boolean;
   readonly map?: Map<string, string>;
 }
 
@@ -82,10 +85,11 @@ function printRejections({ rejected, rejections }: ImportReport): void {
   if (rejected > rejections.length) process.stderr.write(`… and ${rejected - rejections.length} more.\n`);
 }
 
-function describeReport(report: ImportReport, { recordType, atomic, isDry }: ImportRequest): string {
-  const { imported, rejected, seconds, rowsPerSecond } = report;
-  if (isDry) return `Nothing was imported. ${imported} ${recordType} could be, ${rejected} would be rejected.`;
+function describeReport(report: ImportReport, { recordType, atomic, isDry, updates }: ImportRequest): string {
+  const { imported, updated, rejected, seconds, rowsPerSecond } = report;
+  const update = updates ? `, ${isDry ? 'would update' : 'updated'} ${updated}` : '';
+  if (isDry) return `Nothing was imported. ${imported} ${recordType} could be${update}, ${rejected} would be rejected.`;
   if (atomic && rejected > 0)
     return `Nothing was imported: ${rejected} rows were rejected, and --atomic imports all rows or none.`;
-  return `Imported ${imported} ${recordType}, rejected ${rejected}, in ${seconds} s (${rowsPerSecond} rows a second).`;
+  return `Imported ${imported} ${recordType}${update}, rejected ${rejected}, in ${seconds} s (${rowsPerSecond} rows a second).`;
 }

@@ -1,0 +1,61 @@
+/** Reads a CSV file in the browser, and cuts its rows into pieces that one request can import. */
+
+export interface CsvTable {
+  readonly name: string;
+  readonly encoding: string;
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+const BYTES_MAX = 20 * 1024 * 1024;
+/** Bounds of a piece: those of the route, and of the body of a request in UTF-8. */
+const PIECE_ROWS = 500;
+const PIECE_CHARACTERS = 60_000;
+
+/** Throws if it is not CSV. Comma, semicolon, tab or bar is found by itself, and so is UTF-8 or Latin-1. */
+export async function readTable(file: File): Promise<CsvTable> {
+  if (file.size > BYTES_MAX) throw new Error('It is larger than 20 MB. Split it, or use storeroom import.');
+  const bytes = await file.arrayBuffer();
+  const [text, encoding] = decode(bytes);
+  const { default: papa } = await import('papaparse');
+  const { data, errors } = papa.parse<string[]>(text, { skipEmptyLines: true });
+  const error = errors.find(({ type }) => type === 'Quotes');
+  if (error) throw new Error(`Row ${error.row}: ${error.message}.`);
+  const [head = [], ...rows] = data;
+  const twice = head.find((name, at) => head.indexOf(name) !== at);
+  if (twice !== undefined) throw new Error(`The first line names ${twice} twice.`);
+  if (rows.length === 0) throw new Error('It has no rows below its first line.');
+  const wrong = rows.findIndex((row) => row.length !== head.length);
+  if (wrong >= 0)
+    throw new Error(`Row ${wrong + 1} has ${rows[wrong]!.length} cells, but the first line has ${head.length}.`);
+  return { name: file.name, encoding, head, rows };
+}
+
+function decode(bytes: ArrayBuffer): [text: string, encoding: string] {
+  try {
+    return [new TextDecoder('utf-8', { fatal: true }).decode(bytes), 'UTF-8'];
+  } catch {
+    return [new TextDecoder('windows-1252').decode(bytes), 'Latin-1'];
+  }
+}
+
+/** Yields rows without the columns that have no field, and the index of the first of them. */
+export function* piecesOf(
+  { rows }: CsvTable,
+  fields: readonly string[],
+): Generator<{ begin: number; rows: string[][] }> {
+  let piece: string[][] = [];
+  let characters = 0;
+  let begin = 0;
+  for (const [at, row] of rows.entries()) {
+    const cells = row.filter((_, column) => fields[column]);
+    const length = cells.reduce((sum, cell) => sum + cell.length + 3, 0);
+    if (piece.length === PIECE_ROWS || (piece.length > 0 && characters + length > PIECE_CHARACTERS)) {
+      yield { begin, rows: piece };
+      [piece, characters, begin] = [[], 0, at];
+    }
+    piece.push(cells);
+    characters += length;
+  }
+  yield { begin, rows: piece };
+}

@@ -1,0 +1,187 @@
+/** Imports a CSV file: its columns are matched with fields, all rows are checked, and the good ones are imported. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ImportView } from '../../../../src/http/dashboard/interface.ts';
+import type { RecordType } from '../../../../src/pims/rules/fields.ts';
+import { get, post } from '../../api/client.ts';
+import { downloadFile, formatCSV } from '../../api/download.ts';
+import { toApiError, useLoad } from '../../api/use-load.ts';
+import { useQuery } from '../../router.tsx';
+import { Actions, Button } from '../../ui/button.tsx';
+import { Checkbox, Select } from '../../ui/form/field.tsx';
+import { Notice } from '../../ui/notice.tsx';
+import { Columns, Page, Section, Toolbar } from '../../ui/page.tsx';
+import { countOf } from '../../ui/text/text.tsx';
+import { piecesOf, readTable, type CsvTable } from './csv-table.ts';
+
+const TYPES = [
+  { value: 'inventory', label: 'Parts' },
+  { value: 'customers', label: 'Customers' },
+  { value: 'orders', label: 'Orders' },
+  { value: 'lines', label: 'Order lines' },
+] as const;
+const REJECTED_SHOWN = 100;
+
+/** Result of a check or an import. */
+interface Report extends ImportView {
+  readonly isDry: boolean;
+  readonly fault?: string;
+}
+
+export function ImportPage() {
+  const [query] = useQuery();
+  const [type, setType] = useState(TYPES.find(({ value }) => value === query.get('type'))?.value ?? 'inventory');
+  const [table, setTable] = useState<CsvTable>();
+  const [fault, setFault] = useState<string>();
+  const read = (file: File | undefined) => {
+    setTable(undefined);
+    setFault(undefined);
+    if (file) readTable(file).then(setTable, (thrown: unknown) => setFault(toApiError(thrown).message));
+  };
+  return (
+    <Page
+      title="Import"
+      description="Import a CSV file whose first line names its columns. All rows are checked before any is imported."
+    >
+      <Toolbar label="Source">
+        <Select label="What is in the file" name="type" value={type} onValue={setType} options={TYPES} />
+        <div class="field">
+          <label class="label" for="file">
+            File
+          </label>
+          <input
+            id="file"
+            class="input"
+            type="file"
+            accept=".csv,.tsv,.txt"
+            onChange={({ currentTarget }) => read(currentTarget.files?.[0])}
+          />
+        </div>
+      </Toolbar>
+      {fault !== undefined && <Notice tone="bad" title={fault} />}
+      {table && <Match key={type} type={type} table={table} />}
+    </Page>
+  );
+}
+
+interface MatchProps {
+  type: RecordType;
+  table: CsvTable;
+}
+
+/** The field of each column, the check, and the import. */
+function Match({ type, table }: MatchProps) {
+  const { data } = useLoad('fields', (signal) => get('/fields', {}, signal));
+  const names = data?.fields[type].map(({ name }) => name) ?? [];
+  const [chosen, setChosen] = useState<Readonly<Record<string, string>>>({});
+  const [updates, setUpdates] = useState(false);
+  const { report, done, run, forget } = useImport(type, table);
+  const fields = table.head.map(
+    (column) => chosen[column] ?? names.find((name) => name === column.toUpperCase()) ?? '',
+  );
+  useEffect(forget, [chosen, updates]);
+  const good = report?.isDry && report.fault === undefined ? report.imported + report.updated : 0;
+  return (
+    <Section title="Columns" description={`${countOf(table.rows.length, 'row')} in ${table.encoding}.`}>
+      <div class="stack">
+        <Columns>
+          {table.head.map((column, at) => (
+            <Select
+              key={column}
+              label={column}
+              name={column}
+              hint={table.rows[0]![at]}
+              value={fields[at]!}
+              onValue={(field) => setChosen({ ...chosen, [column]: field })}
+              options={['', ...names].map((value) => ({ value, label: value || 'Leave out' }))}
+            />
+          ))}
+        </Columns>
+        {(type === 'inventory' || type === 'customers') && (
+          <Checkbox
+            label="Change records that exist"
+            name="updates"
+            isChecked={updates}
+            onChecked={setUpdates}
+            hint="Without it, their rows are rejected. A quantity on hand is entered in the ledger as a count."
+          />
+        )}
+        <Actions>
+          <Button
+            isBusy={done !== undefined}
+            disabled={!fields.some(Boolean)}
+            onClick={() => void run(fields, updates, true)}
+          >
+            {done === undefined ? 'Check the rows' : `${done} of ${table.rows.length}`}
+          </Button>
+          {good > 0 && (
+            <Button tone="primary" onClick={() => void run(fields, updates, false)}>
+              Import {countOf(good, 'row')}
+            </Button>
+          )}
+        </Actions>
+        {report && <Outcome report={report} table={table} />}
+      </div>
+    </Section>
+  );
+}
+
+/** Runs a check or an import piece by piece; leaving the page stops it. `done` is the number of rows so far. */
+function useImport(recordType: RecordType, table: CsvTable) {
+  const [report, setReport] = useState<Report>();
+  const [done, setDone] = useState<number>();
+  const isLeft = useRef(false);
+  useEffect(() => () => void (isLeft.current = true), []);
+  const run = async (fields: readonly string[], updates: boolean, isDry: boolean) => {
+    let sum: Report = { imported: 0, updated: 0, rejected: [], isDry };
+    try {
+      for (const { begin, rows } of piecesOf(table, fields)) {
+        if (isLeft.current) return;
+        setDone(begin);
+        const body = { recordType, file: table.name, fields: fields.filter(Boolean), rows, updates, isDry };
+        const { imported, updated, rejected } = await post('/imports', body);
+        const more = rejected.map(({ row, message }) => ({ row: begin + row, message }));
+        sum = {
+          isDry,
+          imported: sum.imported + imported,
+          updated: sum.updated + updated,
+          rejected: [...sum.rejected, ...more],
+        };
+      }
+    } catch (thrown) {
+      sum = { ...sum, fault: toApiError(thrown).message };
+    }
+    setDone(undefined);
+    setReport(sum);
+  };
+  return { report, done, run, forget: () => setReport(undefined) };
+}
+
+function Outcome({
+  report: { imported, updated, rejected, isDry, fault },
+  table,
+}: {
+  report: Report;
+  table: CsvTable;
+}) {
+  const download = () => {
+    const rows = rejected.map(({ row, message }) => [...table.rows[row]!, message]);
+    downloadFile(`rejected-${table.name}`, 'text/csv;charset=utf-8', formatCSV([...table.head, 'Reason'], rows));
+  };
+  const can = isDry ? 'can be ' : '';
+  return (
+    <Notice
+      tone={fault === undefined && rejected.length === 0 ? 'good' : 'warn'}
+      title={`${countOf(imported, 'row')} ${can}imported, ${updated} ${can}updated, ${rejected.length} rejected`}
+      actions={rejected.length > 0 && <Button onClick={download}>Download rejected rows</Button>}
+    >
+      {fault ?? (isDry && 'Nothing has been imported yet.')}
+      <ul>
+        {rejected.slice(0, REJECTED_SHOWN).map(({ row, message }) => (
+          <li key={row}>
+            Row {row + 1}: {message}
+          </li>
+        ))}
+      </ul>
+    </Notice>
+  );
+}

@@ -1,0 +1,84 @@
+/** Parses the rows of a table, such as a CSV file, into the values of records, and imports a small table at once. */
+import { orThrow, Refusal, type Outcome } from '../errors.ts';
+import { importBatch, type ImportResult, type RowOptions } from './import.ts';
+import type { PimsStore } from './pims-port.ts';
+import { findField, type Field, type FieldDictionary, type RecordType } from './rules/fields.ts';
+import { parseValue, type Values } from './rules/values.ts';
+
+/** Adjacent rows mostly repeat dates and flags, so a cell equal to the one above is not parsed again. */
+export class RowParser {
+  readonly #fields: readonly Field[];
+  readonly #cellsAbove: string[] = [];
+  readonly #valuesAbove: string[] = [];
+  /** A copy of this object is fast to fill, but an object that grows field by field becomes slow. */
+  readonly #empty: Values;
+
+  /** Throws UNKNOWN_FIELD, or COMMAND_REFUSED if a name is there twice. */
+  constructor(names: readonly string[], dictionary: FieldDictionary, recordType: RecordType) {
+    this.#fields = names.map((name) => findField(dictionary, recordType, name));
+    const twice = names.find((name, index) => names.indexOf(name) !== index);
+    if (twice !== undefined)
+      throw new Refusal('COMMAND_REFUSED', `The first line names ${twice} twice.`, { field: twice });
+    this.#empty = JSON.parse(JSON.stringify(Object.fromEntries(names.map((name) => [name, ''])))) as Values;
+  }
+
+  parse(cells: readonly string[]): Outcome<Values> {
+    const fields = this.#fields;
+    if (cells.length !== fields.length)
+      return new Refusal(
+        'INVALID_VALUE',
+        `The row has ${cells.length} cells, but the first line has ${fields.length}.`,
+      );
+    try {
+      const values = { ...this.#empty };
+      for (let column = 0; column < cells.length; column++)
+        values[fields[column]!.name] = this.#parseCell(column, cells[column]!);
+      return values;
+    } catch (refusal) {
+      if (refusal instanceof Refusal) return refusal;
+      throw refusal;
+    }
+  }
+
+  #parseCell(column: number, cell: string): string {
+    if (cell !== this.#cellsAbove[column]) {
+      this.#valuesAbove[column] = parseValue(this.#fields[column]!, cell);
+      this.#cellsAbove[column] = cell;
+    }
+    return this.#valuesAbove[column]!;
+  }
+}
+
+/** A table: the names of its fields, and a list of cells for each row. */
+export interface ImportTable {
+  readonly fields: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/**
+ * Imports a table in one transaction, apart from the rows that are rejected. The line of the first row is 0. With `isDry`
+ * nothing is imported, and the result says what would be. Throws UNKNOWN_FIELD and COMMAND_REFUSED.
+ */
+export async function importTable(
+  store: PimsStore,
+  recordType: RecordType,
+  { fields, rows }: ImportTable,
+  { isDry, ...options }: RowOptions & { readonly isDry: boolean },
+): Promise<ImportResult> {
+  const parser = new RowParser(fields, (await store.dictionaries())[recordType], recordType);
+  const parsed = rows.map((cells, lineNumber) => ({ lineNumber, values: parser.parse(cells) }));
+  const rejected = parsed.flatMap(({ lineNumber, values: reason }) =>
+    reason instanceof Refusal ? [{ lineNumber, reason }] : [],
+  );
+  const good = parsed.flatMap(({ lineNumber, values }) => (values instanceof Refusal ? [] : [{ lineNumber, values }]));
+  let checked: ImportResult | undefined;
+  const outcome = await store.write(function* () {
+    checked = undefined;
+    const result = yield* importBatch(recordType, good, options);
+    if (!isDry) return result;
+    checked = result;
+    throw new Refusal('COMMAND_REFUSED'); // undoes the import
+  });
+  const result = checked ?? orThrow(outcome);
+  return { ...result, rejected: [...rejected, ...result.rejected].toSorted((a, b) => a.lineNumber - b.lineNumber) };
+}
