@@ -47,8 +47,7 @@ export const SLOW: readonly SlowFiles[] = [
   },
   {
     files: ['test/system/command-kill.test.ts'],
-    reason:
-      'kills backups, restores of a tenant and upgrades; restore-kill and move kill the other two that write files',
+    reason: 'kills backups, restores of a tenant and upgrades; move kills another command that writes files',
   },
   {
     files: ['test/limits/stalled-answers.test.ts'],
@@ -67,12 +66,14 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'each operation in a browser; test/contract and test/bruno send the same examples',
   },
   {
-    files: ['keys', 'people', 'records', 'strict', 'usage'].map((name) => `test/dashboard/pages-${name}.test.ts`),
+    files: ['keys', 'people', 'records', 'strict', 'usage', 'shop-day', 'import', 'lists', 'find'].map(
+      (name) => `test/dashboard/pages-${name}.test.ts`,
+    ),
     reason:
       'test/account and test/pims have the rules, test/dashboard the answers; load and refresh run in the browser',
   },
   {
-    files: ['load', 'refresh'].map((name) => `test/dashboard/pages-${name}.test.ts`),
+    files: ['load', 'refresh', 'session'].map((name) => `test/dashboard/pages-${name}.test.ts`),
     store: 'postgres',
     reason: 'a page shows what the service answers, and those answers are tested on both stores',
   },
@@ -183,6 +184,20 @@ export const SLOW: readonly SlowFiles[] = [
     files: ['test/system/first-start.test.ts', 'test/limits/large-records.test.ts'],
     store: 'postgres',
     reason: 'the demo and its bounds are above the store; large-orders and the contract read as much',
+  },
+  {
+    files: ['batch', 'listChanges'].map((name) => `test/api/${name}.test.ts`),
+    store: 'postgres',
+    reason: 'the differential test sends batches to both stores, and the feed is in the contract that both pass',
+  },
+  {
+    files: ['test/system/restore-kill.test.ts'],
+    reason: 'kills a restore at many points; move kills another command that writes files',
+  },
+  {
+    files: ['test/dashboard/operate.test.ts'],
+    store: 'postgres',
+    reason: 'readings of the process, and backups of the embedded store',
   },
   {
     files: ['test/system/stop.test.ts'],
