@@ -223,6 +223,7 @@ suite('backups by themselves', () => {
     const { event, isFault } = await schedule.moveTo(FIRST_LOOK);
     assert.match(event, /^Records disagree .*numbers of shop/);
     assert.deepEqual([isFault, schedule.names], [true, [nameOf(good), `${nameOf(START + FIRST_LOOK)}-disagrees`]]);
+    schedule.wait(LOOK); // it looks at the folder again
     const { failures, lastSuccessSeconds } = schedule.backups.reading;
     assert.deepEqual([failures, lastSuccessSeconds], [1, good / SECOND], 'the last good one is the old one');
   });
