@@ -149,6 +149,10 @@ test('a new order is made by form in one step, found by the name of its customer
   await button(page, 'New order')
     .or(page.getByRole('link', { name: 'New order' }))
     .click();
+  await page.getByRole('heading', { level: 1, name: 'New order' }).waitFor();
+  // The first field has the focus, and says whether anybody has what is typed.
+  await page.keyboard.type('Lighthouse');
+  await page.getByText('No customer has this code.').waitFor();
   await page.getByLabel('Customer', { exact: true }).fill('BOB');
   await page.getByRole('status').filter({ hasText: 'Bob Lighthouse' }).waitFor();
   await page.getByLabel('Part of line 1').fill('LAMP');
@@ -161,6 +165,7 @@ test('a new order is made by form in one step, found by the name of its customer
   await waitUntilLoaded(page);
   const number = page.url().split('/').at(-1)!;
   const made = await shop.order(number);
+  assert.match(made['ORDER_DATE']!, /^\d\d\/\d\d\/\d{4}$/);
   assert.deepEqual([made['BNAME'], made['CUSTOMER_CODE'], made['ORDER_TOTAL']], ['Bob Lighthouse', 'BOB', '24.5']);
 
   // A program and the clerk change it; the clerk's form was open meanwhile, and loses nothing.

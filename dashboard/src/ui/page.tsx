@@ -23,7 +23,9 @@ export function Page({ title, badge, description, actions, width = 'full', child
     document.title = `${title} · Storeroom`;
   }, [title]);
   useEffect(() => {
-    if (takeHeadingFocus()) heading.current?.focus({ preventScroll: true });
+    // A form may have taken the focus for its first field.
+    if (takeHeadingFocus() && !document.activeElement?.matches('input'))
+      heading.current?.focus({ preventScroll: true });
   }, []);
   return (
     <div class={`page ${width}`}>

@@ -53,7 +53,7 @@ export function RecordDialog({ recordType, first = [], isShown = () => true, val
             {fields[recordType]
               .filter((field) => !field.assigned && isShown(field))
               .toSorted((a, b) => rank(a) - rank(b))
-              .map((field) => (
+              .map((field, at) => (
                 <Entry
                   key={field.name}
                   field={field}
@@ -67,6 +67,7 @@ export function RecordDialog({ recordType, first = [], isShown = () => true, val
                   }
                   findsCustomer={recordType === 'orders'}
                   findsPart={recordType === 'lines'}
+                  autofocus={at === 0}
                 />
               ))}
           </div>
@@ -83,6 +84,7 @@ interface EntryProps {
   onValue: (value: string, customer?: Values) => void;
   findsCustomer: boolean;
   findsPart: boolean;
+  autofocus: boolean;
 }
 
 /** Returns the addresses and terms of a customer that an order does not have yet. */
@@ -102,11 +104,11 @@ const FLAGS = [
   { value: 'N', label: 'No' },
 ];
 
-function Entry({ field: { name, type }, value, onValue, findsCustomer, findsPart }: EntryProps) {
-  const given = { label: labelOf(name), name, value, onValue };
+function Entry({ field: { name, type }, value, onValue, findsCustomer, findsPart, autofocus }: EntryProps) {
+  const given = { label: labelOf(name), name, value, onValue, autofocus };
   if (findsCustomer && name === 'CUSTOMER_CODE') return <FindField {...given} kind="customers" />;
   if (findsPart && name === 'PART_CODE')
-    return <FindField {...given} kind="inventory" onValue={(code) => onValue(code)} autofocus />;
+    return <FindField {...given} kind="inventory" onValue={(code) => onValue(code)} />;
   if (name === 'ORDER_TYPE') return <Select {...given} options={STAGE_CHOICES} />;
   if (type === 'flag') return <Select {...given} options={FLAGS} />;
   if (name === 'NOTES') return <TextArea {...given} rows={3} />;

@@ -66,7 +66,7 @@ function Calls() {
         <Figure
           label="Failed today"
           value={data ? sum('refused').toLocaleString() : '–'}
-          note={<Link to="/requests?status=4xx">Requests</Link>}
+          note={<Link to="/requests?status=failed&range=24h">Requests</Link>}
         />
         <Figure
           label="Calls this month"

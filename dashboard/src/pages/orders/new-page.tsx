@@ -28,8 +28,11 @@ const STAGES = FIRST_STAGES.map((value) => ({ value, label: labelStage(value) })
 /** A batch has room for the order and this many lines. */
 const LINES_MOST = 99;
 
+const today = (): string =>
+  new Date().toLocaleDateString('en-US', { year: 'numeric', month: '2-digit', day: '2-digit' });
+
 export function NewOrderPage() {
-  const [order, setOrder] = useState<Values>({ ORDER_TYPE: 'sales_order' });
+  const [order, setOrder] = useState<Values>({ ORDER_TYPE: 'sales_order', ORDER_DATE: today() });
   const [customer, setCustomer] = useState<Values>();
   const [lines, setLines] = useState<readonly NewLine[]>([newLine(0)]);
   const sent = useRef({ text: '', key: '' });
@@ -139,7 +142,9 @@ function Header({ order, customer, set, onCustomer }: HeaderProps) {
         />
       </div>
       <p class="hint" role="status">
-        {customer && [customer['CUSTOMER_NAME'], customer['SADDRESS1'], customer['SCITY']].filter(Boolean).join(', ')}
+        {customer
+          ? [customer['CUSTOMER_NAME'], customer['SADDRESS1'], customer['SCITY']].filter(Boolean).join(', ')
+          : order['CUSTOMER_CODE'] && 'No customer has this code.'}
       </p>
       <TextArea label="Notes" name="NOTES" rows={2} value={order['NOTES'] ?? ''} onValue={set('NOTES')} />
     </Card>

@@ -128,7 +128,7 @@ function Facts({ values }: { values: Values }) {
     <KeyValue
       look="facts"
       rows={[
-        ['Reference', text('REFERENCE_NUMBER')],
+        ['Storefront number', text('REFERENCE_NUMBER')],
         ['Customer', customer && <RecordLink kind="customers" code={customer} />],
         ['Customer name', text('BNAME')],
         ['Order date', values['ORDER_DATE']],

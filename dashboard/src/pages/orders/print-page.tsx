@@ -19,17 +19,16 @@ import { Addresses } from '../records/record-fields.tsx';
 import { NoRecord } from '../records/no-record.tsx';
 import { OrderTotals } from './totals.tsx';
 
-const SHEETS = [
-  { value: 'slip', label: 'Packing slip' },
-  { value: 'invoice', label: 'Invoice' },
-] as const;
+const SLIP = { value: 'slip', label: 'Packing slip' } as const;
 
 export function PrintPage() {
   const { key: number = '' } = useParams();
   const [query, setQuery] = useQuery();
   const { tenant } = useSession();
   const order = useLoad(number, (signal) => loadRecord('orders', number, signal));
-  const sheet = query.get('sheet') === 'invoice' ? SHEETS[1] : SHEETS[0];
+  const isInvoice = order.data?.values['ORDER_TYPE'] === 'invoice';
+  const sheets = [SLIP, { value: 'invoice', label: isInvoice ? 'Invoice' : 'Order confirmation' }] as const;
+  const sheet = query.get('sheet') === 'invoice' ? sheets[1] : SLIP;
   if (order.error?.code === 'NOT_FOUND') return <NoRecord kind="orders" code={number} />;
   return (
     <Page
@@ -43,7 +42,7 @@ export function PrintPage() {
             name="sheet"
             value={sheet.value}
             onValue={(value) => setQuery({ sheet: value }, { replace: true })}
-            options={SHEETS}
+            options={sheets}
           />
           <ButtonLink to={recordPath('orders', number)}>Back to the order</ButtonLink>
           <Button tone="primary" onClick={() => print()}>
