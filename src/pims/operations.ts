@@ -214,12 +214,11 @@ export interface WaitingOrder {
 export async function listWaiting(store: PimsStore, partCode: string): Promise<WaitingOrder[]> {
   const { record } = await getInventoryItem(store, partCode);
   let left = (JSON.parse(record) as Values)['QTY_ONHAND'] ?? '';
-  const units = new Map<string, string>();
-  for (const { ORDER_NUMBER = '', QUANTITY = '' } of await store.look('openLines', partCode))
-    units.set(ORDER_NUMBER, addDecimals(units.get(ORDER_NUMBER) ?? '', QUANTITY));
-  const orders = units.size === 0 ? [] : await store.look('openOrders', [...units.keys()]);
-  return orders.slice(0, WAITING_MOST).map((order) => {
-    const quantity = units.get(order['ORDER_NUMBER']!)!;
+  const lines = await store.look('waiting', partCode);
+  const ofOrders = [...Map.groupBy(lines, (line) => line['ORDER_NUMBER']).values()];
+  return ofOrders.slice(0, WAITING_MOST).map((those) => {
+    const { QUANTITY: _, ...order } = those[0]!;
+    const quantity = those.map((line) => line['QUANTITY'] ?? '').reduce(addDecimals);
     const canFill = compareDecimals(quantity, left) <= 0;
     if (canFill) left = subtractDecimals(left, quantity);
     return { order, quantity, canFill };

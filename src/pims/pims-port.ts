@@ -87,8 +87,11 @@ export interface ChangeRows {
 export interface Looks {
   /** Returns movements of a part with a number below this one, the newest first. */
   movements(partCode: string, before: number, limit: number): readonly NumberedMovement[];
-  /** Returns ORDER_NUMBER and QUANTITY of up to OPEN_LINES_MAX lines of a part that are not shipped. */
-  openLines(partCode: string): readonly Values[];
+  /**
+   * Returns the lines that wait for a part, each with its QUANTITY and fields of its order, of the 2000 open sales orders
+   * with the lowest numbers.
+   */
+  waiting(partCode: string): readonly Values[];
   /**
    * Returns the commits among the COMMITS_LOOKED before a number that may have changed a record, newest first, and the
    * number of the first of them, or null if there is none.
@@ -96,12 +99,9 @@ export interface Looks {
   history(recordType: KeyedType, key: string, before: number): { commits: readonly Commit[]; earliest: number | null };
   /** Returns the parts that have a unit with this serial number. */
   serials(serial: string): readonly Pick<LedgerRow, 'PART_CODE' | 'ORDER_NUMBER'>[];
-  /** Returns those of the orders that hold stock and wait for it, the oldest first. */
-  openOrders(orderNumbers: readonly string[]): readonly Values[];
   /** Returns ORDER_NUMBER of up to 100 open backorders among the 5000 open sales orders with the highest numbers. */
   backorders(): readonly Values[];
 }
-export const OPEN_LINES_MAX = 2000;
 export const COMMITS_LOOKED = 2000;
 interface Commit {
   readonly at: string;

@@ -38,12 +38,17 @@ function fieldChanges({ name, args }: Save): FieldChange[] {
   if (name !== 'update' && name !== 'updateLine') return [];
   const [before, after] = name === 'update' ? [args[1], args[2]] : args;
   const line: string[] = name === 'updateLine' ? [before['LINE_NUMBER']!] : [];
-  return Object.keys(after)
-    .filter((field) => after[field] !== (before[field] ?? '') && field !== 'MODIFIED_DATE' && !field.startsWith('_'))
-    .map((field) => [field, cut(before[field] ?? ''), cut(after[field]!), ...line] as unknown as FieldChange);
+  const changes: FieldChange[] = [];
+  for (const field in after) {
+    const [was, is] = [before[field] ?? '', after[field]!];
+    if (is !== was && field !== 'MODIFIED_DATE' && !field.startsWith('_'))
+      changes.push([field, cut(was), cut(is), ...line] as unknown as FieldChange);
+  }
+  return changes;
 }
 
-const cut = (value: string): string => value.slice(0, CHARACTERS_MOST).toWellFormed();
+const cut = (value: string): string =>
+  value.length <= CHARACTERS_MOST ? value : value.slice(0, CHARACTERS_MOST).toWellFormed();
 
 /** Lists the records that a save changes, or their lines. */
 function changesOf({

@@ -1,8 +1,8 @@
 /** The statements of the reads of the back office. */
-import { COMMITS_LOOKED, OPEN_LINES_MAX, type Looks, type NumberedMovement } from '../../pims/pims-port.ts';
+import { COMMITS_LOOKED, type Looks, type NumberedMovement } from '../../pims/pims-port.ts';
 import { CANCELLED_MARK } from '../../pims/rules/stages.ts';
 import type { ChangedRecord, LedgerRow } from '../../pims/writes/script.ts';
-import { sortKey, type Values } from '../../pims/rules/values.ts';
+import type { Values } from '../../pims/rules/values.ts';
 import { toRecord } from '../control/rows.ts';
 import type { Bound, Row } from '../writing.ts';
 import type { ScriptDialect } from './dialect.ts';
@@ -11,10 +11,11 @@ import { listNames } from './row-sql.ts';
 import { LEDGER_ROW } from './save-sql.ts';
 
 const OPEN_ORDERS_LOOKED = 5000;
+const WAITING_LOOKED = 2000;
 const BACKORDERS_MOST = 100;
 const WAITING = ['ORDER_NUMBER', 'ORDER_DATE', 'CUSTOMER_CODE', 'BNAME'];
 
-export function buildLooks({ table, equals, list }: Pick<ScriptDialect, 'table' | 'equals' | 'list'>): LoadSql<Looks> {
+export function buildLooks({ table, equals }: Pick<ScriptDialect, 'table' | 'equals'>): LoadSql<Looks> {
   const movement = ['NUMBER', ...LEDGER_ROW] as const;
   const select = <T>(names: readonly (keyof T & string)[], sql: string, ...values: Bound[]): Query<T[]> => ({
     sql: `SELECT ${listNames(names)} FROM ${sql}`,
@@ -22,7 +23,8 @@ export function buildLooks({ table, equals, list }: Pick<ScriptDialect, 'table' 
     reads: true,
     parse: (rows: readonly Row[]) => rows.map((row) => toRecord<T>(names, row)),
   });
-  const ofPart = equals('"PART_CODE"', true, () => '?1');
+  const isSalesOrder = equals('"ORDER_TYPE"', true, () => `'sales_order'`);
+  const openOrders = `${table('ORDERS')} WHERE ${isSalesOrder} AND "${CANCELLED_MARK}" <> 'Y'`;
   return {
     movements: (partCode, before, limit) =>
       select<NumberedMovement>(
@@ -32,11 +34,15 @@ export function buildLooks({ table, equals, list }: Pick<ScriptDialect, 'table' 
         before,
         limit,
       ),
-    openLines: (partCode) =>
+    // An index of open lines by part would cost each new line a sixth of its time.
+    waiting: (partCode) =>
       select<Values>(
-        ['ORDER_NUMBER', 'QUANTITY'],
-        `${table('ORDER_LINEITEMS')} WHERE ${ofPart} AND "NUMBER_SHIPPED" <> "QUANTITY" AND "CARE_PLAN" <> 'Y'
-          LIMIT ${OPEN_LINES_MAX}`,
+        [...WAITING, 'QUANTITY'],
+        `(SELECT "SORT_KEY", ${listNames(WAITING)} FROM ${openOrders} AND "DROP_SHIP" <> 'Y'
+            ORDER BY "SORT_KEY" LIMIT ${WAITING_LOOKED}) o
+          JOIN (SELECT "ORDER_NUMBER" AS "OF", "QUANTITY" FROM ${table('ORDER_LINEITEMS')}
+            WHERE "PART_CODE" = ? AND "NUMBER_SHIPPED" <> "QUANTITY" AND "CARE_PLAN" <> 'Y') l ON l."OF" = o."ORDER_NUMBER"
+          ORDER BY "SORT_KEY"`,
         partCode,
       ),
     history: (recordType, key, before) => ({
@@ -61,18 +67,10 @@ export function buildLooks({ table, equals, list }: Pick<ScriptDialect, 'table' 
         `${table('SERIALS')} WHERE "SERIAL" = ? LIMIT 10`,
         serial,
       ),
-    openOrders: (orderNumbers) =>
-      select<Values>(
-        WAITING,
-        `${table('ORDERS')} WHERE "SORT_KEY" IN (${list}) AND "ORDER_TYPE" = 'sales_order' AND "DROP_SHIP" <> 'Y'
-          AND "${CANCELLED_MARK}" <> 'Y' ORDER BY "CREATE_DATE", "SORT_KEY"`,
-        JSON.stringify(orderNumbers.map(sortKey)),
-      ),
     backorders: () =>
       select<Values>(
         ['ORDER_NUMBER'],
-        `(SELECT "ORDER_NUMBER", "SORT_KEY" FROM ${table('ORDERS')}
-            WHERE ${equals('"ORDER_TYPE"', true, () => `'sales_order'`)} AND "${CANCELLED_MARK}" <> 'Y'
+        `(SELECT "ORDER_NUMBER", "SORT_KEY" FROM ${openOrders}
             ORDER BY "SORT_KEY" DESC LIMIT ${OPEN_ORDERS_LOOKED}) o
           WHERE EXISTS (SELECT 1 FROM ${table('BACKORDERS')} b WHERE b."BACKORDER" = o."ORDER_NUMBER")
           ORDER BY "SORT_KEY" DESC LIMIT ${BACKORDERS_MOST}`,

@@ -11,8 +11,6 @@ CREATE TABLE "SERIALS" (
   "PART_CODE" TEXT COLLATE "C" NOT NULL, "SERIAL" TEXT COLLATE "C" NOT NULL, "ORDER_NUMBER" TEXT COLLATE "C" NOT NULL, PRIMARY KEY ("PART_CODE", "SERIAL")
 );
 CREATE INDEX "SERIALS_SERIAL" ON "SERIALS" ("SERIAL");
--- The lines with units that no invoice has shipped. look-sql.ts repeats the condition.
-CREATE INDEX "ORDER_LINEITEMS_OPEN" ON "ORDER_LINEITEMS" (left("PART_CODE", 256)) WHERE "NUMBER_SHIPPED" <> "QUANTITY";
 -- An invoice whose status says that it is void counts as void from now on.
 UPDATE "ORDERS" SET "_CANCELLED" = 'Y' WHERE "ORDER_TYPE" = 'invoice' AND "ORDER_STATUS" = 'VOID';
 -- Tells which open orders are backorders.

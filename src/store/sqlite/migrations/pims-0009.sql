@@ -8,8 +8,6 @@ INSERT INTO MOVEMENTS SELECT PART_CODE, 1, MODIFIED_DATE, 'imported', QTY_ONHAND
 -- The serial numbers that were received or sold. ORDER_NUMBER is the invoice that sold the unit, '' while it is in stock.
 CREATE TABLE SERIALS (PART_CODE TEXT NOT NULL, SERIAL TEXT NOT NULL, ORDER_NUMBER TEXT NOT NULL, PRIMARY KEY (PART_CODE, SERIAL)) STRICT, WITHOUT ROWID;
 CREATE INDEX SERIALS_SERIAL ON SERIALS (SERIAL);
--- The lines with units that no invoice has shipped. look-sql.ts repeats the condition.
-CREATE INDEX ORDER_LINEITEMS_OPEN ON ORDER_LINEITEMS (PART_CODE) WHERE NUMBER_SHIPPED <> QUANTITY;
 -- An invoice whose status says that it is void counts as void from now on.
 UPDATE ORDERS SET _CANCELLED = 'Y' WHERE ORDER_TYPE = 'invoice' AND ORDER_STATUS = 'VOID';
 -- Tells which open orders are backorders.
