@@ -21,7 +21,7 @@ const FIELDS: Readonly<Record<Kind, { exact: readonly string[]; part: readonly s
   {
     orders: {
       exact: ['ORDER_NUMBER', 'REFERENCE_NUMBER'],
-      part: ['REFERENCE_NUMBER', 'BNAME', 'SNAME', 'BEMAIL', 'TRACKING_NUMBERS', 'PO_NUMBER'],
+      part: ['ORDER_NUMBER', 'REFERENCE_NUMBER', 'BNAME', 'SNAME', 'BEMAIL', 'TRACKING_NUMBERS', 'PO_NUMBER'],
       shown: ['ORDER_NUMBER', 'REFERENCE_NUMBER', 'BNAME', 'ORDER_DATE'],
     },
     customers: {

@@ -24,9 +24,15 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   import: 'Imported',
 };
 
+/** A partial invoice creates the order of the open units. */
+const describe = ({ operation, changes }: Entry): string =>
+  operation === 'invoiceOrder' && changes.every(([field]) => field !== 'ORDER_TYPE')
+    ? 'Split off as a backorder'
+    : (OPERATIONS[operation] ?? operation);
+
 const COLUMNS: readonly TableColumn<Entry>[] = [
   { key: 'at', head: 'When', cell: ({ at }) => <Time at={at} to="seconds" /> },
-  { key: 'what', head: 'What', cell: ({ operation }) => OPERATIONS[operation] ?? operation },
+  { key: 'what', head: 'What', cell: describe },
   { key: 'by', head: 'Who', cell: ({ by }) => by },
   {
     key: 'changes',

@@ -28,11 +28,11 @@ const STAGES = FIRST_STAGES.map((value) => ({ value, label: labelStage(value) })
 /** A batch has room for the order and this many lines. */
 const LINES_MOST = 99;
 
-const today = (): string =>
-  new Date().toLocaleDateString('en-US', { year: 'numeric', month: '2-digit', day: '2-digit' });
-
 export function NewOrderPage() {
-  const [order, setOrder] = useState<Values>({ ORDER_TYPE: 'sales_order', ORDER_DATE: today() });
+  const [order, setOrder] = useState<Values>({
+    ORDER_TYPE: 'sales_order',
+    ORDER_DATE: new Date().toLocaleDateString('en-US'),
+  });
   const [customer, setCustomer] = useState<Values>();
   const [lines, setLines] = useState<readonly NewLine[]>([newLine(0)]);
   const sent = useRef({ text: '', key: '' });

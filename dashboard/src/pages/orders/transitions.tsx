@@ -57,12 +57,16 @@ export function TransitionButtons({ record, onDone }: TransitionButtonsProps) {
   return (
     <>
       {isApprovable && (
-        <Button disabled={!may('clerk')} onClick={() => setOpen('approve')}>
+        <Button tone="primary" disabled={!may('clerk')} onClick={() => setOpen('approve')}>
           Approve
         </Button>
       )}
       {values['ORDER_TYPE'] !== 'invoice' && (
-        <Button tone="primary" disabled={obstacle !== undefined} onClick={() => setOpen('invoice')}>
+        <Button
+          tone={isApprovable ? 'secondary' : 'primary'}
+          disabled={obstacle !== undefined}
+          onClick={() => setOpen('invoice')}
+        >
           Invoice
         </Button>
       )}

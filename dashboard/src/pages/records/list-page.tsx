@@ -53,12 +53,13 @@ function Records({ kind }: { kind: Kind }) {
   const [selected, setSelected] = useState<readonly string[]>([]);
   const [round, setRound] = useState(0);
   useEffect(() => setSelected([]), [shownKey]);
-  usePlace(page.data !== undefined);
+  const areShown = page.data !== undefined;
+  usePlace(areShown);
   const ready = useRef(false);
-  ready.current ||= page.data !== undefined;
+  ready.current ||= areShown;
   const isReady = ready.current; // The counts must not delay the rows.
-  const total = useLoad(`${isReady} ${round} ${JSON.stringify(filters)}`, async (signal) =>
-    isReady ? countRecords(kind, filters, signal) : undefined,
+  const total = useLoad(`${areShown} ${round} ${JSON.stringify(filters)}`, async (signal) =>
+    areShown ? countRecords(kind, filters, signal) : undefined,
   ).data;
   const { label } = KINDS[kind];
   const { may } = useSession();
