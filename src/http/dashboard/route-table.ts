@@ -57,7 +57,7 @@ const IMPORT = objectOf({
   recordType,
   file: filled,
   fields: listOf(any, { minItems: 1, maxItems: FIELDS_MAX }),
-  rows: listOf(listOf(any, { maxItems: FIELDS_MAX }), { maxItems: 500 }),
+  rows: listOf(listOf(any, { maxItems: FIELDS_MAX }), { maxItems: 200 }),
   updates: flag,
   isDry: flag,
 });
@@ -201,7 +201,7 @@ export const ROUTES = {
   'POST /parts': { role: 'clerk', proof: 'none', body: objectOf({ values: RECORD }) },
   /** NOT_FOUND. */
   'POST /parts/update': { role: 'clerk', proof: 'none', body: objectOf({ PART_CODE: filled, values: RECORD }) },
-  /** Imports at most 500 rows of a table. `isDry`: only checks them. UNKNOWN_FIELD, COMMAND_REFUSED. */
+  /** Imports at most 200 rows of a table. `isDry`: only checks them. UNKNOWN_FIELD, COMMAND_REFUSED. */
   'POST /imports': { role: 'clerk', proof: 'none', body: IMPORT },
   'GET /fields': { role: 'viewer' },
   /** Adds a custom field. COMMAND_REFUSED. */

@@ -9,7 +9,7 @@ export interface CsvTable {
 
 const BYTES_MAX = 20 * 1024 * 1024;
 /** Bounds of a piece: those of the route, and of the body of a request in UTF-8. */
-const PIECE_ROWS = 500;
+const PIECE_ROWS = 200;
 const PIECE_CHARACTERS = 60_000;
 
 /** Throws if it is not CSV. Comma, semicolon, tab or bar is found by itself, and so is UTF-8 or Latin-1. */

@@ -133,9 +133,12 @@ function useImport(recordType: RecordType, table: CsvTable) {
   useEffect(() => () => void (isLeft.current = true), []);
   const run = async (fields: readonly string[], updates: boolean, isDry: boolean) => {
     let sum: Report = { imported: 0, updated: 0, rejected: [], isDry };
+    let at = 0;
+    setReport(undefined);
     try {
       for (const { begin, rows } of piecesOf(table, fields)) {
         if (isLeft.current) return;
+        at = begin;
         setDone(begin);
         const body = { recordType, file: table.name, fields: fields.filter(Boolean), rows, updates, isDry };
         const { imported, updated, rejected } = await post('/imports', body);
@@ -148,7 +151,7 @@ function useImport(recordType: RecordType, table: CsvTable) {
         };
       }
     } catch (thrown) {
-      sum = { ...sum, fault: toApiError(thrown).message };
+      sum = { ...sum, fault: `Stopped after row ${at}. ${toApiError(thrown).message}` };
     }
     setDone(undefined);
     setReport(sum);
