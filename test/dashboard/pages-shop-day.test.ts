@@ -241,6 +241,8 @@ test('views count what the API counts, heads sort, several orders are approved a
   for (const number of numbers) await page.getByLabel(`Select order ${number}`).check();
   await button(page, 'Approve selected').click();
   await send(page, 'Approve');
+  // The dialog closes before the first of them is approved.
+  await page.getByText(`${numbers.length} of ${numbers.length} orders changed`, { exact: true }).waitFor();
   assert.deepEqual(await succeed(shop.queryOrders([{ field: 'ORDER_TYPE', value: 'quote' }])), []);
   await page.setViewportSize({ width: 390, height: 800 });
   await goTo(page, '/records/orders');
