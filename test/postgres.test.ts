@@ -85,7 +85,7 @@ suite('a server of its own', () => {
     const shown = await Promise.all(
       names.map(async (name) => Object.values((await runStatement(server.url, `SHOW ${name}`))[0]!)[0]),
     );
-    assert.deepEqual(shown, ['on', 'on', 'on', '300', 'UTF8']);
+    assert.deepEqual(shown, ['on', 'on', 'on', '600', 'UTF8']);
     assert.deepEqual(await runStatement(server.url, `SELECT datcollate FROM pg_database WHERE datname = 'postgres'`), [
       { datcollate: 'C.UTF-8' },
     ]);
