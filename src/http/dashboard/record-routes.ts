@@ -1,6 +1,7 @@
 /**
  * Routes of the pages of records beyond the operations: approve, invoice and void an order, list and extend the field
- * dictionary, move stock, create and change parts, and import tables. The rules are in src/pims/rules/lifecycle.ts and stock.ts.
+ * dictionary, move stock, create and change parts, and import tables. The rules are in lifecycle.ts and stock.ts of
+ * src/pims/rules, and in src/pims/import.ts.
  */
 import {
   actOnStock,
