@@ -56,6 +56,7 @@ async function look(page: Page): Promise<void> {
   for (const { size, colorScheme } of IS_THOROUGH ? LOOKS : [LOOKS[looked++ % 2]!]) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     await page.setViewportSize(size);
+    await page.locator('.is-loading').first().waitFor({ state: 'detached' }); // rows read again are dimmed
     for (const check of [checkAxe, checkWidth])
       await check(page).catch((fault: unknown) => faults.push(`${size.width}, ${colorScheme}: ${String(fault)}`));
   }
