@@ -231,8 +231,8 @@ export const SETTINGS = {
   backupDir: anyText(
     'STOREROOM_BACKUP_DIR',
     '',
-    'Folder for scheduled backups of the embedded store; each store has a separate folder in it. If it is not ' +
-      'set, no backups are made. For PostgreSQL, use its own tools.',
+    'Folder for scheduled backups of the embedded store. Each store needs its own. If it is not set, no backups are ' +
+      'made. For PostgreSQL, use its own tools.',
   ),
   backupHours: wholeNumber('STOREROOM_BACKUP_HOURS', 24, [1, 8760], 'Hours between two scheduled backups.'),
   backupKeep: wholeNumber(
