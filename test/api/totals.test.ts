@@ -123,6 +123,16 @@ test('a partial invoice: invoice and backorder each have the totals of their lin
 });
 
 // Holds S8.10, S8.11.
+test('a partial invoice: also where the lines add up to 0, both have the totals of their lines', async () => {
+  const free = await invoicePart({}, [{ UNIT_PRICE: '0' }]);
+  assert.deepEqual(free.amounts, ['0 5  5', '0   0']);
+  await addLine(free.backorder, '1', '');
+  await expectTotals(free.backorder, '0', '0');
+  const exchange = await invoicePart({ TAX_TOTAL: '1' }, [{ UNIT_PRICE: '10' }, { UNIT_PRICE: '10', QUANTITY: '-3' }]);
+  assert.deepEqual(exchange.amounts, ['20 5 1 26', '-20  0 -20']);
+});
+
+// Holds S8.10, S8.11.
 test('a partial invoice: totals that are not the sum of the lines are shared in proportion; without any price they stay with the invoice', async () => {
   const lines = [{ UNIT_PRICE: '999' }, {}];
   const reduced = { SUBTOTAL: '2000', TAX_TOTAL: '100', ORDER_TOTAL: '2095' };

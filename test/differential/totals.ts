@@ -55,7 +55,7 @@ export class Totals {
     const give = (name: string, total: Big): void => {
       const had = before[name] ?? '';
       invoice[name] = had && show(total);
-      backorder[name] = whole.eq(0) ? '' : had && show(big(had).minus(total));
+      backorder[name] = whole.eq(0) && !open.some(isPriced) ? '' : had && show(big(had).minus(total));
     };
     const sums = ({ SUBTOTAL, FREIGHT, TAX_TOTAL }: Values): Big => add([SUBTOTAL, FREIGHT, TAX_TOTAL].map(big));
     give('SUBTOTAL', isSum ? mine! : part(big(before['SUBTOTAL'])));

@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
 import { addDecimals, compareDecimals, subtractDecimals, within } from '../../src/pims/rules/decimal.ts';
 import { approveOrder, invoiceOrder, type InvoiceRequest, type OrderStep } from '../../src/pims/rules/lifecycle.ts';
+import { markTotals, sumUp } from '../../src/pims/rules/totals.ts';
 import { stockMovements, type StockMovement } from '../../src/pims/rules/stock.ts';
 import { FIRST_STAGES, STAGES } from '../../src/pims/rules/stages.ts';
 import type { Values } from '../../src/pims/rules/values.ts';
@@ -222,11 +223,13 @@ const story = fc.record({
   dropShip: fc.constantFrom('', 'Y', 'N'),
   stage: fc.constantFrom('worksheet', 'quote', 'sales_order'),
   approve: fc.boolean(),
+  tax: fc.constantFrom('', '0', '7.77'),
   lines: fc.array(
     fc.record({
       part: fc.constantFrom('A', 'B', ''),
       hundredths: fc.integer({ min: -500, max: 500 }),
       carePlan: fc.constantFrom('', 'N', 'Y'),
+      price: fc.constantFrom('', '0', '10', '-10', '0.333'),
     }),
     { minLength: 1, maxLength: 6 },
   ),
@@ -240,13 +243,15 @@ function play({
   dropShip,
   stage,
   approve,
+  tax,
   lines: wanted,
   rounds,
 }: typeof story extends fc.Arbitrary<infer S> ? S : never) {
-  const lines = wanted.map(({ part, hundredths, carePlan }, index) =>
-    line(index + 1, { PART_CODE: part, QUANTITY: write(hundredths), CARE_PLAN: carePlan }),
+  const lines = wanted.map(({ part, hundredths, carePlan, price }, index) =>
+    line(index + 1, { PART_CODE: part, QUANTITY: write(hundredths), CARE_PLAN: carePlan, UNIT_PRICE: price }),
   );
-  let open = { order: order(stage, { DROP_SHIP: dropShip, REFERENCE_NUMBER: '#1' }), lines };
+  const begun = order(stage, { DROP_SHIP: dropShip, REFERENCE_NUMBER: '#1', TAX_TOTAL: tax, ...markTotals({}) });
+  let open = { order: { ...begun, ...sumUp(begun, lines) }, lines };
   const movements: StockMovement[] = [...stockMovements([open.order, []], [open.order, lines])];
   const invoices: Values[][] = [];
   if (approve && stage !== 'sales_order') {
@@ -270,13 +275,20 @@ function play({
     if (!outcome.backorder) return { lines, invoices, movements };
     assert.equal(outcome.backorder.order['REFERENCE_NUMBER'], '#1');
     assert.equal(outcome.backorder.order['ORDER_TYPE'], 'sales_order');
+    for (const name of ['SUBTOTAL', 'TAX_TOTAL', 'ORDER_TOTAL']) {
+      const totalOf = ({ order: { [name]: total = '' } }: { order: Values }): string => total;
+      const sum = addDecimals(totalOf(outcome), totalOf(outcome.backorder));
+      assert.equal(sum, totalOf(open) || '0', `${name} of both adds up to that of the order`);
+    }
+    if (outcome.backorder.lines.some((one) => one['UNIT_PRICE']))
+      assert.notEqual(outcome.backorder.order['SUBTOTAL'], '');
     open = outcome.backorder;
   }
   throw new Error('The last round invoices everything.');
 }
 
 suite('splits', () => {
-  test('units over all records of a reference always add up to the units ordered, line by line', () => {
+  test('units and totals over all records of a reference always add up to what was ordered', () => {
     fc.assert(
       fc.property(story, (told) => {
         const { lines, invoices } = play(told);

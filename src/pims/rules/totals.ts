@@ -86,8 +86,9 @@ export function shareTotals(
   const beside = ORDER_TOTAL && subtractDecimals(ORDER_TOTAL, addUp(order));
   const invoice: Values = { ...own, ORDER_TOTAL: ORDER_TOTAL && addDecimals(addUp(own), share(beside)) };
   const rest: Values = { FREIGHT: '', [TOTALS_MARK]: (order[TOTALS_MARK] ?? '').replace('P', '') };
+  const isUnpriced = isZero(whole) && open.every((line) => !line['UNIT_PRICE']);
   for (const name of ['SUBTOTAL', 'TAX_TOTAL', 'ORDER_TOTAL'])
-    rest[name] = order[name] && !isZero(whole) ? subtractDecimals(order[name], invoice[name]!) : '';
+    rest[name] = order[name] && !isUnpriced ? subtractDecimals(order[name], invoice[name]!) : '';
   if (keeps(rest, 'S') && compareDecimals(rest['SUBTOTAL']!, sumExactly(open)) !== 0) rest[TOTALS_MARK] += 'P';
   return [invoice, rest];
 }
