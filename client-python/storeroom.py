@@ -814,7 +814,7 @@ class Orders:
         return Record(_write(self._caller, "updateOrder", fields, options))
 
     def cancel(self, order_number: str, **options: Unpack[ChangeOptions]) -> Order:
-        """Releases what the order holds. Cancelling twice is a success, cancelling an invoice `ORDER_CLOSED`."""
+        """Releases the stock of the order. Cancelling a cancelled order succeeds; an invoice raises `ORDER_CLOSED`."""
         return Record(_write(self._caller, "cancelOrder", {"ORDER_NUMBER": order_number}, options))
 
     @overload

@@ -37,7 +37,7 @@ function choice<T extends string>(
 
 function anyText(variable: string, defaultValue: string, meaning: string): Setting<string> {
   const parse = (given: string): string | undefined => given || undefined;
-  return { variable, default: defaultValue, parse, form: 'a text that is not empty', meaning };
+  return { variable, default: defaultValue, parse, form: 'a non-empty text', meaning };
 }
 
 function databaseAddress(variable: string, meaning: string): Setting<string> {
@@ -116,7 +116,7 @@ export const SETTINGS = {
     'STOREROOM_OPERATOR_TEAM',
     '',
     'Team whose owners see the page Operate: health, backups, and the calls of every team. If it is not set, ' +
-      'the oldest team. With a name that no team has, no one sees it.',
+      'owners of the oldest team see it. If no team has this ID, no one sees it.',
   ),
   demo: choice(
     'STOREROOM_DEMO',
@@ -174,7 +174,7 @@ export const SETTINGS = {
     'STOREROOM_QUERIES_RUNNING_MOST',
     8,
     [1, 1000],
-    'Maximum long queries of a tenant that run at the same time, as far as there are threads or connections.',
+    'Maximum long queries of a tenant that run at the same time. Fewer run if there are fewer threads or connections.',
   ),
   queriesWaitingMost: wholeNumber(
     'STOREROOM_QUERIES_WAITING_MOST',
@@ -207,7 +207,7 @@ export const SETTINGS = {
     'STOREROOM_REQUEST_LOG_RATE',
     1000,
     [1, 1_000_000],
-    'Requests of a tenant that a node logs in a second, and ten times that many in a burst. Further requests ' +
+    'Requests of a tenant that a node logs per second, and ten times that many in a burst. Further requests ' +
       'are only counted.',
   ),
   diskFreeMb: wholeNumber(

@@ -555,7 +555,7 @@ export interface StorefrontItem {
 }
 
 export interface Change {
-  /** Number of the change. Numbers ascend, and may skip. */
+  /** Number of the change. Numbers ascend and can have gaps. */
   readonly seq: string;
   /** Type of the record. A change of a line is a change of its order. */
   readonly type: 'orders' | 'customers' | 'inventory';
@@ -567,7 +567,7 @@ export interface Change {
   readonly at: string;
   /** Operation or command that wrote it, such as addLineItem or import; "" if it is not known. */
   readonly operation: string;
-  /** The present state of the record; null if it is missing. Only with include=records. */
+  /** The current state of the record; null if it is missing. Only with include=records. */
   readonly record?: Order | Customer | InventoryItem | null | undefined;
 }
 

@@ -84,7 +84,7 @@ export class Orders<Custom> {
   }
 
   /**
-   * Releases the stock of the order and returns the order. Cancelling twice is a success. Cancelling an invoice throws
+   * Releases the stock of the order and returns the order. Cancelling a cancelled order succeeds. Cancelling an invoice throws
    * `ORDER_CLOSED`.
    */
   cancel(orderNumber: string, options?: ChangeOptions): Promise<records.OrderFields<Custom>> {

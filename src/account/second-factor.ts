@@ -6,7 +6,7 @@ import { RECOVERY_CODES } from './account-bounds.ts';
 
 const SECRET_BYTES = 20;
 const STEP_MS = 30_000;
-/** Number of steps accepted before and after the present one, since the clocks of phones differ. */
+/** Number of steps accepted before and after the current one, since the clocks of phones differ. */
 const STEPS_AROUND = 1;
 const DIGITS = 6;
 const RECOVERY_BYTES = 15; // 24 characters
@@ -73,7 +73,7 @@ export function formatCode(secret: Uint8Array, step: number): string {
 /** Returns whether a text is the code of an app, ignoring spaces. Any other text is read as a recovery code. */
 export const looksLikeCode = (text: string): boolean => /^\d{6}$/.test(text.replaceAll(' ', ''));
 
-/** Returns the present or neighbouring step with this code; undefined when none has it. Takes constant time. */
+/** Returns the current or neighbouring step with this code; undefined when none has it. Takes constant time. */
 export function findStep(secret: Uint8Array, code: string, nowMs: number): number | undefined {
   if (!looksLikeCode(code)) return undefined;
   const typed = Buffer.from(code.replaceAll(' ', ''));

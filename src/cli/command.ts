@@ -32,5 +32,5 @@ export function printAnswer({ asJson }: CommandContext, object: object, text: st
 
 export const byOperator = (nowMs: number) => ({ nowMs, actor: COMMAND_LINE, client: '' });
 
-/** Returns the present time in the form of records: UTC, ISO 8601. */
+/** Returns the current time in the form of records: UTC, ISO 8601. */
 export const timeOf = (clock: Clock): string => new Date(clock.now()).toISOString();

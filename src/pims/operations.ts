@@ -161,7 +161,7 @@ async function writeInOffice<T>(
   return JSON.parse(orThrow(await store.write(write))) as T;
 }
 
-/** Voids an invoice: its stock and serial numbers come back. Throws ORDER_NOT_FOUND or STAGE_NOT_ALLOWED. */
+/** Voids an invoice: its units and serial numbers are in stock again. Throws ORDER_NOT_FOUND or STAGE_NOT_ALLOWED. */
 export const voidInvoice = (
   store: PimsStore,
   orderNumber: string,

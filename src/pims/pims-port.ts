@@ -64,7 +64,7 @@ export interface ImportOptions extends RowOptions {
 
 /** Example: `{ seq: '1024', type: 'orders', key: '20015', change: 'updated', at: '2026-11-20T…Z', operation: 'addLineItem' }`. */
 export interface Change {
-  /** Its number. Numbers ascend, and may skip. */
+  /** Its number. Numbers ascend and can have gaps. */
   readonly seq: string;
   readonly type: KeyedType;
   readonly key: string;

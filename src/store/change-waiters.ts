@@ -9,7 +9,7 @@ export class ChangeWaiters {
   readonly #byStore = new Map<string, Waiters>();
   readonly #watch: (storeId: string) => () => void;
 
-  /** `watch` watches for changes by other processes while anybody waits. It returns a function that ends the watch. */
+  /** `watch` watches for changes by other processes while anyone waits. It returns a function that ends the watch. */
   constructor(watch: (storeId: string) => () => void) {
     this.#watch = watch;
   }

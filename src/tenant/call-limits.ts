@@ -139,7 +139,7 @@ export class Limits {
     const begins = new Date(nextMonth).toISOString();
     const left = Math.max(0, monthQuota + calls - monthRequests);
     const used = left === 0 ? 'is used up' : `has ${left} left, fewer than the batch has steps`;
-    const message = `The monthly quota of ${monthQuota} requests ${used}. It starts again at ${begins}.`;
+    const message = `The monthly quota of ${monthQuota} requests ${used}. It is renewed at ${begins}.`;
     const retryAfterSeconds = Math.ceil((nextMonth - now.getTime()) / 1000);
     throw new Refusal('QUOTA_EXCEEDED', message, { retryAfterSeconds });
   }

@@ -90,7 +90,7 @@ export function chooseReplaced(
   hasOverlap: boolean,
 ): Outcome<KeyTerms> {
   const inForce = keys.filter(({ isReplaced }) => !isReplaced);
-  const unknown = `No pair of keys '${asked}' is in force. \`storeroom keys list\` shows all pairs.`;
+  const unknown = `There is no valid pair '${asked}' to replace. \`storeroom keys list\` shows all pairs.`;
   const found = inForce.find(({ name }) => name === (asked ?? DEFAULT_NAME));
   if (asked !== undefined && !found) return refuseField('COMMAND_REFUSED', 'name', unknown);
   if (hasOverlap && keys.length - inForce.length >= PAIRS_MAX) {

@@ -130,7 +130,7 @@ export class Webhooks {
     return this.#change(tenant, id, { ...ACTIVE, position }, actor, 'webhook replayed', { after });
   }
 
-  /** Replaces the secret. The old one signs too for 24 hours. */
+  /** Replaces the secret. For 24 hours, messages are signed with both secrets. */
   async rotate(tenant: Tenant, id: string, actor: Actor): Promise<{ secret: string; oldSecretEndsAt: string }> {
     const { sealedSecret: oldSecret } = await this.#find(tenant, id);
     const { secret, sealed } = newSecret({ teamId: tenant.teamId, id }, await this.#services.webhooks.loadSealingKey());

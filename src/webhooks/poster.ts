@@ -10,7 +10,7 @@ import type { Attempt, Webhook } from './webhooks-port.ts';
 const ANSWER_BYTES_MAX = 4096;
 const KEPT_CHARACTERS = 1024;
 
-/** `error` is null for a delivery that was taken. */
+/** `error` is null for a delivery that was accepted. */
 type Answer = Pick<Attempt, 'status' | 'error' | 'response' | 'durationMs'>;
 export type SentMessage = Omit<Attempt, 'attempt' | 'nextTryAt'>;
 
@@ -104,7 +104,7 @@ async function readBeginning(body: Dispatcher.ResponseData['body']): Promise<str
       if (bytes >= ANSWER_BYTES_MAX) break;
     }
   } catch {
-    // The status decides whether the delivery was taken.
+    // The status decides whether the delivery was accepted.
   }
   const text = Buffer.concat(chunks).toString('utf8').replaceAll('\0', '\uFFFD');
   return text.slice(0, KEPT_CHARACTERS).toWellFormed();

@@ -28,7 +28,7 @@ export interface Webhook extends Progress {
   readonly types: readonly KeyedType[];
   readonly createdAt: string;
   readonly sealedSecret: Uint8Array;
-  /** The secret before it, which signs too until `oldSecretEndsAt`; null if there is none. */
+  /** The previous secret, which also signs until `oldSecretEndsAt`; null if there is none. */
   readonly oldSecret: Uint8Array | null;
   readonly oldSecretEndsAt: string;
   /** Raised by every change that a person makes. */

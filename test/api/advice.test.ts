@@ -52,7 +52,7 @@ const MISTAKES: Mistake[] = [
   ['lines in an order', () => create({ lines: [{}] }), 'INVALID_VALUE', /addLineItem.*batch/, /value/],
   ['no lock code', () => update({ QUANTITY: '2' }), 'MISSING_FIELD', /LOCK_CODE is required.*getOrder/, /`field`/],
   ['a wrong lock code', () => update({ LINE_REF_LOCK_CODE: 'x' }), 'LINE_NOT_FOUND', /'x'/, /Read the order again/],
-  ['a quota', overQuota, 'QUOTA_EXCEEDED', /quota of 1 .*starts again at /, /higher quota/],
+  ['a quota', overQuota, 'QUOTA_EXCEEDED', /quota of 1 .*is renewed at /, /higher quota/],
   ['a wrong secret', wrongSecret, 'INVALID_CREDENTIALS', /invalid/, /teamID first.*one pair.*where you sent/],
   ['no team', withoutTeam, 'MISSING_TEAM_ID', /^Missing 'teamID' parameter! .*'teamId'.*case/, /Send teamID/],
   [

@@ -26,7 +26,7 @@ async function newOrder(fields: Record<string, unknown>): Promise<string> {
 }
 
 // Holds S7.16.
-test('200 data is the order as it is now; what it has committed is released, ORDER_STATUS is CANCELLED', async () => {
+test('200 data is the changed order: its stock is released, and ORDER_STATUS is CANCELLED', async () => {
   const kept = await newOrder({ ORDER_TYPE: 'sales_order' });
   const number = await newOrder({ ORDER_TYPE: 'sales_order', ORDER_STATUS: 'PACKING', NOTES: 'mine' });
   assert.equal(await committed(), '9 4 5, 9 3 6');

@@ -54,7 +54,7 @@ test('a fault of the disk: writes are refused until it is mended, and nothing ac
   assert.equal(code, 1);
   assert.equal(
     stderr,
-    `storeroom: STOREROOM_DATA is '${folder}': its disk is read-only (EROFS). Give a folder that this user may write to.\n`,
+    `storeroom: STOREROOM_DATA is '${folder}': its disk is read-only (EROFS). Choose a folder that this user can write to.\n`,
   );
 
   runTool('umount', disk);

@@ -33,7 +33,10 @@ suite('STOREROOM_DATA', () => {
     for (const words of what === FOLDERS[0]![0] ? [create, ['serve', '--port', '0']] : [create])
       test(`a folder ${what} ends \`${words[0]}\` with its name and the way out`, async () => {
         const ended = await runCommand(folder, words, { env: { STOREROOM_DATABASE_URL: '' } });
-        assertTold(ended, new RegExp(`STOREROOM_DATA is '${folder}': .*Give a folder that this user may write to\\.`));
+        assertTold(
+          ended,
+          new RegExp(`STOREROOM_DATA is '${folder}': .*Choose a folder that this user can write to\\.`),
+        );
         assert.match(ended.stderr, reason);
       });
 
@@ -56,7 +59,7 @@ suite('STOREROOM_DATA', () => {
     const line = openCommandLine();
     await line.ask('tenant create acme --name Acme --create');
     for (const folder of ['/proc/foo', plain])
-      assert.match((await line.refused('backup', folder)).message, /^The folder of the backup is '.*Give a folder/);
+      assert.match((await line.refused('backup', folder)).message, /^The folder of the backup is '.*Choose a folder/);
   });
 });
 

@@ -21,7 +21,7 @@ interface KindView<Name extends Kind> {
   readonly parameter: string;
   /** The default columns. */
   readonly columns: readonly string[];
-  /** The `sort` of its lists; by key without one. */
+  /** The `sort` of its lists. Undefined sorts by the key. */
   readonly sort?: string;
 }
 

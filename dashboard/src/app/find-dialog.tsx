@@ -43,7 +43,7 @@ function FindDialog({ onClose }: { onClose: () => void }) {
   }, [typed]);
   const found = useLoad(text, (signal) => (text === '' ? Promise.resolve([]) : findAll(text, signal)));
   const rows = found.data ?? [];
-  // Enter before the result is there opens the first of it.
+  // If Enter is pressed before the result is there, its first item opens.
   const isWanted = useRef(false);
   useEffect(() => {
     if (isWanted.current && rows[0]) go(rows[0]);

@@ -140,7 +140,7 @@ function parseHeader(
   recordType: RecordType,
   columns: ReadonlyMap<string, string> = new Map(),
 ): RowParser {
-  if (fault !== undefined) throw refuseCommand(`The first line must name the fields, and is not valid CSV. ${fault}`);
+  if (fault !== undefined) throw refuseCommand(`The first line must name the fields, but is not valid CSV. ${fault}`);
   const [separator] = names.length > 1 ? [] : (/[,;\t|]/.exec(names[0] ?? '') ?? []);
   if (separator !== undefined) {
     const what = { ';': 'semicolons', '\t': 'tabs', '|': 'bars', ',': 'commas' }[separator];

@@ -70,6 +70,6 @@ function listFirstSteps({ databaseUrl }: Config): string[] {
     `There is no tenant yet.${why} Create the first, with the ${variable} of this service:`,
     '  storeroom tenant create acme',
     '  storeroom keys create acme --name shop                    its first API ID and API Secret',
-    '  storeroom user create acme you@example.com --role owner   a link into the dashboard',
+    '  storeroom user create acme you@example.com --role owner   a link to the dashboard',
   ];
 }

@@ -4,7 +4,7 @@ import { Refusal, refuseField } from '../../errors.ts';
 import { FILTER_OPS } from '../../pims/reads/filter.ts';
 import { refuseMissingKey } from '../../pims/rules/values.ts';
 
-/** Forms of the parameters whose schema is more than a text that is not empty. */
+/** Forms of the parameters that accept less than any non-empty text. */
 const PARAMETER_FORMS: Record<string, string> = {
   maxReturn: 'a positive whole number',
   include: "'lines' on POST /orders/query, or 'records' on GET /changes",

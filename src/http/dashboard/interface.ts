@@ -90,7 +90,7 @@ export interface SessionView {
   monthQuota: number | null;
   /** The latest end of the session, UTC ISO 8601. */
   endsAt: string;
-  /** Where the API is: `https://host/tenant/api/pims/v1`; without the host where no public address is set. */
+  /** Where the API is: `https://host/tenant/api/pims/v1`; without the host if no public address is set. */
   baseURL: string;
   /** Whether the user sees the page Operate. */
   isOperator: boolean;
@@ -179,7 +179,7 @@ export interface CalledPath {
   path: string;
 }
 export type RequestView = FoundRequest & CalledPath;
-/** `remedy`: what to do about a refusal; null for a call that was answered. */
+/** `remedy`: what to do about a refusal; null for a call that succeeded. */
 export type RequestDetailView = FoundRequestDetail & CalledPath & { remedy: string | null };
 export type RequestsView = Omit<FoundRequests, 'requests'> & { requests: RequestView[] };
 
@@ -272,7 +272,7 @@ export interface OperateView extends Pick<Readings, 'ready' | 'usable' | 'meteri
   store: 'SQLite' | 'PostgreSQL';
   disk: Pick<NonNullable<Readings['disk']>, 'freeBytes' | 'sizeBytes' | 'lowBytes'> | null;
   requestLog: Pick<Readings['requestLog'], 'isStopped' | 'dropped'>;
-  /** Null where the service makes none. */
+  /** Null if the service makes no backups. */
   backup: NonNullable<Readings['backup']> | null;
   /** The oldest teams, at most 100, with their calls this month (UTC). */
   teams: { teamID: string; name: string; createdAt: string; monthCalls: number }[];

@@ -85,7 +85,7 @@ export const ROUTES = {
   'POST /sign-out': { role: 'viewer', proof: 'none' },
   'GET /session': { role: 'viewer' },
   'GET /sessions': { role: 'viewer' },
-  /** Without a sessionId: all other sessions of the user. */
+  /** Ends one session, or all other sessions of the user if no sessionId is sent. */
   'POST /sessions/end': {
     role: 'viewer',
     proof: 'none',
@@ -104,15 +104,15 @@ export const ROUTES = {
   'POST /second-factor/disable': { role: 'viewer', proof: 'sent', body: objectOf({ password: any, code: any }) },
 
   'GET /keys': { role: 'viewer' },
-  /** One more pair, which ends by itself after the days. COMMAND_REFUSED: the name, or too many. */
+  /** Creates a pair, which expires after `days`. COMMAND_REFUSED: the name, or too many pairs. */
   'POST /keys': {
     role: 'developer',
     proof: 'recent',
     body: objectOf({ name: any, scope: oneOf(SCOPES), days }, ['days']),
   },
   /**
-   * Replaces the pair with this name; without one the pair `default`, else the oldest. `overlap`: how long the old keys
-   * stay valid. COMMAND_REFUSED.
+   * Replaces the pair with this name; without a name the pair `default`, or else the oldest. `overlap`: how long the
+   * old keys stay valid. COMMAND_REFUSED.
    */
   'POST /keys/replace': {
     role: 'developer',
@@ -125,17 +125,17 @@ export const ROUTES = {
   'POST /keys/end': { role: 'developer', proof: 'recent', body: objectOf({ apiID: any }) },
 
   'GET /webhooks': { role: 'viewer' },
-  /** An empty list of types means all. COMMAND_REFUSED: the URL, or too many. */
+  /** An empty list of types means all. COMMAND_REFUSED: the URL, or too many endpoints. */
   'POST /webhooks': {
     role: 'developer',
     proof: 'recent',
     body: objectOf({ url: textOf(undefined, { maxLength: URL_CHARACTERS_MAX }), types: listOf(oneOf(CHANGED_TYPES)) }),
   },
   'POST /webhooks/remove': { role: 'developer', proof: 'recent', body: WEBHOOK },
-  /** Sends a message of the type `test`, and answers when the receiver has. */
+  /** Sends a message of the type `test`, and answers when the receiver has answered. */
   'POST /webhooks/test': { role: 'developer', proof: 'none', body: WEBHOOK },
   'POST /webhooks/pause': { role: 'developer', proof: 'none', body: WEBHOOK },
-  /** Ends a pause too. Without `after` it continues where it stood. COMMAND_REFUSED, CHANGES_GONE. */
+  /** Ends any pause. Without `after`, it continues after the last delivery. COMMAND_REFUSED, CHANGES_GONE. */
   'POST /webhooks/replay': {
     role: 'developer',
     proof: 'none',
@@ -180,7 +180,7 @@ export const ROUTES = {
   'POST /orders/invoice': { role: 'clerk', proof: 'none', body: INVOICE },
   /** The changes of an order, newest first, from the change feed. */
   'GET /orders/history': { role: 'viewer', query: objectOf({ ORDER_NUMBER: filled }) },
-  /** Voids an invoice: its stock and serial numbers come back. ORDER_NOT_FOUND, STAGE_NOT_ALLOWED. */
+  /** Voids an invoice: its units and serial numbers are in stock again. ORDER_NOT_FOUND, STAGE_NOT_ALLOWED. */
   'POST /orders/void': { role: 'clerk', proof: 'none', body: objectOf({ ORDER_NUMBER: filled, reason }) },
   /** NOT_FOUND, QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED; MISSING_FIELD for an adjustment without a reason. */
   'POST /stock/receive': { role: 'clerk', proof: 'none', body: objectOf({ ...STOCK, serials: SERIALS, reason }) },
@@ -229,6 +229,6 @@ export const ROUTES = {
 
   /** Only for the operator's team. NOT_FOUND for others. */
   'GET /operate': { role: 'owner' },
-  /** Begins a backup, and does not wait for it. NOT_FOUND; COMMAND_REFUSED where none are scheduled. */
+  /** Begins a backup, and does not wait for it. NOT_FOUND; COMMAND_REFUSED if no backups are scheduled. */
   'POST /operate/backup': { role: 'owner', proof: 'recent' },
 } as const satisfies Record<`GET ${string}`, RouteTerms> & Record<`POST ${string}`, ChangeTerms>;

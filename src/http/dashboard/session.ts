@@ -20,7 +20,7 @@ export function refuseCrossSite({ headers }: FastifyRequest): void {
   if (!isOwn) throw new Refusal('CROSS_SITE');
 }
 
-/** Returns the session of the request's cookie, which it loads once a request. Throws CROSS_SITE or NOT_SIGNED_IN. */
+/** Returns the session of the request's cookie, which it loads once per request. Throws CROSS_SITE or NOT_SIGNED_IN. */
 export async function findSession(accounts: Accounts, request: FastifyRequest, nowMs: number): Promise<SignedIn> {
   if (request.signedIn) return request.signedIn;
   refuseCrossSite(request);

@@ -41,13 +41,13 @@ export interface DashboardServices extends OperationServices {
   readonly takeTurn: TakeTurn;
   /**
    * Address at which people reach the service, without a path: `https://pims.example.com`. With '' addresses in
-   * answers are relative: a Host header can be forged, and the browser knows the host.
+   * answers are relative, because a Host header can be forged, and the browser knows the host.
    */
   readonly publicUrl: string;
   /** The team whose owners operate the service; '' for the oldest. */
   readonly operatorTeam: string;
   readonly readings: () => Readings;
-  /** Makes a backup, or undefined where none are scheduled. */
+  /** Makes a backup. Undefined if no backups are scheduled. */
   readonly backUp: (() => Promise<unknown>) | undefined;
 }
 

@@ -21,8 +21,8 @@ export interface ServiceState {
 }
 
 /**
- * Returns the reason why the node should get no requests: a part of the store, or '' for the complete store or a stop.
- * Undefined if it should get requests.
+ * Returns why the node should get no requests: the part of the store that is at fault, or '' if the node is stopping or
+ * cannot use its store at all. Returns undefined if it should get requests.
  */
 export function whyNotReady({ stopping, ...state }: ServiceState): 'disk' | 'counting' | '' | undefined {
   const isCounting = state.isCounting();

@@ -25,7 +25,7 @@ const EXAMPLE: Change = {
 
 const CHANGE = objectOf(
   {
-    seq: textOf('Number of the change. Numbers ascend, and may skip.', { pattern: '^[0-9]+$' }),
+    seq: textOf('Number of the change. Numbers ascend and can have gaps.', { pattern: '^[0-9]+$' }),
     type: textOf('Type of the record. A change of a line is a change of its order.', { enum: CHANGED_TYPES }),
     key: textOf('Key of the record: ORDER_NUMBER, CUSTOMER_CODE or PART_CODE.'),
     change: textOf('Whether the write created or updated the record.', { enum: ['created', 'updated'] }),
@@ -33,7 +33,7 @@ const CHANGE = objectOf(
     operation: textOf('Operation or command that wrote it, such as addLineItem or import; "" if it is not known.'),
     record: {
       anyOf: [ref('Order'), ref('Customer'), ref('InventoryItem'), NULL],
-      description: 'The present state of the record; null if it is missing. Only with include=records.',
+      description: 'The current state of the record; null if it is missing. Only with include=records.',
     },
   },
   ['record'],
@@ -45,7 +45,7 @@ export const changesOperation = (limits: AnswerLimits): Operation => ({
   path: '/changes',
   summary: 'Changes since a position',
   description:
-    'Returns what was created and updated after a position, in the order in which it became visible. After you have read up to X-Next-After, no change ever appears at or below it. Without after, returns no changes, and X-Next-After is the present position.',
+    'Returns what was created and updated after a position, in the order in which it became visible. After you have read up to X-Next-After, no change ever appears at or below it. Without after, returns no changes, and X-Next-After is the current position.',
   kind: 'changes',
   query: queryOf(
     {
@@ -57,7 +57,7 @@ export const changesOperation = (limits: AnswerLimits): Operation => ({
       wait: textOf(`Seconds to wait for a change if there is none, 0 to ${WAIT_SECONDS_MAX}. Default 0.`, {
         pattern: '^([0-9]|1[0-9]|2[0-5])$',
       }),
-      include: textOf('Set to records to get the present state of each record.', { enum: ['records'] }),
+      include: textOf('Set to records to get the current state of each record.', { enum: ['records'] }),
     },
     ['after', 'types', 'maxReturn', 'wait', 'include'],
   ),

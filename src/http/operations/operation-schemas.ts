@@ -306,7 +306,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
       field: textOf('The parameter or field that is wrong.'),
       suggestion: textOf('The known name nearest to an unknown one, or the number of the order that a line moved to.'),
       step: { type: 'integer', description: 'Index of the rejected step of a batch, from 0.' },
-      earliest: textOf('The lowest after that the change feed has.'),
+      earliest: textOf('The lowest value of after that the change feed accepts.'),
       requestId: textOf('Value of X-Request-Id. Quote it when you report a problem.'),
     },
     ['field', 'suggestion', 'step', 'earliest'],

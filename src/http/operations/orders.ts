@@ -190,7 +190,7 @@ const ORDER_WRITES: readonly Operation[] = [
     summary: 'Cancel an order',
     description:
       'Releases the stock the order holds and sets ORDER_STATUS to CANCELLED. After that only NOTES can be changed. ' +
-      'Returns the order in data. An invoice cannot be cancelled. Cancelling twice is a success.',
+      'Returns the order in data. An invoice cannot be cancelled. Cancelling a cancelled order succeeds.',
     takesIfMatch: true,
     ...write(ORDER_TO_CANCEL, ref('Order'), cancelOrder),
     example: {

@@ -90,7 +90,9 @@ function collect(request: FastifyRequest, stream: IncomingMessage, bytesMax: num
       chunks.length = 0;
       reject(new Refusal('SERVICE_BUSY', undefined, { retryAfterSeconds: 1 }));
     });
-    stream.on('error', () => reject(new Refusal('MALFORMED_REQUEST', 'The connection ended before the body did.')));
+    stream.on('error', () =>
+      reject(new Refusal('MALFORMED_REQUEST', 'The connection ended before the body was complete.')),
+    );
     stream.on('end', () => {
       body.arriving.delete(body);
       resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));

@@ -209,7 +209,7 @@ const RESERVED_NAMES = ['FUNCTION', 'ID', 'SORT_KEY'];
  * of PostgreSQL for a column), or if the record type has no room for another field.
  */
 export function refuseCustomField(dictionary: FieldDictionary, name: string): Refusal | undefined {
-  const form = 'upper case letters, digits and _, beginning with a letter, at most 63 characters';
+  const form = 'uppercase letters, digits and _, beginning with a letter, at most 63 characters';
   const refuse = (message: string): Refusal => refuseField('COMMAND_REFUSED', name, message);
   if (!/^[A-Z][A-Z0-9_]{0,62}$/.test(name)) return refuse(`'${name}' cannot be the name of a field. Use ${form}.`);
   if (RESERVED_NAMES.includes(name) || dictionary.has(name))

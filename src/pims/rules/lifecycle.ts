@@ -147,7 +147,7 @@ export function cancelled(order: Values): Outcome<Values> {
   return { ...order, ORDER_STATUS: CANCELLED_STATUS, [CANCELLED_MARK]: 'Y' };
 }
 
-/** Returns the invoice as void: its stock comes back, and only its NOTES can be changed. STAGE_NOT_ALLOWED. */
+/** Returns the invoice as void: its units are in stock again, and only its NOTES can be changed. STAGE_NOT_ALLOWED. */
 export function voided(order: Values): Outcome<Values> {
   if (order['ORDER_TYPE'] !== 'invoice')
     return refuseStage(order, `is ${nameStage(order)}. Only an invoice can be voided; cancel the order instead`);

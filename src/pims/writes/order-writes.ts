@@ -78,7 +78,7 @@ export function* advanceOrder(orderNumber: string, transition: OrderTransition, 
   return JSON.stringify({ ORDER_NUMBER: orderNumber, backorder });
 }
 
-/** Voids an invoice: its stock and serial numbers come back. An invoice that is already void stays unchanged. */
+/** Voids an invoice: its units and serial numbers are in stock again. A void invoice stays unchanged. */
 export function* voidInvoice(orderNumber: string, reason: string, options: WriteOptions): Script<Json> {
   const { now, by } = options;
   checkText('ORDER_NUMBER', orderNumber);

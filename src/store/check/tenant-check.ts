@@ -25,7 +25,7 @@ const NUMBERED = [
   { name: 'orders', operation: 'createOrder', table: 'ORDERS', column: 'ORDER_NUMBER' },
   { name: 'customers', operation: 'createCustomer', table: 'CUSTOMER', column: 'CUSTOMER_CODE' },
 ] as const;
-const BY_HAND = `Correct the record in the database, or: ${RESTORE}`;
+const BY_HAND = `Correct the record in the database. Otherwise: ${RESTORE}`;
 
 const columnsOf = (alias: string, names: readonly string[]): string =>
   names.map((name) => `${alias}."${name}"`).join(', ');

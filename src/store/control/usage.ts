@@ -15,7 +15,7 @@ export function loadCounts(
   teamId: string,
   month: string,
 ): Promise<UsageCount[]> {
-  // The count of an operation is 0 if all its calls were uncounted again.
+  // The count of an operation is 0 if all its calls were subtracted again.
   const where = '"TEAM_ID" = ? AND "DAY" BETWEEN ? AND ? AND "CALLS" > 0 ORDER BY "DAY", "OPERATION"';
   const columns = ['teamId', 'day', 'operation', 'calls'] as const;
   return loadRecords(db, table, columns, where, teamId, `${month}-00`, `${month}-99`);

@@ -46,7 +46,7 @@ export function buildLooks({ table, equals }: Pick<ScriptDialect, 'table' | 'equ
         partCode,
       ),
     history: (recordType, key, before) => ({
-      // Both stores can remove a text from another; their functions that find one have other names.
+      // Both stores have `replace`, but their functions that find a text have different names.
       sql: `WITH c AS (SELECT * FROM ${table('CHANGES')} WHERE "SEQ" < ?1 ORDER BY "SEQ" DESC LIMIT ${COMMITS_LOOKED})
         SELECT "SEQ", "AT", "CHANGED" FROM c WHERE length(replace("CHANGED", ?2, '')) < length("CHANGED")
         UNION ALL SELECT min("SEQ"), NULL, NULL FROM c ORDER BY 1 DESC`,

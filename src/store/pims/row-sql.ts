@@ -12,7 +12,7 @@ import { VERSION } from './version.ts';
 /** Lists names in the form of a statement: `"ORDER_NUMBER", "LINE_NUMBER"`. */
 export const listNames = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');
 
-/** Whether an order is cancelled, for records that contain it. */
+/** The column that says whether an order is cancelled, for queries that need it as well as the fields. */
 export const CANCELLED: Column = [CANCELLED_MARK, `"${CANCELLED_MARK}"`];
 /** Lists the columns of a record: its fields, and the marks of an order. */
 export const listColumns = (recordType: KeyedType, dictionary: FieldDictionary): string[] =>

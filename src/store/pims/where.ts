@@ -10,17 +10,17 @@ import { RECORD_TYPES, type KeyedType } from '../../pims/rules/fields.ts';
 type Bind = (value: string) => string;
 
 export interface Dialect {
-  /** Builds an expression that holds when the column is the value. Each `bind()` binds it and gives a placeholder. */
+  /** Builds an expression that is true if the column is the value. Each `bind()` binds it and gives a placeholder. */
   equals(column: string, isIndexed: boolean, bind: () => string): string;
-  /** Builds an expression that holds when the column is one of the texts of a JSON list. */
+  /** Builds an expression that is true if the column is one of the texts of a JSON list. */
   isOneOf(column: string, isIndexed: boolean, bind: () => string): string;
   /** Builds a table of the two ends of each range of a JSON list, as columns `low` and `high`. */
   ranges(placeholder: string): string;
-  /** Builds an expression that compares the number in a column with the value. It never holds for an empty column. */
+  /** Builds an expression that compares the number in a column with the value. It is never true for an empty column. */
   compares(column: string, sign: Sign, placeholder: string): string;
-  /** Builds an expression that holds when the column contains the folded needle. */
+  /** Builds an expression that is true if the column contains the folded needle. */
   contains(column: string, placeholder: string): string;
-  /** Builds an expression that holds for at least every row with the folded needle in a searched field. */
+  /** Builds an expression that is true for at least every row with the folded needle in a searched field. */
   search(table: string, placeholder: string): string;
   /** Returns the needle in the form of the search index, or undefined when the index cannot find it. */
   searchNeedle(needle: string): string | undefined;

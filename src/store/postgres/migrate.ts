@@ -95,7 +95,7 @@ export function buildTenantScript(storeId: string, from = 0): string {
 
 async function refuseNewer(connection: Connection, found: number, known: number): Promise<void> {
   if (found <= known) return;
-  // A database that is older than the table has no version to tell.
+  // A database that is older than the table has no version to report.
   const ask = connection.query<[string]>(selectInstallation(`${CONTROL}.`), ['version']);
   const [by] = await ask.catch((): [string][] => []);
   throw new NewerStore('The database', found, known, by?.[0]);

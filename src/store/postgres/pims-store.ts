@@ -178,7 +178,7 @@ export class PostgresPimsStore implements PimsStore {
     if (rows instanceof Refusal) return rows;
     if (rows.isTooLarge) return refuseLargeOrder('include');
     if (!request.isCounted) return rows.page;
-    // Each row has the count. Where none is left after the cursor, the first row of all has it.
+    // Each row has the count. If there is no row after the cursor, the first row of the query has it.
     const isEnd = !rows.last && request.after !== '';
     const counted = isEnd ? await this.#readPage(recordType, { ...request, limit: 1, after: '' }) : rows;
     return counted instanceof Refusal ? counted : { ...rows.page, count: counted.last?.[4] ?? 0 };
@@ -192,7 +192,7 @@ export class PostgresPimsStore implements PimsStore {
     yield* options.atomic
       ? this.#importAtOnce(recordType, batches, options)
       : this.#scripts.importEach(recordType, batches, options);
-    // The next query is planned by what is there now.
+    // Updates the statistics, so that the next query is planned for the new rows.
     await using connection = await this.#connections.openOwn();
     await connection.execute(this.#sql.measure(recordType));
   }
@@ -204,14 +204,14 @@ export class PostgresPimsStore implements PimsStore {
     await connection.execute(`DECLARE everything NO SCROLL CURSOR FOR ${this.#sql.rows(recordType)}`);
     const fetchRows = (): Promise<[string][]> => {
       const rows = connection.query<[string]>(`FETCH ${EXPORT_ROWS} FROM everything`);
-      // Its fault is thrown when its turn comes, if it does.
+      // The loop throws this fault when it awaits the rows.
       rows.catch(() => undefined);
       return rows;
     };
     for (let ahead = fetchRows(); ;) {
       const rows = await ahead;
       if (rows.length === 0) return;
-      // The server works on the next ones while these are used.
+      // The server reads the next rows while these are used.
       ahead = fetchRows();
       yield joinCells(rows.map(([record]) => record));
     }

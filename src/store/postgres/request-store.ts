@@ -1,5 +1,5 @@
 /**
- * The request log of PostgreSQL, It writes on the connections for writes, so that counts never wait. It reads blocks in
+ * The request log of PostgreSQL. It writes on the connections for writes, so that counts never wait. It reads blocks in
  * turns on the connections for queries, and small values together with the keys. Source: decision 0022.
  */
 import type { OwnRequests } from '../control/requests.ts';

@@ -294,8 +294,9 @@ async function checkServer(connection: Connection): Promise<void> {
   if (Number(number) < OLDEST) throw refuseCommand(`PostgreSQL is ${version}; ${OLDEST / 10_000} or newer is needed.`);
   const off = NEEDED[durable.indexOf('off')];
   if (off !== undefined)
-    throw refuseCommand(`The database has ${off} off and would lose what was acknowledged. Set ${off} to on.`);
-  if (encoding !== 'UTF8') throw refuseCommand(`The database is in ${encoding}. Make one with ENCODING 'UTF8'.`);
+    throw refuseCommand(`The database has ${off} off and would lose acknowledged writes. Set ${off} to on.`);
+  if (encoding !== 'UTF8')
+    throw refuseCommand(`The database has the encoding ${encoding}. Create one with ENCODING 'UTF8'.`);
 }
 
 /** Throws COMMAND_REFUSED if no service has used the database. */

@@ -17,7 +17,7 @@ const SQL_ERROR = 1;
 const OTHER_BACKUP = 'Use another backup.';
 const LOST = 'Storeroom does not recreate this file. Restore it from the last good backup.';
 const OPEN_IT =
-  'The file may be intact. Give it the owner and mode of the other files, or free space on its disk, and check again.';
+  'The file may be intact. Give it the same owner and mode as the other files, or free space on the disk. Check again.';
 const OF_PART = {
   tenant: 'Run `storeroom tenant restore` to restore it from the last backup that passes `storeroom check --backup`.',
   usage:

@@ -265,7 +265,7 @@ export class SqlitePimsStore implements PimsStore {
     });
   }
 
-  /** Reads in a thread, in the tenant's turn. */
+  /** Reads in a thread when it is the tenant's turn. */
   async #readLarge<R extends Read>(read: R, signal: () => AbortSignal): Promise<Outcome<FoundBy<R>>> {
     const { turns, workers, queryBudgetMs: budgetMs } = this.#options;
     const { file } = this.#readerDb;

@@ -274,7 +274,7 @@ export class SqliteStore {
     }
   }
 
-  /** Reports the file, and then what SQLite finds wrong with it. */
+  /** Reports that a file cannot be used, and then what SQLite finds wrong with it. */
   #reportApart(file: string, fault: unknown): void {
     const { report = () => undefined } = this.#options;
     const { message } = nameFile(fault, file) as Error;

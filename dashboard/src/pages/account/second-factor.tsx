@@ -33,7 +33,7 @@ export function SecondFactor() {
   return (
     <Section
       title="Two-step verification"
-      description="Signing in asks for six digits from an authenticator app, besides your password."
+      description="Signing in requires your password and six digits from an authenticator app."
     >
       {codes ? (
         <RecoveryCodes codes={codes} onStored={() => setCodes(undefined)} />
@@ -114,7 +114,7 @@ function TurnOff({ onClose }: { onClose: () => void }) {
   return (
     <FormDialog
       title="Turn off two-step verification?"
-      description="Your password alone then opens your account. The recovery codes stop working."
+      description="You then sign in with only your password. The recovery codes stop working."
       onClose={onClose}
       action="Turn off"
       tone="danger"

@@ -5,7 +5,7 @@ import { KEY_NAME_CHARACTERS_MAX } from '../../../../src/tenant/keys.ts';
 import { TextField } from '../../ui/form/field.tsx';
 
 interface KeyNameFieldProps {
-  /** Stands before the form of a name. */
+  /** A text before the hint that says what a name may contain. */
   hint?: string;
   value: string;
   onValue: (value: string) => void;

@@ -1,4 +1,4 @@
-/** The first page: what waits, stock that is short, the calls of the month, and the first steps of a new team. */
+/** The first page: the work that waits, short stock, the calls of the month, and the first steps of a new team. */
 import { get } from '../../api/client.ts';
 import { searchOf } from '../../api/filters.ts';
 import { queryRecords, type Kind } from '../../api/records.ts';
@@ -13,7 +13,7 @@ import { countViews, VIEWS } from '../lists/views.tsx';
 const LABELS: Readonly<Record<string, string>> = {
   Open: 'Open orders',
   Quotes: 'Quotes to approve',
-  Short: 'Parts that are short',
+  Short: 'Parts in short supply',
 };
 const WAITING = VIEWS.orders.filter(([label]) => ['Open', 'Quotes', 'Drafts'].includes(label));
 const SHORT = VIEWS.inventory.filter(([label]) => label === 'Short');
@@ -75,7 +75,7 @@ function Calls() {
             data?.monthQuota ? (
               <>
                 of {data.monthQuota.toLocaleString()}
-                <Meter label="Used part of the quota" value={data.total} max={data.monthQuota} />
+                <Meter label="Used share of the quota" value={data.total} max={data.monthQuota} />
               </>
             ) : (
               'No limit'

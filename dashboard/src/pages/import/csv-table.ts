@@ -12,7 +12,7 @@ const BYTES_MAX = 20 * 1024 * 1024;
 const PIECE_ROWS = 200;
 const PIECE_CHARACTERS = 60_000;
 
-/** Throws if it is not CSV. Comma, semicolon, tab or bar is found by itself, and so is UTF-8 or Latin-1. */
+/** Throws if it is not CSV. Detects the separator (comma, semicolon, tab or bar) and UTF-8 or Latin-1. */
 export async function readTable(file: File): Promise<CsvTable> {
   if (file.size > BYTES_MAX) throw new Error('It is larger than 20 MB. Split it, or use storeroom import.');
   const bytes = await file.arrayBuffer();

@@ -102,7 +102,7 @@ function Match({ type, table }: MatchProps) {
             name="updates"
             isChecked={updates}
             onChecked={setUpdates}
-            hint="Without it, their rows are rejected. A quantity on hand is entered in the ledger as a count."
+            hint="If off, rows of existing records are rejected. The ledger records a quantity on hand as a count."
           />
         )}
         <Actions>

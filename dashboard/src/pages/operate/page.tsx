@@ -41,7 +41,7 @@ export function OperatePage() {
   return (
     <Page
       title="Operate"
-      description="The service as the node sees it that answered. Only owners of the operator’s team see this page."
+      description="The service as seen by the node that answered. Only owners of the operator’s team see this page."
       actions={
         <Button icon="reload" isBusy={isLoading && !isRunning} onClick={reload}>
           Refresh
@@ -73,7 +73,7 @@ const Figures = ({ view: { version, upSeconds, store, disk } }: { view: OperateV
         note={
           <>
             of {formatGb(disk.sizeBytes)}
-            <Meter label="Used part of the disk" value={disk.sizeBytes - disk.freeBytes} max={disk.sizeBytes} />
+            <Meter label="Used share of the disk" value={disk.sizeBytes - disk.freeBytes} max={disk.sizeBytes} />
           </>
         }
       />

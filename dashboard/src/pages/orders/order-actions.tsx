@@ -151,7 +151,7 @@ function VoidInvoice({ record: { values }, onDone, onClose }: DialogProps) {
   return (
     <FormDialog
       title={`Void invoice ${number}?`}
-      description="Stock and serial numbers come back. The record stays, marked as void."
+      description="Its units and serial numbers return to stock. The record stays, marked as void."
       action="Void"
       tone="danger"
       onSubmit={send}

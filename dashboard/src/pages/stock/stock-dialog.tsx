@@ -10,7 +10,7 @@ import { toast } from '../../ui/toaster.tsx';
 
 export const ACTIONS = {
   receive: { title: 'Receive', units: 'Units received', about: 'The units are added to the stock.' },
-  count: { title: 'Count', units: 'Units counted', about: 'The stock becomes what you counted.' },
+  count: { title: 'Count', units: 'Units counted', about: 'The stock is set to the units counted.' },
   adjust: { title: 'Adjust', units: 'Units to add, or to remove with a minus', about: 'Say why the stock differs.' },
   'on-order': { title: 'Set on order', units: 'Units on order', about: 'Units ordered from suppliers.' },
 } as const;

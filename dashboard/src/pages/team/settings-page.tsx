@@ -155,7 +155,7 @@ const Limits = ({ settings }: { settings: SettingsView }) => (
     title="Limits"
     description={
       <>
-        The lower limit of calls holds. The operator sets theirs with <code>storeroom tenant set</code>.
+        The lower limit of calls applies. The operator sets theirs with <code>storeroom tenant set</code>.
       </>
     }
   >

@@ -29,7 +29,7 @@ export function WebhooksPage() {
   return (
     <Page
       title="Webhooks"
-      description="Storeroom calls your apps when orders, customers or parts change: in order, and again until they answer."
+      description="Storeroom calls your apps when orders, customers or parts change, in order, and retries until they respond."
       actions={
         <>
           <Button icon="reload" isBusy={isLoading} onClick={reload}>

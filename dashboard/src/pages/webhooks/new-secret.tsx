@@ -1,4 +1,4 @@
-/** The panel that shows a webhook's new secret once, with code that verifies deliveries by it. */
+/** The panel that shows a webhook's new secret once, with code that verifies deliveries with it. */
 import { OneTimePanel } from '../../ui/dialog/one-time-panel.tsx';
 import { Section } from '../../ui/page.tsx';
 import { CodeTabs } from '../../ui/text/code-tabs.tsx';

@@ -29,7 +29,7 @@ export function addFieldCommands(program: Command, context: CommandContext): voi
     });
   addCommand(group, 'add <team>', 'fields add acme orders GIFT_WRAP --type flag', ADDING)
     .addArgument(recordTypeArgument('<type>'))
-    .argument('<name>', 'upper case letters, digits and _')
+    .argument('<name>', 'uppercase letters, digits and _')
     .addOption(new Option('--type <type>', 'type of its values').choices(CUSTOM_FIELD_TYPES).makeOptionMandatory())
     .action(async (teamId: string, recordType: RecordType, name: string, { type }: Pick<CustomField, 'type'>) => {
       await withTenant(context, teamId, async ({ pims, store }) => {

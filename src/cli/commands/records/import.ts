@@ -20,15 +20,15 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     .addArgument(recordTypeArgument('<type>'))
     .argument('<file>', 'CSV')
     .option('--atomic', 'import all rows, or none if one is rejected')
-    .option('--update', 'change customers or parts that exist; a QTY_ONHAND is counted')
+    .option('--update', 'change existing customers or parts; QTY_ONHAND is entered as a count')
     .option('--dry-run', 'check all rows, and import none')
     .option('--map <field=column>', 'field of a column that has another name (repeatable)', collectColumn)
     .option(
       '--separator <character>',
-      "what is between the cells, such as ';' or '\\t' (default: a comma)",
+      "character between the cells, such as ';' or '\\t' (default: a comma)",
       takeSeparator,
     )
-    .addOption(new Option('--encoding <encoding>', 'letters of the file').choices(['utf8', 'latin1']).default('utf8'))
+    .addOption(new Option('--encoding <encoding>', 'encoding of the file').choices(['utf8', 'latin1']).default('utf8'))
     .action(async (teamId: string, recordType: RecordType, file: string, options: ImportFlags) => {
       const { atomic = false, dryRun: isDry = false, update: updates = false, map: columns = new Map() } = options;
       const bytes = fileBytes(file);
@@ -64,7 +64,7 @@ interface ImportFlags extends CsvFormat {
 function takeSeparator(text: string): string {
   const separator = text === String.raw`\t` ? '\t' : text;
   if (/^[^"\r\n]$/.test(separator)) return separator;
-  throw new InvalidArgumentError('It must be one character, and no quote or line break.');
+  throw new InvalidArgumentError('It must be one character, but not a quote or a line break.');
 }
 
 function collectColumn(text: string, before = new Map<string, string>()): Map<string, string> {

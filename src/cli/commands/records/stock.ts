@@ -22,7 +22,7 @@ export function addStockCommands(program: Command, context: CommandContext): voi
     const example = `stock ${name} acme 42 ${name === 'adjust' ? '-1 --reason broken' : '10'}`;
     const command = addCommand(group, `${name} <team> <part> <quantity>`, example, description).option(
       '--reason <text>',
-      'what the ledger says about it',
+      'reason to record in the stock ledger',
       '',
     );
     if (kind === 'received')

@@ -14,7 +14,7 @@ import { printable } from '../../text-table.ts';
 const NOT_CHECKED = 2;
 const DESCRIPTION =
   'Read everything and check that it agrees: files, counts, totals, stock, numbers, audit logs. Changes nothing; ' +
-  'the service can keep running. Exits with 0 if all is well, 1 with findings, 2 if it could not check.';
+  'the service can keep running. Exits with 0 if all is well, 1 if there are findings, 2 if it cannot check.';
 
 export function addCheckCommand(program: Command, context: CommandContext): void {
   addCommand(program, 'check', 'check --backup /backups/2026-11-20', DESCRIPTION)

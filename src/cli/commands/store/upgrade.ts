@@ -13,7 +13,7 @@ export function addUpgradeCommand(program: Command, context: CommandContext): vo
   addCommand(program, 'upgrade', 'upgrade --dry-run', DESCRIPTION)
     .option('--dry-run', 'list the files and change nothing')
     .action(async ({ dryRun = false }: { dryRun?: boolean }) => {
-      const config = parseEmbeddedConfig(context.environment, 'The first node of a version upgrades PostgreSQL.');
+      const config = parseEmbeddedConfig(context.environment, 'The first node with a new version upgrades PostgreSQL.');
       checkFolder(config.data);
       const files = listUpgrades(config.data);
       if (!dryRun)

@@ -25,7 +25,7 @@ export function addAuditCommands(program: Command, context: CommandContext): voi
     const check = await withTenant(context, teamId, ({ store }) => verifyAudit(store.audit, teamId));
     const { records, head, fault } = check;
     if (fault) context.exitCode = 1;
-    const last = head && ` The hash of the last one is ${head}. Keep it elsewhere: it proves this log later.`;
+    const last = head && ` The hash of the last one is ${head}. Keep it elsewhere to check the log later.`;
     const text = fault
       ? `The audit log of ${teamId} is NOT intact. Record ${fault.number}: ${fault.reason}.`
       : `The audit log of ${teamId} is intact: ${records} records.${last}`;

@@ -38,9 +38,7 @@ function addCreateCommand(group: Command, context: CommandContext): void {
   const description = 'Create a pair for another program. The secret is shown only here.';
   addCommand(group, 'create <team>', 'keys create acme --name reports --scope read', description)
     .requiredOption('--name <name>', 'purpose of the pair; unique within the tenant')
-    .addOption(
-      new Option('--scope <scope>', 'read: it may only call operations that read (default: write)').choices(SCOPES),
-    )
+    .addOption(new Option('--scope <scope>', 'read allows only operations that read (default: write)').choices(SCOPES))
     .option('--days <days>', 'days until it expires (default: never)', parseDays)
     .action(async (teamId: string, { name, scope = 'write', days }: NewKeysOptions) => {
       checkKeyName(name);

@@ -44,7 +44,7 @@ function formatPage({ requests, next, searchedTo }: Omit<FoundRequests, 'keptDay
     request.client,
     request.requestID,
   ]);
-  const more = next === null ? '' : `\n\nThis goes back to ${searchedTo}. For more, add --cursor ${next}`;
+  const more = next === null ? '' : `\n\nThe search went back to ${searchedTo}. To continue it, add --cursor ${next}`;
   return buildTable([HEAD, ...rows]) + more;
 }
 

@@ -85,10 +85,10 @@ function addSetCommand(group: Command, context: CommandContext): void {
         'off',
       ]),
     )
-    .option('--quota <calls>', 'calls a calendar month (UTC), or none', (text) =>
+    .option('--quota <calls>', 'calls per calendar month (UTC), or none', (text) =>
       parseLimit(text, /^[1-9]\d{0,14}$/, 'a whole number from 1'),
     )
-    .option('--rate <calls>', 'calls a second, or none', (text) =>
+    .option('--rate <calls>', 'calls per second, or none', (text) =>
       parseLimit(text, /^(?=.*[1-9])\d{1,6}(\.\d{1,3})?$/, 'a number above 0'),
     );
   command.action(async (teamId: string, options: SetOptions) => {
@@ -119,7 +119,7 @@ function addRestoreCommand(group: Command, context: CommandContext): void {
   const description = "Restore a tenant's records from a backup. The service can keep running.";
   addCommand(group, 'restore <team>', 'tenant restore acme --from /backups/2026-11-20 --yes', description)
     .requiredOption('--from <folder>', 'the backup')
-    .option('--yes', 'do not ask')
+    .option('--yes', 'do not ask for confirmation')
     .action(async (teamId: string, { from, yes }: { from: string; yes?: true }) => {
       const old = await withEmbeddedStore(context, async (store) => {
         const tenant = await findTenant(store, teamId);
@@ -135,7 +135,7 @@ function addRestoreCommand(group: Command, context: CommandContext): void {
 function addRemoveCommand(group: Command, context: CommandContext): void {
   const description = 'Remove a tenant with its keys, its usage and all its records.';
   addCommand(group, 'remove <team>', 'tenant remove acme --yes', description)
-    .option('--yes', 'do not ask')
+    .option('--yes', 'do not ask for confirmation')
     .action(async (teamId: string, { yes }: { yes?: true }) => {
       await withTenant(context, teamId, async ({ store, tenant }) => {
         if (!yes) await confirm(tenant, `This removes ${tenant.name} with all its records.`);
@@ -146,7 +146,7 @@ function addRemoveCommand(group: Command, context: CommandContext): void {
 }
 
 async function confirm({ teamId }: Tenant, what: string): Promise<void> {
-  if (!process.stdin.isTTY) throw refuseCommand(`${what} Confirm with --yes without a terminal.`);
+  if (!process.stdin.isTTY) throw refuseCommand(`${what} Without a terminal, confirm it with --yes.`);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const typed = await terminal.question(`${what} Type ${teamId} to continue: `).catch(() => '');
   terminal.close();

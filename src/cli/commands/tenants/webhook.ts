@@ -80,20 +80,23 @@ export function addWebhookCommands(program: Command, context: CommandContext): v
   add(
     'replay <team> <id>',
     `replay acme ${ID} --after 1024`,
-    'Continue the deliveries of a webhook at once, also of a paused one.',
+    'Resume the deliveries of a webhook at once, even if it is paused.',
     async (webhooks, { tenant, word: id, options: { after = null }, actor }) => {
       await webhooks.replay(tenant, id, after ?? undefined, actor);
       return { id, after };
     },
-    ({ id, after }) => `${id} continues from ${after === null ? 'where it stood' : `change ${after}`}.`,
-  ).option('--after <seq>', 'deliver again everything after the change with this number (default: where it stood)');
+    ({ id, after }) => `${id} continues after ${after === null ? 'the last delivered change' : `change ${after}`}.`,
+  ).option(
+    '--after <seq>',
+    'deliver again everything after the change with this number (default: the last delivered one)',
+  );
   add(
     'rotate <team> <id>',
     `rotate acme ${ID}`,
     'Replace the secret of a webhook. Both secrets sign for 24 hours. The new one is shown only here.',
     async (webhooks, { tenant, word: id, actor }) => ({ id, ...(await webhooks.rotate(tenant, id, actor)) }),
     (rotated) =>
-      `${buildTable(Object.entries(rotated))}\n\n${SHOWN_ONCE} The old secret signs too until ${rotated.oldSecretEndsAt}.`,
+      `${buildTable(Object.entries(rotated))}\n\n${SHOWN_ONCE} Both secrets sign until ${rotated.oldSecretEndsAt}.`,
   );
   const addSimple = (name: 'pause' | 'remove', done: string, explained: string): Command =>
     add(

@@ -72,7 +72,7 @@ export class Servers {
   async #checkRole(connection: Connection): Promise<number> {
     const [[isReadOnly, timeline] = [true, null]] = await connection.query<[boolean, number | null]>(READ_ROLE);
     if (timeline === null) throw new ConnectionLost(IS_STANDBY);
-    if (isReadOnly) throw new ConnectionLost('it takes no writes');
+    if (isReadOnly) throw new ConnectionLost('it accepts no writes');
     if (timeline < this.#timeline) throw new ConnectionLost('another server was promoted in its place');
     return timeline;
   }

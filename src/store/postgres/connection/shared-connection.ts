@@ -112,7 +112,7 @@ export class SharedConnection {
   #refuse(fault: unknown): unknown {
     const state = sqlStateOf(fault) ?? '';
     if (fault instanceof ConnectionLost && fault.isSilent) this.#availability.lose(fault.cause);
-    if (state === TAKES_NO_WRITES) this.#availability.lose('it takes no writes');
+    if (state === TAKES_NO_WRITES) this.#availability.lose('it accepts no writes');
     if (state === TAKES_NO_WRITES || REMOVED.includes(state)) return new ConnectionLost(reasonOf(fault));
     if (state === DISK_FULL) return new Refusal('STORAGE_FULL', undefined, { retryAfterSeconds: 30 });
     if (!BUSY.includes(state)) return fault;

@@ -1,5 +1,5 @@
 /**
- * The SQL of pages. A separate query is planned for its own values. Queries of the same shape share a statement, in
+ * The SQL of pages. PostgreSQL plans a separate query for its values. Queries of the same shape share a statement, in
  * which each walks indexes in the order of the keys to the end of its page, or sorts the few records that the search
  * index finds. Each result is one row.
  */
@@ -52,7 +52,7 @@ export interface PageQuestion {
   readonly bytesMax: number;
   readonly after: string;
   readonly values: readonly string[];
-  /** $1 to $3: a number for each question, where it begins, and their limit. Then a list for each value. */
+  /** Parameters: the numbers of the questions, where each begins, their limit, and a list for each value. */
   readonly sql: () => string;
 }
 

@@ -4,7 +4,7 @@ import type { Connection } from '../connection/connection.ts';
 
 type Ask = Pick<Statement, 'sql' | 'values'>;
 
-/** Minimum number of joined statements, because unpacking a list is more expensive than binding a value. */
+/** Fewer statements are not joined, because unpacking a list costs more than binding a few values. */
 const SAVED_TOGETHER_LEAST = 3;
 /** Minimum number of rows for COPY. They are sent in chunks, so that the server inserts one while the next is built. */
 const COPIED_LEAST = 200;

@@ -163,7 +163,7 @@ function readNextNumbers(file: string): [counter: string, next: number][] {
     if (isOutOfReach(file, fault))
       throw refuseCommand(
         `${file} cannot be opened (${(fault as Error).message}), but may be intact. Without it, numbers would be given ` +
-          'out again. Give it the owner and mode of the other files, or move it away.',
+          'out again. Give it the same owner and mode as the other files, or move it away.',
       );
     return [];
   }

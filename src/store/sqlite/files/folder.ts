@@ -39,7 +39,7 @@ export function makeStoreFolder(folder: string, name: string, marker?: string): 
     const { code, path } = fault as NodeJS.ErrnoException;
     if (path?.endsWith('control.db') && code === 'EACCES')
       throw refuseCommand(
-        `${path}: this user may not read and write it (EACCES). Give it the owner of the other files.`,
+        `${path}: this user may not read and write it (EACCES). Give it the same owner as the other files.`,
       );
     throw refuseFolder(folder, name, code);
   }
@@ -121,7 +121,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EPERM: 'this user may not write there',
   EROFS: 'its disk is read-only',
   ENOSPC: 'its disk is full',
-  EDQUOT: "this user's share of its disk is used up",
+  EDQUOT: "this user's disk quota is used up",
   ENOTDIR: 'it is a file, or is below a file',
   EEXIST: 'it is a file, or is below a file',
   ENOENT: 'no folder can be created there',
@@ -129,5 +129,5 @@ const REASONS: Readonly<Record<string, string>> = {
 
 function refuseFolder(folder: string, name: string, code = ''): Refusal {
   const reason = `${REASONS[code] ?? 'it cannot be used'} (${code})`;
-  return refuseCommand(`${name} is '${folder}': ${reason}. Give a folder that this user may write to.`);
+  return refuseCommand(`${name} is '${folder}': ${reason}. Choose a folder that this user can write to.`);
 }

@@ -112,7 +112,7 @@ export class EntryCounts {
     return counted.toSorted((a, b) => a.count - b.count);
   }
 
-  /** Returns how far each of this number of values may still be counted. */
+  /** Divides the entries that may still be counted among this number of values. */
   #shareOf(values: number): number {
     return Math.max(FEW, Math.floor(this.#left / values));
   }

@@ -94,7 +94,7 @@ export class PageBuilder {
   /** SQL by shape: SQLite's own cache finds the same text fastest. */
   readonly #built = new Map<string, string>();
 
-  /** `json` builds a record of the columns of its table. */
+  /** `json` has the SQL that builds a record from the columns of its table. */
   constructor(json: Readonly<Record<KeyedType, string>>) {
     this.#json = json;
   }
@@ -242,7 +242,7 @@ function buildSorted({ recordType, walks, condition, from, to, json }: Shape, so
     const walk = (beyond: string, by: string): string => `SELECT * FROM (
       SELECT SORT_KEY, ${value}, ${json} FROM ${table} INDEXED BY ${table}_${sort.field.name}
       WHERE walk_row(${value}, SORT_KEY) AND (${condition}) AND ${beyond} AND ${end} ORDER BY ${by})`;
-    // Two walks: no index of an expression finds the rows after a pair of values.
+    // Two walks, because no index on an expression finds the rows after a pair of values.
     const same = walk(`${value} = ?2 AND SORT_KEY ${sign} ?1`, byKey);
     return `${same} UNION ALL ${walk(`${value} ${sign} ${start}`, byValue)} ${LIMIT}`;
   }
