@@ -22,7 +22,7 @@ export interface Options {
   readonly orders: number;
   /** The commit to compare this checkout with, instead of peers. */
   readonly against: string | undefined;
-  /** Whether every workload is measured, at the main size beside peers, so that the results are worth keeping. */
+  /** Whether the run measures every workload, and peers at the main size. Only such results are worth keeping. */
   readonly isWhole: boolean;
 }
 

@@ -47,7 +47,7 @@ export const SLOW: readonly SlowFiles[] = [
   },
   {
     files: ['test/system/command-kill.test.ts'],
-    reason: 'kills backups, restores of a tenant and upgrades; move kills another command that writes files',
+    reason: 'kills backups, restores of a tenant and upgrades; move.test.ts kills a command that writes files too',
   },
   {
     files: ['test/limits/stalled-answers.test.ts'],
@@ -192,7 +192,7 @@ export const SLOW: readonly SlowFiles[] = [
   },
   {
     files: ['test/system/restore-kill.test.ts'],
-    reason: 'kills a restore at many points; move kills another command that writes files',
+    reason: 'kills a restore at many points; move.test.ts kills a command that writes files too',
   },
   {
     files: ['test/dashboard/operate.test.ts'],

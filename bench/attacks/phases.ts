@@ -16,7 +16,7 @@ export interface Figures {
   /** Resident memory in MiB, and the most of it. */
   readonly idleMib: number;
   readonly peakMib: number;
-  /** The same without pages of files, which the kernel takes back when it needs them. */
+  /** The same without cached pages of files, which the kernel takes back when it needs memory. */
   readonly ownIdleMib: number;
   readonly ownPeakMib: number;
   /** Growth of the data folder. */

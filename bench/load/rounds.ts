@@ -101,7 +101,7 @@ async function measureOnce({ side, requests }: LoadedSide, amount: LoadAmount): 
   };
 }
 
-/** Slow servers work on for callers that have gone, in the time of the next side. */
+/** Waits, because a slow server continues to work for callers that are gone while the next side is measured. */
 async function waitUntilIdle(pids: readonly number[]): Promise<void> {
   const giveUpAt = Date.now() + IDLE_GIVE_UP_MS;
   for (let isBusy = true; isBusy && Date.now() < giveUpAt;) {

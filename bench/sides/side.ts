@@ -25,7 +25,7 @@ export interface Dialect {
   readonly createOrder: (values: Values) => LoadRequest;
   readonly addLine: (values: Values) => LoadRequest;
   readonly updateCustomer: (code: string, values: Values) => LoadRequest;
-  /** Every order with a storefront number, each with its lines: Storeroom alone has it. */
+  /** Requests every order with a storefront number, each with its lines. Only Storeroom has this call. */
   readonly lookUp?: (reference: string) => LoadRequest;
 }
 

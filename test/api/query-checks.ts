@@ -17,7 +17,7 @@ export class QueryChecks {
     this.#recordType = recordType;
   }
 
-  /** Loads both records; `one` and `other` say what is not as in the samples. */
+  /** Loads both records; `one` and `other` have the values that differ from the samples. */
   static async open(recordType: KeyedType, one: Values, other: Values): Promise<QueryChecks> {
     const checks = new QueryChecks(await Shop.shared(), recordType);
     await checks.shop.load(recordType, [

@@ -45,7 +45,7 @@ async function send(page: Page): Promise<{ status: string; text: string }> {
 /** The value beside a header of the answer. */
 const headerIn = (text: string, name: string): string => new RegExp(`^${name}\\s+(\\S+)`, 'm').exec(text)?.[1] ?? '';
 
-test('every operation of the contract is answered 200 with the example it is filled in with', async (context) => {
+test('every operation of the contract gets 200 with the example that fills its form', async (context) => {
   const page = await openAs(context, service, owner);
   const document = (await (await fetch(`${service.origin}/openapi.json`)).json()) as {
     paths: Record<string, Record<string, { operationId: string }>>;

@@ -431,7 +431,7 @@ export class Model {
     };
   }
 
-  /** What was answered under a key before is answered again. */
+  /** Runs a write once per key, and then repeats its answer. */
   #once({ idempotency }: WriteOptions, work: () => unknown): Written {
     const name = idempotency && JSON.stringify([idempotency.operation, idempotency.key]);
     const kept = name === undefined ? undefined : this.#kept.get(name);

@@ -165,7 +165,7 @@ const SORTED = {
   customers: 'CUSTOMER_CODE CUSTOMER_NAME BCITY BEMAIL CREATE_DATE MODIFIED_DATE'.split(' '),
   inventory: 'PART_CODE PART_DESCRIPTION BARCODE LOCATION_CODE CREATE_DATE MODIFIED_DATE'.split(' '),
 };
-/** Mostly all fields; else some, now and then one that is not there. */
+/** Usually all fields, otherwise some of them, and now and then one that does not exist. */
 const fieldsOf = (recordType: KeyedType): fc.Arbitrary<string[] | undefined> =>
   weighted([5, fc.constant(undefined)], [2, fc.array(fieldName(recordType), { minLength: 1, maxLength: 4 })]);
 const query = fc.constantFrom<KeyedType[]>('orders', 'customers', 'inventory').chain((recordType) =>

@@ -1,6 +1,6 @@
 /**
  * One tenant and its records: the operations by name, loading through `storeroom import`, and the two kinds of
- * answer: a success, or a refusal that changed nothing. The field lists are those of the documents, written out anew.
+ * answer: a success, or a refusal that changed nothing. The field lists are copies of those in the documents.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';

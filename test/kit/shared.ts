@@ -7,7 +7,7 @@ export function whenOver(end: () => Promise<unknown>): void {
   else after(end); // a file that is run alone, without run.ts
 }
 
-/** Makes it when it is first wanted. Where that fails, the next who wants it tries again: one fault costs one file. */
+/** Makes it at the first use. If that fails, the next use tries again, so a fault fails only one test file. */
 export function share<T>(make: () => Promise<T>, end: (made: T) => Promise<unknown>): () => Promise<T> {
   let made: Promise<T> | undefined;
   whenOver(async () => {

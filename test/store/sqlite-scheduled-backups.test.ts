@@ -86,7 +86,7 @@ class Schedule {
     );
   }
 
-  /** So much passes, and nothing is begun. */
+  /** Moves the clock, and sees that no backup begins. */
   wait(ms: number): void {
     const { length } = this.told;
     this.clock.move(ms);
@@ -94,7 +94,7 @@ class Schedule {
     assert.equal(this.told.length, length);
   }
 
-  /** So much passes, and what is begun by then ends. */
+  /** Moves the clock, and waits until the backup that is due by then has ended. */
   async moveTo(ms: number): Promise<Told> {
     const told = once(this.#events, 'told');
     this.clock.move(ms);

@@ -256,7 +256,7 @@ suite('nobody is answered while the sync is under way', () => {
       try {
         while (!(await isCommitted())) await nextTurn();
         if (read) answered.push(read().then(() => answers++));
-        // Whoever knows nothing of the sync is answered again and again meanwhile.
+        // Reads that do not depend on the sync are answered in the meantime.
         for (let page = 0; page < 20; page++) await elsewhere.ask('customers', [], { limit: 1000 });
         assert.equal(answers, 0);
       } finally {

@@ -33,7 +33,7 @@ suite('stock from the command line', () => {
     await ask('stock receive acme PHONE 2 --serial A,B');
   });
 
-  test('what cannot be is refused, and moves nothing', async () => {
+  test('impossible quantities and parts are refused, and move nothing', async () => {
     for (const command of ['receive acme MUG 0', 'count acme MUG -1', 'adjust acme MUG 1', 'receive acme none 1'])
       await refused(`stock ${command}`);
     await refused('stock receive acme PHONE 1');

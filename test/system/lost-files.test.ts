@@ -1,6 +1,6 @@
 /**
- * Each file of the data folder, lost or damaged in turn: one of a tenant sets that tenant apart and touches no other;
- * one that all share is never made anew. No command calls it well, and no number is given twice.
+ * Each file of the data folder, lost or damaged in turn. A tenant's file sets only that tenant apart, and a shared file
+ * is never created again. No command reports that all is well, and no number is given out twice.
  */
 import assert from 'node:assert/strict';
 import {
@@ -92,7 +92,7 @@ async function expectNoGoodBackup(folder: string): Promise<void> {
 suite('the file of a tenant', () => {
   for (const [how, damage] of choose(MOST_UNLIKE))
     // Holds S3.15.
-    test(`${how}: its calls are answered TENANT_UNAVAILABLE, and those of others as ever`, async () => {
+    test(`${how}: its calls get TENANT_UNAVAILABLE, and those of other tenants succeed`, async () => {
       const file = fileOf(whole);
       const service = await ownService({ place: damaged(file, damage) });
       const refused = [await query(service, 'bad'), await createOrder(service, keys['bad']!)];

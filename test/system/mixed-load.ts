@@ -32,7 +32,7 @@ interface SentRecord {
   readonly recordType: 'orders' | 'customers';
   readonly idempotencyKey: string | undefined;
   readonly lines: SentLine[];
-  /** How many of its lines were sent with it, in one batch. */
+  /** Number of its lines that were sent with it in one batch. */
   readonly batched: number;
   number: string | undefined;
 }

@@ -13,7 +13,7 @@ const CALLERS = 100;
 /** Enough counted calls for several checkpoints of the usage. */
 const READS = 450;
 const READERS = 2;
-/** By then one of so many callers has found the line full. */
+/** By this number of answers, one of the callers has met a full queue. */
 const ANSWERS_MOST = 20 * CALLERS;
 
 const service = await ownService({ env: { STOREROOM_QUERY_THREADS: '1' } });

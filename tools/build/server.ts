@@ -1,6 +1,6 @@
 /**
  * Begin here. `npm run build`: makes build/server, the compiled program with every file it needs, from src and the built
- * dashboard. The same checkout gives the same bytes. The files keep the names src/assets.ts finds them by.
+ * dashboard. The same checkout gives the same bytes. The files keep the names by which src/assets.ts finds them.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

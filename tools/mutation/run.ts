@@ -152,7 +152,7 @@ async function runUnit({ file, suite }: Unit, ms: number, coverage?: string): Pr
   try {
     process.kill(-child.pid!, 'SIGKILL'); // with the services it has started
   } catch {
-    // All of it has ended.
+    // All processes of the group have already ended.
   }
   return code;
 }
