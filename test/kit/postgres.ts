@@ -205,7 +205,7 @@ export class PostgresServer {
       listen_addresses: '127.0.0.1',
       port: String(this.port),
       unix_socket_directories: '',
-      max_connections: '600',
+      max_connections: '600', // a worker shares a service for each set of settings, and each service has 25
       scram_iterations: '1', // passwords of tests are random, and every command and node opens connections
       dynamic_shared_memory_type: 'mmap', // in its folder, and gone with it
       ...settings,
