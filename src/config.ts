@@ -201,7 +201,7 @@ export const SETTINGS = {
     'STOREROOM_REQUEST_LOG_MB',
     256,
     [1, 1_000_000],
-    'Maximum megabytes (2^20 bytes) of the request log of a tenant. The oldest requests are removed first.',
+    'Maximum size of the request log of a tenant, in megabytes (2^20 bytes). The oldest requests are removed first.',
   ),
   requestLogRate: wholeNumber(
     'STOREROOM_REQUEST_LOG_RATE',

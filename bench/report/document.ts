@@ -130,7 +130,7 @@ function describeGrowth(all: readonly StoreResults[]): string[] {
   });
   const starts = all.map(({ start }) => (start ? `${start.startMs.toFixed(0)} ms, ${start.idleMb.toFixed(0)} MB` : ''));
   return table(
-    ['orders', ...all.map(({ orders }) => orders.toLocaleString('en')), 'last to first'],
+    ['orders', ...all.map(({ orders }) => orders.toLocaleString('en')), 'last ÷ first'],
     [...rows, ['start, idle memory', ...starts, '']],
   );
 }

@@ -557,7 +557,7 @@ export interface StorefrontItem {
 export interface Change {
   /** Number of the change. Numbers ascend and can have gaps. */
   readonly seq: string;
-  /** Type of the record. A change of a line is a change of its order. */
+  /** Type of the record. A change to a line counts as a change to its order. */
   readonly type: 'orders' | 'customers' | 'inventory';
   /** Key of the record: ORDER_NUMBER, CUSTOMER_CODE or PART_CODE. */
   readonly key: string;

@@ -29,7 +29,7 @@ export function parseEmail(text: string): Outcome<string> {
   return refuseField('INVALID_VALUE', 'email', message);
 }
 
-/** The facts that the store loads to decide a change of a user. `owners` is the number of owners of the tenant. */
+/** The data that decides whether a change to a user is allowed. `owners` is the number of owners of the tenant. */
 export interface LoadedUser {
   readonly role: Role;
   readonly passwordHash: PasswordHash;

@@ -19,8 +19,8 @@ const BUSY_TIMEOUT_MS = 5000;
 const QUERY_BUDGET_MS = 60_000;
 
 /**
- * Opens the store of the settings, works with it, and closes it. The store must exist, unless `create` is set. A fatal
- * fault of the store is thrown rather than its consequences.
+ * Opens the store that the settings name, runs `work` with it, and closes it. The store must exist, unless `create` is
+ * set. A fatal fault of the store is thrown rather than its consequences.
  */
 export async function withStore<T>(
   context: CommandContext,

@@ -13,7 +13,7 @@ export class RowParser {
   /** A copy of this object is fast to fill, but an object that grows field by field becomes slow. */
   readonly #empty: Values;
 
-  /** Throws UNKNOWN_FIELD, or COMMAND_REFUSED if a name is there twice. */
+  /** Throws UNKNOWN_FIELD, or COMMAND_REFUSED if a name is given twice. */
   constructor(names: readonly string[], dictionary: FieldDictionary, recordType: RecordType) {
     this.#fields = names.map((name) => findField(dictionary, recordType, name));
     const twice = names.find((name, index) => names.indexOf(name) !== index);

@@ -24,7 +24,7 @@ export interface RowChange {
   readonly table: string;
   /** The column of each value. */
   readonly names: readonly string[];
-  /** The places of the values that form the key of the row. */
+  /** Indexes of the values that form the key of the row. */
   readonly keysAt: readonly number[];
 }
 

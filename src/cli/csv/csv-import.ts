@@ -148,7 +148,8 @@ function parseHeader(
     throw refuseCommand(`The first line has ${what} between its fields. Give --separator '${flag}'.`);
   }
   const missing = [...columns.keys()].find((column) => !names.includes(column));
-  if (missing !== undefined) throw refuseCommand(`The first line has no column '${missing}', which --map names.`);
+  if (missing !== undefined)
+    throw refuseCommand(`--map names the column '${missing}', which the first line does not have.`);
   return new RowParser(
     names.map((name) => columns.get(name) ?? name),
     dictionary,

@@ -2,7 +2,7 @@
 import { ERRORS, type ErrorPlace } from '../../errors.ts';
 import { STATUS_CODES } from '../server/node-http.ts';
 
-/** The places of the table of errors, in words. */
+/** Texts of the table of errors that say which requests can get an error. */
 export const PLACES: Record<ErrorPlace, string> = {
   any: 'any request',
   operation: 'operations',

@@ -36,7 +36,7 @@ export const oneOf = <T extends string>(values: readonly T[]): TypedSchema<T> =>
 
 type Members = Readonly<Record<string, TypedSchema<unknown>>>;
 
-/** Describes an object with exactly these members, which are required unless the list of optional ones has them. */
+/** Describes an object with exactly these members. All are required except the `optional` ones. */
 export const objectOf = <M extends Members, Optional extends keyof M = never>(
   members: M,
   optional: readonly Optional[] = [],

@@ -128,7 +128,7 @@ function refuseForm({ keyword, params, instancePath, message }: FastifySchemaVal
   if (keyword === 'required') return new Refusal('MISSING_FIELD', `${field} is required.`, { field });
   if (keyword === 'additionalProperties' && instancePath === '') {
     const code = place === 'body' ? 'UNKNOWN_FIELD' : 'UNKNOWN_PARAMETER';
-    return new Refusal(code, `There is no field '${field}' here.`, { field });
+    return new Refusal(code, `There is no field '${field}'.`, { field });
   }
   const allowed = params['allowedValues'] ? `: ${(params['allowedValues'] as string[]).join(', ')}` : '';
   const form = `${message}${allowed}.`;

@@ -100,7 +100,7 @@ export const MEASURED: readonly Measured[] = [
   ),
   row(
     'storeroom_request_log_stopped',
-    'Whether the request log is stopped (1), because the store or its disk accepts no lines.',
+    '1 while the request log is stopped because the store or its disk accepts no lines, otherwise 0.',
     ({ requestLog }) => Number(requestLog.isStopped),
   ),
   row(
@@ -151,7 +151,7 @@ export const MEASURED: readonly Measured[] = [
   ),
   row(
     'storeroom_wal_bytes',
-    'Bytes of the write-ahead log of a database of the embedded store. For tenants, the longest of the open ones.',
+    'Size of a write-ahead log of the embedded store, in bytes. For tenants, the longest of the open ones.',
     ({ store }) => store.logBytes,
     'database',
   ),

@@ -26,7 +26,7 @@ const EXAMPLE: Change = {
 const CHANGE = objectOf(
   {
     seq: textOf('Number of the change. Numbers ascend and can have gaps.', { pattern: '^[0-9]+$' }),
-    type: textOf('Type of the record. A change of a line is a change of its order.', { enum: CHANGED_TYPES }),
+    type: textOf('Type of the record. A change to a line counts as a change to its order.', { enum: CHANGED_TYPES }),
     key: textOf('Key of the record: ORDER_NUMBER, CUSTOMER_CODE or PART_CODE.'),
     change: textOf('Whether the write created or updated the record.', { enum: ['created', 'updated'] }),
     at: textOf('Time of the write in UTC, in ISO 8601.'),

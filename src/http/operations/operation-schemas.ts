@@ -302,7 +302,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
       message: textOf('A human-readable message. If PIMS rejected the request, this is its message.'),
       code: ref('ErrorCode', 'Stable error code. Branch on it.'),
       remedy: textOf('What to do next.'),
-      docs: textOf('Path of the description of the code on this service.'),
+      docs: textOf('Path, on this service, of the page that explains the code.'),
       field: textOf('The parameter or field that is wrong.'),
       suggestion: textOf('The known name nearest to an unknown one, or the number of the order that a line moved to.'),
       step: { type: 'integer', description: 'Index of the rejected step of a batch, from 0.' },

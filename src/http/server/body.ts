@@ -73,7 +73,7 @@ export function takeBody(request: FastifyRequest, body: ReadBody): unknown {
   const { value, text, refusal } = body;
   if (refusal) throw refusal;
   if (text === undefined) return value;
-  // Each level takes two characters.
+  // Each level needs two characters, so a shorter text cannot be nested too deeply.
   if (text.length > 2 * NESTING_MAX && isDeeper(value, NESTING_MAX))
     throw new Refusal('INVALID_BODY', 'The body is nested too deeply.');
   if (MAYBE_INEXACT.test(text)) checkExact(text);

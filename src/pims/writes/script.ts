@@ -66,8 +66,8 @@ export interface Loads {
 }
 
 /**
- * A record that an operation or a command changed. A change of a line is a change of its order. Orders and customers also
- * have who changed them, and what from what to what.
+ * A record that an operation or a command changed. A change to a line counts as a change to its order. For orders
+ * and customers, it also has who changed them, and the values before and after.
  */
 export type ChangedRecord = readonly [
   type: KeyedType,
@@ -80,7 +80,7 @@ export type ChangedRecord = readonly [
 /** `line` is the LINE_NUMBER of a changed or new line. Values are cut short. */
 export type FieldChange = readonly [field: string, before: string, after: string, line?: string];
 
-/** A part, a QUANTITY of it, and the number of lines of an order that have both. */
+/** A part, a QUANTITY, and how many lines of an order have both. */
 export type LineUnits = readonly [partCode: string, quantity: string, lines: number];
 
 /** A serial number of a part, and the invoice that sold its unit, or '' while the unit is in stock. */
@@ -110,7 +110,7 @@ export interface LoadsOfMany {
    * '0' if the order has no lines.
    */
   ordersOfLines(orderNumbers: readonly string[]): readonly Values[];
-  /** Returns the indexes of the names in the list for which a line exists. */
+  /** Returns the indexes in `lines` of those that exist. */
   areLinesThere(lines: readonly LineName[]): readonly number[];
   /** Returns PART_CODE, PART_DESCRIPTION and CARE_PLAN. */
   parts(partCodes: readonly string[]): readonly Values[];

@@ -16,14 +16,14 @@ const join = (list: string, item: string): string => (list === '' || item === ''
 const sizeOf = (item: string): number => (item === '' ? 0 : Buffer.byteLength(item) + 1);
 
 /**
- * Takes rows of (sort key, record). If there are more than `limit` rows, it receives one further row. A record with
- * lines is on the page with all of them or not at all.
+ * Collects rows of (sort key, record) into a page of at most `limit`. One further row means that there are more. A
+ * record with lines is on the page with all of them or not at all.
  */
 export class PageFiller {
   readonly #limit: number;
   readonly #bytesMax: number;
   #filled = NOTHING;
-  /** The page before its last record. */
+  /** The page without its last record. */
   #before = NOTHING;
   #hasMore = false;
 

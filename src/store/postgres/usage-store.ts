@@ -47,7 +47,7 @@ const READ_TOTALS = `SELECT DISTINCT m."TEAM_ID", m."MONTH", m."CALLS"
   FROM unnest(?::text[], ?::text[]) AS c(team, day) JOIN ${MONTHS} m ON m."TEAM_ID" = team AND m."MONTH" = left(day, 7)`;
 const DELETE_NODES = `DELETE FROM ${NODES} WHERE "SEEN_AT" < now() - interval '7 days'`;
 
-/** The call may already have saved records. */
+/** Returns the refusal of a call that could not be counted. The call may already have saved records. */
 function uncounted({ code, retryAfterSeconds = 1 }: Refusal): Refusal {
   const message = 'The call could not be counted. The outcome of a write is unknown.';
   return new Refusal(code === 'STORAGE_FULL' ? code : 'STORE_UNAVAILABLE', message, { retryAfterSeconds });

@@ -32,8 +32,8 @@ export function LinkPage() {
       <Page title="Set your password" description={data && `For ${data.email} in the team ${data.teamID}.`}>
         {error?.code === 'LINK_INVALID' ? (
           <Notice tone="bad" title="This link cannot be used" actions={<ButtonLink to="/sign-in">Sign in</ButtonLink>}>
-            Open the link from your message again. If it still fails, it was used or has expired: ask an owner of your
-            team for a new one.
+            Reopen the link you received. If it still fails, it was used or has expired: ask an owner of your team for a
+            new one.
           </Notice>
         ) : (
           <WhenLoaded from={link} lines={4}>

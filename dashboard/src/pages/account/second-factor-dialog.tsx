@@ -49,7 +49,7 @@ function Secret({ factor: { secret, uri } }: { factor: SecondFactorView }) {
   return (
     <div class="set-up-secret">
       <QrCode text={uri} label="QR code for the authenticator app" />
-      <p class="muted small">Secret, if you cannot scan:</p>
+      <p class="muted small">If you cannot scan, enter this secret:</p>
       <p class="copy-text">
         <code class="groups">
           {secret.match(/.{1,4}/g)?.map((group, place) => (

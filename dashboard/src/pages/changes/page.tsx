@@ -51,7 +51,7 @@ export function ChangesPage() {
     <Page
       title="Changes"
       badge={<Badge tone={state === 'Live' ? 'good' : 'warn'}>{state}</Badge>}
-      description={`The last ${CHANGES_MAX} changes of orders, customers and parts, by the API, the dashboard, commands and imports.`}
+      description={`The last ${CHANGES_MAX} changes to orders, customers and parts, including imports and commands.`}
       actions={
         <>
           <Select

@@ -1,6 +1,4 @@
-/**
- * The operations as the service's contract, /openapi.json, describes them: fetched once.
- */
+/** Fetches the service's contract, /openapi.json, once and reads the operations from it. */
 import {
   lastName,
   readOperations,

@@ -71,7 +71,7 @@ export function History({ number, round }: { number: string; round: string }) {
         from={history}
         skeletonRows={3}
         rowKey={({ at, operation, changes }) => `${at} ${operation} ${JSON.stringify(changes)}`}
-        empty={<Empty title="No changes are kept">This order was last changed before changes were kept.</Empty>}
+        empty={<Empty title="No recorded changes">This order was last changed before changes were recorded.</Empty>}
       />
     </Section>
   );

@@ -12,7 +12,7 @@ import { createProgressBar } from '../../progress-bar.ts';
 import { buildTable } from '../../text-table.ts';
 
 const DESCRIPTION =
-  'Copy everything into an empty store and compare both. Stop the service first. An interrupted move resumes.';
+  'Copy everything into an empty store and compare both. Stop the service first. To resume a move, run it again.';
 
 export function addMoveCommand(program: Command, context: CommandContext): void {
   const command: Command = addCommand(
