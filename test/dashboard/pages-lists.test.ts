@@ -209,3 +209,15 @@ test('on a phone each record is a card that fits: number, name and total are who
     }
   }
 });
+
+test('the menu that was opened on a phone is closed when the phone is turned, and the page can be used', async (context) => {
+  const page = await openAs(context, service, clerk);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await goTo(page, '/records/orders');
+  await button(page, 'Menu').click();
+  await page.locator('main[inert]').waitFor();
+  await page.setViewportSize({ width: 844, height: 390 });
+  await page.locator('main:not([inert])').waitFor();
+  await page.getByRole('link', { name: 'Quotes' }).click();
+  await page.waitForURL(/filter=/);
+});

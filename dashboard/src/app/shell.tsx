@@ -33,6 +33,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
       toggle.current?.focus();
     };
     addEventListener('keydown', closeOnEscape);
+    matchMedia('(width > 800px)').addEventListener('change', () => setOpen(false), { once: true });
     return () => removeEventListener('keydown', closeOnEscape);
   }, [isOpen]);
   return (
