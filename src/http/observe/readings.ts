@@ -100,7 +100,7 @@ export const MEASURED: readonly Measured[] = [
   ),
   row(
     'storeroom_request_log_stopped',
-    '1 while the request log is stopped because the store or its disk accepts no lines, otherwise 0.',
+    'Is 1 while the request log is stopped because the store or its disk accepts no lines, otherwise 0.',
     ({ requestLog }) => Number(requestLog.isStopped),
   ),
   row(
