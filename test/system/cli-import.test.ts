@@ -88,7 +88,10 @@ suite('import, beside a running service', () => {
     assert.equal(mapped?.['CUSTOMER_NAME'], 'Lamp');
     const refuse = async (text: string, ...options: string[]): Promise<string> =>
       (await line.refused('import acme inventory', line.file('rows.csv', text), ...options)).message;
-    assert.match(await refuse('PART_CODE\nX\n', '--map', 'BARCODE=Ean'), /the column 'Ean', which the first line does not have/);
+    assert.match(
+      await refuse('PART_CODE\nX\n', '--map', 'BARCODE=Ean'),
+      /the column 'Ean', which the first line does not have/,
+    );
     assert.match(await refuse('PART_CODE;BARCODE\nX;1\n'), /has semicolons between its fields/);
     assert.match(await refuse('PART_CODE\tBARCODE\nX\t1\n'), /has tabs between its fields/);
     const latin = Buffer.from('PART_CODE,PART_DESCRIPTION\nX,Stra\u00dfe\n', 'latin1');
