@@ -22,7 +22,7 @@ function scale(text: string): bigint {
 
 const CANONICAL = /^(0|-?([1-9]\d*(\.\d*[1-9])?|0\.\d*[1-9]))$/;
 
-test('a number becomes text without trailing zeros, and keeps its value', () => {
+test('a number becomes text without leading and trailing zeros, and keeps its value', () => {
   const examples = {
     '3': '3',
     '3.0': '3',

@@ -32,9 +32,10 @@ export function Shell({ children }: { children: ComponentChildren }) {
       setOpen(false);
       toggle.current?.focus();
     };
-    addEventListener('keydown', closeOnEscape);
-    matchMedia('(width > 800px)').addEventListener('change', () => setOpen(false), { once: true });
-    return () => removeEventListener('keydown', closeOnEscape);
+    const closing = new AbortController();
+    addEventListener('keydown', closeOnEscape, closing);
+    matchMedia('(width > 800px)').addEventListener('change', () => setOpen(false), closing);
+    return () => closing.abort();
   }, [isOpen]);
   return (
     <div class={isOpen ? 'shell menu-open' : 'shell'}>

@@ -65,9 +65,9 @@ export function takeTotals(order: Values, changed: Values): Values {
 /**
  * Returns the totals of the invoice and the backorder into which a partial invoice splits an order. SUBTOTAL, TAX_TOTAL
  * and ORDER_TOTAL of the two add up exactly to those of the order. They are shared by the prices of the lines, and the
- * backorder gets the remainder of rounding. FREIGHT stays with the invoice, and so do all totals if no line has a
- * price. Example: if one unit of an order of 3 × 999 with a TAX_TOTAL of 100 is invoiced, the SUBTOTALs are 999 and
- * 1998 and the TAX_TOTALs are 33.33 and 66.67.
+ * backorder gets the remainder of rounding. FREIGHT stays with the invoice, and so do totals that cannot be shared,
+ * because the lines have no price or add up to 0. Example: if one unit of an order of 3 × 999 with a TAX_TOTAL of 100
+ * is invoiced, the SUBTOTALs are 999 and 1998 and the TAX_TOTALs are 33.33 and 66.67.
  */
 export function shareTotals(
   order: Values,
