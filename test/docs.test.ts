@@ -57,7 +57,7 @@ suite('what the documents tell to type', () => {
   before(async () => {
     service = await Service.start({ env: { STOREROOM_DEMO: 'on' } });
     keys = /'(sr_id_\w+:sr_sk_\w+)'/.exec(service.output)![1]!;
-    // npx takes over a second to find what is in this folder; that it does find it has a test of its own.
+    // npx takes over a second to find what is in this folder; that it does find it is in test/system/stop.test.ts.
     mkdirSync(join(folder, 'bin'));
     mkdirSync(shop);
     const npx = join(folder, 'bin', 'npx');
@@ -187,13 +187,6 @@ suite('what the documents tell to type', () => {
       assert.equal(`${code} ${stderr}`, '0 ');
       assertShown(shown!, stdout, file);
     }
-  });
-
-  // Holds S13.1.
-  test('npx --no storeroom, as the documents write it, is the command line', async () => {
-    const { code, stdout, stderr } = await runProgram('npx', ['--no', 'storeroom', 'config', '--json']);
-    assert.equal(code, 0, stderr);
-    assert.equal(JSON.parse(stdout).settings.length, Object.keys(SETTINGS).length);
   });
 });
 

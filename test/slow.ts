@@ -66,16 +66,21 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'each operation in a browser; test/contract and test/bruno send the same examples',
   },
   {
-    files: ['keys', 'people', 'records', 'strict', 'usage', 'shop-day', 'import', 'lists', 'find'].map(
-      (name) => `test/dashboard/pages-${name}.test.ts`,
-    ),
+    files: [
+      'keys',
+      'people',
+      'records',
+      'reference',
+      'session',
+      'strict',
+      'usage',
+      'shop-day',
+      'import',
+      'lists',
+      'find',
+    ].map((name) => `test/dashboard/pages-${name}.test.ts`),
     reason:
       'test/account and test/pims have the rules, test/dashboard the answers; load and refresh run in the browser',
-  },
-  {
-    files: ['load', 'refresh', 'session'].map((name) => `test/dashboard/pages-${name}.test.ts`),
-    store: 'postgres',
-    reason: 'a page shows what the service answers, and those answers are tested on both stores',
   },
   {
     files: ['authentication', 'cancelOrder', 'custom-fields', 'etags', 'filter-operators', 'filters', 'idempotency']
@@ -87,7 +92,7 @@ export const SLOW: readonly SlowFiles[] = [
       'their rules are in the contract and in the differential tests; operations and recorded-answers run on both',
   },
   {
-    files: ['authorization-header', 'compression', 'http', 'http-bodies', 'http-connections', 'service-paths'].map(
+    files: ['authorization-header', 'compression', 'http', 'http-bodies', 'service-paths'].map(
       (name) => `test/api/${name}.test.ts`,
     ),
     store: 'postgres',
@@ -96,19 +101,11 @@ export const SLOW: readonly SlowFiles[] = [
   {
     files: ['values', 'order-of-checks'].map((name) => `test/api/${name}.test.ts`),
     store: 'postgres',
-    reason: 'values are read, and faults put in order, before the store is asked; naughty-strings keeps text on both',
+    reason:
+      'values are read, and faults put in order, before the store is asked; the differential test keeps text on both',
   },
   {
-    files: [
-      'bodies',
-      'connections',
-      'cursors',
-      'open-tenants',
-      'record-pages',
-      'room',
-      'secrets-in-log',
-      'stolen-session',
-    ]
+    files: ['bodies', 'connections', 'cursors', 'open-tenants', 'record-pages', 'room', 'secrets-in-log']
       .concat('unread-answers')
       .map((name) => `test/limits/${name}.test.ts`),
     store: 'postgres',
@@ -160,6 +157,41 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'test/account has the rules, test/store what both stores keep; pages-load signs in, sessions run on both',
   },
   {
+    files: ['test/guards.test.ts'],
+    reason: 'that the checkers see what is planted; tidy.test.ts has what they find, and npm run check the linter',
+  },
+  {
+    files: ['test/system/lost-files.test.ts'],
+    reason:
+      'a service over each file that is lost or damaged; sqlite-files has what the store says, check what is found',
+  },
+  {
+    files: ['test/system/demo-tenant.test.ts'],
+    reason: 'starts over again, one of them killed; test/docs has a first start, its tenant and its calls',
+  },
+  {
+    files: ['test/system/nodes.test.ts'],
+    reason: 'three nodes, killed, restarted and cut off; database-loss has cuts, and the contract two stores at once',
+  },
+  {
+    files: ['test/system/changes-kill.test.ts'],
+    reason: 'readers of the feed beside a service that is killed; kill has what is lost, the contract the feed',
+  },
+  {
+    files: ['test/limits/stolen-session.test.ts'],
+    reason: 'every change of the dashboard without a proof; test/account has the rules of proofs and of throttles',
+  },
+  {
+    files: ['test/system/request-log-kill.test.ts', 'test/system/metering-load.test.ts'],
+    store: 'postgres',
+    reason: 'kill counts calls on both stores, and the log is in the contract that both pass',
+  },
+  {
+    files: ['test/api/naughty-strings.test.ts'],
+    store: 'postgres',
+    reason: 'the differential test sends texts of that kind to both stores',
+  },
+  {
     files: ['test/system/mcp.test.ts'],
     reason: 'a process for each agent, and every tool called; mcp-tools has the tools, their requests and cut answers',
   },
@@ -181,9 +213,27 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'that the line which fails does what it says; database-loss and nodes use it',
   },
   {
-    files: ['test/system/first-start.test.ts', 'test/limits/large-records.test.ts'],
+    files: ['test/system/first-start.test.ts'],
     store: 'postgres',
-    reason: 'the demo and its bounds are above the store; large-orders and the contract read as much',
+    reason: 'what a first start says and offers is above the store',
+  },
+  {
+    files: ['test/limits/large-records.test.ts'],
+    reason: 'queries over 18 MB at once; large-orders has the memory that one order costs',
+  },
+  {
+    files: ['large-orders', 'large-answers', 'lines'].map((name) => `test/limits/${name}.test.ts`),
+    store: 'postgres',
+    reason: 'the bounds are above the store, and the contract has orders of as many lines',
+  },
+  {
+    files: ['test/api/requests-command.test.ts'],
+    store: 'postgres',
+    reason: 'what the command shows is the log, which is in the contract that both stores pass',
+  },
+  {
+    files: ['test/api/http-connections.test.ts'],
+    reason: '600 connections, and headers that never end; limits/connections has how many may be open',
   },
   {
     files: ['batch', 'listChanges'].map((name) => `test/api/${name}.test.ts`),
@@ -196,8 +246,7 @@ export const SLOW: readonly SlowFiles[] = [
   },
   {
     files: ['test/dashboard/operate.test.ts'],
-    store: 'postgres',
-    reason: 'readings of the process, and backups of the embedded store',
+    reason: 'readings of the process, which test/api/metrics has, and a backup, which test/store has',
   },
   {
     files: ['test/system/stop.test.ts'],

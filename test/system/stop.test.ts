@@ -1,18 +1,11 @@
-/**
- * Stopping and starting: signals, a folder or port that is taken, what survives, and the demo tenant of a first start.
- */
+/** Stopping and starting: signals, a folder or port that is taken, and what survives. */
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { suite, test, type TestContext } from 'node:test';
-import { promisify } from 'node:util';
 import { createOrder, getOrder } from '../kit/orders.ts';
 import { newPlace, placeVariables, runCommand, Service, STORE } from '../kit/service.ts';
-import { temporaryFolder, type Keys } from '../kit/service.ts';
-import { PROGRAM } from '../kit/program.ts';
 import { IS_THOROUGH, trials } from '../kit/trials.ts';
 import { HttpClient } from '../kit/http-client.ts';
 import { until } from '../kit/wait.ts';
@@ -23,18 +16,11 @@ const BIN = join(ROOT, 'bin/storeroom.js');
 const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 64 });
 /** Of acknowledged writes, before the signal comes. */
 const WORK = trials('WORK', { quick: 100, all: 500 });
-/** 830 of Northwind and those of the dealer. */
-const DEMO_ORDERS = 830 + 14;
 
 async function start(context: TestContext, options: Parameters<typeof Service.start>[0] = {}): Promise<Service> {
   const service = await Service.start(options);
   context.after(() => service.stop('SIGKILL'));
   return service;
-}
-
-async function teamsOf(service: Service): Promise<string[]> {
-  const { tenants } = (await service.command('tenant', 'list', '--json')).json() as { tenants: Keys[] };
-  return tenants.map(({ teamID }) => teamID);
 }
 
 test('SIGTERM, and SIGINT, SIGTERM, SIGINT, under load: code 0, nothing acknowledged lost', async (context) => {
@@ -69,7 +55,7 @@ if (STORE === 'sqlite')
     const starts: [name: string, words: string[], path: string][] = [
       ['npm start', ['npm', 'start'], process.env['PATH']!],
     ];
-    // In `npm test` the documents' own npx, and the program itself under both Nodes, have what these have.
+    // In `npm test` the program itself under both Nodes has what these have.
     if (IS_THOROUGH)
       for (const [node, path] of [
         ['Node 26', process.env['PATH']!],
@@ -140,79 +126,3 @@ test('a folder or port that is taken is refused; records, keys and usage survive
   assert.equal(after.text, before.text);
   assert.equal(after.headers.get('x-month-requests'), String(Number(before.headers.get('x-month-requests')) + 1));
 });
-
-/** The keys the service told of are good, and every order is there. */
-async function expectWholeDemo(service: Service): Promise<void> {
-  const [, apiID, apiSecret] = /-u '([^:]+):([^']+)'/.exec(service.output) ?? [];
-  assert.ok(apiID && apiSecret, 'no start has told the keys');
-  const { status, body } = await service.call({ teamID: 'demo', apiID, apiSecret }, 'POST', '/orders/query', {
-    query: { maxReturn: '5000' },
-    body: [],
-  });
-  assert.equal(status, 200);
-  assert.equal(body.data.length, DEMO_ORDERS);
-}
-
-// No demo tenant is ever made in a database.
-if (STORE === 'sqlite')
-  suite('the demo tenant', () => {
-    const DEMO = { STOREROOM_DEMO: 'on' };
-
-    test('is made by the first start that gets a port; its curl lines are told once and work', async (context) => {
-      const taken = createServer().listen(0, '127.0.0.1');
-      await once(taken, 'listening');
-      context.after(() => taken.close());
-      const dataFolder = temporaryFolder();
-      const port = String((taken.address() as AddressInfo).port);
-      assert.equal((await runCommand(dataFolder, ['serve', '--port', port])).code, 1);
-      const service = await start(context, { dataFolder, env: DEMO });
-      await expectWholeDemo(service);
-      assert.deepEqual(await teamsOf(service), ['demo']);
-      const lines = service.output.split('\n').filter((line) => line.trimStart().startsWith('curl '));
-      assert.equal(lines.length, 2);
-      const [order, lookup] = await Promise.all(
-        lines.map(async (line) => JSON.parse((await promisify(execFile)('sh', ['-c', line])).stdout)),
-      );
-      assert.equal(order.data.ORDER_NUMBER, '10248');
-      assert.equal(order.subRecords.length, 3);
-      assert.equal(lookup.storefront_order_number, '#1001');
-      const stages = lookup.orders.map((one: { order_type: string }) => one.order_type);
-      assert.deepEqual(stages, ['invoice', 'sales_order']);
-      const told = service.output.length;
-      await service.stop();
-      await service.restart();
-      assert.doesNotMatch(service.output.slice(told), /curl|sr_/);
-      assert.deepEqual(await teamsOf(service), ['demo']);
-    });
-
-    test('is not made beside other tenants', async (context) => {
-      const dataFolder = temporaryFolder();
-      assert.equal((await runCommand(dataFolder, ['tenant', 'create', 'acme', '--create'])).code, 0);
-      const service = await start(context, { dataFolder, env: DEMO });
-      assert.deepEqual(await teamsOf(service), ['acme']);
-      assert.doesNotMatch(service.output, /curl|sr_/);
-    });
-
-    test('is made whole by the next start when the first was killed over it', async (context) => {
-      const dataFolder = await killOverDemo();
-      const service = await start(context, { dataFolder, env: DEMO });
-      await expectWholeDemo(service);
-    });
-  });
-
-/** A folder of a start that was killed over the demo tenant. On a busy machine one start in many is over before. */
-async function killOverDemo(): Promise<string> {
-  for (;;) {
-    const dataFolder = temporaryFolder();
-    const env = { ...process.env, ...placeVariables(dataFolder) };
-    const [program, ...before] = PROGRAM;
-    const first = spawn(program, [...before, 'serve', '--port', '0'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-    let told = '';
-    first.stdout.setEncoding('utf8').on('data', (text: string) => (told += text));
-    await until(() => first.exitCode !== null || globSync('tenants/*.db', { cwd: dataFolder }).length > 0);
-    first.kill('SIGKILL');
-    const [code] = (await once(first, 'close')) as [number | null];
-    assert.equal(code, null, 'it ended by itself');
-    if (told === '') return dataFolder;
-  }
-}

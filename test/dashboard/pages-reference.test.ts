@@ -1,0 +1,85 @@
+/** The pages of the reference in a browser: what they show, to whom, and what they ask for. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { ERRORS } from '../../src/errors.ts';
+import { sharedService } from '../kit/service.ts';
+import { checkAxe, checkWidth, openBrowser, openPage } from './browser.ts';
+
+const service = await sharedService();
+
+test('/docs/errors has every code with status, meaning and remedy, passes axe and fits any window', async (t) => {
+  const page = await openPage(t, service);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.goto('/docs/errors#LINE_MOVED');
+    await checkAxe(page);
+  }
+  await page.setViewportSize({ width: 320, height: 640 });
+  await checkWidth(page);
+  const marks = await page.locator(':target').innerText();
+  assert.match(marks, /^LINE_MOVED 400/);
+  for (const [code, { httpStatus, place, message, remedy }] of Object.entries(ERRORS)) {
+    const section = page.locator(`[id="${code}"]`);
+    assert.equal(await section.count(), place === 'command' ? 0 : 1, code);
+    if (place === 'command') continue;
+    const text = await section.innerText();
+    for (const part of [code, String(httpStatus), message.replaceAll('`', ''), remedy.replaceAll('`', '')])
+      assert.ok(text.includes(part), `${code}: ${part}`);
+  }
+});
+
+suite('the reference page in a browser', () => {
+  let page: Page;
+  const requests: string[] = [];
+  const complaints: string[] = [];
+
+  before(async () => {
+    page = await (await openBrowser()).newPage({ viewport: { width: 1280, height: 900 } });
+    page.on('request', (request) => requests.push(request.url()));
+    page.on('requestfailed', (request) => complaints.push(`${request.url()} ${request.failure()?.errorText}`));
+    page.on('pageerror', (fault) => complaints.push(String(fault)));
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning' || /Content.Security.Policy/i.test(message.text()))
+        complaints.push(message.text());
+    });
+    await page.goto(`${service.origin}/docs`);
+  });
+  after(() => page.close());
+
+  test('begins with what PIMS is, where to call and how, and leads to the list of errors', async () => {
+    await page.getByText('PIMS, the inventory management system').waitFor({ state: 'visible' });
+    for (const title of ['Base path', 'Credentials', 'First call', 'Pages', 'Errors', 'Retries', 'Batch'])
+      await page.getByRole('heading', { level: 2, name: title, exact: true }).first().waitFor({ state: 'visible' });
+    assert.equal(await page.getByRole('link', { name: 'list of errors' }).getAttribute('href'), '/docs/errors');
+  });
+
+  test('shows the summary and the path of an operation', async () => {
+    await page.getByText('One order with its line items').first().waitFor({ state: 'visible' });
+    await page.getByText('/orders/single').first().waitFor({ state: 'visible' });
+  });
+
+  test('shows an operation that is clicked, with its description and example', async () => {
+    await page.getByText('Add a line item').first().click();
+    await page.getByText('Adds a line to an order').first().waitFor({ state: 'visible' });
+    await page.getByText('LINE_REF_LOCK_CODE').first().waitFor({ state: 'visible' });
+  });
+
+  test('shows the fields of a body in the order of the dictionary', async () => {
+    const members = page.locator('[id*="/PUT/tenant/api/pims/v1/orders/line_item.body."]');
+    await members.getByText('CARE_PLAN', { exact: true }).waitFor({ state: 'visible' });
+    const order = 'ORDER_NUMBER PART_CODE DESCRIPTION QUANTITY UNIT_PRICE DISCOUNT SERIAL_NUMBERS CARE_PLAN';
+    assert.equal((await members.allInnerTexts()).slice(0, 8).join(' '), order);
+  });
+
+  test('asks nobody but the service, and breaks no rule of its policy', async () => {
+    // The page renders its sections as they come into view.
+    await page.getByText('Service', { exact: true }).first().click();
+    await page.getByText('Liveness check').first().waitFor({ state: 'visible' });
+    const own = [`${service.origin}/`, 'data:', 'blob:'];
+    const foreign = requests.filter((url) => !own.some((start) => url.startsWith(start)));
+    assert.deepEqual(foreign, []);
+    assert.ok(requests.includes(`${service.origin}/docs/js/scalar.js`));
+    assert.deepEqual(complaints, []);
+  });
+});

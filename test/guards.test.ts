@@ -1,0 +1,211 @@
+/**
+ * A checker can fail open, so nothing that tidy.test.ts finds in order is believed unproven: every forbidden import and
+ * habit is planted in a copy of the tree, where oxlint (by .oxlintrc.json) and the walker must both report it.
+ */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, suite, test } from 'node:test';
+import { FILE_LINES_MAX, findFaults, MAY_IMPORT, nameRelative, ROOT, type Rule } from './kit/tree-walker.ts';
+
+/** What is planted, in a file or in a folder that gets a file, and the rules of walker and oxlint that report it. */
+type Plant = [guarantee: string, where: string, source: string, walker: Rule | null, oxlint?: string];
+
+const [PROPERTY, GLOBAL, IMPORT] = ['no-restricted-properties', 'no-restricted-globals', 'no-restricted-imports'];
+const CLOCKS = `setTimeout(a,1) setInterval(a,1) setImmediate(a) queueMicrotask(a) fetch('a') performance.now()
+  crypto.randomUUID() Temporal.Now.instant()`.split(/\s+/);
+const PLANTS: Plant[] = [
+  ['pims cannot ask for the time', 'src/pims/', 'export const a = Date.now();', 'clock', PROPERTY],
+  ['pims cannot ask for the date', 'src/pims/', 'export const a = new Date();', 'clock'],
+  ['pims cannot throw dice', 'src/pims/', 'export const a = Math.random();', 'clock', PROPERTY],
+  ...CLOCKS.map((call): Plant => [
+    `pims cannot call ${call}`,
+    'src/pims/',
+    `export const a = () => ${call};`,
+    'clock',
+    GLOBAL,
+  ]),
+  ['pims cannot read the environment', 'src/pims/', 'export const a = process.env;', 'environment', GLOBAL],
+  ['http cannot read the environment', 'src/http/', 'export const a = process.env;', 'environment', PROPERTY],
+  ['cli cannot take the environment', 'src/cli/', 'export const { env } = process;', 'environment', PROPERTY],
+  ...['src/http/', 'test/limits/'].flatMap((where): Plant[] => [
+    [`${where} cannot ask for the time`, where, 'export const a = Date.now();', null, PROPERTY],
+    [`${where} cannot ask for the date`, where, 'export const a = new Date();', 'time'],
+    [`${where} cannot set a timer`, where, 'setTimeout(() => undefined, 1);', null, GLOBAL],
+  ]),
+  [
+    'a test cannot sleep',
+    'test/',
+    "import { setTimeout as a } from 'node:timers/promises';\nawait a(1);",
+    null,
+    IMPORT,
+  ],
+  ['a test cannot measure', 'test/', 'export const a = performance.now();', null, GLOBAL],
+  ['a test cannot wait for a page by time', 'test/', "await (await import('a')).waitForTimeout(1);", null, PROPERTY],
+  ['http cannot write to the console', 'src/http/', 'console.log(1);', 'console', 'no-console'],
+  ['http cannot use what Node does not document', 'src/http/', 'export const a = (b: any) => b._handle;', 'private'],
+  ['the dashboard cannot write HTML as text', 'dashboard/src/', "document.body.innerHTML = 'a';", 'markup'],
+  ['the dashboard cannot write to the console', 'dashboard/src/ui/', 'console.log(1);', 'console', 'no-console'],
+  ['http cannot hold SQL', 'src/http/', "export const a = 'SELECT A FROM B';", 'sql'],
+  [
+    'http cannot load round the rules',
+    'src/http/',
+    "export const a = process.getBuiltinModule('node:sqlite');",
+    'loader',
+  ],
+  ['http cannot name a type of the store', 'src/http/', "export type A = import('../store/a.ts').A;", 'import'],
+  ['http cannot compute what it imports', 'src/http/', "export const a = import('../store' + '/a.ts');", 'import'],
+  [
+    'http cannot start a worker of the store',
+    'src/http/',
+    "startThread(new URL('../store/a.ts', import.meta.url));",
+    'import',
+  ],
+  ['http cannot start a worker round the rules', 'src/http/', "new Worker('a');", 'loader'],
+  [
+    'a half of a circle is reported',
+    'src/tenant/cycle-a.ts',
+    "import type { B } from './cycle-b.ts';\nexport type A = B | 1;",
+    'cycle',
+    'no-cycle',
+  ],
+  [
+    'so is its other half, though both are of types',
+    'src/tenant/cycle-b.ts',
+    "import type { A } from './cycle-a.ts';\nexport type B = A | 2;",
+    'cycle',
+    'no-cycle',
+  ],
+  ['a file too long is reported', 'src/http/', '// a\n'.repeat(FILE_LINES_MAX), 'length', 'max-lines'],
+  [
+    'a function of 81 lines is reported',
+    'src/http/',
+    `export function a() {${'\n'.repeat(80)}}`,
+    null,
+    'max-lines-per-function',
+  ],
+  ['a promise cannot be dropped', 'src/http/', 'async function a() {}\na();', null, 'no-floating-promises'],
+  ['a promise cannot be a condition', 'src/http/', 'if ((async () => 1)()) throw 1;', null, 'no-misused-promises'],
+  ['any is not a type', 'src/http/', 'export const a: any = 1;', null, 'no-explicit-any'],
+  ['a file outside the table is reported', 'src/extra.ts', '', 'place'],
+  ['a drawer for everything is reported', 'src/http/utils.ts', '', 'name'],
+  ['a folder for everything is reported', 'src/http/common/a.ts', '', 'name'],
+  ['a barrel is reported', 'src/http/index.ts', '', 'name'],
+  ['a file without an opening comment is reported', 'src/http/', 'export {};', 'opening'],
+  ['a note of unfinished work is reported', 'src/http/', '// TODO', 'unfinished'],
+];
+
+/** The proof of the table: each of these imports, in four ways, each of the targets. */
+const IMPORTERS = [
+  ...Object.keys(MAY_IMPORT),
+  'src/pims/rules/',
+  'src/store/sqlite/',
+  'src/store/sqlite/reads/',
+  'src/http/dashboard/',
+  'dashboard/src/ui/',
+  'dashboard/src/pages/usage/',
+];
+const TARGETS = `
+  src/main.ts src/assets.ts src/clock.ts src/errors.ts src/config.ts src/pims/a.ts src/tenant/a.ts src/audit/a.ts src/request-log/a.ts
+  src/webhooks/a.ts node:dns undici src/account/a.ts src/store/a.ts src/store/pims/a.ts src/store/sqlite/a.ts src/http/a.ts src/http/dashboard/a.ts
+  src/cli/a.ts node:fs node:net node:fs/promises node:crypto node:zlib node:sqlite node:process fs pg big.js fastify
+  @fastify/cookie @scalar/fastify-api-reference pg prom-client @opentelemetry/api commander papaparse src/http/dashboard/interface.ts
+  src/account/roles.ts src/tenant/keys.ts src/pims/rules/decimal.ts src/pims/rules/stages.ts src/pims/rules/totals.ts src/account/account-bounds.ts
+  src/tenant/tenant.ts src/pims/rules/values.ts src/pims/rules/lifecycle.ts preact preact/hooks uqr vite`
+  .trim()
+  .split(/\s+/);
+
+suite('the guards', () => {
+  const copy = mkdtempSync(join(tmpdir(), 'storeroom-tidy-'));
+  after(() => rmSync(copy, { recursive: true }));
+  for (const part of [
+    'src',
+    'dashboard/src',
+    'dashboard/tsconfig.json',
+    'package.json',
+    'tsconfig.json',
+    '.oxlintrc.json',
+  ])
+    cpSync(join(ROOT, part), join(copy, part), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+
+  const plant = (where: string, name: string, source: (file: string) => string) => {
+    const file = where.endsWith('.ts') ? where : `${where}planted-${name}.ts`;
+    mkdirSync(dirname(join(copy, file)), { recursive: true });
+    writeFileSync(join(copy, file), `${source(file)}\n`);
+    return file;
+  };
+  const planted = PLANTS.map(([guarantee, where, source, walker, oxlint], index) => ({
+    guarantee,
+    file: plant(where, `${index}`, () => source),
+    walker,
+    oxlint,
+  }));
+  const importers = IMPORTERS.map((where) => ({ where, file: plant(where, 'imports', importAll) }));
+  const faults = findFaults(copy);
+  const diagnostics = runOxlint(copy);
+
+  for (const { where, file } of importers)
+    test(`what ${where} may not import, oxlint and the walker both report`, () => {
+      const byWalker = new Set(
+        faults.filter((fault) => fault.file === file && fault.rule === 'import').map(({ line }) => line),
+      );
+      const byOxlint = new Set(
+        diagnostics.filter((one) => one.file === file && one.code === IMPORT).map(({ line }) => line),
+      );
+      const show = (lines: Set<number>) => [...lines].map((line) => importAll(file).split('\n')[line - 1]);
+      assert.deepEqual(show(byWalker.difference(byOxlint)), [], 'missed by oxlint');
+      assert.deepEqual(show(byOxlint.difference(byWalker)), [], 'missed by the walker');
+      assert.ok(byWalker.isSupersetOf(new Set([1, 2, 3, 4])), 'src/main.ts, which nobody may import, in any way');
+    });
+
+  for (const { guarantee, file, walker, oxlint } of planted)
+    test(guarantee, () => {
+      if (walker !== null)
+        assert.ok(
+          faults.some((fault) => fault.file === file && fault.rule === walker),
+          `missed by the walker: ${walker}`,
+        );
+      if (oxlint !== undefined)
+        assert.ok(
+          diagnostics.some((one) => one.file === file && one.code === oxlint),
+          `missed by oxlint: ${oxlint}`,
+        );
+    });
+});
+
+/** Imports every target in four ways, a line each; those in src also by two detours. */
+function importAll(file: string): string {
+  const names = TARGETS.flatMap((target) => {
+    if (!target.startsWith('src/')) return [target];
+    const name = nameRelative(file, target);
+    return [name, `./cli/../${name}`, ...(name.startsWith('..') ? [`./${name}`] : [])];
+  });
+  const ways = (name: string, index: number) => [
+    `import * as a${index} from '${name}';`,
+    `import type * as b${index} from '${name}';`,
+    `export * from '${name}';`,
+    `await import('${name}');`,
+  ];
+  return names.flatMap(ways).join('\n');
+}
+
+function runOxlint(root: string): { file: string; line: number; code: string | undefined }[] {
+  const command = join(ROOT, 'node_modules/.bin/oxlint');
+  const { stdout, stderr } = spawnSync(process.execPath, [command, '--format=json', 'src', 'test', 'dashboard/src'], {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 1 << 26,
+  });
+  assert.ok(stdout.startsWith('{'), `oxlint gave no report: ${stdout}${stderr}`);
+  const report = JSON.parse(stdout) as {
+    diagnostics: { filename: string; code: string; labels: { span: { line: number } }[] }[];
+  };
+  return report.diagnostics.map(({ filename, code, labels }) => ({
+    file: filename,
+    line: labels[0]?.span.line ?? 0,
+    code: /\((.+)\)/.exec(code)?.[1],
+  }));
+}

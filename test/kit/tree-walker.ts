@@ -1,0 +1,183 @@
+/**
+ * What the shape of the code must be (the architecture table, and habits found by their text), and the walker that
+ * finds what is otherwise. tidy.test.ts asks it about the tree, guards.test.ts about faults that are planted.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+
+export const ROOT = join(import.meta.dirname, '../..');
+/** Matches what one of them matches whole. */
+const anyOf = (...patterns: RegExp[]): RegExp => new RegExp(`^(${patterns.map(({ source }) => source).join('|')})$`);
+
+export const FILE_LINES_MAX = 350; // also in .oxlintrc.json
+
+/**
+ * The architecture table. What a file imports is a path in this repository or the name of a package; what its row does
+ * not match is forbidden.
+ */
+export const MAY_IMPORT: Record<string, RegExp> = {
+  'src/main.ts': /^(src\/cli\/.+|src\/(assets|clock)\.ts|node:module)$/,
+  'src/assets.ts': /^node:(fs|path|sea|url|worker_threads)$/,
+  'src/errors.ts': /(?!)/,
+  'src/clock.ts': /^node:timers\/promises$/,
+  'src/config.ts': /^(src\/errors\.ts|node:net)$/,
+  'src/pims/': /^(src\/pims\/.+|src\/errors\.ts|big\.js)$/,
+  'src/audit/': /^(src\/audit\/.+|src\/errors\.ts|node:crypto)$/,
+  'src/tenant/': /^(src\/(tenant|audit)\/.+|src\/(clock|errors)\.ts|node:(crypto|util|zlib))$/,
+  'src/request-log/': /^(src\/(request-log|tenant)\/.+|src\/(clock|errors)\.ts|node:(crypto|util|zlib))$/,
+  'src/account/': /^(src\/(account|audit|tenant)\/.+|src\/(clock|errors)\.ts|node:(crypto|util|zlib)|@zxcvbn-ts\/.+)$/,
+  'src/webhooks/':
+    /^(src\/(webhooks|pims|tenant|audit)\/.+|src\/(clock|errors)\.ts|node:(crypto|dns(\/promises)?|net|util)|undici)$/,
+  'src/store/':
+    /^(src\/(store|pims|tenant|account|request-log|webhooks|audit)\/.+|src\/(assets|clock|errors)\.ts|pg|node:(?!process$).+)$/,
+  'src/http/': anyOf(
+    /src\/(http|pims|tenant|account|request-log|webhooks|audit)\/.+|src\/(assets|clock|errors)\.ts/,
+    /(@?fastify|@scalar\/fastify-api-reference)(\/.+)?|@opentelemetry\/.+|prom-client|node:(?!(sqlite|process)$).+/,
+  ),
+  'src/cli/': /^(?!(src\/main\.ts|pg|node:sqlite|node:process)$)/,
+  'dashboard/src/': anyOf(
+    /dashboard\/src\/.+|preact(\/.+)?|papaparse|uqr/,
+    /src\/(account\/(account-bounds|roles)|request-log\/log-bounds|http\/(operations\/names|contract\/documented-operations))\.ts/,
+    /src\/(pims\/rules\/(decimal|lists|record-bounds|stages|totals)|tenant\/(keys|tenant))\.ts|client\/src\/fulfillment\.ts/,
+  ),
+};
+/** Beyond that, with `import type` alone. */
+const MAY_IMPORT_TYPES: Record<string, RegExp> = {
+  'src/http/': /^src\/config\.ts$/,
+  'dashboard/src/':
+    /^(src\/(errors|http\/dashboard\/interface|pims\/(rules\/(fields|values)|reads\/filter))|client\/src\/contract)\.ts$/,
+};
+
+export const RULES = {
+  place: 'every source file has a row in the architecture table',
+  import: 'every import in src and dashboard/src is one the architecture table allows',
+  cycle: 'no source file imports itself, however long the way round',
+  loader: 'nothing is loaded in ways the import rules cannot see',
+  environment: 'the environment is read in src/main.ts and nowhere else',
+  clock: 'src/pims has no clock, no chance, no timers and no process',
+  time: 'the time is asked for, and waited for, in src/clock.ts; no test does either',
+  console: 'the console is written to in src/cli and nowhere else',
+  private: 'members that Node does not document are used in src/http/server/node-private.ts and nowhere else',
+  sql: 'SQL is written in src/store and nowhere else',
+  markup: 'the dashboard writes no HTML as text, which its policy would refuse',
+  length: `no source file is longer than ${FILE_LINES_MAX} lines`,
+  opening: 'every source file opens with a comment of 1 to 5 lines, its marks counted',
+  unfinished: 'no source file has a note of unfinished work',
+  name: 'no file or folder has a name that says nothing, and there are no barrels',
+};
+export type Rule = keyof typeof RULES;
+interface Fault {
+  readonly rule: Rule;
+  readonly file: string;
+  readonly line: number;
+  readonly text: string;
+}
+
+/** Files of test/ to which real time is the subject, with the reason. At most five; .oxlintrc.json names them too. */
+export const REAL_TIME: Record<string, string> = {
+  'test/kit/clock.ts': 'is the time of the tests',
+  'test/run.ts': 'ends what hangs, and tells how long a run took',
+};
+
+/** Habits found by their text. A false alarm is better than a gap. */
+const HABITS: [Rule, where: RegExp, what: RegExp][] = [
+  ['loader', /^(dashboard\/)?src\//, /\bgetBuiltinModule\b(?!\('node:http'\))|\bcreateRequire\b|\brequire\(/g],
+  ['loader', /^(dashboard\/)?src\/(?!assets\.ts)/, /\bnew Worker\(/g],
+  ['loader', /^(dashboard\/)?src\/(?!http\/)/, /\bgetBuiltinModule\('node:http/g],
+  [
+    'environment',
+    /^src\/(?!main\.ts$)/,
+    /\bprocess\??\.env\b|\bprocess\[|\benv\b[^=;\n]*\}\s*=\s*process\b|\bimport\.meta\.env/g,
+  ],
+  ['clock', /^src\/pims\//, /\bDate\.now\b|\bnew Date\b(?!\()|\bDate\(\)|\bMath\.random\b|\bTemporal\./g],
+  [
+    'clock',
+    /^src\/pims\//,
+    /\b(set(Timeout|Interval|Immediate)|queueMicrotask|fetch)\(|\b(performance|process|crypto)\.\w/g,
+  ],
+  // oxlint forbids the other ways.
+  ['time', /^(src\/(?!clock\.ts$)|test\/(?!guards\.test\.ts$))/, /\bnew Date\(\)|(?<![.\w ])Date\(\)/g],
+  ['console', /^(dashboard\/)?src\/(?!cli\/)/, /\bconsole[.[]|=\s*console\b/g],
+  [
+    'private',
+    /^src\/(?!http\/server\/node-private\.ts$)/,
+    /\b(_paused|_handle|writeQueueSize|httpAllowHalfOpen|_httpMessage)\b/g,
+  ],
+  [
+    'markup',
+    /^dashboard\//,
+    /\b(dangerouslySetInnerHTML|(inner|outer)HTML|insertAdjacentHTML|document\.write|setHTML\w*)\b/g,
+  ],
+  ['sql', /^src\/(?!store\/)/, /\b(SELECT\b[^'"`]*\bFROM|INSERT INTO|DELETE FROM|CREATE (TABLE|INDEX)|ALTER TABLE)\b/g],
+];
+
+const IMPORTS = [
+  /(?<!['"])\bimport\s*(?<type>type\b)?\s*(?:[\w$*{][^'"`;()]*?\bfrom\s*)?['"](?<name>[^'"]+)['"]/g,
+  /\bexport\s*(?<type>type\b)?\s*[*{][^'"`;()]*?\bfrom\s*['"](?<name>[^'"]+)['"]/g,
+  /\bimport\(\s*(?:['"](?<name>[^'"]+)['"]\s*[,)])?/g,
+  /(?<!function )\bstartThread\(\s*(?:new URL\(\s*['"](?<url>[^'"]+)['"]\s*,\s*import\.meta\.url\))?/g,
+];
+
+/** What a file imports, with its line. The target of a computed import, or of a path that makes detours, is '?'. */
+function findImports(file: string, code: string) {
+  return IMPORTS.flatMap((form) => [...code.matchAll(form)]).map(({ groups = {}, index }) => {
+    const name = groups['name'] ?? groups['url']?.replace(/^(?!\.)/, './') ?? '?';
+    const path = posix.join(posix.dirname(file), name);
+    const target = !name.startsWith('.') ? name : name === nameRelative(file, path) ? path : '?';
+    return { name, target, isType: groups['type'] !== undefined, line: lineAt(code, index) };
+  });
+}
+
+function isAllowed(file: string, target: string, isType: boolean): boolean {
+  const row = findRow(file);
+  if (row === undefined || target === '?') return false;
+  return MAY_IMPORT[row]!.test(target) || (isType && MAY_IMPORT_TYPES[row]?.test(target) === true);
+}
+
+const findRow = (file: string) =>
+  Object.keys(MAY_IMPORT).find((row) => file === row || (row.endsWith('/') && file.startsWith(row)));
+export const nameRelative = (file: string, target: string) =>
+  posix.relative(posix.dirname(file), target).replace(/^(?!\.)/, './');
+const lineAt = (text: string, index: number) => text.slice(0, index).split('\n').length;
+const countLines = (text: string) => text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
+/** Without comments that have their lines to themselves; the lines stay. */
+const dropComments = (text: string) =>
+  text.replace(/^[ \t]*(\/\/.*|\/\*[^]*?\*\/[ \t]*)$/gm, (comment) => '\n'.repeat(comment.split('\n').length - 1));
+
+/** The walker: every fault of the tree under a folder. */
+export function findFaults(root: string): Fault[] {
+  const faults: Fault[] = [];
+  const ways = new Map<string, string[]>();
+  for (const file of globSync(['{src,test,bench,tools,bin}/**/*.{ts,js}', 'dashboard/src/**/*.{ts,tsx}'], {
+    cwd: root,
+  })) {
+    const report = (rule: Rule, line: number, text: string) => faults.push({ rule, file, line, text });
+    if (/(^|\/)(utils?|helpers?|common|types|misc|index)[./]/.test(file)) report('name', 1, file);
+    const source = readFileSync(join(root, file), 'utf8');
+    const code = dropComments(source);
+    for (const [rule, where, what] of HABITS)
+      if (where.test(file) && !Object.hasOwn(REAL_TIME, file))
+        for (const found of code.matchAll(what)) report(rule, lineAt(code, found.index), found[0]);
+    if (!/^(dashboard\/)?src\//.test(file)) continue;
+
+    const opening = /^(\/\*[^]*?\*\/|(\/\/.*\n)*)/.exec(source)![0];
+    const openingLines = opening === '' ? 0 : countLines(opening);
+    if (openingLines < 1 || openingLines > 5) report('opening', 1, `${openingLines} lines`);
+    if (countLines(source) > FILE_LINES_MAX) report('length', FILE_LINES_MAX + 1, `${countLines(source)} lines`);
+    for (const found of source.matchAll(/\b(TODO|FIXME)\b/g))
+      report('unfinished', lineAt(source, found.index), found[0]);
+    if (findRow(file) === undefined) report('place', 1, file);
+
+    const imports = findImports(file, code);
+    for (const { name, target, isType, line } of imports)
+      if (!isAllowed(file, target, isType)) report('import', line, name);
+    const targets = imports.map(({ target }) => target);
+    ways.set(file, targets);
+  }
+  for (const [file, targets] of ways) {
+    const reached = new Set(targets);
+    for (const next of reached) for (const further of ways.get(next) ?? []) reached.add(further);
+    if (reached.has(file)) faults.push({ rule: 'cycle', file, line: 1, text: file });
+  }
+  return faults;
+}
