@@ -21,6 +21,7 @@ import { addImportCommand } from './commands/records/import.ts';
 import { addKeyCommands } from './commands/tenants/keys.ts';
 import { addMcpCommand } from './commands/service/mcp.ts';
 import { addMoveCommand } from './commands/store/move.ts';
+import { addDatabaseCommands } from './commands/tenants/place.ts';
 import { addOrderCommands } from './commands/records/order.ts';
 import { addStockCommands } from './commands/records/stock.ts';
 import { addRequestsCommand } from './commands/tenants/requests.ts';
@@ -56,6 +57,7 @@ const COMMANDS = [
   addUpgradeCommand,
   addCheckCommand,
   addMoveCommand,
+  addDatabaseCommands,
   addConfigCommand,
   addMcpCommand,
 ];

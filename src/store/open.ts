@@ -12,6 +12,7 @@ import type { Installation } from './control/installation.ts';
 import { openCheck } from './sqlite/check-store.ts';
 import { SqliteStore, type Report } from './sqlite/store.ts';
 import { openMove, refuseUnfinishedFolder } from './sqlite/move-store.ts';
+import type { Placement } from './postgres/placement.ts';
 import type { StoreMeasures } from './measures.ts';
 import type { MoveStore } from './move/tables.ts';
 
@@ -24,6 +25,8 @@ export interface Store {
   readonly audit: AuditStore;
   readonly webhooks: WebhookStore;
   readonly installation: Installation;
+  /** Set for a database with Citus. Without it, all tenants are on one server. */
+  readonly placement?: Placement | undefined;
   /** Returns the inventory system of a tenant. */
   pims(tenant: Pick<Tenant, 'storeId'>): PimsStore;
   /** Resolves when the records of a tenant may have changed since this call, in any process, or when the signal aborts. */

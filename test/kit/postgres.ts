@@ -52,9 +52,37 @@ async function createDatabase(serverUrl: string): Promise<string> {
   const name = `storeroom_test_${process.pid}_${randomBytes(6).toString('hex')}`;
   // Copied file by file: the other way writes all of it into the log too, which took five times the processor time.
   await runStatement(serverUrl, `CREATE DATABASE ${name} STRATEGY file_copy`);
+  const url = databaseAt(serverUrl, name);
+  if (serverUrl === process.env['STOREROOM_TEST_DATABASE_URL'] && WORKERS.length > 0) await addWorkers(url, name);
+  return url;
+}
+
+function databaseAt(serverUrl: string, name: string): string {
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
   return url.href;
+}
+
+/** The addresses of Citus workers, if the shared server is a coordinator (test/citus). */
+const WORKERS = (process.env['STOREROOM_TEST_CITUS_WORKERS'] ?? '').split(' ').filter((url) => url !== '');
+
+/** Makes a database of the coordinator spread its tenants over the workers, as docs/several-servers.md says. */
+async function addWorkers(url: string, name: string): Promise<void> {
+  for (const worker of WORKERS) await runStatement(worker, `CREATE DATABASE ${name}`);
+  for (const place of [...WORKERS.map((worker) => databaseAt(worker, name)), url])
+    await runStatement(place, 'CREATE EXTENSION citus');
+  const { hostname, port } = new URL(url);
+  await runStatement(url, `SELECT citus_set_coordinator_host('${hostname}', ${port})`);
+  for (const worker of WORKERS.map((one) => new URL(one)))
+    // Several databases that copy their roles to a worker at once refuse all but one.
+    await repeat(() => runStatement(url, `SELECT citus_add_node('${worker.hostname}', ${worker.port})`));
+}
+
+async function repeat(work: () => Promise<unknown>, times = 10): Promise<void> {
+  await work().catch((fault: unknown) => {
+    if (times === 0) throw fault;
+    return repeat(work, times - 1);
+  });
 }
 
 const made: string[] = [];
@@ -69,7 +97,8 @@ export async function newDatabase(): Promise<string> {
 
 async function dropDatabases(): Promise<void> {
   for (const url of made)
-    await runStatement(postgresUrl(), `DROP DATABASE ${new URL(url).pathname.slice(1)} WITH (FORCE)`);
+    for (const server of [postgresUrl(), ...WORKERS])
+      await runStatement(server, `DROP DATABASE ${new URL(url).pathname.slice(1)} WITH (FORCE)`);
 }
 
 export interface ServerOptions {

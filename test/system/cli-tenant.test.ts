@@ -8,6 +8,7 @@ import { hashSecret, looksLikeSecret, sameHash } from '../../src/tenant/credenti
 import { openFolder } from '../store/sqlite-folder.ts';
 import { timeAt } from '../kit/clock.ts';
 import { ownService, temporaryFolder, type Keys } from '../kit/service.ts';
+import { newDatabase } from '../kit/postgres.ts';
 import { cellsOf } from '../kit/lists.ts';
 import { openCommandLine, type CommandLine } from '../kit/cli-process.ts';
 
@@ -106,6 +107,18 @@ suite('tenants', () => {
     assert.equal(await isLetIn(line, keys), false);
     assert.equal((await ask('usage acme --month 2026-11'))['total'], 0);
   });
+});
+
+test('where all tenants are on one server, the commands for several say how to get them', async () => {
+  const databaseUrl = await newDatabase();
+  for (const { ask, run } of [openCommandLine(), openCommandLine({ STOREROOM_DATABASE_URL: databaseUrl })]) {
+    await ask('tenant create acme --create');
+    for (const words of ['tenant place acme', 'tenant move acme --to 10.0.0.2:5432', 'database list']) {
+      const { exitCode, out, err } = await run(words);
+      assert.deepEqual([exitCode, out], [1, ''], words);
+      assert.match(err, /All tenants are on one server\. docs\/several-servers\.md says/);
+    }
+  }
 });
 
 suite('which store', () => {

@@ -26,9 +26,9 @@ function checkFiles(folder: string): void {
 }
 
 /** Indexes of the control schema and of the tenants' schemas; each of the two kinds has its own check. */
-const CHECK_INDEXES = `
+const buildIndexCheck = (ginCheck: string) => `
   SELECT n.nspname || '.' || i.relname AS name, a.amname AS kind,
-    CASE a.amname WHEN 'btree' THEN bt_index_check(i.oid, true)::text WHEN 'gin' THEN gin_index_check(i.oid)::text END
+    CASE a.amname WHEN 'btree' THEN bt_index_check(i.oid, true)::text WHEN 'gin' THEN ${ginCheck} END
   FROM pg_class i JOIN pg_namespace n ON n.oid = i.relnamespace
     JOIN pg_am a ON a.oid = i.relam JOIN pg_index x ON x.indexrelid = i.oid
   WHERE i.relkind = 'i' AND x.indisvalid AND (n.nspname = 'storeroom' OR n.nspname LIKE 'pims\\_%')`;
@@ -38,19 +38,43 @@ const CHECK_TABLES = `
   WHERE t.relkind = 'r' AND (n.nspname = 'storeroom' OR n.nspname LIKE 'pims\\_%')`;
 const SCHEMAS = `SELECT nspname FROM pg_namespace WHERE nspname LIKE 'pims\\_%'`;
 
+/** With Citus, the tables of the tenants are on the workers. */
+const WORKERS = `SELECT n.nodename, n.nodeport FROM pg_dist_node n WHERE n.shouldhaveshards`;
+
+async function checkPages(client: Client): Promise<void> {
+  // PostgreSQL 18 brought the check of GIN indexes.
+  const { rows: checks } = await client.query("SELECT to_regprocedure('gin_index_check(regclass)') AS gin");
+  const ginCheck = checks[0].gin === null ? "''" : 'gin_index_check(i.oid)::text';
+  const { rows: indexes } = await client.query<{ kind: string }>(buildIndexCheck(ginCheck));
+  assert.deepEqual(
+    new Set(indexes.map(({ kind }) => kind)),
+    new Set(['btree', 'gin']),
+    'indexes of both kinds were looked at',
+  );
+  assert.deepEqual((await client.query(CHECK_TABLES)).rows, []);
+}
+
 /** A tenant's tables and their indexes by name. */
 async function checkDatabase(databaseUrl: string): Promise<void> {
   const client = new Client(databaseUrl);
   await client.connect();
   try {
-    await client.query('CREATE EXTENSION IF NOT EXISTS amcheck');
-    const { rows: indexes } = await client.query<{ kind: string }>(CHECK_INDEXES);
-    assert.deepEqual(
-      new Set(indexes.map(({ kind }) => kind)),
-      new Set(['btree', 'gin']),
-      'indexes of both kinds were looked at',
-    );
-    assert.deepEqual((await client.query(CHECK_TABLES)).rows, []);
+    await client.query('CREATE EXTENSION IF NOT EXISTS amcheck'); // on the workers too
+    await checkPages(client);
+    const { rows: citus } = await client.query("SELECT FROM pg_extension WHERE extname = 'citus'");
+    const workers =
+      citus.length === 0 ? [] : (await client.query<{ nodename: string; nodeport: number }>(WORKERS)).rows;
+    for (const { nodename, nodeport } of workers) {
+      const url = new URL(databaseUrl);
+      [url.hostname, url.port] = [nodename, String(nodeport)];
+      const worker = new Client(url.href);
+      await worker.connect();
+      try {
+        await checkPages(worker);
+      } finally {
+        await worker.end();
+      }
+    }
     const { rows: schemas } = await client.query<{ nspname: string }>(SCHEMAS);
     assert.ok(schemas.length > 0, 'there is no tenant');
     for (const { nspname } of schemas) {

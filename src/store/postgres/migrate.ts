@@ -27,8 +27,8 @@ const migrationsOf = (kind: 'control' | 'pims'): string[] =>
 export const migrate = (connection: Connection): Promise<void> =>
   lock(connection, async () => {
     await connection.execute('CREATE EXTENSION IF NOT EXISTS pg_trgm');
-    const table = `CREATE TABLE IF NOT EXISTS ${CONTROL}."SCHEMA" ("VERSION" INTEGER NOT NULL)`;
-    await connection.execute(`CREATE SCHEMA IF NOT EXISTS ${CONTROL}; ${table}`);
+    await connection.execute(`CREATE SCHEMA IF NOT EXISTS ${CONTROL}`);
+    await connection.execute(`CREATE TABLE IF NOT EXISTS ${CONTROL}."SCHEMA" ("VERSION" INTEGER NOT NULL)`);
     await migrateControl(connection);
     await migrateTenants(connection);
   });
@@ -56,7 +56,7 @@ async function migrateControl(connection: Connection): Promise<void> {
   for (const [index, script] of migrationsOf('control').entries())
     if (index >= found) {
       const keep = `DELETE FROM ${CONTROL}."SCHEMA"; INSERT INTO ${CONTROL}."SCHEMA" VALUES (${index + 1})`;
-      await connection.execute(`BEGIN; SET LOCAL search_path TO ${CONTROL}; ${script}; ${keep}; COMMIT`);
+      await connection.runScript(`BEGIN; SET LOCAL search_path TO ${CONTROL}; ${script}; ${keep}; COMMIT`);
     }
 }
 
@@ -75,7 +75,7 @@ async function migrateTenants(connection: Connection): Promise<void> {
 async function raiseTenant(connection: Connection, storeId: string, version: number): Promise<void> {
   for (let next = version + 1; next <= PIMS_VERSION(); next++) {
     const keep = `UPDATE ${CONTROL}."TENANTS" SET "SCHEMA_VERSION" = ${next} WHERE "STORE_ID" = '${storeId}'`;
-    await connection.execute(`BEGIN; ${buildTenantScript(storeId, next - 1)}; ${keep}; COMMIT`);
+    await connection.runScript(`BEGIN; ${buildTenantScript(storeId, next - 1)}; ${keep}; COMMIT`);
   }
 }
 
@@ -83,9 +83,12 @@ async function raiseTenant(connection: Connection, storeId: string, version: num
 export const CONTROL_VERSION = (): number => migrationsOf('control').length;
 /** Returns the newest version of a tenant's schema. */
 export const PIMS_VERSION = (): number => migrationsOf('pims').length;
+/** With Citus, the schema is on a worker, and its triggers write only there. PostgreSQL knows neither setting. */
+const ON_A_WORKER = 'SET LOCAL citus.enable_schema_based_sharding TO on; SET LOCAL citus.enable_unsafe_triggers TO on';
+
 /** Creates a tenant's schema, or migrates it to the next version, in the transaction of the caller. */
 export function buildTenantScript(storeId: string, from = 0): string {
-  const create = from === 0 ? `CREATE SCHEMA "${storeId}"; ` : '';
+  const create = from === 0 ? `${ON_A_WORKER}; CREATE SCHEMA "${storeId}"; ` : '';
   // The extension can be installed in any schema.
   const path = `SELECT set_config('search_path', '"${storeId}", ' || extnamespace::regnamespace, true)
     FROM pg_extension WHERE extname = 'pg_trgm'`;

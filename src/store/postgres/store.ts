@@ -27,6 +27,7 @@ import { Availability } from './connection/availability.ts';
 import { Connection, ConnectionLost, reasonOf, type ConnectionOptions } from './connection/connection.ts';
 import { PostgresControl } from './control-database.ts';
 import { CONTROL, migrate, migrateTenant, PIMS_VERSION, SCHEMA_VERSION } from './migrate.ts';
+import { hasCitus, makePlacement, type Placement } from './placement.ts';
 import { PostgresPimsStore } from './pims-store.ts';
 import { Notices } from './connection/notices.ts';
 import { Pool } from './connection/pool.ts';
@@ -99,6 +100,7 @@ export class PostgresStore {
   readonly #open = new Map<string, PimsStore>();
   readonly #notices: Notices;
   readonly #turns: Turns;
+  readonly #within: Record<string, string | number>;
   readonly tenants: TenantStore;
   readonly usage: UsageStore;
   readonly requests: RequestStore;
@@ -107,13 +109,14 @@ export class PostgresStore {
   readonly audit: AuditStore;
   readonly webhooks: WebhookStore;
   readonly installation: Installation;
+  placement: Placement | undefined;
 
   private constructor(options: OpenPostgresOptions) {
     this.#options = options;
     const { queriesRunningMost: tenantRunning, queriesWaitingMost: tenantWaiting } = options;
     // One further connection is for tenants without a running query.
     this.#turns = new Turns({ running: options.connections, tenantRunning, tenantWaiting }, options.clock);
-    const within = {
+    const within: Record<string, string | number> = (this.#within = {
       statement_timeout: STATEMENT_MS,
       lock_timeout: LOCK_MS,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
@@ -123,7 +126,7 @@ export class PostgresStore {
         statement_timeout: COMMAND_STATEMENT_MS,
         idle_in_transaction_session_timeout: COMMAND_IDLE_MS,
       }),
-    };
+    });
     const short = this.#connect(within, options.isService === true ? SILENCE_MS : COMMAND_STATEMENT_MS + LOCK_MS);
     const limits = {
       statement_timeout: options.queryBudgetMs,
@@ -178,6 +181,7 @@ export class PostgresStore {
       await using connection = await store.#servers.find(store.#connectOwn());
       await checkServer(connection);
       if (options.refusesEmpty === true) await refuseEmpty(connection);
+      if (await hasCitus(connection)) store.#useCitus();
       await migrate(connection);
       // Now the node is in pg_stat_activity, where a move looks for it.
       await store.#shared[0]!.ask('SELECT 1', []);
@@ -190,6 +194,12 @@ export class PostgresStore {
       const name = options.movedAs ?? 'The database of STOREROOM_DATABASE_URL';
       throw refuseCommand(`${name} cannot be used: ${reasonOf(fault)}`);
     }
+  }
+
+  #useCitus(): void {
+    // It plans some statements only for their values.
+    this.#within['plan_cache_mode'] = 'auto';
+    this.placement = makePlacement(() => this.openOwn());
   }
 
   pims({ storeId }: Pick<Tenant, 'storeId'>): PimsStore {
@@ -206,7 +216,7 @@ export class PostgresStore {
       pages: [place, place + 1].map((at) => this.#pages[at % this.#pages.length]!),
       queries: this.#pools[1]!,
       turns: this.#turns,
-      cancel: (pid) => this.#readers[0]!.ask('SELECT pg_cancel_backend(?)', [pid]),
+      cancel: (pid) => this.#readers[0]!.ask('SELECT pg_cancel_backend(?::int)', [pid]),
       ready,
       openOwn: () => ready.then(() => this.openOwn()),
       onCommit: () => this.#notices.send(storeId),

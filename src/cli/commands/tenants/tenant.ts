@@ -10,6 +10,7 @@ import { checkTeamId, checkTenantName } from '../../../tenant/tenant.ts';
 import { addCommand, addGroup, printAnswer, timeOf, type CommandContext } from '../../command.ts';
 import { findTenant, isGivenEmpty, withEmbeddedStore, withStore, withTenant } from '../../open-store.ts';
 import { buildTable } from '../../text-table.ts';
+import { addPlaceCommands } from './place.ts';
 
 /** 'none' means no limit, because commander replaces null. */
 type Limit = number | 'none';
@@ -33,6 +34,7 @@ export function addTenantCommands(program: Command, context: CommandContext): vo
   addListCommand(group, context);
   addSetCommand(group, context);
   addRestoreCommand(group, context);
+  addPlaceCommands(group, context);
   addRemoveCommand(group, context);
 }
 

@@ -189,9 +189,16 @@ export class Connection {
     if (command !== 'COMMIT') throw this.#sentFault ?? new Error('The transaction had failed and was rolled back.');
   }
 
-  async execute(script: string): Promise<void> {
+  async execute(statement: string): Promise<void> {
     if (this.#lost) throw this.#lost;
-    await this.#track(this.#client.query(script));
+    await this.#track(this.#client.query(statement));
+  }
+
+  /** Runs the statements of a script one by one, because Citus accepts one in a message. Throws the first fault. */
+  async runScript(script: string): Promise<void> {
+    const outcomes = await Promise.allSettled(script.match(STATEMENT)!.map((statement) => this.execute(statement)));
+    const failed = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+    if (failed) throw failed.reason;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -321,6 +328,9 @@ function isLoss(fault: unknown): boolean {
 /** Returns the values of some properties of all rows, one list for each property. */
 export const columnsOf = <T, Name extends keyof T>(rows: readonly T[], names: readonly Name[]): T[Name][][] =>
   names.map((name) => rows.map((row) => row[name]));
+
+/** A statement of a script, which ends outside comments, quotes and `$$` bodies. */
+const STATEMENT = /(?:--[^\n]*|'[^']*'|"[^"]*"|(\$\w*\$)[^]*?\1|[^;])+/g;
 
 const numbered = new Map<string, string>();
 const NUMBERED_MAX = 4096;

@@ -131,18 +131,16 @@ export class WriteGroup {
   #saveTogether(saved: NextNumbers): void {
     const saves = this.#scripts.find(({ started }) => started)?.started?.sql.saves;
     if (!saves) return;
-    const statements = [...this.#next].flatMap(([recordType, number]) =>
-      number > saved.get(recordType)! ? [...saves.raiseCounter(recordType, BigInt(number - 1))] : [],
-    );
     const recorded = this.#scripts.flatMap((script) => script.recorded);
     const now = recorded.at(-1)?.[1];
-    if (now !== undefined)
-      statements.push(
-        ...saves.recordChanges(
-          recorded.flatMap(([changed]) => changed),
-          now,
-        ),
-      );
+    const changed = recorded.flatMap(([some]) => some);
+    // Citus takes the first only as a part of another.
+    const statements = [
+      ...(now === undefined ? [] : saves.recordChanges(changed, now)),
+      ...[...this.#next].flatMap(([recordType, number]) =>
+        number > saved.get(recordType)! ? [...saves.raiseCounter(recordType, BigInt(number - 1))] : [],
+      ),
+    ];
     const texts = statements.map(({ sql }) => sql);
     const last = texts.pop();
     if (last === undefined) return;

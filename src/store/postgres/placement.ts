@@ -1,0 +1,67 @@
+/** Where each tenant is, when Citus spreads the tenants of a database over several servers, and how one moves. */
+import { Refusal, refuseCommand } from '../../errors.ts';
+import type { Connection } from './connection/connection.ts';
+
+/** A server of the database: its address, `host:port`; whether tenants can be placed there; and how many there are. */
+interface DatabaseServer {
+  readonly node: string;
+  readonly takesTenants: boolean;
+  readonly tenants: number;
+}
+
+export interface Placement {
+  listServers(): Promise<DatabaseServer[]>;
+  /** Returns the address of the server that has a tenant. */
+  findServer(storeId: string): Promise<string>;
+  /**
+   * Moves a tenant while it is used. Its last writes wait for less than a second. Resolves when the tenant is on the
+   * other server. Throws COMMAND_REFUSED for an unknown server, and with the reason if the move fails, which changes
+   * nothing.
+   */
+  move(storeId: string, node: string): Promise<void>;
+}
+
+const NODE = `n.nodename || ':' || n.nodeport`;
+/** All tables of a schema are on one server. */
+const PLACED = `pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace AND c.relname = 'ORDERS'
+  JOIN pg_dist_shard d ON d.logicalrelid = c.oid JOIN pg_dist_placement p USING (shardid)`;
+const LIST = `SELECT ${NODE}, n.shouldhaveshards, count(s.oid)::int FROM pg_dist_node n LEFT JOIN (${PLACED}) USING (groupid)
+  WHERE n.noderole = 'primary' GROUP BY n.nodeid ORDER BY n.groupid`;
+const FIND = `SELECT ${NODE} FROM ${PLACED} JOIN pg_dist_node n USING (groupid)
+  WHERE s.nspname = ? AND n.noderole = 'primary'`;
+/** Tables without a primary key are copied with logical replication too. */
+const MOVE = `SELECT citus_schema_move(?::regnamespace, ?, ?::int, 'force_logical')`;
+
+/** Whether the database has the extension Citus. */
+export const hasCitus = async (connection: Connection): Promise<boolean> =>
+  (await connection.query(`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)).length > 0;
+
+export function makePlacement(openOwn: () => Promise<Connection>): Placement {
+  const ask = async <R extends unknown[]>(sql: string, values: string[] = []): Promise<R[]> => {
+    await using connection = await openOwn();
+    return connection.query<R>(sql, values);
+  };
+  const listServers = async (): Promise<DatabaseServer[]> =>
+    (await ask<[string, boolean, number]>(LIST)).map(([node, takesTenants, tenants]) => ({
+      node,
+      takesTenants,
+      tenants,
+    }));
+  return {
+    listServers,
+    async findServer(storeId) {
+      const [[node] = ['']] = await ask<[string]>(FIND, [storeId]);
+      return node;
+    },
+    async move(storeId, node) {
+      const servers = (await listServers()).filter(({ takesTenants }) => takesTenants).map((one) => one.node);
+      if (!servers.includes(node))
+        throw refuseCommand(`There is no server '${node}'. Tenants can be on ${servers.join(', ')}.`);
+      const [host, port] = [node.slice(0, node.lastIndexOf(':')), node.slice(node.lastIndexOf(':') + 1)];
+      await ask(MOVE, [`"${storeId}"`, host, port]).catch((fault: Error) => {
+        if (fault instanceof Refusal) throw fault;
+        throw refuseCommand(`The tenant was not moved: ${fault.message}`);
+      });
+    },
+  };
+}
