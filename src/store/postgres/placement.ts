@@ -27,8 +27,9 @@ const PLACED = `pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace AND c.r
   JOIN pg_dist_shard d ON d.logicalrelid = c.oid JOIN pg_dist_placement p USING (shardid)`;
 const LIST = `SELECT ${NODE}, n.shouldhaveshards, count(s.oid)::int FROM pg_dist_node n LEFT JOIN (${PLACED}) USING (groupid)
   WHERE n.noderole = 'primary' GROUP BY n.nodeid ORDER BY n.groupid`;
-const FIND = `SELECT ${NODE} FROM ${PLACED} JOIN pg_dist_node n USING (groupid)
-  WHERE s.nspname = ? AND n.noderole = 'primary'`;
+/** Tenants from before the extension was there are on the coordinator, whose group is 0. */
+const FIND = `SELECT ${NODE} FROM pg_dist_node n WHERE n.noderole = 'primary'
+  AND n.groupid = coalesce((SELECT p.groupid FROM ${PLACED} WHERE s.nspname = ?), 0)`;
 /** Tables without a primary key are copied with logical replication too. */
 const MOVE = `SELECT citus_schema_move(?::regnamespace, ?, ?::int, 'force_logical')`;
 
@@ -50,8 +51,7 @@ export function makePlacement(openOwn: () => Promise<Connection>): Placement {
   return {
     listServers,
     async findServer(storeId) {
-      const [[node] = ['']] = await ask<[string]>(FIND, [storeId]);
-      return node;
+      return (await ask<[string]>(FIND, [storeId]))[0]![0];
     },
     async move(storeId, node) {
       const servers = (await listServers()).filter(({ takesTenants }) => takesTenants).map((one) => one.node);
