@@ -105,7 +105,9 @@ async function carryOut(store: PimsStore, run: Step, returned: Returned): Promis
       const change = ORDER_TYPE === 'invoice' ? { SERIAL_NUMBERS: run.serials.join() } : { QUANTITY: run.quantity };
       const lock = { ORDER_NUMBER: number, LINE_REF_LOCK_CODE: line?.['LINE_REF_LOCK_CODE'] ?? 'none' };
       await operations.updateLineItem(store, { ...lock, ...change }, OPTIONS);
-      for (const serial of run.serials) returned.delete(`${line?.['PART_CODE']} ${serial} ${number}`);
+      // The same numbers again are no change, so what was received by hand stays in stock.
+      if (line?.['SERIAL_NUMBERS'] !== change.SERIAL_NUMBERS)
+        for (const serial of run.serials) returned.delete(`${line?.['PART_CODE']} ${serial} ${number}`);
       return 'changed';
     }
     case 'approve':
