@@ -62,7 +62,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
   });
 
 function choosePasses(): Pass[] {
-  // A page shows what the service answers, so a few of them are enough; and no store is asked for packed answers.
+  // A page shows what the service answers, so a few of them are enough; and answers are packed above the store.
   const fitsBoth = [
     'test/api/*.test.ts',
     'test/dashboard/!(pages-)*.test.ts',

@@ -16,7 +16,7 @@ const ask = async (...words: string[]) => {
 };
 
 interface Server {
-  readonly node: string;
+  readonly address: string;
   readonly takesTenants: boolean;
   readonly tenants: number;
 }
@@ -31,8 +31,8 @@ test('each tenant is on one of the servers that take tenants, as the commands sh
     taking.reduce((sum, { tenants }) => sum + tenants, 0),
   );
   for (const team of ['red', 'green', 'blue']) {
-    const { node } = await ask('tenant', 'place', team);
-    assert.ok(taking.some((server) => server.node === node));
+    const { server } = await ask('tenant', 'place', team);
+    assert.ok(taking.some(({ address }) => address === server));
   }
 });
 
@@ -41,10 +41,10 @@ test('a tenant is moved to a server that is there, and nowhere else', async () =
   const { code, stderr } = await service.command('tenant', 'move', 'red', '--to', '127.0.0.1:1');
   assert.equal(code, 1);
   assert.match(stderr, /There is no server '127\.0\.0\.1:1'\. Tenants can be on 127\.0\.0\.1:\d+, 127/);
-  const { node: from } = await ask('tenant', 'place', 'red');
-  const { node: to } = servers.find(({ node, takesTenants }) => takesTenants && node !== from)!;
+  const { server: from } = await ask('tenant', 'place', 'red');
+  const { address: to } = servers.find(({ address, takesTenants }) => takesTenants && address !== from)!;
   assert.deepEqual(await ask('tenant', 'move', 'red', '--to', to), { teamID: 'red', from, to });
-  assert.deepEqual(await ask('tenant', 'place', 'red'), { teamID: 'red', node: to });
+  assert.deepEqual(await ask('tenant', 'place', 'red'), { teamID: 'red', server: to });
   assert.deepEqual(await ask('tenant', 'move', 'red', '--to', to), { teamID: 'red', from: to, to });
   const { records } = await ask('audit', 'list', 'red');
   assert.equal(records.filter(({ action }: { action: string }) => action === 'tenant moved').length, 1);
@@ -54,14 +54,14 @@ test(`${MOVES} moves under load lose and double nothing`, async (context) => {
   const client = await HttpClient.open(service, CONNECTIONS);
   const load = await MixedLoad.open(client, service);
   const { servers } = (await ask('database', 'list')) as { servers: Server[] };
-  const nodes = servers.filter(({ takesTenants }) => takesTenants).map(({ node }) => node);
+  const addresses = servers.filter(({ takesTenants }) => takesTenants).map(({ address }) => address);
   const { tenants } = (await ask('tenant', 'list')) as { tenants: { teamID: string }[] };
   let isOver = false;
   const moving = (async () => {
     for (let move = 0; move < MOVES; move++) {
       const { teamID } = tenants[move % tenants.length]!;
-      const { node } = await ask('tenant', 'place', teamID);
-      await ask('tenant', 'move', teamID, '--to', nodes[(nodes.indexOf(node) + 1) % nodes.length]!);
+      const { server } = await ask('tenant', 'place', teamID);
+      await ask('tenant', 'move', teamID, '--to', addresses[(addresses.indexOf(server) + 1) % addresses.length]!);
     }
   })().finally(() => (isOver = true));
   await load.run(CONNECTIONS, () => isOver);

@@ -4,20 +4,14 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
-import { suite, test, type TestContext } from 'node:test';
+import { suite, test } from 'node:test';
 import { promisify } from 'node:util';
-import { placeVariables, runCommand, Service, temporaryFolder, type Keys } from '../kit/service.ts';
+import { ownService, placeVariables, runCommand, temporaryFolder, type Keys, type Service } from '../kit/service.ts';
 import { PROGRAM } from '../kit/program.ts';
 import { until } from '../kit/wait.ts';
 
 /** 830 of Northwind and those of the dealer. */
 const DEMO_ORDERS = 830 + 14;
-
-async function start(context: TestContext, options: Parameters<typeof Service.start>[0] = {}): Promise<Service> {
-  const service = await Service.start(options);
-  context.after(() => service.stop('SIGKILL'));
-  return service;
-}
 
 async function teamsOf(service: Service): Promise<string[]> {
   const { tenants } = (await service.command('tenant', 'list', '--json')).json() as { tenants: Keys[] };
@@ -46,7 +40,7 @@ suite('the demo tenant', () => {
     const dataFolder = temporaryFolder();
     const port = String((taken.address() as AddressInfo).port);
     assert.equal((await runCommand(dataFolder, ['serve', '--port', port])).code, 1);
-    const service = await start(context, { dataFolder, env: DEMO });
+    const service = await ownService({ dataFolder, env: DEMO });
     await expectWholeDemo(service);
     assert.deepEqual(await teamsOf(service), ['demo']);
     const lines = service.output.split('\n').filter((line) => line.trimStart().startsWith('curl '));
@@ -66,17 +60,17 @@ suite('the demo tenant', () => {
     assert.deepEqual(await teamsOf(service), ['demo']);
   });
 
-  test('is not made beside other tenants', async (context) => {
+  test('is not made beside other tenants', async () => {
     const dataFolder = temporaryFolder();
     assert.equal((await runCommand(dataFolder, ['tenant', 'create', 'acme', '--create'])).code, 0);
-    const service = await start(context, { dataFolder, env: DEMO });
+    const service = await ownService({ dataFolder, env: DEMO });
     assert.deepEqual(await teamsOf(service), ['acme']);
     assert.doesNotMatch(service.output, /curl|sr_/);
   });
 
-  test('is made whole by the next start when the first was killed over it', async (context) => {
+  test('is made whole by the next start when the first was killed over it', async () => {
     const dataFolder = await killOverDemo();
-    const service = await start(context, { dataFolder, env: DEMO });
+    const service = await ownService({ dataFolder, env: DEMO });
     await expectWholeDemo(service);
   });
 });

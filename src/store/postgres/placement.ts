@@ -4,7 +4,7 @@ import type { Connection } from './connection/connection.ts';
 
 /** A server of the database: its address, `host:port`; whether tenants can be placed there; and how many there are. */
 interface DatabaseServer {
-  readonly node: string;
+  readonly address: string;
   readonly takesTenants: boolean;
   readonly tenants: number;
 }
@@ -14,21 +14,21 @@ export interface Placement {
   /** Returns the address of the server that has a tenant. */
   findServer(storeId: string): Promise<string>;
   /**
-   * Moves a tenant while it is used. Its last writes wait for less than a second. Resolves when the tenant is on the
-   * other server. Throws COMMAND_REFUSED for an unknown server, and with the reason if the move fails, which changes
-   * nothing.
+   * Moves a tenant to the server with this address while it is used. Its writes wait at the end of the move. Resolves
+   * when the tenant is there. Throws COMMAND_REFUSED for an unknown address, and with the reason if the move fails,
+   * which changes nothing.
    */
-  move(storeId: string, node: string): Promise<void>;
+  move(storeId: string, address: string): Promise<void>;
 }
 
-const NODE = `n.nodename || ':' || n.nodeport`;
+const ADDRESS = `n.nodename || ':' || n.nodeport`;
 /** All tables of a schema are on one server. */
 const PLACED = `pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace AND c.relname = 'ORDERS'
   JOIN pg_dist_shard d ON d.logicalrelid = c.oid JOIN pg_dist_placement p USING (shardid)`;
-const LIST = `SELECT ${NODE}, n.shouldhaveshards, count(s.oid)::int FROM pg_dist_node n LEFT JOIN (${PLACED}) USING (groupid)
+const LIST = `SELECT ${ADDRESS}, n.shouldhaveshards, count(s.oid)::int FROM pg_dist_node n LEFT JOIN (${PLACED}) USING (groupid)
   WHERE n.noderole = 'primary' GROUP BY n.nodeid ORDER BY n.groupid`;
 /** Tenants from before the extension was there are on the coordinator, whose group is 0. */
-const FIND = `SELECT ${NODE} FROM pg_dist_node n WHERE n.noderole = 'primary'
+const FIND = `SELECT ${ADDRESS} FROM pg_dist_node n WHERE n.noderole = 'primary'
   AND n.groupid = coalesce((SELECT p.groupid FROM ${PLACED} WHERE s.nspname = ?), 0)`;
 /** Tables without a primary key are copied with logical replication too. */
 const MOVE = `SELECT citus_schema_move(?::regnamespace, ?, ?::int, 'force_logical')`;
@@ -43,8 +43,8 @@ export function makePlacement(openOwn: () => Promise<Connection>): Placement {
     return connection.query<R>(sql, values);
   };
   const listServers = async (): Promise<DatabaseServer[]> =>
-    (await ask<[string, boolean, number]>(LIST)).map(([node, takesTenants, tenants]) => ({
-      node,
+    (await ask<[string, boolean, number]>(LIST)).map(([address, takesTenants, tenants]) => ({
+      address,
       takesTenants,
       tenants,
     }));
@@ -53,11 +53,11 @@ export function makePlacement(openOwn: () => Promise<Connection>): Placement {
     async findServer(storeId) {
       return (await ask<[string]>(FIND, [storeId]))[0]![0];
     },
-    async move(storeId, node) {
-      const servers = (await listServers()).filter(({ takesTenants }) => takesTenants).map((one) => one.node);
-      if (!servers.includes(node))
-        throw refuseCommand(`There is no server '${node}'. Tenants can be on ${servers.join(', ')}.`);
-      const [host, port] = [node.slice(0, node.lastIndexOf(':')), node.slice(node.lastIndexOf(':') + 1)];
+    async move(storeId, address) {
+      const servers = (await listServers()).filter(({ takesTenants }) => takesTenants).map((one) => one.address);
+      if (!servers.includes(address))
+        throw refuseCommand(`There is no server '${address}'. Tenants can be on ${servers.join(', ')}.`);
+      const [host, port] = [address.slice(0, address.lastIndexOf(':')), address.slice(address.lastIndexOf(':') + 1)];
       await ask(MOVE, [`"${storeId}"`, host, port]).catch((fault: Error) => {
         if (fault instanceof Refusal) throw fault;
         throw refuseCommand(`The tenant was not moved: ${fault.message}`);

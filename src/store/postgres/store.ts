@@ -100,6 +100,7 @@ export class PostgresStore {
   readonly #open = new Map<string, PimsStore>();
   readonly #notices: Notices;
   readonly #turns: Turns;
+  /** Session settings of the connections for short statements. */
   readonly #within: Record<string, string | number>;
   readonly tenants: TenantStore;
   readonly usage: UsageStore;

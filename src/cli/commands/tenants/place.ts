@@ -12,7 +12,11 @@ export function addDatabaseCommands(program: Command, context: CommandContext): 
   const description = 'List the servers of the database, with the number of tenants on each.';
   addCommand(group, 'list', 'database list --json', description).action(async () => {
     const servers = await withStore(context, (store) => placementOf(store).listServers());
-    const rows = servers.map(({ node, takesTenants, tenants }) => [node, takesTenants ? 'yes' : 'no', `${tenants}`]);
+    const rows = servers.map(({ address, takesTenants, tenants }) => [
+      address,
+      takesTenants ? 'yes' : 'no',
+      `${tenants}`,
+    ]);
     printAnswer(context, { servers }, buildTable([['SERVER', 'TAKES TENANTS', 'TENANTS'], ...rows]));
   });
 }
@@ -20,10 +24,10 @@ export function addDatabaseCommands(program: Command, context: CommandContext): 
 export function addPlaceCommands(group: Command, context: CommandContext): void {
   addCommand(group, 'place <team>', 'tenant place acme', 'Show which server of the database has a tenant.').action(
     async (teamId: string) => {
-      const node = await withTenant(context, teamId, ({ store, tenant: { storeId } }) =>
+      const server = await withTenant(context, teamId, ({ store, tenant: { storeId } }) =>
         placementOf(store).findServer(storeId),
       );
-      printAnswer(context, { teamID: teamId, node }, `${teamId} is on ${node}.`);
+      printAnswer(context, { teamID: teamId, server }, `${teamId} is on ${server}.`);
     },
   );
   const description = 'Move a tenant to another server of the database, while it is used.';

@@ -134,7 +134,7 @@ export class WriteGroup {
     const recorded = this.#scripts.flatMap((script) => script.recorded);
     const now = recorded.at(-1)?.[1];
     const changed = recorded.flatMap(([some]) => some);
-    // Citus takes the first only as a part of another.
+    // The feed's row, which reads the last one, cannot be the last of joined statements, because Citus has no plan for that.
     const statements = [
       ...(now === undefined ? [] : saves.recordChanges(changed, now)),
       ...[...this.#next].flatMap(([recordType, number]) =>
