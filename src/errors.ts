@@ -219,3 +219,13 @@ export function orThrow<T>(outcome: Outcome<T>): T {
   if (outcome instanceof Refusal) throw outcome;
   return outcome;
 }
+
+/** Returns the result of the work, or the refusal that it throws. */
+export function settle<T>(work: () => T): Outcome<T> {
+  try {
+    return work();
+  } catch (fault) {
+    if (fault instanceof Refusal) return fault;
+    throw fault;
+  }
+}

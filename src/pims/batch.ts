@@ -2,7 +2,7 @@
  * Batches: several writes whose scripts run one after the other in one transaction, so that all take effect or none. A
  * step may refer to the result of an earlier step. Source: decision 0027.
  */
-import { Refusal, refuseField } from '../errors.ts';
+import { Refusal, refuseField, settle } from '../errors.ts';
 import type { Dictionaries } from './rules/fields.ts';
 import { BATCH_ANSWER_CHARACTERS_MAX, LINES_MAX, REFERRED_CHARACTERS_MAX } from './rules/record-bounds.ts';
 import type { Json, LineUnits, Load, Script } from './writes/script.ts';
@@ -44,7 +44,7 @@ export function* writeBatch(
   steps: readonly BatchStep[],
   context: WriteContext,
 ): Script<Json> {
-  const results = new StepResults();
+  const results = makeResults();
   const released = { lines: 0 };
   let loads: (readonly Load[])[] | undefined;
   const loadsAfter = (step: number): readonly Load[] =>
@@ -100,48 +100,22 @@ function listLoads(dictionaries: Dictionaries, { operation, body }: BatchStep, c
     if (!isMarked(value) || value.startsWith('$$')) return [[name, isMarked(value) ? unescape(value) : value]];
     return NAMES.includes(name) ? [[name, UNKNOWN]] : [];
   });
-  try {
-    const first = WRITES[operation](dictionaries, Object.fromEntries(fields) as Body, context).next();
-    if (first.done || first.value.kind !== 'load') return [];
-    const loads = [first.value, ...(first.value.ahead ?? [])];
-    return loads.filter(({ args }) => !(args as readonly unknown[]).includes(UNKNOWN));
-  } catch (fault) {
-    // The step is refused when its turn comes.
-    if (fault instanceof Refusal) return [];
-    throw fault;
-  }
+  const first = settle(() => WRITES[operation](dictionaries, Object.fromEntries(fields) as Body, context).next());
+  // A step that is refused is refused again when its turn comes.
+  if (first instanceof Refusal || first.done || first.value.kind !== 'load') return [];
+  const loads = [first.value, ...(first.value.ahead ?? [])];
+  return loads.filter(({ args }) => !(args as readonly unknown[]).includes(UNKNOWN));
 }
 
 /** Removes a `$` that escapes the next one. */
 export const unescape = (value: string): string => (value.startsWith('$$') ? value.slice(1) : value);
 
-/** Results of the steps that have run. */
-class StepResults {
-  readonly #results: Json[] = [];
-  readonly #parsed: (string | Record<string, string>)[] = [];
-  #characters = 0;
-  #referred = 0;
-
-  add(result: Json): void {
-    this.#results.push(result);
-    this.#characters += result.length;
-    if (this.#characters <= BATCH_ANSWER_CHARACTERS_MAX) return;
-    const most = `${BATCH_ANSWER_CHARACTERS_MAX} characters`;
-    throw new Refusal('BATCH_TOO_LONG', `The response would be longer than ${most}. Send fewer steps.`);
-  }
-
-  render(): Json {
-    const envelopes = this.#results.map((data) => `{"status":"success","data":${data},"subRecords":null}`);
-    return `[${envelopes.join(',')}]`;
-  }
-
-  /** Replaces the references in a body with what they refer to. */
-  fillIn(body: Body): Body {
-    const fields = Object.entries(body);
-    return Object.fromEntries(fields.map(([name, value]) => [name, isMarked(value) ? this.#find(name, value) : value]));
-  }
-
-  #find(name: string, text: string): string {
+/** Keeps the results of the steps that have run. */
+function makeResults() {
+  const results: Json[] = [];
+  const parsed: (string | Record<string, string>)[] = [];
+  let [characters, referred] = [0, 0];
+  const find = (name: string, text: string): string => {
     if (text.startsWith('$$')) return unescape(text);
     const refuse = (reason: string): Refusal => refuseField('INVALID_REFERENCE', name, reason);
     const shown = text.slice(0, 64);
@@ -150,20 +124,35 @@ class StepResults {
       throw refuse(
         `'${shown}' is not a reference. Write '$N.data' or '$N.data.FIELD', or '$$' for a literal $ at the start.`,
       );
-    const result = this.#results[Number(step)];
+    const result = results[Number(step)];
     if (result === undefined) throw refuse(`'${shown}' does not name an earlier step. Steps are counted from 0.`);
-    const data = (this.#parsed[Number(step)] ??= JSON.parse(result) as string | Record<string, string>);
+    const data = (parsed[Number(step)] ??= JSON.parse(result) as string | Record<string, string>);
     const isText = typeof data === 'string';
     const value = field === undefined ? data : isText || !Object.hasOwn(data, field) ? undefined : data[field];
     if (typeof value !== 'string') {
       const known = isText ? 'a string' : `a record with ${Object.keys(data).join(', ')}`;
       throw refuse(`'${shown}' refers to nothing. The result of step ${step} is ${known}.`);
     }
-    this.#referred += value.length;
-    if (this.#referred <= REFERRED_CHARACTERS_MAX) return value;
+    referred += value.length;
+    if (referred <= REFERRED_CHARACTERS_MAX) return value;
     const most = `more than ${REFERRED_CHARACTERS_MAX} characters`;
     throw refuse(`The references in this batch expand to ${most}. Send fewer steps.`);
-  }
+  };
+  return {
+    add(result: Json): void {
+      results.push(result);
+      characters += result.length;
+      if (characters <= BATCH_ANSWER_CHARACTERS_MAX) return;
+      const most = `${BATCH_ANSWER_CHARACTERS_MAX} characters`;
+      throw new Refusal('BATCH_TOO_LONG', `The response would be longer than ${most}. Send fewer steps.`);
+    },
+    render: (): Json => `[${results.map((data) => `{"status":"success","data":${data},"subRecords":null}`).join(',')}]`,
+    /** Replaces the references in a body with what they refer to. */
+    fillIn: (body: Body): Body =>
+      Object.fromEntries(
+        Object.entries(body).map(([name, value]) => [name, isMarked(value) ? find(name, value) : value]),
+      ),
+  };
 }
 
 const isMarked = (value: RawValue): value is string => typeof value === 'string' && value.startsWith('$');

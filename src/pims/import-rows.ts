@@ -1,52 +1,41 @@
 /** Parses the rows of a table, such as a CSV file, into the values of records, and imports a small table at once. */
-import { orThrow, Refusal, type Outcome } from '../errors.ts';
+import { orThrow, Refusal, settle, type Outcome } from '../errors.ts';
 import { importBatch, type ImportResult, type RowOptions } from './import.ts';
 import type { PimsStore } from './pims-port.ts';
-import { findField, type Field, type FieldDictionary, type RecordType } from './rules/fields.ts';
+import { findField, type FieldDictionary, type RecordType } from './rules/fields.ts';
 import { parseValue, type Values } from './rules/values.ts';
 
-/** Adjacent rows mostly repeat dates and flags, so a cell equal to the one above is not parsed again. */
-export class RowParser {
-  readonly #fields: readonly Field[];
-  readonly #cellsAbove: string[] = [];
-  readonly #valuesAbove: string[] = [];
+/**
+ * Makes the function that parses a row. Adjacent rows mostly repeat dates and flags, so a cell equal to the one above is
+ * not parsed again. Throws UNKNOWN_FIELD, or COMMAND_REFUSED if a name is given twice.
+ */
+export function makeRowParser(names: readonly string[], dictionary: FieldDictionary, recordType: RecordType) {
+  const fields = names.map((name) => findField(dictionary, recordType, name));
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined)
+    throw new Refusal('COMMAND_REFUSED', `The first line names ${twice} twice.`, { field: twice });
+  const cellsAbove: string[] = [];
+  const valuesAbove: string[] = [];
   /** A copy of this object is fast to fill, but an object that grows field by field becomes slow. */
-  readonly #empty: Values;
-
-  /** Throws UNKNOWN_FIELD, or COMMAND_REFUSED if a name is given twice. */
-  constructor(names: readonly string[], dictionary: FieldDictionary, recordType: RecordType) {
-    this.#fields = names.map((name) => findField(dictionary, recordType, name));
-    const twice = names.find((name, index) => names.indexOf(name) !== index);
-    if (twice !== undefined)
-      throw new Refusal('COMMAND_REFUSED', `The first line names ${twice} twice.`, { field: twice });
-    this.#empty = JSON.parse(JSON.stringify(Object.fromEntries(names.map((name) => [name, ''])))) as Values;
-  }
-
-  parse(cells: readonly string[]): Outcome<Values> {
-    const fields = this.#fields;
-    if (cells.length !== fields.length)
-      return new Refusal(
-        'INVALID_VALUE',
-        `The row has ${cells.length} cells, but the first line has ${fields.length}.`,
-      );
-    try {
-      const values = { ...this.#empty };
-      for (let column = 0; column < cells.length; column++)
-        values[fields[column]!.name] = this.#parseCell(column, cells[column]!);
+  const empty = JSON.parse(JSON.stringify(Object.fromEntries(names.map((name) => [name, ''])))) as Values;
+  return (cells: readonly string[]): Outcome<Values> =>
+    settle(() => {
+      if (cells.length !== fields.length)
+        throw new Refusal(
+          'INVALID_VALUE',
+          `The row has ${cells.length} cells, but the first line has ${fields.length}.`,
+        );
+      const values = { ...empty };
+      for (let column = 0; column < cells.length; column++) {
+        const [field, cell] = [fields[column]!, cells[column]!];
+        if (cell !== cellsAbove[column]) {
+          valuesAbove[column] = parseValue(field, cell);
+          cellsAbove[column] = cell;
+        }
+        values[field.name] = valuesAbove[column]!;
+      }
       return values;
-    } catch (refusal) {
-      if (refusal instanceof Refusal) return refusal;
-      throw refusal;
-    }
-  }
-
-  #parseCell(column: number, cell: string): string {
-    if (cell !== this.#cellsAbove[column]) {
-      this.#valuesAbove[column] = parseValue(this.#fields[column]!, cell);
-      this.#cellsAbove[column] = cell;
-    }
-    return this.#valuesAbove[column]!;
-  }
+    });
 }
 
 /** A table: the names of its fields, and a list of cells for each row. */
@@ -65,8 +54,8 @@ export async function importTable(
   { fields, rows }: ImportTable,
   { isDry, ...options }: RowOptions & { readonly isDry: boolean },
 ): Promise<ImportResult> {
-  const parser = new RowParser(fields, (await store.dictionaries())[recordType], recordType);
-  const parsed = rows.map((cells, lineNumber) => ({ lineNumber, values: parser.parse(cells) }));
+  const parse = makeRowParser(fields, (await store.dictionaries())[recordType], recordType);
+  const parsed = rows.map((cells, lineNumber) => ({ lineNumber, values: parse(cells) }));
   const rejected = parsed.flatMap(({ lineNumber, values: reason }) =>
     reason instanceof Refusal ? [{ lineNumber, reason }] : [],
   );

@@ -49,35 +49,34 @@ export function* importBatch(
 ): Script<ImportResult> {
   if (options.updates && (recordType === 'orders' || recordType === 'lines'))
     throw refuseCommand('Only customers and inventory can be updated by an import.');
-  const batch = new ImportBatch(options.now);
+  const batch = makeBatch(options.now);
   const script =
     recordType === 'lines' ? importLines(batch, rows, options.now) : importKeyed(batch, recordType, rows, options);
   yield* recordChanges(script, 'import', options.now, options.by);
   return batch.result;
 }
 
-/** Records and refusals of a batch. */
-class ImportBatch {
-  readonly result: ImportResult = { imported: 0, updated: 0, rejected: [] };
-  /** Records to save at the end. */
-  readonly records: Values[] = [];
-  readonly #now: string;
+type ImportBatch = ReturnType<typeof makeBatch>;
 
-  constructor(now: string) {
-    this.#now = now;
-  }
-
-  take(record: Values): void {
-    record['CREATE_DATE'] ??= this.#now;
-    record['MODIFIED_DATE'] ??= this.#now;
-    this.records.push(record);
-    this.result.imported++;
-  }
-
-  reject(lineNumber: number, reason: unknown): void {
-    if (!(reason instanceof Refusal)) throw reason;
-    this.result.rejected.push({ lineNumber, reason });
-  }
+/** Keeps the records and refusals of a batch. */
+function makeBatch(now: string) {
+  const result: ImportResult = { imported: 0, updated: 0, rejected: [] };
+  const records: Values[] = [];
+  return {
+    result,
+    /** Records to save at the end. */
+    records,
+    take(record: Values): void {
+      record['CREATE_DATE'] ??= now;
+      record['MODIFIED_DATE'] ??= now;
+      records.push(record);
+      result.imported++;
+    },
+    reject(lineNumber: number, reason: unknown): void {
+      if (!(reason instanceof Refusal)) throw reason;
+      result.rejected.push({ lineNumber, reason });
+    },
+  };
 }
 
 /** Imports orders, customers or parts. Orders and customers without a number get the next one; parts need a code. */

@@ -5,40 +5,35 @@ interface Waiters {
   readonly endWatch: () => void;
 }
 
-export class ChangeWaiters {
-  readonly #byStore = new Map<string, Waiters>();
-  readonly #watch: (storeId: string) => () => void;
-
-  /** `watch` watches for changes by other processes while anyone waits. It returns a function that ends the watch. */
-  constructor(watch: (storeId: string) => () => void) {
-    this.#watch = watch;
-  }
-
-  /** Resolves when the tenant may have changed since this call, or when the signal aborts. */
-  wait(storeId: string, ended: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    if (ended.aborted) return Promise.resolve();
-    const begin = (): Waiters => ({ resolves: new Set(), endWatch: this.#watch(storeId) });
-    const { resolves } = this.#byStore.getOrInsertComputed(storeId, begin);
-    const leave = (): void => {
-      resolves.delete(resolve);
-      if (resolves.size === 0 && this.#byStore.get(storeId)?.resolves === resolves) this.wake(storeId);
-      resolve();
-    };
-    resolves.add(resolve);
-    ended.addEventListener('abort', leave, { once: true });
-    return promise.then(() => ended.removeEventListener('abort', leave));
-  }
-
-  wake(storeId: string): void {
-    const waiters = this.#byStore.get(storeId);
+/** `watch` watches for changes by other processes while anyone waits. It returns a function that ends the watch. */
+export function makeChangeWaiters(watch: (storeId: string) => () => void) {
+  const byStore = new Map<string, Waiters>();
+  const wake = (storeId: string): void => {
+    const waiters = byStore.get(storeId);
     if (!waiters) return;
-    this.#byStore.delete(storeId);
+    byStore.delete(storeId);
     waiters.endWatch();
     for (const resolve of waiters.resolves) resolve();
-  }
-
-  wakeAll(): void {
-    for (const storeId of this.#byStore.keys()) this.wake(storeId);
-  }
+  };
+  return {
+    wake,
+    wakeAll(): void {
+      for (const storeId of byStore.keys()) wake(storeId);
+    },
+    /** Resolves when the tenant may have changed since this call, or when the signal aborts. */
+    wait(storeId: string, ended: AbortSignal): Promise<void> {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      if (ended.aborted) return Promise.resolve();
+      const begin = (): Waiters => ({ resolves: new Set(), endWatch: watch(storeId) });
+      const { resolves } = byStore.getOrInsertComputed(storeId, begin);
+      const leave = (): void => {
+        resolves.delete(resolve);
+        if (resolves.size === 0 && byStore.get(storeId)?.resolves === resolves) wake(storeId);
+        resolve();
+      };
+      resolves.add(resolve);
+      ended.addEventListener('abort', leave, { once: true });
+      return promise.then(() => ended.removeEventListener('abort', leave));
+    },
+  };
 }

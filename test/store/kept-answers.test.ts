@@ -1,7 +1,7 @@
 /** Kept answers: found in the state they were read in alone, and never more than fit. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KeptAnswers } from '../../src/store/sqlite/reads/kept-answers.ts';
+import { makeKeptAnswers, type KeptAnswers } from '../../src/store/sqlite/reads/kept-answers.ts';
 import { times } from '../kit/lists.ts';
 
 const keepTwice = (kept: KeptAnswers, ...answer: Parameters<KeptAnswers['keep']>): void => {
@@ -10,7 +10,7 @@ const keepTwice = (kept: KeptAnswers, ...answer: Parameters<KeptAnswers['keep']>
 };
 
 test('an answer is kept when it is read again, not the first time', () => {
-  const kept = new KeptAnswers();
+  const kept = makeKeptAnswers();
   const epoch = kept.newEpoch();
   kept.keep('a', epoch, 'an answer', 3);
   assert.equal(kept.find('a', epoch), undefined);
@@ -19,7 +19,7 @@ test('an answer is kept when it is read again, not the first time', () => {
 });
 
 test('an answer is found in its epoch and in no other', () => {
-  const kept = new KeptAnswers();
+  const kept = makeKeptAnswers();
   const [before, after] = [kept.newEpoch(), kept.newEpoch()];
   keepTwice(kept, 'a', before, 'old', 3);
   assert.equal(kept.find('a', before), 'old');
@@ -31,7 +31,7 @@ test('an answer is found in its epoch and in no other', () => {
 });
 
 test('24 MiB of answers are kept, those read last; a large one never is', () => {
-  const kept = new KeptAnswers();
+  const kept = makeKeptAnswers();
   const epoch = kept.newEpoch();
   const countKept = (): number => times(4000, (i) => kept.find(String(i), epoch)).filter(Boolean).length;
   for (let round = 0; round < 3; round++)

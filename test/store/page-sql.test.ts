@@ -8,9 +8,9 @@ import { parseFilters, type Filter } from '../../src/pims/reads/filter.ts';
 import { parseSort } from '../../src/pims/reads/sort.ts';
 import { sortKey } from '../../src/pims/rules/values.ts';
 import { Database } from '../../src/store/sqlite/files/database.ts';
-import { EntryCounts } from '../../src/store/sqlite/reads/entry-counts.ts';
+import { makeEntryCounts } from '../../src/store/sqlite/reads/entry-counts.ts';
 import { migrate } from '../../src/store/sqlite/files/migrate.ts';
-import { PageBuilder, type PageSql } from '../../src/store/sqlite/reads/page-sql.ts';
+import { makePageBuilder, type PageSql } from '../../src/store/sqlite/reads/page-sql.ts';
 import { times } from '../kit/lists.ts';
 import { newFolder } from './sqlite-folder.ts';
 
@@ -32,8 +32,8 @@ times(CUSTOMERS, (at) => {
 });
 db.run('COMMIT');
 const json = "json_object('CODE', CUSTOMER_CODE)";
-const pages = new PageBuilder({ orders: json, customers: json, inventory: json });
-const counts = new EntryCounts(db);
+const pages = makePageBuilder({ orders: json, customers: json, inventory: json });
+const counts = makeEntryCounts(db);
 
 const STATE = { field: 'BSTATE', value: 'ME' };
 const CITY = { field: 'BCITY', value: 'City 2' };

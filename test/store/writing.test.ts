@@ -5,7 +5,7 @@ import { orThrow } from '../../src/errors.ts';
 import { buildDictionaries, type RecordType } from '../../src/pims/rules/fields.ts';
 import type { PimsStore } from '../../src/pims/pims-port.ts';
 import type { Values } from '../../src/pims/rules/values.ts';
-import { runScript, ScriptRunner } from '../../src/store/pims/script-runner.ts';
+import { makeScriptRunner, runScript } from '../../src/store/pims/script-runner.ts';
 import { Database } from '../../src/store/sqlite/files/database.ts';
 import { runWriting } from '../../src/store/sqlite/writes/run-writing.ts';
 import { migrate } from '../../src/store/sqlite/files/migrate.ts';
@@ -17,7 +17,7 @@ suite('a script without anything around it', async () => {
   const db = new Database(`${temporaryFolder()}/pims.db`, { mode: 'make', busyTimeoutMs: 0 });
   migrate(db, 'pims');
   const sql = buildPimsSql(buildDictionaries([])).script;
-  const scripts = new ScriptRunner({
+  const scripts = makeScriptRunner({
     sql: () => sql,
     refresh: async () => undefined,
     commit: async (begin) => runWriting(db, runScript(begin)),

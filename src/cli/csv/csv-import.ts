@@ -1,6 +1,6 @@
 /** Begin here. Imports a CSV file into a tenant's inventory system, and reports rejected rows. Source: decision 0011. */
 import { Refusal, refuseCommand } from '../../errors.ts';
-import { RowParser } from '../../pims/import-rows.ts';
+import { makeRowParser } from '../../pims/import-rows.ts';
 import type { ImportRow } from '../../pims/import.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 import type { FieldDictionary, RecordType } from '../../pims/rules/fields.ts';
@@ -106,17 +106,17 @@ async function* parseBatches(
   dictionary: FieldDictionary,
   report: ImportReport,
 ): AsyncGenerator<ImportRow[]> {
-  let parser: RowParser | undefined;
+  let parse: ReturnType<typeof makeRowParser> | undefined;
   let batch: ImportRow[] = [];
   let characters = 0;
   let rowsMost = BATCH_ROWS_FIRST;
   for await (const rows of readCsv(content ?? file, onRead, format))
     for (const row of rows) {
-      if (!parser) {
-        parser = parseHeader(row, dictionary, recordType, columns);
+      if (!parse) {
+        parse = parseHeader(row, dictionary, recordType, columns);
         continue;
       }
-      const values = row.fault === undefined ? parser.parse(row.cells) : new Refusal('INVALID_VALUE', row.fault);
+      const values = row.fault === undefined ? parse(row.cells) : new Refusal('INVALID_VALUE', row.fault);
       if (values instanceof Refusal) addRejection(report, row.lineNumber, values);
       else batch.push({ lineNumber: row.lineNumber, values });
       for (const cell of row.cells) characters += cell.length;
@@ -129,7 +129,7 @@ async function* parseBatches(
       batch = [];
       characters = 0;
     }
-  if (!parser) throw refuseCommand(`${file} is empty. Its first line must name the fields.`);
+  if (!parse) throw refuseCommand(`${file} is empty. Its first line must name the fields.`);
   if (batch.length > 0) yield batch;
   if (isDry || (atomic && report.rejected > 0)) throw new RejectedBeforeStore();
 }
@@ -139,7 +139,7 @@ function parseHeader(
   dictionary: FieldDictionary,
   recordType: RecordType,
   columns: ReadonlyMap<string, string> = new Map(),
-): RowParser {
+): ReturnType<typeof makeRowParser> {
   if (fault !== undefined) throw refuseCommand(`The first line must name the fields, but is not valid CSV. ${fault}`);
   const [separator] = names.length > 1 ? [] : (/[,;\t|]/.exec(names[0] ?? '') ?? []);
   if (separator !== undefined) {
@@ -150,7 +150,7 @@ function parseHeader(
   const missing = [...columns.keys()].find((column) => !names.includes(column));
   if (missing !== undefined)
     throw refuseCommand(`--map names the column '${missing}', which the first line does not have.`);
-  return new RowParser(
+  return makeRowParser(
     names.map((name) => columns.get(name) ?? name),
     dictionary,
     recordType,

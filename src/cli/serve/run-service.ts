@@ -15,7 +15,7 @@ import { deleteOldChanges } from '../../pims/changes.ts';
 import { buildApp } from '../../http/app.ts';
 import type { ServiceState } from '../../http/observe/health.ts';
 import { openEmbedded, openStore, type Store, type StoreUser } from '../../store/open.ts';
-import { Disk } from '../../store/sqlite/files/disk.ts';
+import { observeDisk } from '../../store/sqlite/files/disk.ts';
 import { ScheduledBackups } from '../../store/sqlite/backup/scheduled-backups.ts';
 import { Meter } from '../../tenant/metering.ts';
 import { hideSecretsInJson } from '../../tenant/secrets.ts';
@@ -62,7 +62,7 @@ export async function runService(
     embedded?.lock();
     const demo = embedded && config.demo === 'on' && (await makeFirstDemo(store, config.data, timeOf(clock)));
     // A node has no information about PostgreSQL's disk.
-    const disk = embedded && new Disk(config.data, config, user);
+    const disk = embedded && observeDisk(config.data, config, user);
     const backups = embedded && config.backupDir !== '' ? await scheduleBackups(config, store, log, clock) : undefined;
     const isUsable = (): boolean => store.isUsable();
     const meter = new Meter(store.usage, { clock, report, isUsable });

@@ -3,10 +3,10 @@
  * body needs no transaction. Refuses a second request with the same idempotency key while the first is running. Source:
  * decision 0027.
  */
-import { orThrow, Refusal, type Outcome } from '../../errors.ts';
+import { orThrow, Refusal, settle, type Outcome } from '../../errors.ts';
 import type { RecordType } from '../../pims/rules/fields.ts';
 import { importBatch } from '../../pims/import.ts';
-import type { ImportBatches, ImportResult, ImportResults, ImportRow, RowOptions } from '../../pims/import.ts';
+import type { ImportBatches, ImportResults, ImportRow, RowOptions } from '../../pims/import.ts';
 import type { Idempotency, Script, Write } from '../../pims/writes/script.ts';
 import type { Statement, Writing } from '../writing.ts';
 import type { Query } from './load-sql.ts';
@@ -31,45 +31,41 @@ export interface StartedScript<T> {
   readonly first: ReturnType<Script<T>['next']>;
 }
 
-export class ScriptRunner {
-  readonly #store: ScriptStore;
-  readonly #running = new Set<string>();
+export type ScriptRunner = ReturnType<typeof makeScriptRunner>;
 
-  constructor(store: ScriptStore) {
-    this.#store = store;
-  }
-
-  /** Runs a write. Returns IDEMPOTENCY_KEY_RUNNING while another write with its key has no outcome yet. */
-  async run<T>(write: Write<T>, idempotency?: Idempotency, size = 1): Promise<Outcome<T>> {
-    const parsed = await parseWithFields(this.#store, (sql) => start(sql, write));
-    if (parsed instanceof Refusal) return parsed;
-    let started: StartedScript<T> | undefined = parsed;
-    const running = idempotency && `${idempotency.operation} ${idempotency.key}`;
-    if (running !== undefined && this.#running.has(running))
-      return new Refusal('IDEMPOTENCY_KEY_RUNNING', undefined, { retryAfterSeconds: 1 });
-    if (running !== undefined) this.#running.add(running);
-    try {
-      return await this.#store.commit(() => {
-        const sql = this.#store.sql();
-        const ready = started?.sql === sql ? started : start(sql, write);
-        started = undefined;
-        return ready;
-      }, size);
-    } finally {
-      if (running !== undefined) this.#running.delete(running);
-    }
-  }
-
+export function makeScriptRunner(store: ScriptStore) {
+  const running = new Set<string>();
   /** Starts a script that imports one batch. */
-  importBatch(recordType: RecordType, rows: readonly ImportRow[], options: RowOptions): StartedScript<ImportResult> {
-    return start(this.#store.sql(), () => importBatch(recordType, rows, options));
-  }
-
-  /** Imports batches, each in its own transaction. */
-  async *importEach(recordType: RecordType, batches: ImportBatches, options: RowOptions): ImportResults {
-    for await (const rows of batches)
-      yield orThrow(await this.#store.commit(() => this.importBatch(recordType, rows, options), 1));
-  }
+  const startImport = (recordType: RecordType, rows: readonly ImportRow[], options: RowOptions) =>
+    start(store.sql(), () => importBatch(recordType, rows, options));
+  return {
+    /** Runs a write. Returns IDEMPOTENCY_KEY_RUNNING while another write with its key has no outcome yet. */
+    async run<T>(write: Write<T>, idempotency?: Idempotency, size = 1): Promise<Outcome<T>> {
+      const parsed = await parseWithFields(store, (sql) => start(sql, write));
+      if (parsed instanceof Refusal) return parsed;
+      let started: StartedScript<T> | undefined = parsed;
+      const key = idempotency && `${idempotency.operation} ${idempotency.key}`;
+      if (key !== undefined && running.has(key))
+        return new Refusal('IDEMPOTENCY_KEY_RUNNING', undefined, { retryAfterSeconds: 1 });
+      if (key !== undefined) running.add(key);
+      try {
+        return await store.commit(() => {
+          const sql = store.sql();
+          const ready = started?.sql === sql ? started : start(sql, write);
+          started = undefined;
+          return ready;
+        }, size);
+      } finally {
+        if (key !== undefined) running.delete(key);
+      }
+    },
+    importBatch: startImport,
+    /** Imports batches, each in its own transaction. */
+    async *importEach(recordType: RecordType, batches: ImportBatches, options: RowOptions): ImportResults {
+      for await (const rows of batches)
+        yield orThrow(await store.commit(() => startImport(recordType, rows, options), 1));
+    },
+  };
 }
 
 /**
@@ -85,16 +81,6 @@ export async function parseWithFields<Sql, T>(
   if (!(parsed instanceof Refusal) || parsed.code !== 'UNKNOWN_FIELD') return parsed;
   await store.refresh();
   return store.sql() === sql ? parsed : settle(() => parse(store.sql()));
-}
-
-/** Returns the result of the work, or the refusal that it throws. */
-export function settle<T>(work: () => T): Outcome<T> {
-  try {
-    return work();
-  } catch (fault) {
-    if (fault instanceof Refusal) return fault;
-    throw fault;
-  }
 }
 
 function start<T>(sql: ScriptSql, write: Write<T>): StartedScript<T> {

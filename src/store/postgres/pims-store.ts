@@ -16,7 +16,7 @@ import type { Turns } from '../../tenant/turns.ts';
 import { sortKey } from '../../pims/rules/values.ts';
 import { readChangeRows, type ChangesAsked } from '../pims/changes-sql.ts';
 import type { Query } from '../pims/load-sql.ts';
-import { parseWithFields, ScriptRunner, type StartedScript } from '../pims/script-runner.ts';
+import { makeScriptRunner, parseWithFields, type ScriptRunner, type StartedScript } from '../pims/script-runner.ts';
 import { CANCELED, sqlStateOf, type Connection, type StatementValues } from './connection/connection.ts';
 import type { CutOptions } from './connection/cut-statement.ts';
 import { KeyBatch } from './reads/key-batch.ts';
@@ -100,7 +100,7 @@ export class PostgresPimsStore implements PimsStore {
     const { writers, place, ready, onCommit, clock } = connections;
     const lock = (connection: Connection): Promise<Locked> => this.#lock(connection);
     const queue = new PostgresWriteQueue({ writers, place, clock, lock, onCommit });
-    this.#scripts = new ScriptRunner({
+    this.#scripts = makeScriptRunner({
       sql: () => this.#sql.script(),
       refresh: () => this.dictionaries(),
       commit: async (begin, size) => {

@@ -3,7 +3,7 @@
  * data. The other, which the first write opens, writes through the group commit.
  */
 import type { Clock } from '../../clock.ts';
-import { orThrow, Refusal, type Outcome } from '../../errors.ts';
+import { orThrow, Refusal, settle, type Outcome } from '../../errors.ts';
 import { buildDictionaries } from '../../pims/rules/fields.ts';
 import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pims/rules/fields.ts';
 import type { ImportBatches, ImportResults } from '../../pims/import.ts';
@@ -14,14 +14,14 @@ import { joinLookups, refuseLargeList, refuseLargeLookup } from '../../pims/read
 import type { Turns } from '../../tenant/turns.ts';
 import { buildChanges, readChangeRows, type ChangesAsked } from '../pims/changes-sql.ts';
 import type { Query } from '../pims/load-sql.ts';
-import { runScript, ScriptRunner, settle } from '../pims/script-runner.ts';
+import { makeScriptRunner, runScript, type ScriptRunner } from '../pims/script-runner.ts';
 import { CUT_SHORT, Database, faultOf, syncLog, type OnFatal } from './files/database.ts';
-import { EntryCounts } from './reads/entry-counts.ts';
+import { makeEntryCounts, type EntryCounts } from './reads/entry-counts.ts';
 import type { KeptAnswers } from './reads/kept-answers.ts';
 import { isNewest, migrate } from './files/migrate.ts';
 import { buildPimsSql, type SqlitePimsSql } from './reads/pims-sql.ts';
 import { countCharacters, runRead, TOO_LARGE, TOO_LONG, type FoundBy, type Read } from './reads/query.ts';
-import { TurnReader } from './reads/turn-reader.ts';
+import { makeTurnReader, type TurnReader } from './reads/turn-reader.ts';
 import type { WorkerPool } from './workers/worker-pool.ts';
 import { runWriting } from './writes/run-writing.ts';
 import { SqliteWriteQueue } from './writes/write-queue.ts';
@@ -77,7 +77,7 @@ export class SqlitePimsStore implements PimsStore {
     this.#tenant = options.kept.newEpoch();
     this.#readerDb = new Database(file, { mode: 'read', busyTimeoutMs: options.busyTimeoutMs });
     if (!isNewest(this.#readerDb, 'pims')) migrate(this.#openWriter().db, 'pims');
-    this.#reader = new TurnReader(this.#readerDb, {
+    this.#reader = makeTurnReader(this.#readerDb, {
       onChange: () => {
         this.#followSchema(this.#readerDb);
         this.#epoch = options.kept.newEpoch();
@@ -86,8 +86,8 @@ export class SqlitePimsStore implements PimsStore {
       onFatal: options.onFatal,
     });
     this.#sql = this.#followSchema(this.#readerDb);
-    this.#counts = new EntryCounts(this.#readerDb);
-    this.#scripts = new ScriptRunner({
+    this.#counts = makeEntryCounts(this.#readerDb);
+    this.#scripts = makeScriptRunner({
       sql: () => this.#sql.script,
       refresh: () => this.dictionaries(),
       commit: (begin) => {

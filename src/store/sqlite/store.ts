@@ -24,10 +24,10 @@ import { makeTenantStore } from '../control/tenants.ts';
 import { makeUsageStore } from '../control/usage.ts';
 import { makeUserStore } from '../control/users.ts';
 import { makeWebhookStore } from '../control/webhooks.ts';
-import { ChangeWaiters } from '../change-waiters.ts';
+import { makeChangeWaiters } from '../change-waiters.ts';
 import type { StoreMeasures } from '../measures.ts';
 import { backupStore, copyTenant } from './backup/backup.ts';
-import { SqliteControl } from './control-database.ts';
+import { openControl, type SqliteControl } from './control-database.ts';
 import { Database, nameFile, sqliteVersion, type OnFatal } from './files/database.ts';
 import {
   DATA_FOLDER,
@@ -37,15 +37,15 @@ import {
   refuseLostFiles,
   refuseUnfinishedRestore,
 } from './files/folder.ts';
-import { KeptAnswers } from './reads/kept-answers.ts';
+import { makeKeptAnswers } from './reads/kept-answers.ts';
 import { OpenTenants } from './files/open-tenants.ts';
 import { SqlitePimsStore } from './pims-store.ts';
 import { openRequests, type SqliteRequests } from './request-store.ts';
 import { makeLackingFiles, makeTenantFile, tenantFileOf } from './files/tenant-files.ts';
 import { makeOwnTenants, newStoreId, replaceStore } from './tenant-store.ts';
-import { Upgrades } from './files/upgrades.ts';
+import { isUpgradeNeeded, makeUpgrades } from './files/upgrades.ts';
 import { openUsage, type SqliteUsage } from './usage-store.ts';
-import { WorkerPool } from './workers/worker-pool.ts';
+import { makeWorkerPool, type WorkerPool } from './workers/worker-pool.ts';
 
 export type Report = (event: string, isFault?: boolean) => void;
 
@@ -84,10 +84,10 @@ export class SqliteStore {
    * tenants.
    */
   readonly #aside: WorkerPool;
-  readonly #kept = new KeptAnswers();
-  readonly #waiters = new ChangeWaiters((storeId) => this.#watchFile(storeId));
+  readonly #kept = makeKeptAnswers();
+  readonly #waiters = makeChangeWaiters((storeId) => this.#watchFile(storeId));
   readonly #open: OpenTenants;
-  readonly #upgrades: Upgrades;
+  readonly #upgrades: ReturnType<typeof makeUpgrades>;
   readonly #usage: SqliteUsage;
   readonly #requests: SqliteRequests;
   #lock: Database | undefined;
@@ -108,10 +108,10 @@ export class SqliteStore {
     refuseLostFiles(folder);
     makeStoreFolder(folder, options.movedAs ?? DATA_FOLDER);
     // One more thread than the running queries may use, for tenants without a running query.
-    this.#workers = new WorkerPool(options.workers + 1, QUERY_NICENESS, clock);
-    this.#checkpoints = new WorkerPool(1, 0, clock);
-    this.#aside = new WorkerPool(2, QUERY_NICENESS, clock);
-    this.#upgrades = new Upgrades(this.#aside, clock, report);
+    this.#workers = makeWorkerPool(options.workers + 1, QUERY_NICENESS, clock);
+    this.#checkpoints = makeWorkerPool(1, 0, clock);
+    this.#aside = makeWorkerPool(2, QUERY_NICENESS, clock);
+    this.#upgrades = makeUpgrades(this.#aside, clock, report);
     const { queriesRunningMost: tenantRunning, queriesWaitingMost: tenantWaiting } = options;
     this.#turns = new Turns({ running: options.workers, tenantRunning, tenantWaiting }, clock);
     const checkpoint = this.#checkpoint;
@@ -125,7 +125,7 @@ export class SqliteStore {
     const busyMs = Math.max(busyTimeoutMs, 1000);
     const control = new Database(join(folder, 'control.db'), { mode: 'make', busyTimeoutMs: busyMs });
     makeLackingFiles(control, folder, report);
-    this.#control = new SqliteControl(control, { checkpoint, onFatal: this.#endWith(control), clock });
+    this.#control = openControl(control, { checkpoint, onFatal: this.#endWith(control), clock });
     this.usage = makeUsageStore(this.#usage);
     this.#requests = openRequests(join(folder, 'requests.db'), { checkpoint, busyTimeoutMs, report, clock });
     this.requests = makeRequestStore(this.#requests);
@@ -156,7 +156,7 @@ export class SqliteStore {
   pimsOnceUpgraded(tenant: Tenant): PimsStore | Promise<PimsStore> {
     if (this.#open.has(tenant.storeId)) return this.pims(tenant);
     const file = this.#file(tenant.storeId);
-    if (!this.#upgrades.isNeeded(file)) return this.pims(tenant);
+    if (!isUpgradeNeeded(file)) return this.pims(tenant);
     return this.#upgrades.wait(file).then(() => this.pims(tenant));
   }
 
@@ -165,8 +165,8 @@ export class SqliteStore {
     for (const tenant of await this.tenants.listTenants()) {
       await nextTurn();
       const file = this.#file(tenant.storeId);
-      if (this.#upgrades.isNeeded(file)) await this.#upgrades.run(file);
-      if (isFileThere(file) && !this.#upgrades.isNeeded(file)) continue;
+      if (isUpgradeNeeded(file)) await this.#upgrades.run(file);
+      if (isFileThere(file) && !isUpgradeNeeded(file)) continue;
       try {
         this.pims(tenant);
       } catch {

@@ -4,7 +4,7 @@
  * read again when their time is up. Source: decision 0066.
  */
 import type { Clock } from '../../../clock.ts';
-import { ChangeWaiters } from '../../change-waiters.ts';
+import { makeChangeWaiters } from '../../change-waiters.ts';
 import type { Connection } from './connection.ts';
 import type { SharedConnection } from './shared-connection.ts';
 
@@ -28,7 +28,7 @@ interface NoticeOptions {
 
 export class Notices {
   readonly #options: NoticeOptions;
-  readonly #waiters = new ChangeWaiters(() => {
+  readonly #waiters = makeChangeWaiters(() => {
     this.#beginListening();
     return () => undefined;
   });

@@ -1,7 +1,7 @@
 /** One script of a group while it runs: where it stands, its saves, and what it knows after them. */
-import { Refusal } from '../../../errors.ts';
+import { Refusal, settle } from '../../../errors.ts';
 import type { Load, NumberedType, Save, Saves } from '../../../pims/writes/script.ts';
-import { settle, type StartedScript } from '../../pims/script-runner.ts';
+import type { StartedScript } from '../../pims/script-runner.ts';
 import type { Statement } from '../../writing.ts';
 import { changedBy, changeKnown, loadName, type Known } from './write-conflicts.ts';
 

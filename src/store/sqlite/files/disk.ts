@@ -24,58 +24,45 @@ export interface DiskObserver {
   readonly clock: Clock;
 }
 
-export class Disk {
-  readonly #bounds: DiskBounds;
-  readonly #report: (event: string) => void;
-  #free = Infinity;
-  #size = 0;
-  #isLow = false;
-  #isReadOnly = false;
-
-  /** Measures now, and then once a second until the process ends. */
-  constructor(folder: string, bounds: DiskBounds, { report, clock }: DiskObserver) {
-    this.#bounds = bounds;
-    this.#report = report;
-    this.#note(statfsSync(folder));
-    const measure = (): void => {
-      statfs(folder, (fault, stats) => void (fault ?? this.#note(stats)));
-      access(folder, constants.W_OK, (fault) => void (this.#isReadOnly = fault !== null));
-    };
-    every(clock, MEASURE_MS, measure);
-  }
-
-  get freeBytes(): number {
-    return this.#free;
-  }
-
-  get sizeBytes(): number {
-    return this.#size;
-  }
-
-  /** Returns the free bytes below which the request log stops. */
-  get lowBytes(): number {
-    const { diskFreeMb, diskFreePercent } = this.#bounds;
-    return Math.max(BOUND_LEAST, Math.min(diskFreeMb * MIB, (this.#size * diskFreePercent) / 100));
-  }
-
-  /** Returns whether the request log has to stop. */
-  get isLow(): boolean {
-    return this.#isLow;
-  }
-
-  /** Returns whether writes are refused, or will be soon. */
-  get isUnfit(): boolean {
-    return this.#isReadOnly || this.#free < this.#bounds.readyFreeMb * MIB;
-  }
-
-  #note({ bavail, blocks, bsize }: StatsFs): void {
-    this.#free = bavail * bsize;
-    this.#size = blocks * bsize;
-    const isLow = this.#free < this.lowBytes;
-    if (isLow !== this.#isLow)
-      this.#report(
-        isLow ? `The request log stops: the disk has ${this.#free} free bytes.` : 'The request log continues.',
-      );
-    this.#isLow = isLow;
-  }
+/** Measures now, and then once a second until the process ends. */
+export function observeDisk(
+  folder: string,
+  { diskFreeMb, diskFreePercent, readyFreeMb }: DiskBounds,
+  { report, clock }: DiskObserver,
+) {
+  let [freeBytes, sizeBytes, isLow, isReadOnly] = [Infinity, 0, false, false];
+  const lowBytes = (): number => Math.max(BOUND_LEAST, Math.min(diskFreeMb * MIB, (sizeBytes * diskFreePercent) / 100));
+  const note = ({ bavail, blocks, bsize }: StatsFs): void => {
+    freeBytes = bavail * bsize;
+    sizeBytes = blocks * bsize;
+    const wasLow = isLow;
+    isLow = freeBytes < lowBytes();
+    if (isLow !== wasLow)
+      report(isLow ? `The request log stops: the disk has ${freeBytes} free bytes.` : 'The request log continues.');
+  };
+  note(statfsSync(folder));
+  every(clock, MEASURE_MS, () => {
+    statfs(folder, (fault, stats) => void (fault ?? note(stats)));
+    access(folder, constants.W_OK, (fault) => void (isReadOnly = fault !== null));
+  });
+  return {
+    get freeBytes() {
+      return freeBytes;
+    },
+    get sizeBytes() {
+      return sizeBytes;
+    },
+    /** The free bytes below which the request log stops. */
+    get lowBytes() {
+      return lowBytes();
+    },
+    /** Whether the request log has to stop. */
+    get isLow() {
+      return isLow;
+    },
+    /** Whether writes are refused, or will be soon. */
+    get isUnfit() {
+      return isReadOnly || freeBytes < readyFreeMb * MIB;
+    },
+  };
 }

@@ -39,102 +39,83 @@ export interface Candidate {
   readonly values: readonly string[];
 }
 
-interface CountedTrigram {
-  readonly trigram: string;
-  readonly count: number;
-}
+export type EntryCounts = ReturnType<typeof makeEntryCounts>;
 
-export class EntryCounts {
-  readonly #db: Database;
-  readonly #kept = new Map<string, KeptCount>();
+export function makeEntryCounts(db: Database) {
+  const counts = new Map<string, KeptCount>();
   /** Entries that this query may still count. */
-  #left = ENTRIES_MAX;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
-  beginQuery(): void {
-    this.#left = ENTRIES_MAX;
-  }
-
-  /** Finds the term with the fewest entries in its index. `isKnown` means that all of them were counted. */
-  findFewest(
-    recordType: KeyedType,
-    candidates: readonly Candidate[],
-  ): { term?: FilterTerm | undefined; isKnown: boolean } {
-    const { table } = RECORD_TYPES[recordType];
-    let term = candidates[0]?.term;
-    for (const isFirst of [true, false]) {
-      const most = isFirst ? FEW : this.#shareOf(candidates.length);
-      let least = most;
-      for (const candidate of candidates) {
-        const count = this.#count(`${table} ${candidate.entries}`, candidate.values, most);
-        if (count < least) [term, least] = [candidate.term, count];
-      }
-      if (least < most) return { term, isKnown: true };
-    }
-    return { term, isKnown: false };
-  }
-
-  /**
-   * Chooses one or two of these trigrams that few records have, so that the search index does not walk the long lists of
-   * the others. If all have many, it chooses some that contain all characters.
-   */
-  findRare(recordType: KeyedType, trigrams: readonly string[]): { trigrams: string[]; isRare: boolean } {
-    const some = trigrams.slice(0, TRIGRAMS_MOST);
-    // Trigrams that are far from each other exclude more records together.
-    const order = some.toSorted((a, b) => distanceToEnd(some, a) - distanceToEnd(some, b));
-    let counted = this.#countTrigrams(recordType, order, FEW_OF_A_TRIGRAM);
-    if (counted.length < TRIGRAMS_ENOUGH) {
-      const longest = (counted[0]?.count ?? Infinity) * TIMES_THE_RAREST;
-      const most = Math.min(longest, this.#shareOf(order.length));
-      if (most > FEW_OF_A_TRIGRAM) counted = this.#countTrigrams(recordType, order, most);
-    }
-    const [rarest, next] = counted;
-    if (!rarest) return { trigrams: some.filter((_, at) => at % 3 === 0 || at === some.length - 1), isRare: false };
-    const isWorthIt = next !== undefined && next.count <= rarest.count * TIMES_THE_RAREST;
-    return {
-      trigrams: isWorthIt ? [rarest.trigram, next.trigram] : [rarest.trigram],
-      isRare: rarest.count < RARE,
-    };
-  }
-
-  /** Returns trigrams in fewer than `most` records, the rarest first. With the first bound, two are enough. */
-  #countTrigrams(recordType: KeyedType, trigrams: readonly string[], most: number): CountedTrigram[] {
-    const { table } = RECORD_TYPES[recordType];
-    const counted: CountedTrigram[] = [];
-    for (const trigram of trigrams) {
-      const count = this.#count(`${table}_SEARCH WHERE ${table}_SEARCH MATCH ?`, [quote(trigram)], most);
-      if (count < most) counted.push({ trigram, count });
-      if (most === FEW_OF_A_TRIGRAM && counted.length === TRIGRAMS_ENOUGH) break;
-    }
-    return counted.toSorted((a, b) => a.count - b.count);
-  }
+  let left = ENTRIES_MAX;
 
   /** Divides the entries that may still be counted among this number of values. */
-  #shareOf(values: number): number {
-    return Math.max(FEW, Math.floor(this.#left / values));
-  }
+  const shareOf = (values: number): number => Math.max(FEW, Math.floor(left / values));
 
   /** Returns the number of entries, or `most` if there are at least that many or it is not known. */
-  #count(entries: string, values: readonly string[], most: number): number {
+  const count = (entries: string, values: readonly string[], most: number): number => {
     const key = entries + values.join('\0');
-    const kept = this.#kept.get(key);
+    const kept = counts.get(key);
     if (kept && (kept.count < kept.most || kept.most >= most) && kept.until > performance.now()) return kept.count;
-    if (this.#left <= 0) return most;
+    if (left <= 0) return most;
     const sql = `SELECT count(*) FROM (SELECT 1 FROM ${entries} LIMIT ? + 0)`;
-    const [count] = this.#db.row<[number]>(sql, ...values, most)!;
-    this.#left -= count + ENTRIES_OF_BEGINNING;
-    if (count >= FEW && key.length - entries.length <= KEPT_CHARACTERS_MAX) this.#keep(key, count, most);
-    return count;
-  }
+    const [found] = db.row<[number]>(sql, ...values, most)!;
+    left -= found + ENTRIES_OF_BEGINNING;
+    if (found < FEW || key.length - entries.length > KEPT_CHARACTERS_MAX) return found;
+    counts.delete(key);
+    if (counts.size >= KEPT_MAX) counts.delete(counts.keys().next().value!);
+    counts.set(key, { count: found, most, until: performance.now() + KEPT_MS });
+    return found;
+  };
 
-  #keep(key: string, count: number, most: number): void {
-    this.#kept.delete(key);
-    if (this.#kept.size >= KEPT_MAX) this.#kept.delete(this.#kept.keys().next().value!);
-    this.#kept.set(key, { count, most, until: performance.now() + KEPT_MS });
-  }
+  /** Returns trigrams in fewer than `most` records, the rarest first. With the first bound, two are enough. */
+  const countTrigrams = (recordType: KeyedType, trigrams: readonly string[], most: number) => {
+    const search = `${RECORD_TYPES[recordType].table}_SEARCH`;
+    const counted: { readonly trigram: string; readonly records: number }[] = [];
+    for (const trigram of trigrams) {
+      const records = count(`${search} WHERE ${search} MATCH ?`, [quote(trigram)], most);
+      if (records < most) counted.push({ trigram, records });
+      if (most === FEW_OF_A_TRIGRAM && counted.length === TRIGRAMS_ENOUGH) break;
+    }
+    return counted.toSorted((a, b) => a.records - b.records);
+  };
+
+  return {
+    beginQuery(): void {
+      left = ENTRIES_MAX;
+    },
+    /** Finds the term with the fewest entries in its index. `isKnown` means that all of them were counted. */
+    findFewest(recordType: KeyedType, candidates: readonly Candidate[]) {
+      const { table } = RECORD_TYPES[recordType];
+      let term = candidates[0]?.term;
+      for (const isFirst of [true, false]) {
+        const most = isFirst ? FEW : shareOf(candidates.length);
+        let least = most;
+        for (const candidate of candidates) {
+          const entries = count(`${table} ${candidate.entries}`, candidate.values, most);
+          if (entries < least) [term, least] = [candidate.term, entries];
+        }
+        if (least < most) return { term, isKnown: true };
+      }
+      return { term, isKnown: false };
+    },
+    /**
+     * Chooses one or two of these trigrams that few records have, so that the search index does not walk the long lists
+     * of the others. If all have many, it chooses some that contain all characters.
+     */
+    findRare(recordType: KeyedType, trigrams: readonly string[]) {
+      const some = trigrams.slice(0, TRIGRAMS_MOST);
+      // Trigrams that are far from each other exclude more records together.
+      const order = some.toSorted((a, b) => distanceToEnd(some, a) - distanceToEnd(some, b));
+      let counted = countTrigrams(recordType, order, FEW_OF_A_TRIGRAM);
+      if (counted.length < TRIGRAMS_ENOUGH) {
+        const longest = (counted[0]?.records ?? Infinity) * TIMES_THE_RAREST;
+        const most = Math.min(longest, shareOf(order.length));
+        if (most > FEW_OF_A_TRIGRAM) counted = countTrigrams(recordType, order, most);
+      }
+      const [rarest] = counted;
+      if (!rarest) return { trigrams: some.filter((_, at) => at % 3 === 0 || at === some.length - 1), isRare: false };
+      const worthIt = counted.slice(0, 2).filter(({ records }) => records <= rarest.records * TIMES_THE_RAREST);
+      return { trigrams: worthIt.map(({ trigram }) => trigram), isRare: rarest.records < RARE };
+    },
+  };
 }
 
 const distanceToEnd = (list: readonly string[], item: string): number =>

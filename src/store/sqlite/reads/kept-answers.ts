@@ -17,19 +17,61 @@ const ANSWER_CHARACTERS_MAX = 64 * 1024;
 const ENTRY_CHARACTERS = 200;
 const RECENT_MAX = 8191;
 
+export type KeptAnswers = ReturnType<typeof makeKeptAnswers>;
+
+export function makeKeptAnswers() {
+  const byKey = new Map<string, KeptAnswer>();
+  /**
+   * Keys of small responses that were read once. A response is kept when it is read again, because keeping it costs
+   * more than one read saves.
+   */
+  const small = makeRecentKeys();
+  let characters = 0;
+  let epochs = 0;
+  const remove = (key: string): void => {
+    const kept = byKey.get(key);
+    if (!kept) return;
+    byKey.delete(key);
+    characters -= kept.characters;
+  };
+  return {
+    /** Keys of responses that were too large for the event loop. */
+    large: makeRecentKeys(),
+    /** Returns a number for one state of one tenant's records. No other state has it. */
+    newEpoch: () => ++epochs,
+    /** Returns the response if it was read in this epoch. */
+    find(key: string, epoch: number): unknown {
+      const kept = byKey.get(key);
+      return kept?.epoch === epoch ? kept.answer : undefined;
+    },
+    keep(key: string, epoch: number, answer: unknown, length: number): void {
+      if (length > ANSWER_CHARACTERS_MAX) return;
+      if (!small.has(key)) return small.add(key);
+      remove(key);
+      const size = length + key.length + ENTRY_CHARACTERS;
+      byKey.set(key, { epoch, answer, characters: size });
+      characters += size;
+      for (const oldest of byKey.keys()) {
+        if (characters <= CHARACTERS_MAX) break;
+        remove(oldest);
+      }
+    },
+  };
+}
+
 /** Keys that were added lately, by their hash. A newer key takes the place of an older one. */
-class RecentKeys {
-  readonly #hashes = new Int32Array(RECENT_MAX);
-
-  has(key: string): boolean {
-    const hash = hashOf(key);
-    return this.#hashes[placeOf(hash)] === hash;
-  }
-
-  add(key: string): void {
-    const hash = hashOf(key);
-    this.#hashes[placeOf(hash)] = hash;
-  }
+function makeRecentKeys() {
+  const hashes = new Int32Array(RECENT_MAX);
+  return {
+    has(key: string): boolean {
+      const hash = hashOf(key);
+      return hashes[placeOf(hash)] === hash;
+    },
+    add(key: string): void {
+      const hash = hashOf(key);
+      hashes[placeOf(hash)] = hash;
+    },
+  };
 }
 
 const placeOf = (hash: number): number => (hash >>> 0) % RECENT_MAX;
@@ -38,45 +80,4 @@ function hashOf(key: string): number {
   let hash = 0;
   for (let at = 0; at < key.length; at++) hash = (Math.imul(hash, 31) + key.charCodeAt(at)) | 0;
   return hash;
-}
-
-export class KeptAnswers {
-  readonly #byKey = new Map<string, KeptAnswer>();
-  /**
-   * Keys of small responses that were read once. A response is kept when it is read again, because keeping it costs
-   * more than one read saves.
-   */
-  readonly #small = new RecentKeys();
-  /** Keys of responses that were too large for the event loop. */
-  readonly large = new RecentKeys();
-  #characters = 0;
-  #epochs = 0;
-
-  /** Returns a number for one state of one tenant's records. No other state has it. */
-  newEpoch(): number {
-    return ++this.#epochs;
-  }
-
-  /** Returns the response if it was read in this epoch. */
-  find(key: string, epoch: number): unknown {
-    const kept = this.#byKey.get(key);
-    return kept?.epoch === epoch ? kept.answer : undefined;
-  }
-
-  keep(key: string, epoch: number, answer: unknown, length: number): void {
-    if (length > ANSWER_CHARACTERS_MAX) return;
-    if (!this.#small.has(key)) return this.#small.add(key);
-    this.#remove(key);
-    const characters = length + key.length + ENTRY_CHARACTERS;
-    while (this.#characters + characters > CHARACTERS_MAX) this.#remove(this.#byKey.keys().next().value!);
-    this.#byKey.set(key, { epoch, answer, characters });
-    this.#characters += characters;
-  }
-
-  #remove(key: string): void {
-    const kept = this.#byKey.get(key);
-    if (!kept) return;
-    this.#byKey.delete(key);
-    this.#characters -= kept.characters;
-  }
 }

@@ -89,70 +89,57 @@ interface Shape {
   readonly json: string;
 }
 
-export class PageBuilder {
-  readonly #json: Readonly<Record<KeyedType, string>>;
+/** `json` has the SQL that builds a record from the columns of its table. */
+export function makePageBuilder(json: Readonly<Record<KeyedType, string>>) {
   /** SQL by shape: SQLite's own cache finds the same text fastest. */
-  readonly #built = new Map<string, string>();
-
-  /** `json` has the SQL that builds a record from the columns of its table. */
-  constructor(json: Readonly<Record<KeyedType, string>>) {
-    this.#json = json;
-  }
-
-  build(recordType: KeyedType, filters: FilterTree, counts: EntryCounts, sort?: Sort): PageSql {
-    counts.beginQuery();
-    const { tree, bounds = {} } = takeBounds(recordType, filters, sort);
-    const { leads, large } = findLeads(recordType, tree, counts, isByField(sort));
-    const page = this.#build(recordType, tree, leads, counts, sort, bounds);
-    return large ? { ...page, instead: this.#build(recordType, tree, [large], counts, sort, bounds) } : page;
-  }
-
-  #build(
-    recordType: KeyedType,
-    tree: FilterTree,
-    leads: readonly (FilterTerm | undefined)[],
-    counts: EntryCounts,
-    sort: Sort | undefined,
-    bounds: Bounds,
-  ): PageSql {
-    const values: string[] = [];
-    const bind = (value: string): string => `?${FIXED_VALUES + values.push(value)}`;
-    const parts = tree.map((terms) => terms.map((term) => buildTerm(recordType, term, dialect, bind)));
-    // The value that a sorted page begins with is bound as its position.
-    const beginning = isByField(sort) ? (sort.isDescending ? 'to' : 'from') : undefined;
-    const [from, to] = (['from', 'to'] as const).map((end) =>
-      end === beginning || bounds[end] === undefined ? undefined : bind(bounds[end]),
-    );
-    let isShort = leads.every((lead, at) => lead !== undefined || tree[at]!.length === 0);
-    const walks = leads.flatMap((lead, at): Walk[] => {
-      if (!lead) return [];
-      if (lead.kind !== 'contains') return [{ lead, condition: parts[at]![tree[at]!.indexOf(lead)]! }];
-      const { trigrams, isRare } = counts.findRare(recordType, trigramsOf(lead.value));
-      isShort &&= isRare;
-      return [{ lead, condition: bind(trigrams.map(quote).join(' AND ')) }];
-    });
-    const isTested = tree.some((terms, at) => terms.length > (leads[at] && leads[at].kind !== 'contains' ? 1 : 0));
-    const condition = joinAlternatives(parts);
-    const sql = this.#shape({ recordType, sort, walks, condition, isTested, from, to, json: this.#json[recordType] });
-    const page = { sql, values, isShort, isDescending: sort?.isDescending === true };
-    if (!isByField(sort)) return page;
-    const valueOf = `SELECT ${sortColumn(sort)} FROM ${RECORD_TYPES[recordType].table} WHERE SORT_KEY = ?`;
-    return { ...page, sorted: { bounds, valueOf } };
-  }
-
-  #shape(shape: Shape): string {
+  const built = new Map<string, string>();
+  const buildShape = (shape: Shape): string => {
     const { recordType, sort, walks, condition, from, to } = shape;
     const order = sort ? `${sort.field.name} ${sort.isDescending}` : '';
     const led = walks.map(({ lead, condition: which }) => `${lead.field.name} ${which}`).join(' ');
     const key = `${recordType} ${order} ${from} ${to} | ${led} | ${condition}`;
-    let sql = this.#built.get(key);
+    let sql = built.get(key);
     if (sql === undefined) {
       sql = isByField(sort) ? buildSorted(shape, sort) : buildByKey(shape);
-      if (this.#built.size >= SHAPES_MAX) this.#built.delete(this.#built.keys().next().value!);
-      this.#built.set(key, sql);
+      if (built.size >= SHAPES_MAX) built.delete(built.keys().next().value!);
+      built.set(key, sql);
     }
     return sql;
-  }
+  };
+  return {
+    build(recordType: KeyedType, filters: FilterTree, counts: EntryCounts, sort?: Sort): PageSql {
+      counts.beginQuery();
+      const { tree, bounds = {} } = takeBounds(recordType, filters, sort);
+      const build = (leads: readonly (FilterTerm | undefined)[]): PageSql => {
+        const values: string[] = [];
+        const bind = (value: string): string => `?${FIXED_VALUES + values.push(value)}`;
+        const parts = tree.map((terms) => terms.map((term) => buildTerm(recordType, term, dialect, bind)));
+        // The value that a sorted page begins with is bound as its position.
+        const beginning = isByField(sort) ? (sort.isDescending ? 'to' : 'from') : undefined;
+        const [from, to] = (['from', 'to'] as const).map((end) =>
+          end === beginning || bounds[end] === undefined ? undefined : bind(bounds[end]),
+        );
+        let isShort = leads.every((lead, at) => lead !== undefined || tree[at]!.length === 0);
+        const walks = leads.flatMap((lead, at): Walk[] => {
+          if (!lead) return [];
+          if (lead.kind !== 'contains') return [{ lead, condition: parts[at]![tree[at]!.indexOf(lead)]! }];
+          const { trigrams, isRare } = counts.findRare(recordType, trigramsOf(lead.value));
+          isShort &&= isRare;
+          return [{ lead, condition: bind(trigrams.map(quote).join(' AND ')) }];
+        });
+        const isTested = tree.some((terms, at) => terms.length > (leads[at] && leads[at].kind !== 'contains' ? 1 : 0));
+        const condition = joinAlternatives(parts);
+        const sql = buildShape({ recordType, sort, walks, condition, isTested, from, to, json: json[recordType] });
+        const page = { sql, values, isShort, isDescending: sort?.isDescending === true };
+        if (!isByField(sort)) return page;
+        const valueOf = `SELECT ${sortColumn(sort)} FROM ${RECORD_TYPES[recordType].table} WHERE SORT_KEY = ?`;
+        return { ...page, sorted: { bounds, valueOf } };
+      };
+      const { leads, large } = findLeads(recordType, tree, counts, isByField(sort));
+      const page = build(leads);
+      return large ? { ...page, instead: build([large]) } : page;
+    },
+  };
 }
 
 const isByField = (sort: Sort | undefined): sort is Sort => sort !== undefined && sort.by !== 'key';

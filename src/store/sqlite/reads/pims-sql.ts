@@ -29,7 +29,7 @@ import { buildScriptSql } from '../../pims/script-sql.ts';
 import { tagColumn, VERSION } from '../../pims/version.ts';
 import type { SearchChange, Statement } from '../../writing.ts';
 import type { EntryCounts } from './entry-counts.ts';
-import { dialect, PageBuilder } from './page-sql.ts';
+import { dialect, makePageBuilder } from './page-sql.ts';
 import { LOOP_RECORDS_MAX, type PageRead } from './query.ts';
 
 // See page-sql.ts.
@@ -81,9 +81,9 @@ export function buildPimsSql(dictionaries: Dictionaries) {
     return scriptDialect.recordJson([...columns, ...more]);
   };
   const keyedJson = ofKeyedTypes(json);
-  const pages = new PageBuilder(keyedJson);
+  const pages = makePageBuilder(keyedJson);
   // An empty row for each record that is found.
-  const countedPages = new PageBuilder(ofKeyedTypes(() => "''"));
+  const countedPages = makePageBuilder(ofKeyedTypes(() => "''"));
   // The lines of an order are side by side in the primary key of the table, so they need no sorting.
   const linesOf = (line: string, order: string): string =>
     `(SELECT json_group_array(${line}) FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ${order})`;
@@ -127,7 +127,7 @@ export function buildPimsSql(dictionaries: Dictionaries) {
       const isPlain = !request.fields && !hasLines;
       const builder = isPlain
         ? pages
-        : new PageBuilder({ ...keyedJson, [recordType]: pageColumns(recordType, request) });
+        : makePageBuilder({ ...keyedJson, [recordType]: pageColumns(recordType, request) });
       const page = builder.build(recordType, tree, counts, sort);
       // The page before this one was probably too long for the event loop, so this one is, too.
       const isShort = page.isShort && (after === '' || limit <= LOOP_RECORDS_MAX);

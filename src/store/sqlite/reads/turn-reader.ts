@@ -26,91 +26,79 @@ export interface TurnReaderOptions {
   readonly onFatal: OnFatal;
 }
 
-export class TurnReader {
-  readonly #db: Database;
-  readonly #options: TurnReaderOptions;
-  #waiting: QueuedRead[] = [];
+export type TurnReader = ReturnType<typeof makeTurnReader>;
+
+export function makeTurnReader(db: Database, { onChange, unsynced, onFatal }: TurnReaderOptions) {
+  let waiting: QueuedRead[] = [];
   /** Changes with every commit of another connection. */
-  #version = -1;
+  let version = -1;
+  const reasonOf = (fault: unknown): unknown => (faultOf(fault) === 'fatal' ? onFatal(fault) : fault);
 
-  constructor(db: Database, options: TurnReaderOptions) {
-    this.#db = db;
-    this.#options = options;
-  }
-
-  /** Runs a read in the next snapshot. A promise that it returns is awaited after the snapshot. */
-  read<T>(read: () => T | Promise<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ read, resolve, reject });
-      if (this.#waiting.length === 1) setImmediate(this.#readAll);
-    });
-  }
-
-  /** Waits for the reads that have arrived. */
-  async close(): Promise<void> {
-    do await nextTurn();
-    while (this.#waiting.length > 0);
-  }
-
-  readonly #readAll = (): void => {
-    const group = this.#waiting;
-    this.#waiting = [];
+  const readAll = (): void => {
+    const group = waiting;
+    waiting = [];
     try {
-      this.#db.run('BEGIN');
-      this.#followChanges();
+      db.run('BEGIN');
+      followChanges();
     } catch (fault) {
-      this.#fail(fault, group);
+      fail(fault, group);
       return;
     }
     // This thread also makes the commits, so none can happen in between.
-    const unsynced = this.#options.unsynced?.();
+    const synced = unsynced?.();
     const endAt = performance.now() + TURN_MS;
     let done = 0;
     for (const { read, resolve, reject } of group) {
       try {
         const found = read();
-        resolve((unsynced ? answerAfter(unsynced, found) : found) as never);
+        resolve((synced ? answerAfter(synced, found) : found) as never);
       } catch (fault) {
-        reject(this.#reasonOf(fault));
+        reject(reasonOf(fault));
       }
       done++;
       if (performance.now() > endAt) break;
     }
     const left = group.slice(done);
     try {
-      this.#db.run('COMMIT');
+      db.run('COMMIT');
     } catch (fault) {
       // COMMIT fails after a read that met a damaged page.
-      this.#fail(fault, left);
+      fail(fault, left);
       return;
     }
     if (left.length === 0) return;
-    this.#waiting = left;
-    setImmediate(this.#readAll);
+    waiting = left;
+    setImmediate(readAll);
   };
-
-  #followChanges(): void {
-    const [version] = this.#db.row<[number]>('PRAGMA data_version')!;
-    if (version === this.#version) return;
-    this.#options.onChange();
-    this.#version = version;
-  }
-
-  #fail(fault: unknown, group: readonly QueuedRead[]): void {
-    const reason = this.#reasonOf(fault);
+  const followChanges = (): void => {
+    const [found] = db.row<[number]>('PRAGMA data_version')!;
+    if (found === version) return;
+    onChange();
+    version = found;
+  };
+  const fail = (fault: unknown, group: readonly QueuedRead[]): void => {
+    const reason = reasonOf(fault);
     for (const { reject } of group) reject(reason);
     try {
-      const { connection } = this.#db;
-      if (connection.isOpen && connection.isTransaction) this.#db.run('ROLLBACK');
+      if (db.connection.isOpen && db.connection.isTransaction) db.run('ROLLBACK');
     } catch {
       // The first fault has already been reported.
     }
-  }
-
-  #reasonOf(fault: unknown): unknown {
-    return faultOf(fault) === 'fatal' ? this.#options.onFatal(fault) : fault;
-  }
+  };
+  return {
+    /** Runs a read in the next snapshot. A promise that it returns is awaited after the snapshot. */
+    read: <T>(read: () => T | Promise<T>): Promise<T> =>
+      new Promise((resolve, reject) => {
+        waiting.push({ read, resolve, reject });
+        if (waiting.length === 1) setImmediate(readAll);
+      }),
+    /** Waits for the reads that have arrived. */
+    async close(): Promise<void> {
+      do await nextTurn();
+      while (waiting.length > 0);
+    },
+  };
 }
 
-const answerAfter = async (unsynced: Promise<void>, found: unknown): Promise<unknown> =>
-  (await Promise.all([found, unsynced]))[0];
+const answerAfter = async (synced: Promise<void>, found: unknown): Promise<unknown> =>
+  (await Promise.all([found, synced]))[0];

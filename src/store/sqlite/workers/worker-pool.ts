@@ -28,71 +28,44 @@ const TOO_LARGE = new Refusal('QUERY_TOO_COSTLY', 'The query needs more memory t
 /** Time without work after which a thread ends, which frees its memory. */
 const IDLE_MS = 10_000;
 
-export class WorkerPool {
-  readonly #size: number;
-  readonly #niceness: number;
-  readonly #idle: Thread[] = [];
-  readonly #all = new Set<Thread>();
-  readonly #waiting: Pending[] = [];
-  readonly #clock: Clock;
+export type WorkerPool = ReturnType<typeof makeWorkerPool>;
 
-  /** `niceness` is the niceness of the threads, which makes them yield to the event loop. */
-  constructor(size: number, niceness: number, clock: Clock) {
-    this.#clock = clock;
-    this.#size = size;
-    this.#niceness = niceness;
-  }
+/** `niceness` is the niceness of the threads, which makes them yield to the event loop. */
+export function makeWorkerPool(size: number, niceness: number, clock: Clock) {
+  const idle: Thread[] = [];
+  const all = new Set<Thread>();
+  const waiting: Pending[] = [];
 
-  /** Runs a job in a thread. `turn` can end it. Throws QUERY_TOO_COSTLY when its time is used up. */
-  run<T>(job: Job, turn?: Turn): Promise<Outcome<T>> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ job, turn, resolve, reject });
-      this.#next();
-    });
-  }
-
-  /** Closes a file in every thread that may have it open. */
-  forget(file: string): void {
-    for (const { worker } of this.#all) worker.postMessage({ kind: 'forget', file } satisfies Job);
-  }
-
-  async close(): Promise<void> {
-    for (const { ending } of this.#all) ending?.close();
-    await Promise.all([...this.#all].map(({ worker }) => worker.terminate()));
-  }
-
-  #next(): void {
-    if (this.#waiting.length === 0) return;
-    const thread = this.#idle.pop() ?? (this.#all.size < this.#size ? this.#start() : undefined);
+  const next = (): void => {
+    if (waiting.length === 0) return;
+    const thread = idle.pop() ?? (all.size < size ? start() : undefined);
     if (!thread) return;
-    const pending = this.#waiting.shift()!;
+    const pending = waiting.shift()!;
     thread.running = pending;
     const { isEnded, worker, ending } = thread;
     ending?.close();
     isEnded[0] = 0;
     if (pending.turn) pending.turn.end = () => void Atomics.store(isEnded, 0, 1);
     worker.postMessage(pending.job);
-  }
+  };
 
   /** Lets the thread wait for its next job. The thread that finished last is used first, so that the others can end. */
-  #rest(thread: Thread): void {
-    this.#idle.push(thread);
-    thread.ending = this.#clock.after(IDLE_MS, () => {
-      this.#idle.splice(this.#idle.indexOf(thread), 1);
-      this.#all.delete(thread);
+  const rest = (thread: Thread): void => {
+    idle.push(thread);
+    thread.ending = clock.after(IDLE_MS, () => {
+      idle.splice(idle.indexOf(thread), 1);
+      all.delete(thread);
       void thread.worker.terminate();
     });
-  }
+  };
 
-  #start(): Thread {
+  const start = (): Thread => {
     const isEnded = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-    const worker = startThread(new URL('store-worker.ts', import.meta.url), {
-      workerData: { isEnded, niceness: this.#niceness } satisfies WorkerData,
-      resourceLimits: HEAP,
-    });
+    const workerData = { isEnded, niceness } satisfies WorkerData;
+    const worker = startThread(new URL('store-worker.ts', import.meta.url), { workerData, resourceLimits: HEAP });
     const thread: Thread = { worker, isEnded, running: undefined, ending: undefined };
     worker.unref();
-    this.#all.add(thread);
+    all.add(thread);
     const finish = (): Pending => {
       const pending = thread.running!;
       thread.running = undefined;
@@ -101,18 +74,35 @@ export class WorkerPool {
     };
     worker.on('message', ({ result, refusal, error }: Reply) => {
       const { resolve, reject } = finish();
-      this.#rest(thread);
+      rest(thread);
       if (error) reject(Object.assign(new Error(error.message), { errcode: error.errcode }));
       else resolve((refusal ? new Refusal(refusal.code, refusal.message, refusal) : result) as never);
-      this.#next();
+      next();
     });
     worker.on('error', (fault) => {
-      this.#all.delete(thread);
+      all.delete(thread);
       const pending = thread.running && finish();
       if ((fault as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY') pending?.resolve(TOO_LARGE as never);
       else pending?.reject(fault);
-      this.#next();
+      next();
     });
     return thread;
-  }
+  };
+
+  return {
+    /** Runs a job in a thread. `turn` can end it. Throws QUERY_TOO_COSTLY when its time is used up. */
+    run: <T>(job: Job, turn?: Turn): Promise<Outcome<T>> =>
+      new Promise((resolve, reject) => {
+        waiting.push({ job, turn, resolve, reject });
+        next();
+      }),
+    /** Closes a file in every thread that may have it open. */
+    forget(file: string): void {
+      for (const { worker } of all) worker.postMessage({ kind: 'forget', file } satisfies Job);
+    },
+    async close(): Promise<void> {
+      for (const { ending } of all) ending?.close();
+      await Promise.all([...all].map(({ worker }) => worker.terminate()));
+    },
+  };
 }
