@@ -6,7 +6,7 @@
 import { orThrow, Refusal } from '../errors.ts';
 import type { Change, PimsStore } from './pims-port.ts';
 import { RECORD_TYPES, type KeyedType } from './rules/fields.ts';
-import { save, type Write } from './writes/script.ts';
+import { save } from './writes/script.ts';
 
 export type { Change };
 
@@ -75,14 +75,12 @@ export async function deleteOldChanges(open: () => PimsStore, before: string): P
     const [first] = (await open().readChanges(null, 1)).changes;
     if (!first || first.at >= before || first.seq === last) return;
     last = first.seq;
-    orThrow(await open().write(deleteChanges(before)));
+    const deletion = function* () {
+      yield save('deleteChanges', before);
+    };
+    orThrow(await open().write(deletion));
   }
 }
-
-const deleteChanges = (before: string): Write<void> =>
-  function* () {
-    yield save('deleteChanges', before);
-  };
 
 function refuseGone(after: number, earliest: number, newest: number): Refusal {
   const message =

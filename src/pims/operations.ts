@@ -43,15 +43,16 @@ export async function getOrder(
 }
 
 export const getCustomer = (store: PimsStore, customerCode: string, fields?: FieldNames): Promise<RecordFound> =>
-  getRecord(store, 'customers', { key: customerCode, parameter: 'customerCode' }, fields);
+  getRecord(store, 'customers', customerCode, 'customerCode', fields);
 
 export const getInventoryItem = (store: PimsStore, partCode: string, fields?: FieldNames): Promise<RecordFound> =>
-  getRecord(store, 'inventory', { key: partCode, parameter: 'partCode' }, fields);
+  getRecord(store, 'inventory', partCode, 'partCode', fields);
 
 async function getRecord(
   store: PimsStore,
   recordType: KeyedType,
-  { key, parameter }: { readonly key: string; readonly parameter: string },
+  key: string,
+  parameter: string,
   fields: FieldNames,
 ): Promise<RecordFound> {
   checkText(parameter, key);

@@ -175,13 +175,12 @@ function findEnd(start: string): string | undefined {
 }
 
 const SIGNS = { lt: '<', le: '<=', gt: '>', ge: '>=' } as const;
-const NEVER: Condition = { kind: 'within', by: 'text', ranges: [], isNot: false };
 
 function compareWith(field: Field, op: keyof typeof SIGNS, raw: FilterValue, isKey: boolean): Condition {
   const day = field.type === 'timestamp' ? findDay(String(raw)) : undefined;
   const value = day ? day.from : parseValue(field, raw);
-  // An empty value is neither less nor greater than any other, and equal only to another empty one.
-  if (value === '') return op === 'le' || op === 'ge' ? { kind: 'is', values: [''], isNot: false } : NEVER;
+  // An empty value is neither less nor greater than any other. checkFilters refuses it for `le` and `ge`.
+  if (value === '') return { kind: 'within', by: 'text', ranges: [], isNot: false };
   if (field.type === 'number') return { kind: 'compares', sign: SIGNS[op], value };
   const by = isKey ? 'key' : field.type === 'date' ? 'day' : 'text';
   const at = by === 'key' ? sortKey(value) : by === 'day' ? dayOf(value) : value;

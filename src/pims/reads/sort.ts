@@ -31,21 +31,17 @@ export function parseSort(dictionary: FieldDictionary, recordType: RecordType, t
   return isDescending ? { field, by: 'key', isDescending } : undefined;
 }
 
-export interface Position {
-  /** Value of the sorted field in the last record, or the start of a long value. */
-  readonly value: string;
-  readonly key: string;
-  /** Whether only the start of the value is known. */
-  readonly isCut: boolean;
-}
-
 /** Formats the position of the last record of a page. A URL has room for only the start of a long value. */
 export function formatPosition(value: string, key: string): string {
   const start = value.length <= FILTER_VALUE_CHARACTERS_MAX ? value : cut(value);
   return `${start}\0${key}`;
 }
 
-export function parsePosition(position: string): Position {
+/**
+ * Returns the key of the last record of a page, and its value of the sorted field, or the start of a long value. `isCut`
+ * says whether only the start of the value is known.
+ */
+export function parsePosition(position: string) {
   const [value = '', key = ''] = position.split('\0');
   return { value, key, isCut: isCutLong(value) };
 }

@@ -2,7 +2,7 @@
  * Moves the stock of parts with a row of the ledger for each change of QTY_ONHAND, and keeps which serial numbers are in
  * stock and which are sold. Source: decision 0010.
  */
-import { refuseField, type Refusal } from '../../errors.ts';
+import { orThrow, refuseField, type Refusal } from '../../errors.ts';
 import { addDecimals, isZero } from '../rules/decimal.ts';
 import { splitList } from '../rules/lists.ts';
 import { applyMovement, countStock, holdsStock, refuseSerialsOf, type StockMovement } from '../rules/stock.ts';
@@ -102,8 +102,7 @@ export function* sellSerials(order: Values, lines: readonly Values[], before: re
     if (!stock) continue;
     const serials = serialsOf(line, orderNumber);
     const numbers = serials.map(([, serial]) => serial);
-    const refusal = refuseSerialsOf({ ...stock, PART_CODE }, line['QUANTITY'] ?? '', numbers);
-    if (refusal) throw refusal;
+    orThrow(refuseSerialsOf({ ...stock, PART_CODE }, line['QUANTITY'] ?? '', numbers));
     sold.push(...serials);
   }
   const own = before.flatMap((line) => serialsOf(line, ''));

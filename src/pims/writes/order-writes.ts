@@ -22,7 +22,7 @@ export function* updateOrder({ orders }: Dictionaries, body: Body, options: Writ
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   const change = parseValues(orders, 'orders', fields, ['ORDER_TYPE']);
   const ahead = change['DROP_SHIP'] === undefined ? [] : [ask('unitsOfLines', orderNumber)];
-  const order = yield* loadTarget(ask('record', 'orders', orderNumber), 'orders', orderNumber, options, ahead);
+  const order = yield* loadTarget('orders', orderNumber, options, ahead);
   const changed = orThrow(changeOrder(orders, order, change));
   if (options.strict) yield* checkKnown(change, 'CUSTOMER_CODE', 'LOCATION_CODE');
   return yield* saveOrder(orders, order, { ...changed, MODIFIED_DATE: options.now });
@@ -33,7 +33,7 @@ export function* cancelOrder({ orders }: Dictionaries, body: Body, options: Writ
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   parseValues(orders, 'orders', fields, Object.keys(fields));
   const ahead = [ask('unitsOfLines', orderNumber)];
-  const order = yield* loadTarget(ask('record', 'orders', orderNumber), 'orders', orderNumber, options, ahead);
+  const order = yield* loadTarget('orders', orderNumber, options, ahead);
   if (isCancelled(order)) return JSON.stringify(complete(orders, order));
   const changed = orThrow(cancelled(order));
   return yield* saveOrder(orders, order, { ...changed, MODIFIED_DATE: options.now });
@@ -57,7 +57,7 @@ export function* advanceOrder(orderNumber: string, transition: OrderTransition, 
     for (const number of transition.invoice.tracking) checkText('TRACKING_NUMBERS', number);
   }
   const ahead = [ask('lines', orderNumber)];
-  const order = yield* loadTarget(ask('record', 'orders', orderNumber), 'orders', orderNumber, options, ahead);
+  const order = yield* loadTarget('orders', orderNumber, options, ahead);
   const lines = yield* load('lines', orderNumber);
   const step = orThrow(
     'approve' in transition ? approveOrder(order, lines) : invoiceOrder(order, lines, transition.invoice),
@@ -83,7 +83,7 @@ export function* voidInvoice(orderNumber: string, reason: string, options: Write
   const { now, by } = options;
   checkText('ORDER_NUMBER', orderNumber);
   const ahead = [ask('lines', orderNumber)];
-  const order = yield* loadTarget(ask('record', 'orders', orderNumber), 'orders', orderNumber, options, ahead);
+  const order = yield* loadTarget('orders', orderNumber, options, ahead);
   if (isCancelled(order) && order['ORDER_TYPE'] === 'invoice') return JSON.stringify({ ORDER_NUMBER: orderNumber });
   const changed = orThrow(voided(order));
   const lines = yield* load('lines', orderNumber);

@@ -57,8 +57,7 @@ export function* createOrder({ orders }: Dictionaries, body: Body, context: Writ
     const message = `ORDER_TYPE of a new order must be one of ${FIRST_STAGES.join(', ')}, not '${stage.slice(0, 64)}'.`;
     throw refuseField('INVALID_VALUE', 'ORDER_TYPE', message);
   }
-  const refusal = refuseStatus(values);
-  if (refusal) throw refusal;
+  orThrow(refuseStatus(values));
   if (context.strict) yield* checkKnown(values, 'CUSTOMER_CODE', 'LOCATION_CODE');
   const orderNumber = yield* nextNumber('orders');
   const own = { ORDER_TYPE: stage, ORDER_NUMBER: orderNumber, ...markTotals(values) };
@@ -85,7 +84,7 @@ export function* createCustomer({ customers }: Dictionaries, body: Body, { now }
 export function* updateCustomer({ customers }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: code, fields } = splitKey(body, 'CUSTOMER_CODE');
   const change = parseValues(customers, 'customers', fields);
-  const customer = yield* loadTarget(ask('record', 'customers', code), 'customers', code, options);
+  const customer = yield* loadTarget('customers', code, options);
   yield save('update', 'customers', customer, { ...change, MODIFIED_DATE: options.now });
   return JSON.stringify(code);
 }
@@ -96,7 +95,7 @@ export function* addLineItem({ lines }: Dictionaries, body: Body, options: Write
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   const values = parseValues(lines, 'lines', fields, ['NUMBER_SHIPPED']);
   const ahead = [ask('lastLineNumber', orderNumber), ...askPart(values, strict)];
-  const order = yield* loadTarget(ask('orderStage', orderNumber), 'orders', orderNumber, options, ahead);
+  const order = yield* loadTarget('orders', orderNumber, options, ahead, ask('orderStage', orderNumber));
   if (strict) yield* checkKnown(values, 'PART_CODE');
   const { line, stock } = orThrow(addLine(order, values, yield* loadPart(values)));
   const last = yield* load('lastLineNumber', orderNumber);
@@ -118,7 +117,7 @@ export function* updateLineItem({ lines }: Dictionaries, body: Body, options: Wr
   const { key: lockCode, fields } = splitKey(named, 'LINE_REF_LOCK_CODE');
   const change = parseValues(lines, 'lines', fields);
   const ahead = [ask('line', orderNumber, lockCode), ...askPart(change, strict)];
-  const order = yield* loadTarget(ask('orderStage', orderNumber), 'orders', orderNumber, options, ahead);
+  const order = yield* loadTarget('orders', orderNumber, options, ahead, ask('orderStage', orderNumber));
   const line = yield* load('line', orderNumber, lockCode);
   if (!line) throw lineNotFound(orderNumber, lockCode, yield* load('orderOfMovedLine', orderNumber, lockCode));
   if (strict) yield* checkKnown(change, 'PART_CODE');
@@ -134,8 +133,7 @@ export function* updateLineItem({ lines }: Dictionaries, body: Body, options: Wr
 }
 
 export function* addField(dictionaries: Dictionaries, field: CustomField): Script<void> {
-  const refusal = refuseCustomField(dictionaries[field.recordType], field.name);
-  if (refusal) throw refusal;
+  orThrow(refuseCustomField(dictionaries[field.recordType], field.name));
   yield save('addField', field);
 }
 
@@ -158,8 +156,7 @@ export function* once(write: Script<Json>, { idempotency, now }: WriteOptions): 
 /** Throws if a new record cannot have this key, because it is too long or another record has it. */
 export function checkNewKey(recordType: KeyedType, code: string, isTaken: boolean): void {
   const { key } = RECORD_TYPES[recordType];
-  const tooLong = refuseLongKey(key, code);
-  if (tooLong) throw tooLong;
+  orThrow(refuseLongKey(key, code));
   if (isTaken) throw refuseField('CODE_TAKEN', key, `${key} '${code.slice(0, 64)}' is already in use.`);
 }
 
@@ -198,15 +195,15 @@ export function recordNotFound(recordType: NumberedType, code: string): Refusal 
 }
 
 /**
- * Loads the record that a write changes, and names the likely next loads. Throws if the record does not exist, or
+ * Loads the record that a write changes, by `target`, and names the likely next loads. Throws if the record does not exist, or
  * RECORD_CHANGED if it has none of the tags that the caller expects.
  */
 export function* loadTarget(
-  target: Load,
   recordType: NumberedType,
   code: string,
   { expected }: WriteOptions,
   ahead: readonly Load[] = [],
+  target = ask('record', recordType, code),
 ): Script<Values> {
   const isChecked = typeof expected === 'object';
   const record = yield { ...target, ahead: isChecked ? [ask('tag', recordType, code), ...ahead] : ahead };

@@ -1,18 +1,17 @@
 /** Opens the embedded store, or a backup of it, for a check, which only reads its files, one after the other. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { refuseCommand } from '../../errors.ts';
 import type { Findings } from '../check/findings.ts';
 import type { CheckedPart, CheckedStore } from '../check/checked-store.ts';
 import type { Row } from '../writing.ts';
-import { Database, faultOf } from './files/database.ts';
+import { Database, faultOf, withDatabase } from './files/database.ts';
 import { isFileThere } from './files/folder.ts';
 import { isNewest, migrate, type SqliteSchema } from './files/migrate.ts';
 import { mayLackFiles } from './files/tenant-files.ts';
-import { copyDatabase, faultsOfFile, hashFile, NOT_CHECKED } from './files/whole-files.ts';
+import { copyDatabase, faultsOfFile, hashFile, NOT_CHECKED, READ } from './files/whole-files.ts';
 
-const READ = { mode: 'read', busyTimeoutMs: 5000 } as const;
 const SQL_ERROR = 1;
 const OTHER_BACKUP = 'Use another backup.';
 const LOST = 'Storeroom does not recreate this file. Restore it from the last good backup.';
@@ -65,10 +64,12 @@ export function openCheck(folder: string, hashes: Readonly<Record<string, string
       for (const part of ['control', 'usage', 'requests'] as const)
         await checkFile(part, part === 'requests', findings);
       if (unreadable.has('control.db')) return;
-      const control = new Database(join(folder, 'control.db'), READ);
-      const mayLack = mayLackFiles(control);
-      const tenants = control.rows<[string]>('SELECT STORE_ID FROM TENANTS ORDER BY TEAM_ID');
-      control.close();
+      const [mayLack, tenants] = withDatabase(
+        join(folder, 'control.db'),
+        READ,
+        (control) =>
+          [mayLackFiles(control), control.rows<[string]>('SELECT STORE_ID FROM TENANTS ORDER BY TEAM_ID')] as const,
+      );
       for (const [storeId] of tenants) await checkFile({ storeId }, mayLack, findings);
     },
     async read(part, work) {
@@ -107,26 +108,16 @@ async function readFile(
 ): Promise<void> {
   const { name, schema } = fileOf(part);
   const file = join(folder, name);
-  const db = new Database(file, READ);
-  try {
+  {
+    using db = new Database(file, READ);
     if (isNewest(db, schema)) return await work(db);
-  } finally {
-    db.close();
   }
-  const copies = mkdtempSync(join(tmpdir(), 'storeroom-check-'));
-  try {
-    const copy = join(copies, `${schema}.db`);
-    await copyDatabase(file, copy);
-    const copied = new Database(copy, { ...READ, mode: 'write' });
-    try {
-      migrate(copied, schema);
-      await work(copied);
-    } finally {
-      copied.close();
-    }
-  } finally {
-    rmSync(copies, { recursive: true });
-  }
+  using copies = mkdtempDisposableSync(join(tmpdir(), 'storeroom-check-'));
+  const copy = join(copies.path, `${schema}.db`);
+  await copyDatabase(file, copy);
+  using copied = new Database(copy, { ...READ, mode: 'write' });
+  migrate(copied, schema);
+  await work(copied);
 }
 
 /** Checks that each record has its row in the search index. */

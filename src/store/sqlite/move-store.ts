@@ -63,14 +63,9 @@ export function openMove(folder: string, movedAs: string, clock: Clock): MoveSto
     async insertRows(table, rows) {
       const db = fileOf(table);
       const insert = buildInserter(table, `"${table.name}"`, scriptDialect);
-      db.run('BEGIN IMMEDIATE');
-      try {
+      db.inTransaction(() => {
         for (const row of rows) for (const { sql, values } of insert(row)) db.run(sql, ...values);
-        db.run('COMMIT');
-      } catch (fault) {
-        db.run('ROLLBACK');
-        throw fault;
-      }
+      });
     },
     async close() {
       open?.close();

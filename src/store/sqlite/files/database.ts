@@ -106,7 +106,7 @@ export class Database {
     this.exec('PRAGMA trusted_schema=OFF; PRAGMA wal_autocheckpoint=0');
     this.exec(`PRAGMA cache_size=-${CACHE_KIB}`);
     if (mode !== 'read') {
-      this.#set('journal_mode', 'wal');
+      this.#keepLog();
       this.exec(`PRAGMA journal_size_limit=${LOG_BYTES_KEPT}`);
       this.exec(`PRAGMA synchronous=${sync === 'full' ? 'FULL' : 'NORMAL'}`);
     } else this.exec(`PRAGMA query_only=ON; PRAGMA mmap_size=${mapBytes}`);
@@ -188,6 +188,17 @@ export class Database {
     this.#connection.exec(sql);
   }
 
+  inTransaction(work: () => void): void {
+    this.exec('BEGIN IMMEDIATE');
+    try {
+      work();
+      this.exec('COMMIT');
+    } catch (fault) {
+      this.exec('ROLLBACK');
+      throw fault;
+    }
+  }
+
   /** Runs statements that call `charge_row` or `walk_row`, within the budget. Returns CUT_SHORT when it is used up. */
   withBudget<T>({ ms, isEnded }: Budget, work: () => T): T | typeof CUT_SHORT {
     this.#deadline = performance.now() + ms;
@@ -218,6 +229,10 @@ export class Database {
     this.#connection.close();
   }
 
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
   #chargeRows(rows: number): number {
     this.#rows += rows;
     if (this.#rows < this.#rowsPerLook) return 1;
@@ -227,12 +242,12 @@ export class Database {
     return 1;
   }
 
-  /** Sets a pragma and reads it back, since SQLite reports no error when it keeps the old value. */
-  #set(pragma: string, value: string): void {
-    const answer = this.row<[string]>(`PRAGMA ${pragma}=${value}`);
-    if (answer?.[0] === value) return;
+  /** Turns the write-ahead log on. SQLite reports no error when it keeps another journal. */
+  #keepLog(): void {
+    const [mode] = this.row<[string]>('PRAGMA journal_mode=wal')!;
+    if (mode === 'wal') return;
     const hint = 'Is the folder on a network or memory file system?';
-    throw new Error(`${this.file}: ${pragma} is ${answer?.[0]}, and must be ${value}. ${hint}`);
+    throw new Error(`${this.file}: journal_mode is ${mode}, and must be wal. ${hint}`);
   }
 }
 
@@ -245,12 +260,8 @@ function locate(file: string): URL {
 
 /** Opens a file, works with it, and closes it. */
 export function withDatabase<T>(file: string, options: OpenOptions, work: (db: Database) => T): T {
-  const db = new Database(file, options);
-  try {
-    return work(db);
-  } finally {
-    db.close();
-  }
+  using db = new Database(file, options);
+  return work(db);
 }
 
 /**
@@ -272,12 +283,8 @@ export function retryWhileBusy(timeoutMs: number, work: () => void): void {
 /** Syncs the log, with the commits of every process. */
 export async function syncLog(file: string): Promise<void> {
   if (!existsSync(`${file}-wal`)) return;
-  const log = await open(`${file}-wal`);
-  try {
-    await log.datasync();
-  } finally {
-    await log.close();
-  }
+  await using log = await open(`${file}-wal`);
+  await log.datasync();
 }
 
 const CODES = { busy: [5, 261, 517, 6, 262], full: [13, 4874], fatal: [10, 11, 26] };

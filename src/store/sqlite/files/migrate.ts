@@ -65,11 +65,14 @@ export function plannedUpgrade(file: string, schema: SqliteSchema): Upgrade | un
 export function migrate(db: Database, schema: SqliteSchema): Upgrade | undefined {
   if (isNewest(db, schema)) return undefined;
   const scripts = loadMigrations(schema);
-  const version = (): number => versionOf(db);
-  const from = version();
+  const from = versionOf(db);
   retryWhileBusy(OPENING_TIMEOUT_MS, () => {
-    for (let next = version() + 1; next <= scripts.length; next++)
-      migrateOnce(db, next, () => version() === next - 1, scripts[next - 1]!);
+    for (let next = versionOf(db) + 1; next <= scripts.length; next++)
+      db.inTransaction(() => {
+        // Another process may just have applied the migration.
+        if (versionOf(db) === next - 1)
+          db.exec(`${scripts[next - 1]!.replaceAll('$VERSION', newVersion())}; PRAGMA user_version=${next}`);
+      });
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   });
   return { from, to: scripts.length };
@@ -90,24 +93,8 @@ function findVersion(file: string): string | undefined {
   }
 }
 
-/** Applies one migration, unless another process has just done so. */
-function migrateOnce(db: Database, next: number, isMissing: () => boolean, script: string): void {
-  db.exec('BEGIN IMMEDIATE');
-  try {
-    if (isMissing()) db.exec(`${script.replaceAll('$VERSION', newVersion())}; PRAGMA user_version=${next}`);
-    db.exec('COMMIT');
-  } catch (fault) {
-    db.exec('ROLLBACK');
-    throw fault;
-  }
-}
-
-function loadMigrations(schema: SqliteSchema): string[] {
-  let scripts = migrations.get(schema);
-  if (!scripts) {
+const loadMigrations = (schema: SqliteSchema): string[] =>
+  migrations.getOrInsertComputed(schema, () => {
     const names = listAssets(FOLDER).filter((name) => name.startsWith(`${FOLDER}${schema}-`));
-    scripts = names.map((name) => readAsset(name).toString());
-    migrations.set(schema, scripts);
-  }
-  return scripts;
-}
+    return names.map((name) => readAsset(name).toString());
+  });

@@ -18,13 +18,9 @@ const SQLITE_CANTOPEN = 14;
 
 /** The open read holds the snapshot: without it every commit of the service would restart the copy. */
 export async function copyDatabase(source: string, target: string): Promise<void> {
-  const db = new Database(source, READ);
-  try {
-    db.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
-    await backup(db.connection, target, { rate: PAGES_PER_STEP });
-  } finally {
-    db.close();
-  }
+  using db = new Database(source, READ);
+  db.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
+  await backup(db.connection, target, { rate: PAGES_PER_STEP });
 }
 
 /** Returns the SHA-256 in hexadecimal. */

@@ -20,8 +20,7 @@ import { makePageFiller } from '../../pims/page.ts';
 import { CUT_SHORT, type Budget, type Database } from '../files/database.ts';
 import type { PageSql } from './page-sql.ts';
 
-/** See PageSql. */
-export interface PageRead extends Pick<PageSql, 'sql' | 'values' | 'isShort' | 'instead' | 'isDescending' | 'sorted'> {
+export interface PageRead extends PageSql {
   readonly kind: 'page';
   readonly after: string;
   readonly limit: number;
