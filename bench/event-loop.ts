@@ -11,7 +11,7 @@ import type { Filter } from '../src/pims/reads/filter.ts';
 import type { ImportRow } from '../src/pims/import.ts';
 import { createCustomer } from '../src/pims/operations.ts';
 import { Database } from '../src/store/sqlite/files/database.ts';
-import { SqliteStore } from '../src/store/sqlite/store.ts';
+import { openSqlite } from '../src/store/sqlite/store.ts';
 import { formatBody } from '../src/request-log/texts.ts';
 import { PATIENT, TURNS } from '../test/kit/caller.ts';
 import { COSTLY } from '../test/kit/costly-texts.ts';
@@ -29,7 +29,7 @@ const folder = temporaryFolder();
 const onFatal = (fault: unknown): never => {
   throw fault;
 };
-const store = new SqliteStore({
+const store = openSqlite({
   folder,
   busyTimeoutMs: 0,
   queryBudgetMs: 150,

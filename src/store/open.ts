@@ -10,7 +10,8 @@ import type { WebhookStore } from '../webhooks/webhooks-port.ts';
 import { checkStore, type CheckResult } from './check/check.ts';
 import type { Installation } from './control/installation.ts';
 import { openCheck } from './sqlite/check-store.ts';
-import { SqliteStore, type Report } from './sqlite/store.ts';
+import { openSqlite, type SqliteStore } from './sqlite/store.ts';
+import type { Report } from './sqlite/pims-stores.ts';
 import { openMove, refuseUnfinishedFolder } from './sqlite/move-store.ts';
 import type { Placement } from './postgres/placement.ts';
 import type { StoreMeasures } from './measures.ts';
@@ -92,7 +93,7 @@ export function openEmbedded(
 ): SqliteStore {
   const { data: folder, queryThreads: workers } = settings;
   refuseUnfinishedFolder(folder);
-  return new SqliteStore({ ...settings, folder, workers, busyTimeoutMs, onFatal, report, clock });
+  return openSqlite({ ...settings, folder, workers, busyTimeoutMs, onFatal, report, clock });
 }
 
 /** Checks the store that the settings name, while services run. Throws when it cannot be checked. */

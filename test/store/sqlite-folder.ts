@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SqliteStore, type OpenStoreOptions } from '../../src/store/sqlite/store.ts';
+import { openSqlite, type OpenStoreOptions, type SqliteStore } from '../../src/store/sqlite/store.ts';
 import { TURNS } from '../kit/caller.ts';
 import { whenOver } from '../kit/shared.ts';
 import { passing } from '../kit/clock.ts';
@@ -25,7 +25,7 @@ export function openFolder(folder: string, options: Partial<OpenStoreOptions> = 
   const onFatal = (fault: unknown): never => {
     throw fault;
   };
-  return new SqliteStore({
+  return openSqlite({
     folder,
     busyTimeoutMs: 0,
     queryBudgetMs: 2000,
@@ -48,14 +48,14 @@ export function openForAll(folder: string, options: Partial<OpenStoreOptions> = 
 export async function runProcess(folder: string, script: string): Promise<ChildProcess> {
   const source = `
     const { systemClock: clock } = await import(${JSON.stringify(CLOCK)});
-    const { SqliteStore } = await import(${JSON.stringify(STORE)});
+    const { openSqlite } = await import(${JSON.stringify(STORE)});
     const { Pims } = await import(${JSON.stringify(KIT)});
     process.stdout.write('ready\\n');
     await new Promise((resolve) => process.stdin.once('data', resolve));
     const onFatal = (fault) => { throw fault; };
     const queries = { queryBudgetMs: 2000, queriesRunningMost: 8, queriesWaitingMost: 64 };
     const options = { busyTimeoutMs: 0, ...queries, workers: 1, onFatal, clock };
-    const store = new SqliteStore({ folder: ${JSON.stringify(folder)}, ...options });
+    const store = openSqlite({ folder: ${JSON.stringify(folder)}, ...options });
     const pims = async () => {
       await store.tenants.createTenant('team', 'A tenant', '2026-11-20T00:00:00.000Z');
       return new Pims(store.pims(await store.tenants.findTenant('team')));

@@ -8,7 +8,7 @@ import { Database } from './files/database.ts';
 import { sync } from './files/folder.ts';
 import { migrate } from './files/migrate.ts';
 import { scriptDialect } from './reads/pims-sql.ts';
-import { SqliteStore } from './store.ts';
+import { openSqlite } from './store.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
 const PAGES_PER_CHECKPOINT = 4000;
@@ -26,7 +26,7 @@ export function openMove(folder: string, movedAs: string, clock: Clock): MoveSto
   let fatal: unknown;
   const onFatal = (fault: unknown): void => void (fatal ??= fault);
   const options = { ...QUERIES, folder, busyTimeoutMs: BUSY_TIMEOUT_MS, workers: 1, onFatal, movedAs, clock };
-  const store = new SqliteStore(options);
+  const store = openSqlite(options);
   const marker = markerOf(folder);
   let isAlone = false;
   /** The file that was used last. A move works through one file after the other. */
