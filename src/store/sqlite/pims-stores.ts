@@ -12,7 +12,7 @@ import { isFileThere } from './files/folder.ts';
 import { OpenTenants } from './files/open-tenants.ts';
 import { tenantFileOf } from './files/tenant-files.ts';
 import { isUpgradeNeeded, makeUpgrades } from './files/upgrades.ts';
-import { SqlitePimsStore, type PimsStoreOptions } from './pims-store.ts';
+import { openPimsStore, type PimsStoreOptions } from './pims-store.ts';
 import { makeKeptAnswers } from './reads/kept-answers.ts';
 import { makeWorkerPool } from './workers/worker-pool.ts';
 
@@ -55,7 +55,7 @@ export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStor
     open(storeId, onFatal: OnFatal) {
       if (!isFileThere(fileOf(storeId))) throw new Error('it is missing, or empty');
       const onCommit = (): void => noteCommit(storeId);
-      return new SqlitePimsStore(fileOf(storeId), { ...options, ...shared, workers, kept, onFatal, onCommit });
+      return openPimsStore(fileOf(storeId), { ...options, ...shared, workers, kept, onFatal, onCommit });
     },
     /** Reports that a file cannot be used, and then what SQLite finds wrong with it. */
     onSetApart(storeId, fault) {

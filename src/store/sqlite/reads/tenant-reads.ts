@@ -1,0 +1,144 @@
+/**
+ * The reads of one tenant's records. A kept response is found again; other reads run on the event loop if the response
+ * is probably small, and in a thread if it was large the last time.
+ */
+import { orThrow, Refusal, settle, type Outcome } from '../../../errors.ts';
+import type { PimsStore } from '../../../pims/pims-port.ts';
+import { joinLookups, refuseLargeList, refuseLargeLookup } from '../../../pims/reads/storefront.ts';
+import type { Turns } from '../../../tenant/turns.ts';
+import { CUT_SHORT, faultOf, type Database, type OnFatal } from '../files/database.ts';
+import type { WorkerPool } from '../workers/worker-pool.ts';
+import { makeEntryCounts } from './entry-counts.ts';
+import type { KeptAnswers } from './kept-answers.ts';
+import type { SqlitePimsSql } from './pims-sql.ts';
+import { countCharacters, runRead, TOO_LARGE, TOO_LONG, type FoundBy, type Read } from './query.ts';
+import type { TurnReader } from './turn-reader.ts';
+
+export interface TenantReadsOptions {
+  readonly workers: WorkerPool;
+  readonly turns: Turns;
+  readonly kept: KeptAnswers;
+  readonly queryBudgetMs: number;
+  readonly onFatal: OnFatal;
+}
+
+/** The connection that reads, and the state of the tenant's file. */
+interface ReadConnection {
+  readonly db: Database;
+  readonly reader: TurnReader;
+  readonly sql: () => SqlitePimsSql;
+  /** Number of the file's state in the last snapshot. */
+  readonly epoch: () => number;
+  readonly unsynced: () => Promise<void> | undefined;
+}
+
+/** Budget of a read on the event loop. A read that needs more is repeated in a thread. */
+const LOOP_BUDGET = { ms: 5, isEnded: () => false };
+/** An order with more characters is read in a thread the next time. */
+const LOOP_CHARACTERS_MAX = 256 * 1024;
+/** Longer pages would displace everything else, because even two filters have thousands of pages. */
+const KEPT_PAGE_CHARACTERS_MAX = 8 * 1024;
+const neverGone = (): AbortSignal => new AbortController().signal;
+
+type ReadPorts = Pick<PimsStore, 'getOrder' | 'getRecord' | 'queryRecords' | 'viewOrders' | 'viewOrdersOfEach'>;
+
+export function makeTenantReads(
+  connection: ReadConnection,
+  options: TenantReadsOptions,
+): ReadPorts & { readonly close: () => void } {
+  const { db, sql } = connection;
+  const { run, close } = makeReads(connection, options);
+  const counts = makeEntryCounts(db);
+  const lookUp = (referenceNumbers: readonly string[], recordsMax: number, signal: () => AbortSignal) => {
+    const build = () => ({ kind: 'lookup', sql: sql().ordersByReference, referenceNumbers, recordsMax }) as const;
+    return run(`lookup ${recordsMax} ${referenceNumbers.join('\0')}`, build, signal);
+  };
+  return {
+    close,
+    getOrder: (key, signal = neverGone) =>
+      run(`order ${key}`, () => ({ kind: 'order', sql: sql().orderWithLines, key }) as const, signal),
+    getRecord: (recordType, key) => {
+      const build = () => ({ kind: 'record', sql: sql().records[recordType], key }) as const;
+      return run(`${recordType} ${key}`, build, neverGone).then(orThrow);
+    },
+    queryRecords(recordType, request) {
+      const { signal, ...asked } = request;
+      const build = () => sql().page(recordType, request, counts);
+      return run(`page ${recordType} ${JSON.stringify(asked)}`, build, signal);
+    },
+    async viewOrders(number, { recordsMax, signal }) {
+      const found = await lookUp([number], recordsMax, signal);
+      if (found instanceof Refusal) return found;
+      return found === TOO_LARGE ? refuseLargeLookup(recordsMax) : found[0]!.json;
+    },
+    async viewOrdersOfEach(numbers, { recordsMax, signal }) {
+      const different = [...new Set(numbers)];
+      const found = await lookUp(different, recordsMax, signal);
+      if (found instanceof Refusal) return found;
+      if (found === TOO_LARGE) return refuseLargeList(recordsMax);
+      return joinLookups(numbers, new Map(different.map((number, at) => [number, found[at]!])), recordsMax);
+    },
+  };
+}
+
+/** Makes the function that reads, on the event loop or in a thread. */
+function makeReads(
+  { db, reader, epoch, unsynced }: ReadConnection,
+  { workers, turns, kept, queryBudgetMs: budgetMs, onFatal }: TenantReadsOptions,
+) {
+  const { file } = db;
+  /** Number of this tenant in the keys of kept responses. It is shorter than the name of the file. */
+  const tenant = kept.newEpoch();
+  let largeReads = 0;
+  let isClosed = false;
+  /** Lets the threads close the file when it is closed here and they have no more work. */
+  const releaseThreads = (): void => {
+    if (isClosed && largeReads === 0) workers.forget(file);
+  };
+
+  /** Reads in a thread when it is the tenant's turn. */
+  const readLarge = async <R extends Read>(read: R, signal: () => AbortSignal): Promise<Outcome<FoundBy<R>>> => {
+    largeReads++;
+    try {
+      const found = await turns.run(file, signal, (turn) =>
+        workers.run<FoundBy<R>>({ kind: 'read', file, read, budgetMs }, turn),
+      );
+      await unsynced();
+      return found;
+    } catch (fault) {
+      throw faultOf(fault) === 'fatal' ? onFatal(fault) : fault;
+    } finally {
+      largeReads--;
+      releaseThreads();
+    }
+  };
+
+  const run = <R extends Read>(ofTenant: string, build: () => R, signal: () => AbortSignal) => {
+    const key = `${tenant} ${ofTenant}`;
+    return reader.read((): Outcome<FoundBy<R>> | Promise<Outcome<FoundBy<R>>> => {
+      const answer = kept.find(key, epoch());
+      if (answer !== undefined) return answer as FoundBy<R>;
+      const read = settle(build);
+      if (read instanceof Refusal) return read;
+      if ((read.kind === 'page' && !read.isShort) || kept.large.has(key)) return readLarge(read, signal);
+      const found = runRead(db, read, 'loop', LOOP_BUDGET);
+      const isUnfinished = found === CUT_SHORT || found === TOO_LONG;
+      const characters = isUnfinished ? 0 : countCharacters(found);
+      // A page that was cut short is not remembered as large: the event loop may have waited for a processor.
+      const isLarge = found === TOO_LONG || (found === CUT_SHORT && read.kind === 'lookup');
+      if (isLarge || characters > LOOP_CHARACTERS_MAX) kept.large.add(key);
+      if (isUnfinished) return readLarge(read, signal);
+      if (found !== undefined && (read.kind !== 'page' || characters + key.length <= KEPT_PAGE_CHARACTERS_MAX))
+        kept.keep(key, epoch(), found, characters);
+      return found;
+    });
+  };
+
+  return {
+    run,
+    close: (): void => {
+      isClosed = true;
+      releaseThreads();
+    },
+  };
+}
