@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { passing } from '../kit/clock.ts';
 import { restoreBackup } from '../../src/store/sqlite/backup/backup.ts';
-import { ScheduledBackups } from '../../src/store/sqlite/backup/scheduled-backups.ts';
+import { makeScheduledBackups } from '../../src/store/sqlite/backup/scheduled-backups.ts';
 import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import type { Tenant } from '../../src/tenant/tenant-port.ts';
 import { times } from '../kit/lists.ts';
@@ -228,7 +228,7 @@ suite('backups that the service makes by itself', () => {
     for (const name of ['2026-03-15T00-00-00Z', '2026-03-16T00-00-00Z', '2026-03-18T00-00-00Z-disagrees'])
       addBackup(join(backupDir, `storeroom-${name}`));
     const reported: string[] = [];
-    const backups = new ScheduledBackups({
+    const backups = makeScheduledBackups({
       clock: passing,
       folder: newFolder(),
       backupDir,

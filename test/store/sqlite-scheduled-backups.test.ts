@@ -21,7 +21,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, suite, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ScheduledBackups, type BackupOptions } from '../../src/store/sqlite/backup/scheduled-backups.ts';
+import {
+  makeScheduledBackups,
+  type BackupOptions,
+  type ScheduledBackups,
+} from '../../src/store/sqlite/backup/scheduled-backups.ts';
 import { TestClock } from '../kit/clock.ts';
 import { times } from '../kit/lists.ts';
 import { newFolder, openFolder } from './sqlite-folder.ts';
@@ -65,7 +69,7 @@ class Schedule {
     };
     const bounds = { backupHours: 24, backupKeep: 2, readyFreeMb: 0 };
     const { clock, backupDir } = this;
-    this.backups = new ScheduledBackups({
+    this.backups = makeScheduledBackups({
       folder: data,
       identity,
       backupDir,

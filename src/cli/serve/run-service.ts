@@ -16,7 +16,7 @@ import { buildApp } from '../../http/app.ts';
 import type { ServiceState } from '../../http/observe/health.ts';
 import { openEmbedded, openStore, type Store, type StoreUser } from '../../store/open.ts';
 import { observeDisk } from '../../store/sqlite/files/disk.ts';
-import { ScheduledBackups } from '../../store/sqlite/backup/scheduled-backups.ts';
+import { makeScheduledBackups, type ScheduledBackups } from '../../store/sqlite/backup/scheduled-backups.ts';
 import { Meter } from '../../tenant/metering.ts';
 import { hideSecretsInJson } from '../../tenant/secrets.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
@@ -157,7 +157,7 @@ async function scheduleBackups(
 ): Promise<ScheduledBackups> {
   const identity = (await installation.load('identity'))!;
   const report = (event: string, isFault: boolean): void => (isFault ? log.error(event) : log.info(event));
-  return new ScheduledBackups({ ...config, folder: config.data, identity, report, clock }).start();
+  return makeScheduledBackups({ ...config, folder: config.data, identity, report, clock }).start();
 }
 
 /** Saves the address for commands. The service also runs with a full disk or a lost database. */

@@ -9,7 +9,7 @@ import type { Tenant } from '../../tenant/tenant-port.ts';
 import { makeChangeWaiters } from '../change-waiters.ts';
 import { nameFile, type OnFatal } from './files/database.ts';
 import { isFileThere } from './files/folder.ts';
-import { OpenTenants } from './files/open-tenants.ts';
+import { makeOpenTenants } from './files/open-tenants.ts';
 import { tenantFileOf } from './files/tenant-files.ts';
 import { isUpgradeNeeded, makeUpgrades } from './files/upgrades.ts';
 import { openPimsStore, type PimsStoreOptions } from './pims-store.ts';
@@ -50,7 +50,7 @@ export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStor
     if (busyTimeoutMs > 0) utimesSync(fileOf(storeId), seconds, seconds);
   };
 
-  const open = new OpenTenants({
+  const open = makeOpenTenants({
     most: options.openTenantsMost ?? 0,
     open(storeId, onFatal: OnFatal) {
       if (!isFileThere(fileOf(storeId))) throw new Error('it is missing, or empty');
@@ -97,7 +97,7 @@ export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStor
       }
     },
     *openTenants(): Iterable<string> {
-      for (const storeId of open.storeIds) if (open.has(storeId)) yield storeId;
+      for (const storeId of open.storeIds()) if (open.has(storeId)) yield storeId;
     },
     async delete(storeId: string): Promise<void> {
       await open.close(storeId);

@@ -85,10 +85,10 @@ export function openSqlite(options: OpenStoreOptions) {
     },
     loadCursorKey: () => loadSecret(control, 'cursors'),
     measure(): StoreMeasures {
-      const { size: openTenants, apart: apartTenants, longestLog } = open;
+      const { longestLog, ...tenantsOpen } = open.measure();
       const [ofControl, ofUsage, ofRequests] = [control.logBytes, usage.logBytes, requests.logBytes];
       const logBytes = { control: ofControl, usage: ofUsage, requests: ofRequests, tenants: longestLog };
-      return { queries: turns.measure(), logBytes, openTenants, apartTenants };
+      return { queries: turns.measure(), logBytes, ...tenantsOpen };
     },
     isUsable: () => control.isUsable(),
     /** Copies everything into an empty folder while the service runs. Returns the files. */

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { refuseCommand } from '../../../errors.ts';
 import { restoreBackup } from '../../../store/sqlite/backup/backup.ts';
-import { ScheduledBackups } from '../../../store/sqlite/backup/scheduled-backups.ts';
+import { makeScheduledBackups } from '../../../store/sqlite/backup/scheduled-backups.ts';
 import { addCommand, printAnswer, type CommandContext } from '../../command.ts';
 import { parseEmbeddedConfig, withEmbeddedStore } from '../../open-store.ts';
 
@@ -33,6 +33,6 @@ async function makeScheduled(context: CommandContext): Promise<void> {
   const said: string[] = [];
   const report = (event: string): void => void said.push(event);
   const own = { folder: config.data, identity: identity!, report, clock: context.clock };
-  if (!(await new ScheduledBackups({ ...config, ...own }).makeNow())) throw refuseCommand(said.join(' '));
+  if (!(await makeScheduledBackups({ ...config, ...own }).makeNow())) throw refuseCommand(said.join(' '));
   printAnswer(context, { folder: resolve(config.backupDir), said }, said.join('\n'));
 }

@@ -8,6 +8,7 @@ import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startThread } from '../../../assets.ts';
 import type { Clock, Timer } from '../../../clock.ts';
+import type { Finding } from '../../check/findings.ts';
 import type { BackupJob, BackupReply } from './backup-worker.ts';
 import { identityOf } from './backup.ts';
 import { makeFolder, sync } from '../files/folder.ts';
@@ -37,155 +38,149 @@ const MIB = 1024 * 1024;
 /** Memory of the thread: it holds one order at a time, and the parts that orders commit. */
 const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
 
-export class ScheduledBackups {
-  readonly #options: BackupOptions;
-  /** Earliest time of the next try after a failure. */
-  #retryAt = 0;
-  #lastSuccessMs = 0;
-  #failures = 0;
-  #running: Promise<void> | undefined;
-  #look: Timer | undefined;
-  readonly #stop = new AbortController();
-  readonly #identities = new Map<string, string | undefined>();
+export type ScheduledBackups = ReturnType<typeof makeScheduledBackups>;
 
-  constructor(options: BackupOptions) {
-    this.#options = options;
-  }
-
-  /** Deletes the rest of an interrupted backup, and makes backups when they are due until it is closed. */
-  start(): this {
-    const { backupDir, clock, report } = this.#options;
-    try {
-      makeFolder(backupDir);
-      for (const name of readdirSync(backupDir))
-        if (name.startsWith(UNFINISHED)) rmSync(join(backupDir, name), { recursive: true });
-    } catch (fault) {
-      this.#fail(fault);
-    }
-    const at = Math.max(this.#findDue(), clock.now() + FIRST_LOOK_MS);
-    report(`The next backup into ${backupDir} is due at ${new Date(at).toISOString()}.`, false);
-    this.#lookAfter(FIRST_LOOK_MS);
-    return this;
-  }
-
-  /** Makes a backup, or waits for the one that is being made. If it fails, reports the failure and returns false. */
-  async makeNow(): Promise<boolean> {
-    const failures = this.#failures;
-    await (this.#running ??= this.#make()
-      .catch((fault: unknown) => this.#fail(fault))
-      .finally(() => (this.#running = undefined)));
-    return this.#failures === failures;
-  }
-
-  /** Returns figures for /metrics. */
-  get reading(): { everySeconds: number; lastSuccessSeconds: number; failures: number; isRunning: boolean } {
-    const everySeconds = (this.#options.backupHours * HOUR_MS) / 1000;
-    return {
-      everySeconds,
-      lastSuccessSeconds: this.#lastSuccessMs / 1000,
-      failures: this.#failures,
-      isRunning: this.#running !== undefined,
-    };
-  }
-
-  /** Makes no more backups, and ends a running backup. */
-  async close(): Promise<void> {
-    this.#look?.close();
-    this.#stop.abort();
-    await this.#running;
-  }
-
-  #lookAfter(ms: number): void {
-    const { clock } = this.#options;
-    this.#look = clock.after(ms, () => {
-      if (clock.now() < this.#findDue()) return this.#lookAfter(LOOK_MS);
-      void this.makeNow().then(() => this.#stop.signal.aborted || this.#lookAfter(LOOK_MS));
-    });
-  }
-
+export function makeScheduledBackups(options: BackupOptions) {
+  const { backupDir, backupHours, report, clock } = options;
+  const { list, deleteOldest, deleteUnfinished } = lookInto(options);
+  const stop = new AbortController();
+  /** `retryAt` is the earliest time of the next try after a failure. */
+  let [retryAt, lastSuccessMs, failures] = [0, 0, 0];
+  let running: Promise<void> | undefined;
+  let look: Timer | undefined;
   /**
    * Returns when the next backup is due, in milliseconds since 1970. Looks at the folder each time, because the clock
    * may have been set back, and another process may have made a backup.
    */
-  #findDue(): number {
-    const { backupHours, clock } = this.#options;
-    this.#retryAt = Math.min(this.#retryAt, clock.now() + HOUR_MS);
-    const [last, lastGood] = [this.#list().at(-1), this.#list(false).at(-1)];
-    this.#lastSuccessMs = lastGood === undefined ? 0 : timeOf(lastGood);
-    return Math.max(last === undefined ? 0 : timeOf(last) + backupHours * HOUR_MS, this.#retryAt);
-  }
-
-  async #make(): Promise<void> {
-    const { folder, backupDir, report, clock } = this.#options;
+  const findDue = (): number => {
+    retryAt = Math.min(retryAt, clock.now() + HOUR_MS);
+    const [last, lastGood] = [list().at(-1), list(false).at(-1)];
+    lastSuccessMs = lastGood === undefined ? 0 : timeOf(lastGood);
+    return Math.max(last === undefined ? 0 : timeOf(last) + backupHours * HOUR_MS, retryAt);
+  };
+  /** Reports a failure, and schedules the next try in an hour. */
+  const fail = (fault: unknown): void => {
+    if (stop.signal.aborted) return;
+    failures++;
+    retryAt = clock.now() + HOUR_MS;
+    const reason = (fault instanceof Error ? fault.message : String(fault)).replace(/\.$/, '');
+    report(`No backup was made in ${backupDir}: ${reason}. The service tries again in an hour.`, true);
+  };
+  const make = async (): Promise<void> => {
     const now = clock.now();
-    const name = `storeroom-${new Date(now).toISOString().slice(0, 19).replaceAll(':', '-')}Z`;
-    const target = join(backupDir, UNFINISHED + name);
-    try {
-      makeFolder(backupDir);
-      await this.#checkSpace();
-      this.#stop.signal.throwIfAborted();
-      const madeAt = new Date(now).toISOString();
-      const { findings, count, notes } = await this.#run({ folder, target, madeAt });
-      const damage = findings.find(({ isDamage }) => isDamage);
-      if (damage) throw new Error(`it is incomplete, or the store is damaged. ${damage.place}: ${damage.what}`);
-      const disagrees = count > 0;
-      renameSync(target, join(backupDir, disagrees ? name + DISAGREES : name));
-      sync(backupDir);
-      this.#deleteOldest(disagrees);
-      for (const note of notes) report(note, true);
-      if (disagrees) {
-        this.#failures++;
-        const [first] = findings;
-        report(
-          `Records disagree (${count} findings), so the backup is kept as ${name}${DISAGREES} and replaces no other. ` +
-            `\`storeroom check\` lists them. ${first!.place}: ${first!.what}.`,
-          true,
-        );
-      } else {
-        this.#lastSuccessMs = now;
-        report(`The backup ${name} was made and verified in ${((clock.now() - now) / 1000).toFixed(1)} s.`, false);
-      }
-    } finally {
-      rmSync(target, { recursive: true, force: true });
+    const { name, findings, count, notes } = await makeBackup(options, now, stop.signal);
+    deleteOldest(count > 0);
+    for (const note of notes) report(note, true);
+    if (count > 0) {
+      failures++;
+      report(describeDisagreement(name, count, findings[0]!), true);
+    } else {
+      lastSuccessMs = now;
+      report(`The backup ${name} was made and verified in ${((clock.now() - now) / 1000).toFixed(1)} s.`, false);
     }
-  }
+  };
+  const lookAfter = (ms: number): void => {
+    look = clock.after(ms, () => {
+      if (clock.now() < findDue()) return lookAfter(LOOK_MS);
+      void backups.makeNow().then(() => stop.signal.aborted || lookAfter(LOOK_MS));
+    });
+  };
+  const backups = {
+    /** Deletes the rest of an interrupted backup, and makes backups when they are due until it is closed. */
+    start() {
+      try {
+        deleteUnfinished();
+      } catch (fault) {
+        fail(fault);
+      }
+      const at = Math.max(findDue(), clock.now() + FIRST_LOOK_MS);
+      report(`The next backup into ${backupDir} is due at ${new Date(at).toISOString()}.`, false);
+      lookAfter(FIRST_LOOK_MS);
+      return backups;
+    },
+    /** Makes a backup, or waits for the one that is being made. If it fails, reports the failure and returns false. */
+    async makeNow(): Promise<boolean> {
+      const before = failures;
+      await (running ??= make()
+        .catch(fail)
+        .finally(() => (running = undefined)));
+      return failures === before;
+    },
+    /** Returns figures for /metrics. */
+    get reading() {
+      const everySeconds = (backupHours * HOUR_MS) / 1000;
+      return { everySeconds, lastSuccessSeconds: lastSuccessMs / 1000, failures, isRunning: running !== undefined };
+    },
+    /** Makes no more backups, and ends a running backup. */
+    async close(): Promise<void> {
+      look?.close();
+      stop.abort();
+      await running;
+    },
+  };
+  return backups;
+}
 
-  #run(job: BackupJob): Promise<BackupReply> {
-    const { promise, resolve, reject } = Promise.withResolvers<BackupReply>();
-    const options = { workerData: job, resourceLimits: HEAP };
-    const thread = startThread(new URL('backup-worker.ts', import.meta.url), options);
-    const end = (): void => void thread.terminate();
-    this.#stop.signal.addEventListener('abort', end);
-    thread.once('message', resolve).once('error', reject);
-    thread.once('exit', () => reject(new Error('it was ended')));
-    return promise.finally(() => this.#stop.signal.removeEventListener('abort', end));
-  }
+const describeDisagreement = (name: string, count: number, { place, what }: Finding): string =>
+  `Records disagree (${count} findings), so the backup is kept as ${name} and replaces no other. ` +
+  `\`storeroom check\` lists them. ${place}: ${what}.`;
 
-  /** Throws unless the disk will have as much free space after the backup as the service needs to be ready. */
-  async #checkSpace(): Promise<void> {
-    const { folder, backupDir, readyFreeMb } = this.#options;
-    const files = globSync(['*.db', '*.db-wal', 'tenants/*.db', 'tenants/*.db-wal'], { cwd: folder });
-    const sizes = files.map((file) => statSync(join(folder, file), { throwIfNoEntry: false })?.size ?? 0);
-    const needed = sizes.reduce((sum, size) => sum + size, readyFreeMb * MIB);
-    const { bavail, bsize } = await statfs(backupDir);
-    const free = bavail * bsize;
-    if (free < needed) throw new Error(`its disk has ${free} free bytes, but the backup needs ${needed}`);
+/** Makes and checks a backup, and returns its name and what the check found. Throws if it is damaged. */
+async function makeBackup(options: BackupOptions, now: number, ended: AbortSignal) {
+  const { folder, backupDir } = options;
+  const madeAt = new Date(now).toISOString();
+  const stem = `storeroom-${madeAt.slice(0, 19).replaceAll(':', '-')}Z`;
+  const target = join(backupDir, UNFINISHED + stem);
+  try {
+    makeFolder(backupDir);
+    await checkSpace(options);
+    ended.throwIfAborted();
+    const reply = await runBackup({ folder, target, madeAt }, ended);
+    const damage = reply.findings.find(({ isDamage }) => isDamage);
+    if (damage) throw new Error(`it is incomplete, or the store is damaged. ${damage.place}: ${damage.what}`);
+    const name = reply.count > 0 ? stem + DISAGREES : stem;
+    renameSync(target, join(backupDir, name));
+    sync(backupDir);
+    return { name, ...reply };
+  } finally {
+    rmSync(target, { recursive: true, force: true });
   }
+}
 
-  /** Deletes the oldest backups of one kind, so that one whose records disagree never replaces a good one. */
-  #deleteOldest(disagrees: boolean): void {
-    const { backupDir, backupKeep } = this.#options;
-    for (const name of this.#list(disagrees).slice(0, -backupKeep)) rmSync(join(backupDir, name), { recursive: true });
-  }
+/** Makes a backup in a thread, until the signal aborts. */
+function runBackup(workerData: BackupJob, ended: AbortSignal): Promise<BackupReply> {
+  const { promise, resolve, reject } = Promise.withResolvers<BackupReply>();
+  const thread = startThread(new URL('backup-worker.ts', import.meta.url), { workerData, resourceLimits: HEAP });
+  const end = (): void => void thread.terminate();
+  ended.addEventListener('abort', end);
+  thread.once('message', resolve).once('error', reject);
+  thread.once('exit', () => reject(new Error('it was ended')));
+  return promise.finally(() => ended.removeEventListener('abort', end));
+}
 
+/** Throws unless the disk will have as much free space after the backup as the service needs to be ready. */
+async function checkSpace({ folder, backupDir, readyFreeMb }: BackupOptions): Promise<void> {
+  const files = globSync(['*.db', '*.db-wal', 'tenants/*.db', 'tenants/*.db-wal'], { cwd: folder });
+  const sizes = files.map((file) => statSync(join(folder, file), { throwIfNoEntry: false })?.size ?? 0);
+  const needed = sizes.reduce((sum, size) => sum + size, readyFreeMb * MIB);
+  const { bavail, bsize } = await statfs(backupDir);
+  const free = bavail * bsize;
+  if (free < needed) throw new Error(`its disk has ${free} free bytes, but the backup needs ${needed}`);
+}
+
+/** Makes the functions that list and delete this store's backups. */
+function lookInto({ backupDir, backupKeep, identity, clock }: BackupOptions) {
+  /** Identities by the name of the backup, because a manifest never changes and can be long. */
+  const identities = new Map<string, string | undefined>();
+  const isOurs = (name: string): boolean =>
+    identities.getOrInsertComputed(name, () => identityOf(join(backupDir, name))) === identity;
   /** Lists the names of this store's backups, oldest first, without names in the future. */
-  #list(disagrees?: boolean): string[] {
-    const { backupDir, identity, clock } = this.#options;
+  const list = (disagrees?: boolean): string[] => {
     const isWanted = (name: string): boolean =>
       NAME.test(name) &&
       (disagrees === undefined || name.endsWith(DISAGREES) === disagrees) &&
       timeOf(name) <= clock.now() &&
-      this.#identityOf(name) === identity;
+      isOurs(name);
     try {
       return readdirSync(backupDir)
         .filter(isWanted)
@@ -194,25 +189,19 @@ export class ScheduledBackups {
       // The next backup fails, and reports why.
       return [];
     }
-  }
-
-  /** Returns the identity in a manifest. It is cached, because a manifest never changes and can be long. */
-  #identityOf(name: string): string | undefined {
-    if (!this.#identities.has(name)) this.#identities.set(name, identityOf(join(this.#options.backupDir, name)));
-    return this.#identities.get(name);
-  }
-
-  /** Reports a failure, and schedules the next try in an hour. */
-  #fail(fault: unknown): void {
-    if (this.#stop.signal.aborted) return;
-    this.#failures++;
-    this.#retryAt = this.#options.clock.now() + HOUR_MS;
-    const reason = (fault instanceof Error ? fault.message : String(fault)).replace(/\.$/, '');
-    this.#options.report(
-      `No backup was made in ${this.#options.backupDir}: ${reason}. The service tries again in an hour.`,
-      true,
-    );
-  }
+  };
+  return {
+    list,
+    deleteUnfinished: (): void => {
+      makeFolder(backupDir);
+      for (const name of readdirSync(backupDir))
+        if (name.startsWith(UNFINISHED)) rmSync(join(backupDir, name), { recursive: true });
+    },
+    /** Deletes the oldest backups of one kind, so that one whose records disagree never replaces a good one. */
+    deleteOldest: (disagrees: boolean): void => {
+      for (const name of list(disagrees).slice(0, -backupKeep)) rmSync(join(backupDir, name), { recursive: true });
+    },
+  };
 }
 
 function timeOf(name: string): number {

@@ -40,140 +40,112 @@ const CACHE_KIB_MOST = 4096;
 const CACHE_KIB_LEAST = 64;
 const CACHES_BYTES_MOST = 256 * MIB;
 
-export class OpenTenants {
-  readonly #options: OpenTenantsOptions;
-  readonly #most: number;
-  readonly #cachesKib: number;
-  readonly #open = new Map<string, OpenTenant>();
+export function makeOpenTenants({ most, open: openStore, onSetApart }: OpenTenantsOptions) {
+  const memory = memoryOfProcess();
+  const mostOpen = most || deriveMost(memory, handlesOfProcess());
+  const tenants = new Map<string, OpenTenant>();
   /** Whether a tenant that is set apart stays so until the process ends. */
-  readonly #apart = new Map<string, boolean>();
-  readonly #closing = new Set<Promise<void>>();
-  #calls = 0;
-  #cacheKib = CACHE_KIB_MOST;
-
-  constructor(options: OpenTenantsOptions) {
-    const memory = memoryOfProcess();
-    this.#options = options;
-    this.#most = options.most || deriveMost(memory, handlesOfProcess());
-    this.#cachesKib = Math.min(memory / 8, CACHES_BYTES_MOST) / 1024;
-  }
-
-  /**
-   * Returns the tenant's store. Use it at once, because a later call may close it when its running work is done. Throws
-   * TENANT_UNAVAILABLE or STORAGE_FULL.
-   */
-  get(storeId: string): SqlitePimsStore {
-    const open = this.#open.get(storeId) ?? this.#add(storeId);
-    open.calledAt = ++this.#calls;
-    return open.store;
-  }
-
-  has(storeId: string): boolean {
-    return this.#open.has(storeId);
-  }
-
-  get size(): number {
-    return this.#open.size;
-  }
-
-  get storeIds(): readonly string[] {
-    return [...this.#open.keys()];
-  }
-
-  /** Bytes of the longest write-ahead log. */
-  get longestLog(): number {
-    return Math.max(0, ...this.#open.values().map(({ store }) => store.logBytes));
-  }
-
-  /** The number of tenants that are set apart. */
-  get apart(): number {
-    return this.#apart.size;
-  }
-
-  /** Resolves when the tenant's files are closed. */
-  async close(storeId: string): Promise<void> {
-    this.#apart.delete(storeId);
-    const open = this.#open.get(storeId);
-    if (open) this.#remove(open);
-    await Promise.all(this.#closing);
-  }
-
-  async closeAll(): Promise<void> {
-    for (const open of this.#open.values()) this.#remove(open);
-    await Promise.all(this.#closing);
-  }
-
-  #add(storeId: string): OpenTenant {
-    if (this.#apart.get(storeId) === true) throw unavailable();
-    // If files close more slowly than they open, the event loop closes them itself, so that they cannot pile up.
-    while (this.#open.size >= this.#most) this.#remove(this.#chooseOne(), this.#closing.size < CLOSING_ASIDE_MOST);
-    const open = { storeId, store: this.#openStore(storeId), calledAt: 0 };
-    this.#open.set(storeId, open);
-    this.#shareCaches(open.store);
-    return open;
-  }
-
-  #openStore(storeId: string): SqlitePimsStore {
+  const apart = new Map<string, boolean>();
+  const closing = new Set<Promise<void>>();
+  const shareCaches = shareMemory(memory);
+  let calls = 0;
+  /** Does not close a damaged file, because that would write to it. Only a new process reads its log again. */
+  const setApart = (storeId: string, fault: unknown, isDamaged: boolean): Refusal => {
+    const isNew = !apart.has(storeId);
+    apart.set(storeId, isDamaged);
+    tenants.delete(storeId);
+    if (isNew) onSetApart(storeId, fault);
+    return unavailable();
+  };
+  const tryOpen = (storeId: string): SqlitePimsStore => {
     try {
-      const store = this.#options.open(storeId, (fault) => this.#setApart(storeId, fault, true));
-      if (this.#apart.size > 0) this.#forgive(storeId);
+      const store = openStore(storeId, (fault) => setApart(storeId, fault, true));
+      // The file may replace a former one that was set apart.
+      for (const id of apart.keys()) if (teamOf(id) === teamOf(storeId)) apart.delete(id);
       return store;
     } catch (fault) {
       const kind = faultOf(fault);
       if (kind === 'full') throw new Refusal('STORAGE_FULL', undefined, { retryAfterSeconds: 30 });
-      throw kind === 'busy' ? fault : this.#setApart(storeId, fault, kind === 'fatal');
+      throw kind === 'busy' ? fault : setApart(storeId, fault, kind === 'fatal');
     }
-  }
-
-  /** Uses the tenant's file again, even if a former file was set apart that this one has replaced. */
-  #forgive(storeId: string): void {
-    const teamOf = (id: string): string => id.slice(0, id.lastIndexOf('.'));
-    for (const apart of this.#apart.keys()) if (teamOf(apart) === teamOf(storeId)) this.#apart.delete(apart);
-  }
-
-  /** Does not close a damaged file, because that would write to it. Only a new process reads its log again. */
-  #setApart(storeId: string, fault: unknown, isDamaged: boolean): Refusal {
-    const isNew = !this.#apart.has(storeId);
-    this.#apart.set(storeId, isDamaged);
-    this.#open.delete(storeId);
-    if (isNew) this.#options.onSetApart(storeId, fault);
-    return unavailable();
-  }
-
-  /**
-   * Returns the one of two random tenants that was called longer ago. The one called longest ago would be the next to
-   * be called when more tenants than can be open are called in turn.
-   */
-  #chooseOne(): OpenTenant {
-    const all = [...this.#open.values()];
-    const pick = (): OpenTenant => all[Math.floor(Math.random() * all.length)]!;
-    const [one, other] = [pick(), pick()];
-    return one.calledAt < other.calledAt ? one : other;
-  }
-
-  #remove(open: OpenTenant, aside = false): void {
-    this.#open.delete(open.storeId);
-    const closing = open.store
+  };
+  const remove = ({ storeId, store }: OpenTenant, aside = false): void => {
+    tenants.delete(storeId);
+    const closed = store
       .close(aside)
-      .catch((fault: unknown) => void this.#setApart(open.storeId, fault, true))
-      .finally(() => this.#closing.delete(closing));
-    this.#closing.add(closing);
-  }
-
-  /**
-   * Gives all tenants equal shares. The shares are halved only when the number of open tenants has doubled, so that few
-   * calls pay for the change.
-   */
-  #shareCaches(added: SqlitePimsStore): void {
-    const doubled = 2 ** Math.ceil(Math.log2(this.#open.size));
-    const share = Math.floor(this.#cachesKib / (2 * doubled));
-    const cacheKib = Math.max(Math.min(share, CACHE_KIB_MOST), CACHE_KIB_LEAST);
-    if (cacheKib < this.#cacheKib) for (const { store } of this.#open.values()) store.limitCaches(cacheKib);
-    else added.limitCaches(cacheKib);
-    this.#cacheKib = cacheKib;
-  }
+      .catch((fault: unknown) => void setApart(storeId, fault, true))
+      .finally(() => closing.delete(closed));
+    closing.add(closed);
+  };
+  const add = (storeId: string): OpenTenant => {
+    if (apart.get(storeId) === true) throw unavailable();
+    // If files close more slowly than they open, the event loop closes them itself, so that they cannot pile up.
+    while (tenants.size >= mostOpen) remove(chooseOne([...tenants.values()]), closing.size < CLOSING_ASIDE_MOST);
+    const added = { storeId, store: tryOpen(storeId), calledAt: 0 };
+    tenants.set(storeId, added);
+    shareCaches(tenants, added.store);
+    return added;
+  };
+  return {
+    /**
+     * Returns the tenant's store. Use it at once, because a later call may close it when its running work is done.
+     * Throws TENANT_UNAVAILABLE or STORAGE_FULL.
+     */
+    get(storeId: string): SqlitePimsStore {
+      const called = tenants.get(storeId) ?? add(storeId);
+      called.calledAt = ++calls;
+      return called.store;
+    },
+    has: (storeId: string) => tenants.has(storeId),
+    storeIds: () => [...tenants.keys()],
+    measure: () => ({
+      openTenants: tenants.size,
+      apartTenants: apart.size,
+      /** Bytes of the longest write-ahead log. */
+      longestLog: Math.max(0, ...tenants.values().map(({ store }) => store.logBytes)),
+    }),
+    /** Resolves when the tenant's files are closed. */
+    async close(storeId: string): Promise<void> {
+      apart.delete(storeId);
+      const closed = tenants.get(storeId);
+      if (closed) remove(closed);
+      await Promise.all(closing);
+    },
+    async closeAll(): Promise<void> {
+      for (const each of tenants.values()) remove(each);
+      await Promise.all(closing);
+    },
+  };
 }
 
+/**
+ * Returns the one of two random tenants that was called longer ago. The one called longest ago would be the next to be
+ * called when more tenants than can be open are called in turn.
+ */
+function chooseOne(all: readonly OpenTenant[]): OpenTenant {
+  const pick = (): OpenTenant => all[Math.floor(Math.random() * all.length)]!;
+  const [one, other] = [pick(), pick()];
+  return one.calledAt < other.calledAt ? one : other;
+}
+
+/**
+ * Makes the function that gives all tenants equal shares of the memory for pages. The shares are halved only when the
+ * number of open tenants has doubled, so that few calls pay for the change.
+ */
+function shareMemory(memory: number) {
+  const cachesKib = Math.min(memory / 8, CACHES_BYTES_MOST) / 1024;
+  let shared = CACHE_KIB_MOST;
+  return (open: ReadonlyMap<string, OpenTenant>, added: SqlitePimsStore): void => {
+    const doubled = 2 ** Math.ceil(Math.log2(open.size));
+    const share = Math.floor(cachesKib / (2 * doubled));
+    const cacheKib = Math.max(Math.min(share, CACHE_KIB_MOST), CACHE_KIB_LEAST);
+    if (cacheKib < shared) for (const { store } of open.values()) store.limitCaches(cacheKib);
+    else added.limitCaches(cacheKib);
+    shared = cacheKib;
+  };
+}
+
+const teamOf = (storeId: string): string => storeId.slice(0, storeId.lastIndexOf('.'));
 const unavailable = (): Refusal => new Refusal('TENANT_UNAVAILABLE', undefined, { retryAfterSeconds: 30 });
 
 /** Derives the maximum number of open tenants, which may use a quarter of the memory and half of the handles. */
