@@ -11,7 +11,7 @@ import { Refusal } from '../../src/errors.ts';
 import { Database } from '../../src/store/sqlite/files/database.ts';
 import type { LateWork } from '../../src/store/sqlite/writes/run-writing.ts';
 import { makeTenantFile, tenantFileOf } from '../../src/store/sqlite/files/tenant-files.ts';
-import { SqliteWriteQueue } from '../../src/store/sqlite/writes/write-queue.ts';
+import { makeWriteQueue, type SqliteWriteQueue } from '../../src/store/sqlite/writes/write-queue.ts';
 import { times } from '../kit/lists.ts';
 import { folderOf, newFolder, openForAll } from './sqlite-folder.ts';
 import { Pims } from './store-under-test.ts';
@@ -34,7 +34,7 @@ function open(gather: 'turn' | 'none' = 'turn'): Opened {
   db.exec('CREATE TABLE T (N INTEGER UNIQUE) STRICT');
   const reader = new Database(file, { mode: 'read', busyTimeoutMs: 0 });
   const fatal: unknown[] = [];
-  const queue = new SqliteWriteQueue(db, {
+  const queue = makeWriteQueue(db, {
     clock: passing,
     gather,
     syncAfterCommit: gather === 'none',

@@ -8,7 +8,7 @@ import type { Database } from './files/database.ts';
 import { migrate } from './files/migrate.ts';
 import { makeTurnReader } from './reads/turn-reader.ts';
 import { runWriting } from './writes/run-writing.ts';
-import { SqliteWriteQueue, type SqliteWriteQueueOptions } from './writes/write-queue.ts';
+import { makeWriteQueue, type SqliteWriteQueueOptions } from './writes/write-queue.ts';
 
 /** Maximum number of rows kept. When it is reached, all are dropped. */
 const KEPT_MAX = 10_000;
@@ -29,7 +29,7 @@ export function openControl(
   migrate(db, 'control');
   const rows = new Map<string, Row>();
   const reader = makeTurnReader(db, { onFatal: options.onFatal, onChange: () => rows.clear() });
-  const queue = new SqliteWriteQueue(db, { ...options, gather: 'turn', syncAfterCommit: false });
+  const queue = makeWriteQueue(db, { ...options, gather: 'turn', syncAfterCommit: false });
   return {
     schema: '',
     read: (sql, ...values) => reader.read(() => db.rows(sql, ...values)),
@@ -56,7 +56,7 @@ export function openControl(
       }
     },
     get logBytes() {
-      return queue.logBytes;
+      return queue.log.bytes;
     },
     async close() {
       await queue.close();

@@ -15,7 +15,7 @@ import { buildPimsSql, type SqlitePimsSql } from './reads/pims-sql.ts';
 import { makeTenantReads, type TenantReadsOptions } from './reads/tenant-reads.ts';
 import { makeTurnReader } from './reads/turn-reader.ts';
 import { runWriting } from './writes/run-writing.ts';
-import { SqliteWriteQueue } from './writes/write-queue.ts';
+import { makeWriteQueue, type SqliteWriteQueue } from './writes/write-queue.ts';
 
 export interface PimsStoreOptions extends TenantReadsOptions {
   readonly checkpoint: (file: string) => Promise<void>;
@@ -92,7 +92,7 @@ export function openPimsStore(file: string, options: PimsStoreOptions): SqlitePi
         // If the reader of the results stops early, the import is undone.
         db.run(isGood ? 'COMMIT' : 'ROLLBACK');
       }
-      await queue.sync();
+      await queue.log.sync();
       onCommit();
     },
     look<Name extends keyof Looks>(name: Name, ...args: Parameters<Looks[Name]>): Promise<ReturnType<Looks[Name]>> {
@@ -104,7 +104,7 @@ export function openPimsStore(file: string, options: PimsStoreOptions): SqlitePi
     exportRows: (recordType) => exportRows(readerDb, followSchema(readerDb).rows(recordType)),
     limitCaches: connection.limitCaches,
     get logBytes() {
-      return connection.writer()?.queue.logBytes ?? 0;
+      return connection.writer()?.queue.log.bytes ?? 0;
     },
     async close(aside = false) {
       await reader.close();
@@ -132,7 +132,7 @@ function connect(file: string, { kept, checkpoint, busyTimeoutMs, onFatal, onCom
     const writerDb = new Database(file, { mode: 'write', sync, busyTimeoutMs });
     if (cacheKib !== undefined) writerDb.limitCache(cacheKib);
     const on = { checkpoint, onFatal, onCommit, clock };
-    const queue = new SqliteWriteQueue(writerDb, { gather: 'turn', syncAfterCommit: isService, ...on });
+    const queue = makeWriteQueue(writerDb, { gather: 'turn', syncAfterCommit: isService, ...on });
     return (writer = { db: writerDb, queue });
   };
   if (!isNewest(db, 'pims')) migrate(openWriter().db, 'pims');
@@ -152,7 +152,7 @@ function connect(file: string, { kept, checkpoint, busyTimeoutMs, onFatal, onCom
   };
   followSchema(db);
   let epoch = 0;
-  const unsynced = (): Promise<void> | undefined => writer?.queue.unsynced;
+  const unsynced = (): Promise<void> | undefined => writer?.queue.log.unsynced;
   const onChange = (): void => {
     followSchema(db);
     epoch = kept.newEpoch();

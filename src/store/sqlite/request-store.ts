@@ -9,7 +9,7 @@ import { END_OF_TIME, type OwnRequests } from '../control/requests.ts';
 import type { Bound, Row } from '../writing.ts';
 import { Database } from './files/database.ts';
 import { migrate } from './files/migrate.ts';
-import { SqliteWriteQueue, type SqliteWriteQueueOptions } from './writes/write-queue.ts';
+import { makeWriteQueue, type SqliteWriteQueue, type SqliteWriteQueueOptions } from './writes/write-queue.ts';
 
 interface RequestStoreOptions extends Pick<SqliteWriteQueueOptions, 'checkpoint' | 'clock'> {
   readonly busyTimeoutMs: number;
@@ -97,7 +97,7 @@ export function openRequests(file: string, options: RequestStoreOptions): Sqlite
       });
     },
     get logBytes() {
-      return opened?.queue.logBytes ?? 0;
+      return opened?.queue.log.bytes ?? 0;
     },
     async close() {
       isUnusable = true;
@@ -120,7 +120,7 @@ function openLog(
     db.close();
     throw fault;
   }
-  const queue = new SqliteWriteQueue(db, { checkpoint, clock, onFatal, gather: 'none', syncAfterCommit: false });
+  const queue = makeWriteQueue(db, { checkpoint, clock, onFatal, gather: 'none', syncAfterCommit: false });
   return { db, queue };
 }
 

@@ -7,7 +7,7 @@ import type { OwnUsage } from '../control/usage.ts';
 import type { Bound, Row } from '../writing.ts';
 import type { Database } from './files/database.ts';
 import { migrate } from './files/migrate.ts';
-import { SqliteWriteQueue, type SqliteWriteQueueOptions } from './writes/write-queue.ts';
+import { makeWriteQueue, type SqliteWriteQueueOptions } from './writes/write-queue.ts';
 
 const ADD = 'INSERT INTO USAGE VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET CALLS = CALLS + excluded.CALLS';
 const ADD_MONTH = `INSERT INTO MONTH_USAGE VALUES (?, ?, '', '', ?, '')
@@ -30,7 +30,7 @@ export function openUsage(
   options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal' | 'clock'>,
 ): SqliteUsage {
   migrate(db, 'usage');
-  const queue = new SqliteWriteQueue(db, { ...options, gather: 'none', syncAfterCommit: true });
+  const queue = makeWriteQueue(db, { ...options, gather: 'none', syncAfterCommit: true });
   return {
     schema: '',
     read: async <R extends Row>(sql: string, ...values: Bound[]) => db.rows<R>(sql, ...values),
@@ -59,7 +59,7 @@ export function openUsage(
     },
 
     get logBytes() {
-      return queue.logBytes;
+      return queue.log.bytes;
     },
     async close() {
       await queue.close();
