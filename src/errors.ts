@@ -211,6 +211,10 @@ export const refuseField = (code: ErrorCode, field: string, message: string): Re
   new Refusal(code, message, { field });
 export const refuseCommand = (message: string): Refusal => new Refusal('COMMAND_REFUSED', message);
 
+/** Refuses a call that may succeed when it is sent again after some seconds. */
+export const refuseForNow = (code: ErrorCode, retryAfterSeconds: number, message?: string): Refusal =>
+  new Refusal(code, message, { retryAfterSeconds });
+
 /** A value, or a refusal instead of it. */
 export type Outcome<T> = T | Refusal;
 

@@ -65,13 +65,32 @@ export function toTenant(row: TenantRow): Tenant {
 }
 
 export const USER: readonly (keyof User)[] = [
-  ...(['teamId', 'email', 'role', 'createdAt', 'passwordHash', 'passwordSetAt', 'sealedSecret', 'lastStep'] as const),
-  ...(['failures', 'nextTryAt', 'linkHash', 'linkEndsAt'] as const),
+  'teamId',
+  'email',
+  'role',
+  'createdAt',
+  'passwordHash',
+  'passwordSetAt',
+  'sealedSecret',
+  'lastStep',
+  'failures',
+  'nextTryAt',
+  'linkHash',
+  'linkEndsAt',
 ];
 
 export const SESSION: readonly (keyof Session)[] = [
-  ...(['tokenHash', 'sessionId', 'teamId', 'email', 'createdAt', 'seenAt', 'client', 'agent'] as const),
-  ...(['provenAt', 'failures', 'nextTryAt'] as const),
+  'tokenHash',
+  'sessionId',
+  'teamId',
+  'email',
+  'createdAt',
+  'seenAt',
+  'client',
+  'agent',
+  'provenAt',
+  'failures',
+  'nextTryAt',
 ];
 
 /** Condition of a statement about one user, and its values. */

@@ -1,7 +1,7 @@
 /** The sessions of the users in any SQL store. Callers decide whether a session has expired. */
 import type { Session, SessionChoice, SessionStore, User, UserName } from '../../account/account-port.ts';
 import { NO_FAILURES } from '../../account/users.ts';
-import { orThrow, Refusal, type Outcome } from '../../errors.ts';
+import { orThrow, Refusal } from '../../errors.ts';
 import { rows, statement, type Bound, type Writing } from '../writing.ts';
 import { commitAudited } from './audit.ts';
 import { changesRow, commitOne, commitRow, type ControlDatabase } from './control.ts';
@@ -26,7 +26,7 @@ export function makeSessionStore(db: ControlDatabase): SessionStore {
     },
 
     openSession: (session, entry, replaces) =>
-      commitAudited(db, session.teamId, entry, function* (): Writing<Outcome<void>> {
+      commitAudited(db, session.teamId, entry, function* () {
         const forget = updateRows(users, { ...NO_FAILURES }, THIS_USER, ...userKey(session));
         // The user may have been deleted since the password was checked.
         if (!(yield* changesRow(forget))) return new Refusal('NOT_SIGNED_IN');

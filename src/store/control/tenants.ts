@@ -57,13 +57,13 @@ export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantSto
       }).then(orThrow),
 
     createKeys: (teamId, { name, scope, ...key }, endsAt, entry) =>
-      commitAudited(db, teamId, entry, function* (): Writing<Outcome<void>> {
+      commitAudited(db, teamId, entry, function* () {
         const refusal = refuseNewPair(yield* loadKeys(keys, teamId, entry.at), name);
         return refusal ?? (yield* insertKey(keys, teamId, key, { name, scope }, endsAt, entry));
       }),
     replaceKeys(teamId, key, oldEndsAt, entry, asked) {
       const detail = { ...entry.detail };
-      return commitAudited(db, teamId, { ...entry, detail }, function* (): Writing<Outcome<KeyTerms>> {
+      return commitAudited(db, teamId, { ...entry, detail }, function* () {
         const terms = chooseReplaced(yield* loadKeys(keys, teamId, entry.at), asked, oldEndsAt > entry.at);
         if (terms instanceof Refusal) return terms;
         const ofThisName = `"TEAM_ID" = ? AND "NAME" = ? AND ${VALID}`;
@@ -78,7 +78,7 @@ export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantSto
       return toKeys(await db.read(sql, ...values));
     },
     renameKeys: (teamId, apiId, name, entry) =>
-      commitAudited(db, teamId, entry, function* (): Writing<Outcome<void>> {
+      commitAudited(db, teamId, entry, function* () {
         const valid = yield* loadKeys(keys, teamId, entry.at);
         const renamed = valid.find((key) => key.apiId === apiId);
         if (!renamed) return new Refusal('NOT_FOUND', 'There is no valid key with this API ID.', { field: 'apiID' });
@@ -91,7 +91,7 @@ export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantSto
     async endKey(teamId, apiId, entry) {
       if (!isPlain(apiId)) return false;
       const detail = { ...entry.detail };
-      return commitAudited(db, teamId, { ...entry, detail }, function* (): Writing<boolean> {
+      return commitAudited(db, teamId, { ...entry, detail }, function* () {
         const sql = `DELETE FROM ${keys} WHERE "TEAM_ID" = ? AND "API_ID" = ? AND ${VALID} RETURNING "NAME"`;
         const ended = yield* row<[string]>(sql, teamId, apiId, entry.at);
         if (ended) detail['name'] = ended[0];

@@ -5,7 +5,7 @@
 import type { User, UserChange, UserName, UserStore } from '../../account/account-port.ts';
 import { checkUserChange, NO_FAILURES, type LoadedUser } from '../../account/users.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
-import { Refusal, type Outcome } from '../../errors.ts';
+import { Refusal } from '../../errors.ts';
 import { row, statement, type Bound, type Writing } from '../writing.ts';
 import { commitAudited } from './audit.ts';
 import { changesRow, commitRow, isPlain, type ControlDatabase } from './control.ts';
@@ -21,7 +21,7 @@ export function makeUserStore(db: ControlDatabase): UserStore {
     loadRecords<User>(db, 'USERS', USER, `${where} ORDER BY "EMAIL"`, ...values);
   /** Changes a user if the rules allow it. */
   const changeUser = (name: UserName, change: UserChange | null, entry: AuditEntry, work: () => Writing<void>) =>
-    commitAudited(db, name.teamId, entry, function* (): Writing<Outcome<void>> {
+    commitAudited(db, name.teamId, entry, function* () {
       return checkUserChange(name, yield* loadUser(schema, name), change) ?? (yield* work());
     });
   return {
@@ -32,7 +32,7 @@ export function makeUserStore(db: ControlDatabase): UserStore {
 
     createUser(user, entry) {
       const insert = insertRow(users, { ...user, ...NEW_USER }, ' ON CONFLICT ("TEAM_ID", "EMAIL") DO NOTHING');
-      return commitAudited(db, user.teamId, entry, function* (): Writing<Outcome<void>> {
+      return commitAudited(db, user.teamId, entry, function* () {
         return (yield* changesRow(insert)) ? undefined : new Refusal('USER_EXISTS');
       });
     },

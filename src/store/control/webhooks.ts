@@ -1,21 +1,44 @@
 /** The endpoints of webhooks, their deliveries and the lease of the sender, in any SQL store. */
-import { orThrow, refuseCommand, type Outcome } from '../../errors.ts';
+import { orThrow, refuseCommand } from '../../errors.ts';
 import type { KeyedType } from '../../pims/rules/fields.ts';
 import { DELIVERIES_MAX, WEBHOOKS_MAX } from '../../webhooks/webhooks.ts';
-import type { Attempt, Delivery, Progress, SenderLease, Webhook, WebhookStore } from '../../webhooks/webhooks-port.ts';
+import type { Attempt, Delivery, Progress, Webhook, WebhookStore } from '../../webhooks/webhooks-port.ts';
 import { row, rows, statement, type Bound, type Statement, type Writing } from '../writing.ts';
 import { commitAudited } from './audit.ts';
 import { changesRow, commit, commitRow, isPlain, loadSecret, type ControlDatabase } from './control.ts';
 import { insertRow, loadRecords, updateRows } from './rows.ts';
 
 const WEBHOOK = [
-  ...(['teamId', 'id', 'url', 'types', 'createdAt', 'sealedSecret', 'oldSecret', 'oldSecretEndsAt'] as const),
-  ...(['position', 'state', 'reason', 'failures', 'nextTryAt', 'deliveredAt', 'revision'] as const),
-];
+  'teamId',
+  'id',
+  'url',
+  'types',
+  'createdAt',
+  'sealedSecret',
+  'oldSecret',
+  'oldSecretEndsAt',
+  'position',
+  'state',
+  'reason',
+  'failures',
+  'nextTryAt',
+  'deliveredAt',
+  'revision',
+] as const;
 const DELIVERY = [
-  ...(['number', 'seq', 'type', 'key', 'at', 'attempt', 'status', 'error', 'durationMs'] as const),
-  ...(['request', 'response', 'nextTryAt'] as const),
-];
+  'number',
+  'seq',
+  'type',
+  'key',
+  'at',
+  'attempt',
+  'status',
+  'error',
+  'durationMs',
+  'request',
+  'response',
+  'nextTryAt',
+] as const;
 type StoredWebhook = Omit<Webhook, 'types'> & { readonly types: string };
 
 /** Condition of a statement about one endpoint. */
@@ -25,7 +48,7 @@ const DELETED_MAX = 500;
 
 export function makeWebhookStore(db: ControlDatabase): WebhookStore {
   const { schema } = db;
-  const webhooks = `${schema}"WEBHOOKS"`;
+  const [webhooks, sender] = [`${schema}"WEBHOOKS"`, `${schema}"WEBHOOK_SENDER"`];
   const load = async (where: string, ...values: Bound[]): Promise<Webhook[]> => {
     const found = await loadRecords<StoredWebhook>(db, 'WEBHOOKS', WEBHOOK, where, ...values);
     return found.map((webhook) => ({ ...webhook, types: webhook.types.split(' ') as KeyedType[] }));
@@ -39,7 +62,7 @@ export function makeWebhookStore(db: ControlDatabase): WebhookStore {
   return {
     loadSealingKey: () => loadSecret(db, 'webhooks'),
     addWebhook: ({ types, ...webhook }, entry) =>
-      commitAudited(db, webhook.teamId, entry, function* (): Writing<Outcome<void>> {
+      commitAudited(db, webhook.teamId, entry, function* () {
         const count = `SELECT count(*) FROM ${webhooks} WHERE "TEAM_ID" = ?`;
         const [found] = (yield* row<[number]>(count, webhook.teamId))!;
         if (found >= WEBHOOKS_MAX)
@@ -53,7 +76,7 @@ export function makeWebhookStore(db: ControlDatabase): WebhookStore {
     findWebhook: async (teamId, id) => (isPlain(id) ? (await load(THIS_WEBHOOK, teamId, id))[0] : undefined),
     changeWebhook: async (teamId, id, change, entry) =>
       isPlain(id) &&
-      commitAudited(db, teamId, entry, function* (): Writing<boolean> {
+      commitAudited(db, teamId, entry, function* () {
         yield statement(`UPDATE ${webhooks} SET "REVISION" = "REVISION" + 1 WHERE ${THIS_WEBHOOK}`, teamId, id);
         return yield* changeOne(updateRows(webhooks, { ...change }, THIS_WEBHOOK, teamId, id));
       }).then(orThrow),
@@ -63,7 +86,14 @@ export function makeWebhookStore(db: ControlDatabase): WebhookStore {
         changeOne(statement(`DELETE FROM ${webhooks} WHERE ${THIS_WEBHOOK}`, teamId, id)),
       ).then(orThrow),
     ...ofDeliveries(db),
-    ...ofSender(db),
+    async loadLease() {
+      const has = `EXISTS (SELECT 1 FROM ${webhooks})`;
+      const sql = `SELECT "OWNER", "TICK", "CHANGES", CAST(${has} AS INTEGER) FROM ${sender}`;
+      const [found] = await db.read<[string, number, number, number]>(sql);
+      const [owner, tick, changes, hasWebhooks] = found!;
+      return { owner, tick, changes, hasWebhooks: hasWebhooks === 1 };
+    },
+    takeLease: (owner, tick) => commitRow(db, updateRows(sender, { owner, tick: tick + 1 }, '"TICK" = ?', tick)),
   };
 }
 
@@ -115,20 +145,6 @@ function ofDeliveries(db: ControlDatabase) {
     const beyond = `DELETE FROM ${deliveries} WHERE "WEBHOOK_ID" = ? AND "NUMBER" <= ?`;
     yield statement(beyond, id, last[0] - DELIVERIES_MAX);
   }
-}
-
-function ofSender(db: ControlDatabase) {
-  const [webhooks, sender] = [`${db.schema}"WEBHOOKS"`, `${db.schema}"WEBHOOK_SENDER"`];
-  return {
-    async loadLease() {
-      const has = `EXISTS (SELECT 1 FROM ${webhooks})`;
-      const sql = `SELECT "OWNER", "TICK", "CHANGES", CAST(${has} AS INTEGER) FROM ${sender}`;
-      const [found] = await db.read<[string, number, number, number]>(sql);
-      const [owner, tick, changes, hasWebhooks] = found!;
-      return { owner, tick, changes, hasWebhooks: hasWebhooks === 1 } satisfies SenderLease;
-    },
-    takeLease: (owner, tick) => commitRow(db, updateRows(sender, { owner, tick: tick + 1 }, '"TICK" = ?', tick)),
-  } satisfies Partial<WebhookStore>;
 }
 
 /** Tells the sender that an endpoint was added, changed or removed. */

@@ -59,12 +59,12 @@ export async function moveStore(
   for (const tenant of tenants) copies.set(tenant.teamId, await copyTenant(tenant, source, store));
   const pairs = (await Array.fromAsync(listTables(source))).map((from): TablePair => ({
     from,
-    to: { ...from, tenant: from.tenant && copies.get(from.tenant.teamId)! },
+    to: { ...from, store, tenant: from.tenant && copies.get(from.tenant.teamId)! },
   }));
-  start(await countWork(pairs, source, store));
-  for (const pair of pairs) if (pair.from.copyMode !== 'create') await copyTable(source, store, pair, advance);
+  start(await countWork(pairs));
+  for (const pair of pairs) if (pair.from.copyMode !== 'create') await copyTable(pair, advance);
   const tables: MovedTable[] = [];
-  for (const pair of pairs) tables.push(await compareTable(source, store, pair, advance));
+  for (const pair of pairs) tables.push(await compareTable(pair, advance));
 
   // A process that started during the move may have changed rows that were already compared.
   await source.takeAlone();
@@ -117,38 +117,33 @@ const listFields = (dictionaries: Dictionaries): string =>
     .flatMap((fields) => [...fields.keys(), ''])
     .join();
 
-async function countWork(pairs: readonly TablePair[], source: MoveStore, target: MoveStore): Promise<number> {
+async function countWork(pairs: readonly TablePair[]): Promise<number> {
   let rows = 0;
   for (const { from, to } of pairs) {
-    const all = await countRows(source, from);
-    const copied = { create: all, overwrite: 0, append: await countRows(target, to) }[from.copyMode];
+    const all = await countRows(from);
+    const copied = { create: all, overwrite: 0, append: await countRows(to) }[from.copyMode];
     rows += all + Math.max(0, all - copied);
   }
   return rows;
 }
 
 /** Loads the next rows while the last ones are inserted. */
-async function copyTable(
-  source: MoveStore,
-  target: MoveStore,
-  { from, to }: TablePair,
-  advance: MoveProgress['advance'],
-): Promise<void> {
+async function copyTable({ from, to }: TablePair, advance: MoveProgress['advance']): Promise<void> {
   let inserting = Promise.resolve();
-  const after = from.copyMode === 'overwrite' ? undefined : await loadLastKey(target, to);
-  for await (const rows of loadAll(source, from, after)) {
+  const after = from.copyMode === 'overwrite' ? undefined : await loadLastKey(to);
+  for await (const rows of loadAll(from, after)) {
     await inserting;
-    inserting = target.insertRows(to, rows).then(() => advance(rows.length));
+    inserting = to.store.insertRows(to, rows).then(() => advance(rows.length));
     inserting.catch(() => undefined);
   }
   await inserting;
 }
 
 /** Loads all rows in the order of their keys, in batches of bounded size. */
-async function* loadAll(store: MoveStore, table: Table, after?: TableRow): AsyncGenerator<TableRow[]> {
+async function* loadAll(table: Table, after?: TableRow): AsyncGenerator<TableRow[]> {
   let last = after;
   for (let limit = BATCH_ROWS_FIRST; ;) {
-    const rows = await loadRows(store, table, last, limit);
+    const rows = await loadRows(table, last, limit);
     if (rows.length === 0) return;
     last = keyOf(table, rows.at(-1)!);
     yield rows;
@@ -160,13 +155,8 @@ async function* loadAll(store: MoveStore, table: Table, after?: TableRow): Async
   }
 }
 
-async function compareTable(
-  source: MoveStore,
-  target: MoveStore,
-  { from, to }: TablePair,
-  advance: MoveProgress['advance'],
-): Promise<MovedTable> {
-  const [wanted, found] = await Promise.all([sumUp(source, from, advance), sumUp(target, to)]);
+async function compareTable({ from, to }: TablePair, advance: MoveProgress['advance']): Promise<MovedTable> {
+  const [wanted, found] = await Promise.all([sumUp(from, advance), sumUp(to)]);
   const team = from.tenant?.teamId ?? null;
   if (wanted.sha256 !== found.sha256)
     throw refuseCommand(
@@ -182,13 +172,12 @@ async function compareTable(
  * SHA-256.
  */
 async function sumUp(
-  store: MoveStore,
   table: Table,
   onRows: (rows: number) => void = () => undefined,
 ): Promise<{ rows: number; sha256: string }> {
   const sum = createHash('sha256').update(`${JSON.stringify(table.columns)}\n`);
   let count = 0;
-  for await (const rows of loadAll(store, table)) {
+  for await (const rows of loadAll(table)) {
     sum.update(rows.map((row) => `${JSON.stringify(row.map(formatValue))}\n`).join(''));
     count += rows.length;
     onRows(rows.length);

@@ -16,6 +16,7 @@ export const QUERIES = { queryBudgetMs: 60_000, queriesRunningMost: 1, queriesWa
 export type TableRow = readonly Bound[];
 
 export interface Table {
+  readonly store: MoveStore;
   /** The tenant whose inventory system has the table; undefined for the control tables. */
   readonly tenant: Tenant | undefined;
   readonly name: string;
@@ -53,10 +54,13 @@ export interface MoveStore {
 export const refuseUnfinished = (place: string): Refusal =>
   refuseCommand(`A move into ${place} is unfinished. Run the same \`storeroom move\` again to continue it.`);
 
-function buildTable(name: string, keys: string, others: string, copyMode: Table['copyMode'], tenant?: Tenant): Table {
-  const key = keys.split(' ');
-  return { tenant, name, key, columns: [...key, ...others.split(' ')], copyMode };
-}
+/** Makes the function that describes tables of a store, or of a tenant. Columns are separated by spaces. */
+const describeTables =
+  (store: MoveStore, tenant?: Tenant) =>
+  (name: string, keys: string, others: string, copyMode: Table['copyMode']): Table => {
+    const key = keys.split(' ');
+    return { store, tenant, name, key, columns: [...key, ...others.split(' ')], copyMode };
+  };
 
 const USER_COLUMNS =
   'ROLE CREATED_AT PASSWORD_HASH PASSWORD_SET_AT SEALED_SECRET LAST_STEP FAILURES NEXT_TRY_AT LINK_HASH LINK_ENDS_AT';
@@ -66,48 +70,61 @@ const WEBHOOK_COLUMNS =
   'DELIVERED_AT REVISION';
 
 /** The tables outside the tenants' inventory systems. Each store gives its own STORE_ID. */
-const CONTROL_TABLES: readonly Table[] = [
-  buildTable(
-    'TENANTS',
-    'TEAM_ID',
-    'NAME CREATED_AT DEFAULT_STAGE STRICT MONTH_QUOTA OWN_QUOTA CALLS_PER_SECOND',
-    'create',
-  ),
-  buildTable('SECRETS', 'NAME', 'SECRET', 'overwrite'),
-  buildTable('API_KEYS', 'API_ID', 'TEAM_ID SECRET_HASH ISSUED_AT ENDS_AT ISSUED_BY NAME SCOPE', 'append'),
-  // Sessions are not copied, so users sign in again.
-  buildTable('USERS', 'TEAM_ID EMAIL', USER_COLUMNS, 'append'),
-  buildTable('RECOVERY_CODES', 'TEAM_ID EMAIL NUMBER', 'CODE_HASH', 'append'),
-  buildTable('AUDIT', 'TEAM_ID NUMBER', 'AT ACTOR ACTION TARGET CLIENT DETAIL HASH', 'append'),
-  buildTable('AUDIT_HEADS', 'TEAM_ID', 'NUMBER HASH', 'append'),
-  // Deliveries are not copied. The new store has no sender yet.
-  buildTable('WEBHOOKS', 'ID', WEBHOOK_COLUMNS, 'append'),
-  buildTable('USAGE', 'TEAM_ID DAY OPERATION', 'CALLS', 'append'),
-  buildTable('USAGE_MONTHS', 'TEAM_ID MONTH', 'CALLS', 'append'),
-  buildTable('KEY_USAGE', 'TEAM_ID MONTH API_ID', 'NAME CALLS USED_AT', 'append'),
-  buildTable('REFUSALS', 'TEAM_ID DAY OPERATION', 'CALLS', 'append'),
-  buildTable('KEY_USES', 'TEAM_ID API_ID', 'USED_AT CLIENT USED_IN_URL_AT', 'append'),
-  buildTable('REQUESTS', 'TEAM_ID BLOCK_ID', 'FIRST_AT BOOT FIRST_NUMBER LAST_NUMBER LINES', 'append'),
-];
+function listControlTables(store: MoveStore): readonly Table[] {
+  const buildTable = describeTables(store);
+  return [
+    buildTable(
+      'TENANTS',
+      'TEAM_ID',
+      'NAME CREATED_AT DEFAULT_STAGE STRICT MONTH_QUOTA OWN_QUOTA CALLS_PER_SECOND',
+      'create',
+    ),
+    buildTable('SECRETS', 'NAME', 'SECRET', 'overwrite'),
+    buildTable('API_KEYS', 'API_ID', 'TEAM_ID SECRET_HASH ISSUED_AT ENDS_AT ISSUED_BY NAME SCOPE', 'append'),
+    // Sessions are not copied, so users sign in again.
+    buildTable('USERS', 'TEAM_ID EMAIL', USER_COLUMNS, 'append'),
+    buildTable('RECOVERY_CODES', 'TEAM_ID EMAIL NUMBER', 'CODE_HASH', 'append'),
+    buildTable('AUDIT', 'TEAM_ID NUMBER', 'AT ACTOR ACTION TARGET CLIENT DETAIL HASH', 'append'),
+    buildTable('AUDIT_HEADS', 'TEAM_ID', 'NUMBER HASH', 'append'),
+    // Deliveries are not copied. The new store has no sender yet.
+    buildTable('WEBHOOKS', 'ID', WEBHOOK_COLUMNS, 'append'),
+    buildTable('USAGE', 'TEAM_ID DAY OPERATION', 'CALLS', 'append'),
+    buildTable('USAGE_MONTHS', 'TEAM_ID MONTH', 'CALLS', 'append'),
+    buildTable('KEY_USAGE', 'TEAM_ID MONTH API_ID', 'NAME CALLS USED_AT', 'append'),
+    buildTable('REFUSALS', 'TEAM_ID DAY OPERATION', 'CALLS', 'append'),
+    buildTable('KEY_USES', 'TEAM_ID API_ID', 'USED_AT CLIENT USED_IN_URL_AT', 'append'),
+    buildTable('REQUESTS', 'TEAM_ID BLOCK_ID', 'FIRST_AT BOOT FIRST_NUMBER LAST_NUMBER LINES', 'append'),
+  ];
+}
 
 /** Lists every table of a store. Tables of records have the columns of the tenant's dictionaries, in their order. */
 export async function* listTables(store: MoveStore): AsyncGenerator<Table> {
-  yield* CONTROL_TABLES;
+  yield* listControlTables(store);
   for (const tenant of await store.tenants.listTenants()) {
     const dictionaries = await store.pims(tenant).dictionaries();
-    yield buildTable('CUSTOM_FIELDS', 'RECORD_TYPE NAME', 'TYPE', 'create', tenant);
-    yield buildTable('COUNTERS', 'NAME', 'NEXT', 'overwrite', tenant);
-    yield buildTable('CHANGES', 'SEQ', 'BEFORE AT CHANGED', 'append', tenant);
-    yield buildTable('MOVEMENTS', 'PART_CODE NUMBER', LEDGER_ROW.slice(1).join(' '), 'append', tenant);
-    yield buildTable('SERIALS', 'PART_CODE SERIAL', 'ORDER_NUMBER', 'append', tenant);
-    yield buildTable('BACKORDERS', 'ORDER_NUMBER', 'BACKORDER', 'append', tenant);
-    yield buildTable('IDEMPOTENCY', 'OPERATION IDEMPOTENCY_KEY', 'BODY_HASH ANSWER CREATED_AT', 'append', tenant);
+    const buildTable = describeTables(store, tenant);
+    yield buildTable('CUSTOM_FIELDS', 'RECORD_TYPE NAME', 'TYPE', 'create');
+    yield buildTable('COUNTERS', 'NAME', 'NEXT', 'overwrite');
+    yield buildTable('CHANGES', 'SEQ', 'BEFORE AT CHANGED', 'append');
+    yield buildTable('MOVEMENTS', 'PART_CODE NUMBER', LEDGER_ROW.slice(1).join(' '), 'append');
+    yield buildTable('SERIALS', 'PART_CODE SERIAL', 'ORDER_NUMBER', 'append');
+    yield buildTable('BACKORDERS', 'ORDER_NUMBER', 'BACKORDER', 'append');
+    yield buildTable('IDEMPOTENCY', 'OPERATION IDEMPOTENCY_KEY', 'BODY_HASH ANSWER CREATED_AT', 'append');
     for (const recordType of ['customers', 'inventory', 'orders', 'lines'] as const) {
       const dictionary = dictionaries[recordType];
       const key = recordType === 'lines' ? ['ORDER_NUMBER', 'LINE_NUMBER'] : ['SORT_KEY'];
       const columns =
         recordType === 'lines' ? [...dictionary.keys()] : ['SORT_KEY', VERSION, ...listColumns(recordType, dictionary)];
-      yield { tenant, name: RECORD_TYPES[recordType].table, key, columns, recordType, dictionary, copyMode: 'append' };
+      yield {
+        store,
+        tenant,
+        name: RECORD_TYPES[recordType].table,
+        key,
+        columns,
+        recordType,
+        dictionary,
+        copyMode: 'append',
+      };
     }
   }
 }
@@ -118,21 +135,21 @@ export const keyOf = ({ columns, key }: Table, row: TableRow): TableRow =>
 /** Returns the condition of the rows that every store has; a store may have more counters. */
 const rowsOf = ({ name }: Table): string => (name === 'COUNTERS' ? `"NAME" IN ('orders', 'customers')` : 'TRUE');
 
-export async function countRows(store: MoveStore, table: Table): Promise<number> {
+export async function countRows(table: Table): Promise<number> {
   const build = (from: string): string => `SELECT count(*) FROM ${from} WHERE ${rowsOf(table)}`;
-  return (await store.read<[number]>(table, build, []))[0]![0];
+  return (await table.store.read<[number]>(table, build, []))[0]![0];
 }
 
 /** Loads the key of the last row; undefined when the table is empty. */
-export async function loadLastKey(store: MoveStore, table: Table): Promise<TableRow | undefined> {
+export async function loadLastKey(table: Table): Promise<TableRow | undefined> {
   const order = table.key.map((name) => `"${name}" DESC`).join(', ');
   const build = (from: string): string =>
     `SELECT ${listNames(table.key)} FROM ${from} WHERE ${rowsOf(table)} ORDER BY ${order} LIMIT 1`;
-  return (await store.read(table, build, []))[0];
+  return (await table.store.read(table, build, []))[0];
 }
 
 /** Loads rows in the order of their keys, from the first one or after a key. Both stores order text by its bytes. */
-export function loadRows(store: MoveStore, table: Table, after: TableRow = [], limit: number): Promise<TableRow[]> {
+export function loadRows(table: Table, after: TableRow = [], limit: number): Promise<TableRow[]> {
   const key = listNames(table.key);
   const names = listNames(table.columns);
   // A custom field may also have the name STRICT.
@@ -140,7 +157,7 @@ export function loadRows(store: MoveStore, table: Table, after: TableRow = [], l
   const beyond = after.length > 0 ? ` AND (${key}) > (${after.map(() => '?').join(', ')})` : '';
   const build = (from: string): string =>
     `SELECT ${columns} FROM ${from} WHERE ${rowsOf(table)}${beyond} ORDER BY ${key} LIMIT ?`;
-  return store.read(table, build, [...after, limit]);
+  return table.store.read(table, build, [...after, limit]);
 }
 
 /** Builds the statements that insert a row into a table, and for a record also into its search index. */

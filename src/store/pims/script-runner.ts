@@ -3,7 +3,7 @@
  * body needs no transaction. Refuses a second request with the same idempotency key while the first is running. Source:
  * decision 0027.
  */
-import { orThrow, Refusal, settle, type Outcome } from '../../errors.ts';
+import { orThrow, type Outcome, Refusal, refuseForNow, settle } from '../../errors.ts';
 import type { RecordType } from '../../pims/rules/fields.ts';
 import { importBatch } from '../../pims/import.ts';
 import type { ImportBatches, ImportResults, ImportRow, RowOptions } from '../../pims/import.ts';
@@ -45,8 +45,7 @@ export function makeScriptRunner(store: ScriptStore) {
       if (parsed instanceof Refusal) return parsed;
       let started: StartedScript<T> | undefined = parsed;
       const key = idempotency && `${idempotency.operation} ${idempotency.key}`;
-      if (key !== undefined && running.has(key))
-        return new Refusal('IDEMPOTENCY_KEY_RUNNING', undefined, { retryAfterSeconds: 1 });
+      if (key !== undefined && running.has(key)) return refuseForNow('IDEMPOTENCY_KEY_RUNNING', 1);
       if (key !== undefined) running.add(key);
       try {
         return await store.commit(() => {

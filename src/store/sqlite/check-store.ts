@@ -6,7 +6,7 @@ import { refuseCommand } from '../../errors.ts';
 import type { Findings } from '../check/findings.ts';
 import type { CheckedPart, CheckedStore } from '../check/checked-store.ts';
 import type { Row } from '../writing.ts';
-import { Database, faultOf, withDatabase } from './files/database.ts';
+import { Database, errcodeOf, faultOf, withDatabase } from './files/database.ts';
 import { isFileThere } from './files/folder.ts';
 import { isNewest, migrate, type SqliteSchema } from './files/migrate.ts';
 import { mayLackFiles } from './files/tenant-files.ts';
@@ -17,7 +17,9 @@ const OTHER_BACKUP = 'Use another backup.';
 const LOST = 'Storeroom does not recreate this file. Restore it from the last good backup.';
 const OPEN_IT =
   'The file may be intact. Give it the same owner and mode as the other files, or free space on the disk. Check again.';
+/** The remedy for only this file, so that no one undoes the writes to all others. */
 const OF_PART = {
+  control: undefined,
   tenant: 'Run `storeroom tenant restore` to restore it from the last backup that passes `storeroom check --backup`.',
   usage:
     'Stop the service, move the file and its -wal away, and copy it from the last good backup. Later counts are lost.',
@@ -42,7 +44,7 @@ export function openCheck(folder: string, hashes: Readonly<Record<string, string
     if (!isThere && mayLack) return;
     const faults = isThere ? faultsOfFile(file) : ['it is missing, or empty'];
     const isShut = faults[0]?.startsWith(NOT_CHECKED) === true;
-    const ownRemedy = isBackup ? OTHER_BACKUP : remedyOf(part);
+    const ownRemedy = isBackup ? OTHER_BACKUP : OF_PART[typeof part === 'string' ? part : 'tenant'];
     const remedy = isShut ? OPEN_IT : (ownRemedy ?? (isThere ? undefined : LOST));
     for (const fault of faults) findings.addDamage(name, fault, remedy);
     if (faults.length > 0) return void unreadable.add(name);
@@ -88,16 +90,10 @@ export function openCheck(folder: string, hashes: Readonly<Record<string, string
     },
     /** In a file of this version, a missing table is also damage. */
     damageOf(fault) {
-      const isDamage = faultOf(fault) === 'fatal' || (fault as { errcode?: number }).errcode === SQL_ERROR;
+      const isDamage = faultOf(fault) === 'fatal' || errcodeOf(fault) === SQL_ERROR;
       return isDamage ? (fault as Error).message : undefined;
     },
   };
-}
-
-/** Returns the remedy for only this file, so that no one undoes the writes to all others. */
-function remedyOf(part: CheckedPart): string | undefined {
-  if (typeof part === 'object') return OF_PART.tenant;
-  return part === 'control' ? undefined : OF_PART[part];
 }
 
 /** Opens a file for reading; if its schema is older, opens a copy that it migrates. */

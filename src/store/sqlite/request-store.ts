@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { orThrow, Refusal } from '../../errors.ts';
+import { orThrow, type Refusal, refuseForNow } from '../../errors.ts';
 import { END_OF_TIME, type OwnRequests } from '../control/requests.ts';
 import type { Bound, Row } from '../writing.ts';
 import { Database } from './files/database.ts';
@@ -124,5 +124,4 @@ function openLog(
   return { db, queue };
 }
 
-const unusable = (): Refusal =>
-  new Refusal('STORE_UNAVAILABLE', 'The request log cannot be used.', { retryAfterSeconds: 30 });
+const unusable = (): Refusal => refuseForNow('STORE_UNAVAILABLE', 30, 'The request log cannot be used.');

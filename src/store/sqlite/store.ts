@@ -3,7 +3,7 @@
  * files, reads, writes, threads and backups are in the folders beside this file.
  */
 import { join } from 'node:path';
-import { orThrow, Refusal } from '../../errors.ts';
+import { orThrow, type Refusal, refuseForNow } from '../../errors.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { Turns, type TakeTurn } from '../../tenant/turns.ts';
@@ -126,7 +126,7 @@ function openSharedFiles(
     clock,
     onFatal(fault: unknown): Refusal {
       onFatal(nameFile(fault, file));
-      return new Refusal('STORE_UNAVAILABLE', undefined, { retryAfterSeconds: 1 });
+      return refuseForNow('STORE_UNAVAILABLE', 1);
     },
   });
   const usageDb = new Database(join(folder, 'usage.db'), { mode: 'make', sync: 'deferred', busyTimeoutMs });

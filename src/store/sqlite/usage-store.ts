@@ -2,7 +2,7 @@
  * Metered calls of the embedded store. The log of a batch is synced in the thread pool before any response. This is as
  * durable as an fsync in COMMIT, but does not block the event loop (test/faults/power-loss.ts, decision 0008).
  */
-import { orThrow, Refusal } from '../../errors.ts';
+import { orThrow, Refusal, refuseForNow } from '../../errors.ts';
 import type { OwnUsage } from '../control/usage.ts';
 import type { Bound, Row } from '../writing.ts';
 import type { Database } from './files/database.ts';
@@ -48,7 +48,7 @@ export function openUsage(
         return sums;
       });
       if (totals instanceof Refusal && totals.code === 'STORAGE_FULL')
-        throw new Refusal('STORAGE_FULL', UNCOUNTED, { retryAfterSeconds: 30 });
+        throw refuseForNow('STORAGE_FULL', 30, UNCOUNTED);
       return orThrow(totals);
     },
     async deleteUsage(teamId) {

@@ -289,6 +289,9 @@ export async function syncLog(file: string): Promise<void> {
 
 const CODES = { busy: [5, 261, 517, 6, 262], full: [13, 4874], fatal: [10, 11, 26] };
 
+/** Returns the extended result code of SQLite, if the fault has one. */
+export const errcodeOf = (fault: unknown): number | undefined => (fault as { errcode?: number }).errcode;
+
 /** Called with a fault after which a file cannot be trusted. All later calls get the refusal that it returns. */
 export type OnFatal = (fault: unknown) => Refusal;
 
@@ -302,8 +305,8 @@ export function nameFile(fault: unknown, file: string): unknown {
  * Returns the kind of a fault: `busy` ends without help, `full` ends when there is space, and `fatal` means a damaged
  * file or disk.
  */
-export function faultOf(error: unknown): 'busy' | 'full' | 'fatal' | 'other' {
-  const code = (error as { errcode?: number }).errcode;
+export function faultOf(fault: unknown): 'busy' | 'full' | 'fatal' | 'other' {
+  const code = errcodeOf(fault);
   if (code === undefined) return 'other';
   if (CODES.busy.includes(code)) return 'busy';
   if (CODES.full.includes(code)) return 'full';

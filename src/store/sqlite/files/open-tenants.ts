@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
-import { Refusal } from '../../../errors.ts';
+import { type Refusal, refuseForNow } from '../../../errors.ts';
 import { faultOf, type OnFatal } from './database.ts';
 import type { SqlitePimsStore } from '../pims-store.ts';
 
@@ -65,7 +65,7 @@ export function makeOpenTenants({ most, open: openStore, onSetApart }: OpenTenan
       return store;
     } catch (fault) {
       const kind = faultOf(fault);
-      if (kind === 'full') throw new Refusal('STORAGE_FULL', undefined, { retryAfterSeconds: 30 });
+      if (kind === 'full') throw refuseForNow('STORAGE_FULL', 30);
       throw kind === 'busy' ? fault : setApart(storeId, fault, kind === 'fatal');
     }
   };
@@ -146,7 +146,7 @@ function shareMemory(memory: number) {
 }
 
 const teamOf = (storeId: string): string => storeId.slice(0, storeId.lastIndexOf('.'));
-const unavailable = (): Refusal => new Refusal('TENANT_UNAVAILABLE', undefined, { retryAfterSeconds: 30 });
+const unavailable = (): Refusal => refuseForNow('TENANT_UNAVAILABLE', 30);
 
 /** Derives the maximum number of open tenants, which may use a quarter of the memory and half of the handles. */
 const deriveMost = (memory: number, handles: number): number =>

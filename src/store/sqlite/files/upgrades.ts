@@ -2,7 +2,7 @@
 import { globSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../../clock.ts';
-import { orThrow, Refusal } from '../../../errors.ts';
+import { orThrow, refuseForNow } from '../../../errors.ts';
 import { isFileThere } from './folder.ts';
 import { plannedUpgrade, type SqliteSchema, type Upgrade } from './migrate.ts';
 import type { WorkerPool } from '../workers/worker-pool.ts';
@@ -41,7 +41,7 @@ export function makeUpgrades(pool: WorkerPool, clock: Clock, report: (event: str
     async wait(file: string): Promise<void> {
       const tooLong = clock.sleep(WAIT_MS).then(() => true);
       if ((await Promise.race([run(file), tooLong])) === true)
-        throw new Refusal('SERVICE_BUSY', "The tenant's data is being upgraded.", { retryAfterSeconds: 1 });
+        throw refuseForNow('SERVICE_BUSY', 1, "The tenant's data is being upgraded.");
     },
   };
 }

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { backup } from 'node:sqlite';
-import { Database, faultOf, withDatabase } from './database.ts';
+import { Database, errcodeOf, faultOf, withDatabase } from './database.ts';
 
 const PAGES_PER_STEP = 1000;
 /**
@@ -42,7 +42,7 @@ export const NOT_CHECKED = 'it could not be checked';
 
 /** Returns whether the file exists and may be intact, although it cannot be opened. */
 export function isOutOfReach(file: string, fault: unknown): boolean {
-  const code = Number((fault as { errcode?: number }).errcode) & 0xff;
+  const code = Number(errcodeOf(fault)) & 0xff;
   const isShut = code === SQLITE_CANTOPEN || code === SQLITE_READONLY || faultOf(fault) === 'full';
   return isShut && statSync(file, { throwIfNoEntry: false })?.isFile() === true;
 }

@@ -17,7 +17,7 @@ import { formatPosition, parsePosition } from '../../../pims/reads/sort.ts';
 import { sortKey, type Values } from '../../../pims/rules/values.ts';
 import type { Bound } from '../../writing.ts';
 import { makePageFiller } from '../../pims/page.ts';
-import { CUT_SHORT, type Budget, type Database } from '../files/database.ts';
+import { CUT_SHORT, errcodeOf, type Budget, type Database } from '../files/database.ts';
 import type { PageSql } from './page-sql.ts';
 
 export interface PageRead extends PageSql {
@@ -68,7 +68,7 @@ type PageRow = [sortKey: string, value: string, record: Json, lines?: Json];
 const KEY_LAST = '\u{10ffff}';
 const TOO_BIG = 18;
 const NO_LIMIT = -1;
-const isTooBig = (fault: unknown): boolean => (fault as { errcode?: number }).errcode === TOO_BIG;
+const isTooBig = (fault: unknown): boolean => errcodeOf(fault) === TOO_BIG;
 /** Time for a walk along the keys before the read begins again with an index that leads to many records. */
 const TRY_MS = 10;
 /** Maximum records of a page that is read on the event loop. */

@@ -3,7 +3,7 @@ import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Refusal } from '../../../errors.ts';
 import type { Json, Rendered } from '../../../pims/writes/script.ts';
-import { Database, faultOf, withDatabase } from '../files/database.ts';
+import { Database, errcodeOf, faultOf, withDatabase } from '../files/database.ts';
 import { faultsOfFile } from '../files/whole-files.ts';
 import { migrate } from '../files/migrate.ts';
 import { runRead, TOO_LARGE, type FoundBy, type Read } from '../reads/query.ts';
@@ -98,7 +98,7 @@ port.on('message', (job: Job) => {
   try {
     reply = run(job, buffers);
   } catch (fault) {
-    reply = { error: { message: String(fault), errcode: (fault as { errcode?: number }).errcode } };
+    reply = { error: { message: String(fault), errcode: errcodeOf(fault) } };
   }
   port.postMessage(reply, buffers);
 });

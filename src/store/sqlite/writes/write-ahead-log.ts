@@ -5,7 +5,7 @@
 import { close, existsSync, fdatasync, fstatSync, openSync, statSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Database, OnFatal } from '../files/database.ts';
-import { Refusal } from '../../../errors.ts';
+import { type Refusal, refuseForNow } from '../../../errors.ts';
 
 const syncFile = promisify(fdatasync);
 const closeFile = promisify(close);
@@ -110,4 +110,4 @@ export function makeWriteAheadLog({ file }: Database, options: LogOptions) {
   };
 }
 
-export const unavailable = (): Refusal => new Refusal('STORE_UNAVAILABLE', undefined, { retryAfterSeconds: 1 });
+export const unavailable = (): Refusal => refuseForNow('STORE_UNAVAILABLE', 1);

@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../../clock.ts';
-import { Refusal, type Outcome } from '../../../errors.ts';
+import { type Outcome, Refusal, refuseForNow } from '../../../errors.ts';
 import { faultOf, type Database } from '../files/database.ts';
 import type { LateWork } from './run-writing.ts';
 import { makeWriteAheadLog, unavailable, type LogOptions } from './write-ahead-log.ts';
@@ -45,7 +45,7 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
   let ended: Refusal | undefined;
   const refuse = (fault: unknown): Refusal => {
     const kind = faultOf(fault);
-    if (kind === 'full') return new Refusal('STORAGE_FULL', undefined, { retryAfterSeconds: 30 });
+    if (kind === 'full') return refuseForNow('STORAGE_FULL', 30);
     if (kind === 'busy') return unavailable();
     // After a failed write or sync, only a new process, which reads the log again, knows which data is on disk. This
     // process therefore commits nothing more, because a later sync may succeed although an earlier one has lost data.
@@ -104,7 +104,7 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
     /** Waits for the queued writes and for a running checkpoint, then closes the log. */
     async close(): Promise<void> {
       await flushing;
-      ended ??= new Refusal('SERVICE_BUSY', undefined, { retryAfterSeconds: 1 });
+      ended ??= refuseForNow('SERVICE_BUSY', 1);
       await log.close();
     },
   };
@@ -124,10 +124,10 @@ async function beginWriting(
     } catch (fault) {
       if (faultOf(fault) !== 'busy') return refuse(fault);
       if (clock.elapsed() > giveUpAt)
-        return new Refusal(
+        return refuseForNow(
           'STORE_UNAVAILABLE',
+          5,
           'Another process has held the store for five seconds; nothing was written.',
-          { retryAfterSeconds: 5 },
         );
     }
     await clock.sleep(BUSY_RETRY_MS);
