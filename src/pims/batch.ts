@@ -115,9 +115,9 @@ function makeResults() {
   const results: Json[] = [];
   const parsed: (string | Record<string, string>)[] = [];
   let [characters, referred] = [0, 0];
-  const find = (name: string, text: string): string => {
+  const find = (name: string, text: string) => {
     if (text.startsWith('$$')) return unescape(text);
-    const refuse = (reason: string): Refusal => refuseField('INVALID_REFERENCE', name, reason);
+    const refuse = (reason: string) => refuseField('INVALID_REFERENCE', name, reason);
     const shown = text.slice(0, 64);
     const [, step, field] = REFERENCE.exec(text) ?? [];
     if (step === undefined)
@@ -139,7 +139,7 @@ function makeResults() {
     throw refuse(`The references in this batch expand to ${most}. Send fewer steps.`);
   };
   return {
-    add(result: Json): void {
+    add(result: Json) {
       results.push(result);
       characters += result.length;
       if (characters <= BATCH_ANSWER_CHARACTERS_MAX) return;

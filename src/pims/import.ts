@@ -66,13 +66,13 @@ function makeBatch(now: string) {
     result,
     /** Records to save at the end. */
     records,
-    take(record: Values): void {
+    take(record: Values) {
       record['CREATE_DATE'] ??= now;
       record['MODIFIED_DATE'] ??= now;
       records.push(record);
       result.imported++;
     },
-    reject(lineNumber: number, reason: unknown): void {
+    reject(lineNumber: number, reason: unknown) {
       if (!(reason instanceof Refusal)) throw reason;
       result.rejected.push({ lineNumber, reason });
     },
@@ -157,7 +157,7 @@ function* countOn(recordType: NumberedType, taken: Set<string>, left: number) {
     /** Returns the last number that was assigned or skipped. 0 or less means that the counter stays unchanged. */
     last: () => next - 1,
     /** Skips the numbers up to this one. */
-    raise(number: number): void {
+    raise(number: number) {
       next = Math.max(next, number + 1);
     },
     /** Assigns the next number that no record has. */

@@ -8,7 +8,7 @@ interface Waiters {
 /** `watch` watches for changes by other processes while anyone waits. It returns a function that ends the watch. */
 export function makeChangeWaiters(watch: (storeId: string) => () => void) {
   const byStore = new Map<string, Waiters>();
-  const wake = (storeId: string): void => {
+  const wake = (storeId: string) => {
     const waiters = byStore.get(storeId);
     if (!waiters) return;
     byStore.delete(storeId);
@@ -17,16 +17,16 @@ export function makeChangeWaiters(watch: (storeId: string) => () => void) {
   };
   return {
     wake,
-    wakeAll(): void {
+    wakeAll() {
       for (const storeId of byStore.keys()) wake(storeId);
     },
     /** Resolves when the tenant may have changed since this call, or when the signal aborts. */
-    wait(storeId: string, ended: AbortSignal): Promise<void> {
+    wait(storeId: string, ended: AbortSignal) {
       const { promise, resolve } = Promise.withResolvers<void>();
       if (ended.aborted) return Promise.resolve();
       const begin = (): Waiters => ({ resolves: new Set(), endWatch: watch(storeId) });
       const { resolves } = byStore.getOrInsertComputed(storeId, begin);
-      const leave = (): void => {
+      const leave = () => {
         resolves.delete(resolve);
         if (resolves.size === 0 && byStore.get(storeId)?.resolves === resolves) wake(storeId);
         resolve();

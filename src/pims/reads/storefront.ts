@@ -118,8 +118,7 @@ export function joinLookups(
   recordsMax: number,
 ): Outcome<Rendered> {
   const answers = numbers.map((number) => found.get(number)!);
-  const sum = (size: (answer: LookedUp) => number): number =>
-    answers.reduce((total, answer) => total + size(answer), 0);
+  const sum = (size: (answer: LookedUp) => number) => answers.reduce((total, answer) => total + size(answer), 0);
   if (sum(({ records }) => records) > recordsMax || sum(({ json }) => json.length) > LOOKUP_CHARACTERS_MAX)
     return refuseLargeList(recordsMax);
   return joinList(answers.map(({ json }) => json));

@@ -210,7 +210,7 @@ const RESERVED_NAMES = ['FUNCTION', 'ID', 'SORT_KEY'];
  */
 export function refuseCustomField(dictionary: FieldDictionary, name: string): Refusal | undefined {
   const form = 'uppercase letters, digits and _, beginning with a letter, at most 63 characters';
-  const refuse = (message: string): Refusal => refuseField('COMMAND_REFUSED', name, message);
+  const refuse = (message: string) => refuseField('COMMAND_REFUSED', name, message);
   if (!/^[A-Z][A-Z0-9_]{0,62}$/.test(name)) return refuse(`'${name}' cannot be the name of a field. Use ${form}.`);
   if (RESERVED_NAMES.includes(name) || dictionary.has(name))
     return refuse(`The field ${name} already exists, or its name is reserved. Choose another name.`);

@@ -59,8 +59,7 @@ export function changeLine(
   if (isCancelled(order)) return refuseCancelled(order);
   const otherPart = change['PART_CODE'] !== undefined && change['PART_CODE'] !== line['PART_CODE'];
   const changed = fillQuantities({ ...line, ...(otherPart ? fillFromPart(change, part) : change) });
-  const isOpen = (name: string): boolean =>
-    OPEN_ON_INVOICED_LINE.includes(name) || dictionary.get(name)?.custom === true;
+  const isOpen = (name: string) => OPEN_ON_INVOICED_LINE.includes(name) || dictionary.get(name)?.custom === true;
   const closed = Object.keys(changed).find((name) => changed[name] !== line[name] && !isOpen(name));
   if (order['ORDER_TYPE'] === 'invoice' && closed) return refuseInvoiced(order, closed, OPEN_ON_INVOICED_LINE);
   return refuseLine(changed) ?? { line: changed, stock: stockMovements([order, [line]], [order, [changed]]) };
@@ -132,7 +131,7 @@ export function refuseSerials(line: Values): Refusal | undefined {
   if (!line['SERIAL_NUMBERS']) return undefined;
   const serials = splitList(line['SERIAL_NUMBERS']);
   if (serials.length === 0) return undefined;
-  const refuse = (message: string): Refusal => refuseField('SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS', message);
+  const refuse = (message: string) => refuseField('SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS', message);
   if (line['CARE_PLAN'] === 'Y')
     return refuse('A care plan cannot have serial numbers. Send them on the line of the product that it covers.');
   const units = line['QUANTITY'] || '0';

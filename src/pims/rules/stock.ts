@@ -38,7 +38,7 @@ function heldStock(order: Values, line: Values): { onHand: string; committed: st
 /** Returns the movements between two states of an order. After a partial invoice the second state is two orders. */
 export function stockMovements(before: OrderState, ...after: OrderState[]): StockMovement[] {
   const parts = new Map<string, { onHand: string; committed: string }>();
-  const tally = ([order, lines]: OrderState, combine: (a: string, b: string) => string): void => {
+  const tally = ([order, lines]: OrderState, combine: (a: string, b: string) => string) => {
     if (!holdsStock(order)) return;
     for (const line of lines) {
       const code = line['PART_CODE'] ?? '';
@@ -120,7 +120,7 @@ const SERIAL_CHARACTERS_MAX = 128;
  * SERIALIZED and the units are not whole, or have more or fewer serial numbers.
  */
 export function refuseSerialsOf(part: Values, units: string, serials: readonly string[]): Refusal | undefined {
-  const refuse = (message: string): Refusal => refuseField('SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS', message);
+  const refuse = (message: string) => refuseField('SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS', message);
   const twice = serials.find((serial, at) => serials.indexOf(serial) !== at);
   if (twice !== undefined)
     return refuse(`The serial number '${twice.slice(0, 64)}' is given twice. Each unit has its own.`);

@@ -53,7 +53,7 @@ export function moveTotals(order: Values, before: Values | undefined, after: Val
 
 /** Returns a changed order with its totals and its mark. PIMS stops computing a total when a caller changes it. */
 export function takeTotals(order: Values, changed: Values): Values {
-  const isTaken = (name: string): boolean => changed[name] !== order[name];
+  const isTaken = (name: string) => changed[name] !== order[name];
   let mark = order[TOTALS_MARK] ?? '';
   if (isTaken('SUBTOTAL')) mark = mark.replace(/s/i, '');
   if (isTaken('ORDER_TOTAL')) mark = mark.replace(/t/i, '');
@@ -80,7 +80,7 @@ export function shareTotals(
   const isSum =
     SUBTOTAL !== '' && lines.every((line) => line['UNIT_PRICE']) && compareDecimals(SUBTOTAL, sumCents(lines)) === 0;
   const whole = isSum ? SUBTOTAL : addDecimals(part, sumCents(open));
-  const share = (total: string): string => (total === '' || isZero(whole) ? total : takeShare(total, part, whole));
+  const share = (total: string) => (total === '' || isZero(whole) ? total : takeShare(total, part, whole));
   const own = { SUBTOTAL: isSum ? part : share(SUBTOTAL), TAX_TOTAL: share(TAX_TOTAL), FREIGHT };
   // A caller's ORDER_TOTAL may differ from the sum of the other three, for a discount. The difference is shared too.
   const beside = ORDER_TOTAL && subtractDecimals(ORDER_TOTAL, addUp(order));

@@ -52,7 +52,7 @@ async function checkOrders(
   const committed = new Map<string, string>();
   let order: Values | undefined;
   let lines: Values[] = [];
-  const finish = (): void => {
+  const finish = () => {
     if (!order) return;
     counts.orders++;
     counts.lines += lines.length;

@@ -136,14 +136,14 @@ export const keyOf = ({ columns, key }: Table, row: TableRow): TableRow =>
 const rowsOf = ({ name }: Table): string => (name === 'COUNTERS' ? `"NAME" IN ('orders', 'customers')` : 'TRUE');
 
 export async function countRows(table: Table): Promise<number> {
-  const build = (from: string): string => `SELECT count(*) FROM ${from} WHERE ${rowsOf(table)}`;
+  const build = (from: string) => `SELECT count(*) FROM ${from} WHERE ${rowsOf(table)}`;
   return (await table.store.read<[number]>(table, build, []))[0]![0];
 }
 
 /** Loads the key of the last row; undefined when the table is empty. */
 export async function loadLastKey(table: Table): Promise<TableRow | undefined> {
   const order = table.key.map((name) => `"${name}" DESC`).join(', ');
-  const build = (from: string): string =>
+  const build = (from: string) =>
     `SELECT ${listNames(table.key)} FROM ${from} WHERE ${rowsOf(table)} ORDER BY ${order} LIMIT 1`;
   return (await table.store.read(table, build, []))[0];
 }
@@ -155,7 +155,7 @@ export function loadRows(table: Table, after: TableRow = [], limit: number): Pro
   // A custom field may also have the name STRICT.
   const columns = table.name === 'TENANTS' ? names.replace('"STRICT"', 'CAST("STRICT" AS INTEGER)') : names;
   const beyond = after.length > 0 ? ` AND (${key}) > (${after.map(() => '?').join(', ')})` : '';
-  const build = (from: string): string =>
+  const build = (from: string) =>
     `SELECT ${columns} FROM ${from} WHERE ${rowsOf(table)}${beyond} ORDER BY ${key} LIMIT ?`;
   return table.store.read(table, build, [...after, limit]);
 }

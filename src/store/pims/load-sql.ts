@@ -43,7 +43,7 @@ const load =
 
 export function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql<Loads> {
   const lines = dialect.table('ORDER_LINEITEMS');
-  const from = (recordType: KeyedType): string => `FROM ${dialect.table(RECORD_TYPES[recordType].table)}`;
+  const from = (recordType: KeyedType) => `FROM ${dialect.table(RECORD_TYPES[recordType].table)}`;
   /** Makes a load of one record by its key. */
   const byKey = <T>(select: (recordType: KeyedType) => string, parse: Query<T>['parse']) => {
     const sql = ofKeyedTypes((recordType) => `SELECT ${select(recordType)} ${from(recordType)} WHERE "SORT_KEY" = ?`);

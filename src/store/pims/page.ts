@@ -36,7 +36,7 @@ export function makePageFiller(limit: number, bytesMax: number) {
       return filled.count === 1 ? filled.bytes : 0;
     },
     /** Adds a record and its lines, separated by commas. Returns false when the page ends before the record. */
-    take(last: string, record: Json, lines = ''): boolean {
+    take(last: string, record: Json, lines = '') {
       const { count } = filled;
       const bytes = filled.bytes + sizeOf(record) + sizeOf(lines);
       hasMore = count === limit || (bytes > bytesMax && count > 0);
@@ -47,7 +47,7 @@ export function makePageFiller(limit: number, bytesMax: number) {
       return true;
     },
     /** Adds further lines of the last record. Returns false when they do not fit: then the page ends before the record. */
-    takeLines(lines: string): boolean {
+    takeLines(lines: string) {
       if (hasMore) return false;
       const bytes = filled.bytes + sizeOf(lines);
       hasMore = bytes > bytesMax && filled.count > 1;

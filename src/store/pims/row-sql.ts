@@ -44,7 +44,7 @@ export function buildUpdate(
   key: readonly string[],
   values: readonly Bound[],
 ): Statement {
-  const equal = (name: string): string => `"${name}" = ?`;
+  const equal = (name: string) => `"${name}" = ?`;
   const sql = `UPDATE ${table} SET ${names.map(equal).join(', ')} WHERE ${key.map(equal).join(' AND ')}`;
   const keysAt = key.map((_, at) => names.length + at);
   return { sql, values, reads: false, change: { kind: 'update', table, names: [...names, ...key], keysAt } };

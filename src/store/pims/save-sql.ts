@@ -120,7 +120,7 @@ function buildLedgerSaves({ table }: ScriptDialect): Pick<SaveSql, 'recordMoveme
   const recordMovement = `INSERT INTO ${movements} (${listNames(LEDGER_ROW)}, "NUMBER")
     SELECT ${places}, coalesce(max("NUMBER"), 0) + 1 FROM ${movements} WHERE "PART_CODE" = ?1`;
   const openLedger = buildInsert(movements, [...LEDGER_ROW, 'NUMBER'], ['PART_CODE']);
-  const rowOf = (row: LedgerRow): string[] => LEDGER_ROW.map((name) => row[name]);
+  const rowOf = (row: LedgerRow) => LEDGER_ROW.map((name) => row[name]);
   const saveSerial = `INSERT INTO ${table('SERIALS')} ("PART_CODE", "SERIAL", "ORDER_NUMBER") VALUES (?, ?, ?)
     ON CONFLICT ("PART_CODE", "SERIAL") DO UPDATE SET "ORDER_NUMBER" = excluded."ORDER_NUMBER"`;
   return {

@@ -40,7 +40,7 @@ export interface Where {
 
 export function buildWhere(recordType: KeyedType, tree: FilterTree, dialect: Dialect): Where {
   const values: string[] = [];
-  const bind = (value: string): string => {
+  const bind = (value: string) => {
     values.push(value);
     return '?';
   };

@@ -13,19 +13,9 @@ import { makeWriteQueue, type SqliteWriteQueueOptions } from './writes/write-que
 /** Maximum number of rows kept. When it is reached, all are dropped. */
 const KEPT_MAX = 10_000;
 
-export interface SqliteControl extends ControlDatabase {
-  /** Reads the row of this key. Rows are kept, but are never older than the snapshot of their turn. */
-  readKept<R extends Row, T>(sql: string, key: string, parse: (row: R) => T | undefined): Promise<T | undefined>;
-  isUsable(): boolean;
-  /** The bytes of its write-ahead log. */
-  readonly logBytes: number;
-  close(): Promise<void>;
-}
+export type SqliteControl = ReturnType<typeof openControl>;
 
-export function openControl(
-  db: Database,
-  options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal' | 'clock'>,
-): SqliteControl {
+export function openControl(db: Database, options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal' | 'clock'>) {
   migrate(db, 'control');
   const rows = new Map<string, Row>();
   const reader = makeTurnReader(db, { onFatal: options.onFatal, onChange: () => rows.clear() });
@@ -33,6 +23,7 @@ export function openControl(
   return {
     schema: '',
     read: (sql, ...values) => reader.read(() => db.rows(sql, ...values)),
+    /** Reads the row of this key. Rows are kept, but are never older than the snapshot of their turn. */
     readKept: <R extends Row, T>(sql: string, key: string, parse: (row: R) => T | undefined) =>
       reader.read(() => {
         const kept = rows.get(key) as R | undefined;
@@ -55,6 +46,7 @@ export function openControl(
         return false;
       }
     },
+    /** The bytes of its write-ahead log. */
     get logBytes() {
       return queue.log.bytes;
     },
@@ -62,5 +54,5 @@ export function openControl(
       await queue.close();
       db.close();
     },
-  };
+  } satisfies ControlDatabase & Record<string, unknown>;
 }

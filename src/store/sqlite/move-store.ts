@@ -24,7 +24,7 @@ export function refuseUnfinishedFolder(folder: string): void {
 /** Opens the store in a folder, which messages call `movedAs`. */
 export function openMove(folder: string, movedAs: string, clock: Clock): MoveStore {
   let fatal: unknown;
-  const onFatal = (fault: unknown): void => void (fatal ??= fault);
+  const onFatal = (fault: unknown) => void (fatal ??= fault);
   const options = { ...QUERIES, folder, busyTimeoutMs: BUSY_TIMEOUT_MS, workers: 1, onFatal, movedAs, clock };
   const store = openSqlite(options);
   const marker = markerOf(folder);

@@ -153,7 +153,7 @@ function connect(file: string, { kept, checkpoint, busyTimeoutMs, onFatal, onCom
   followSchema(db);
   let epoch = 0;
   const unsynced = (): Promise<void> | undefined => writer?.queue.log.unsynced;
-  const onChange = (): void => {
+  const onChange = () => {
     followSchema(db);
     epoch = kept.newEpoch();
   };

@@ -34,7 +34,7 @@ const QUERY_NICENESS = 10;
 
 export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStoreOptions, 'turns' | 'checkpoint'>) {
   const { folder, busyTimeoutMs, clock, report = () => undefined } = options;
-  const fileOf = (storeId: string): string => tenantFileOf(folder, storeId);
+  const fileOf = (storeId: string) => tenantFileOf(folder, storeId);
   // One more thread than the running queries may use, for tenants without a running query.
   const workers = makeWorkerPool(options.workers + 1, QUERY_NICENESS, clock);
   // Threads for upgrades and for examining files. While one upgrades a large file, the other upgrades files of called
@@ -44,7 +44,7 @@ export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStor
   const kept = makeKeptAnswers();
   const waiters = makeChangeWaiters((storeId) => watchFile(fileOf(storeId), () => waiters.wake(storeId)));
   /** Wakes those who wait for a change. A command changes the time of the file, which wakes those in the service. */
-  const noteCommit = (storeId: string): void => {
+  const noteCommit = (storeId: string) => {
     waiters.wake(storeId);
     const seconds = clock.now() / 1000;
     if (busyTimeoutMs > 0) utimesSync(fileOf(storeId), seconds, seconds);
@@ -54,7 +54,7 @@ export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStor
     most: options.openTenantsMost ?? 0,
     open(storeId, onFatal: OnFatal) {
       if (!isFileThere(fileOf(storeId))) throw new Error('it is missing, or empty');
-      const onCommit = (): void => noteCommit(storeId);
+      const onCommit = () => noteCommit(storeId);
       return openPimsStore(fileOf(storeId), { ...options, ...shared, workers, kept, onFatal, onCommit });
     },
     /** Reports that a file cannot be used, and then what SQLite finds wrong with it. */
@@ -62,7 +62,7 @@ export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStor
       const file = fileOf(storeId);
       const { message } = nameFile(fault, file) as Error;
       report(`A tenant is set apart, because its file cannot be used. ${message}.`, true);
-      const tell = (faults: readonly string[]): void =>
+      const tell = (faults: readonly string[]) =>
         faults.forEach((found) => report(`Found in ${file}: ${found}.`, true));
       if (isFileThere(file)) void aside.run<string[]>({ kind: 'examine', file }).then(tell as never, () => undefined);
     },
@@ -83,7 +83,7 @@ export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStor
       return upgrades.wait(file).then(() => pims(tenant));
     },
     /** Upgrades the files of an older schema, one after the other. Sets tenants apart whose files are lost. */
-    async upgradeTenants(tenants: readonly Tenant[]): Promise<void> {
+    async upgradeTenants(tenants: readonly Tenant[]) {
       for (const tenant of tenants) {
         await nextTurn();
         const file = fileOf(tenant.storeId);
@@ -99,7 +99,7 @@ export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStor
     *openTenants(): Iterable<string> {
       for (const storeId of open.storeIds()) if (open.has(storeId)) yield storeId;
     },
-    async delete(storeId: string): Promise<void> {
+    async delete(storeId: string) {
       await open.close(storeId);
       for (const suffix of ['', '-wal', '-shm']) rmSync(fileOf(storeId) + suffix, { force: true });
     },

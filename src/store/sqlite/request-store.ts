@@ -17,14 +17,6 @@ interface RequestStoreOptions extends Pick<SqliteWriteQueueOptions, 'checkpoint'
   readonly report: (event: string) => void;
 }
 
-export interface SqliteRequests extends OwnRequests {
-  /** Deletes everything of a tenant. Creates no file for it. */
-  deleteRequests(teamId: string): Promise<void>;
-  /** Bytes of the write-ahead log. */
-  readonly logBytes: number;
-  close(): Promise<void>;
-}
-
 const ADD_BLOCK = 'INSERT INTO REQUESTS VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING';
 const ADD_REFUSALS =
   'INSERT INTO REFUSALS VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET CALLS = CALLS + excluded.CALLS';
@@ -44,14 +36,14 @@ interface LogFile {
   readonly queue: SqliteWriteQueue;
 }
 
-export function openRequests(file: string, options: RequestStoreOptions): SqliteRequests {
+export function openRequests(file: string, options: RequestStoreOptions) {
   let opened: LogFile | undefined;
   let [isUnusable, isReported] = [false, false];
-  const report = (fault: unknown): void => {
+  const report = (fault: unknown) => {
     if (!isReported && !isUnusable) options.report(`The request log ${file} cannot be used: ${String(fault)}`);
     isReported = true;
   };
-  const onFatal = (fault: unknown): Refusal => {
+  const onFatal = (fault: unknown) => {
     report(fault);
     isUnusable = true;
     return unusable();
@@ -71,7 +63,7 @@ export function openRequests(file: string, options: RequestStoreOptions): Sqlite
   };
   const read = async <R extends Row>(sql: string, ...values: Bound[]): Promise<R[]> =>
     open().db.rows<R>(sql, ...values);
-  const deleteSome = async (teamId: string, before: string): Promise<boolean> =>
+  const deleteSome = async (teamId: string, before: string) =>
     (await write((db) => db.run(DELETE_BLOCKS, teamId, before, BLOCKS_PER_DELETE))) === BLOCKS_PER_DELETE;
   return {
     schema: '',
@@ -88,7 +80,8 @@ export function openRequests(file: string, options: RequestStoreOptions): Sqlite
         for (const { teamId, apiId, usedAt, client, usedInUrlAt } of uses)
           db.run(ADD_USE, teamId, apiId, usedAt, client, usedInUrlAt);
       }),
-    async deleteRequests(teamId) {
+    /** Deletes everything of a tenant. Creates no file for it. */
+    async deleteRequests(teamId: string) {
       if (!opened && !existsSync(file)) return;
       while (await deleteSome(teamId, END_OF_TIME)) await nextTurn();
       await write((db) => {
@@ -96,6 +89,7 @@ export function openRequests(file: string, options: RequestStoreOptions): Sqlite
           db.run(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
       });
     },
+    /** Bytes of the write-ahead log. */
     get logBytes() {
       return opened?.queue.log.bytes ?? 0;
     },
@@ -104,7 +98,7 @@ export function openRequests(file: string, options: RequestStoreOptions): Sqlite
       await opened?.queue.close();
       opened?.db.close();
     },
-  };
+  } satisfies OwnRequests & Record<string, unknown>;
 }
 
 /** Opens or creates the file. Checkpoints are synced and commits are not, so a power loss cannot damage the file. */

@@ -3,7 +3,7 @@
  * files, reads, writes, threads and backups are in the folders beside this file.
  */
 import { join } from 'node:path';
-import { orThrow, type Refusal, refuseForNow } from '../../errors.ts';
+import { orThrow, refuseForNow } from '../../errors.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { Turns, type TakeTurn } from '../../tenant/turns.ts';
@@ -47,11 +47,11 @@ export function openSqlite(options: OpenStoreOptions) {
   files.refuseUnfinishedRestore(folder);
   files.refuseLostFiles(folder);
   files.makeStoreFolder(folder, options.movedAs ?? files.DATA_FOLDER);
-  const fileOf = (storeId: string): string => tenantFileOf(folder, storeId);
+  const fileOf = (storeId: string) => tenantFileOf(folder, storeId);
   const turns = new Turns({ running: options.workers, tenantRunning, tenantWaiting }, clock);
   // Threads for checkpoints only: writes wait for them, so they must not wait for long queries.
   const checkpoints = makeWorkerPool(1, 0, clock);
-  const checkpoint = async (file: string): Promise<void> => void (await checkpoints.run({ kind: 'checkpoint', file }));
+  const checkpoint = async (file: string) => void (await checkpoints.run({ kind: 'checkpoint', file }));
   const { open, pools, ...stores } = openPimsStores(options, { turns, checkpoint });
   const { usage, control, requests } = openSharedFiles(options, checkpoint);
   const ownTenants = makeOwnTenants(control, {
@@ -63,7 +63,7 @@ export function openSqlite(options: OpenStoreOptions) {
     },
   });
   const takeTurn: TakeTurn = ({ storeId }, signal, work) => turns.run(fileOf(storeId), signal, work);
-  const endQueries = (): void => turns.close();
+  const endQueries = () => turns.close();
   const tenants = makeTenantStore(control, ownTenants);
   let lock: Database | undefined;
   return {
@@ -80,7 +80,7 @@ export function openSqlite(options: OpenStoreOptions) {
     takeTurn,
     endQueries,
     /** Locks the folder for one service. */
-    lock(): void {
+    lock() {
       lock = files.lockFolder(folder);
     },
     loadCursorKey: () => loadSecret(control, 'cursors'),
@@ -104,7 +104,7 @@ export function openSqlite(options: OpenStoreOptions) {
       orThrow(await control.transaction(() => replaceStore({ ...tenant, storeId }, entry)));
       return files.isFileThere(old) ? old : null;
     },
-    async close(): Promise<void> {
+    async close() {
       endQueries();
       await open.closeAll();
       await usage.close();
@@ -124,7 +124,7 @@ function openSharedFiles(
   const options = ({ file }: Database) => ({
     checkpoint,
     clock,
-    onFatal(fault: unknown): Refusal {
+    onFatal(fault: unknown) {
       onFatal(nameFile(fault, file));
       return refuseForNow('STORE_UNAVAILABLE', 1);
     },

@@ -24,7 +24,7 @@ interface Elsewhere {
 }
 
 export function makeOwnTenants(control: SqliteControl, { makeFile, deleteFile, deleteCounts }: Elsewhere): OwnTenants {
-  const deleteRows = (teamId: string, ...tables: string[]): Promise<void> =>
+  const deleteRows = (teamId: string, ...tables: string[]) =>
     commit(control, function* () {
       for (const table of tables) yield statement(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
     });

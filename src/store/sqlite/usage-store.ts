@@ -18,17 +18,7 @@ const ADD_KEY = `INSERT INTO MONTH_USAGE VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT D
 /** The call may already have saved records. */
 const UNCOUNTED = 'The disk of the service is full; the call could not be counted. The outcome of a write is unknown.';
 
-export interface SqliteUsage extends OwnUsage {
-  deleteUsage(teamId: string): Promise<void>;
-  /** Bytes of the write-ahead log. */
-  readonly logBytes: number;
-  close(): Promise<void>;
-}
-
-export function openUsage(
-  db: Database,
-  options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal' | 'clock'>,
-): SqliteUsage {
+export function openUsage(db: Database, options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal' | 'clock'>) {
   migrate(db, 'usage');
   const queue = makeWriteQueue(db, { ...options, gather: 'none', syncAfterCommit: true });
   return {
@@ -51,13 +41,14 @@ export function openUsage(
         throw refuseForNow('STORAGE_FULL', 30, UNCOUNTED);
       return orThrow(totals);
     },
-    async deleteUsage(teamId) {
+    async deleteUsage(teamId: string) {
       const deleted = await queue.run(() => {
         for (const table of ['USAGE', 'MONTH_USAGE']) db.run(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
       });
       orThrow(deleted);
     },
 
+    /** Bytes of the write-ahead log. */
     get logBytes() {
       return queue.log.bytes;
     },
@@ -65,5 +56,5 @@ export function openUsage(
       await queue.close();
       db.close();
     },
-  };
+  } satisfies OwnUsage & Record<string, unknown>;
 }

@@ -4,7 +4,7 @@
  */
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { refuseCommand, type Refusal } from '../../../errors.ts';
+import { refuseCommand } from '../../../errors.ts';
 import { VERSION } from '../../../assets.ts';
 import { checkStore, type CheckResult } from '../../check/check.ts';
 import { selectInstallation } from '../../control/installation.ts';
@@ -206,7 +206,7 @@ function requireEmpty(folder: string, why: string): void {
 }
 
 function checkDatabase(file: string, hash: string): void {
-  const damaged = (how: string): Refusal => refuseCommand(`${file} is damaged (${how}). Use another backup.`);
+  const damaged = (how: string) => refuseCommand(`${file} is damaged (${how}). Use another backup.`);
   if (!existsSync(file)) throw damaged('it is missing');
   if (hashFile(file) !== hash) throw damaged('it differs from what was written');
   const [fault] = faultsOfFile(file);

@@ -52,21 +52,21 @@ export function makeScheduledBackups(options: BackupOptions) {
    * Returns when the next backup is due, in milliseconds since 1970. Looks at the folder each time, because the clock
    * may have been set back, and another process may have made a backup.
    */
-  const findDue = (): number => {
+  const findDue = () => {
     retryAt = Math.min(retryAt, clock.now() + HOUR_MS);
     const [last, lastGood] = [list().at(-1), list(false).at(-1)];
     lastSuccessMs = lastGood === undefined ? 0 : timeOf(lastGood);
     return Math.max(last === undefined ? 0 : timeOf(last) + backupHours * HOUR_MS, retryAt);
   };
   /** Reports a failure, and schedules the next try in an hour. */
-  const fail = (fault: unknown): void => {
+  const fail = (fault: unknown) => {
     if (stop.signal.aborted) return;
     failures++;
     retryAt = clock.now() + HOUR_MS;
     const reason = (fault instanceof Error ? fault.message : String(fault)).replace(/\.$/, '');
     report(`No backup was made in ${backupDir}: ${reason}. The service tries again in an hour.`, true);
   };
-  const make = async (): Promise<void> => {
+  const make = async () => {
     const now = clock.now();
     const { name, findings, count, notes } = await makeBackup(options, now, stop.signal);
     deleteOldest(count > 0);
@@ -79,7 +79,7 @@ export function makeScheduledBackups(options: BackupOptions) {
       report(`The backup ${name} was made and verified in ${((clock.now() - now) / 1000).toFixed(1)} s.`, false);
     }
   };
-  const lookAfter = (ms: number): void => {
+  const lookAfter = (ms: number) => {
     look = clock.after(ms, () => {
       if (clock.now() < findDue()) return lookAfter(LOOK_MS);
       void backups.makeNow().then(() => stop.signal.aborted || lookAfter(LOOK_MS));
@@ -99,7 +99,7 @@ export function makeScheduledBackups(options: BackupOptions) {
       return backups;
     },
     /** Makes a backup, or waits for the one that is being made. If it fails, reports the failure and returns false. */
-    async makeNow(): Promise<boolean> {
+    async makeNow() {
       const before = failures;
       await (running ??= make()
         .catch(fail)
@@ -112,7 +112,7 @@ export function makeScheduledBackups(options: BackupOptions) {
       return { everySeconds, lastSuccessSeconds: lastSuccessMs / 1000, failures, isRunning: running !== undefined };
     },
     /** Makes no more backups, and ends a running backup. */
-    async close(): Promise<void> {
+    async close() {
       look?.close();
       stop.abort();
       await running;
@@ -151,7 +151,7 @@ async function makeBackup(options: BackupOptions, now: number, ended: AbortSigna
 function runBackup(workerData: BackupJob, ended: AbortSignal): Promise<BackupReply> {
   const { promise, resolve, reject } = Promise.withResolvers<BackupReply>();
   const thread = startThread(new URL('backup-worker.ts', import.meta.url), { workerData, resourceLimits: HEAP });
-  const end = (): void => void thread.terminate();
+  const end = () => void thread.terminate();
   ended.addEventListener('abort', end);
   thread.once('message', resolve).once('error', reject);
   thread.once('exit', () => reject(new Error('it was ended')));
@@ -172,11 +172,11 @@ async function checkSpace({ folder, backupDir, readyFreeMb }: BackupOptions): Pr
 function lookInto({ backupDir, backupKeep, identity, clock }: BackupOptions) {
   /** Identities by the name of the backup, because a manifest never changes and can be long. */
   const identities = new Map<string, string | undefined>();
-  const isOurs = (name: string): boolean =>
+  const isOurs = (name: string) =>
     identities.getOrInsertComputed(name, () => identityOf(join(backupDir, name))) === identity;
   /** Lists the names of this store's backups, oldest first, without names in the future. */
-  const list = (disagrees?: boolean): string[] => {
-    const isWanted = (name: string): boolean =>
+  const list = (disagrees?: boolean) => {
+    const isWanted = (name: string) =>
       NAME.test(name) &&
       (disagrees === undefined || name.endsWith(DISAGREES) === disagrees) &&
       timeOf(name) <= clock.now() &&

@@ -31,8 +31,8 @@ export function observeDisk(
   { report, clock }: DiskObserver,
 ) {
   let [freeBytes, sizeBytes, isLow, isReadOnly] = [Infinity, 0, false, false];
-  const lowBytes = (): number => Math.max(BOUND_LEAST, Math.min(diskFreeMb * MIB, (sizeBytes * diskFreePercent) / 100));
-  const note = ({ bavail, blocks, bsize }: StatsFs): void => {
+  const lowBytes = () => Math.max(BOUND_LEAST, Math.min(diskFreeMb * MIB, (sizeBytes * diskFreePercent) / 100));
+  const note = ({ bavail, blocks, bsize }: StatsFs) => {
     freeBytes = bavail * bsize;
     sizeBytes = blocks * bsize;
     const wasLow = isLow;

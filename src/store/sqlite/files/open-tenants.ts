@@ -50,7 +50,7 @@ export function makeOpenTenants({ most, open: openStore, onSetApart }: OpenTenan
   const shareCaches = shareMemory(memory);
   let calls = 0;
   /** Does not close a damaged file, because that would write to it. Only a new process reads its log again. */
-  const setApart = (storeId: string, fault: unknown, isDamaged: boolean): Refusal => {
+  const setApart = (storeId: string, fault: unknown, isDamaged: boolean) => {
     const isNew = !apart.has(storeId);
     apart.set(storeId, isDamaged);
     tenants.delete(storeId);
@@ -69,7 +69,7 @@ export function makeOpenTenants({ most, open: openStore, onSetApart }: OpenTenan
       throw kind === 'busy' ? fault : setApart(storeId, fault, kind === 'fatal');
     }
   };
-  const remove = ({ storeId, store }: OpenTenant, aside = false): void => {
+  const remove = ({ storeId, store }: OpenTenant, aside = false) => {
     tenants.delete(storeId);
     const closed = store
       .close(aside)
@@ -105,13 +105,13 @@ export function makeOpenTenants({ most, open: openStore, onSetApart }: OpenTenan
       longestLog: Math.max(0, ...tenants.values().map(({ store }) => store.logBytes)),
     }),
     /** Resolves when the tenant's files are closed. */
-    async close(storeId: string): Promise<void> {
+    async close(storeId: string) {
       apart.delete(storeId);
       const closed = tenants.get(storeId);
       if (closed) remove(closed);
       await Promise.all(closing);
     },
-    async closeAll(): Promise<void> {
+    async closeAll() {
       for (const each of tenants.values()) remove(each);
       await Promise.all(closing);
     },

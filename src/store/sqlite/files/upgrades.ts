@@ -22,10 +22,10 @@ export function isUpgradeNeeded(file: string): boolean {
 export function makeUpgrades(pool: WorkerPool, clock: Clock, report: (event: string) => void) {
   const running = new Map<string, Promise<void>>();
   /** Upgrades a file, and resolves at the end. If the upgrade failed, opening the file shows the reason. */
-  const run = (file: string): Promise<void> =>
+  const run = (file: string) =>
     running.getOrInsertComputed(file, () => {
       const startedAt = clock.elapsed();
-      const tell = (upgrade: Upgrade | undefined): void => {
+      const tell = (upgrade: Upgrade | undefined) => {
         const seconds = ((clock.elapsed() - startedAt) / 1000).toFixed(3);
         if (upgrade) report(`Upgraded ${file} from schema ${upgrade.from} to ${upgrade.to} in ${seconds} s.`);
       };
@@ -38,7 +38,7 @@ export function makeUpgrades(pool: WorkerPool, clock: Clock, report: (event: str
   return {
     run,
     /** Resolves when the file has been upgraded. Rejects with SERVICE_BUSY when that takes longer than a moment. */
-    async wait(file: string): Promise<void> {
+    async wait(file: string) {
       const tooLong = clock.sleep(WAIT_MS).then(() => true);
       if ((await Promise.race([run(file), tooLong])) === true)
         throw refuseForNow('SERVICE_BUSY', 1, "The tenant's data is being upgraded.");

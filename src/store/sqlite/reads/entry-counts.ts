@@ -47,10 +47,10 @@ export function makeEntryCounts(db: Database) {
   let left = ENTRIES_MAX;
 
   /** Divides the entries that may still be counted among this number of values. */
-  const shareOf = (values: number): number => Math.max(FEW, Math.floor(left / values));
+  const shareOf = (values: number) => Math.max(FEW, Math.floor(left / values));
 
   /** Returns the number of entries, or `most` if there are at least that many or it is not known. */
-  const count = (entries: string, values: readonly string[], most: number): number => {
+  const count = (entries: string, values: readonly string[], most: number) => {
     const key = entries + values.join('\0');
     const kept = counts.get(key);
     if (kept && (kept.count < kept.most || kept.most >= most) && kept.until > performance.now()) return kept.count;
@@ -78,7 +78,7 @@ export function makeEntryCounts(db: Database) {
   };
 
   return {
-    beginQuery(): void {
+    beginQuery() {
       left = ENTRIES_MAX;
     },
     /** Finds the term with the fewest entries in its index. `isKnown` means that all of them were counted. */

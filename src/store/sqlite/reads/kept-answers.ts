@@ -28,7 +28,7 @@ export function makeKeptAnswers() {
   const small = makeRecentKeys();
   let characters = 0;
   let epochs = 0;
-  const remove = (key: string): void => {
+  const remove = (key: string) => {
     const kept = byKey.get(key);
     if (!kept) return;
     byKey.delete(key);
@@ -44,7 +44,7 @@ export function makeKeptAnswers() {
       const kept = byKey.get(key);
       return kept?.epoch === epoch ? kept.answer : undefined;
     },
-    keep(key: string, epoch: number, answer: unknown, length: number): void {
+    keep(key: string, epoch: number, answer: unknown, length: number) {
       if (length > ANSWER_CHARACTERS_MAX) return;
       if (!small.has(key)) return small.add(key);
       remove(key);
@@ -63,11 +63,11 @@ export function makeKeptAnswers() {
 function makeRecentKeys() {
   const hashes = new Int32Array(RECENT_MAX);
   return {
-    has(key: string): boolean {
+    has(key: string) {
       const hash = hashOf(key);
       return hashes[placeOf(hash)] === hash;
     },
-    add(key: string): void {
+    add(key: string) {
       const hash = hashOf(key);
       hashes[placeOf(hash)] = hash;
     },

@@ -93,7 +93,7 @@ interface Shape {
 export function makePageBuilder(json: Readonly<Record<KeyedType, string>>) {
   /** SQL by shape: SQLite's own cache finds the same text fastest. */
   const built = new Map<string, string>();
-  const buildShape = (shape: Shape): string => {
+  const buildShape = (shape: Shape) => {
     const { recordType, sort, walks, condition, from, to } = shape;
     const order = sort ? `${sort.field.name} ${sort.isDescending}` : '';
     const led = walks.map(({ lead, condition: which }) => `${lead.field.name} ${which}`).join(' ');
@@ -112,7 +112,7 @@ export function makePageBuilder(json: Readonly<Record<KeyedType, string>>) {
       const { tree, bounds = {} } = takeBounds(recordType, filters, sort);
       const build = (leads: readonly (FilterTerm | undefined)[]): PageSql => {
         const values: string[] = [];
-        const bind = (value: string): string => `?${FIXED_VALUES + values.push(value)}`;
+        const bind = (value: string) => `?${FIXED_VALUES + values.push(value)}`;
         const parts = tree.map((terms) => terms.map((term) => buildTerm(recordType, term, dialect, bind)));
         // The value that a sorted page begins with is bound as its position.
         const beginning = isByField(sort) ? (sort.isDescending ? 'to' : 'from') : undefined;
@@ -169,7 +169,7 @@ function findLead(
   const { term: fewest, isKnown } = counts.findFewest(recordType, candidates);
   if (isKnown || (exact.length > 0 && !isSorted)) return { lead: fewest };
   const needle = terms.find((term) => findNeedle([term], dialect) !== undefined);
-  const isRare = (term: FilterTerm): boolean =>
+  const isRare = (term: FilterTerm) =>
     term.kind === 'contains' && counts.findRare(recordType, trigramsOf(term.value)).isRare;
   if (needle && (!isSorted || isRare(needle))) return { lead: needle };
   return { large: isSorted ? undefined : gathered[0] };
@@ -226,7 +226,7 @@ function buildSorted({ recordType, walks, condition, from, to, json }: Shape, so
   // Null means no end: a blob is greater than every text.
   const start = "coalesce(?2, x'')";
   if (walks.length === 0) {
-    const walk = (beyond: string, by: string): string => `SELECT * FROM (
+    const walk = (beyond: string, by: string) => `SELECT * FROM (
       SELECT SORT_KEY, ${value}, ${json} FROM ${table} INDEXED BY ${table}_${sort.field.name}
       WHERE walk_row(${value}, SORT_KEY) AND (${condition}) AND ${beyond} AND ${end} ORDER BY ${by})`;
     // Two walks, because no index on an expression finds the rows after a pair of values.

@@ -75,7 +75,7 @@ function buildSearch(sql: string, search: SearchChange): Statement {
 export type SqlitePimsSql = ReturnType<typeof buildPimsSql>;
 
 export function buildPimsSql(dictionaries: Dictionaries) {
-  const json = (recordType: RecordType, names?: readonly string[], ...more: Column[]): string => {
+  const json = (recordType: RecordType, names?: readonly string[], ...more: Column[]) => {
     const dictionary = dictionaries[recordType];
     const columns = columnsOf((names ? pickFields(dictionary, recordType, names) : dictionary).keys());
     return scriptDialect.recordJson([...columns, ...more]);
@@ -85,12 +85,12 @@ export function buildPimsSql(dictionaries: Dictionaries) {
   // An empty row for each record that is found.
   const countedPages = makePageBuilder(ofKeyedTypes(() => "''"));
   // The lines of an order are side by side in the primary key of the table, so they need no sorting.
-  const linesOf = (line: string, order: string): string =>
+  const linesOf = (line: string, order: string) =>
     `(SELECT json_group_array(${line}) FROM ORDER_LINEITEMS WHERE ORDER_NUMBER = ${order})`;
   const wholeLine = `json_object('ORDER_LINEITEMS', ${json('lines')})`;
   const charged = 'AND charge_row(LINE_NUMBER)';
   /** Builds the columns of a page after the keys. */
-  const pageColumns = (recordType: KeyedType, { fields, hasLines }: QueryRequest): string => {
+  const pageColumns = (recordType: KeyedType, { fields, hasLines }: QueryRequest) => {
     const record = fields ? json(recordType, fields) : keyedJson[recordType];
     return hasLines ? `${record}, ${linesOf(wholeLine, `ORDERS.ORDER_NUMBER ${charged}`)}` : record;
   };
@@ -98,8 +98,8 @@ export function buildPimsSql(dictionaries: Dictionaries) {
     (recordType) =>
       `SELECT ${keyedJson[recordType]}, ${tagColumn(dictionaries, recordType)} FROM ${RECORD_TYPES[recordType].table} WHERE SORT_KEY = ?`,
   );
-  const rows = (recordType: RecordType): string => {
-    const cells = (of = ''): string => {
+  const rows = (recordType: RecordType) => {
+    const cells = (of = '') => {
       const columns = [...dictionaries[recordType].keys()].map((name) => buildColumn(name, of));
       return `concat_ws(char(0), ${columns.join(', ')}, '')`;
     };

@@ -92,7 +92,7 @@ function makeReads(
   let largeReads = 0;
   let isClosed = false;
   /** Lets the threads close the file when it is closed here and they have no more work. */
-  const releaseThreads = (): void => {
+  const releaseThreads = () => {
     if (isClosed && largeReads === 0) workers.forget(file);
   };
 

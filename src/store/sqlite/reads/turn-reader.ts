@@ -34,7 +34,7 @@ export function makeTurnReader(db: Database, { onChange, unsynced, onFatal }: Tu
   let version = -1;
   const reasonOf = (fault: unknown): unknown => (faultOf(fault) === 'fatal' ? onFatal(fault) : fault);
 
-  const readAll = (): void => {
+  const readAll = () => {
     const group = waiting;
     waiting = [];
     try {
@@ -70,13 +70,13 @@ export function makeTurnReader(db: Database, { onChange, unsynced, onFatal }: Tu
     waiting = left;
     setImmediate(readAll);
   };
-  const followChanges = (): void => {
+  const followChanges = () => {
     const [found] = db.row<[number]>('PRAGMA data_version')!;
     if (found === version) return;
     onChange();
     version = found;
   };
-  const fail = (fault: unknown, group: readonly QueuedRead[]): void => {
+  const fail = (fault: unknown, group: readonly QueuedRead[]) => {
     const reason = reasonOf(fault);
     for (const { reject } of group) reject(reason);
     try {
@@ -93,7 +93,7 @@ export function makeTurnReader(db: Database, { onChange, unsynced, onFatal }: Tu
         if (waiting.length === 1) setImmediate(readAll);
       }),
     /** Waits for the reads that have arrived. */
-    async close(): Promise<void> {
+    async close() {
       do await nextTurn();
       while (waiting.length > 0);
     },

@@ -36,7 +36,7 @@ export function makeWorkerPool(size: number, niceness: number, clock: Clock) {
   const all = new Set<Thread>();
   const waiting: Pending[] = [];
 
-  const next = (): void => {
+  const next = () => {
     if (waiting.length === 0) return;
     const thread = idle.pop() ?? (all.size < size ? start() : undefined);
     if (!thread) return;
@@ -50,7 +50,7 @@ export function makeWorkerPool(size: number, niceness: number, clock: Clock) {
   };
 
   /** Lets the thread wait for its next job. The thread that finished last is used first, so that the others can end. */
-  const rest = (thread: Thread): void => {
+  const rest = (thread: Thread) => {
     idle.push(thread);
     thread.ending = clock.after(IDLE_MS, () => {
       idle.splice(idle.indexOf(thread), 1);
@@ -97,10 +97,10 @@ export function makeWorkerPool(size: number, niceness: number, clock: Clock) {
         next();
       }),
     /** Closes a file in every thread that may have it open. */
-    forget(file: string): void {
+    forget(file: string) {
       for (const { worker } of all) worker.postMessage({ kind: 'forget', file } satisfies Job);
     },
-    async close(): Promise<void> {
+    async close() {
       for (const { ending } of all) ending?.close();
       await Promise.all([...all].map(({ worker }) => worker.terminate()));
     },

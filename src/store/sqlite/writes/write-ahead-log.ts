@@ -41,7 +41,7 @@ export function makeWriteAheadLog({ file }: Database, options: LogOptions) {
   let unsynced: Promise<void> | undefined;
 
   const checkpoint = (): Promise<unknown> => options.checkpoint(file).catch((fault: unknown) => options.onFatal(fault));
-  const checkpointBeside = async (): Promise<void> => {
+  const checkpointBeside = async () => {
     for (let [round, left] = [1, Infinity]; round <= ROUNDS_MOST && left > COMMITS_LEFT_MOST; round++) {
       const before = commits;
       await checkpoint();
@@ -50,7 +50,7 @@ export function makeWriteAheadLog({ file }: Database, options: LogOptions) {
     checkpointing = undefined;
     isCheckpointed = true;
   };
-  const isLong = (): boolean => {
+  const isLong = () => {
     if (commits % COMMITS_PER_LOOK !== 0) return false;
     bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
     return bytes > LOG_BYTES_MAX;
@@ -69,11 +69,11 @@ export function makeWriteAheadLog({ file }: Database, options: LogOptions) {
     get bytes() {
       return bytes;
     },
-    addCommit(): void {
+    addCommit() {
       commits++;
     },
     /** Syncs the commits so far to the disk, in the thread pool. */
-    async sync(): Promise<void> {
+    async sync() {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       // Usually no one awaits this promise.
       promise.catch(() => undefined);
@@ -93,7 +93,7 @@ export function makeWriteAheadLog({ file }: Database, options: LogOptions) {
      * The log restarts only when a checkpoint has copied every commit. The first checkpoints run concurrently with
      * writes and do most of the work. The last, for which writes wait, has little left to do.
      */
-    async shorten(): Promise<void> {
+    async shorten() {
       if (isCheckpointed) {
         await checkpoint();
         isCheckpointed = false;
@@ -101,7 +101,7 @@ export function makeWriteAheadLog({ file }: Database, options: LogOptions) {
       } else if (commits >= COMMITS_PER_CHECKPOINT || isLong()) checkpointing ??= checkpointBeside();
     },
     /** Waits for a running checkpoint. */
-    async close(): Promise<void> {
+    async close() {
       await checkpointing;
       const closed = descriptor;
       descriptor = undefined;

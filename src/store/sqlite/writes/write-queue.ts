@@ -43,7 +43,7 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
   let flushing: Promise<void> | undefined;
   /** The refusal of every later write, once the file is closed or can no longer be trusted. */
   let ended: Refusal | undefined;
-  const refuse = (fault: unknown): Refusal => {
+  const refuse = (fault: unknown) => {
     const kind = faultOf(fault);
     if (kind === 'full') return refuseForNow('STORAGE_FULL', 30);
     if (kind === 'busy') return unavailable();
@@ -54,11 +54,11 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
   };
   const begin = (): Promise<Refusal | undefined> => beginWriting(db, options.clock, refuse);
   /** On a full disk, a restarted log has space, so that reads are still counted. */
-  const restartFullLog = async (): Promise<boolean> => {
+  const restartFullLog = async () => {
     await log.checkpoint();
     return !((await begin()) instanceof Refusal);
   };
-  const commit = async (group: SqliteWrite[], isLastTry = false): Promise<void> => {
+  const commit = async (group: SqliteWrite[], isLastTry = false) => {
     try {
       if (!runAll(db, group, waiting, false)) {
         rollBack(db);
@@ -77,7 +77,7 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
     for (const { settle } of group) settle();
     options.onCommit?.();
   };
-  const flush = async (): Promise<void> => {
+  const flush = async () => {
     while (waiting.length > 0) {
       const begun = ended ?? (await begin());
       const group = waiting;
@@ -102,7 +102,7 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
       return promise;
     },
     /** Waits for the queued writes and for a running checkpoint, then closes the log. */
-    async close(): Promise<void> {
+    async close() {
       await flushing;
       ended ??= refuseForNow('SERVICE_BUSY', 1);
       await log.close();
@@ -142,7 +142,7 @@ async function beginWriting(
  */
 function runAll(db: Database, group: SqliteWrite[], waiting: SqliteWrite[], savepoints: boolean): boolean {
   const late: LateWork[] = [];
-  const countChanges = (): number => db.row<[number]>('SELECT total_changes()')![0];
+  const countChanges = () => db.row<[number]>('SELECT total_changes()')![0];
   const giveWayAt = performance.now() + GROUP_MS_MOST;
   for (const [at, item] of group.entries()) {
     const gathered = late.length;
