@@ -47,7 +47,7 @@ export function* writeBatch(
   const results = makeResults();
   const released = { lines: 0 };
   let loads: (readonly Load[])[] | undefined;
-  const loadsAfter = (step: number): readonly Load[] =>
+  const loadsAfter = (step: number) =>
     (loads ??= steps.map((each) => listLoads(dictionaries, each, context))).slice(step + 1).flat();
   for (const [step, { operation, body, refusal }] of steps.entries())
     try {

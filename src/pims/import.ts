@@ -255,7 +255,7 @@ function* loadOrders(rows: readonly ImportRow[]): Script<Map<string, KnownOrder>
   return orders;
 }
 
-const isFilled = (line: Values): boolean => line['DESCRIPTION'] !== undefined && line['CARE_PLAN'] !== undefined;
+const isFilled = (line: Values) => line['DESCRIPTION'] !== undefined && line['CARE_PLAN'] !== undefined;
 
 function* loadParts(rows: readonly ImportRow[]): Script<Map<string, KnownPart>> {
   const codes = new Set(rows.map(({ values }) => (isFilled(values) ? '' : (values['PART_CODE'] ?? ''))));

@@ -46,6 +46,6 @@ export function parsePosition(position: string) {
   return { value, key, isCut: isCutLong(value) };
 }
 
-const cut = (value: string): string => Array.from(value).slice(0, FILTER_VALUE_CHARACTERS_MAX).join('');
-const isCutLong = (value: string): boolean =>
+const cut = (value: string) => Array.from(value).slice(0, FILTER_VALUE_CHARACTERS_MAX).join('');
+const isCutLong = (value: string) =>
   value.length >= FILTER_VALUE_CHARACTERS_MAX && Array.from(value).length === FILTER_VALUE_CHARACTERS_MAX;

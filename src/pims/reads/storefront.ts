@@ -81,11 +81,11 @@ export function renderStorefrontOrders(storefrontNumber: string, orders: readonl
 /** Renders one line. Stores call it as they read, so that a large lookup is never rendered in one step. */
 export const renderItem = (line: Values): Json => JSON.stringify(viewItem(line));
 
-const renderOrder = ({ order, items }: OrderWithItems): Json =>
+const renderOrder = ({ order, items }: OrderWithItems) =>
   `${JSON.stringify(viewOrder(order)).slice(0, -1)},"items":[${items.join(',')}]}`;
 
 // The lookup returns the stages in reverse order.
-const rank = (order: Values): number => STAGES.length - STAGES.indexOf(order['ORDER_TYPE'] as Stage);
+const rank = (order: Values) => STAGES.length - STAGES.indexOf(order['ORDER_TYPE'] as Stage);
 
 function compareOrders(a: Values, b: Values): number {
   return (
@@ -101,7 +101,7 @@ export const refuseLargeLookup = (recordsMax: number): Refusal =>
 
 export const refuseLargeList = (recordsMax: number): Refusal => refuseLarge(`${recordsMax} orders of all its numbers`);
 
-const refuseLarge = (most: string): Refusal =>
+const refuseLarge = (most: string) =>
   refuseField(
     'RESULT_TOO_LARGE',
     'storefront_order_number',
@@ -125,7 +125,7 @@ export function joinLookups(
 }
 
 /** Compares by code points, as the stores do. `<` compares UTF-16 units, which puts an emoji before a wide letter. */
-const compareText = (a: string, b: string): number => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)));
+const compareText = (a: string, b: string) => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)));
 
 function viewOrder(order: Values) {
   const address = Object.fromEntries(

@@ -46,7 +46,7 @@ export function within(quantity: string, bound: string): boolean {
 }
 
 /** Returns whether a double can represent both numbers and their sum exactly. Empty text is zero. */
-const areSmall = (a: string, b: string): boolean => SMALL.test(a) && SMALL.test(b);
+const areSmall = (a: string, b: string) => SMALL.test(a) && SMALL.test(b);
 
 function format(value: Big): string {
   return value.eq(0) ? '0' : value.toFixed();

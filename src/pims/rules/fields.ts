@@ -188,7 +188,7 @@ export function viewField(shown: Field): ListedField {
 
 /** Builds the dictionaries of a tenant with these custom fields. */
 export function buildDictionaries(customFields: readonly CustomField[]): Dictionaries {
-  const build = (recordType: RecordType): FieldDictionary => {
+  const build = (recordType: RecordType) => {
     const own = customFields.filter((each) => each.recordType === recordType);
     const added = own.map(({ name, type }) => field(name, type, 'Custom field of the tenant.', { custom: true }));
     return new Map([...BUILT_IN_FIELDS[recordType], ...added].map((each) => [each.name, each]));

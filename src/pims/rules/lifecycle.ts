@@ -99,12 +99,12 @@ function splitLine(line: Values, request: InvoiceRequest): Outcome<{ invoiced: V
   return { invoiced, open };
 }
 
-const refuseQuantity = (message: string): Refusal => refuseField('QUANTITY_NOT_ALLOWED', 'QUANTITY', message);
-const refuseStage = (order: Values, reason: string): Refusal =>
+const refuseQuantity = (message: string) => refuseField('QUANTITY_NOT_ALLOWED', 'QUANTITY', message);
+const refuseStage = (order: Values, reason: string) =>
   new Refusal('STAGE_NOT_ALLOWED', `Order ${order['ORDER_NUMBER']} ${reason}.`);
 
 /** Returns the stage with its article for a message, such as 'a sales order'. */
-const nameStage = (order: Values): string =>
+const nameStage = (order: Values) =>
   `${order['ORDER_TYPE'] === 'invoice' ? 'an' : 'a'} ${(order['ORDER_TYPE'] ?? '').replace('_', ' ')}`;
 
 /** Fields of an invoice that can still be changed, besides custom fields. */

@@ -111,7 +111,6 @@ function withSubtotal(order: Values, lines: readonly Values[], subtotal: string)
   return totals;
 }
 
-const keeps = ({ [TOTALS_MARK]: mark = '' }: Values, which: 'S' | 'T' | 'P'): boolean =>
-  mark.toUpperCase().includes(which);
+const keeps = ({ [TOTALS_MARK]: mark = '' }: Values, which: 'S' | 'T' | 'P') => mark.toUpperCase().includes(which);
 export const addUp = ({ SUBTOTAL = '', FREIGHT = '', TAX_TOTAL = '' }: Values): string =>
   addDecimals(addDecimals(SUBTOTAL, FREIGHT), TAX_TOTAL);

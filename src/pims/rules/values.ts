@@ -101,7 +101,7 @@ export function sortKey(code: string): string {
   return leadingZeros > 0 ? `${key}:${formatCount(leadingZeros)}` : key;
 }
 
-const formatCount = (count: number): string => String(count).padStart(4, '0');
+const formatCount = (count: number) => String(count).padStart(4, '0');
 
 const FORMS = {
   number: "a decimal number such as '3' or '1.5'",

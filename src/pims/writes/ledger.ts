@@ -2,7 +2,7 @@
  * Moves the stock of parts with a row of the ledger for each change of QTY_ONHAND, and keeps which serial numbers are in
  * stock and which are sold. Source: decision 0010.
  */
-import { orThrow, refuseField, type Refusal } from '../../errors.ts';
+import { orThrow, refuseField } from '../../errors.ts';
 import { addDecimals, isZero } from '../rules/decimal.ts';
 import { splitList } from '../rules/lists.ts';
 import { applyMovement, countStock, holdsStock, refuseSerialsOf, type StockMovement } from '../rules/stock.ts';
@@ -141,12 +141,12 @@ export function* returnSerials(orderNumber: string, lines: readonly Values[]): S
 
 const serialsOf = ({ PART_CODE = '', SERIAL_NUMBERS = '' }: Values, orderNumber: string): KeptSerial[] =>
   splitList(SERIAL_NUMBERS).map((serial) => [PART_CODE, serial, orderNumber]);
-const nameOf = ([partCode, serial]: KeptSerial): string => JSON.stringify([partCode, serial]);
+const nameOf = ([partCode, serial]: KeptSerial) => JSON.stringify([partCode, serial]);
 
 function* loadSerials(serials: readonly KeptSerial[]): Script<readonly KeptSerial[]> {
   return serials.length === 0 ? [] : yield* load('serials', serials);
 }
 
-const refuseSerial = (message: string): Refusal => refuseField('SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS', message);
-const refuseSold = ([part, serial]: KeptSerial, order: string): Refusal =>
+const refuseSerial = (message: string) => refuseField('SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS', message);
+const refuseSold = ([part, serial]: KeptSerial, order: string) =>
   refuseSerial(`The serial number '${serial}' of part ${part} is already sold on order ${order}.`);

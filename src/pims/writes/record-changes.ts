@@ -47,7 +47,7 @@ function fieldChanges({ name, args }: Save): FieldChange[] {
   return changes;
 }
 
-const cut = (value: string): string =>
+const cut = (value: string) =>
   value.length <= CHARACTERS_MOST ? value : value.slice(0, CHARACTERS_MOST).toWellFormed();
 
 /** Lists the records that a save changes, or their lines. */

@@ -3,20 +3,6 @@ import { parseLine, parseNumber, unpackLines } from '../../request-log/lines.ts'
 import { RESTORE, type Findings } from './findings.ts';
 import type { CheckedDatabase } from './checked-store.ts';
 
-const UNLIKE_DAYS = (schema: string): string => `SELECT "TEAM_ID", month, sum(days), sum(months) FROM (
-    SELECT "TEAM_ID", substr("DAY", 1, 7) AS month, "CALLS" AS days, 0 AS months FROM ${schema}"USAGE"
-    UNION ALL SELECT "TEAM_ID", "MONTH", 0, "CALLS" FROM ${schema}"USAGE_MONTHS") AS counts
-  GROUP BY "TEAM_ID", month HAVING sum(days) <> sum(months) ORDER BY 1, 2`;
-const BEYOND_TOTAL = (
-  schema: string,
-): string => `SELECT k."TEAM_ID", k."MONTH", sum(k."CALLS"), max(coalesce(m."CALLS", 0))
-  FROM ${schema}"KEY_USAGE" k LEFT JOIN ${schema}"USAGE_MONTHS" m ON m."TEAM_ID" = k."TEAM_ID" AND m."MONTH" = k."MONTH"
-  GROUP BY k."TEAM_ID", k."MONTH" HAVING sum(k."CALLS") > max(coalesce(m."CALLS", 0)) ORDER BY 1, 2`;
-const UNLIKE_BYTES = (schema: string): string => `SELECT "TEAM_ID", sum(lines), sum(bytes) FROM (
-    SELECT "TEAM_ID", length("LINES") + 200 AS lines, 0 AS bytes FROM ${schema}"REQUESTS"
-    UNION ALL SELECT "TEAM_ID", 0, "BYTES" FROM ${schema}"REQUEST_BYTES") AS blocks
-  GROUP BY "TEAM_ID" HAVING sum(lines) <> sum(bytes) ORDER BY 1`;
-
 const USAGE_REMEDY = `Compare both with the request log or the balancer's log. ${RESTORE}`;
 const LOG_REMEDY =
   'Records and counts are not affected. The service deletes the block after STOREROOM_REQUEST_LOG_DAYS.';
@@ -27,14 +13,21 @@ type Sums = [teamId: string, month: string, one: number | string, other: number 
 type Block = [teamId: string, blockId: string, boot: string, first: number, last: number, lines: Uint8Array];
 
 export async function checkUsage({ schema, each }: CheckedDatabase, findings: Findings): Promise<void> {
-  await each<Sums>(UNLIKE_DAYS(schema), ([teamId, month, days, months]) =>
+  const unlikeDays = `SELECT "TEAM_ID", month, sum(days), sum(months) FROM (
+    SELECT "TEAM_ID", substr("DAY", 1, 7) AS month, "CALLS" AS days, 0 AS months FROM ${schema}"USAGE"
+    UNION ALL SELECT "TEAM_ID", "MONTH", 0, "CALLS" FROM ${schema}"USAGE_MONTHS") AS counts
+  GROUP BY "TEAM_ID", month HAVING sum(days) <> sum(months) ORDER BY 1, 2`;
+  await each<Sums>(unlikeDays, ([teamId, month, days, months]) =>
     findings.add(
       `counts of ${teamId}`,
       `the days of ${month} add up to ${days} calls, but the month has ${months}`,
       USAGE_REMEDY,
     ),
   );
-  await each<Sums>(BEYOND_TOTAL(schema), ([teamId, month, pairs, total]) =>
+  const beyondTotal = `SELECT k."TEAM_ID", k."MONTH", sum(k."CALLS"), max(coalesce(m."CALLS", 0))
+  FROM ${schema}"KEY_USAGE" k LEFT JOIN ${schema}"USAGE_MONTHS" m ON m."TEAM_ID" = k."TEAM_ID" AND m."MONTH" = k."MONTH"
+  GROUP BY k."TEAM_ID", k."MONTH" HAVING sum(k."CALLS") > max(coalesce(m."CALLS", 0)) ORDER BY 1, 2`;
+  await each<Sums>(beyondTotal, ([teamId, month, pairs, total]) =>
     findings.add(
       `counts of ${teamId}`,
       `its keys have ${pairs} calls in ${month}, but the tenant has ${total}`,
@@ -49,7 +42,11 @@ export async function checkRequests({ schema, each }: CheckedDatabase, findings:
     const fault = faultOfBlock(first, last, lines);
     if (fault) findings.note(`Request log of ${teamId}: block ${blockId}, ${boot}: ${fault}. ${LOG_REMEDY}`);
   });
-  await each<[string, number | string, number | string]>(UNLIKE_BYTES(schema), ([teamId, lines, bytes]) =>
+  const unlikeBytes = `SELECT "TEAM_ID", sum(lines), sum(bytes) FROM (
+    SELECT "TEAM_ID", length("LINES") + 200 AS lines, 0 AS bytes FROM ${schema}"REQUESTS"
+    UNION ALL SELECT "TEAM_ID", 0, "BYTES" FROM ${schema}"REQUEST_BYTES") AS blocks
+  GROUP BY "TEAM_ID" HAVING sum(lines) <> sum(bytes) ORDER BY 1`;
+  await each<[string, number | string, number | string]>(unlikeBytes, ([teamId, lines, bytes]) =>
     findings.note(
       `Request log of ${teamId}: its blocks have ${lines} bytes, but the store has counted ${bytes}. ${BYTES_REMEDY}`,
     ),

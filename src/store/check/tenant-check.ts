@@ -27,8 +27,7 @@ const NUMBERED = [
 ] as const;
 const BY_HAND = `Correct the record in the database. Otherwise: ${RESTORE}`;
 
-const columnsOf = (alias: string, names: readonly string[]): string =>
-  names.map((name) => `${alias}."${name}"`).join(', ');
+const columnsOf = (alias: string, names: readonly string[]) => names.map((name) => `${alias}."${name}"`).join(', ');
 
 export async function checkTenant(
   db: CheckedDatabase,

@@ -53,7 +53,7 @@ export const appendAudit = (schema: string, teamId: string, entry: AuditEntry | 
  * Replaces characters that a store would refuse or change, because the hash would no longer match. In `detail`, JSON
  * escapes them.
  */
-const clean = (text: string): string => text.toWellFormed().replaceAll('\0', '\uFFFD');
+const clean = (text: string) => text.toWellFormed().replaceAll('\0', '\uFFFD');
 
 type Head = Pick<AuditRecord, 'number' | 'hash'>;
 const RECORD = ['number', 'at', 'actor', 'action', 'target', 'client', 'detail', 'hash'] as const;

@@ -27,7 +27,7 @@ const BLOCKS_PER_TRIM = 50;
 export function makeRequestStore(own: OwnRequests): RequestStore {
   const [requests, bytes] = [`${own.schema}"REQUESTS"`, `${own.schema}"REQUEST_BYTES"`];
   const large = { schema: own.schema, read: own.readBlocks.bind(own) };
-  const loadBlocks = (where: string, ...values: Bound[]): Promise<RequestBlock[]> =>
+  const loadBlocks = (where: string, ...values: Bound[]) =>
     loadRecords<RequestBlock>(large, 'REQUESTS', BLOCK, where, ...values);
   return {
     addRequests: (...all) => own.addRequests(...all),

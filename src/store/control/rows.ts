@@ -4,7 +4,7 @@ import type { Tenant } from '../../tenant/tenant-port.ts';
 import { statement, type Bound, type Row, type Statement } from '../writing.ts';
 import type { ReadableTables } from './control.ts';
 
-const columnOf = (property: string): string => `"${property.replaceAll(/[A-Z]/g, '_$&').toUpperCase()}"`;
+const columnOf = (property: string) => `"${property.replaceAll(/[A-Z]/g, '_$&').toUpperCase()}"`;
 
 /** Lists the columns of these properties, of the table that a statement names by the alias. */
 export const listColumns = (properties: readonly string[], alias: string): string =>

@@ -2,7 +2,7 @@
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
 import { chooseReplaced, refuseNewPair, sortKeys } from '../../tenant/keys.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
-import type { KeyInfo, KeyTerms, NewKey, Tenant, TenantStore } from '../../tenant/tenant-port.ts';
+import type { KeyInfo, KeyTerms, NewKey, TenantStore } from '../../tenant/tenant-port.ts';
 import { FIRST_SETTINGS, refuseTaken } from '../../tenant/tenant.ts';
 import { row, rows, statement, type Bound, type Row, type Statement, type Writing } from '../writing.ts';
 import { appendAudit, commitAudited } from './audit.ts';
@@ -25,7 +25,7 @@ const VALID = `("ENDS_AT" = '' OR "ENDS_AT" > ?)`;
 export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantStore {
   const { schema } = db;
   const [tenants, keys] = [`${schema}"TENANTS"`, `${schema}"API_KEYS"`];
-  const loadTenants = async (which: string, ...values: Bound[]): Promise<Tenant[]> =>
+  const loadTenants = async (which: string, ...values: Bound[]) =>
     (await db.read<TenantRow>(`SELECT ${TENANT_COLUMNS} FROM ${tenants} t ${which}`, ...values)).map(toTenant);
   return {
     findCaller: (...of) => own.findCaller(...of),

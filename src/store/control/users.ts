@@ -17,7 +17,7 @@ const NEW_USER = { passwordHash: '', passwordSetAt: '', lastStep: 0, ...NO_FAILU
 export function makeUserStore(db: ControlDatabase): UserStore {
   const { schema } = db;
   const [users, codes] = [`${schema}"USERS"`, `${schema}"RECOVERY_CODES"`];
-  const load = (where: string, ...values: Bound[]): Promise<User[]> =>
+  const load = (where: string, ...values: Bound[]) =>
     loadRecords<User>(db, 'USERS', USER, `${where} ORDER BY "EMAIL"`, ...values);
   /** Changes a user if the rules allow it. */
   const changeUser = (name: UserName, change: UserChange | null, entry: AuditEntry, work: () => Writing<void>) =>

@@ -49,7 +49,7 @@ const DELETED_MAX = 500;
 export function makeWebhookStore(db: ControlDatabase): WebhookStore {
   const { schema } = db;
   const [webhooks, sender] = [`${schema}"WEBHOOKS"`, `${schema}"WEBHOOK_SENDER"`];
-  const load = async (where: string, ...values: Bound[]): Promise<Webhook[]> => {
+  const load = async (where: string, ...values: Bound[]) => {
     const found = await loadRecords<StoredWebhook>(db, 'WEBHOOKS', WEBHOOK, where, ...values);
     return found.map((webhook) => ({ ...webhook, types: webhook.types.split(' ') as KeyedType[] }));
   };
@@ -125,7 +125,7 @@ function ofDeliveries(db: ControlDatabase) {
     async deleteDeliveriesBefore(at) {
       const old = `SELECT "WEBHOOK_ID", "NUMBER" FROM ${deliveries} WHERE "AT" < ? ORDER BY "AT" LIMIT ${DELETED_MAX}`;
       const sql = `DELETE FROM ${deliveries} WHERE ("WEBHOOK_ID", "NUMBER") IN (${old}) RETURNING 1`;
-      const deleteSome = (): Promise<number> =>
+      const deleteSome = () =>
         commit(db, function* () {
           return (yield* rows(sql, at)).length;
         });

@@ -74,7 +74,7 @@ export async function moveStore(
 }
 
 /** Identifies a source by its tenants and the random names of their inventory systems. */
-const identify = (tenants: readonly Tenant[]): string =>
+const identify = (tenants: readonly Tenant[]) =>
   hash('sha256', JSON.stringify(tenants.map(({ teamId, storeId }) => [teamId, storeId])), 'hex');
 
 async function begin({ store, name }: MoveEnd, source: string): Promise<void> {
@@ -112,7 +112,7 @@ async function copyTenant(tenant: Tenant, source: MoveStore, target: MoveStore):
   return copy;
 }
 
-const listFields = (dictionaries: Dictionaries): string =>
+const listFields = (dictionaries: Dictionaries) =>
   Object.values(dictionaries)
     .flatMap((fields) => [...fields.keys(), ''])
     .join();

@@ -133,7 +133,7 @@ export const keyOf = ({ columns, key }: Table, row: TableRow): TableRow =>
   key.map((name) => row[columns.indexOf(name)]!);
 
 /** Returns the condition of the rows that every store has; a store may have more counters. */
-const rowsOf = ({ name }: Table): string => (name === 'COUNTERS' ? `"NAME" IN ('orders', 'customers')` : 'TRUE');
+const rowsOf = ({ name }: Table) => (name === 'COUNTERS' ? `"NAME" IN ('orders', 'customers')` : 'TRUE');
 
 export async function countRows(table: Table): Promise<number> {
   const build = (from: string) => `SELECT count(*) FROM ${from} WHERE ${rowsOf(table)}`;

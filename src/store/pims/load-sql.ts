@@ -159,7 +159,7 @@ function nameValues(names: readonly string[], row: Row): Values {
   return values;
 }
 
-const hasRow = (rows: readonly Row[]): boolean => rows.length > 0;
+const hasRow = (rows: readonly Row[]) => rows.length > 0;
 const firstText = ([row]: readonly Row[]): string | undefined => row?.[0] as string | undefined;
-const firstNumber = ([row]: readonly Row[]): number => Number(row![0] ?? 0);
+const firstNumber = ([row]: readonly Row[]) => Number(row![0] ?? 0);
 const parseRecord = ([row]: readonly Row[]): Values | undefined => row && (JSON.parse(row[0] as string) as Values);

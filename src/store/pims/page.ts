@@ -12,8 +12,8 @@ interface Filled {
 }
 
 const NOTHING: Filled = { records: '', lines: '', bytes: 0, count: 0, last: '' };
-const join = (list: string, item: string): string => (list === '' || item === '' ? list + item : `${list},${item}`);
-const sizeOf = (item: string): number => (item === '' ? 0 : Buffer.byteLength(item) + 1);
+const join = (list: string, item: string) => (list === '' || item === '' ? list + item : `${list},${item}`);
+const sizeOf = (item: string) => (item === '' ? 0 : Buffer.byteLength(item) + 1);
 
 export type PageFiller = ReturnType<typeof makePageFiller>;
 

@@ -46,7 +46,7 @@ export function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): 
   const lineNames = [...dictionaries.lines.keys()];
   const lineNumberAt = lineNames.indexOf('LINE_NUMBER');
   const insertRow = buildInsert(lines, lineNames, LINE_KEY);
-  const insertLine = (line: Values): Statement => {
+  const insertLine = (line: Values) => {
     line['LINE_REF_LOCK_CODE'] ||= newLockCode();
     const values: Bound[] = listValues(lineNames, line);
     values[lineNumberAt] = Number(line['LINE_NUMBER']);
@@ -130,5 +130,5 @@ function buildLedgerSaves({ table }: ScriptDialect): Pick<SaveSql, 'recordMoveme
   };
 }
 
-const changedNames = (record: Values, change: Values): string[] =>
+const changedNames = (record: Values, change: Values) =>
   Object.keys(change).filter((name) => change[name] !== record[name]);

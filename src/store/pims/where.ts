@@ -74,7 +74,7 @@ export function isGathered(recordType: KeyedType, term: FilterTerm): boolean {
   return term.ranges.length === 1 && isByItsOrder && !isEverything(range!);
 }
 
-const isEverything = ({ from, to }: Range): boolean => from === '' && to === undefined;
+const isEverything = ({ from, to }: Range) => from === '' && to === undefined;
 
 /** Returns a needle with which the search index finds at least every record that the terms hold for, if there is one. */
 export function findNeedle(terms: readonly FilterTerm[], dialect: Dialect): string | undefined {
@@ -167,4 +167,4 @@ function narrow(bounds: Bounds = {}, range: Range): Bounds {
 }
 
 /** Compares by code point, as both stores do. */
-const isLess = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
+const isLess = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;

@@ -14,7 +14,7 @@ const BUSY_TIMEOUT_MS = 5000;
 const PAGES_PER_CHECKPOINT = 4000;
 const REQUEST_TABLES = ['REQUESTS', 'REFUSALS', 'KEY_USES'];
 
-const markerOf = (folder: string): string => join(folder, 'move-unfinished');
+const markerOf = (folder: string) => join(folder, 'move-unfinished');
 
 /** Throws COMMAND_REFUSED if a move into the folder is unfinished, because only the move may open it. */
 export function refuseUnfinishedFolder(folder: string): void {
@@ -31,7 +31,7 @@ export function openMove(folder: string, movedAs: string, clock: Clock): MoveSto
   let isAlone = false;
   /** The file that was used last. A move works through one file after the other. */
   let open: Database | undefined;
-  const fileOf = (table: Table): Database => {
+  const fileOf = (table: Table) => {
     if (open?.file === nameFile(folder, table)) return open;
     open?.close();
     return (open = openFile(folder, table));
@@ -78,7 +78,7 @@ export function openMove(folder: string, movedAs: string, clock: Clock): MoveSto
 const kindOf = ({ name }: Table): 'requests' | 'usage' | 'control' =>
   REQUEST_TABLES.includes(name) ? 'requests' : USAGE_TABLES.includes(name) ? 'usage' : 'control';
 
-const nameFile = (folder: string, table: Table): string =>
+const nameFile = (folder: string, table: Table) =>
   join(folder, table.tenant ? join('tenants', `${table.tenant.storeId}.db`) : `${kindOf(table)}.db`);
 
 /** Opens the file of a table. The request log does not exist if nothing was logged. */

@@ -124,7 +124,7 @@ function connect(file: string, { kept, checkpoint, busyTimeoutMs, onFatal, onCom
   const db = new Database(file, { mode: 'read', busyTimeoutMs });
   let writer: Writer | undefined;
   let cacheKib: number | undefined;
-  const openWriter = (): Writer => {
+  const openWriter = () => {
     if (writer) return writer;
     // Only the service commits before its log is synced, because only it waits for the sync before it answers reads.
     const isService = busyTimeoutMs === 0;
@@ -140,7 +140,7 @@ function connect(file: string, { kept, checkpoint, busyTimeoutMs, onFatal, onCom
   let schemaVersion = -1;
   let sql: SqlitePimsSql;
   /** Builds the SQL again when the schema has changed, because a process has added a field. */
-  const followSchema = (followed: Database): SqlitePimsSql => {
+  const followSchema = (followed: Database) => {
     const [version] = followed.row<[number]>('PRAGMA schema_version')!;
     if (version === schemaVersion) return sql;
     const fields = followed.rows<[RecordType, string, CustomField['type']]>(
@@ -152,7 +152,7 @@ function connect(file: string, { kept, checkpoint, busyTimeoutMs, onFatal, onCom
   };
   followSchema(db);
   let epoch = 0;
-  const unsynced = (): Promise<void> | undefined => writer?.queue.log.unsynced;
+  const unsynced = () => writer?.queue.log.unsynced;
   const onChange = () => {
     followSchema(db);
     epoch = kept.newEpoch();

@@ -67,7 +67,7 @@ export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStor
       if (isFileThere(file)) void aside.run<string[]>({ kind: 'examine', file }).then(tell as never, () => undefined);
     },
   });
-  const pims = ({ storeId }: Pick<Tenant, 'storeId'>): PimsStore => open.get(storeId);
+  const pims = ({ storeId }: Pick<Tenant, 'storeId'>) => open.get(storeId);
   return {
     open,
     pims,

@@ -48,7 +48,7 @@ export function openRequests(file: string, options: RequestStoreOptions) {
     isUnusable = true;
     return unusable();
   };
-  const open = (): LogFile => {
+  const open = () => {
     if (isUnusable) throw unusable();
     try {
       return (opened ??= openLog(file, options, onFatal));
@@ -118,4 +118,4 @@ function openLog(
   return { db, queue };
 }
 
-const unusable = (): Refusal => refuseForNow('STORE_UNAVAILABLE', 30, 'The request log cannot be used.');
+const unusable = () => refuseForNow('STORE_UNAVAILABLE', 30, 'The request log cannot be used.');

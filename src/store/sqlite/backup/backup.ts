@@ -173,7 +173,7 @@ function readNextNumbers(file: string): [counter: string, next: number][] {
 export const checkBackup = (folder: string): Promise<CheckResult> =>
   checkStore(openCheck(folder, readManifest(folder).files));
 
-const countOrders = (file: string): number =>
+const countOrders = (file: string) =>
   withDatabase(file, READ, (db) => db.row<[number]>('SELECT count(*) FROM ORDERS')![0]);
 
 /** Returns the identity of the store that was backed up, if the backup has it. */

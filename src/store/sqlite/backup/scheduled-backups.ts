@@ -121,7 +121,7 @@ export function makeScheduledBackups(options: BackupOptions) {
   return backups;
 }
 
-const describeDisagreement = (name: string, count: number, { place, what }: Finding): string =>
+const describeDisagreement = (name: string, count: number, { place, what }: Finding) =>
   `Records disagree (${count} findings), so the backup is kept as ${name} and replaces no other. ` +
   `\`storeroom check\` lists them. ${place}: ${what}.`;
 

@@ -19,7 +19,7 @@ const SCHEMA_AT = 60;
 const FOLDER = 'src/store/sqlite/migrations/';
 const migrations = new Map<SqliteSchema, string[]>();
 
-const versionOf = (db: Database): number => db.row<[number]>('PRAGMA user_version')![0];
+const versionOf = (db: Database) => db.row<[number]>('PRAGMA user_version')![0];
 
 /** Returns whether there is nothing to migrate. Waits for a process that opens the file. Throws NewerStore. */
 export function isNewest(db: Database, schema: SqliteSchema): boolean {
@@ -93,7 +93,7 @@ function findVersion(file: string): string | undefined {
   }
 }
 
-const loadMigrations = (schema: SqliteSchema): string[] =>
+const loadMigrations = (schema: SqliteSchema) =>
   migrations.getOrInsertComputed(schema, () => {
     const names = listAssets(FOLDER).filter((name) => name.startsWith(`${FOLDER}${schema}-`));
     return names.map((name) => readAsset(name).toString());

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
-import { type Refusal, refuseForNow } from '../../../errors.ts';
+import { refuseForNow } from '../../../errors.ts';
 import { faultOf, type OnFatal } from './database.ts';
 import type { SqlitePimsStore } from '../pims-store.ts';
 
@@ -57,7 +57,7 @@ export function makeOpenTenants({ most, open: openStore, onSetApart }: OpenTenan
     if (isNew) onSetApart(storeId, fault);
     return unavailable();
   };
-  const tryOpen = (storeId: string): SqlitePimsStore => {
+  const tryOpen = (storeId: string) => {
     try {
       const store = openStore(storeId, (fault) => setApart(storeId, fault, true));
       // The file may replace a former one that was set apart.
@@ -77,7 +77,7 @@ export function makeOpenTenants({ most, open: openStore, onSetApart }: OpenTenan
       .finally(() => closing.delete(closed));
     closing.add(closed);
   };
-  const add = (storeId: string): OpenTenant => {
+  const add = (storeId: string) => {
     if (apart.get(storeId) === true) throw unavailable();
     // If files close more slowly than they open, the event loop closes them itself, so that they cannot pile up.
     while (tenants.size >= mostOpen) remove(chooseOne([...tenants.values()]), closing.size < CLOSING_ASIDE_MOST);
@@ -123,7 +123,7 @@ export function makeOpenTenants({ most, open: openStore, onSetApart }: OpenTenan
  * called when more tenants than can be open are called in turn.
  */
 function chooseOne(all: readonly OpenTenant[]): OpenTenant {
-  const pick = (): OpenTenant => all[Math.floor(Math.random() * all.length)]!;
+  const pick = () => all[Math.floor(Math.random() * all.length)]!;
   const [one, other] = [pick(), pick()];
   return one.calledAt < other.calledAt ? one : other;
 }
@@ -145,15 +145,15 @@ function shareMemory(memory: number) {
   };
 }
 
-const teamOf = (storeId: string): string => storeId.slice(0, storeId.lastIndexOf('.'));
-const unavailable = (): Refusal => refuseForNow('TENANT_UNAVAILABLE', 30);
+const teamOf = (storeId: string) => storeId.slice(0, storeId.lastIndexOf('.'));
+const unavailable = () => refuseForNow('TENANT_UNAVAILABLE', 30);
 
 /** Derives the maximum number of open tenants, which may use a quarter of the memory and half of the handles. */
-const deriveMost = (memory: number, handles: number): number =>
+const deriveMost = (memory: number, handles: number) =>
   Math.max(Math.floor(Math.min(memory / 4 / TENANT_BYTES, handles / 2 / TENANT_HANDLES, MOST_DERIVED)), LEAST_DERIVED);
 
 /** Returns the bytes that the process may use, which are those of its control group or of the machine. */
-const memoryOfProcess = (): number => Math.min(process.constrainedMemory() || Infinity, totalmem());
+const memoryOfProcess = () => Math.min(process.constrainedMemory() || Infinity, totalmem());
 
 function handlesOfProcess(): number {
   try {

@@ -118,7 +118,7 @@ export function makeEntryCounts(db: Database) {
   };
 }
 
-const distanceToEnd = (list: readonly string[], item: string): number =>
+const distanceToEnd = (list: readonly string[], item: string) =>
   Math.min(list.indexOf(item), list.length - 1 - list.indexOf(item));
 
 /** Quotes a trigram as a phrase of the search index. */

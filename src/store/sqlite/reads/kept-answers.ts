@@ -74,7 +74,7 @@ function makeRecentKeys() {
   };
 }
 
-const placeOf = (hash: number): number => (hash >>> 0) % RECENT_MAX;
+const placeOf = (hash: number) => (hash >>> 0) % RECENT_MAX;
 
 function hashOf(key: string): number {
   let hash = 0;

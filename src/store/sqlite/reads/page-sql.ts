@@ -110,7 +110,7 @@ export function makePageBuilder(json: Readonly<Record<KeyedType, string>>) {
     build(recordType: KeyedType, filters: FilterTree, counts: EntryCounts, sort?: Sort): PageSql {
       counts.beginQuery();
       const { tree, bounds = {} } = takeBounds(recordType, filters, sort);
-      const build = (leads: readonly (FilterTerm | undefined)[]): PageSql => {
+      const build = (leads: readonly (FilterTerm | undefined)[]) => {
         const values: string[] = [];
         const bind = (value: string) => `?${FIXED_VALUES + values.push(value)}`;
         const parts = tree.map((terms) => terms.map((term) => buildTerm(recordType, term, dialect, bind)));

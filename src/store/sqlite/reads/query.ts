@@ -68,7 +68,7 @@ type PageRow = [sortKey: string, value: string, record: Json, lines?: Json];
 const KEY_LAST = '\u{10ffff}';
 const TOO_BIG = 18;
 const NO_LIMIT = -1;
-const isTooBig = (fault: unknown): boolean => errcodeOf(fault) === TOO_BIG;
+const isTooBig = (fault: unknown) => errcodeOf(fault) === TOO_BIG;
 /** Time for a walk along the keys before the read begins again with an index that leads to many records. */
 const TRY_MS = 10;
 /** Maximum records of a page that is read on the event loop. */
@@ -87,7 +87,7 @@ export function runRead<R extends Read>(
   place: Place,
   budget: Budget,
 ): Outcome<FoundBy<R>> | typeof CUT_SHORT | typeof TOO_LONG {
-  const run = (): Found[Read['kind']] | typeof TOO_LONG => {
+  const run = () => {
     if (read.kind === 'page') return readPage(db, read, place);
     return read.kind === 'lookup' ? lookUp(db, read, place) : readRecord(db, read);
   };
@@ -110,7 +110,7 @@ export function runRead<R extends Read>(
 function readPage(db: Database, read: PageRead, place: Place): Page | typeof TOO_LONG {
   const { sql, values, after, bytesMax, sorted, hasLines, counted } = read;
   const limit = place === 'loop' ? Math.min(read.limit, LOOP_RECORDS_MAX) : read.limit;
-  const valuesFrom = (position: string): Bound[] => [...startAt(db, position, read), limit + 1, ...values];
+  const valuesFrom = (position: string) => [...startAt(db, position, read), limit + 1, ...values];
   const rows =
     place === 'loop' ? db.rows<PageRow>(sql, ...valuesFrom(after)) : db.walk<PageRow>(sql, valuesFrom, after);
   const filler = makePageFiller(limit, bytesMax);

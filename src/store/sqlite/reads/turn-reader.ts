@@ -32,7 +32,7 @@ export function makeTurnReader(db: Database, { onChange, unsynced, onFatal }: Tu
   let waiting: QueuedRead[] = [];
   /** Changes with every commit of another connection. */
   let version = -1;
-  const reasonOf = (fault: unknown): unknown => (faultOf(fault) === 'fatal' ? onFatal(fault) : fault);
+  const reasonOf = (fault: unknown) => (faultOf(fault) === 'fatal' ? onFatal(fault) : fault);
 
   const readAll = () => {
     const group = waiting;

@@ -74,7 +74,7 @@ function run(job: Exclude<Job, { kind: 'forget' }>, buffers: ArrayBuffer[]): Rep
 
 /** Turns JSON into bytes, which move to the event loop without a copy and are sent unchanged. */
 function encode(found: FoundBy<Read>, buffers: ArrayBuffer[]): FoundBy<Read> {
-  const bytesOf = (json: Rendered): Uint8Array => {
+  const bytesOf = (json: Rendered) => {
     const bytes = new TextEncoder().encode(json as Json);
     buffers.push(bytes.buffer);
     return bytes;
@@ -90,7 +90,7 @@ const port = parentPort!;
 const { isEnded: flag, niceness } = workerData as WorkerData;
 // Only Linux has a niceness for each thread.
 if (niceness > 0 && process.platform === 'linux') setPriority(niceness);
-const isEnded = (): boolean => Atomics.load(flag, 0) === 1;
+const isEnded = () => Atomics.load(flag, 0) === 1;
 port.on('message', (job: Job) => {
   if (job.kind === 'forget') return forget(job.file);
   let reply: Reply;

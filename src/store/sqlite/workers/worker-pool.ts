@@ -59,14 +59,14 @@ export function makeWorkerPool(size: number, niceness: number, clock: Clock) {
     });
   };
 
-  const start = (): Thread => {
+  const start = () => {
     const isEnded = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     const workerData = { isEnded, niceness } satisfies WorkerData;
     const worker = startThread(new URL('store-worker.ts', import.meta.url), { workerData, resourceLimits: HEAP });
     const thread: Thread = { worker, isEnded, running: undefined, ending: undefined };
     worker.unref();
     all.add(thread);
-    const finish = (): Pending => {
+    const finish = () => {
       const pending = thread.running!;
       thread.running = undefined;
       if (pending.turn) pending.turn.end = undefined;

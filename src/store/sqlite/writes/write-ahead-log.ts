@@ -40,7 +40,7 @@ export function makeWriteAheadLog({ file }: Database, options: LogOptions) {
   let isCheckpointed = false;
   let unsynced: Promise<void> | undefined;
 
-  const checkpoint = (): Promise<unknown> => options.checkpoint(file).catch((fault: unknown) => options.onFatal(fault));
+  const checkpoint = () => options.checkpoint(file).catch((fault: unknown) => options.onFatal(fault));
   const checkpointBeside = async () => {
     for (let [round, left] = [1, Infinity]; round <= ROUNDS_MOST && left > COMMITS_LEFT_MOST; round++) {
       const before = commits;

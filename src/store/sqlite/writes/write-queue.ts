@@ -52,7 +52,7 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
     ended = options.onFatal(fault);
     return ended;
   };
-  const begin = (): Promise<Refusal | undefined> => beginWriting(db, options.clock, refuse);
+  const begin = () => beginWriting(db, options.clock, refuse);
   /** On a full disk, a restarted log has space, so that reads are still counted. */
   const restartFullLog = async () => {
     await log.checkpoint();
