@@ -4,7 +4,7 @@ import { chooseReplaced, refuseNewPair, sortKeys } from '../../tenant/keys.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
 import type { KeyInfo, KeyTerms, NewKey, TenantStore } from '../../tenant/tenant-port.ts';
 import { FIRST_SETTINGS, refuseTaken } from '../../tenant/tenant.ts';
-import { row, rows, statement, type Bound, type Row, type Statement, type Writing } from '../writing.ts';
+import { row, rows, statement, type Bound, type Row, type Writing } from '../writing.ts';
 import { appendAudit, commitAudited } from './audit.ts';
 import { changesRow, commitOne, isPlain, type ControlDatabase } from './control.ts';
 import { insertRow, listColumns, TENANT_COLUMNS, toRecord, toTenant, updateRows, type TenantRow } from './rows.ts';
@@ -73,10 +73,7 @@ export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantSto
         return terms;
       });
     },
-    async listKeys(teamId, now) {
-      const { sql, values } = selectKeys(keys, teamId, now);
-      return toKeys(await db.read(sql, ...values));
-    },
+    listKeys: async (teamId, now) => toKeys(await db.read(...selectKeys(keys, teamId, now))),
     renameKeys: (teamId, apiId, name, entry) =>
       commitAudited(db, teamId, entry, function* () {
         const valid = yield* loadKeys(keys, teamId, entry.at);
@@ -102,15 +99,14 @@ export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantSto
 }
 
 /** Selects the valid keys of a tenant. For each name, the newest key precedes the keys that it replaced. */
-function selectKeys(table: string, teamId: string, now: string): Statement {
+function selectKeys(table: string, teamId: string, now: string): [sql: string, ...values: string[]] {
   const order = `ORDER BY "ENDS_AT" = '' DESC, "ISSUED_AT" DESC, "API_ID"`;
   const sql = `SELECT ${listColumns(KEY, 'k')} FROM ${table} k WHERE "TEAM_ID" = ? AND ${VALID} ${order}`;
-  return statement(sql, teamId, now);
+  return [sql, teamId, now];
 }
 
 function* loadKeys(table: string, teamId: string, now: string): Writing<KeyInfo[]> {
-  const { sql, values } = selectKeys(table, teamId, now);
-  return toKeys(yield* rows(sql, ...values));
+  return toKeys(yield* rows(...selectKeys(table, teamId, now)));
 }
 
 const toKeys = (found: readonly Row[]): KeyInfo[] =>
