@@ -48,10 +48,11 @@ type QueryValue = string | number | boolean | undefined;
 export type QueryValues<Name extends string = string> = Readonly<Partial<Record<Name, QueryValue>>>;
 
 type PathWith<Method extends 'GET' | 'POST'> = RouteWith<Method> extends `${Method} ${infer Path}` ? Path : never;
-type GetQuery<Path extends PathWith<'GET'>> = QueryValues<keyof QueryOf<`GET ${Path}`> & string>;
+export type GetPath = PathWith<'GET'>;
+export type GetQuery<Path extends GetPath> = QueryValues<keyof QueryOf<`GET ${Path}`> & string>;
 
 /** Example: `await get('/usage', { month: '2026-11' })`. */
-export async function get<Path extends PathWith<'GET'>>(
+export async function get<Path extends GetPath>(
   path: Path,
   query?: GetQuery<Path>,
   signal?: AbortSignal,

@@ -1,8 +1,9 @@
 /**
  * Loads the data of a page: `useLoad` runs a loader for a key, keeps its result, and cancels it when the key changes.
+ * `useGet` does so for a route of the dashboard.
  */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError, CHANGED, SIGNED_IN } from './client.ts';
+import { ApiError, CHANGED, get, SIGNED_IN, type GetPath, type GetQuery } from './client.ts';
 
 export interface Loaded<T> {
   /** The data, or undefined before the first result. It stays while the same key is loaded again, and offline. */
@@ -19,7 +20,7 @@ export const toApiError = (fault: unknown): ApiError =>
     : new ApiError('UNEXPECTED_FAULT', fault instanceof Error ? fault.message : String(fault), 0);
 
 /**
- * Example: `const { data, error, isLoading, reload } = useLoad(`usage ${month}`, (signal) => get('/usage', { month },
+ * Example: `const { data, error, isLoading, reload } = useLoad(code, (signal) => loadRecord('customers', code,
  * signal))`.
  */
 export function useLoad<T>(key: string, loader: (signal: AbortSignal) => Promise<T>): Loaded<T> {
@@ -57,3 +58,7 @@ export function useLoad<T>(key: string, loader: (signal: AbortSignal) => Promise
   const mine = state.key === key ? state : { key, isDone: false };
   return { data: mine.data, error: mine.error, isLoading: !mine.isDone, reload };
 }
+
+/** Example: `useGet('/usage', { month })`. Another `round` loads the same again, without the data of the one before. */
+export const useGet = <Path extends GetPath>(path: Path, query?: GetQuery<Path>, round?: number | string) =>
+  useLoad(JSON.stringify([path, query, round]), (signal) => get(path, query, signal));

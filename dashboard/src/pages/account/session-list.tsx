@@ -4,9 +4,9 @@
 import { useState } from 'preact/hooks';
 import { SESSION_HOURS, SESSION_IDLE_MINUTES } from '../../../../src/account/account-bounds.ts';
 import type { SessionsView } from '../../../../src/http/dashboard/interface.ts';
-import { get, post } from '../../api/client.ts';
+import { post } from '../../api/client.ts';
 import { nameBrowser } from './browser-name.ts';
-import { toApiError, useLoad } from '../../api/use-load.ts';
+import { toApiError, useGet } from '../../api/use-load.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { focusHeading } from '../../ui/focus.ts';
@@ -29,7 +29,7 @@ const COLUMNS: readonly TableColumn<SessionRow>[] = [
 ];
 
 export function Sessions() {
-  const sessions = useLoad('sessions', (signal) => get('/sessions', {}, signal));
+  const sessions = useGet('/sessions');
   const { data, reload } = sessions;
   /** The session that is being ended. */
   const [ending, setEnding] = useState<string>();

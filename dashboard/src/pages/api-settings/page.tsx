@@ -3,8 +3,8 @@
  * state of this page holds a new secret. Begin here.
  */
 import { useState } from 'preact/hooks';
-import { get, fetchOperation } from '../../api/client.ts';
-import { useLoad } from '../../api/use-load.ts';
+import { fetchOperation } from '../../api/client.ts';
+import { useGet, useLoad } from '../../api/use-load.ts';
 import { useSession } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
@@ -32,7 +32,7 @@ async function findOrder(signal: AbortSignal): Promise<string | null> {
 
 export function ApiSettingsPage() {
   const { user, tenant, baseURL, may } = useSession();
-  const keys = useLoad('keys', (signal) => get('/keys', {}, signal));
+  const keys = useGet('/keys');
   const { data, reload } = keys;
   const { data: orderNum } = useLoad('an order', findOrder);
   const [dialog, setDialog] = useState<'replace' | 'create'>();

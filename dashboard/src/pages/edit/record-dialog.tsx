@@ -4,8 +4,7 @@ import type { FieldView } from '../../../../src/http/dashboard/interface.ts';
 import type { RecordType } from '../../../../src/pims/rules/fields.ts';
 import { FIRST_STAGES } from '../../../../src/pims/rules/stages.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
-import { get } from '../../api/client.ts';
-import { useLoad } from '../../api/use-load.ts';
+import { useGet } from '../../api/use-load.ts';
 import { labelStage } from '../../ui/badge.tsx';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
 import { Select, TextArea, TextField } from '../../ui/form/field.tsx';
@@ -30,7 +29,7 @@ export interface RecordDialogProps {
 
 /** Example: `<RecordDialog title="Edit part" recordType="inventory" values={part} onSave={save} onClose={close} />`. */
 export function RecordDialog({ recordType, first = [], isShown = () => true, values, ...props }: RecordDialogProps) {
-  const loaded = useLoad('fields', (signal) => get('/fields', {}, signal));
+  const loaded = useGet('/fields');
   const [typed, setTyped] = useState<Values>({});
   const began = useRef(values);
   const changed = Object.fromEntries(Object.entries(typed).filter(([name, value]) => value !== began.current[name]));

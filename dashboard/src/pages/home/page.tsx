@@ -1,8 +1,7 @@
 /** The first page: the work that waits, short stock, the calls of the month, and the first steps of a new team. */
-import { get } from '../../api/client.ts';
 import { searchOf } from '../../api/filters.ts';
 import { queryRecords, type Kind } from '../../api/records.ts';
-import { useLoad } from '../../api/use-load.ts';
+import { useGet, useLoad } from '../../api/use-load.ts';
 import { Link } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { Actions, ButtonLink } from '../../ui/button.tsx';
@@ -51,7 +50,7 @@ export function HomePage() {
 
 /** The calls of the month and of today, and how many failed. Days are UTC. */
 function Calls() {
-  const { data } = useLoad('usage', (signal) => get('/usage', {}, signal));
+  const { data } = useGet('/usage');
   const day = new Date().toISOString().slice(0, 10);
   const today = data?.rows.filter((row) => row.day === day) ?? [];
   const sum = (of: 'calls' | 'refused') => today.reduce((total, row) => total + row[of], 0);

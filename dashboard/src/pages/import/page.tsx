@@ -4,7 +4,7 @@ import type { ImportView } from '../../../../src/http/dashboard/interface.ts';
 import type { RecordType } from '../../../../src/pims/rules/fields.ts';
 import { get, post } from '../../api/client.ts';
 import { downloadFile, formatCSV } from '../../api/download.ts';
-import { toApiError, useLoad } from '../../api/use-load.ts';
+import { toApiError, useGet } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
 import { Checkbox, Select } from '../../ui/form/field.tsx';
@@ -70,7 +70,7 @@ interface MatchProps {
 
 /** The field of each column, the check, and the import. */
 function Match({ type, table }: MatchProps) {
-  const { data } = useLoad('fields', (signal) => get('/fields', {}, signal));
+  const { data } = useGet('/fields');
   const names = data?.fields[type].map(({ name }) => name) ?? [];
   const [chosen, setChosen] = useState<Readonly<Record<string, string>>>({});
   const [updates, setUpdates] = useState(false);

@@ -1,8 +1,8 @@
 /** The state of the service for its operator: health, disk, backups, and the calls of every team. */
 import { useEffect } from 'preact/hooks';
 import type { OperateView } from '../../../../src/http/dashboard/interface.ts';
-import { get, post } from '../../api/client.ts';
-import { toApiError, useLoad } from '../../api/use-load.ts';
+import { post } from '../../api/client.ts';
+import { toApiError, useGet } from '../../api/use-load.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Notice, WhenLoaded } from '../../ui/notice.tsx';
@@ -26,7 +26,7 @@ function formatUptime(seconds: number): string {
 }
 
 export function OperatePage() {
-  const loaded = useLoad('operate', (signal) => get('/operate', {}, signal));
+  const loaded = useGet('/operate');
   const { data, isLoading, reload } = loaded;
   const isRunning = data?.backup?.isRunning === true;
   useEffect(() => {

@@ -1,7 +1,6 @@
 /** The history of an order, newest first: who did what, and which field changed from what to what. */
 import type { AnswerOf } from '../../../../src/http/dashboard/interface.ts';
-import { get } from '../../api/client.ts';
-import { useLoad } from '../../api/use-load.ts';
+import { useGet } from '../../api/use-load.ts';
 import { Link } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { Empty } from '../../ui/notice.tsx';
@@ -55,7 +54,7 @@ const COLUMNS: readonly TableColumn<Entry>[] = [
 /** Example: `<History number="20015" round={tag} />`; it is loaded again in each round. */
 export function History({ number, round }: { number: string; round: string }) {
   const { may } = useSession();
-  const history = useLoad(`${number} ${round}`, (signal) => get('/orders/history', { ORDER_NUMBER: number }, signal));
+  const history = useGet('/orders/history', { ORDER_NUMBER: number }, round);
   return (
     <Section
       title="History"

@@ -6,7 +6,7 @@ import type { BodyOf, FieldView } from '../../../../src/http/dashboard/interface
 import type { RecordType } from '../../../../src/pims/rules/fields.ts';
 import { get, post } from '../../api/client.ts';
 import { rewordError } from '../../api/reword-error.ts';
-import { useLoad, type Loaded } from '../../api/use-load.ts';
+import { useGet, type Loaded } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { Badge } from '../../ui/badge.tsx';
@@ -68,7 +68,7 @@ export function FieldsPage() {
   const { user, may } = useSession();
   const [query, setQuery] = useQuery();
   const [isAdding, setAdding] = useState(false);
-  const dictionary = useLoad('fields', (signal) => get('/fields', {}, signal));
+  const dictionary = useGet('/fields');
   const { data, reload } = dictionary;
   const shown = RECORD_TYPES.find(({ value }) => value === query.get('of'))?.value ?? 'orders';
   const filter = query.get('filter') ?? '';

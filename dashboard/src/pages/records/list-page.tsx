@@ -6,7 +6,7 @@ import type { FieldView } from '../../../../src/http/dashboard/interface.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { get } from '../../api/client.ts';
 import { parseFilters, toFilterBody } from '../../api/filters.ts';
-import { useLoad, type Loaded } from '../../api/use-load.ts';
+import { useGet, useLoad, type Loaded } from '../../api/use-load.ts';
 import { countRecords, KINDS, isKind, queryRecords, recordPath } from '../../api/records.ts';
 import type { Kind, LoadedPage } from '../../api/records.ts';
 import { useParams, useQuery, type QueryChange } from '../../router.tsx';
@@ -42,7 +42,7 @@ function Records({ kind }: { kind: Kind }) {
   const filters = parseFilters(query);
   const cursors = query.getAll('cursor');
   const cursor = cursors.at(-1);
-  const fields = useLoad('fields', (signal) => get('/fields', {}, signal)).data?.fields[kind];
+  const fields = useGet('/fields').data?.fields[kind];
   const [chosen, setColumns] = useColumns(kind);
   const columns = [...new Set([...chosen, ...filters.map(({ field }) => field)])];
   const sort = query.get('sort') ?? KINDS[kind].sort;

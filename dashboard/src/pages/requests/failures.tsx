@@ -1,7 +1,6 @@
 /** The failures among the shown requests by code, and the last calls that had no valid keys. */
 import type { RequestView } from '../../../../src/http/dashboard/interface.ts';
-import { get } from '../../api/client.ts';
-import { useLoad } from '../../api/use-load.ts';
+import { useGet } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/notice.tsx';
@@ -33,7 +32,7 @@ export function Failures({ rows }: { rows: readonly RequestView[] }) {
 
 /** The last calls that named this team without valid keys. */
 export function Rejected() {
-  const rejected = useLoad('rejected', (signal) => get('/requests/rejected', {}, signal));
+  const rejected = useGet('/requests/rejected');
   return (
     <Section
       title="Wrong credentials"

@@ -4,7 +4,7 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { OPERATION_NAMES } from '../../../../src/http/operations/names.ts';
 import { get } from '../../api/client.ts';
-import { useLoad } from '../../api/use-load.ts';
+import { useGet } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -42,7 +42,7 @@ const NO_FILTERS = {
 
 /** The keys in force and the explorer. A key of the address that has ended is there too. */
 function KeyFilter({ value, onValue }: { value: string; onValue: (key: string) => void }) {
-  const { data } = useLoad('keys', (signal) => get('/keys', {}, signal));
+  const { data } = useGet('/keys');
   const keys = (data?.keys ?? []).map(({ apiID, name }) => ({ value: apiID, label: name }));
   const known = [{ value: '', label: 'All keys' }, ...keys, { value: 'explorer', label: 'Explorer' }];
   const options = known.some((one) => one.value === value) ? known : [...known, { value, label: value }];

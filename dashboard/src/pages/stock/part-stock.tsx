@@ -4,7 +4,7 @@ import type { MovementsView, WaitingView } from '../../../../src/http/dashboard/
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { get } from '../../api/client.ts';
 import { usePages } from '../../api/use-pages.ts';
-import { useLoad } from '../../api/use-load.ts';
+import { useGet } from '../../api/use-load.ts';
 import { recordPath } from '../../api/records.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -83,7 +83,7 @@ const WAITING: readonly TableColumn<WaitingView>[] = [
 
 /** Example: `<WaitingOrders partCode="11" round={rounds} />`. */
 export function WaitingOrders({ partCode, round }: { partCode: string; round: string }) {
-  const waiting = useLoad(`${partCode} ${round}`, (signal) => get('/stock/waiting', { PART_CODE: partCode }, signal));
+  const waiting = useGet('/stock/waiting', { PART_CODE: partCode }, round);
   return (
     <Section title="Orders waiting for this part" description="Open sales orders, the oldest first.">
       <Table

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { AuditCheckView, AuditView } from '../../../../src/http/dashboard/interface.ts';
 import { get } from '../../api/client.ts';
 import { downloadFile, formatCSV, guardFormula } from '../../api/download.ts';
-import { toApiError, useLoad } from '../../api/use-load.ts';
+import { toApiError, useGet } from '../../api/use-load.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { Link, pathOf, useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
@@ -174,7 +174,7 @@ function AuditLog() {
 }
 
 const Verification = () => (
-  <WhenLoaded from={useLoad('verify', (signal) => get('/audit/verify', {}, signal))} lines={2}>
+  <WhenLoaded from={useGet('/audit/verify')} lines={2}>
     {(view) => <Check view={view} />}
   </WhenLoaded>
 );

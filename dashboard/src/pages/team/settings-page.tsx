@@ -7,8 +7,8 @@ import { useState } from 'preact/hooks';
 import type { SettingsView } from '../../../../src/http/dashboard/interface.ts';
 import { FIRST_STAGES } from '../../../../src/pims/rules/stages.ts';
 import { NAME_CHARACTERS_MAX } from '../../../../src/tenant/tenant.ts';
-import { get, post } from '../../api/client.ts';
-import { useLoad } from '../../api/use-load.ts';
+import { post } from '../../api/client.ts';
+import { useGet } from '../../api/use-load.ts';
 import { useSession } from '../../session.tsx';
 import { labelStage, StageBadge } from '../../ui/badge.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
@@ -37,7 +37,7 @@ const limit = (most: number | null): string => (most === null ? 'No limit' : cou
 
 export function SettingsPage() {
   const { user, may, reload: reloadSession } = useSession();
-  const loaded = useLoad('settings', (signal) => get('/settings', {}, signal));
+  const loaded = useGet('/settings');
   const [saved, setSaved] = useState<SettingsView>();
   const keep = (changed: SettingsView) => {
     setSaved(changed);

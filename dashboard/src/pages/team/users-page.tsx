@@ -3,8 +3,7 @@
  */
 import { useState } from 'preact/hooks';
 import type { UserLinkView } from '../../../../src/http/dashboard/interface.ts';
-import { get } from '../../api/client.ts';
-import { useLoad } from '../../api/use-load.ts';
+import { useGet } from '../../api/use-load.ts';
 import { useSession } from '../../session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -58,7 +57,7 @@ export function UsersPage() {
 }
 
 function Users() {
-  const users = useLoad('users', (signal) => get('/users', {}, signal));
+  const users = useGet('/users');
   const { data, reload } = users;
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);

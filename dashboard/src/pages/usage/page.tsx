@@ -5,7 +5,7 @@ import { useRef } from 'preact/hooks';
 import type { UsageView } from '../../../../src/http/dashboard/interface.ts';
 import { get } from '../../api/client.ts';
 import { downloadFile, formatCSV } from '../../api/download.ts';
-import { useLoad } from '../../api/use-load.ts';
+import { useGet } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -24,7 +24,7 @@ export function UsagePage() {
   const thisMonth = new Date().toISOString().slice(0, 7);
   const asked = query.get('month') ?? '';
   const month = isMonth(asked) ? asked : thisMonth;
-  const usage = useLoad(`usage ${month}`, (signal) => get('/usage', { month }, signal));
+  const usage = useGet('/usage', { month });
   const { data, isLoading, reload } = usage;
   const known = useRef<string[]>([]);
   if (data !== undefined) known.current = data.months.map((one) => one.month);

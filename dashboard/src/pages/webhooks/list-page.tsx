@@ -1,8 +1,8 @@
 /** Webhooks: the endpoints that receive changes, and adding one. Only the state of a page holds a secret. Begin here. */
 import { useState } from 'preact/hooks';
-import { ApiError, get, post } from '../../api/client.ts';
+import { ApiError, post } from '../../api/client.ts';
 import { KINDS } from '../../api/records.ts';
-import { useLoad } from '../../api/use-load.ts';
+import { useGet } from '../../api/use-load.ts';
 import { pathOf } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -16,7 +16,7 @@ import { COLUMNS, TYPES } from './words.tsx';
 
 export function WebhooksPage() {
   const { user, may } = useSession();
-  const webhooks = useLoad('webhooks', (signal) => get('/webhooks', {}, signal));
+  const webhooks = useGet('/webhooks');
   const { data, isLoading, reload } = webhooks;
   const [isAdding, setAdding] = useState(false);
   const [secret, setSecret] = useState('');

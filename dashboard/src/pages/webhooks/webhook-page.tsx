@@ -1,7 +1,7 @@
 /** One webhook: its state, what a developer can do with it, and its deliveries. */
 import { useRef, useState } from 'preact/hooks';
 import { get } from '../../api/client.ts';
-import { useLoad } from '../../api/use-load.ts';
+import { useGet } from '../../api/use-load.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { pathOf, useParams, useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
@@ -21,7 +21,7 @@ import { COLUMNS, NEXT_TRY, Outcome, toFacts, type Delivery, type Webhook } from
 export function WebhookPage() {
   const { id = '' } = useParams();
   const { may } = useSession();
-  const webhooks = useLoad('webhooks', (signal) => get('/webhooks', {}, signal));
+  const webhooks = useGet('/webhooks');
   const { data, error, isLoading } = webhooks;
   /** Grows when something was done, so that the deliveries are loaded again. */
   const [round, setRound] = useState(0);
