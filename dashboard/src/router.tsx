@@ -9,13 +9,10 @@ const BASE = '/dashboard';
 
 /** The names in the pattern, each with the part of the path in its place, decoded. */
 export type Params = Readonly<Record<string, string>>;
-export interface PageRoute {
-  /** A pattern such as `/records/:kind/:key`. The first matching pattern counts. */
-  readonly pattern: string;
-  readonly load: () => Promise<ComponentType>;
-  /** Whether the page is shown to everyone, without the shell. */
-  readonly isPublic?: boolean;
-}
+/** Fetches the code of a page, whose default export is its component. */
+export type LoadPage = () => Promise<{ readonly default: ComponentType }>;
+/** Pages by pattern, such as `/records/:kind/:key`. The first matching pattern counts. */
+export type PageRoutes = Readonly<Record<string, LoadPage>>;
 export interface Location {
   /** The path below /dashboard: `/records/orders/10248`. */
   readonly path: string;
@@ -70,11 +67,11 @@ export function takeHeadingFocus(): boolean {
 export const pathOf = (pattern: string, params: Params): string =>
   pattern.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
 
-function matchRoute(routes: readonly PageRoute[], path: string): { route: PageRoute; params: Params } | undefined {
+function matchRoute(routes: PageRoutes, path: string) {
   const parts = path.replace(/(?<=.)\/$/, '').split('/');
-  for (const route of routes) {
-    const params = matchPattern(route.pattern.split('/'), parts);
-    if (params !== undefined) return { route, params };
+  for (const [pattern, load] of Object.entries(routes)) {
+    const params = matchPattern(pattern.split('/'), parts);
+    if (params !== undefined) return { pattern, load, params };
   }
   return undefined;
 }
@@ -99,12 +96,12 @@ function matchPattern(pattern: string[], parts: string[]): Params | undefined {
 
 interface RouterState {
   readonly location: Location;
-  readonly routes: readonly PageRoute[];
+  readonly routes: PageRoutes;
   readonly matched: ReturnType<typeof matchRoute>;
 }
 const RouterContext = createContext<RouterState | null>(null);
 
-export function Router({ routes, children }: { routes: readonly PageRoute[]; children: ComponentChildren }) {
+export function Router({ routes, children }: { routes: PageRoutes; children: ComponentChildren }) {
   const [here, setHere] = useState(parseLocation);
   useEffect(() => {
     const update = () => setHere(parseLocation());
@@ -190,7 +187,7 @@ export function Link({ to, children, onClick, ...rest }: LinkProps) {
   const { routes } = useRouter();
   const prefetch = () =>
     void matchRoute(routes, to.replace(/[?#].*/, ''))
-      ?.route.load()
+      ?.load()
       .catch(() => {});
   const follow = (event: TargetedMouseEvent<HTMLAnchorElement>) => {
     onClick?.(event);

@@ -4,8 +4,8 @@
  */
 import type { ComponentType } from 'preact';
 import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
-import { NOT_FOUND, ROUTES } from './routes.ts';
-import { navigate, Router, takeHeadingFocus, useLocation, useMatch, type PageRoute } from '../router.tsx';
+import { loadNotFound, PUBLIC, ROUTES } from './routes.ts';
+import { navigate, Router, takeHeadingFocus, useLocation, useMatch, type LoadPage } from '../router.tsx';
 import { HOME, SessionProvider, useSessionState } from '../session.tsx';
 import { ProofDialog } from './proof-dialog.tsx';
 import { SessionEnd } from './session-end.tsx';
@@ -35,10 +35,9 @@ function Screen() {
     takeHeadingFocus(); // The user has just opened the dashboard, so the first Tab must reach the skip link.
   }, [isHome]);
   if (isHome) return null;
-  const route = matched?.route ?? NOT_FOUND;
   // A different path is a different page, even with the same component, so no state is kept.
-  const page = <LazyPage key={path} route={route} />;
-  if (route.isPublic) return <main class="public">{page}</main>;
+  const page = <LazyPage key={path} load={matched?.load ?? loadNotFound} />;
+  if (PUBLIC.includes(matched?.pattern ?? '')) return <main class="public">{page}</main>;
   return <SignedIn>{page}</SignedIn>;
 }
 
@@ -69,19 +68,19 @@ function SignedIn({ children }: Parameters<typeof Shell>[0]) {
   );
 }
 
-const known = new Map<PageRoute['load'], ComponentType>();
+const known = new Map<LoadPage, ComponentType>();
 
-function LazyPage({ route }: { route: PageRoute }) {
+function LazyPage({ load }: { load: LoadPage }) {
   const [, show] = useState(0);
   const [fault, setFault] = useState<unknown>();
   const [broken] = useErrorBoundary();
-  const Page = known.get(route.load);
+  const Page = known.get(load);
   useEffect(() => {
     let isWanted = true;
     if (Page === undefined)
-      route.load().then(
-        (loaded) => {
-          known.set(route.load, loaded);
+      load().then(
+        (module) => {
+          known.set(load, module.default);
           if (isWanted) show(1);
           return undefined;
         },

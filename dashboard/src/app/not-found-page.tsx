@@ -3,10 +3,12 @@ import { HOME } from '../session.tsx';
 import { ButtonLink } from '../ui/button.tsx';
 import { Page } from '../ui/page.tsx';
 
-export const NotFoundPage = () => (
+const NotFoundPage = () => (
   <Page title="Page not found" description="Check the address for typing errors.">
     <p>
       <ButtonLink to={HOME}>Home</ButtonLink>
     </p>
   </Page>
 );
+
+export default NotFoundPage;

@@ -22,7 +22,7 @@ function takeToken(): string {
   return token;
 }
 
-export function LinkPage() {
+export default function LinkPage() {
   const [token] = useState(takeToken);
   const link = useLoad('link', () => post('/link/check', { token }));
   const { data, error } = link;

@@ -15,7 +15,7 @@ import { toast } from '../../ui/toaster.tsx';
 import { SecondFactor } from './second-factor.tsx';
 import { Sessions } from './session-list.tsx';
 
-export function AccountPage() {
+export default function AccountPage() {
   const { user, tenant } = useSession();
   // A new password ends the other sessions, so the table of sessions is loaded again.
   const [round, setRound] = useState(0);

@@ -16,7 +16,7 @@ import { Brand } from '../../ui/brand.tsx';
 
 const TEAM = 'storeroom.team';
 
-export function SignInPage() {
+export default function SignInPage() {
   const [query] = useQuery();
   const { begin } = useSessionState();
   const [teamID, setTeam] = useState(query.get('team') ?? loadChoice(TEAM) ?? '');

@@ -30,7 +30,7 @@ async function findOrder(signal: AbortSignal): Promise<string | null> {
   return body.data[0]?.ORDER_NUMBER ?? null;
 }
 
-export function ApiSettingsPage() {
+export default function ApiSettingsPage() {
   const { user, tenant, baseURL, may } = useSession();
   const keys = useGet('/keys');
   const { data, reload } = keys;

@@ -31,7 +31,7 @@ const TYPES = [
   ...Object.entries(KINDS).map(([value, { label }]) => ({ value, label })),
 ];
 
-export function ChangesPage() {
+export default function ChangesPage() {
   const [query, setQuery] = useQuery();
   const type = query.get('type') ?? '';
   const [isPaused, setPaused] = useState(false);

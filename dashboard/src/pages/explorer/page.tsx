@@ -18,7 +18,7 @@ import { useCall } from './use-call.ts';
 
 const pathTo = (name: string): string => pathOf('/explorer/:operation', { operation: name });
 
-export function ExplorerPage() {
+export default function ExplorerPage() {
   const { operation: name } = useParams();
   const { baseURL } = useSession();
   const operations = useLoad(`contract of ${baseURL}`, () => loadOperations(baseURL));

@@ -17,7 +17,7 @@ const LABELS: Readonly<Record<string, string>> = {
 const WAITING = VIEWS.orders.filter(([label]) => ['Open', 'Quotes', 'Drafts'].includes(label));
 const SHORT = VIEWS.inventory.filter(([label]) => label === 'Short');
 
-export function HomePage() {
+export default function HomePage() {
   const { may, tenant } = useSession();
   const orders = useLoad('orders', (signal) => countViews('orders', WAITING, signal));
   const parts = useLoad('parts', (signal) => countViews('inventory', SHORT, signal));

@@ -27,7 +27,7 @@ interface Report extends ImportView {
   readonly fault?: string;
 }
 
-export function ImportPage() {
+export default function ImportPage() {
   const [query] = useQuery();
   const [type, setType] = useState(TYPES.find(({ value }) => value === query.get('type'))?.value ?? 'inventory');
   const [table, setTable] = useState<CsvTable>();

@@ -25,7 +25,7 @@ function formatUptime(seconds: number): string {
   return days! > 0 ? `${countOf(days!, 'day')} ${hours} h` : `${hours} h ${minutes} min`;
 }
 
-export function OperatePage() {
+export default function OperatePage() {
   const loaded = useGet('/operate');
   const { data, isLoading, reload } = loaded;
   const isRunning = data?.backup?.isRunning === true;

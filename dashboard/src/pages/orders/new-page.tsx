@@ -28,7 +28,7 @@ const STAGES = FIRST_STAGES.map((value) => ({ value, label: labelStage(value) })
 /** A batch has room for the order and this many lines. */
 const LINES_MOST = 99;
 
-export function NewOrderPage() {
+export default function NewOrderPage() {
   const [order, setOrder] = useState<Values>({
     ORDER_TYPE: 'sales_order',
     ORDER_DATE: new Date().toLocaleDateString('en-US'),

@@ -36,7 +36,7 @@ const SHOWN =
     .split(/\s+/)
     .concat(ADDRESS_FIELDS, TOTALS);
 
-export function OrderPage() {
+export default function OrderPage() {
   const { key: number = '' } = useParams();
   const order = useLoad(number, (signal) => loadRecord('orders', number, signal));
   const { data } = order;

@@ -21,7 +21,7 @@ import { OrderTotals } from './totals.tsx';
 
 const SLIP = { value: 'slip', label: 'Packing slip' } as const;
 
-export function PrintPage() {
+export default function PrintPage() {
   const { key: number = '' } = useParams();
   const [query, setQuery] = useQuery();
   const { tenant } = useSession();

@@ -64,7 +64,7 @@ const Marks = ({ field }: { field: FieldView }) => (
   </span>
 );
 
-export function FieldsPage() {
+export default function FieldsPage() {
   const { user, may } = useSession();
   const [query, setQuery] = useQuery();
   const [isAdding, setAdding] = useState(false);

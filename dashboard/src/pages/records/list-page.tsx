@@ -20,7 +20,7 @@ import { usePlace } from '../../ui/table/place.ts';
 import { Table, type Sort, type TableColumn } from '../../ui/table/table.tsx';
 import { countOf } from '../../ui/text/text.tsx';
 import { NewRecord } from '../edit/edit-record.tsx';
-import { NotFoundPage } from '../../app/not-found-page.tsx';
+import NotFoundPage from '../../app/not-found-page.tsx';
 import { BulkActions } from '../lists/bulk.tsx';
 import { ColumnChooser, useColumns } from './column-chooser.tsx';
 import { ExportButton } from '../lists/export.tsx';
@@ -32,7 +32,7 @@ const PAGE_SIZE = 50;
 /** Maximum length of the cursors in the address. */
 const CURSORS_LENGTH_MAX = 3000;
 
-export function RecordsPage() {
+export default function RecordsPage() {
   const { kind = '' } = useParams();
   return isKind(kind) ? <Records kind={kind} /> : <NotFoundPage />;
 }

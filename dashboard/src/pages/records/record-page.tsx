@@ -22,7 +22,7 @@ import { Amount, fieldColumn } from './field-column.tsx';
 import { NoRecord } from './no-record.tsx';
 import { EditRecord } from '../edit/edit-record.tsx';
 import { Ledger, StockActions, WaitingOrders } from '../stock/part-stock.tsx';
-import { NotFoundPage } from '../../app/not-found-page.tsx';
+import NotFoundPage from '../../app/not-found-page.tsx';
 
 const ORDERS_SHOWN = 20;
 const ORDER_COLUMNS = [
@@ -38,7 +38,7 @@ const STOCK: readonly (readonly [field: string, label: string])[] = [
   ['QTY_ONORDER', 'On order'],
 ];
 
-export function RecordPage() {
+export default function RecordPage() {
   const { kind = '', key = '' } = useParams();
   return isKind(kind) && kind !== 'orders' ? <Record kind={kind} code={key} /> : <NotFoundPage />;
 }

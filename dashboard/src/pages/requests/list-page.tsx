@@ -53,7 +53,7 @@ const COLUMNS: readonly TableColumn<RequestView>[] = [
   { key: 'requestID', head: 'Request ID', isMono: true, cell: ({ requestID }) => requestID },
 ];
 
-export function RequestListPage() {
+export default function RequestListPage() {
   const [query, setQuery] = useQuery();
   const { user, tenant, may } = useSession();
   const filter = parseSearch(query);

@@ -38,7 +38,7 @@ async function findRequest(requestID: string, signal: AbortSignal): Promise<Requ
   }
 }
 
-export function RequestPage() {
+export default function RequestPage() {
   const { requestID = '' } = useParams();
   const session = useSession();
   const request = useLoad(`request ${requestID}`, (signal) => findRequest(requestID, signal));

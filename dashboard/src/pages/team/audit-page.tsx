@@ -21,7 +21,7 @@ import { toast } from '../../ui/toaster.tsx';
 
 type AuditRow = AuditView['records'][number];
 
-export function AuditPage() {
+export default function AuditPage() {
   const { may } = useSession();
   return may('owner') ? <AuditLog /> : <OwnersOnly title="Audit log" />;
 }

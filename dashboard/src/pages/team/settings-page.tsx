@@ -35,7 +35,7 @@ const STRICT_OFF = 'Unknown codes of parts, customers and locations are accepted
 const count = new Intl.NumberFormat('en');
 const limit = (most: number | null): string => (most === null ? 'No limit' : count.format(most));
 
-export function SettingsPage() {
+export default function SettingsPage() {
   const { user, may, reload: reloadSession } = useSession();
   const loaded = useGet('/settings');
   const [saved, setSaved] = useState<SettingsView>();

@@ -51,7 +51,7 @@ const ROW_ACTIONS = [
   ['remove', 'Remove', ''],
 ] as const;
 
-export function UsersPage() {
+export default function UsersPage() {
   const { may } = useSession();
   return may('owner') ? <Users /> : <OwnersOnly title="Users" />;
 }

@@ -18,7 +18,7 @@ import { UsageChart } from './chart.tsx';
 import { countDays, formatCount, formatDay, formatMonth, isMonth } from './daily-counts.ts';
 import { UsageTables } from './tables.tsx';
 
-export function UsagePage() {
+export default function UsagePage() {
   const [query, setQuery] = useQuery();
   const { tenant } = useSession();
   const thisMonth = new Date().toISOString().slice(0, 7);

@@ -14,7 +14,7 @@ import { Table } from '../../ui/table/table.tsx';
 import { NewSecret } from './new-secret.tsx';
 import { COLUMNS, TYPES } from './words.tsx';
 
-export function WebhooksPage() {
+export default function WebhooksPage() {
   const { user, may } = useSession();
   const webhooks = useGet('/webhooks');
   const { data, isLoading, reload } = webhooks;

@@ -18,7 +18,7 @@ import { formatDuration } from '../requests/list-page.tsx';
 import { WebhookActions } from './actions.tsx';
 import { COLUMNS, NEXT_TRY, Outcome, toFacts, type Delivery, type Webhook } from './words.tsx';
 
-export function WebhookPage() {
+export default function WebhookPage() {
   const { id = '' } = useParams();
   const { may } = useSession();
   const webhooks = useGet('/webhooks');
