@@ -11,8 +11,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { focusHeading } from '../../ui/focus.ts';
 import { Section } from '../../ui/page.tsx';
-import { Table, type TableColumn } from '../../ui/table/table.tsx';
-import { Time } from '../../ui/text/time.tsx';
+import { Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { toast } from '../../ui/toaster.tsx';
 
 type SessionRow = SessionsView['sessions'][number];
@@ -23,9 +22,9 @@ const DESCRIPTION =
 
 const COLUMNS: readonly TableColumn<SessionRow>[] = [
   { key: 'browser', head: 'Browser', cell: ({ agent }) => <span title={agent}>{nameBrowser(agent)}</span> },
-  { key: 'opened', head: 'Opened', cell: ({ createdAt }) => <Time at={createdAt} /> },
-  { key: 'seen', head: 'Last seen', cell: ({ seenAt }) => <Time at={seenAt} /> },
-  { key: 'address', head: 'Address', isMono: true, cell: ({ client }) => client },
+  timeColumn('createdAt', 'Opened'),
+  timeColumn('seenAt', 'Last seen'),
+  textColumn('client', 'Address', { isMono: true }),
 ];
 
 export function Sessions() {

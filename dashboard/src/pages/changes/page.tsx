@@ -9,8 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { Select } from '../../ui/form/field.tsx';
 import { Empty, Notice } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
-import { Table, type TableColumn } from '../../ui/table/table.tsx';
-import { Time } from '../../ui/text/time.tsx';
+import { Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { useLive } from '../requests/use-live.ts';
 import { CHANGES_MAX, loadNewer, loadNewest, type Feed } from './feed.ts';
 
@@ -22,9 +21,9 @@ const COLUMNS: readonly TableColumn<Change>[] = [
     head: 'Change',
     cell: ({ change }) => <Badge tone={change === 'created' ? 'good' : 'info'}>{change}</Badge>,
   },
-  { key: 'at', head: 'Time', cell: ({ at }) => <Time at={at} to="seconds" /> },
-  { key: 'operation', head: 'Operation', isMono: true, cell: ({ operation }) => operation },
-  { key: 'seq', head: 'Number', align: 'end', isMono: true, cell: ({ seq }) => seq },
+  timeColumn('at', 'Time', 'seconds'),
+  textColumn('operation', 'Operation', { isMono: true }),
+  textColumn('seq', 'Number', { align: 'end', isMono: true }),
 ];
 const TYPES = [
   { value: '', label: 'All records' },

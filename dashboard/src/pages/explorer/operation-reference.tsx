@@ -3,14 +3,14 @@
  */
 import { StatusBadge } from '../../ui/badge.tsx';
 import { Section } from '../../ui/page.tsx';
-import { Table, type TableColumn } from '../../ui/table/table.tsx';
+import { Table, textColumn, type TableColumn } from '../../ui/table/table.tsx';
 import type { DescribedField, ExplorerOperation } from './contract.ts';
 
 const PARAMETERS: readonly TableColumn<DescribedField>[] = [
-  { key: 'name', head: 'Name', cell: ({ name }) => name, isMono: true },
-  { key: 'place', head: 'In', cell: ({ place }) => place, isHiddenOnPhone: true },
+  textColumn('name', 'Name', { isMono: true }),
+  textColumn('place', 'In', { isHiddenOnPhone: true }),
   { key: 'required', head: 'Required', cell: ({ isRequired }) => (isRequired ? 'yes' : <span class="muted">no</span>) },
-  { key: 'description', head: 'Meaning', cell: ({ description }) => description, isWide: true },
+  textColumn('description', 'Meaning', { isWide: true }),
 ];
 const ERRORS: readonly TableColumn<{ readonly status: number; readonly codes: readonly string[] }>[] = [
   { key: 'status', head: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },

@@ -7,7 +7,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Notice, WhenLoaded } from '../../ui/notice.tsx';
 import { Card, Columns, Figure, Page, Section } from '../../ui/page.tsx';
-import { Table } from '../../ui/table/table.tsx';
+import { Table, textColumn, timeColumn } from '../../ui/table/table.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';
 import { Meter } from '../../ui/text/meter.tsx';
 import { countOf } from '../../ui/text/text.tsx';
@@ -152,9 +152,9 @@ const Teams = ({ teams }: { teams: OperateView['teams'] }) => (
       rows={teams}
       rowKey={({ teamID }) => teamID}
       columns={[
-        { key: 'teamID', head: 'Team ID', isMono: true, cell: ({ teamID }) => teamID },
-        { key: 'name', head: 'Name', isWide: true, cell: ({ name }) => name },
-        { key: 'createdAt', head: 'Created', cell: ({ createdAt }) => <Time at={createdAt} to="days" /> },
+        textColumn('teamID', 'Team ID', { isMono: true }),
+        textColumn('name', 'Name', { isWide: true }),
+        timeColumn('createdAt', 'Created', 'days'),
         {
           key: 'calls',
           head: 'Calls this month',

@@ -5,9 +5,8 @@ import { Link } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { Empty } from '../../ui/notice.tsx';
 import { Section } from '../../ui/page.tsx';
-import { Table, type TableColumn } from '../../ui/table/table.tsx';
+import { Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { labelOf } from '../../ui/text/label.ts';
-import { Time } from '../../ui/text/time.tsx';
 
 type Entry = AnswerOf<'GET /orders/history'>['entries'][number];
 
@@ -30,9 +29,9 @@ const describe = ({ operation, changes }: Entry): string =>
     : (OPERATIONS[operation] ?? operation);
 
 const COLUMNS: readonly TableColumn<Entry>[] = [
-  { key: 'at', head: 'When', cell: ({ at }) => <Time at={at} to="seconds" /> },
+  timeColumn('at', 'When', 'seconds'),
   { key: 'what', head: 'What', cell: describe },
-  { key: 'by', head: 'Who', cell: ({ by }) => by },
+  textColumn('by', 'Who'),
   {
     key: 'changes',
     head: 'Changes',

@@ -5,9 +5,8 @@ import { useQuery } from '../../router.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/notice.tsx';
 import { Section } from '../../ui/page.tsx';
-import { Table } from '../../ui/table/table.tsx';
+import { Table, textColumn, timeColumn } from '../../ui/table/table.tsx';
 import { None } from '../../ui/text/text.tsx';
-import { Time } from '../../ui/text/time.tsx';
 
 /** Example: `<Failures rows={requests} />`; each button filters by its code. */
 export function Failures({ rows }: { rows: readonly RequestView[] }) {
@@ -45,10 +44,10 @@ export function Rejected() {
         skeletonRows={2}
         rowKey={({ at, client, path }) => `${at} ${client} ${path}`}
         columns={[
-          { key: 'at', head: 'Time', cell: ({ at }) => <Time at={at} to="seconds" /> },
+          timeColumn('at', 'Time', 'seconds'),
           { key: 'path', head: 'Call', isMono: true, cell: ({ method, path }) => `${method} ${path}` },
           { key: 'id', head: 'API ID', isMono: true, cell: ({ apiID }) => (apiID === '' ? <None /> : `${apiID}…`) },
-          { key: 'client', head: 'Client', isMono: true, cell: ({ client }) => client },
+          textColumn('client', 'Client', { isMono: true }),
         ]}
         empty={<Empty title="None">Every call had valid keys.</Empty>}
       />

@@ -13,7 +13,7 @@ import { Button } from '../../ui/button.tsx';
 import { Empty, Notice } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
 import { LoadMore } from '../../ui/table/page-buttons.tsx';
-import { Table, type TableColumn } from '../../ui/table/table.tsx';
+import { Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { countOf, None } from '../../ui/text/text.tsx';
 import { Time } from '../../ui/text/time.tsx';
 import { toRequestsQuery, isNarrowed, parseSearch } from './search.ts';
@@ -30,7 +30,7 @@ export function formatDuration(milliseconds: number): string {
 }
 
 const COLUMNS: readonly TableColumn<RequestView>[] = [
-  { key: 'at', head: 'Time', cell: ({ at }) => <Time at={at} to="milliseconds" /> },
+  timeColumn('at', 'Time', 'milliseconds'),
   { key: 'status', head: 'Status', cell: ({ httpStatus }) => <StatusBadge status={httpStatus} /> },
   {
     key: 'operation',
@@ -49,8 +49,8 @@ const COLUMNS: readonly TableColumn<RequestView>[] = [
   },
   { key: 'duration', head: 'Duration', align: 'end', cell: ({ milliseconds }) => formatDuration(milliseconds) },
   { key: 'code', head: 'Error code', isMono: true, cell: ({ code }) => code ?? <None /> },
-  { key: 'client', head: 'Client', isMono: true, cell: ({ client }) => client },
-  { key: 'requestID', head: 'Request ID', isMono: true, cell: ({ requestID }) => requestID },
+  textColumn('client', 'Client', { isMono: true }),
+  textColumn('requestID', 'Request ID', { isMono: true }),
 ];
 
 export default function RequestListPage() {

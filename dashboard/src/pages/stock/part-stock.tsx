@@ -10,9 +10,8 @@ import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/notice.tsx';
 import { Section } from '../../ui/page.tsx';
-import { Table, type TableColumn } from '../../ui/table/table.tsx';
+import { Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { Text } from '../../ui/text/text.tsx';
-import { Time } from '../../ui/text/time.tsx';
 import { RecordLink } from '../records/field-column.tsx';
 import { ACTIONS, signed, StockDialog, type Action } from './stock-dialog.tsx';
 
@@ -34,12 +33,12 @@ export function StockActions({ part, onDone }: { part: Values; onDone: () => voi
 }
 
 const LEDGER: readonly TableColumn<Movement>[] = [
-  { key: 'at', head: 'When', cell: ({ at }) => <Time at={at} /> },
+  timeColumn('at', 'When'),
   { key: 'kind', head: 'What', cell: ({ kind }) => kind[0]!.toUpperCase() + kind.slice(1) },
   { key: 'quantity', head: 'Units', align: 'end', cell: ({ quantity }) => signed(quantity) },
   { key: 'after', head: 'On hand', align: 'end', cell: ({ before, after }) => `${before} → ${after}` },
   { key: 'order', head: 'Order', cell: ({ orderNumber }) => <RecordLink kind="orders" code={orderNumber} /> },
-  { key: 'by', head: 'Who', cell: ({ by }) => by },
+  textColumn('by', 'Who'),
   {
     key: 'reason',
     head: 'Reason',
@@ -70,10 +69,10 @@ export function Ledger({ partCode, round }: { partCode: string; round: string })
 }
 
 const WAITING: readonly TableColumn<WaitingView>[] = [
-  { key: 'order', head: 'Order', cell: (order) => order.ORDER_NUMBER },
-  { key: 'date', head: 'Date', cell: (order) => order.ORDER_DATE },
+  textColumn('ORDER_NUMBER', 'Order'),
+  textColumn('ORDER_DATE', 'Date'),
   { key: 'customer', head: 'Customer', isWide: true, cell: (order) => <bdi>{order.BNAME || order.CUSTOMER_CODE}</bdi> },
-  { key: 'units', head: 'Units', align: 'end', cell: ({ quantity }) => quantity },
+  textColumn('quantity', 'Units', { align: 'end' }),
   {
     key: 'fill',
     head: 'Stock',

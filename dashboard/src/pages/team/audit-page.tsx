@@ -14,9 +14,8 @@ import { Empty, Notice, WhenLoaded } from '../../ui/notice.tsx';
 import { TextField } from '../../ui/form/field.tsx';
 import { Page, Toolbar } from '../../ui/page.tsx';
 import { LoadMore } from '../../ui/table/page-buttons.tsx';
-import { Table, type TableColumn } from '../../ui/table/table.tsx';
+import { Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { countOf, None } from '../../ui/text/text.tsx';
-import { Time } from '../../ui/text/time.tsx';
 import { toast } from '../../ui/toaster.tsx';
 
 type AuditRow = AuditView['records'][number];
@@ -48,10 +47,10 @@ const Target = ({ row }: { row: AuditRow }) => {
 };
 
 const COLUMNS: readonly TableColumn<AuditRow>[] = [
-  { key: 'number', head: 'Number', isMono: true, cell: ({ number }) => number },
-  { key: 'at', head: 'Time', cell: ({ at }) => <Time at={at} to="seconds" /> },
+  textColumn('number', 'Number', { isMono: true }),
+  timeColumn('at', 'Time', 'seconds'),
   { key: 'actor', head: 'Who', cell: ({ actor }) => <span title={actor}>{actor}</span> },
-  { key: 'action', head: 'What', cell: ({ action }) => action },
+  textColumn('action', 'What'),
   { key: 'target', head: 'Target', cell: (row) => <Target row={row} /> },
   { key: 'detail', head: 'Details', isWide: true, cell: ({ detail }) => <Chips of={detail} /> },
   { key: 'client', head: 'Client', isMono: true, cell: ({ client }) => client || <None /> },

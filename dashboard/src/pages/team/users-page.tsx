@@ -8,8 +8,7 @@ import { useSession } from '../../session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Page } from '../../ui/page.tsx';
-import { Table, type TableColumn } from '../../ui/table/table.tsx';
-import { Time } from '../../ui/text/time.tsx';
+import { Table, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { ChangeRole, Invite, NewLink, type UserRow } from './user-dialogs.tsx';
 import { ShowLink } from './issued-link.tsx';
 import { OwnersOnly } from './owners-only.tsx';
@@ -42,7 +41,7 @@ const COLUMNS: readonly TableColumn<UserRow>[] = [
     head: 'Two-step verification',
     cell: ({ hasSecondFactor }) => (hasSecondFactor ? <Badge tone="good">On</Badge> : <Badge>Off</Badge>),
   },
-  { key: 'since', head: 'Since', isHiddenOnPhone: true, cell: ({ createdAt }) => <Time at={createdAt} to="days" /> },
+  { ...timeColumn('createdAt', 'Since', 'days'), isHiddenOnPhone: true },
 ];
 
 const ROW_ACTIONS = [

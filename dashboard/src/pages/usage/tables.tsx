@@ -8,7 +8,7 @@ import { ShareBar } from '../../ui/text/meter.tsx';
 import { Empty } from '../../ui/notice.tsx';
 import { Section } from '../../ui/page.tsx';
 import { useSort } from '../../ui/table/sort.ts';
-import { Table, type TableColumn } from '../../ui/table/table.tsx';
+import { Table, textColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { formatCount, formatDay, sumBy, type Counts } from './daily-counts.ts';
 
@@ -98,7 +98,7 @@ function KeyCountTable({ view: { byKey, total } }: { view: UsageView }) {
       label="Calls by keys"
       columns={[
         { key: 'name', head: 'Keys', cell: ({ name, apiID }) => (apiID ? name : <span class="muted">{name}</span>) },
-        { key: 'apiID', head: 'API ID', isMono: true, cell: ({ apiID }) => apiID },
+        textColumn('apiID', 'API ID', { isMono: true }),
         { key: 'calls', head: 'Calls', align: 'end', cell: ({ calls }) => formatCount(calls) },
         shareOf(total),
       ]}

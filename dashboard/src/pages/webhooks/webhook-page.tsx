@@ -10,7 +10,7 @@ import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { Empty, LoadError, Notice } from '../../ui/notice.tsx';
 import { Card, Page, Section } from '../../ui/page.tsx';
 import { LoadMore } from '../../ui/table/page-buttons.tsx';
-import { Table, type TableColumn } from '../../ui/table/table.tsx';
+import { Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { CodeBlock, CopyText } from '../../ui/text/copy.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';
 import { Time } from '../../ui/text/time.tsx';
@@ -67,11 +67,11 @@ export default function WebhookPage() {
 }
 
 const DELIVERY_COLUMNS: readonly TableColumn<Delivery>[] = [
-  { key: 'type', head: 'Event', cell: ({ type }) => type },
+  textColumn('type', 'Event'),
   { key: 'outcome', head: 'Outcome', isWide: true, cell: Outcome },
   { key: 'key', head: 'Record', cell: ({ key }) => <bdi>{key}</bdi> },
-  { key: 'at', head: 'Time', cell: ({ at }) => <Time at={at} to="seconds" /> },
-  { key: 'attempt', head: 'Attempt', align: 'end', cell: ({ attempt }) => attempt },
+  timeColumn('at', 'Time', 'seconds'),
+  textColumn('attempt', 'Attempt', { align: 'end' }),
   { key: 'duration', head: 'Duration', align: 'end', cell: ({ durationMs }) => formatDuration(durationMs) },
   NEXT_TRY,
 ];

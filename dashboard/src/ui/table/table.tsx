@@ -6,6 +6,7 @@ import type { ComponentChildren, TargetedMouseEvent } from 'preact';
 import type { Loaded } from '../../api/use-load.ts';
 import { Link, navigate } from '../../router.tsx';
 import { LoadError, Skeleton } from '../notice.tsx';
+import { Time, type TimeUnit } from '../text/time.tsx';
 
 export interface TableColumn<Row> {
   readonly key: string;
@@ -23,6 +24,21 @@ export interface TableColumn<Row> {
   /** Whether its head is a button that sorts by it, if the table has `sort`. */
   readonly isSortable?: boolean;
 }
+
+/** A column that shows a member of its rows as it is. Example: `textColumn('client', 'Client', { isMono: true })`. */
+export const textColumn = <Key extends string>(
+  key: Key,
+  head: string,
+  look: Partial<TableColumn<unknown>> = {},
+): TableColumn<Readonly<Record<Key, ComponentChildren>>> => ({ key, head, cell: (row) => row[key], ...look });
+
+/** A column of times. Example: `timeColumn('at', 'When', 'seconds')`. */
+export const timeColumn = <Key extends string>(
+  key: Key,
+  head: string,
+  to: TimeUnit = 'minutes',
+): TableColumn<Readonly<Record<Key, string | null>>> => ({ key, head, cell: (row) => <Time at={row[key]} to={to} /> });
+
 export interface Sort {
   readonly key: string;
   readonly isDescending: boolean;

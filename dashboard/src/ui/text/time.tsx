@@ -11,11 +11,11 @@ const UNITS = {
   seconds: SECONDS,
   milliseconds: { ...SECONDS, fractionalSecondDigits: 3 },
 } as const;
-type Unit = keyof typeof UNITS;
+export type TimeUnit = keyof typeof UNITS;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-function formatTime(time: Date, to: Unit): string {
+function formatTime(time: Date, to: TimeUnit): string {
   const isThisYear = time.getFullYear() === new Date().getFullYear();
   const key = `${to} ${isThisYear}`;
   const year = isThisYear ? undefined : 'numeric';
@@ -27,7 +27,7 @@ function formatTime(time: Date, to: Unit): string {
 
 interface TimeProps {
   at: string | null;
-  to?: Unit;
+  to?: TimeUnit;
   /** The text for null and ''. */
   none?: string;
 }
