@@ -41,6 +41,10 @@ export class ApiError extends Error {
     this.retryAfterSeconds = about.retryAfter ? Number(about.retryAfter) : undefined;
   }
 }
+/** Returns whether a thrown value is an error of the service with this code. */
+export const hasCode = (fault: unknown, code: string): fault is ApiError =>
+  fault instanceof ApiError && fault.code === code;
+
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 type QueryValue = string | number | boolean | undefined;
@@ -73,7 +77,7 @@ export async function post<Path extends PathWith<'POST'>>(
   try {
     return await call();
   } catch (fault) {
-    if (!(fault instanceof ApiError) || fault.code !== 'PROOF_NEEDED') throw fault;
+    if (!hasCode(fault, 'PROOF_NEEDED')) throw fault;
     if (!(await (proving ??= askForProof().finally(() => (proving = undefined))))) throw fault;
     return call();
   }

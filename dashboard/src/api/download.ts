@@ -7,9 +7,11 @@ type Cell = string | number;
 const quote = (cell: Cell): string =>
   /[",\r\n]/.test(String(cell)) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell);
 
-/** Example: `formatCSV(['day', 'calls'], [['2026-11-20', 3]])`; every line ends with CR LF. */
-export const formatCSV = (head: readonly string[], rows: readonly (readonly Cell[])[]): string =>
-  [head, ...rows].map((row) => `${row.map(quote).join(',')}\r\n`).join('');
+/** Example: `downloadCSV('usage.csv', ['day', 'calls'], [['2026-11-20', 3]])`; every line ends with CR LF. */
+export function downloadCSV(name: string, head: readonly string[], rows: readonly (readonly Cell[])[]): void {
+  const lines = [head, ...rows].map((row) => `${row.map(quote).join(',')}\r\n`);
+  downloadFile(name, 'text/csv;charset=utf-8', lines.join(''));
+}
 
 /** A spreadsheet runs a text that begins with one of these as a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
@@ -17,7 +19,7 @@ const NUMBER = /^-?\d+(\.\d+)?$/;
 /** Returns a text that a spreadsheet does not run: `guardFormula('=1+1')` gives `'=1+1`. */
 export const guardFormula = (cell: string): string => (FORMULA.test(cell) && !NUMBER.test(cell) ? `'${cell}` : cell);
 
-/** Example: `downloadFile('usage-2026-11.csv', 'text/csv;charset=utf-8', text)`. */
+/** Example: `downloadFile('codes.txt', 'text/plain;charset=utf-8', text)`. */
 export function downloadFile(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement('a');

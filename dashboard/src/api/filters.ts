@@ -84,12 +84,18 @@ export const toFilterBody = (filters: readonly RecordFilter[]) =>
   }));
 
 /** Example: `where('ORDER_TYPE', 'eq', 'quote')`. */
-export const where = (field: string, op: RecordFilter['op'], value: string): RecordFilter => ({
-  conjunction: 'AND',
-  field,
-  op,
-  value,
-});
+export const where = (
+  field: string,
+  op: RecordFilter['op'],
+  value: string,
+  conjunction: RecordFilter['conjunction'] = 'AND',
+): RecordFilter => ({ conjunction, field, op, value });
+
+/** Substring filters use the index from this length on. */
+export const CONTAINS_LEAST = 3;
+/** Returns filters that match if one of the fields does: `anyOf(['BNAME', 'SNAME'], 'contains', 'ann')`. */
+export const anyOf = (fields: readonly string[], op: RecordFilter['op'], value: string): RecordFilter[] =>
+  fields.map((field) => where(field, op, value, 'OR'));
 
 /** Returns the query string of a list with these filters. */
 export const searchOf = (filters: readonly RecordFilter[]): string =>

@@ -8,7 +8,7 @@ import { FILTERS_MAX, KEY_CHARACTERS_MAX } from '../../../src/pims/rules/record-
 import type { RECORD_TYPES, RecordType } from '../../../src/pims/rules/fields.ts';
 import { fetchOperation } from './client.ts';
 import type { ApiCallText } from './call-text.ts';
-import { toFilterBody, type RecordFilter } from './filters.ts';
+import { toFilterBody, where, type RecordFilter } from './filters.ts';
 import { pathOf } from '../router.tsx';
 
 export type Kind = Exclude<RecordType, 'lines'>;
@@ -136,9 +136,7 @@ export async function loadStock(parts: readonly string[], signal?: AbortSignal):
   const codes = [...new Set(parts)].filter((code) => code !== '' && code.length <= KEY_CHARACTERS_MAX);
   const stock = new Map<string, Stock>();
   for (let from = 0; from < codes.length; from += FILTERS_MAX) {
-    const filters = codes
-      .slice(from, from + FILTERS_MAX)
-      .map((value): RecordFilter => ({ conjunction: 'OR', field: 'PART_CODE', op: 'eq', value }));
+    const filters = codes.slice(from, from + FILTERS_MAX).map((code) => where('PART_CODE', 'eq', code, 'OR'));
     const { rows } = await queryRecords('inventory', filters, { maxReturn: FILTERS_MAX }, signal);
     for (const { PART_CODE = '', QTY_ONHAND = '', QTY_COMMITTED = '', QTY_AVAILABLE = '' } of rows)
       stock.set(PART_CODE, { onHand: QTY_ONHAND, committed: QTY_COMMITTED, available: QTY_AVAILABLE });

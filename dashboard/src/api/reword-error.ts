@@ -1,5 +1,5 @@
 /** Rewords an error of the service for a form, and assigns it to a field of that form. */
-import { ApiError } from './client.ts';
+import { ApiError, hasCode } from './client.ts';
 
 /**
  * Example: `await rewordError(post('/users/remove', { email }), 'LAST_OWNER', { message: 'Ann is the only owner.' })`;
@@ -13,7 +13,7 @@ export async function rewordError<T>(
   try {
     return await response;
   } catch (fault) {
-    if (!(fault instanceof ApiError) || fault.code !== code) throw fault;
+    if (!hasCode(fault, code)) throw fault;
     throw new ApiError(code, message ?? fault.message, fault.httpStatus, { field, requestId: fault.requestId });
   }
 }

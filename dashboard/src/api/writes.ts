@@ -1,6 +1,6 @@
 /** Writes of records with the API's operations below /dashboard/api/records, which are not counted. */
 import type { Values } from '../../../src/pims/rules/values.ts';
-import { ApiError, fetchOperation } from './client.ts';
+import { ApiError, fetchOperation, hasCode } from './client.ts';
 import { type Kind, loadRecord } from './records.ts';
 import { labelOf } from '../ui/text/label.ts';
 
@@ -41,7 +41,7 @@ export async function saveRecord(
   try {
     await send({ 'if-match': edited.tag });
   } catch (fault) {
-    if (!(fault instanceof ApiError) || fault.code !== 'RECORD_CHANGED') throw fault;
+    if (!hasCode(fault, 'RECORD_CHANGED')) throw fault;
     const before = edited.values;
     const { values, tag } = await loadRecord(kind, key);
     const changed = Object.keys(values).filter((name) => values[name] !== before[name] && name !== 'MODIFIED_DATE');

@@ -1,6 +1,6 @@
 /** Finds everything of a team by one text: orders, customers, parts, serial numbers, requests, keys and pages. */
 import { get } from '../api/client.ts';
-import type { RecordFilter } from '../api/filters.ts';
+import { anyOf, CONTAINS_LEAST, where } from '../api/filters.ts';
 import { queryRecords, recordPath, type Kind } from '../api/records.ts';
 import { pathOf } from '../router.tsx';
 import { formatDate } from '../ui/text/time.tsx';
@@ -14,8 +14,6 @@ export interface Found {
 }
 
 const EACH_MOST = 5;
-/** Substring filters use the index from this length on. */
-const CONTAINS_LEAST = 3;
 /** The fields of each kind: found exactly, found by a part of them, and shown. All of them have an index. */
 const FIELDS: Readonly<Record<Kind, { exact: readonly string[]; part: readonly string[]; shown: readonly string[] }>> =
   {
@@ -51,16 +49,9 @@ export async function findAll(text: string, signal: AbortSignal): Promise<Found[
 
 async function findRecords(kind: Kind, value: string, signal: AbortSignal): Promise<Found[]> {
   const { exact, part, shown } = FIELDS[kind];
-  const where = (field: string, op: RecordFilter['op'], text: string): RecordFilter => ({
-    conjunction: 'OR',
-    field,
-    op,
-    value: text,
-  });
-  const filters = exact.map((field) => where(field, 'eq', value));
-  if (kind === 'orders') filters.push(where('REFERENCE_NUMBER', 'eq', `#${value}`));
-  const isLong = value.length >= CONTAINS_LEAST;
-  const partly = isLong ? part.map((field) => where(field, 'contains', value)) : [];
+  const filters = anyOf(exact, 'eq', value);
+  if (kind === 'orders') filters.push(where('REFERENCE_NUMBER', 'eq', `#${value}`, 'OR'));
+  const partly = value.length >= CONTAINS_LEAST ? anyOf(part, 'contains', value) : [];
   const pages = await Promise.all(
     [filters, partly]
       .filter((some) => some.length > 0)

@@ -4,7 +4,7 @@
  */
 import { useEffect, useState } from 'preact/hooks';
 import { SESSION_IDLE_MINUTES } from '../../../src/account/account-bounds.ts';
-import { ApiError, get, lastCallAt, post } from '../api/client.ts';
+import { get, hasCode, lastCallAt, post } from '../api/client.ts';
 import { leaveForSignIn, useSession, useSessionState } from '../session.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog/dialog.tsx';
@@ -52,7 +52,7 @@ function SignInAgain({ isEnding = false }: { isEnding?: boolean }) {
     try {
       begin(await post('/sign-in', { teamID, email: user.email, password, ...(code === undefined ? {} : { code }) }));
     } catch (fault) {
-      if (!(fault instanceof ApiError) || fault.code !== 'SECOND_FACTOR_NEEDED') throw fault;
+      if (!hasCode(fault, 'SECOND_FACTOR_NEEDED')) throw fault;
       setCode('');
     }
   };

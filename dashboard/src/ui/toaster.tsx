@@ -2,6 +2,7 @@
  * Short messages in a corner, which are also read out.
  */
 import { useEffect, useState } from 'preact/hooks';
+import { toApiError } from '../api/use-load.ts';
 import { Icon } from './icon.tsx';
 
 type ToastTone = 'good' | 'bad';
@@ -20,6 +21,9 @@ let say: (text: string) => void = () => {};
 export function toast(text: string, tone: ToastTone = 'good'): void {
   show({ number: ++number, text, tone });
 }
+
+/** Shows why something failed. Example: `await post('/operate/backup', {}).catch(toastError)`. */
+export const toastError = (fault: unknown): void => toast(toApiError(fault).message, 'bad');
 
 /** Reads a text out without showing it: `announce('Copied')`. */
 export function announce(text: string): void {

@@ -6,13 +6,13 @@ import { SESSION_HOURS, SESSION_IDLE_MINUTES } from '../../../../src/account/acc
 import type { SessionsView } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
 import { nameBrowser } from './browser-name.ts';
-import { toApiError, useGet } from '../../api/use-load.ts';
+import { useGet } from '../../api/use-load.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { focusHeading } from '../../ui/focus.ts';
 import { Section } from '../../ui/page.tsx';
 import { Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
-import { toast } from '../../ui/toaster.tsx';
+import { toast, toastError } from '../../ui/toaster.tsx';
 
 type SessionRow = SessionsView['sessions'][number];
 const ALL_OTHERS = '';
@@ -41,7 +41,7 @@ export function Sessions() {
       toast(sessionId === ALL_OTHERS ? 'All other sessions have ended' : 'The session has ended');
       focusHeading();
     } catch (fault) {
-      toast(toApiError(fault).message, 'bad');
+      toastError(fault);
     }
     setEnding(undefined);
     reload();

@@ -3,7 +3,7 @@
  * on this device.
  */
 import { useState } from 'preact/hooks';
-import { ApiError, post } from '../../api/client.ts';
+import { hasCode, post } from '../../api/client.ts';
 import { loadChoice, saveChoice } from '../../device.ts';
 import { navigate, useQuery } from '../../router.tsx';
 import { parseReturnPath, useSessionState } from '../../session.tsx';
@@ -40,7 +40,7 @@ export default function SignInPage() {
     try {
       await send();
     } catch (fault) {
-      if (!(fault instanceof ApiError) || fault.code !== 'SECOND_FACTOR_NEEDED') throw fault;
+      if (!hasCode(fault, 'SECOND_FACTOR_NEEDED')) throw fault;
       setCodeNeeded(true);
     }
   };

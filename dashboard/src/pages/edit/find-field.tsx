@@ -1,15 +1,13 @@
 /** A field that finds a part or a customer by what is typed: its code, its name, or part of the name. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { Values } from '../../../../src/pims/rules/values.ts';
-import type { RecordFilter } from '../../api/filters.ts';
+import { anyOf, CONTAINS_LEAST } from '../../api/filters.ts';
 import { KINDS, queryRecords } from '../../api/records.ts';
 import { TextField } from '../../ui/form/field.tsx';
 import { formatMoney } from '../../ui/text/money.tsx';
 
 const FOUND_MOST = 20;
 const WAIT_MS = 150;
-/** Substring filters use the index from this length on. */
-const CONTAINS_LEAST = 3;
 const SEARCHED = {
   inventory: ['PART_CODE', 'PART_DESCRIPTION', 'BARCODE'],
   customers: ['CUSTOMER_CODE', 'CUSTOMER_NAME', 'BEMAIL'],
@@ -37,7 +35,8 @@ export function FindField({ kind, value, onValue, ...field }: FindFieldProps) {
     if (text === '' || !isTyped.current) return undefined;
     const left = new AbortController();
     const find = async () => {
-      const { rows } = await queryRecords(kind, filtersOf(kind, text), { maxReturn: FOUND_MOST }, left.signal);
+      const filters = anyOf(SEARCHED[kind], text.length < CONTAINS_LEAST ? 'eq' : 'contains', text);
+      const { rows } = await queryRecords(kind, filters, { maxReturn: FOUND_MOST }, left.signal);
       setFound(rows);
       const exact = rows.find((row) => row[key] === text);
       if (exact) onValue(value, exact);
@@ -73,11 +72,6 @@ export function FindField({ kind, value, onValue, ...field }: FindFieldProps) {
       </datalist>
     </>
   );
-}
-
-function filtersOf(kind: keyof typeof SEARCHED, value: string): RecordFilter[] {
-  const op = value.length < CONTAINS_LEAST ? 'eq' : 'contains';
-  return SEARCHED[kind].map((field) => ({ conjunction: 'OR', field, op, value }));
 }
 
 function describe(kind: keyof typeof SEARCHED, row: Values): string {

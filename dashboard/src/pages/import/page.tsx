@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ImportView } from '../../../../src/http/dashboard/interface.ts';
 import type { RecordType } from '../../../../src/pims/rules/fields.ts';
 import { get, post } from '../../api/client.ts';
-import { downloadFile, formatCSV } from '../../api/download.ts';
+import { downloadCSV } from '../../api/download.ts';
 import { toApiError, useGet } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
@@ -168,7 +168,7 @@ function Outcome({
 }) {
   const download = () => {
     const rows = rejected.map(({ row, message }) => [...table.rows[row]!, message]);
-    downloadFile(`rejected-${table.name}`, 'text/csv;charset=utf-8', formatCSV([...table.head, 'Reason'], rows));
+    downloadCSV(`rejected-${table.name}`, [...table.head, 'Reason'], rows);
   };
   const can = isDry ? 'can be ' : '';
   return (

@@ -1,11 +1,10 @@
 /** Exports the records that a list shows as CSV, page by page, so that a long list needs no long answer. */
 import { useRef, useState } from 'preact/hooks';
-import { downloadFile, formatCSV, guardFormula } from '../../api/download.ts';
+import { downloadCSV, guardFormula } from '../../api/download.ts';
 import type { RecordFilter } from '../../api/filters.ts';
 import { queryRecords, type Kind } from '../../api/records.ts';
-import { toApiError } from '../../api/use-load.ts';
 import { Button } from '../../ui/button.tsx';
-import { toast } from '../../ui/toaster.tsx';
+import { toast, toastError } from '../../ui/toaster.tsx';
 
 const PAGE_SIZE = 1000;
 const ROWS_MOST = 100_000;
@@ -24,24 +23,21 @@ export function ExportButton({ kind, filters, sort, columns }: ExportProps) {
   const run = async () => {
     const left = new AbortController();
     running.current = left;
-    const parts = [formatCSV(columns, [])];
-    let rows = 0;
+    const rows: string[][] = [];
     let cursor: string | undefined;
     do {
-      setCount(rows);
+      setCount(rows.length);
       // Each page begins where the one before ends.
       const page = await queryRecords(kind, filters, { maxReturn: PAGE_SIZE, cursor, sort }, left.signal);
-      const cells = page.rows.map((row) => columns.map((name) => guardFormula(row[name] ?? '')));
-      parts.push(cells.map((row) => formatCSV(row, [])).join(''));
-      rows += page.rows.length;
+      rows.push(...page.rows.map((row) => columns.map((name) => guardFormula(row[name] ?? ''))));
       cursor = page.next ?? undefined;
-    } while (cursor !== undefined && rows < ROWS_MOST);
-    downloadFile(`storeroom-${kind}.csv`, 'text/csv;charset=utf-8', parts.join(''));
-    toast(cursor === undefined ? `${rows} records exported` : `The first ${rows} records exported`);
+    } while (cursor !== undefined && rows.length < ROWS_MOST);
+    downloadCSV(`storeroom-${kind}.csv`, columns, rows);
+    toast(`${cursor === undefined ? '' : 'The first '}${rows.length} records exported`);
   };
   const start = () =>
     void run()
-      .catch((fault: unknown) => running.current?.signal.aborted || toast(toApiError(fault).message, 'bad'))
+      .catch((fault: unknown) => running.current?.signal.aborted || toastError(fault))
       .finally(() => setCount(undefined));
   if (count === undefined)
     return (

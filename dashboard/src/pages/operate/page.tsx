@@ -2,7 +2,7 @@
 import { useEffect } from 'preact/hooks';
 import type { OperateView } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
-import { toApiError, useGet } from '../../api/use-load.ts';
+import { useGet } from '../../api/use-load.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Notice, WhenLoaded } from '../../ui/notice.tsx';
@@ -12,7 +12,7 @@ import { KeyValue } from '../../ui/text/key-value.tsx';
 import { Meter } from '../../ui/text/meter.tsx';
 import { countOf } from '../../ui/text/text.tsx';
 import { Time } from '../../ui/text/time.tsx';
-import { toast } from '../../ui/toaster.tsx';
+import { toastError } from '../../ui/toaster.tsx';
 
 const GB = 2 ** 30;
 const POLL_MS = 2000;
@@ -34,10 +34,7 @@ export default function OperatePage() {
     const timer = window.setInterval(reload, POLL_MS);
     return () => clearInterval(timer);
   }, [isRunning]);
-  const backUp = () =>
-    post('/operate/backup', {})
-      .then(reload)
-      .catch((fault: unknown) => toast(toApiError(fault).message, 'bad'));
+  const backUp = () => post('/operate/backup', {}).then(reload).catch(toastError);
   return (
     <Page
       title="Operate"

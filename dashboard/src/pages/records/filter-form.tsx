@@ -15,6 +15,7 @@ import {
   OPERATORS,
   parseFilters,
   takesValue,
+  where,
   type RecordFilter,
 } from '../../api/filters.ts';
 import type { Kind } from '../../api/records.ts';
@@ -106,7 +107,7 @@ export function FilterBar({ kind, fields, error }: FilterBarProps) {
           icon="plus"
           class="add-filter"
           disabled={rows.length >= FILTERS_MAX}
-          onClick={() => setRows([...rows, toRow({ conjunction: 'AND', field: '', op: 'eq', value: '' })])}
+          onClick={() => setRows([...rows, toRow(where('', 'eq', ''))])}
         >
           Add filter
         </Button>

@@ -2,7 +2,7 @@
  * One customer or one part: its fields in groups, a part's stock, a customer's orders. An order has its own page.
  */
 import { useState } from 'preact/hooks';
-import { filteredPath } from '../../api/filters.ts';
+import { searchOf, where } from '../../api/filters.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { isKind, KINDS, queryRecords, loadRecord, recordPath, singleCall } from '../../api/records.ts';
@@ -106,8 +106,8 @@ const Customer = ({ values }: { values: Values }) => (
 );
 
 function CustomerOrders({ code }: { code: string }) {
-  const filter = { conjunction: 'AND', field: 'CUSTOMER_CODE', op: 'eq', value: code } as const;
-  const page = useLoad(code, (signal) => queryRecords('orders', [filter], { maxReturn: ORDERS_SHOWN }, signal));
+  const filters = [where('CUSTOMER_CODE', 'eq', code)];
+  const page = useLoad(code, (signal) => queryRecords('orders', filters, { maxReturn: ORDERS_SHOWN }, signal));
   const rows = page.data?.rows;
   return (
     <Section
@@ -115,7 +115,7 @@ function CustomerOrders({ code }: { code: string }) {
       description={page.data?.next ? `The ${ORDERS_SHOWN} newest orders.` : undefined}
       actions={
         rows !== undefined &&
-        rows.length > 0 && <ButtonLink to={filteredPath('orders', { CUSTOMER_CODE: code })}>All orders</ButtonLink>
+        rows.length > 0 && <ButtonLink to={`/records/orders?${searchOf(filters)}`}>All orders</ButtonLink>
       }
     >
       <Table

@@ -4,7 +4,7 @@
  */
 import type { RequestDetailView } from '../../../../src/http/dashboard/interface.ts';
 import { LINE_BYTES_MAX, VALUE_CHARACTERS_MAX } from '../../../../src/request-log/log-bounds.ts';
-import { ApiError, get } from '../../api/client.ts';
+import { get, hasCode } from '../../api/client.ts';
 import { addQuery, formatCurl } from '../../api/call-text.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { useParams } from '../../router.tsx';
@@ -22,15 +22,13 @@ import { formatDuration } from './list-page.tsx';
 const LOOK_MS = 2000;
 const PAUSE_MS = 650;
 
-const isMissing = (fault: unknown): boolean => fault instanceof ApiError && fault.code === 'NOT_FOUND';
-
 async function findRequest(requestID: string, signal: AbortSignal): Promise<RequestDetailView> {
   const endsAt = performance.now() + LOOK_MS;
   for (;;) {
     try {
       return await get('/requests/single', { requestID }, signal);
     } catch (fault) {
-      if (!isMissing(fault) || signal.aborted || performance.now() > endsAt) throw fault;
+      if (!hasCode(fault, 'NOT_FOUND') || signal.aborted || performance.now() > endsAt) throw fault;
       await new Promise((resume) => {
         window.setTimeout(resume, PAUSE_MS);
       });
@@ -50,9 +48,9 @@ export default function RequestPage() {
       description={<CopyText text={requestID} label="Copy request ID" />}
       actions={data && <CopyButton text={formatAsCurl(session, data)} label="Copy as curl" />}
     >
-      {isMissing(error) ? (
+      {hasCode(error, 'NOT_FOUND') ? (
         <Notice title="This request is not in the log">
-          {error?.message} It may be older, or was sent with unknown keys or to a path that does not exist.
+          {error.message} It may be older, or was sent with unknown keys or to a path that does not exist.
         </Notice>
       ) : (
         <WhenLoaded from={request} lines={8}>

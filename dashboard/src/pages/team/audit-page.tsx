@@ -2,8 +2,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { AuditCheckView, AuditView } from '../../../../src/http/dashboard/interface.ts';
 import { get } from '../../api/client.ts';
-import { downloadFile, formatCSV, guardFormula } from '../../api/download.ts';
-import { toApiError, useGet } from '../../api/use-load.ts';
+import { downloadCSV, guardFormula } from '../../api/download.ts';
+import { useGet } from '../../api/use-load.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { Link, pathOf, useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
@@ -16,7 +16,7 @@ import { Page, Toolbar } from '../../ui/page.tsx';
 import { LoadMore } from '../../ui/table/page-buttons.tsx';
 import { Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { countOf, None } from '../../ui/text/text.tsx';
-import { toast } from '../../ui/toaster.tsx';
+import { toast, toastError } from '../../ui/toaster.tsx';
 
 type AuditRow = AuditView['records'][number];
 
@@ -88,7 +88,7 @@ async function exportRecords(pages: readonly AuditView[], matches: (row: AuditRo
   const rows = records
     .filter(matches)
     .map((row) => HEAD.map((name) => guardFormula(name === 'detail' ? JSON.stringify(row.detail) : String(row[name]))));
-  downloadFile(`storeroom-audit-${teamID}.csv`, 'text/csv;charset=utf-8', formatCSV(HEAD, rows));
+  downloadCSV(`storeroom-audit-${teamID}.csv`, HEAD, rows);
   toast(
     next === null ? `${countOf(rows.length, 'record')} exported` : `Exported from the last ${LOOKED_AT_MAX} records`,
   );
@@ -110,10 +110,7 @@ function AuditLog() {
   useEffect(() => {
     if (isSearching && !isLoading && error === undefined) more?.();
   }, [isSearching, isLoading, error]);
-  const download = () =>
-    void exportRecords(pages, matches, tenant.teamID).catch((fault: unknown) =>
-      toast(toApiError(fault).message, 'bad'),
-    );
+  const download = () => void exportRecords(pages, matches, tenant.teamID).catch(toastError);
   return (
     <Page
       title="Audit log"

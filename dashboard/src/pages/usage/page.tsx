@@ -4,7 +4,7 @@
 import { useRef } from 'preact/hooks';
 import type { UsageView } from '../../../../src/http/dashboard/interface.ts';
 import { get } from '../../api/client.ts';
-import { downloadFile, formatCSV } from '../../api/download.ts';
+import { downloadCSV } from '../../api/download.ts';
 import { useGet } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
@@ -31,11 +31,7 @@ export default function UsagePage() {
   const months = [...new Set([thisMonth, month, ...known.current])].toSorted().toReversed();
   const download = (view: UsageView) => {
     const rows = view.rows.map(({ day, operation, calls, refused }) => [day, operation, calls, refused]);
-    downloadFile(
-      `storeroom-usage-${tenant.teamID}-${view.month}.csv`,
-      'text/csv;charset=utf-8',
-      formatCSV(['day', 'operation', 'calls', 'refused'], rows),
-    );
+    downloadCSV(`storeroom-usage-${tenant.teamID}-${view.month}.csv`, ['day', 'operation', 'calls', 'refused'], rows);
   };
   const actions = (
     <>

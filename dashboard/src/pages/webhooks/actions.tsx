@@ -1,14 +1,13 @@
 /** The buttons of a webhook and their dialogs: test, pause, resume, replay, rotate the secret, remove. */
 import { useState } from 'preact/hooks';
 import { post } from '../../api/client.ts';
-import { toApiError } from '../../api/use-load.ts';
 import { navigate } from '../../router.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, FormDialog } from '../../ui/dialog/form-dialog.tsx';
 import { TextField } from '../../ui/form/field.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { Toolbar } from '../../ui/page.tsx';
-import { toast } from '../../ui/toaster.tsx';
+import { toastError } from '../../ui/toaster.tsx';
 import { NewSecret } from './new-secret.tsx';
 import { Outcome, type Attempt, type Webhook } from './words.tsx';
 
@@ -32,7 +31,7 @@ export function WebhookActions({ webhook, onDone }: ActionsProps) {
   };
   const act = async (call: () => Promise<unknown>) => {
     setBusy(true);
-    await call().then(onDone, (fault: unknown) => toast(toApiError(fault).message, 'bad'));
+    await call().then(onDone, toastError);
     setBusy(false);
   };
   const test = () => post('/webhooks/test', { id }).then(setTested);
