@@ -13,11 +13,6 @@ export type Params = Readonly<Record<string, string>>;
 export type LoadPage = () => Promise<{ readonly default: ComponentType }>;
 /** Pages by pattern, such as `/records/:kind/:key`. The first matching pattern counts. */
 export type PageRoutes = Readonly<Record<string, LoadPage>>;
-export interface Location {
-  /** The path below /dashboard: `/records/orders/10248`. */
-  readonly path: string;
-  readonly query: URLSearchParams;
-}
 
 const CHANGED = 'storeroom:navigate';
 let isHeadingWanted = false;
@@ -25,7 +20,8 @@ let isBack = false;
 /** Returns whether Back or Forward opened the page. */
 export const isReturning = (): boolean => isBack;
 
-const parseLocation = (): Location => ({
+const parseLocation = () => ({
+  /** The path below /dashboard: `/records/orders/10248`. */
   path: location.pathname.slice(BASE.length) || '/',
   query: new URLSearchParams(location.search),
 });
@@ -95,7 +91,7 @@ function matchPattern(pattern: string[], parts: string[]): Params | undefined {
 }
 
 interface RouterState {
-  readonly location: Location;
+  readonly location: ReturnType<typeof parseLocation>;
   readonly routes: PageRoutes;
   readonly matched: ReturnType<typeof matchRoute>;
 }
@@ -140,8 +136,8 @@ function useRouter(): RouterState {
   return state;
 }
 
-export const useLocation = (): Location => useRouter().location;
-export const useMatch = (): RouterState['matched'] => useRouter().matched;
+export const useLocation = () => useRouter().location;
+export const useMatch = () => useRouter().matched;
 /** Example: `const { kind = 'orders', key } = useParams()`. */
 export const useParams = (): Params => useRouter().matched?.params ?? {};
 
@@ -152,19 +148,18 @@ export type QueryChange = Readonly<Record<string, string | readonly string[] | n
  * Filters in the address, so that reloading and Back keep them: `const [query, setQuery] = useQuery()`,
  * `query.get('status') ?? ''`, `setQuery({ status: '4xx', cursor: null })`. `{ replace: true }` while the user types.
  */
-export function useQuery(): [URLSearchParams, (change: QueryChange, options?: { replace?: boolean }) => void] {
+export function useQuery() {
   const { query } = useLocation();
-  const setQuery = (change: QueryChange, options: { replace?: boolean } = {}) => {
+  const setQuery = (change: QueryChange, options?: { replace?: boolean }) => {
     const { path, query: next } = parseLocation();
     for (const [name, value] of Object.entries(change)) {
       next.delete(name);
-      for (const one of Array.isArray(value) ? (value as string[]) : [value as string | null | undefined])
-        if (one) next.append(name, one);
+      for (const one of [value].flat()) if (one) next.append(name, one);
     }
     const search = next.toString();
     navigate(search === '' ? path : `${path}?${search}`, options);
   };
-  return [query, setQuery];
+  return [query, setQuery] as const;
 }
 
 export interface LinkProps {

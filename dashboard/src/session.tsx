@@ -67,20 +67,20 @@ export function useSessionState(): SessionState {
   return state;
 }
 
-export interface UserSession extends SessionView {
-  /** Loads the session again after two-step verification, the password or the tenant's name has changed. */
-  readonly reload: () => Promise<void>;
-  /** Returns whether the user has at least this role: `may('developer')`. */
-  readonly may: (needed: Role) => boolean;
-}
-
 /** Example: `const { user, tenant, baseURL, may } = useSession()`. Only for pages inside the shell. */
-export function useSession(): UserSession {
+export function useSession() {
   const { session, load } = useSessionState();
   if (session === undefined) throw new Error('useSession is for pages inside the shell.');
-  const may = (needed: Role) => mayAct(session.user.role, needed);
-  return { ...session, baseURL: toAddress(session.baseURL), reload: load, may };
+  return {
+    ...session,
+    baseURL: toAddress(session.baseURL),
+    /** Loads the session again after two-step verification, the password or the tenant's name has changed. */
+    reload: load,
+    /** Returns whether the user has at least this role: `may('developer')`. */
+    may: (needed: Role) => mayAct(session.user.role, needed),
+  };
 }
+export type UserSession = ReturnType<typeof useSession>;
 
 /** Ends the session and reloads the page, so that the page keeps none of its data. */
 export async function signOut(): Promise<void> {

@@ -22,13 +22,7 @@ export class ApiError extends Error {
     code: string,
     message: string,
     httpStatus: number,
-    about: {
-      field?: unknown;
-      suggestion?: unknown;
-      requestId?: unknown;
-      retryAfter?: string | null;
-      earliest?: unknown;
-    } = {},
+    about: Partial<Record<'field' | 'suggestion' | 'requestId' | 'earliest' | 'retryAfter', unknown>> = {},
   ) {
     super(message);
     this.name = 'ApiError';
@@ -91,56 +85,38 @@ export function onProofNeeded(ask: () => Promise<boolean>): void {
   askForProof = ask;
 }
 
-/** Paths below which the API's operations accept a session. Calls below `/explorer` are metered. */
-export type Entry = '/records' | '/explorer';
-export interface OperationAnswer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  /** The body, or undefined if it is not JSON. */
-  readonly json: unknown;
-  readonly milliseconds: number;
-}
-
+export type Method = 'GET' | 'POST' | 'PUT';
 interface SendOptions {
   signal?: AbortSignal | undefined;
   headers?: Record<string, string>;
 }
+/** What is sent to an operation. A body that is a text is sent unchanged, as JSON. */
+type Sent = [query?: QueryValues, body?: unknown, options?: SendOptions];
 
 /**
- * Calls an operation of the API, e.g. `callOperation('/records', 'POST', '/orders/query', { maxReturn: 50 }, [])`.
- * Returns errors too, where `fetchOperation` throws them. Throws only if there is no response, or the session has
- * ended. A body that is a text is sent unchanged, as JSON.
+ * Calls an operation of the API, below a path at which it accepts a session, e.g. `callOperation('/explorer', 'POST',
+ * '/orders/query', { maxReturn: 50 }, [])`. Calls below `/explorer` are metered. Returns errors too, where
+ * `fetchOperation` throws them. Throws only if there is no response, or the session has ended.
  */
-export async function callOperation(
-  entry: Entry,
-  method: 'GET' | 'POST' | 'PUT',
-  path: string,
-  query: QueryValues = {},
-  body?: unknown,
-  options: SendOptions = {},
-): Promise<OperationAnswer> {
+export async function callOperation(entry: '/records' | '/explorer', method: Method, path: string, ...sent: Sent) {
+  const [query, body, options] = sent;
   const began = performance.now();
   const response = await send(method, urlOf(`${entry}${path}`, query), body, options);
+  const { status, headers } = response;
   const text = await response.text();
+  /** The body, or undefined if it is not JSON. */
   const json = parse(text);
-  const answer = {
-    status: response.status,
-    headers: response.headers,
-    text,
-    json,
-    milliseconds: performance.now() - began,
-  };
-  if (response.status === 401 && toError(response, json).code === 'NOT_SIGNED_IN')
-    throw endSession(toError(response, json));
-  return answer;
+  if (status === 401) throwIfSignedOut(toError(response, json));
+  return { status, headers, text, json, milliseconds: performance.now() - began };
 }
+export type OperationAnswer = Awaited<ReturnType<typeof callOperation>>;
 
-/** Returns the envelope `{ status, data, subRecords }` and the headers; throws errors as ApiError. */
-export async function fetchOperation<T>(
-  ...call: Parameters<typeof callOperation>
-): Promise<{ body: T; headers: Headers }> {
-  const answer = await callOperation(...call);
+/**
+ * Calls an operation below /records, which is not metered. Returns the envelope `{ status, data, subRecords }` and the
+ * headers; throws errors as ApiError.
+ */
+export async function fetchOperation<T>(method: Method, path: string, ...sent: Sent) {
+  const answer = await callOperation('/records', method, path, ...sent);
   if (answer.status >= 400) throw toError(answer, answer.json);
   return { body: answer.json as T, headers: answer.headers };
 }
@@ -149,11 +125,6 @@ let tellNotSignedIn = (): void => {};
 /** Sets the function that is called whenever there is no session. */
 export function onNotSignedIn(listener: () => void): void {
   tellNotSignedIn = listener;
-}
-
-function endSession(error: ApiError): ApiError {
-  tellNotSignedIn();
-  return error;
 }
 
 /** Returns the parameters that have a value, as texts. */
@@ -213,14 +184,18 @@ async function parseAnswer(response: Response): Promise<unknown> {
   const json = parse(await response.text());
   if (response.ok && json !== undefined) return json;
   const error = toError(response, json);
-  throw error.code === 'NOT_SIGNED_IN' ? endSession(error) : error;
+  throwIfSignedOut(error);
+  throw error;
+}
+
+function throwIfSignedOut(error: ApiError): void {
+  if (error.code !== 'NOT_SIGNED_IN') return;
+  tellNotSignedIn();
+  throw error;
 }
 
 function toError({ status, headers }: { status: number; headers: Headers }, json: unknown): ApiError {
-  const { code, message, ...about } = (typeof json === 'object' && json !== null ? json : {}) as Record<
-    string,
-    unknown
-  >;
+  const { code, message, ...about } = (json ?? {}) as Record<string, unknown>;
   if (typeof code === 'string' && typeof message === 'string')
     return new ApiError(code, message, status, { ...about, retryAfter: headers.get('retry-after') });
   return new ApiError('UNEXPECTED_ANSWER', `The service sent status ${status} and a body that is not JSON.`, status);

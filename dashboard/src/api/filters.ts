@@ -100,8 +100,3 @@ export const anyOf = (fields: readonly string[], op: RecordFilter['op'], value: 
 /** Returns the query string of a list with these filters. */
 export const searchOf = (filters: readonly RecordFilter[]): string =>
   new URLSearchParams(filters.map((filter) => ['filter', formatFilter(filter)])).toString();
-
-/** Example: `filteredPath('orders', { CUSTOMER_CODE: 'VINET' })` leads to the list with that exact filter. */
-export function filteredPath(kind: string, exact: Readonly<Record<string, string>>): string {
-  return `/records/${kind}?${searchOf(Object.entries(exact).map(([field, value]) => where(field, 'eq', value)))}`;
-}

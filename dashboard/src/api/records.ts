@@ -79,7 +79,7 @@ export interface LoadedRecord {
 /** Throws NOT_FOUND. */
 export async function loadRecord(kind: Kind, key: string, signal?: AbortSignal): Promise<LoadedRecord> {
   const { path, query } = singleCall(kind, key);
-  const { body, headers } = await fetchOperation<SingleAnswer>('/records', 'GET', path, query, undefined, { signal });
+  const { body, headers } = await fetchOperation<SingleAnswer>('GET', path, query, undefined, { signal });
   const lines = (body.subRecords ?? []).map((line) => line.ORDER_LINEITEMS);
   return { values: body.data, lines, tag: headers.get('etag') ?? '' };
 }
@@ -97,7 +97,6 @@ export async function queryRecords(
   signal?: AbortSignal,
 ): Promise<LoadedPage> {
   const { body, headers } = await fetchOperation<{ data: Values[] }>(
-    '/records',
     'POST',
     `/${kind}/query`,
     { ...page, sort: page.sort ?? KINDS[kind].sort },
@@ -114,15 +113,13 @@ export async function countRecords(
   signal?: AbortSignal,
 ): Promise<number> {
   const query = { maxReturn: 1, fields: KINDS[kind].key, count: 'exact' };
-  const { headers } = await fetchOperation('/records', 'POST', `/${kind}/query`, query, toFilterBody(filters), {
-    signal,
-  });
+  const { headers } = await fetchOperation('POST', `/${kind}/query`, query, toFilterBody(filters), { signal });
   return Number(headers.get('x-total-count'));
 }
 
 export async function lookUp(number: string, signal?: AbortSignal): Promise<StorefrontLookup> {
   const { path, query } = lookupCall(number);
-  return (await fetchOperation<StorefrontLookup>('/records', 'GET', path, query, undefined, { signal })).body;
+  return (await fetchOperation<StorefrontLookup>('GET', path, query, undefined, { signal })).body;
 }
 
 export interface Stock {

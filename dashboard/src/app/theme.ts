@@ -10,7 +10,7 @@ export type Theme = 'system' | 'light' | 'dark';
 const readTheme = (): Theme => (document.documentElement.dataset['theme'] as Theme | undefined) ?? 'system';
 
 /** Example: `const [theme, setTheme] = useTheme()`. */
-export function useTheme(): [Theme, (theme: Theme) => void] {
+export function useTheme() {
   const [theme, setTheme] = useState(readTheme);
   const change = (next: Theme) => {
     const chosen = next === 'system' ? undefined : next;
@@ -19,5 +19,5 @@ export function useTheme(): [Theme, (theme: Theme) => void] {
     saveChoice('storeroom.theme', chosen);
     setTheme(next);
   };
-  return [theme, change];
+  return [theme, change] as const;
 }

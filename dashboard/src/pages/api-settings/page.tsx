@@ -20,7 +20,6 @@ import { ReplaceKeys } from './replace-dialog.tsx';
 /** Returns the number of an order for the example calls, or null if there is none. */
 async function findOrder(signal: AbortSignal): Promise<string | null> {
   const { body } = await fetchOperation<{ data: { ORDER_NUMBER?: string }[] }>(
-    '/records',
     'POST',
     '/orders/query',
     { maxReturn: 1 },

@@ -18,9 +18,7 @@ export interface Feed {
 }
 
 async function readChanges(query: QueryValues, signal: AbortSignal): Promise<Feed> {
-  const { body, headers } = await fetchOperation<{ data: Change[] }>('/records', 'GET', '/changes', query, undefined, {
-    signal,
-  });
+  const { body, headers } = await fetchOperation<{ data: Change[] }>('GET', '/changes', query, undefined, { signal });
   return {
     changes: body.data.toReversed(),
     after: Number(headers.get('x-next-after')),

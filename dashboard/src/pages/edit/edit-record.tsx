@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { post } from '../../api/client.ts';
 import { KINDS, recordPath, type Kind, type LoadedRecord } from '../../api/records.ts';
-import { saveRecord, write } from '../../api/writes.ts';
+import { useSave, write } from '../../api/writes.ts';
 import { navigate } from '../../router.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { toast } from '../../ui/toaster.tsx';
@@ -23,15 +23,12 @@ interface EditProps {
 
 /** Example: `<EditRecord kind="customers" record={record} onDone={reload} onClose={close} />`. */
 export function EditRecord({ kind, record, onDone, onClose }: EditProps) {
-  const [edited] = useState(() => ({ values: record.values, tag: record.tag }));
+  const saveCustomer = useSave('customers', record);
   const { key, noun } = KINDS[kind];
   const code = record.values[key] ?? '';
   const save = async (changed: Values) => {
     if (kind === 'inventory') await post('/parts/update', { PART_CODE: code, values: changed });
-    else
-      await saveRecord(kind, code, edited, (headers) =>
-        write('POST', '/customers/update', { ...changed, [key]: code }, headers),
-      );
+    else await saveCustomer('/customers/update', { ...changed, [key]: code });
     toast('Saved');
     onDone();
   };

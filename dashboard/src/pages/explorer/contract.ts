@@ -6,10 +6,10 @@ import {
   type ContractSchema,
   type DocumentedOperation,
 } from '../../../../src/http/contract/documented-operations.ts';
-import { getContract } from '../../api/client.ts';
+import { getContract, type Method } from '../../api/client.ts';
 
 export interface ExplorerOperation extends Omit<DocumentedOperation, 'method' | 'body'> {
-  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly method: Method;
   /** The path below the base URL: `/orders/query`. */
   readonly path: string;
   readonly body: OperationBody | undefined;
@@ -45,7 +45,7 @@ export async function loadOperations(baseURL: string): Promise<ExplorerOperation
     .filter(({ path }) => path.startsWith(`${base}/`))
     .map(({ method, path, body, ...operation }) => ({
       ...operation,
-      method: method.toUpperCase() as ExplorerOperation['method'],
+      method: method.toUpperCase() as Method,
       path: path.slice(base.length),
       body: body && describeBody(contract, body),
     }));

@@ -17,17 +17,10 @@ export interface CallInput {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
-export interface ExplorerCall {
-  readonly input: CallInput;
-  readonly change: (change: Partial<CallInput>) => void;
-  /** Throws an ApiError that names the field when a value cannot be sent. */
-  readonly send: () => Promise<void>;
-  /** Requests the next page: the same call with the cursor of the response. */
-  readonly sendNext: (cursor: string) => void;
-  readonly isSending: boolean;
-  readonly answer: OperationAnswer | undefined;
+interface Outcome {
+  readonly answer?: OperationAnswer;
   /** The reason for a missing response. */
-  readonly error: ApiError | undefined;
+  readonly error?: ApiError;
 }
 
 const firstInput = ({ parameters, body }: ExplorerOperation): CallInput => ({
@@ -41,11 +34,12 @@ const firstInput = ({ parameters, body }: ExplorerOperation): CallInput => ({
   body: body?.example ?? '',
 });
 
-export function useCall(operation: ExplorerOperation): ExplorerCall {
+export type ExplorerCall = ReturnType<typeof useCall>;
+export function useCall(operation: ExplorerOperation) {
   const [input, setInput] = useState(() => firstInput(operation));
-  const [outcome, setOutcome] = useState<{ answer?: OperationAnswer; error?: ApiError }>({});
+  const [outcome, setOutcome] = useState<Outcome>({});
   const [isSending, setSending] = useState(false);
-  const running = useRef<AbortController | undefined>(undefined);
+  const running = useRef<AbortController>(undefined);
   useEffect(() => () => running.current?.abort(), []);
 
   const run = async (sent: CallInput) => {
@@ -62,19 +56,20 @@ export function useCall(operation: ExplorerOperation): ExplorerCall {
   };
   return {
     input,
-    change: (change) => setInput((before) => ({ ...before, ...change })),
+    change: (change: Partial<CallInput>) => setInput((before) => ({ ...before, ...change })),
+    /** Throws an ApiError that names the field when a value cannot be sent. */
     send: async () => {
       refuseUnsendable(operation, input);
       await run(input);
     },
-    sendNext: (cursor) => {
+    /** Requests the next page: the same call with the cursor of the response. */
+    sendNext: (cursor: string) => {
       const next = { ...input, query: { ...input.query, cursor } };
       setInput(next);
       void run(next);
     },
     isSending,
-    answer: outcome.answer,
-    error: outcome.error,
+    ...outcome,
   };
 }
 
@@ -109,7 +104,7 @@ async function sendCall(
   { method, path, body }: ExplorerOperation,
   input: CallInput,
   signal: AbortSignal,
-): Promise<{ answer?: OperationAnswer; error?: ApiError }> {
+): Promise<Outcome> {
   const options = { signal, headers: headersOf(input) };
   try {
     return { answer: await callOperation('/explorer', method, path, input.query, body && input.body, options) };

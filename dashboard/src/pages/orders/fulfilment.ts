@@ -2,38 +2,17 @@
  * Adds up all records of a storefront order, a row per part: the sums of the client, and the units of each record. Lines
  * without a part code have a row per description.
  */
-import { deriveFulfillment, type Fulfillment, type FulfillmentLine } from '../../../../client/src/fulfillment.ts';
+import { deriveFulfillment, type FulfillmentLine } from '../../../../client/src/fulfillment.ts';
 import { addDecimals } from '../../../../src/pims/rules/decimal.ts';
 import type { StorefrontOrder } from '../../../../client/src/contract.ts';
-
-export interface PartRow {
-  readonly key: string;
-  readonly part: string;
-  readonly isCarePlan: boolean;
-  readonly description: string;
-  readonly ordered: string;
-  readonly shipped: string;
-  readonly invoiced: string;
-  readonly open: string;
-  /** Units in each record, in order, or undefined if the record does not contain the part. */
-  readonly records: readonly (Units | undefined)[];
-}
-
-interface Units {
-  readonly quantity: string;
-  readonly shipped: string;
-}
-
-export interface Comparison {
-  readonly rows: readonly PartRow[];
-  readonly total: PartRow;
-  readonly state: Fulfillment['state'];
-}
 
 type NamedPart = Pick<FulfillmentLine, 'partNumber' | 'description' | 'isCarePlan'>;
 type Item = StorefrontOrder['items'][number];
 
-export function compareRecords(records: readonly StorefrontOrder[]): Comparison {
+export type Comparison = ReturnType<typeof compareRecords>;
+export type PartRow = Comparison['total'];
+
+export function compareRecords(records: readonly StorefrontOrder[]) {
   const { lines, state } = deriveFulfillment({ orders: records });
   const rowOf = (key?: string) => {
     const own = lines.filter((line) => key === undefined || key === keyOf(line));
@@ -48,6 +27,7 @@ export function compareRecords(records: readonly StorefrontOrder[]): Comparison 
         'quantity',
       ),
       open: sum(own, 'open'),
+      /** Units in each record, in order, or undefined if the record does not contain the part. */
       records: units,
     };
   };
@@ -68,7 +48,7 @@ const keyOf = ({ partNumber, description, isCarePlan }: NamedPart): string =>
 const keyOfItem = ({ part_number: partNumber, is_care_plan: isCarePlan, description }: Item): string =>
   keyOf({ partNumber, isCarePlan, description });
 
-const unitsOf = (items: readonly Item[]): Units | undefined =>
+const unitsOf = (items: readonly Item[]) =>
   items.length === 0 ? undefined : { quantity: sum(items, 'quantity'), shipped: sum(items, 'shipped') };
 
 /** Adds decimals exactly: 0.1 and 0.2 make 0.3. */

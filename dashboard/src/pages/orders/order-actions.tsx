@@ -5,7 +5,7 @@ import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { post } from '../../api/client.ts';
 import { recordPath, type LoadedRecord } from '../../api/records.ts';
-import { saveRecord, write } from '../../api/writes.ts';
+import { useSave, write } from '../../api/writes.ts';
 import { useSession } from '../../session.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Confirm, FormDialog } from '../../ui/dialog/form-dialog.tsx';
@@ -76,11 +76,10 @@ export function OrderActions({ record, onDone }: ActionsProps) {
 }
 
 function EditOrder({ record, onDone, onClose }: DialogProps) {
-  const [edited] = useState(() => ({ values: record.values, tag: record.tag }));
+  const saveOrder = useSave('orders', record);
   const number = record.values['ORDER_NUMBER'] ?? '';
   const save = async (changed: Values) => {
-    const body = { ...changed, ORDER_NUMBER: number };
-    await saveRecord('orders', number, edited, (headers) => write('POST', '/orders/update', body, headers));
+    await saveOrder('/orders/update', { ...changed, ORDER_NUMBER: number });
     toast('Saved');
     onDone();
   };
@@ -99,13 +98,12 @@ function EditOrder({ record, onDone, onClose }: DialogProps) {
 
 /** Adds a line to an order, or changes `line`. */
 export function LineDialog({ record, line, onDone, onClose }: DialogProps & { line?: Values }) {
-  const [edited] = useState(() => ({ values: record.values, tag: record.tag }));
+  const saveOrder = useSave('orders', record);
   const number = record.values['ORDER_NUMBER'] ?? '';
   const save = async (changed: Values) => {
     const lockCode = line && { LINE_REF_LOCK_CODE: line['LINE_REF_LOCK_CODE'] };
     const body = { ...changed, ...lockCode, ORDER_NUMBER: number };
-    if (line)
-      await saveRecord('orders', number, edited, (headers) => write('POST', '/orders/line_item', body, headers));
+    if (line) await saveOrder('/orders/line_item', body);
     else await write('PUT', '/orders/line_item', body);
     toast('Saved');
     onDone();

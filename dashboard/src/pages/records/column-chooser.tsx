@@ -20,13 +20,13 @@ function loadColumns(kind: Kind): readonly string[] {
 }
 
 /** Example: `const [columns, setColumns] = useColumns('orders')`; undefined resets them to the defaults. */
-export function useColumns(kind: Kind): [readonly string[], (columns: readonly string[] | undefined) => void] {
+export function useColumns(kind: Kind) {
   const [columns, setColumns] = useState(() => loadColumns(kind));
   const change = (next: readonly string[] | undefined) => {
     setColumns(next ?? KINDS[kind].columns);
     saveChoice(storageKey(kind), next?.join(' '));
   };
-  return [columns, change];
+  return [columns, change] as const;
 }
 
 interface ColumnChooserProps {

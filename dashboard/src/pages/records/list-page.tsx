@@ -17,6 +17,7 @@ import { Empty } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
 import { PageButtons } from '../../ui/table/page-buttons.tsx';
 import { usePlace } from '../../ui/table/place.ts';
+import { parseSort } from '../../ui/table/sort.ts';
 import { Table, type Sort, type TableColumn } from '../../ui/table/table.tsx';
 import { countOf } from '../../ui/text/text.tsx';
 import { NewRecord } from '../edit/edit-record.tsx';
@@ -179,8 +180,7 @@ const selectColumn = (
 
 /** The sort of the address, `-CREATE_DATE`. A head sorts upwards first, and downwards the second time. */
 function sortOf(sort: string, onSort: (sort: string) => void): Sort {
-  const key = sort.replace(/^-/, '');
-  const isDescending = sort.startsWith('-');
+  const { key, isDescending } = parseSort(sort);
   return { key, isDescending, onSort: (next) => onSort(next === key && !isDescending ? `-${next}` : next) };
 }
 

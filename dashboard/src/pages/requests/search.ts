@@ -15,20 +15,9 @@ export const CUSTOM = 'custom';
 /** The status in the address until the user has typed an exact one. */
 export const EXACT = 'exact';
 
-export interface RequestSearch {
-  readonly status: string;
-  readonly operation: string;
-  readonly key: string;
-  readonly code: string;
-  readonly order: string;
-  /** `1h` … `30d`, or `custom` with `from` and `to`. */
-  readonly range: string;
-  /** UTC ISO 8601, '' for none. */
-  readonly from: string;
-  readonly to: string;
-}
+type RequestSearch = ReturnType<typeof parseSearch>;
 
-export function parseSearch(query: URLSearchParams): RequestSearch {
+export function parseSearch(query: URLSearchParams) {
   const read = (name: string): string => query.get(name) ?? '';
   const range =
     RANGES.some(({ value }) => value === read('range')) || read('range') === CUSTOM ? read('range') : DEFAULT_RANGE;
@@ -40,7 +29,9 @@ export function parseSearch(query: URLSearchParams): RequestSearch {
     key: read('key'),
     code: read('code'),
     order: read('order'),
+    /** `1h` … `30d`, or `custom` with `from` and `to`. */
     range,
+    /** UTC ISO 8601, '' for none. */
     from: isCustom ? read('from') : '',
     to: isCustom ? read('to') : '',
   };

@@ -12,24 +12,14 @@ const RETRY_MS = 5000;
 const SAY_MS = 8000;
 const MARKED_MS = 2500;
 
-export interface Live {
-  /** IDs of rows that have just arrived. */
-  readonly marked: ReadonlySet<string>;
-  /** The fault of the last attempt. The next attempt follows anyway. */
-  readonly error: ApiError | undefined;
-}
-
 /**
  * `look` loads what is new, also by waiting for it, and returns its IDs, which are announced as `noun`. Another `key` is
  * another list.
  */
-export function useLive(
-  isLive: boolean,
-  look: (signal: AbortSignal) => Promise<string[]>,
-  noun = 'request',
-  key = '',
-): Live {
+export function useLive(isLive: boolean, look: (signal: AbortSignal) => Promise<string[]>, noun = 'request', key = '') {
+  /** IDs of rows that have just arrived. */
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
+  /** The fault of the last attempt. The next attempt follows anyway. */
   const [error, setError] = useState<ApiError>();
   const latest = useRef(look);
   latest.current = look;

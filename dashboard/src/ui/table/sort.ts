@@ -1,24 +1,21 @@
 /** Sorts the rows of a table by the user's column, which the address keeps (`?sort=-calls`). */
 import { useQuery } from '../../router.tsx';
-import type { Sort } from './table.tsx';
 
-/** The values by which columns sort: `{ calls: (row) => row.calls }`. */
-export type SortValues<Row> = Readonly<Record<string, (row: Row) => number | string>>;
+/** Reads a sort of the address: `-calls` is downwards by `calls`. */
+export const parseSort = (text: string) => ({ key: text.replace(/^-/, ''), isDescending: text.startsWith('-') });
 
 /**
- * Example: `const { sorted, sort } = useSort(rows, { calls: (row) => row.calls }, '-calls')`; numbers start with the
+ * Sorts rows by the values of their columns. Example: `const { sorted, sort } = useSort(rows, { calls: (row) => row.calls }, '-calls')`; numbers start with the
  * greatest, and texts with the first in the alphabet.
  */
 export function useSort<Row>(
   rows: readonly Row[],
-  values: SortValues<Row>,
+  values: Readonly<Record<string, (row: Row) => number | string>>,
   otherwise: string,
-): { sorted: Row[]; sort: Sort } {
+) {
   const [query, setQuery] = useQuery();
   const asked = query.get('sort') ?? otherwise;
-  const chosen = Object.hasOwn(values, asked.replace(/^-/, '')) ? asked : otherwise;
-  const key = chosen.replace(/^-/, '');
-  const isDescending = chosen.startsWith('-');
+  const { key, isDescending } = parseSort(Object.hasOwn(values, parseSort(asked).key) ? asked : otherwise);
   const valueOf = values[key]!;
   const compare = (a: Row, b: Row): number => {
     const [left, right] = [valueOf(a), valueOf(b)];

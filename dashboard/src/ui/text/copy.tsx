@@ -6,7 +6,7 @@ import { announce, toast } from '../toaster.tsx';
 
 const SHOWN_MS = 1600;
 
-function useCopy(text: string): { isCopied: boolean; copy: () => Promise<void> } {
+function useCopy(text: string) {
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
     if (!isCopied) return undefined;
