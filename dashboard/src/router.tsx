@@ -8,7 +8,7 @@ import { useContext, useEffect, useState } from 'preact/hooks';
 const BASE = '/dashboard';
 
 /** The names in the pattern, each with the part of the path in its place, decoded. */
-export type Params = Readonly<Record<string, string>>;
+type Params = Readonly<Record<string, string>>;
 /** Fetches the code of a page, whose default export is its component. */
 export type LoadPage = () => Promise<{ readonly default: ComponentType }>;
 /** Pages by pattern, such as `/records/:kind/:key`. The first matching pattern counts. */
@@ -162,7 +162,7 @@ export function useQuery() {
   return [query, setQuery] as const;
 }
 
-export interface LinkProps {
+interface LinkProps {
   /** Path below /dashboard. */
   to: string;
   class?: string;

@@ -11,7 +11,7 @@ interface PagesState<Page> {
   readonly error?: ApiError | undefined;
   readonly isLoading: boolean;
 }
-export interface LoadedPages<Page> {
+interface LoadedPages<Page> {
   /** The pages, empty before the first one. */
   readonly pages: readonly Page[];
   /** Error of the last try. The earlier pages stay. */

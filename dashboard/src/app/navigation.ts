@@ -8,7 +8,7 @@ export interface MenuItem {
   readonly icon: IconName;
   readonly needs?: Role | 'operator';
 }
-export interface MenuSection {
+interface MenuSection {
   readonly title: string;
   readonly items: readonly MenuItem[];
 }

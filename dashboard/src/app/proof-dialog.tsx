@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { PROOF_MINUTES } from '../../../src/account/account-bounds.ts';
 import { onProofNeeded, post } from '../api/client.ts';
 import { useSession } from '../session.tsx';
-import { CurrentPassword } from '../ui/form/secret-fields.tsx';
+import { CurrentPassword, UserName } from '../ui/form/secret-fields.tsx';
 import { FormDialog } from '../ui/dialog/form-dialog.tsx';
 
 /** There is one such dialog, next to the shell. */
@@ -32,8 +32,7 @@ export function ProofDialog() {
       onSubmit={confirm}
       onClose={() => end(false)}
     >
-      {/** This field tells a password manager the user name. */}
-      <input hidden readOnly autocomplete="username" value={user.email} />
+      <UserName email={user.email} />
       <CurrentPassword autofocus value={password} onValue={setPassword} />
     </FormDialog>
   );

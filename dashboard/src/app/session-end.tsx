@@ -9,7 +9,7 @@ import { leaveForSignIn, useSession, useSessionState } from '../session.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog/dialog.tsx';
 import { FormDialog } from '../ui/dialog/form-dialog.tsx';
-import { CodeField, CurrentPassword } from '../ui/form/secret-fields.tsx';
+import { CodeField, CurrentPassword, UserName } from '../ui/form/secret-fields.tsx';
 
 const MINUTE_MS = 60_000;
 const LOOK_MS = 10_000;
@@ -64,7 +64,7 @@ function SignInAgain({ isEnding = false }: { isEnding?: boolean }) {
       onSubmit={signIn}
       onClose={leaveForSignIn}
     >
-      <input hidden readOnly autocomplete="username" value={user.email} />
+      <UserName email={user.email} />
       <CurrentPassword autofocus value={password} onValue={setPassword} />
       {code !== undefined && <CodeField value={code} onValue={setCode} />}
     </FormDialog>

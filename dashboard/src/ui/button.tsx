@@ -8,7 +8,7 @@ import { useFormState } from './form/form-state.ts';
 import { Icon, type IconName } from './icon.tsx';
 
 export type ButtonTone = 'primary' | 'secondary' | 'danger' | 'quiet';
-export interface ButtonProps {
+interface ButtonProps {
   tone?: ButtonTone;
   size?: 'small';
   icon?: IconName;
@@ -85,12 +85,7 @@ export function ButtonLink({
   tone = 'secondary',
   icon,
   children,
-}: {
-  to: string;
-  tone?: ButtonTone;
-  icon?: IconName;
-  children: ComponentChildren;
-}) {
+}: Pick<ButtonProps, 'tone' | 'icon' | 'children'> & { to: string }) {
   return (
     <Link to={to} class={`button ${tone}`}>
       {icon && <Icon name={icon} />}
@@ -105,23 +100,27 @@ export function ButtonLink({
  */
 export const Actions = ({ children }: { children: ComponentChildren }) => <div class="actions">{children}</div>;
 
-/**
- * The buttons of a form in a dialog: send and cancel. Example: `<SubmitActions
- * onCancel={onClose}>Save</SubmitActions>`.
- */
-export const SubmitActions = ({
-  onCancel,
-  tone = 'primary',
-  children,
-}: {
-  onCancel: () => void;
+interface SubmitActionsProps {
+  onCancel?: () => void;
   tone?: ButtonTone | undefined;
   children: ComponentChildren;
-}) => (
+}
+/**
+ * The buttons of a form: one that sends it and, in a dialog, one that cancels. Example: `<SubmitActions
+ * onCancel={onClose}>Save</SubmitActions>`.
+ */
+export const SubmitActions = ({ onCancel, tone = 'primary', children }: SubmitActionsProps) => (
   <Actions>
-    <Button onClick={onCancel}>Cancel</Button>
+    {onCancel && <Button onClick={onCancel}>Cancel</Button>}
     <Button type="submit" tone={tone}>
       {children}
     </Button>
   </Actions>
+);
+
+/** Loads the data of the page again. Example: `<Refresh isBusy={isLoading} onClick={reload} />`. */
+export const Refresh = (button: Pick<ButtonProps, 'isBusy' | 'onClick'>) => (
+  <Button {...button} icon="reload">
+    Refresh
+  </Button>
 );

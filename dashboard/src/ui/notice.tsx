@@ -6,7 +6,7 @@ import type { Tone } from './badge.tsx';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 
-export interface NoticeProps {
+interface NoticeProps {
   tone?: Tone;
   title?: string;
   actions?: ComponentChildren;

@@ -5,15 +5,17 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { takeHeadingFocus } from '../router.tsx';
 
-export interface PageProps {
+interface SectionProps {
   title: string;
-  /** Content next to the heading. */
-  badge?: ComponentChildren;
   description?: ComponentChildren;
   actions?: ComponentChildren;
+  children: ComponentChildren;
+}
+interface PageProps extends SectionProps {
+  /** Content next to the heading. */
+  badge?: ComponentChildren;
   /** `narrow` for text and forms. Tables use the full width. */
   width?: 'narrow' | 'full';
-  children: ComponentChildren;
 }
 
 /** Example: `<Page title="Usage" description="Calls of this month." actions={<Button>Download</Button>}>…</Page>`. */
@@ -42,13 +44,6 @@ export function Page({ title, badge, description, actions, width = 'full', child
       {children}
     </div>
   );
-}
-
-export interface SectionProps {
-  title: string;
-  description?: ComponentChildren;
-  actions?: ComponentChildren;
-  children: ComponentChildren;
 }
 
 /**

@@ -9,7 +9,7 @@ interface Tab {
   readonly label: ComponentChildren;
   readonly content: () => ComponentChildren;
 }
-export interface TabsProps {
+interface TabsProps {
   label: string;
   tabs: readonly Tab[];
   /** With both properties, the page keeps the selected tab, for example in the address. */

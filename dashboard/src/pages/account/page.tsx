@@ -5,8 +5,8 @@ import { useState } from 'preact/hooks';
 import { post } from '../../api/client.ts';
 import { useSession } from '../../session.tsx';
 import { Badge } from '../../ui/badge.tsx';
-import { Actions, Button } from '../../ui/button.tsx';
-import { CurrentPassword, checkLength, NewPasswordField } from '../../ui/form/secret-fields.tsx';
+import { SubmitActions } from '../../ui/button.tsx';
+import { CurrentPassword, checkLength, NewPasswordField, UserName } from '../../ui/form/secret-fields.tsx';
 import { Form } from '../../ui/form/form.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';
 import { Card, Page, Section } from '../../ui/page.tsx';
@@ -62,15 +62,10 @@ function PasswordForm({ onChanged }: { onChanged: () => void }) {
   };
   return (
     <Form onSubmit={change} label="Change password">
-      {/** This field tells a password manager the user name. */}
-      <input hidden readOnly autocomplete="username" value={user.email} />
+      <UserName email={user.email} />
       <CurrentPassword label="Old password" value={password} onValue={setPassword} />
       <NewPasswordField label="New password" name="newPassword" value={newPassword} onValue={setNewPassword} />
-      <Actions>
-        <Button type="submit" tone="primary">
-          Change password
-        </Button>
-      </Actions>
+      <SubmitActions>Change password</SubmitActions>
     </Form>
   );
 }

@@ -14,7 +14,7 @@ import { Form } from '../../ui/form/form.tsx';
 import { WhenLoaded } from '../../ui/notice.tsx';
 import { QrCode } from '../../ui/text/qr-code.tsx';
 
-export interface SetUpProps {
+interface SetUpProps {
   onDone: (recoveryCodes: readonly string[]) => void;
   onClose: () => void;
 }

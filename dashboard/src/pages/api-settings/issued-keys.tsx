@@ -19,7 +19,7 @@ export type NewKeys = Pick<IssuedKeyView, 'teamID' | 'apiID' | 'apiSecret'> &
     oldKeysEndAt: string | null;
   };
 
-export interface IssuedKeysProps {
+interface IssuedKeysProps {
   issued: NewKeys;
   baseURL: string;
   /** The number of an order, null if there is none, or undefined if it is not known yet. */

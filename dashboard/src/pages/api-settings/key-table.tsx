@@ -99,7 +99,7 @@ const listColumns = (now: number): TableColumn<KeyRow>[] => [
   },
 ];
 
-export interface KeyTableProps {
+interface KeyTableProps {
   label: string;
   keys: readonly KeyRow[];
   mayEnd: boolean;

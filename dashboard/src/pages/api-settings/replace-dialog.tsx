@@ -16,7 +16,7 @@ const LABELS: Readonly<Record<Overlap, string>> = {
 };
 const REFRESH_MS = 5000;
 
-export interface ReplaceKeysProps {
+interface ReplaceKeysProps {
   /** The name of the replaced pair, or undefined if there are no keys. */
   replaced: string | undefined;
   /** Whether the pair was chosen in its row. */

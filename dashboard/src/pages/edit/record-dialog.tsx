@@ -13,7 +13,7 @@ import { labelOf } from '../../ui/text/label.ts';
 import { ADDRESS_FIELDS } from '../records/record-fields.tsx';
 import { FindField } from './find-field.tsx';
 
-export interface RecordDialogProps {
+interface RecordDialogProps {
   title: string;
   recordType: RecordType;
   /** The record that is edited; {} for a new one. */

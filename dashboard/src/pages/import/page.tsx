@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ImportView } from '../../../../src/http/dashboard/interface.ts';
 import type { RecordType } from '../../../../src/pims/rules/fields.ts';
-import { get, post } from '../../api/client.ts';
+import { post } from '../../api/client.ts';
 import { downloadCSV } from '../../api/download.ts';
 import { toApiError, useGet } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';

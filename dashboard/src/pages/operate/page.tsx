@@ -4,7 +4,7 @@ import type { OperateView } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
 import { useGet } from '../../api/use-load.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
+import { Button, Refresh } from '../../ui/button.tsx';
 import { Notice, WhenLoaded } from '../../ui/notice.tsx';
 import { Card, Columns, Figure, Page, Section } from '../../ui/page.tsx';
 import { Table, textColumn, timeColumn } from '../../ui/table/table.tsx';
@@ -39,11 +39,7 @@ export default function OperatePage() {
     <Page
       title="Operate"
       description="The service as seen by the node that answered. Only owners of the operator’s team see this page."
-      actions={
-        <Button icon="reload" isBusy={isLoading && !isRunning} onClick={reload}>
-          Refresh
-        </Button>
-      }
+      actions={<Refresh isBusy={isLoading && !isRunning} onClick={reload} />}
     >
       <WhenLoaded from={loaded} lines={8}>
         {(view) => (

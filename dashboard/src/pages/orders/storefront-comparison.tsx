@@ -14,7 +14,7 @@ import { WhenLoaded } from '../../ui/notice.tsx';
 import { Section } from '../../ui/page.tsx';
 import { None, shorten } from '../../ui/text/text.tsx';
 import { RecordLink } from '../records/field-column.tsx';
-import { Table, type TableColumn } from '../../ui/table/table.tsx';
+import { Table, textColumn, type TableColumn } from '../../ui/table/table.tsx';
 
 const STATES: Readonly<Record<Comparison['state'], readonly [label: string, tone: Tone]>> = {
   unknown: ['No records', 'neutral'],
@@ -63,12 +63,10 @@ function ComparisonTable({ records, number }: { records: readonly StorefrontOrde
             head: 'Part',
             cell: (row) => (row === total ? <Sum state={state} /> : <Part row={row} />),
           },
-          ...(['ordered', 'shipped', 'invoiced', 'open'] as const).map((name): TableColumn<PartRow> => ({
-            key: name,
-            head: HEADS[name],
-            cell: (row) => row[name],
-            align: 'end',
-          })),
+          textColumn('ordered', 'Ordered', { align: 'end' }),
+          textColumn('shipped', 'Shipped', { align: 'end' }),
+          textColumn('invoiced', 'Invoiced', { align: 'end' }),
+          textColumn('open', 'Open', { align: 'end' }),
           ...records.map((record, index): TableColumn<PartRow> => ({
             key: `record ${index}`,
             head: <RecordHead record={record} isHere={record.pims_order_number === number} />,
@@ -83,8 +81,6 @@ function ComparisonTable({ records, number }: { records: readonly StorefrontOrde
     </>
   );
 }
-
-const HEADS = { ordered: 'Ordered', shipped: 'Shipped', invoiced: 'Invoiced', open: 'Open' };
 
 function Sum({ state }: { state: Comparison['state'] }) {
   const [label, tone] = STATES[state];

@@ -6,7 +6,6 @@ import { useState } from 'preact/hooks';
 import type { AdvancedOrderView } from '../../../../src/http/dashboard/interface.ts';
 import { addDecimals } from '../../../../src/pims/rules/decimal.ts';
 import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
-import type { Values } from '../../../../src/pims/rules/values.ts';
 import { post } from '../../api/client.ts';
 import { loadStock, type LoadedRecord, type Stock } from '../../api/records.ts';
 import { useSession } from '../../session.tsx';
@@ -90,7 +89,7 @@ function Commitment({ record: { values, lines } }: { record: LoadedRecord }) {
   const goods = values['DROP_SHIP'] === 'Y' ? [] : stockedParts(lines);
   const unitsOf = (part: string) =>
     lines
-      .filter((line) => isGoods(line, part))
+      .filter((line) => line['PART_CODE'] === part && line['CARE_PLAN'] !== 'Y')
       .reduce((total, line) => addDecimals(total, line['QUANTITY'] ?? ''), '0');
   return (
     <>
@@ -114,5 +113,3 @@ function Commitment({ record: { values, lines } }: { record: LoadedRecord }) {
     </>
   );
 }
-
-const isGoods = (line: Values, part: string): boolean => line['PART_CODE'] === part && line['CARE_PLAN'] !== 'Y';

@@ -4,14 +4,14 @@
 import { useState } from 'preact/hooks';
 import type { BodyOf, FieldView } from '../../../../src/http/dashboard/interface.ts';
 import type { RecordType } from '../../../../src/pims/rules/fields.ts';
-import { get, post } from '../../api/client.ts';
+import { post } from '../../api/client.ts';
 import { rewordError } from '../../api/reword-error.ts';
 import { useGet, type Loaded } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Copy } from '../../ui/text/copy.tsx';
+import { CopyText } from '../../ui/text/copy.tsx';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
 import { Select, TextField } from '../../ui/form/field.tsx';
 import { Empty } from '../../ui/notice.tsx';
@@ -44,12 +44,7 @@ const COLUMNS: readonly TableColumn<FieldView>[] = [
     key: 'name',
     head: 'Name',
     isMono: true,
-    cell: ({ name }) => (
-      <span class="copy-text">
-        <code>{name}</code>
-        <Copy text={name} label={`Copy ${name}`} />
-      </span>
-    ),
+    cell: ({ name }) => <CopyText text={name} label={`Copy ${name}`} />,
   },
   { key: 'type', head: 'Type', cell: ({ type }) => FORMATS[type] },
   { key: 'marks', head: 'Marks', isWide: true, cell: (field) => <Marks field={field} /> },

@@ -4,7 +4,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { FieldView } from '../../../../src/http/dashboard/interface.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
-import { get } from '../../api/client.ts';
 import { parseFilters, toFilterBody } from '../../api/filters.ts';
 import { useGet, useLoad, type Loaded } from '../../api/use-load.ts';
 import { countRecords, KINDS, isKind, queryRecords, recordPath } from '../../api/records.ts';

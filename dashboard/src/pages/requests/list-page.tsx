@@ -9,7 +9,7 @@ import { usePages } from '../../api/use-pages.ts';
 import { pathOf, useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { Badge, StatusBadge } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
+import { Button, Refresh } from '../../ui/button.tsx';
 import { Empty, Notice } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
 import { LoadMore } from '../../ui/table/page-buttons.tsx';
@@ -89,9 +89,7 @@ export default function RequestListPage() {
       description={`Calls to operations${kept}, with valid keys.`}
       actions={
         <>
-          <Button icon="reload" isBusy={isLoading && pages.length > 0} onClick={reload}>
-            Refresh
-          </Button>
+          <Refresh isBusy={isLoading && pages.length > 0} onClick={reload} />
           <Button
             class={isLive ? 'live on good' : 'live'}
             aria-pressed={isLive}

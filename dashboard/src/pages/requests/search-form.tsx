@@ -3,7 +3,6 @@
  */
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { OPERATION_NAMES } from '../../../../src/http/operations/names.ts';
-import { get } from '../../api/client.ts';
 import { useGet } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';
 import { Badge } from '../../ui/badge.tsx';

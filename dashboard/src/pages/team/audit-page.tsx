@@ -8,7 +8,7 @@ import { usePages } from '../../api/use-pages.ts';
 import { Link, pathOf, useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { OwnersOnly } from './owners-only.tsx';
-import { Button } from '../../ui/button.tsx';
+import { Button, Refresh } from '../../ui/button.tsx';
 import { Copy, CopyText } from '../../ui/text/copy.tsx';
 import { Empty, Notice, WhenLoaded } from '../../ui/notice.tsx';
 import { TextField } from '../../ui/form/field.tsx';
@@ -117,9 +117,7 @@ function AuditLog() {
       description="Sign-ins, and changes to users, keys, settings, fields and records in the dashboard, protected by a chain of hashes."
       actions={
         <>
-          <Button icon="reload" isBusy={isLoading && pages.length > 0} onClick={reload}>
-            Refresh
-          </Button>
+          <Refresh isBusy={isLoading && pages.length > 0} onClick={reload} />
           <Button icon="download" onClick={download}>
             Export CSV
           </Button>

@@ -10,7 +10,7 @@ import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { toast } from '../../ui/toaster.tsx';
 import { lastOwner, type UserRow } from './user-dialogs.tsx';
 
-export interface RemoveUserProps {
+interface RemoveUserProps {
   user: UserRow;
   onRemoved: () => void;
   onClose: () => void;

@@ -11,7 +11,7 @@ import { post } from '../../api/client.ts';
 import { useGet } from '../../api/use-load.ts';
 import { useSession } from '../../session.tsx';
 import { labelStage, StageBadge } from '../../ui/badge.tsx';
-import { Actions, Button } from '../../ui/button.tsx';
+import { SubmitActions } from '../../ui/button.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
 import { LeaveGuard } from '../../ui/dialog/leave-guard.tsx';
 import { Checkbox, RadioGroup, TextField } from '../../ui/form/field.tsx';
@@ -124,11 +124,7 @@ function SettingsForm({ settings, onSaved }: { settings: SettingsView; onSaved: 
         value={limitText}
         onValue={setLimitText}
       />
-      <Actions>
-        <Button type="submit" tone="primary">
-          Save
-        </Button>
-      </Actions>
+      <SubmitActions>Save</SubmitActions>
     </Form>
   );
 }

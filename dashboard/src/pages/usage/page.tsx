@@ -3,12 +3,11 @@
  */
 import { useRef } from 'preact/hooks';
 import type { UsageView } from '../../../../src/http/dashboard/interface.ts';
-import { get } from '../../api/client.ts';
 import { downloadCSV } from '../../api/download.ts';
 import { useGet } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
-import { Button } from '../../ui/button.tsx';
+import { Button, Refresh } from '../../ui/button.tsx';
 import { Select } from '../../ui/form/field.tsx';
 import { formatShare, Meter } from '../../ui/text/meter.tsx';
 import { WhenLoaded } from '../../ui/notice.tsx';
@@ -46,9 +45,7 @@ export default function UsagePage() {
           label: one === thisMonth ? `${formatMonth(one)} · this month` : formatMonth(one),
         }))}
       />
-      <Button icon="reload" isBusy={isLoading && data !== undefined} onClick={reload}>
-        Refresh
-      </Button>
+      <Refresh isBusy={isLoading && data !== undefined} onClick={reload} />
       <Button
         icon="download"
         disabled={data === undefined || data.rows.length === 0}

@@ -5,7 +5,7 @@ import { KINDS } from '../../api/records.ts';
 import { useGet } from '../../api/use-load.ts';
 import { pathOf } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
-import { Button } from '../../ui/button.tsx';
+import { Button, Refresh } from '../../ui/button.tsx';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
 import { Checkbox, TextField } from '../../ui/form/field.tsx';
 import { Empty, Notice } from '../../ui/notice.tsx';
@@ -32,9 +32,7 @@ export default function WebhooksPage() {
       description="Storeroom calls your apps when orders, customers or parts change, in order, and retries until they respond."
       actions={
         <>
-          <Button icon="reload" isBusy={isLoading} onClick={reload}>
-            Refresh
-          </Button>
+          <Refresh isBusy={isLoading} onClick={reload} />
           {mayAdd && (
             <Button tone="primary" icon="plus" disabled={secret !== ''} onClick={() => setAdding(true)}>
               Add webhook

@@ -5,7 +5,7 @@ import { useGet } from '../../api/use-load.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { pathOf, useParams, useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
-import { Button } from '../../ui/button.tsx';
+import { Refresh } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { Empty, LoadError, Notice } from '../../ui/notice.tsx';
 import { Card, Page, Section } from '../../ui/page.tsx';
@@ -38,11 +38,7 @@ export default function WebhookPage() {
     <Page
       title={(webhook && URL.parse(webhook.url)?.host) ?? 'Webhook'}
       description={webhook && <CopyText text={webhook.url} label="Copy the address" />}
-      actions={
-        <Button icon="reload" isBusy={isLoading} onClick={reload}>
-          Refresh
-        </Button>
-      }
+      actions={<Refresh isBusy={isLoading} onClick={reload} />}
     >
       {error && <LoadError error={error} />}
       {webhook ? (

@@ -2,13 +2,12 @@
  * A dialog with a form, a button that sends it, and a button that cancels. Also a confirmation before an action that
  * cannot be undone.
  */
-import type { ComponentChildren } from 'preact';
 import { SubmitActions, type ButtonTone } from '../button.tsx';
 import { Dialog, type DialogProps } from './dialog.tsx';
 import { focusHeading } from '../focus.ts';
 import { Form } from '../form/form.tsx';
 
-export interface FormDialogProps extends DialogProps {
+interface FormDialogProps extends DialogProps {
   /** The text of the button, e.g. `Save`. */
   action: string;
   tone?: ButtonTone;
@@ -28,29 +27,23 @@ export const FormDialog = ({ action, tone, onSubmit, children, ...dialog }: Form
   </Dialog>
 );
 
-export interface ConfirmProps {
-  title: string;
-  /** The text of the button, e.g. `Revoke`. */
-  action: string;
-  tone?: ButtonTone;
+interface ConfirmProps extends Omit<FormDialogProps, 'onSubmit'> {
   /** Throws what `post` throws. */
   onConfirm: () => Promise<unknown>;
-  onClose: () => void;
-  children: ComponentChildren;
 }
 
 /**
  * Example: `{revoked && <Confirm title="Revoke the keys?" action="Revoke" onConfirm={revoke} onClose={close}>Apps using
  * them stop working.</Confirm>}`.
  */
-export function Confirm({ title, action, tone = 'danger', onConfirm, onClose, children }: ConfirmProps) {
+export function Confirm({ onConfirm, children, ...dialog }: ConfirmProps) {
   const confirm = async () => {
     await onConfirm();
-    onClose();
+    dialog.onClose();
     focusHeading();
   };
   return (
-    <FormDialog title={title} onClose={onClose} action={action} tone={tone} onSubmit={confirm}>
+    <FormDialog tone="danger" {...dialog} onSubmit={confirm}>
       <div class="confirm-text">{children}</div>
     </FormDialog>
   );

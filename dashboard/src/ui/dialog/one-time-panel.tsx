@@ -10,7 +10,7 @@ import { LeaveGuard } from './leave-guard.tsx';
 import { Notice } from '../notice.tsx';
 import { announce } from '../toaster.tsx';
 
-export interface OneTimePanelProps {
+interface OneTimePanelProps {
   title: string;
   /** The beginning of a sentence that ends with `not shown again`: `The API Secret is`. */
   what: string;

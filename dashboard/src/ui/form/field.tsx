@@ -159,7 +159,7 @@ interface Option<Value extends string> {
   readonly label: string;
   readonly hint?: ComponentChildren;
 }
-export interface ChoiceProps<Value extends string> extends Labelled, Valued<Value> {
+interface ChoiceProps<Value extends string> extends Labelled, Valued<Value> {
   options: readonly Option<Value>[];
 }
 
@@ -214,13 +214,8 @@ function Box({ label, hint, onChecked, ...input }: BoxProps) {
   );
 }
 
-export interface CheckboxProps {
-  label: ComponentChildren;
-  name: string;
+interface CheckboxProps extends Omit<BoxProps, 'type' | 'checked'> {
   isChecked: boolean;
-  onChecked: (isChecked: boolean) => void;
-  hint?: ComponentChildren;
-  disabled?: boolean;
 }
 
 /**

@@ -5,7 +5,7 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { ApiError } from '../../api/client.ts';
 
-export interface FormState {
+interface FormState {
   readonly isBusy: boolean;
   readonly error: ApiError | undefined;
 }

@@ -23,7 +23,7 @@ const FormError = ({ error }: { error: ApiError }) => (
 const formatWait = (seconds: number): string =>
   seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
 
-export interface FormProps {
+interface FormProps {
   /** Sends the form. Throws the errors of `post`, or another ApiError with a `field`. */
   onSubmit: () => Promise<unknown>;
   children: ComponentChildren;

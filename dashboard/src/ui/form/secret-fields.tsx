@@ -15,6 +15,11 @@ export const CurrentPassword = ({ label = 'Your password', ...props }: CurrentPa
   <TextField {...props} label={label} type="password" name="password" autocomplete="current-password" required />
 );
 
+/** Tells a password manager the user name of the passwords in a form. */
+export const UserName = ({ email }: { email: string }) => (
+  <input hidden readOnly autocomplete="username" value={email} />
+);
+
 const lengthOf = (password: string): number => Array.from(password).length;
 
 /** Throws the error that the service would return, without a call. */

@@ -4,7 +4,7 @@
 import type { ComponentChildren } from 'preact';
 import { Button } from '../button.tsx';
 
-export interface PageButtonsProps {
+interface PageButtonsProps {
   /** Opens the page. Undefined disables the button, because there is no such page. */
   onPrevious: (() => void) | undefined;
   onNext: (() => void) | undefined;
@@ -34,7 +34,7 @@ export const PageButtons = ({ onPrevious, onNext, children }: PageButtonsProps) 
   </nav>
 );
 
-export interface LoadMoreProps {
+interface LoadMoreProps {
   onMore: (() => void) | undefined;
   isBusy: boolean;
   label: string;

@@ -44,7 +44,7 @@ export interface Sort {
   readonly isDescending: boolean;
   readonly onSort: (key: string) => void;
 }
-export interface TableProps<Row> {
+interface TableProps<Row> {
   /** The name of the table for screen readers. */
   label: string;
   columns: readonly TableColumn<Row>[];

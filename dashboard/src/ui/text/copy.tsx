@@ -60,7 +60,7 @@ export const CopyText = ({ text, label }: { text: string; label?: string }) => (
   </span>
 );
 
-export interface CodeBlockProps {
+interface CodeBlockProps {
   code: string;
   /** The name of the region, such as `Response body`. */
   label: string;

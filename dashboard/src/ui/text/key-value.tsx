@@ -4,7 +4,7 @@
 import type { ComponentChildren } from 'preact';
 import { None } from './text.tsx';
 
-export interface KeyValueProps {
+interface KeyValueProps {
   rows: readonly (readonly [name: string, value: ComponentChildren, title?: string])[];
   /** `mono-names` is for names of code, and `facts` for values side by side in a card. */
   look?: 'mono-names' | 'facts';
