@@ -3,13 +3,14 @@ import { useEffect, useState } from 'preact/hooks';
 import { PROOF_MINUTES } from '../../../src/account/account-bounds.ts';
 import { onProofNeeded, post } from '../api/client.ts';
 import { useSession } from '../session.tsx';
+import { useEntry } from '../ui/form/field.tsx';
 import { CurrentPassword, UserName } from '../ui/form/secret-fields.tsx';
 import { FormDialog } from '../ui/dialog/form-dialog.tsx';
 
 /** There is one such dialog, next to the shell. */
 export function ProofDialog() {
   const { user } = useSession();
-  const [password, setPassword] = useState('');
+  const password = useEntry('');
   const [asked, setAsked] = useState<{ readonly tell: (isProven: boolean) => void }>();
   useEffect(() => onProofNeeded(() => new Promise((tell) => setAsked({ tell }))), []);
   // If the session has ended in the meantime, the next dialog must not wait for this one.
@@ -17,11 +18,11 @@ export function ProofDialog() {
   if (asked === undefined) return null;
   const end = (isProven: boolean) => {
     setAsked(undefined);
-    setPassword('');
+    password.onValue('');
     asked.tell(isProven);
   };
   const confirm = async () => {
-    await post('/confirm', { password });
+    await post('/confirm', { password: password.value });
     end(true);
   };
   return (
@@ -33,7 +34,7 @@ export function ProofDialog() {
       onClose={() => end(false)}
     >
       <UserName email={user.email} />
-      <CurrentPassword autofocus value={password} onValue={setPassword} />
+      <CurrentPassword autofocus {...password} />
     </FormDialog>
   );
 }

@@ -9,6 +9,7 @@ import { leaveForSignIn, useSession, useSessionState } from '../session.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog/dialog.tsx';
 import { FormDialog } from '../ui/dialog/form-dialog.tsx';
+import { useEntry } from '../ui/form/field.tsx';
 import { CodeField, CurrentPassword, UserName } from '../ui/form/secret-fields.tsx';
 
 const MINUTE_MS = 60_000;
@@ -45,12 +46,19 @@ function Stay({ onStay }: { onStay: () => void }) {
 function SignInAgain({ isEnding = false }: { isEnding?: boolean }) {
   const { user, tenant } = useSession();
   const { begin } = useSessionState();
-  const [password, setPassword] = useState('');
+  const password = useEntry('');
   const [code, setCode] = useState<string>();
   const signIn = async () => {
     const { teamID } = tenant;
     try {
-      begin(await post('/sign-in', { teamID, email: user.email, password, ...(code === undefined ? {} : { code }) }));
+      begin(
+        await post('/sign-in', {
+          teamID,
+          email: user.email,
+          password: password.value,
+          ...(code === undefined ? {} : { code }),
+        }),
+      );
     } catch (fault) {
       if (!hasCode(fault, 'SECOND_FACTOR_NEEDED')) throw fault;
       setCode('');
@@ -65,7 +73,7 @@ function SignInAgain({ isEnding = false }: { isEnding?: boolean }) {
       onClose={leaveForSignIn}
     >
       <UserName email={user.email} />
-      <CurrentPassword autofocus value={password} onValue={setPassword} />
+      <CurrentPassword autofocus {...password} />
       {code !== undefined && <CodeField value={code} onValue={setCode} />}
     </FormDialog>
   );

@@ -10,7 +10,7 @@ import { navigate } from '../../router.tsx';
 import { useSessionState } from '../../session.tsx';
 import { Brand } from '../../ui/brand.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
-import { TextField } from '../../ui/form/field.tsx';
+import { TextField, useEntry } from '../../ui/form/field.tsx';
 import { Form } from '../../ui/form/form.tsx';
 import { Notice, WhenLoaded } from '../../ui/notice.tsx';
 import { checkLength, NewPasswordField } from '../../ui/form/secret-fields.tsx';
@@ -47,12 +47,13 @@ export default function LinkPage() {
 
 function PasswordForm({ token, link }: { token: string; link: LinkView }) {
   const { begin } = useSessionState();
-  const [password, setPassword] = useState('');
-  const [again, setAgain] = useState('');
+  const password = useEntry('');
+  const again = useEntry('');
   const send = async () => {
-    checkLength(password, 'password');
-    if (again !== password) throw new ApiError('INVALID_VALUE', 'The passwords do not match.', 0, { field: 'again' });
-    begin(await post('/link', { token, password }));
+    checkLength(password.value, 'password');
+    if (again.value !== password.value)
+      throw new ApiError('INVALID_VALUE', 'The passwords do not match.', 0, { field: 'again' });
+    begin(await post('/link', { token, password: password.value }));
     navigate('/api-settings', { replace: true });
   };
   return (
@@ -67,16 +68,8 @@ function PasswordForm({ token, link }: { token: string; link: LinkView }) {
         value={link.email}
         onValue={() => {}}
       />
-      <NewPasswordField label="Password" name="password" autofocus value={password} onValue={setPassword} />
-      <TextField
-        label="Repeat password"
-        name="again"
-        type="password"
-        autocomplete="new-password"
-        required
-        value={again}
-        onValue={setAgain}
-      />
+      <NewPasswordField label="Password" name="password" autofocus {...password} />
+      <TextField label="Repeat password" name="again" type="password" autocomplete="new-password" required {...again} />
       <Button type="submit" tone="primary" class="whole">
         Set password and sign in
       </Button>

@@ -6,6 +6,7 @@ import { post } from '../../api/client.ts';
 import { useSession } from '../../session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { SubmitActions } from '../../ui/button.tsx';
+import { useEntry } from '../../ui/form/field.tsx';
 import { CurrentPassword, checkLength, NewPasswordField, UserName } from '../../ui/form/secret-fields.tsx';
 import { Form } from '../../ui/form/form.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';
@@ -49,13 +50,13 @@ export default function AccountPage() {
 
 function PasswordForm({ onChanged }: { onChanged: () => void }) {
   const { user, reload } = useSession();
-  const [password, setPassword] = useState('');
-  const [newPassword, setNewPassword] = useState('');
+  const password = useEntry('');
+  const newPassword = useEntry('');
   const change = async () => {
-    checkLength(newPassword, 'newPassword');
-    await post('/password', { password, newPassword });
-    setPassword('');
-    setNewPassword('');
+    checkLength(newPassword.value, 'newPassword');
+    await post('/password', { password: password.value, newPassword: newPassword.value });
+    password.onValue('');
+    newPassword.onValue('');
     toast('Password changed. You are signed out everywhere else');
     await reload();
     onChanged();
@@ -63,8 +64,8 @@ function PasswordForm({ onChanged }: { onChanged: () => void }) {
   return (
     <Form onSubmit={change} label="Change password">
       <UserName email={user.email} />
-      <CurrentPassword label="Old password" value={password} onValue={setPassword} />
-      <NewPasswordField label="New password" name="newPassword" value={newPassword} onValue={setNewPassword} />
+      <CurrentPassword label="Old password" {...password} />
+      <NewPasswordField label="New password" name="newPassword" {...newPassword} />
       <SubmitActions>Change password</SubmitActions>
     </Form>
   );

@@ -1,12 +1,12 @@
 /**
  * Sets up two-step verification: shows a new secret as QR code and text, then asks for six digits and the password.
  */
-import { useState } from 'preact/hooks';
 import type { SecondFactorView } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { useSession } from '../../session.tsx';
 import { SubmitActions } from '../../ui/button.tsx';
+import { useEntry } from '../../ui/form/field.tsx';
 import { CodeField, CurrentPassword } from '../../ui/form/secret-fields.tsx';
 import { Copy } from '../../ui/text/copy.tsx';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
@@ -68,16 +68,16 @@ function Secret({ factor: { secret, uri } }: { factor: SecondFactorView }) {
 }
 
 function ProofForm({ secret, onDone, onClose }: SetUpProps & { secret: string }) {
-  const [code, setCode] = useState('');
-  const [password, setPassword] = useState('');
+  const code = useEntry('');
+  const password = useEntry('');
   const enable = async () => {
-    const proof = { password, secret, code: code.replaceAll(/\s/g, '') };
+    const proof = { password: password.value, secret, code: code.value.replaceAll(/\s/g, '') };
     onDone((await post('/second-factor/enable', proof)).recoveryCodes);
   };
   return (
     <Form onSubmit={enable} label="Two-step verification">
-      <CodeField value={code} onValue={setCode} />
-      <CurrentPassword value={password} onValue={setPassword} />
+      <CodeField {...code} />
+      <CurrentPassword {...password} />
       <SubmitActions onCancel={onClose}>Turn on</SubmitActions>
     </Form>
   );

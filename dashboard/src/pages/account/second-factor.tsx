@@ -8,7 +8,7 @@ import { useSession } from '../../session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
-import { TextField } from '../../ui/form/field.tsx';
+import { TextField, useEntry } from '../../ui/form/field.tsx';
 import { focusHeading } from '../../ui/focus.ts';
 import { CurrentPassword } from '../../ui/form/secret-fields.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';
@@ -102,10 +102,10 @@ function FactorOn({
 
 function TurnOff({ onClose }: { onClose: () => void }) {
   const { reload } = useSession();
-  const [password, setPassword] = useState('');
-  const [code, setCode] = useState('');
+  const password = useEntry('');
+  const code = useEntry('');
   const turnOff = async () => {
-    await post('/second-factor/disable', { password, code: code.trim() });
+    await post('/second-factor/disable', { password: password.value, code: code.value.trim() });
     toast('Two-step verification is off');
     onClose();
     await reload();
@@ -120,7 +120,7 @@ function TurnOff({ onClose }: { onClose: () => void }) {
       tone="danger"
       onSubmit={turnOff}
     >
-      <CurrentPassword autofocus value={password} onValue={setPassword} />
+      <CurrentPassword autofocus {...password} />
       <TextField
         label="Code"
         name="code"
@@ -128,8 +128,7 @@ function TurnOff({ onClose }: { onClose: () => void }) {
         required
         autocomplete="one-time-code"
         isExact
-        value={code}
-        onValue={setCode}
+        {...code}
         hint="Six digits from the app, or a recovery code."
       />
     </FormDialog>

@@ -9,7 +9,7 @@ import { navigate, useQuery } from '../../router.tsx';
 import { parseReturnPath, useSessionState } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeField, CurrentPassword } from '../../ui/form/secret-fields.tsx';
-import { TextField } from '../../ui/form/field.tsx';
+import { TextField, useEntry } from '../../ui/form/field.tsx';
 import { Form } from '../../ui/form/form.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Brand } from '../../ui/brand.tsx';
@@ -19,16 +19,16 @@ const TEAM = 'storeroom.team';
 export default function SignInPage() {
   const [query] = useQuery();
   const { begin } = useSessionState();
-  const [teamID, setTeam] = useState(query.get('team') ?? loadChoice(TEAM) ?? '');
-  const [email, setEmail] = useState('');
-  const [password, setPassword] = useState('');
+  const teamID = useEntry(query.get('team') ?? loadChoice(TEAM) ?? '');
+  const email = useEntry('');
+  const password = useEntry('');
   const [isCodeNeeded, setCodeNeeded] = useState(false);
 
   const send = async (code?: string) => {
     const request = {
-      teamID: teamID.trim(),
-      email: email.trim(),
-      password,
+      teamID: teamID.value.trim(),
+      email: email.value.trim(),
+      password: password.value,
       ...(code === undefined ? {} : { code: code.trim() }),
     };
     const session = await post('/sign-in', request);
@@ -44,7 +44,7 @@ export default function SignInPage() {
       setCodeNeeded(true);
     }
   };
-  if (isCodeNeeded) return <CodeStep email={email} onCode={send} onBack={() => setCodeNeeded(false)} />;
+  if (isCodeNeeded) return <CodeStep email={email.value} onCode={send} onBack={() => setCodeNeeded(false)} />;
   return (
     <div class="entry">
       <Brand />
@@ -56,9 +56,8 @@ export default function SignInPage() {
             autocomplete="organization"
             required
             isExact
-            value={teamID}
-            onValue={setTeam}
-            autofocus={teamID === ''}
+            {...teamID}
+            autofocus={teamID.value === ''}
           />
           <TextField
             label="E-mail address"
@@ -66,11 +65,10 @@ export default function SignInPage() {
             type="email"
             autocomplete="username"
             required
-            value={email}
-            onValue={setEmail}
-            autofocus={teamID !== ''}
+            {...email}
+            autofocus={teamID.value !== ''}
           />
-          <CurrentPassword label="Password" value={password} onValue={setPassword} />
+          <CurrentPassword label="Password" {...password} />
           <Button type="submit" tone="primary" class="whole">
             Sign in
           </Button>
@@ -90,17 +88,17 @@ function CodeStep({
   onCode: (code: string) => Promise<void>;
   onBack: () => void;
 }) {
-  const [code, setCode] = useState('');
+  const code = useEntry('');
   const [isRecovery, setRecovery] = useState(false);
   const change = () => {
-    setCode('');
+    code.onValue('');
     setRecovery(!isRecovery);
   };
   return (
     <div class="entry">
       <Brand />
       <Page title="Two-step verification" description={`Signing in as ${email}.`}>
-        <Form onSubmit={() => onCode(code)}>
+        <Form onSubmit={() => onCode(code.value)}>
           {isRecovery ? (
             <TextField
               key="recovery"
@@ -110,12 +108,11 @@ function CodeStep({
               required
               autofocus
               isExact
-              value={code}
-              onValue={setCode}
+              {...code}
               hint="Each works once."
             />
           ) : (
-            <CodeField key="code" value={code} onValue={setCode} />
+            <CodeField key="code" {...code} />
           )}
           <Button type="submit" tone="primary" class="whole">
             Sign in

@@ -1,11 +1,10 @@
 /**
  * The dialog that creates a pair of keys: its name, its scope, and when it expires.
  */
-import { useState } from 'preact/hooks';
 import type { CreatedKeyView } from '../../../../src/http/dashboard/interface.ts';
 import { DAYS_MAX, type Scope } from '../../../../src/tenant/keys.ts';
 import { post } from '../../api/client.ts';
-import { RadioGroup, TextField } from '../../ui/form/field.tsx';
+import { RadioGroup, TextField, useEntry } from '../../ui/form/field.tsx';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
 import { KeyNameField } from './key-name-field.tsx';
 
@@ -15,12 +14,12 @@ const SCOPE_OPTIONS: readonly { value: Scope; label: string; hint: string }[] = 
 ];
 
 export function CreateKeys({ onIssued, onClose }: { onIssued: (issued: CreatedKeyView) => void; onClose: () => void }) {
-  const [name, setName] = useState('');
-  const [scope, setScope] = useState<Scope>('write');
-  const [days, setDays] = useState('');
+  const name = useEntry('');
+  const scope = useEntry<Scope>('write');
+  const days = useEntry('');
   const create = async () => {
-    const end = days === '' ? {} : { days: Number(days) };
-    onIssued(await post('/keys', { name: name.trim(), scope, ...end }));
+    const end = days.value === '' ? {} : { days: Number(days.value) };
+    onIssued(await post('/keys', { name: name.value.trim(), scope: scope.value, ...end }));
   };
   return (
     <FormDialog
@@ -30,8 +29,8 @@ export function CreateKeys({ onIssued, onClose }: { onIssued: (issued: CreatedKe
       action="Create"
       onSubmit={create}
     >
-      <KeyNameField hint="The app, such as Web shop." value={name} onValue={setName} />
-      <RadioGroup label="Scope" name="scope" value={scope} onValue={setScope} options={SCOPE_OPTIONS} />
+      <KeyNameField hint="The app, such as Web shop." {...name} />
+      <RadioGroup label="Scope" name="scope" {...scope} options={SCOPE_OPTIONS} />
       <TextField
         label="Expires after (days)"
         name="days"
@@ -40,8 +39,7 @@ export function CreateKeys({ onIssued, onClose }: { onIssued: (issued: CreatedKe
         min={1}
         max={DAYS_MAX}
         step={1}
-        value={days}
-        onValue={setDays}
+        {...days}
       />
     </FormDialog>
   );

@@ -13,6 +13,7 @@ import { CopyText } from '../../ui/text/copy.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
 import { Time } from '../../ui/text/time.tsx';
 import { toast } from '../../ui/toaster.tsx';
+import { useEntry } from '../../ui/form/field.tsx';
 import { KeyNameField } from './key-name-field.tsx';
 import { useNow } from './use-now.ts';
 
@@ -165,15 +166,15 @@ export function KeyTable({ label, keys, mayEnd, onEnded, onReplace }: KeyTablePr
 }
 
 function RenameKeys({ pair, onDone, onClose }: { pair: KeyRow; onDone: () => void; onClose: () => void }) {
-  const [name, setName] = useState(pair.name);
+  const name = useEntry(pair.name);
   const rename = async () => {
-    await post('/keys/rename', { apiID: pair.apiID, name: name.trim() });
+    await post('/keys/rename', { apiID: pair.apiID, name: name.value.trim() });
     onDone();
     onClose();
   };
   return (
     <FormDialog title={`Rename the keys ${pair.name}`} action="Rename" onSubmit={rename} onClose={onClose}>
-      <KeyNameField value={name} onValue={setName} />
+      <KeyNameField {...name} />
     </FormDialog>
   );
 }

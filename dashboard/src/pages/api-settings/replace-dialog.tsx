@@ -1,11 +1,10 @@
 /** The dialog that replaces the keys, and sets how long the old ones keep working. */
-import { useState } from 'preact/hooks';
 import type { IssuedKeyView } from '../../../../src/http/dashboard/interface.ts';
 import { endOfOverlap, OVERLAPS, type Overlap } from '../../../../src/tenant/keys.ts';
 import { post } from '../../api/client.ts';
 import { useNow } from './use-now.ts';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
-import { RadioGroup } from '../../ui/form/field.tsx';
+import { RadioGroup, useEntry } from '../../ui/form/field.tsx';
 import { Time } from '../../ui/text/time.tsx';
 
 const LABELS: Readonly<Record<Overlap, string>> = {
@@ -26,10 +25,10 @@ interface ReplaceKeysProps {
 }
 
 export function ReplaceKeys({ replaced, isChosen = false, onIssued, onClose }: ReplaceKeysProps) {
-  const [overlap, setOverlap] = useState<Overlap>(replaced ? '24h' : 'none');
+  const overlap = useEntry<Overlap>(replaced ? '24h' : 'none');
   const now = useNow(REFRESH_MS);
   const name = isChosen && replaced !== undefined ? { name: replaced } : {};
-  const replace = async () => onIssued(await post('/keys/replace', { overlap, ...name }));
+  const replace = async () => onIssued(await post('/keys/replace', { overlap: overlap.value, ...name }));
   return (
     <FormDialog
       title="Replace Keys"
@@ -42,8 +41,7 @@ export function ReplaceKeys({ replaced, isChosen = false, onIssued, onClose }: R
         <RadioGroup
           label="Keep the old pair working for"
           name="overlap"
-          value={overlap}
-          onValue={setOverlap}
+          {...overlap}
           autofocus
           options={OVERLAPS.map((value) => ({
             value,

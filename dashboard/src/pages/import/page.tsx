@@ -7,7 +7,7 @@ import { downloadCSV } from '../../api/download.ts';
 import { toApiError, useGet } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
-import { Checkbox, Select } from '../../ui/form/field.tsx';
+import { Checkbox, Select, useEntry } from '../../ui/form/field.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { Columns, Page, Section, Toolbar } from '../../ui/page.tsx';
 import { countOf } from '../../ui/text/text.tsx';
@@ -29,7 +29,7 @@ interface Report extends ImportView {
 
 export default function ImportPage() {
   const [query] = useQuery();
-  const [type, setType] = useState(TYPES.find(({ value }) => value === query.get('type'))?.value ?? 'inventory');
+  const type = useEntry(TYPES.find(({ value }) => value === query.get('type'))?.value ?? 'inventory');
   const [table, setTable] = useState<CsvTable>();
   const [fault, setFault] = useState<string>();
   const read = (file: File | undefined) => {
@@ -43,7 +43,7 @@ export default function ImportPage() {
       description="Import a CSV file whose first line names its columns. All rows are checked before any is imported."
     >
       <Toolbar label="Source">
-        <Select label="What is in the file" name="type" value={type} onValue={setType} options={TYPES} />
+        <Select label="What is in the file" name="type" {...type} options={TYPES} />
         <div class="field">
           <label class="label" for="file">
             File
@@ -58,7 +58,7 @@ export default function ImportPage() {
         </div>
       </Toolbar>
       {fault !== undefined && <Notice tone="bad" title={fault} />}
-      {table && <Match key={type} type={type} table={table} />}
+      {table && <Match key={type.value} type={type.value} table={table} />}
     </Page>
   );
 }

@@ -8,7 +8,7 @@ import { loadChoice, saveChoice } from '../../device.ts';
 import { Link, useQuery } from '../../router.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
-import { TextField } from '../../ui/form/field.tsx';
+import { TextField, useEntry } from '../../ui/form/field.tsx';
 
 const ofStage = (stage: string, closed = 'CANCELLED') => [
   where('ORDER_TYPE', 'eq', stage),
@@ -132,9 +132,9 @@ export function Views({ kind, columns, onColumns, isReady, round }: ViewsProps) 
 const pathOf = (kind: Kind, search: string): string => `/records/${kind}${search === '' ? '' : `?${search}`}`;
 
 function SaveView({ onSave, onClose }: { onSave: (name: string) => void; onClose: () => void }) {
-  const [name, setName] = useState('');
+  const name = useEntry('');
   const save = () => {
-    onSave(name.trim());
+    onSave(name.value.trim());
     onClose();
     return Promise.resolve();
   };
@@ -146,7 +146,7 @@ function SaveView({ onSave, onClose }: { onSave: (name: string) => void; onClose
       onSubmit={save}
       onClose={onClose}
     >
-      <TextField label="Name" name="name" required autofocus maxLength={40} value={name} onValue={setName} />
+      <TextField label="Name" name="name" required autofocus maxLength={40} {...name} />
     </FormDialog>
   );
 }

@@ -11,7 +11,7 @@ import { post } from '../../api/client.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
-import { TextArea, TextField } from '../../ui/form/field.tsx';
+import { TextArea, TextField, useEntry } from '../../ui/form/field.tsx';
 import { focusHeading } from '../../ui/focus.ts';
 import { shorten } from '../../ui/text/text.tsx';
 
@@ -43,13 +43,13 @@ interface InvoiceProps {
 
 export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps) {
   const [inputs, setInputs] = useState(() => lines.map(firstInput));
-  const [tracking, setTracking] = useState('');
+  const tracking = useEntry('');
   const change = (changed: LineInput) =>
     setInputs((before) => before.map((input) => (input.line === changed.line ? changed : input)));
   const setAll = (units: (line: Values) => string) =>
     setInputs((before) => before.map((input) => ({ ...input, units: units(input.line) })));
   const send = async () => {
-    await onInvoice(() => post('/orders/invoice', toRequest(order, inputs, tracking)));
+    await onInvoice(() => post('/orders/invoice', toRequest(order, inputs, tracking.value)));
     onClose();
     focusHeading(); // The button that opened the dialog no longer exists.
   };
@@ -78,8 +78,7 @@ export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps
         label="Tracking numbers"
         name="tracking"
         isExact
-        value={tracking}
-        onValue={setTracking}
+        {...tracking}
         hint={`Separate with commas.${kept.length === 0 ? '' : ` Already there: ${kept.join(', ')}.`}`}
       />
       <p class="invoice-summary" role="status">

@@ -9,7 +9,7 @@ import { useSave, write } from '../../api/writes.ts';
 import { useSession } from '../../session.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Confirm, FormDialog } from '../../ui/dialog/form-dialog.tsx';
-import { TextField } from '../../ui/form/field.tsx';
+import { TextField, useEntry } from '../../ui/form/field.tsx';
 import { focusHeading } from '../../ui/focus.ts';
 import { toast } from '../../ui/toaster.tsx';
 import { RecordDialog } from '../edit/record-dialog.tsx';
@@ -137,10 +137,10 @@ function CancelOrder({ record: { values, tag }, onDone, onClose }: DialogProps) 
 }
 
 function VoidInvoice({ record: { values }, onDone, onClose }: DialogProps) {
-  const [reason, setReason] = useState('');
+  const reason = useEntry('');
   const number = values['ORDER_NUMBER'] ?? '';
   const send = async () => {
-    await post('/orders/void', { ORDER_NUMBER: number, reason });
+    await post('/orders/void', { ORDER_NUMBER: number, reason: reason.value });
     toast('Voided');
     onDone();
     onClose();
@@ -155,7 +155,7 @@ function VoidInvoice({ record: { values }, onDone, onClose }: DialogProps) {
       onSubmit={send}
       onClose={onClose}
     >
-      <TextField label="Reason" name="reason" autofocus maxLength={500} value={reason} onValue={setReason} />
+      <TextField label="Reason" name="reason" autofocus maxLength={500} {...reason} />
     </FormDialog>
   );
 }

@@ -13,7 +13,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
-import { Select, TextField } from '../../ui/form/field.tsx';
+import { Select, TextField, useEntry } from '../../ui/form/field.tsx';
 import { Empty } from '../../ui/notice.tsx';
 import { Page, Toolbar } from '../../ui/page.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
@@ -159,11 +159,11 @@ function AddField({
   onAdded: () => void;
 }) {
   const [name, setName] = useState('');
-  const [type, setType] = useState<NewField['type']>('text');
+  const type = useEntry<NewField['type']>('text');
   const noun = RECORD_TYPES.find(({ value }) => value === recordType)?.noun ?? '';
   const add = async () => {
     // The error names the field of the record; here that is the name that was typed.
-    await rewordError(post('/fields', { recordType, name, type }), 'COMMAND_REFUSED', { field: 'name' });
+    await rewordError(post('/fields', { recordType, name, type: type.value }), 'COMMAND_REFUSED', { field: 'name' });
     toast(`Field ${name} added`);
     onAdded();
     onClose();
@@ -191,13 +191,7 @@ function AddField({
         onValue={(text) => setName(text.toUpperCase())}
         hint="Upper-case letters, digits and _, starting with a letter, such as GIFT_NOTE. At most 63 characters."
       />
-      <Select
-        label="Type"
-        name="type"
-        value={type}
-        onValue={setType}
-        options={TYPES.map((value) => ({ value, label: FORMATS[value] }))}
-      />
+      <Select label="Type" name="type" {...type} options={TYPES.map((value) => ({ value, label: FORMATS[value] }))} />
     </FormDialog>
   );
 }

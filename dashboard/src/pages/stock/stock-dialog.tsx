@@ -1,11 +1,10 @@
 /** Receives, counts or adjusts a part, or sets what is on order. Says what the stock becomes before it is sent. */
-import { useState } from 'preact/hooks';
 import { addDecimals, parseDecimal, subtractDecimals } from '../../../../src/pims/rules/decimal.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { post } from '../../api/client.ts';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
-import { TextArea, TextField } from '../../ui/form/field.tsx';
+import { TextArea, TextField, useEntry } from '../../ui/form/field.tsx';
 import { toast } from '../../ui/toaster.tsx';
 
 export const ACTIONS = {
@@ -24,17 +23,17 @@ interface StockDialogProps {
 }
 
 export function StockDialog({ action, part, onDone, onClose }: StockDialogProps) {
-  const [quantity, setQuantity] = useState('');
-  const [typed, setTyped] = useState('');
-  const [reason, setReason] = useState('');
+  const quantity = useEntry('');
+  const typed = useEntry('');
+  const reason = useEntry('');
   const { PART_CODE = '', QTY_ONHAND = '', SERIALIZED } = part;
   const { title, units, about } = ACTIONS[action];
-  const serials = splitList(typed.replaceAll('\n', ','));
-  const after = stockAfter(action, QTY_ONHAND || '0', quantity);
+  const serials = splitList(typed.value.replaceAll('\n', ','));
+  const after = stockAfter(action, QTY_ONHAND || '0', quantity.value);
   const send = async () => {
-    if (action === 'on-order') await post('/stock/on-order', { PART_CODE, quantity });
+    if (action === 'on-order') await post('/stock/on-order', { PART_CODE, quantity: quantity.value });
     else {
-      const body = { PART_CODE, quantity, reason };
+      const body = { PART_CODE, quantity: quantity.value, reason: reason.value };
       const done = await (action === 'receive'
         ? post('/stock/receive', { ...body, serials })
         : post(`/stock/${action}`, body));
@@ -51,8 +50,7 @@ export function StockDialog({ action, part, onDone, onClose }: StockDialogProps)
         inputmode="decimal"
         autofocus
         isExact
-        value={quantity}
-        onValue={setQuantity}
+        {...quantity}
         hint={after === undefined ? undefined : `On hand: ${QTY_ONHAND || '0'} → ${after}`}
       />
       {action === 'receive' && (
@@ -62,18 +60,15 @@ export function StockDialog({ action, part, onDone, onClose }: StockDialogProps)
           rows={4}
           isMono
           isExact
-          value={typed}
-          onValue={setTyped}
+          {...typed}
           hint={
             SERIALIZED === 'Y'
-              ? `${serials.length} of ${quantity || '0'}. One per line; a scanner can type them.`
+              ? `${serials.length} of ${quantity.value || '0'}. One per line; a scanner can type them.`
               : 'Optional, one per line.'
           }
         />
       )}
-      {action !== 'on-order' && (
-        <TextField label="Reason" name="reason" value={reason} onValue={setReason} maxLength={500} />
-      )}
+      {action !== 'on-order' && <TextField label="Reason" name="reason" {...reason} maxLength={500} />}
     </FormDialog>
   );
 }

@@ -14,7 +14,7 @@ import { labelStage, StageBadge } from '../../ui/badge.tsx';
 import { SubmitActions } from '../../ui/button.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
 import { LeaveGuard } from '../../ui/dialog/leave-guard.tsx';
-import { Checkbox, RadioGroup, TextField } from '../../ui/form/field.tsx';
+import { Checkbox, RadioGroup, TextField, useEntry } from '../../ui/form/field.tsx';
 import { Form } from '../../ui/form/form.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';
 import { WhenLoaded } from '../../ui/notice.tsx';
@@ -66,19 +66,24 @@ export default function SettingsPage() {
 }
 
 function SettingsForm({ settings, onSaved }: { settings: SettingsView; onSaved: (settings: SettingsView) => void }) {
-  const [name, setName] = useState(settings.name);
-  const [defaultStage, setDefaultStage] = useState(settings.defaultStage);
+  const name = useEntry(settings.name);
+  const defaultStage = useEntry(settings.defaultStage);
   const [isStrict, setStrict] = useState(settings.strict);
-  const [limitText, setLimitText] = useState(String(settings.ownQuota ?? ''));
+  const limitText = useEntry(String(settings.ownQuota ?? ''));
   const isChanged =
-    name.trim() !== settings.name ||
-    defaultStage !== settings.defaultStage ||
+    name.value.trim() !== settings.name ||
+    defaultStage.value !== settings.defaultStage ||
     isStrict !== settings.strict ||
-    limitText.trim() !== String(settings.ownQuota ?? '');
+    limitText.value.trim() !== String(settings.ownQuota ?? '');
   const save = async () => {
-    const ownQuota = limitText.trim() === '' ? null : Number(limitText);
-    const changed = await post('/settings', { name: name.trim(), defaultStage, strict: isStrict, ownQuota });
-    setName(changed.name);
+    const ownQuota = limitText.value.trim() === '' ? null : Number(limitText.value);
+    const changed = await post('/settings', {
+      name: name.value.trim(),
+      defaultStage: defaultStage.value,
+      strict: isStrict,
+      ownQuota,
+    });
+    name.onValue(changed.name);
     onSaved(changed);
   };
   return (
@@ -86,21 +91,12 @@ function SettingsForm({ settings, onSaved }: { settings: SettingsView; onSaved: 
       {isChanged && (
         <LeaveGuard title="Leave without saving?" description="Your changes to the settings would be lost." />
       )}
-      <TextField
-        label="Name"
-        name="name"
-        required
-        maxLength={NAME_CHARACTERS_MAX}
-        autocomplete="off"
-        value={name}
-        onValue={setName}
-      />
+      <TextField label="Name" name="name" required maxLength={NAME_CHARACTERS_MAX} autocomplete="off" {...name} />
       <RadioGroup
         label="Default stage"
         name="defaultStage"
         hint="Stage of new orders that do not send ORDER_TYPE."
-        value={defaultStage}
-        onValue={setDefaultStage}
+        {...defaultStage}
         options={FIRST_STAGES.map((value) => ({ value, label: labelStage(value), hint: STAGE_HINTS[value] }))}
       />
       <Checkbox
@@ -121,8 +117,7 @@ function SettingsForm({ settings, onSaved }: { settings: SettingsView; onSaved: 
             ? 'Leave empty for no limit. Calls above it get 429 until the next month (UTC).'
             : `The operator allows ${count.format(settings.monthQuota)}. Leave empty for no lower limit.`
         }
-        value={limitText}
-        onValue={setLimitText}
+        {...limitText}
       />
       <SubmitActions>Save</SubmitActions>
     </Form>

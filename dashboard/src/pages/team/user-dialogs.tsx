@@ -1,7 +1,6 @@
 /**
  * The dialogs in which an owner invites a user, changes a role, or creates a new link.
  */
-import { useState } from 'preact/hooks';
 import { EMAIL_CHARACTERS_MAX } from '../../../../src/account/account-bounds.ts';
 import type { Role } from '../../../../src/account/roles.ts';
 import type { UserLinkView, UsersView } from '../../../../src/http/dashboard/interface.ts';
@@ -9,7 +8,7 @@ import { post } from '../../api/client.ts';
 import { rewordError } from '../../api/reword-error.ts';
 import { useSession } from '../../session.tsx';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
-import { RadioGroup, TextField } from '../../ui/form/field.tsx';
+import { RadioGroup, TextField, useEntry } from '../../ui/form/field.tsx';
 import { focusHeading } from '../../ui/focus.ts';
 import { Notice } from '../../ui/notice.tsx';
 import { toast } from '../../ui/toaster.tsx';
@@ -33,10 +32,10 @@ export const lastOwner = ({ email, isYou }: UserRow): string =>
   `${isYou ? 'You are' : `${email} is`} the only owner. Make another user an owner first.`;
 
 export function Invite({ onIssued, onClose }: { onIssued: OnIssued; onClose: () => void }) {
-  const [email, setEmail] = useState('');
-  const [role, setRole] = useState<Role>('viewer');
+  const email = useEntry('');
+  const role = useEntry<Role>('viewer');
   const invite = async () => {
-    const request = { email: email.trim(), role };
+    const request = { email: email.value.trim(), role: role.value };
     const link = await rewordError(post('/users', request), 'USER_EXISTS', {
       message: 'A user with this address exists. Create a new link for them, or change their role.',
       field: 'email',
@@ -59,10 +58,9 @@ export function Invite({ onIssued, onClose }: { onIssued: OnIssued; onClose: () 
         autofocus
         maxLength={EMAIL_CHARACTERS_MAX}
         isExact
-        value={email}
-        onValue={setEmail}
+        {...email}
       />
-      <RadioGroup label="Role" name="role" value={role} onValue={setRole} options={ROLES} />
+      <RadioGroup label="Role" name="role" {...role} options={ROLES} />
     </FormDialog>
   );
 }
@@ -77,11 +75,13 @@ export function ChangeRole({
   onClose: () => void;
 }) {
   const { reload } = useSession();
-  const [role, setRole] = useState(user.role);
+  const role = useEntry(user.role);
   const save = async () => {
-    if (role !== user.role) {
-      await rewordError(post('/users/role', { email: user.email, role }), 'LAST_OWNER', { message: lastOwner(user) });
-      toast(`${user.email} is now ${role}`);
+    if (role.value !== user.role) {
+      await rewordError(post('/users/role', { email: user.email, role: role.value }), 'LAST_OWNER', {
+        message: lastOwner(user),
+      });
+      toast(`${user.email} is now ${role.value}`);
       onChanged();
       if (user.isYou) {
         await reload();
@@ -98,8 +98,8 @@ export function ChangeRole({
       action="Save"
       onSubmit={save}
     >
-      <RadioGroup label="Role" name="role" value={role} onValue={setRole} options={ROLES} autofocus />
-      {user.isYou && role !== user.role && (
+      <RadioGroup label="Role" name="role" {...role} options={ROLES} autofocus />
+      {user.isYou && role.value !== user.role && (
         <Notice tone="warn" title="This is your own role">
           Only another owner can undo this.
         </Notice>

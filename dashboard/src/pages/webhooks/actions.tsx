@@ -4,7 +4,7 @@ import { post } from '../../api/client.ts';
 import { navigate } from '../../router.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, FormDialog } from '../../ui/dialog/form-dialog.tsx';
-import { TextField } from '../../ui/form/field.tsx';
+import { TextField, useEntry } from '../../ui/form/field.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { Toolbar } from '../../ui/page.tsx';
 import { toastError } from '../../ui/toaster.tsx';
@@ -90,8 +90,8 @@ const Tested = (test: Attempt) =>
   );
 
 function Replay({ webhook: { id, position, newest }, onDone, onClose }: ActionsProps & { onClose: () => void }) {
-  const [after, setAfter] = useState(position);
-  const replay = () => post('/webhooks/replay', { id, after }).then(onDone);
+  const after = useEntry(position);
+  const replay = () => post('/webhooks/replay', { id, after: after.value }).then(onDone);
   return (
     <FormDialog
       title="Replay changes"
@@ -107,8 +107,7 @@ function Replay({ webhook: { id, position, newest }, onDone, onClose }: ActionsP
         hint={`Delivered up to ${position} of ${newest}. The Changes page lists the numbers.`}
         required
         autofocus
-        value={after}
-        onValue={setAfter}
+        {...after}
       />
     </FormDialog>
   );

@@ -7,7 +7,7 @@ import { pathOf } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { Button, Refresh } from '../../ui/button.tsx';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
-import { Checkbox, TextField } from '../../ui/form/field.tsx';
+import { Checkbox, TextField, useEntry } from '../../ui/form/field.tsx';
 import { Empty, Notice } from '../../ui/notice.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Table } from '../../ui/table/table.tsx';
@@ -66,11 +66,11 @@ const USE =
   'A developer or owner adds one with Add webhook and an HTTPS address of the app.';
 
 function AddWebhook({ onAdded, onClose }: { onAdded: (secret: string) => void; onClose: () => void }) {
-  const [url, setUrl] = useState('');
+  const url = useEntry('');
   const [types, setTypes] = useState(TYPES);
   const add = async () => {
     if (types.length === 0) throw new ApiError('MISSING_FIELD', 'Choose at least one type of record.', 0);
-    onAdded((await post('/webhooks', { url: url.trim(), types })).secret);
+    onAdded((await post('/webhooks', { url: url.value.trim(), types })).secret);
   };
   return (
     <FormDialog title="Add webhook" onClose={onClose} action="Add" onSubmit={add}>
@@ -82,8 +82,7 @@ function AddWebhook({ onAdded, onClose }: { onAdded: (secret: string) => void; o
         required
         autofocus
         isExact
-        value={url}
-        onValue={setUrl}
+        {...url}
       />
       <fieldset class="field">
         <legend class="label">Records</legend>

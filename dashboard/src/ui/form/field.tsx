@@ -22,6 +22,12 @@ interface Valued<Value extends string = string> {
   onValue: (value: Value) => void;
 }
 
+/** Keeps what is typed into a field, or chosen: `const email = useEntry('')`, `<TextField … {...email} />`. */
+export function useEntry<Value>(first: Value) {
+  const [value, onValue] = useState(first);
+  return { value, onValue };
+}
+
 const Hint = ({ id, children }: { id: string; children: ComponentChildren }) =>
   children === undefined ? null : (
     <p class="hint" id={`${id}-hint`}>
