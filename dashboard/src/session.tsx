@@ -6,8 +6,7 @@ import { createContext, type ComponentChildren } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 import { mayAct, type Role } from '../../src/account/roles.ts';
 import type { SessionView } from '../../src/http/dashboard/interface.ts';
-import { get, onNotSignedIn, post, SIGNED_IN, type ApiError } from './api/client.ts';
-import { toAddress } from './api/address.ts';
+import { get, onNotSignedIn, post, SIGNED_IN, toAddress, type ApiError } from './api/client.ts';
 import { toApiError } from './api/use-load.ts';
 import { navigate } from './router.tsx';
 

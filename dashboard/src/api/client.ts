@@ -208,3 +208,28 @@ function parse(text: string): unknown {
     return undefined;
   }
 }
+
+/**
+ * Rewords an error of the service for a form, and assigns it to a field of that form. Example: `await
+ * rewordError(post('/users/remove', { email }), 'LAST_OWNER', { message: 'Ann is the only owner.' })`; other errors
+ * pass unchanged.
+ */
+export async function rewordError<T>(
+  response: Promise<T>,
+  code: string,
+  { message, field }: { message?: string; field?: string },
+): Promise<T> {
+  try {
+    return await response;
+  } catch (fault) {
+    if (!hasCode(fault, code)) throw fault;
+    throw new ApiError(code, message ?? fault.message, fault.httpStatus, { field, requestId: fault.requestId });
+  }
+}
+
+/**
+ * Completes addresses that the service returns without a host, because it knows no host that it can trust. Example:
+ * `toAddress('/dashboard/link#…')` at https://pims.example.com begins with that. Complete addresses stay
+ * unchanged.
+ */
+export const toAddress = (path: string): string => new URL(path, location.origin).href;

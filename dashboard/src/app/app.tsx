@@ -11,7 +11,7 @@ import { ProofDialog } from './proof-dialog.tsx';
 import { SessionEnd } from './session-end.tsx';
 import { Shell } from './shell.tsx';
 import { Button } from '../ui/button.tsx';
-import { Notice, PageSkeleton } from '../ui/notice.tsx';
+import { Notice, PageSkeleton } from '../ui/page.tsx';
 import { Toaster } from '../ui/toaster.tsx';
 
 export function App() {

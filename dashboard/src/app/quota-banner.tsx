@@ -2,7 +2,7 @@
 import { useEffect } from 'preact/hooks';
 import { useLocation } from '../router.tsx';
 import { useSession } from '../session.tsx';
-import { Notice } from '../ui/notice.tsx';
+import { Notice } from '../ui/page.tsx';
 
 const WARNED_FROM = 0.8;
 const REFRESH_MS = 60_000;

@@ -1,6 +1,6 @@
 /**
- * Tells two minutes before a session ends, and lets the user stay signed in. After it has ended, the user signs in again
- * over the page, so that what was typed is still there. Source: WCAG 2.2.1.
+ * Tells two minutes before a session ends, and lets the user stay signed in. After it has ended, the user signs in
+ * again over the page, so that what was typed is still there. Source: WCAG 2.2.1.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { SESSION_IDLE_MINUTES } from '../../../src/account/account-bounds.ts';

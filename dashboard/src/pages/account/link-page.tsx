@@ -12,9 +12,8 @@ import { Brand } from '../../ui/brand.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { TextField, useEntry } from '../../ui/form/field.tsx';
 import { Form } from '../../ui/form/form.tsx';
-import { Notice, WhenLoaded } from '../../ui/notice.tsx';
+import { Notice, Page, WhenLoaded } from '../../ui/page.tsx';
 import { checkLength, NewPasswordField } from '../../ui/form/secret-fields.tsx';
-import { Page } from '../../ui/page.tsx';
 
 function takeToken(): string {
   const token = location.hash.slice(1);

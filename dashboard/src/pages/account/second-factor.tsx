@@ -1,22 +1,28 @@
 /**
- * Two-step verification of the user: its state, setting it up (again), and turning it off.
+ * Two-step verification of the user: its state, setting it up (again) with a new secret, the recovery codes, which are
+ * shown once, and turning it off.
  */
 import { useState } from 'preact/hooks';
 import { RECOVERY_CODES } from '../../../../src/account/account-bounds.ts';
+import type { SecondFactorView } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
+import { downloadFile } from '../../api/download.ts';
+import { useLoad } from '../../api/use-load.ts';
 import { useSession } from '../../session.tsx';
 import { Badge } from '../../ui/badge.tsx';
-import { Actions, Button } from '../../ui/button.tsx';
+import { Actions, Button, SubmitActions } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
-import { TextField, useEntry } from '../../ui/form/field.tsx';
+import { OneTimePanel } from '../../ui/dialog/one-time-panel.tsx';
 import { focusHeading } from '../../ui/focus.ts';
-import { CurrentPassword } from '../../ui/form/secret-fields.tsx';
+import { TextField, useEntry } from '../../ui/form/field.tsx';
+import { Form } from '../../ui/form/form.tsx';
+import { CodeField, CurrentPassword } from '../../ui/form/secret-fields.tsx';
+import { Card, Notice, Section, WhenLoaded } from '../../ui/page.tsx';
+import { Copy } from '../../ui/text/copy.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';
-import { Notice } from '../../ui/notice.tsx';
-import { Card, Section } from '../../ui/page.tsx';
+import { QrCode } from '../../ui/text/qr-code.tsx';
 import { toast } from '../../ui/toaster.tsx';
-import { RecoveryCodes } from './recovery-codes.tsx';
-import { SetUpSecondFactor } from './second-factor-dialog.tsx';
 
 const FEW_CODES = 3;
 
@@ -132,5 +138,109 @@ function TurnOff({ onClose }: { onClose: () => void }) {
         hint="Six digits from the app, or a recovery code."
       />
     </FormDialog>
+  );
+}
+
+interface SetUpProps {
+  onDone: (recoveryCodes: readonly string[]) => void;
+  onClose: () => void;
+}
+
+/** Shows a new secret as QR code and text, then asks for six digits and the password. */
+function SetUpSecondFactor({ onDone, onClose }: SetUpProps) {
+  const { user } = useSession();
+  const factor = useLoad('second factor', () => post('/second-factor/begin', {}));
+  return (
+    <Dialog
+      title={user.hasSecondFactor ? 'Set up two-step verification again' : 'Set up two-step verification'}
+      description={
+        user.hasSecondFactor
+          ? 'You get a new secret for the app and ten new recovery codes. The old ones stop working when you are done.'
+          : 'Scan the code with an authenticator app, or type in the secret. Then enter the six digits that the app shows.'
+      }
+      width="wide"
+      onClose={onClose}
+    >
+      <WhenLoaded from={factor}>
+        {(fresh) => (
+          <div class="set-up">
+            <Secret factor={fresh} />
+            <ProofForm secret={fresh.secret} onDone={onDone} onClose={onClose} />
+          </div>
+        )}
+      </WhenLoaded>
+    </Dialog>
+  );
+}
+
+function Secret({ factor: { secret, uri } }: { factor: SecondFactorView }) {
+  return (
+    <div class="set-up-secret">
+      <QrCode text={uri} label="QR code for the authenticator app" />
+      <p class="muted small">If you cannot scan, enter this secret:</p>
+      <p class="copy-text">
+        <code class="groups">
+          {secret.match(/.{1,4}/g)?.map((group, place) => (
+            <span key={place}>{group} </span>
+          ))}
+        </code>
+        <Copy text={secret} label="Copy the secret" />
+      </p>
+      {uri.startsWith('otpauth:') && (
+        <a class="small" href={uri}>
+          Open in an app on this device
+        </a>
+      )}
+    </div>
+  );
+}
+
+function ProofForm({ secret, onDone, onClose }: SetUpProps & { secret: string }) {
+  const code = useEntry('');
+  const password = useEntry('');
+  const enable = async () => {
+    const proof = { password: password.value, secret, code: code.value.replaceAll(/\s/g, '') };
+    onDone((await post('/second-factor/enable', proof)).recoveryCodes);
+  };
+  return (
+    <Form onSubmit={enable} label="Two-step verification">
+      <CodeField {...code} />
+      <CurrentPassword {...password} />
+      <SubmitActions onCancel={onClose}>Turn on</SubmitActions>
+    </Form>
+  );
+}
+
+/** Shows new recovery codes once, to copy or to download as a text file that the browser makes. */
+function RecoveryCodes({ codes, onStored }: { codes: readonly string[]; onStored: () => void }) {
+  const { user, tenant } = useSession();
+  const heading = `Storeroom recovery codes of ${user.email} (${tenant.teamID}).`;
+  const file = `${heading} Each works once, in place of the six digits.\n\n${codes.join('\n')}\n`;
+  return (
+    <OneTimePanel
+      title="Two-step verification is on: your recovery codes"
+      what="The recovery codes are"
+      onStored={onStored}
+    >
+      <p>Each works once, in place of the six digits, when you do not have your phone. Old codes no longer work.</p>
+      <ul class="codes" aria-label="Recovery codes">
+        {codes.map((code) => (
+          <li key={code}>
+            <code>{code}</code>
+          </li>
+        ))}
+      </ul>
+      <div class="page-actions">
+        <Button
+          icon="download"
+          onClick={() =>
+            downloadFile(`storeroom-recovery-codes-${tenant.teamID}.txt`, 'text/plain;charset=utf-8', file)
+          }
+        >
+          Download as text
+        </Button>
+        <Copy text={codes.join('\n')} label="Copy all recovery codes" />
+      </div>
+    </OneTimePanel>
   );
 }

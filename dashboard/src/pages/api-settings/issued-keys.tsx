@@ -2,11 +2,9 @@
  * The panel that shows new keys once, with calls that use them.
  */
 import type { CreatedKeyView, IssuedKeyView } from '../../../../src/http/dashboard/interface.ts';
-import { formatCode } from '../../api/call-code.ts';
-import { callURL } from '../../api/call-text.ts';
+import { callURL, formatCode } from '../../api/call-text.ts';
 import { OneTimePanel } from '../../ui/dialog/one-time-panel.tsx';
-import { CodeTabs } from '../../ui/text/code-tabs.tsx';
-import { CopyText } from '../../ui/text/copy.tsx';
+import { CodeTabs, CopyText } from '../../ui/text/copy.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';
 import { Time } from '../../ui/text/time.tsx';
 

@@ -8,13 +8,12 @@ import { post } from '../../api/client.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Link } from '../../router.tsx';
-import { Confirm, FormDialog } from '../../ui/dialog/form-dialog.tsx';
+import { Confirm } from '../../ui/dialog/form-dialog.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
 import { Time } from '../../ui/text/time.tsx';
 import { toast } from '../../ui/toaster.tsx';
-import { useEntry } from '../../ui/form/field.tsx';
-import { KeyNameField } from './key-name-field.tsx';
+import { RenameKeys } from './key-dialogs.tsx';
 import { useNow } from './use-now.ts';
 
 export type KeyRow = KeysView['keys'][number];
@@ -162,19 +161,5 @@ export function KeyTable({ label, keys, mayEnd, onEnded, onReplace }: KeyTablePr
         </Confirm>
       )}
     </>
-  );
-}
-
-function RenameKeys({ pair, onDone, onClose }: { pair: KeyRow; onDone: () => void; onClose: () => void }) {
-  const name = useEntry(pair.name);
-  const rename = async () => {
-    await post('/keys/rename', { apiID: pair.apiID, name: name.value.trim() });
-    onDone();
-    onClose();
-  };
-  return (
-    <FormDialog title={`Rename the keys ${pair.name}`} action="Rename" onSubmit={rename} onClose={onClose}>
-      <KeyNameField {...name} />
-    </FormDialog>
   );
 }

@@ -9,13 +9,11 @@ import { useSession } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';
-import { Empty, Notice, WhenLoaded } from '../../ui/notice.tsx';
-import { Card, Page, Section } from '../../ui/page.tsx';
+import { Card, Empty, Notice, Page, Section, WhenLoaded } from '../../ui/page.tsx';
 import { Time } from '../../ui/text/time.tsx';
-import { CreateKeys } from './create-dialog.tsx';
+import { CreateKeys, ReplaceKeys } from './key-dialogs.tsx';
 import { IssuedKeys, type NewKeys } from './issued-keys.tsx';
 import { KeyTable, type KeyRow } from './key-table.tsx';
-import { ReplaceKeys } from './replace-dialog.tsx';
 
 /** Returns the number of an order for the example calls, or null if there is none. */
 async function findOrder(signal: AbortSignal): Promise<string | null> {

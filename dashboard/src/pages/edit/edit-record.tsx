@@ -2,8 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { post } from '../../api/client.ts';
-import { KINDS, recordPath, type Kind, type LoadedRecord } from '../../api/records.ts';
-import { useSave, write } from '../../api/writes.ts';
+import { KINDS, recordPath, useSave, write, type Kind, type LoadedRecord } from '../../api/records.ts';
 import { navigate } from '../../router.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { toast } from '../../ui/toaster.tsx';

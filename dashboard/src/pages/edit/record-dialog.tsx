@@ -8,7 +8,7 @@ import { useGet } from '../../api/use-load.ts';
 import { labelStage } from '../../ui/badge.tsx';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
 import { Select, TextArea, TextField } from '../../ui/form/field.tsx';
-import { WhenLoaded } from '../../ui/notice.tsx';
+import { WhenLoaded } from '../../ui/page.tsx';
 import { labelOf } from '../../ui/text/label.ts';
 import { ADDRESS_FIELDS } from '../records/record-fields.tsx';
 import { FindField } from './find-field.tsx';

@@ -9,7 +9,7 @@ import { StatusBadge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/text/copy.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';
-import { Empty, LoadError, Spinner } from '../../ui/notice.tsx';
+import { Empty, LoadError, Spinner } from '../../ui/page.tsx';
 import type { ExplorerCall } from './use-call.ts';
 
 const SHOWN_MAX = 200_000;

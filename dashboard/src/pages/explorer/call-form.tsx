@@ -7,7 +7,7 @@ import { useSession } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Checkbox, TextArea, TextField } from '../../ui/form/field.tsx';
 import { Form } from '../../ui/form/form.tsx';
-import { Notice } from '../../ui/notice.tsx';
+import { Notice } from '../../ui/page.tsx';
 import type { ExplorerCall } from './use-call.ts';
 import { IDEMPOTENCY_KEY, TEAM, type DescribedField, type ExplorerOperation } from './contract.ts';
 

@@ -1,9 +1,8 @@
 /** The call of the form in three languages. The code reads the keys from the environment, so the text contains none. */
-import { formatCode } from '../../api/call-code.ts';
-import { callURL } from '../../api/call-text.ts';
+import { callURL, formatCode } from '../../api/call-text.ts';
 import { useSession } from '../../session.tsx';
-import { Notice } from '../../ui/notice.tsx';
-import { CodeTabs } from '../../ui/text/code-tabs.tsx';
+import { Notice } from '../../ui/page.tsx';
+import { CodeTabs } from '../../ui/text/copy.tsx';
 import { findJsonFault, headersOf, type CallInput } from './use-call.ts';
 import type { ExplorerOperation } from './contract.ts';
 

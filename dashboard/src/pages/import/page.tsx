@@ -8,8 +8,7 @@ import { toApiError, useGet } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
 import { Checkbox, Select, useEntry } from '../../ui/form/field.tsx';
-import { Notice } from '../../ui/notice.tsx';
-import { Columns, Page, Section, Toolbar } from '../../ui/page.tsx';
+import { Columns, Notice, Page, Section, Toolbar } from '../../ui/page.tsx';
 import { countOf } from '../../ui/text/text.tsx';
 import { piecesOf, readTable, type CsvTable } from './csv-table.ts';
 

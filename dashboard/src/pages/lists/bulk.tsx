@@ -6,7 +6,7 @@ import { toApiError } from '../../api/use-load.ts';
 import { Link } from '../../router.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog/form-dialog.tsx';
-import { Notice } from '../../ui/notice.tsx';
+import { Notice } from '../../ui/page.tsx';
 import { countOf } from '../../ui/text/text.tsx';
 
 const ACTIONS = {

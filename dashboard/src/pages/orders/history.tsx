@@ -3,8 +3,7 @@ import type { AnswerOf } from '../../../../src/http/dashboard/interface.ts';
 import { useGet } from '../../api/use-load.ts';
 import { Link } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
-import { Empty } from '../../ui/notice.tsx';
-import { Section } from '../../ui/page.tsx';
+import { Empty, Section } from '../../ui/page.tsx';
 import { Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { labelOf } from '../../ui/text/label.ts';
 

@@ -2,7 +2,7 @@
 import { compareDecimals, subtractDecimals } from '../../../../src/pims/rules/decimal.ts';
 import { addUp, sumCents, sumExactly } from '../../../../src/pims/rules/totals.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
-import { Notice } from '../../ui/notice.tsx';
+import { Notice } from '../../ui/page.tsx';
 import { formatMoney, Money } from '../../ui/text/money.tsx';
 
 const ROWS: readonly (readonly [field: string, label: string])[] = [

@@ -4,7 +4,7 @@ import { callURL, formatBody, formatCurl, type ApiCallText } from '../../api/cal
 import { useSession } from '../../session.tsx';
 import { Method } from '../../ui/badge.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { CodeTabs } from '../../ui/text/code-tabs.tsx';
+import { CodeTabs } from '../../ui/text/copy.tsx';
 
 /** Example: `<ApiCall call={{ method: 'GET', path: '/orders/single', query: { orderNum } }} />`. */
 export function ApiCall({ call, label = 'API call' }: { call: ApiCallText; label?: string }) {

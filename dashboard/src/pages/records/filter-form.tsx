@@ -24,7 +24,7 @@ import { labelStage } from '../../ui/badge.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Select, TextField } from '../../ui/form/field.tsx';
 import { labelOf } from '../../ui/text/label.ts';
-import { Notice } from '../../ui/notice.tsx';
+import { Notice } from '../../ui/page.tsx';
 
 interface EditedFilter extends RecordFilter {
   readonly id: number;

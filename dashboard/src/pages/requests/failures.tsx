@@ -3,8 +3,7 @@ import type { RequestView } from '../../../../src/http/dashboard/interface.ts';
 import { useGet } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Empty } from '../../ui/notice.tsx';
-import { Section } from '../../ui/page.tsx';
+import { Empty, Section } from '../../ui/page.tsx';
 import { Table, textColumn, timeColumn } from '../../ui/table/table.tsx';
 import { None } from '../../ui/text/text.tsx';
 

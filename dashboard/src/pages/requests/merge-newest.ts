@@ -5,7 +5,8 @@ import type { RequestsView } from '../../../../src/http/dashboard/interface.ts';
 const ROWS_MAX = 1000;
 
 /**
- * Returns the pages with the newest one on top. Both are newest first, so the requests after its last one follow it here.
+ * Returns the pages with the newest one on top. Both are newest first, so the requests after its last one follow it
+ * here.
  */
 export function mergeNewest(
   before: readonly RequestsView[],

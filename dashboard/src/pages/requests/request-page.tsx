@@ -1,6 +1,6 @@
 /**
- * One request of the log: its source, what was sent, why it failed, and the same call as curl. A request reaches the log
- * a moment after its response, so a missing one is looked for again.
+ * One request of the log: its source, what was sent, why it failed, and the same call as curl. A request reaches the
+ * log a moment after its response, so a missing one is looked for again.
  */
 import type { RequestDetailView } from '../../../../src/http/dashboard/interface.ts';
 import { LINE_BYTES_MAX, VALUE_CHARACTERS_MAX } from '../../../../src/request-log/log-bounds.ts';
@@ -12,8 +12,7 @@ import { useSession, type UserSession } from '../../session.tsx';
 import { Method, StatusBadge } from '../../ui/badge.tsx';
 import { CodeBlock, Copy, CopyButton, CopyText } from '../../ui/text/copy.tsx';
 import { KeyValue } from '../../ui/text/key-value.tsx';
-import { Notice, WhenLoaded } from '../../ui/notice.tsx';
-import { Card, Page, Section } from '../../ui/page.tsx';
+import { Card, Notice, Page, Section, WhenLoaded } from '../../ui/page.tsx';
 import { Table } from '../../ui/table/table.tsx';
 import { Time } from '../../ui/text/time.tsx';
 import { CodeAdvice } from './advice.tsx';

@@ -13,8 +13,8 @@ const SAY_MS = 8000;
 const MARKED_MS = 2500;
 
 /**
- * `look` loads what is new, also by waiting for it, and returns its IDs, which are announced as `noun`. Another `key` is
- * another list.
+ * `look` loads what is new, also by waiting for it, and returns its IDs, which are announced as `noun`. Another `key`
+ * is another list.
  */
 export function useLive(isLive: boolean, look: (signal: AbortSignal) => Promise<string[]>, noun = 'request', key = '') {
   /** IDs of rows that have just arrived. */

@@ -1,7 +1,6 @@
 /** The placeholder for a page that only owners may see. */
 import { useSession } from '../../session.tsx';
-import { Notice } from '../../ui/notice.tsx';
-import { Page } from '../../ui/page.tsx';
+import { Notice, Page } from '../../ui/page.tsx';
 
 /** Example: `<OwnersOnly title="Users" />`. */
 export function OwnersOnly({ title }: { title: string }) {

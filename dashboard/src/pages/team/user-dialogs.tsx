@@ -1,16 +1,21 @@
 /**
- * The dialogs in which an owner invites a user, changes a role, or creates a new link.
+ * The dialogs in which an owner invites a user, changes a role, creates a new link, sees a link once, or removes a
+ * user.
  */
+import { useState } from 'preact/hooks';
 import { EMAIL_CHARACTERS_MAX } from '../../../../src/account/account-bounds.ts';
 import type { Role } from '../../../../src/account/roles.ts';
 import type { UserLinkView, UsersView } from '../../../../src/http/dashboard/interface.ts';
-import { post } from '../../api/client.ts';
-import { rewordError } from '../../api/reword-error.ts';
+import { post, rewordError, toAddress } from '../../api/client.ts';
 import { useSession } from '../../session.tsx';
-import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
+import { Actions, Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog/dialog.tsx';
+import { Confirm, FormDialog } from '../../ui/dialog/form-dialog.tsx';
+import { focusHeading, useFocusWhenShown } from '../../ui/focus.ts';
 import { RadioGroup, TextField, useEntry } from '../../ui/form/field.tsx';
-import { focusHeading } from '../../ui/focus.ts';
-import { Notice } from '../../ui/notice.tsx';
+import { Notice } from '../../ui/page.tsx';
+import { CopyText } from '../../ui/text/copy.tsx';
+import { Time } from '../../ui/text/time.tsx';
 import { toast } from '../../ui/toaster.tsx';
 
 export type UserRow = UsersView['users'][number];
@@ -123,5 +128,86 @@ export function NewLink({ user, onIssued, onClose }: { user: UserRow; onIssued: 
         </p>
       </div>
     </FormDialog>
+  );
+}
+
+interface RemoveUserProps {
+  user: UserRow;
+  onRemoved: () => void;
+  onClose: () => void;
+}
+
+/** Removes a user after one question, or after two if it is the user's own account. */
+export function RemoveUser({ user, onRemoved, onClose }: RemoveUserProps) {
+  const [isMeant, setMeant] = useState(false);
+  const remove = async () => {
+    await rewordError(post('/users/remove', { email: user.email }), 'LAST_OWNER', { message: lastOwner(user) });
+    if (user.isYou) return location.assign('/dashboard/sign-in');
+    toast(`${user.email} was removed`);
+    return onRemoved();
+  };
+  if (!user.isYou)
+    return (
+      <Confirm title={`Remove ${user.email}?`} action="Remove" onConfirm={remove} onClose={onClose}>
+        They are signed out immediately and can no longer sign in. The audit log keeps their actions, and their API keys
+        keep working.
+      </Confirm>
+    );
+  if (isMeant)
+    return (
+      <Confirm
+        key="really"
+        title="Really remove your own account?"
+        action="Remove my account"
+        onConfirm={remove}
+        onClose={onClose}
+      >
+        <strong>{user.email}</strong> is removed from this team and signed out. Only another owner can invite you again.
+      </Confirm>
+    );
+  return (
+    <Dialog
+      key="first"
+      title="Remove yourself?"
+      description={`${user.email} is the account you are signed in with.`}
+      onClose={onClose}
+    >
+      <p>You lose access to this team immediately. To sign out, use Sign out below the menu.</p>
+      <Actions>
+        <Button tone="primary" onClick={onClose}>
+          Keep my account
+        </Button>
+        <Button onClick={() => setMeant(true)}>Continue</Button>
+      </Actions>
+    </Dialog>
+  );
+}
+
+/** Shows a new one-time link once, and says how to send it. */
+export function ShowLink({
+  email,
+  link: { link, endsAt },
+  onClose,
+}: {
+  email: string;
+  link: UserLinkView;
+  onClose: () => void;
+}) {
+  // The focus is not on a button, because pressing Enter again would close the dialog with the link.
+  const text = useFocusWhenShown<HTMLDivElement>();
+  return (
+    <Dialog title="One-time link" description={`For ${email}, to set their password.`} onClose={onClose}>
+      <div class="card link-once" ref={text} tabIndex={-1}>
+        <CopyText text={toAddress(link)} label="Copy the link" />
+      </div>
+      <Notice tone="warn" title="The link is not shown again">
+        Send it privately: whoever opens it first can set the password. It expires <Time at={endsAt} />.
+      </Notice>
+      <Actions>
+        <Button tone="primary" onClick={onClose}>
+          Done
+        </Button>
+      </Actions>
+    </Dialog>
   );
 }

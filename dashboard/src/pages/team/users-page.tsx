@@ -9,10 +9,8 @@ import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Table, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
-import { ChangeRole, Invite, NewLink, type UserRow } from './user-dialogs.tsx';
-import { ShowLink } from './issued-link.tsx';
+import { ChangeRole, Invite, NewLink, RemoveUser, ShowLink, type UserRow } from './user-dialogs.tsx';
 import { OwnersOnly } from './owners-only.tsx';
-import { RemoveUser } from './remove-user.tsx';
 
 type Open =
   | { readonly dialog: 'invite' }

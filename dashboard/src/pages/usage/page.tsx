@@ -1,5 +1,6 @@
 /**
- * The metered calls of a month: figures, a chart by day, tables, and a CSV download. Months and days are UTC. Begin here.
+ * The metered calls of a month: figures, a chart by day, tables, and a CSV download. Months and days are UTC. Begin
+ * here.
  */
 import { useRef } from 'preact/hooks';
 import type { UsageView } from '../../../../src/http/dashboard/interface.ts';
@@ -10,8 +11,7 @@ import { useSession } from '../../session.tsx';
 import { Button, Refresh } from '../../ui/button.tsx';
 import { Select } from '../../ui/form/field.tsx';
 import { formatShare, Meter } from '../../ui/text/meter.tsx';
-import { WhenLoaded } from '../../ui/notice.tsx';
-import { Columns, Figure, Page } from '../../ui/page.tsx';
+import { Columns, Figure, Page, WhenLoaded } from '../../ui/page.tsx';
 import { countOf } from '../../ui/text/text.tsx';
 import { UsageChart } from './chart.tsx';
 import { countDays, formatCount, formatDay, formatMonth, isMonth } from './daily-counts.ts';

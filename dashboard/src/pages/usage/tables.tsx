@@ -5,8 +5,7 @@
 import type { UsageView } from '../../../../src/http/dashboard/interface.ts';
 import { useQuery } from '../../router.tsx';
 import { ShareBar } from '../../ui/text/meter.tsx';
-import { Empty } from '../../ui/notice.tsx';
-import { Section } from '../../ui/page.tsx';
+import { Empty, Section } from '../../ui/page.tsx';
 import { useSort } from '../../ui/table/sort.ts';
 import { Table, textColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';

@@ -1,4 +1,6 @@
-/** Webhooks: the endpoints that receive changes, and adding one. Only the state of a page holds a secret. Begin here. */
+/**
+ * Webhooks: the endpoints that receive changes, and adding one. Only the state of a page holds a secret. Begin here.
+ */
 import { useState } from 'preact/hooks';
 import { ApiError, post } from '../../api/client.ts';
 import { KINDS } from '../../api/records.ts';
@@ -8,8 +10,7 @@ import { useSession } from '../../session.tsx';
 import { Button, Refresh } from '../../ui/button.tsx';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
 import { Checkbox, TextField, useEntry } from '../../ui/form/field.tsx';
-import { Empty, Notice } from '../../ui/notice.tsx';
-import { Page } from '../../ui/page.tsx';
+import { Empty, Notice, Page } from '../../ui/page.tsx';
 import { Table } from '../../ui/table/table.tsx';
 import { NewSecret } from './new-secret.tsx';
 import { COLUMNS, TYPES } from './words.tsx';

@@ -1,8 +1,7 @@
 /** The panel that shows a webhook's new secret once, with code that verifies deliveries with it. */
 import { OneTimePanel } from '../../ui/dialog/one-time-panel.tsx';
 import { Section } from '../../ui/page.tsx';
-import { CodeTabs } from '../../ui/text/code-tabs.tsx';
-import { CopyText } from '../../ui/text/copy.tsx';
+import { CodeTabs, CopyText } from '../../ui/text/copy.tsx';
 
 const CODES = [
   {

@@ -7,7 +7,7 @@ import { useEffect, useId } from 'preact/hooks';
 import { Actions, Button } from '../button.tsx';
 import { focusHeading, useFocusWhenShown } from '../focus.ts';
 import { LeaveGuard } from './leave-guard.tsx';
-import { Notice } from '../notice.tsx';
+import { Notice } from '../page.tsx';
 import { announce } from '../toaster.tsx';
 
 interface OneTimePanelProps {

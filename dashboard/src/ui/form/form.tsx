@@ -6,7 +6,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError } from '../../api/client.ts';
 import { toApiError } from '../../api/use-load.ts';
 import { FormContext } from './form-state.ts';
-import { Notice } from '../notice.tsx';
+import { Notice } from '../page.tsx';
 
 /** Shows an error, with the request ID for a report. Example: `<FormError error={error} />`. */
 const FormError = ({ error }: { error: ApiError }) => (

@@ -5,8 +5,8 @@ import { useQuery } from '../../router.tsx';
 export const parseSort = (text: string) => ({ key: text.replace(/^-/, ''), isDescending: text.startsWith('-') });
 
 /**
- * Sorts rows by the values of their columns. Example: `const { sorted, sort } = useSort(rows, { calls: (row) => row.calls }, '-calls')`; numbers start with the
- * greatest, and texts with the first in the alphabet.
+ * Sorts rows by the values of their columns. Example: `const { sorted, sort } = useSort(rows, { calls: (row) =>
+ * row.calls }, '-calls')`; numbers start with the greatest, and texts with the first in the alphabet.
  */
 export function useSort<Row>(
   rows: readonly Row[],

@@ -5,7 +5,7 @@
 import type { ComponentChildren, TargetedMouseEvent } from 'preact';
 import type { Loaded } from '../../api/use-load.ts';
 import { Link, navigate } from '../../router.tsx';
-import { LoadError, Skeleton } from '../notice.tsx';
+import { LoadError, Skeleton } from '../page.tsx';
 import { Time, type TimeUnit } from '../text/time.tsx';
 
 export interface TableColumn<Row> {

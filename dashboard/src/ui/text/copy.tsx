@@ -1,7 +1,9 @@
 /** Copies a text, and shows code that can be copied. It announces the copy and confirms it for a moment. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { CallCode } from '../../api/call-text.ts';
 import { Button, IconButton } from '../button.tsx';
+import { Tabs } from '../tabs.tsx';
 import { announce, toast } from '../toaster.tsx';
 
 const SHOWN_MS = 1600;
@@ -82,4 +84,19 @@ export const CodeBlock = ({ code, label, head, copied }: CodeBlockProps) => (
       <code>{code}</code>
     </pre>
   </div>
+);
+
+/**
+ * Pieces of code that can be copied, each on a tab. Example: `<CodeTabs label="The call as code"
+ * codes={formatCode(url, call)} />`.
+ */
+export const CodeTabs = ({ label, codes }: { label: string; codes: readonly CallCode[] }) => (
+  <Tabs
+    label={label}
+    tabs={codes.map((one) => ({
+      id: one.id,
+      label: one.label,
+      content: () => <CodeBlock key={one.id} label={one.label} code={one.code} />,
+    }))}
+  />
 );

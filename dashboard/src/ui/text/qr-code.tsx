@@ -3,7 +3,7 @@
  * use.
  */
 import { useLoad } from '../../api/use-load.ts';
-import { WhenLoaded } from '../notice.tsx';
+import { WhenLoaded } from '../page.tsx';
 
 const MARGIN = 4;
 

@@ -1,0 +1,154 @@
+/**
+ * The dialogs that create a pair of keys with a name, a scope and an end, replace one, and rename one. Who replaces a
+ * pair sets how long the old one keeps working.
+ */
+import type { CreatedKeyView, IssuedKeyView } from '../../../../src/http/dashboard/interface.ts';
+import {
+  DAYS_MAX,
+  endOfOverlap,
+  KEY_NAME_CHARACTERS_MAX,
+  OVERLAPS,
+  type Overlap,
+  type Scope,
+} from '../../../../src/tenant/keys.ts';
+import { post } from '../../api/client.ts';
+import { useNow } from './use-now.ts';
+import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
+import { RadioGroup, TextField, useEntry } from '../../ui/form/field.tsx';
+import { Time } from '../../ui/text/time.tsx';
+
+const SCOPE_OPTIONS: readonly { value: Scope; label: string; hint: string }[] = [
+  { value: 'write', label: 'Read and write', hint: 'Full access.' },
+  { value: 'read', label: 'Read', hint: 'Read only. Writes are rejected with 403 SCOPE_MISSING.' },
+];
+
+export function CreateKeys({ onIssued, onClose }: { onIssued: (issued: CreatedKeyView) => void; onClose: () => void }) {
+  const name = useEntry('');
+  const scope = useEntry<Scope>('write');
+  const days = useEntry('');
+  const create = async () => {
+    const end = days.value === '' ? {} : { days: Number(days.value) };
+    onIssued(await post('/keys', { name: name.value.trim(), scope: scope.value, ...end }));
+  };
+  return (
+    <FormDialog
+      title="Create Keys"
+      description="Existing keys keep working."
+      onClose={onClose}
+      action="Create"
+      onSubmit={create}
+    >
+      <KeyNameField hint="The app, such as Web shop." {...name} />
+      <RadioGroup label="Scope" name="scope" {...scope} options={SCOPE_OPTIONS} />
+      <TextField
+        label="Expires after (days)"
+        name="days"
+        type="number"
+        hint="Leave empty for no expiry."
+        min={1}
+        max={DAYS_MAX}
+        step={1}
+        {...days}
+      />
+    </FormDialog>
+  );
+}
+
+const LABELS: Readonly<Record<Overlap, string>> = {
+  none: 'Revoke immediately',
+  '1h': '1 hour',
+  '24h': '24 hours',
+  '7d': '7 days',
+};
+const REFRESH_MS = 5000;
+
+interface ReplaceKeysProps {
+  /** The name of the replaced pair, or undefined if there are no keys. */
+  replaced: string | undefined;
+  /** Whether the pair was chosen in its row. */
+  isChosen?: boolean;
+  onIssued: (issued: IssuedKeyView) => void;
+  onClose: () => void;
+}
+
+export function ReplaceKeys({ replaced, isChosen = false, onIssued, onClose }: ReplaceKeysProps) {
+  const overlap = useEntry<Overlap>(replaced ? '24h' : 'none');
+  const now = useNow(REFRESH_MS);
+  const name = isChosen && replaced !== undefined ? { name: replaced } : {};
+  const replace = async () => onIssued(await post('/keys/replace', { overlap: overlap.value, ...name }));
+  return (
+    <FormDialog
+      title="Replace Keys"
+      description={`Creates a new API ID and API Secret${replaced ? ` in place of ${replaced}` : ''}. The secret is shown once.`}
+      onClose={onClose}
+      action="Save"
+      onSubmit={replace}
+    >
+      {replaced && (
+        <RadioGroup
+          label="Keep the old pair working for"
+          name="overlap"
+          {...overlap}
+          autofocus
+          options={OVERLAPS.map((value) => ({
+            value,
+            label: LABELS[value],
+            hint:
+              value === 'none' ? (
+                'Apps using the old pair stop working immediately.'
+              ) : (
+                <>
+                  Until <Time at={endOfOverlap(value, now)} />
+                </>
+              ),
+          }))}
+        />
+      )}
+    </FormDialog>
+  );
+}
+
+/** The field for the name of a pair of keys, to create and to rename one. */
+interface KeyNameFieldProps {
+  /** A text before the hint that says what a name may contain. */
+  hint?: string;
+  value: string;
+  onValue: (value: string) => void;
+}
+
+function KeyNameField({ hint = '', ...field }: KeyNameFieldProps) {
+  return (
+    <TextField
+      label="Name"
+      name="name"
+      hint={`${hint} Use letters, numbers, spaces, . _ - (up to 64). Names must be unique.`.trim()}
+      required
+      autofocus
+      maxLength={KEY_NAME_CHARACTERS_MAX}
+      isExact
+      {...field}
+    />
+  );
+}
+
+export function RenameKeys({
+  pair,
+  onDone,
+  onClose,
+}: {
+  pair: { name: string; apiID: string };
+  onDone: () => void;
+  onClose: () => void;
+}) {
+  const name = useEntry(pair.name);
+  const rename = async () => {
+    await post('/keys/rename', { apiID: pair.apiID, name: name.value.trim() });
+    onDone();
+    onClose();
+  };
+  return (
+    <FormDialog title={`Rename the keys ${pair.name}`} action="Rename" onSubmit={rename} onClose={onClose}>
+      <KeyNameField {...name} />
+    </FormDialog>
+  );
+}
