@@ -3,7 +3,7 @@ import { get } from '../api/client.ts';
 import { anyOf, CONTAINS_LEAST, where } from '../api/filters.ts';
 import { queryRecords, recordPath, type Kind } from '../api/records.ts';
 import { pathOf } from '../router.tsx';
-import { formatDate } from '../ui/text/time.tsx';
+import { formatDate } from '../ui/text/text.tsx';
 import { SECTIONS } from './navigation.ts';
 
 export interface Found {

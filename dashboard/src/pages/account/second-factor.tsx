@@ -20,7 +20,7 @@ import { Form } from '../../ui/form/form.tsx';
 import { CodeField, CurrentPassword } from '../../ui/form/secret-fields.tsx';
 import { Card, Notice, Section, WhenLoaded } from '../../ui/page.tsx';
 import { Copy } from '../../ui/text/copy.tsx';
-import { KeyValue } from '../../ui/text/key-value.tsx';
+import { KeyValue } from '../../ui/text/text.tsx';
 import { QrCode } from '../../ui/text/qr-code.tsx';
 import { toast } from '../../ui/toaster.tsx';
 

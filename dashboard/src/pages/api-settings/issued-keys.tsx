@@ -5,8 +5,7 @@ import type { CreatedKeyView, IssuedKeyView } from '../../../../src/http/dashboa
 import { callURL, formatCode } from '../../api/call-text.ts';
 import { OneTimePanel } from '../../ui/dialog/one-time-panel.tsx';
 import { CodeTabs, CopyText } from '../../ui/text/copy.tsx';
-import { KeyValue } from '../../ui/text/key-value.tsx';
-import { Time } from '../../ui/text/time.tsx';
+import { KeyValue, Time } from '../../ui/text/text.tsx';
 
 const SOME_ORDER = '10248';
 

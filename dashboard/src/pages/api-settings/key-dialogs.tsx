@@ -15,7 +15,7 @@ import { post } from '../../api/client.ts';
 import { useNow } from './use-now.ts';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
 import { RadioGroup, TextField, useEntry } from '../../ui/form/field.tsx';
-import { Time } from '../../ui/text/time.tsx';
+import { Time } from '../../ui/text/text.tsx';
 
 const SCOPE_OPTIONS: readonly { value: Scope; label: string; hint: string }[] = [
   { value: 'write', label: 'Read and write', hint: 'Full access.' },

@@ -11,7 +11,7 @@ import { Link } from '../../router.tsx';
 import { Confirm } from '../../ui/dialog/form-dialog.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
-import { Time } from '../../ui/text/time.tsx';
+import { Time } from '../../ui/text/text.tsx';
 import { toast } from '../../ui/toaster.tsx';
 import { RenameKeys } from './key-dialogs.tsx';
 import { useNow } from './use-now.ts';

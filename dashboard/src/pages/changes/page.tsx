@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { Change } from '../../../../client/src/contract.ts';
 import { KINDS, recordPath } from '../../api/records.ts';
-import { usePages } from '../../api/use-pages.ts';
+import { usePages } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';

@@ -4,7 +4,7 @@ import type { Values } from '../../../../src/pims/rules/values.ts';
 import { anyOf, CONTAINS_LEAST } from '../../api/filters.ts';
 import { KINDS, queryRecords } from '../../api/records.ts';
 import { TextField } from '../../ui/form/field.tsx';
-import { formatMoney } from '../../ui/text/money.tsx';
+import { formatMoney } from '../../ui/text/text.tsx';
 
 const FOUND_MOST = 20;
 const WAIT_MS = 150;

@@ -8,7 +8,7 @@ import { Link, pathOf } from '../../router.tsx';
 import { StatusBadge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/text/copy.tsx';
-import { KeyValue } from '../../ui/text/key-value.tsx';
+import { KeyValue } from '../../ui/text/text.tsx';
 import { Empty, LoadError, Spinner } from '../../ui/page.tsx';
 import type { ExplorerCall } from './use-call.ts';
 

@@ -7,10 +7,8 @@ import { Badge } from '../../ui/badge.tsx';
 import { Button, Refresh } from '../../ui/button.tsx';
 import { Card, Columns, Figure, Notice, Page, Section, WhenLoaded } from '../../ui/page.tsx';
 import { Table, textColumn, timeColumn } from '../../ui/table/table.tsx';
-import { KeyValue } from '../../ui/text/key-value.tsx';
+import { countOf, KeyValue, Time } from '../../ui/text/text.tsx';
 import { Meter } from '../../ui/text/meter.tsx';
-import { countOf } from '../../ui/text/text.tsx';
-import { Time } from '../../ui/text/time.tsx';
 import { toastError } from '../../ui/toaster.tsx';
 
 const GB = 2 ** 30;

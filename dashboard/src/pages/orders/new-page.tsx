@@ -11,7 +11,7 @@ import { Actions, Button, ButtonLink, IconButton } from '../../ui/button.tsx';
 import { Select, TextArea, TextField } from '../../ui/form/field.tsx';
 import { Form } from '../../ui/form/form.tsx';
 import { Card, Page, Section } from '../../ui/page.tsx';
-import { formatMoney } from '../../ui/text/money.tsx';
+import { formatMoney } from '../../ui/text/text.tsx';
 import { FindField } from '../edit/find-field.tsx';
 import { ADDRESS_FIELDS } from '../records/record-fields.tsx';
 

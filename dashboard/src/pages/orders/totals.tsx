@@ -3,7 +3,7 @@ import { compareDecimals, subtractDecimals } from '../../../../src/pims/rules/de
 import { addUp, sumCents, sumExactly } from '../../../../src/pims/rules/totals.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { Notice } from '../../ui/page.tsx';
-import { formatMoney, Money } from '../../ui/text/money.tsx';
+import { formatMoney, Money } from '../../ui/text/text.tsx';
 
 const ROWS: readonly (readonly [field: string, label: string])[] = [
   ['SUBTOTAL', 'Subtotal'],

@@ -7,9 +7,7 @@ import { Link } from '../../router.tsx';
 import { StageBadge } from '../../ui/badge.tsx';
 import type { TableColumn } from '../../ui/table/table.tsx';
 import { labelOf } from '../../ui/text/label.ts';
-import { Money } from '../../ui/text/money.tsx';
-import { None } from '../../ui/text/text.tsx';
-import { Day, Time } from '../../ui/text/time.tsx';
+import { Day, Money, None, Time } from '../../ui/text/text.tsx';
 
 const MONEY = 'SUBTOTAL FREIGHT TAX_TOTAL ORDER_TOTAL UNIT_PRICE UNIT_COST CREDIT_LIMIT'.split(' ');
 export const isMoney = (name: string): boolean => MONEY.includes(name);

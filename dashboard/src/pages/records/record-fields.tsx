@@ -5,11 +5,8 @@ import { useQuery } from '../../router.tsx';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { Card, Columns, Section } from '../../ui/page.tsx';
 import { Checkbox } from '../../ui/form/field.tsx';
-import { KeyValue } from '../../ui/text/key-value.tsx';
+import { Day, KeyValue, Money, None, Text, Time } from '../../ui/text/text.tsx';
 import { labelOf } from '../../ui/text/label.ts';
-import { Money } from '../../ui/text/money.tsx';
-import { None, Text } from '../../ui/text/text.tsx';
-import { Day, Time } from '../../ui/text/time.tsx';
 import { isMoney } from './field-column.tsx';
 
 const STAMPS: readonly string[] = ['CREATE_DATE', 'MODIFIED_DATE'];

@@ -11,10 +11,9 @@ import { useParams } from '../../router.tsx';
 import { useSession, type UserSession } from '../../session.tsx';
 import { Method, StatusBadge } from '../../ui/badge.tsx';
 import { CodeBlock, Copy, CopyButton, CopyText } from '../../ui/text/copy.tsx';
-import { KeyValue } from '../../ui/text/key-value.tsx';
+import { KeyValue, Time } from '../../ui/text/text.tsx';
 import { Card, Notice, Page, Section, WhenLoaded } from '../../ui/page.tsx';
 import { Table } from '../../ui/table/table.tsx';
-import { Time } from '../../ui/text/time.tsx';
 import { CodeAdvice } from './advice.tsx';
 import { formatDuration } from './list-page.tsx';
 

@@ -16,10 +16,8 @@ import { CopyText } from '../../ui/text/copy.tsx';
 import { LeaveGuard } from '../../ui/dialog/leave-guard.tsx';
 import { Checkbox, RadioGroup, TextField, useEntry } from '../../ui/form/field.tsx';
 import { Form } from '../../ui/form/form.tsx';
-import { KeyValue } from '../../ui/text/key-value.tsx';
+import { countOf, KeyValue, Time } from '../../ui/text/text.tsx';
 import { Card, Page, Section, WhenLoaded } from '../../ui/page.tsx';
-import { countOf } from '../../ui/text/text.tsx';
-import { Time } from '../../ui/text/time.tsx';
 import { toast } from '../../ui/toaster.tsx';
 
 const STAGE_HINTS: Readonly<Record<SettingsView['defaultStage'], string>> = {

@@ -15,7 +15,7 @@ import { focusHeading, useFocusWhenShown } from '../../ui/focus.ts';
 import { RadioGroup, TextField, useEntry } from '../../ui/form/field.tsx';
 import { Notice } from '../../ui/page.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
-import { Time } from '../../ui/text/time.tsx';
+import { Time } from '../../ui/text/text.tsx';
 import { toast } from '../../ui/toaster.tsx';
 
 export type UserRow = UsersView['users'][number];

@@ -1,18 +1,15 @@
 /** One webhook: its state, what a developer can do with it, and its deliveries. */
 import { useRef, useState } from 'preact/hooks';
 import { get } from '../../api/client.ts';
-import { useGet } from '../../api/use-load.ts';
-import { usePages } from '../../api/use-pages.ts';
+import { useGet, usePages } from '../../api/use-load.ts';
 import { pathOf, useParams, useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { Refresh } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { Card, Empty, LoadError, Notice, Page, Section } from '../../ui/page.tsx';
-import { LoadMore } from '../../ui/table/page-buttons.tsx';
-import { Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
+import { LoadMore, Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { CodeBlock, CopyText } from '../../ui/text/copy.tsx';
-import { KeyValue } from '../../ui/text/key-value.tsx';
-import { Time } from '../../ui/text/time.tsx';
+import { KeyValue, Time } from '../../ui/text/text.tsx';
 import { formatDuration } from '../requests/list-page.tsx';
 import { WebhookActions } from './actions.tsx';
 import { COLUMNS, NEXT_TRY, Outcome, toFacts, type Delivery, type Webhook } from './words.tsx';

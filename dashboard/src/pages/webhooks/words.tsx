@@ -3,8 +3,7 @@ import type { AnswerOf } from '../../../../src/http/dashboard/interface.ts';
 import { KINDS, type Kind } from '../../api/records.ts';
 import { Badge, StatusBadge } from '../../ui/badge.tsx';
 import type { TableColumn } from '../../ui/table/table.tsx';
-import { countOf } from '../../ui/text/text.tsx';
-import { Time } from '../../ui/text/time.tsx';
+import { countOf, Time } from '../../ui/text/text.tsx';
 
 export type Webhook = AnswerOf<'GET /webhooks'>['webhooks'][number];
 export type Delivery = AnswerOf<'GET /webhooks/deliveries'>['deliveries'][number];

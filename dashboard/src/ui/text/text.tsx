@@ -1,6 +1,9 @@
 /**
- * A text of the tenant, isolated from the direction of its surroundings, and shortened if it is very long.
+ * Values of the tenant: texts, isolated from the direction of their surroundings and shortened if they are very long;
+ * amounts of money, exact; times and dates; and names with values, one below the other. All in the form of the viewer's
+ * locale.
  */
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from '../button.tsx';
 
@@ -30,3 +33,89 @@ export function Text({ value, charactersMax = 300 }: { value: string; characters
 /** Example: `countOf(1, 'record')` gives `1 record`, `countOf(1200, 'record')` gives `1,200 records`. */
 export const countOf = (count: number, noun: string): string =>
   `${count.toLocaleString()} ${count === 1 ? noun : `${noun}s`}`;
+
+const format = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 20 });
+
+/** Example: `formatMoney('24464.5')` gives `24,464.50` in English; a text that is not a number stays unchanged. */
+export const formatMoney = (amount: string): string =>
+  /^-?\d+(\.\d+)?$/.test(amount) ? format.format(amount as Intl.StringNumericLiteral) : amount;
+
+/** Example: `<Money value={order.ORDER_TOTAL} />`; a negative one is red. Its title has the text of the API. */
+export const Money = ({ value }: { value: string }) => (
+  <span class={value.startsWith('-') ? 'negative' : undefined} title={value}>
+    {formatMoney(value)}
+  </span>
+);
+
+const DAY: Intl.DateTimeFormatOptions = { month: 'short', day: 'numeric' };
+const MINUTES: Intl.DateTimeFormatOptions = { ...DAY, hour: '2-digit', minute: '2-digit' };
+const SECONDS: Intl.DateTimeFormatOptions = { ...MINUTES, second: '2-digit' };
+const UNITS = {
+  days: DAY,
+  minutes: MINUTES,
+  seconds: SECONDS,
+  milliseconds: { ...SECONDS, fractionalSecondDigits: 3 },
+} as const;
+export type TimeUnit = keyof typeof UNITS;
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatTime(time: Date, to: TimeUnit): string {
+  const isThisYear = time.getFullYear() === new Date().getFullYear();
+  const key = `${to} ${isThisYear}`;
+  const year = isThisYear ? undefined : 'numeric';
+  // Making a format takes far longer than using one.
+  const format = formats.get(key) ?? new Intl.DateTimeFormat(undefined, { hourCycle: 'h23', ...UNITS[to], year });
+  formats.set(key, format);
+  return format.format(time);
+}
+
+interface TimeProps {
+  at: string | null;
+  to?: TimeUnit;
+  /** The text for null and ''. */
+  none?: string;
+}
+/** Example: `<Time at={request.at} to="seconds" />`. */
+export function Time({ at, to = 'minutes', none = '–' }: TimeProps) {
+  const time = new Date(at ?? '');
+  if (Number.isNaN(time.getTime())) return <span class="muted">{none}</span>;
+  const iso = time.toISOString();
+  return (
+    <time dateTime={iso} title={`${iso.slice(0, 19).replace('T', ' ')} UTC`}>
+      {formatTime(time, to)}
+    </time>
+  );
+}
+
+const date = new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric', timeZone: 'UTC' });
+
+/** Example: `formatDate('11/20/2026')` gives `20 Nov 2026` in Britain; a text that is not a date stays unchanged. */
+export function formatDate(text: string): string {
+  const [, month, day, year] = /^(\d\d)\/(\d\d)\/(\d{4})$/.exec(text) ?? [];
+  return year === undefined ? text : date.format(new Date(`${year}-${month}-${day}`));
+}
+
+/** Example: `<Day value={order.ORDER_DATE} />`. Its title has the text of the API. */
+export const Day = ({ value }: { value: string }) => <span title={value}>{formatDate(value)}</span>;
+
+interface KeyValueProps {
+  rows: readonly (readonly [name: string, value: ComponentChildren, title?: string])[];
+  /** `mono-names` is for names of code, and `facts` for values side by side in a card. */
+  look?: 'mono-names' | 'facts';
+}
+
+/**
+ * Example: `<KeyValue rows={[['Issued', <Time at={key.issuedAt} />], ['By', key.issuedBy]]} />`; an empty value shows
+ * `–`.
+ */
+export const KeyValue = ({ rows, look }: KeyValueProps) => (
+  <dl class={look === 'facts' ? 'facts' : `key-value ${look ?? ''}`}>
+    {rows.map(([name, value, title = name]) => (
+      <div key={title}>
+        <dt title={title}>{name}</dt>
+        <dd>{value === '' || value === null || value === undefined ? <None /> : value}</dd>
+      </div>
+    ))}
+  </dl>
+);
