@@ -141,7 +141,7 @@ function urlOf(path: string, query: QueryValues = {}): string {
 }
 
 /** Example: `await getContract()`; also without a session. */
-export const getContract = async (): Promise<unknown> => parseAnswer(await send('GET', '/openapi.json'));
+export const getContract = async () => parseAnswer(await send('GET', '/openapi.json'));
 
 /** The event of the window after a user has signed in again over the page. */
 export const SIGNED_IN = 'storeroom:signed-in';
@@ -180,7 +180,7 @@ async function send(method: string, url: string, body?: unknown, { signal, heade
   }
 }
 
-async function parseAnswer(response: Response): Promise<unknown> {
+async function parseAnswer(response: Response) {
   const json = parse(await response.text());
   if (response.ok && json !== undefined) return json;
   const error = toError(response, json);

@@ -68,36 +68,27 @@ export const lookupCall = (number: string): ApiCallText => ({
 
 interface SingleAnswer {
   data: Values;
+  /** Lines of an order. */
   subRecords: { ORDER_LINEITEMS: Values }[] | null;
 }
-export interface LoadedRecord {
-  readonly values: Values;
-  /** Lines of an order. */
-  readonly lines: readonly Values[];
-  /** The version, for If-Match. */
-  readonly tag: string;
-}
 
-/** Throws NOT_FOUND. */
-export async function loadRecord(kind: Kind, key: string, signal?: AbortSignal): Promise<LoadedRecord> {
+export type LoadedRecord = Awaited<ReturnType<typeof loadRecord>>;
+/** Throws NOT_FOUND. `tag` is the version, for If-Match. */
+export async function loadRecord(kind: Kind, key: string, signal?: AbortSignal) {
   const { path, query } = singleCall(kind, key);
   const { body, headers } = await fetchOperation<SingleAnswer>('GET', path, query, undefined, { signal });
   const lines = (body.subRecords ?? []).map((line) => line.ORDER_LINEITEMS);
   return { values: body.data, lines, tag: headers.get('etag') ?? '' };
 }
 
-export interface LoadedPage {
-  readonly rows: readonly Values[];
-  /** The cursor of the next page, or null on the last page. */
-  readonly next: string | null;
-}
-
+export type LoadedPage = Awaited<ReturnType<typeof queryRecords>>;
+/** `next` is the cursor of the next page, or null on the last page. */
 export async function queryRecords(
   kind: Kind,
   filters: readonly RecordFilter[],
   page: { maxReturn: number; cursor?: string | undefined; sort?: string | undefined },
   signal?: AbortSignal,
-): Promise<LoadedPage> {
+) {
   const { body, headers } = await fetchOperation<{ data: Values[] }>(
     'POST',
     `/${kind}/query`,
@@ -119,19 +110,15 @@ export async function countRecords(
   return Number(headers.get('x-total-count'));
 }
 
-export async function lookUp(number: string, signal?: AbortSignal): Promise<StorefrontLookup> {
+export async function lookUp(number: string, signal?: AbortSignal) {
   const { path, query } = lookupCall(number);
   return (await fetchOperation<StorefrontLookup>('GET', path, query, undefined, { signal })).body;
 }
 
-export interface Stock {
-  readonly onHand: string;
-  readonly committed: string;
-  readonly available: string;
-}
+export type Stock = Readonly<Record<'onHand' | 'committed' | 'available', string>>;
 
 /** Returns the stock of these parts, without those that the inventory does not have. */
-export async function loadStock(parts: readonly string[], signal?: AbortSignal): Promise<Map<string, Stock>> {
+export async function loadStock(parts: readonly string[], signal?: AbortSignal) {
   const codes = [...new Set(parts)].filter((code) => code !== '' && code.length <= KEY_CHARACTERS_MAX);
   const stock = new Map<string, Stock>();
   for (let from = 0; from < codes.length; from += FILTERS_MAX) {

@@ -47,7 +47,7 @@ export async function findAll(text: string, signal: AbortSignal): Promise<Found[
   return [...findPages(text), ...found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))];
 }
 
-async function findRecords(kind: Kind, value: string, signal: AbortSignal): Promise<Found[]> {
+async function findRecords(kind: Kind, value: string, signal: AbortSignal) {
   const { exact, part, shown } = FIELDS[kind];
   const filters = anyOf(exact, 'eq', value);
   if (kind === 'orders') filters.push(where('REFERENCE_NUMBER', 'eq', `#${value}`, 'OR'));
@@ -71,7 +71,7 @@ async function findRecords(kind: Kind, value: string, signal: AbortSignal): Prom
   }));
 }
 
-async function findSerials(serial: string, signal: AbortSignal): Promise<Found[]> {
+async function findSerials(serial: string, signal: AbortSignal) {
   const { units } = await get('/stock/serial', { serial }, signal);
   return units.map(({ PART_CODE, ORDER_NUMBER }) => ({
     to: ORDER_NUMBER === '' ? recordPath('inventory', PART_CODE) : recordPath('orders', ORDER_NUMBER),
@@ -82,14 +82,14 @@ async function findSerials(serial: string, signal: AbortSignal): Promise<Found[]
 }
 
 const REQUEST_ID = /^[\w-]{1,64}-[0-9a-z]{1,10}$/;
-async function findRequest(requestID: string, signal: AbortSignal): Promise<Found[]> {
+async function findRequest(requestID: string, signal: AbortSignal) {
   if (!REQUEST_ID.test(requestID)) return [];
   const { operation, httpStatus } = await get('/requests/single', { requestID }, signal);
   const to = pathOf('/requests/:requestID', { requestID });
   return [{ to, group: 'Requests', text: requestID, note: `${operation}, ${httpStatus}` }];
 }
 
-async function findKeys(text: string, signal: AbortSignal): Promise<Found[]> {
+async function findKeys(text: string, signal: AbortSignal) {
   if (text.length < CONTAINS_LEAST) return [];
   const { keys } = await get('/keys', {}, signal);
   return keys
@@ -98,7 +98,7 @@ async function findKeys(text: string, signal: AbortSignal): Promise<Found[]> {
     .map(({ apiID, name }) => ({ to: '/api-settings', group: 'Keys', text: name, note: apiID }));
 }
 
-const findPages = (text: string): Found[] =>
+const findPages = (text: string) =>
   SECTIONS.flatMap(({ items }) => items)
     .filter(({ label }) => label.toLowerCase().startsWith(text.toLowerCase()))
     .map(({ to, label }) => ({ to, group: 'Pages', text: label, note: '' }));

@@ -7,22 +7,16 @@ export const CHANGES_MAX = 500;
 /** The numbers that are searched for changes of one type. */
 const SEARCHED = 2000;
 
-export interface Feed {
-  /** Newest first. */
-  readonly changes: readonly Change[];
-  /** The number to continue after. */
-  readonly after: number;
-  /** For `usePages`: the feed is one page, which grows at the top. */
-  readonly next: null;
-  readonly hasMore: boolean;
-}
-
-async function readChanges(query: QueryValues, signal: AbortSignal): Promise<Feed> {
+export type Feed = Awaited<ReturnType<typeof readChanges>>;
+async function readChanges(query: QueryValues, signal: AbortSignal) {
   const { body, headers } = await fetchOperation<{ data: Change[] }>('GET', '/changes', query, undefined, { signal });
   return {
+    /** Newest first. */
     changes: body.data.toReversed(),
+    /** The number to continue after. */
     after: Number(headers.get('x-next-after')),
     hasMore: headers.get('x-has-more') === 'true',
+    /** For `usePages`: the feed is one page, which grows at the top. */
     next: null,
   };
 }

@@ -33,16 +33,12 @@ export function CallForm({ operation, call }: { operation: ExplorerOperation; ca
         />
         {operation.parameters
           .filter(({ name, place }) => place === 'query' && name !== TEAM)
-          .map(({ name, isRequired, description }) => (
-            <TextField
-              key={name}
-              label={isRequired ? name : `${name} (optional)`}
-              name={name}
-              isMono
-              hint={description}
-              isExact
-              value={input.query[name] ?? ''}
-              onValue={(value) => change({ query: { ...input.query, [name]: value } })}
+          .map((parameter) => (
+            <ParameterField
+              key={parameter.name}
+              parameter={parameter}
+              value={input.query[parameter.name] ?? ''}
+              onValue={(value) => change({ query: { ...input.query, [parameter.name]: value } })}
             />
           ))}
         {operation.body && (
@@ -62,7 +58,7 @@ export function CallForm({ operation, call }: { operation: ExplorerOperation; ca
           .map((header) => (
             <HeaderField
               key={header.name}
-              header={header}
+              parameter={header}
               value={input.headers[header.name] ?? ''}
               onValue={(value) => change({ headers: { ...input.headers, [header.name]: value } })}
             />
@@ -93,28 +89,29 @@ export function CallForm({ operation, call }: { operation: ExplorerOperation; ca
   );
 }
 
-interface HeaderFieldProps {
-  header: DescribedField;
+interface ParameterFieldProps {
+  parameter: DescribedField;
   value: string;
   onValue: (value: string) => void;
 }
-function HeaderField({ header: { name, description }, value, onValue }: HeaderFieldProps) {
-  return (
-    <div class="explorer-key">
-      <TextField
-        label={`${name} (optional)`}
-        name={name}
-        isMono
-        hint={description}
-        isExact
-        value={value}
-        onValue={onValue}
-      />
-      {name === IDEMPOTENCY_KEY && (
-        <Button size="small" onClick={() => onValue(crypto.randomUUID())}>
-          Generate
-        </Button>
-      )}
-    </div>
-  );
-}
+const ParameterField = ({ parameter: { name, isRequired, description }, ...entry }: ParameterFieldProps) => (
+  <TextField
+    label={isRequired ? name : `${name} (optional)`}
+    name={name}
+    isMono
+    hint={description}
+    isExact
+    {...entry}
+  />
+);
+
+const HeaderField = (field: ParameterFieldProps) => (
+  <div class="explorer-key">
+    <ParameterField {...field} />
+    {field.parameter.name === IDEMPOTENCY_KEY && (
+      <Button size="small" onClick={() => field.onValue(crypto.randomUUID())}>
+        Generate
+      </Button>
+    )}
+  </div>
+);

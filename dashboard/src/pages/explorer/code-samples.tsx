@@ -2,7 +2,7 @@
 import { callURL, formatCode } from '../../api/call-text.ts';
 import { useSession } from '../../session.tsx';
 import { Notice } from '../../ui/page.tsx';
-import { CodeTabs } from '../../ui/text/copy.tsx';
+import { CodeTabs, KeysHint } from '../../ui/text/copy.tsx';
 import { findJsonFault, headersOf, type CallInput } from './use-call.ts';
 import type { ExplorerOperation } from './contract.ts';
 
@@ -22,9 +22,7 @@ export function CodeSamples({ operation, input }: { operation: ExplorerOperation
   return (
     <div>
       <CodeTabs label="The call as code" codes={formatCode(callURL({ baseURL, teamID: tenant.teamID }, call), call)} />
-      <p class="hint">
-        The code reads your keys from the environment: <code>API_ID</code> and <code>API_SECRET</code>.
-      </p>
+      <KeysHint what="code" />
     </div>
   );
 }

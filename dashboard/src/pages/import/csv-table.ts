@@ -1,19 +1,13 @@
 /** Reads a CSV file in the browser, and cuts its rows into pieces that one request can import. */
 
-export interface CsvTable {
-  readonly name: string;
-  readonly encoding: string;
-  readonly head: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-}
-
 const BYTES_MAX = 20 * 1024 * 1024;
 /** Bounds of a piece: those of the route, and of the body of a request in UTF-8. */
 const PIECE_ROWS = 200;
 const PIECE_CHARACTERS = 60_000;
 
+export type CsvTable = Awaited<ReturnType<typeof readTable>>;
 /** Throws if it is not CSV. Detects the separator (comma, semicolon, tab or bar) and UTF-8 or Latin-1. */
-export async function readTable(file: File): Promise<CsvTable> {
+export async function readTable(file: File) {
   if (file.size > BYTES_MAX) throw new Error('It is larger than 20 MB. Split it, or use storeroom import.');
   const bytes = await file.arrayBuffer();
   const [text, encoding] = decode(bytes);

@@ -4,7 +4,7 @@ import { callURL, formatBody, formatCurl, type ApiCallText } from '../../api/cal
 import { useSession } from '../../session.tsx';
 import { Method } from '../../ui/badge.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { CodeTabs } from '../../ui/text/copy.tsx';
+import { CodeTabs, KeysHint } from '../../ui/text/copy.tsx';
 
 /** Example: `<ApiCall call={{ method: 'GET', path: '/orders/single', query: { orderNum } }} />`. */
 export function ApiCall({ call, label = 'API call' }: { call: ApiCallText; label?: string }) {
@@ -29,10 +29,7 @@ export function ApiCall({ call, label = 'API call' }: { call: ApiCallText; label
             { id: 'curl', label: 'curl', code: formatCurl(url, call) },
           ]}
         />
-        <p class="hint">
-          The command reads your keys from the environment: <code>API_ID</code> and <code>API_SECRET</code>. Calls with
-          keys count toward your quota; reading these pages does not.
-        </p>
+        <KeysHint what="command"> Calls with keys count toward your quota; reading these pages does not.</KeysHint>
       </div>
     </details>
   );

@@ -186,7 +186,11 @@ const FLAG_CHOICES = [
 ];
 
 function FilterRow({ row, known, kind, index, list, error, onChange, onField, onRemove }: FilterRowProps) {
-  const name = (what: string) => `${what} of filter ${index + 1}`;
+  const named = (what: string) => ({
+    label: `${what} of filter ${index + 1}`,
+    isLabelHidden: true,
+    name: what.toLowerCase(),
+  });
   const isMeant = error?.field !== undefined && error.field === normalise(row).field;
   const isFieldMeant = isMeant && error.code === 'UNKNOWN_FIELD';
   const choices = known?.name === 'ORDER_TYPE' ? STAGE_CHOICES : known?.type === 'flag' ? FLAG_CHOICES : undefined;
@@ -196,9 +200,7 @@ function FilterRow({ row, known, kind, index, list, error, onChange, onField, on
         <span class="filter-where muted">Where</span>
       ) : (
         <Select
-          label={name('Conjunction')}
-          isLabelHidden
-          name="conjunction"
+          {...named('Conjunction')}
           value={row.conjunction}
           onValue={(conjunction) => onChange({ conjunction: conjunction === 'OR' ? 'OR' : 'AND' })}
           options={[
@@ -208,9 +210,7 @@ function FilterRow({ row, known, kind, index, list, error, onChange, onField, on
         />
       )}
       <TextField
-        label={name('Field')}
-        isLabelHidden
-        name="field"
+        {...named('Field')}
         list={list}
         placeholder="Field"
         autofocus={row.field === ''}
@@ -221,25 +221,21 @@ function FilterRow({ row, known, kind, index, list, error, onChange, onField, on
         error={isFieldMeant ? 'Unknown field.' : undefined}
       />
       <Select
-        label={name('Match')}
-        isLabelHidden
-        name="match"
+        {...named('Match')}
         value={row.op}
         onValue={(op) => isOperator(op) && onChange({ op })}
         options={Object.entries(OPERATORS).map(([value, label]) => ({ value, label }))}
       />
       {choices && (row.op === 'eq' || row.op === 'ne') ? (
         <Select
-          label={name('Value')}
-          isLabelHidden
-          name="value"
+          {...named('Value')}
           value={row.value}
           onValue={(value) => onChange({ value })}
           options={[{ value: '', label: 'Choose' }, ...choices]}
         />
       ) : takesValue(row.op) ? (
         <FilterValues
-          label={name('Value')}
+          label={named('Value').label}
           row={row}
           type={known?.type}
           onChange={onChange}

@@ -4,6 +4,7 @@
  */
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { RequestsView } from '../../../../src/http/dashboard/interface.ts';
+import { findRegion, useScrollNote } from '../../ui/table/place.ts';
 
 interface KeptList {
   readonly key: string;
@@ -23,8 +24,6 @@ export function findKept(key: string): KeptList | undefined {
   return found?.key === key ? found : undefined;
 }
 
-const findRegion = (): HTMLElement | null => document.querySelector('.requests .table-region');
-
 /**
  * Marks the history entry (again when `search`, the query string, replaced it), restores the scroll position and the
  * focus, and keeps the list when the user leaves it.
@@ -38,14 +37,7 @@ export function useKeeping(
   const latest = useRef(pages);
   latest.current = pages;
   const tops = useRef<[number, number]>([0, 0]);
-  useEffect(() => {
-    // The position is saved while the user scrolls, because the router scrolls to the top before the page is left.
-    const note = () => {
-      tops.current = [findRegion()?.scrollTop ?? 0, scrollY];
-    };
-    document.addEventListener('scroll', note, { capture: true, passive: true });
-    return () => document.removeEventListener('scroll', note, { capture: true });
-  }, []);
+  useScrollNote((...place) => (tops.current = place));
   useLayoutEffect(() => {
     const mark = parseMark() ?? ++count;
     history.replaceState({ requestList: mark }, '');

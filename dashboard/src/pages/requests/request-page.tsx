@@ -10,7 +10,7 @@ import { useLoad } from '../../api/use-load.ts';
 import { useParams } from '../../router.tsx';
 import { useSession, type UserSession } from '../../session.tsx';
 import { Method, StatusBadge } from '../../ui/badge.tsx';
-import { CodeBlock, Copy, CopyButton, CopyText } from '../../ui/text/copy.tsx';
+import { CodeBlock, Copy, CopyButton, CopyText, KeysHint } from '../../ui/text/copy.tsx';
 import { KeyValue, Time } from '../../ui/text/text.tsx';
 import { Card, Notice, Page, Section, WhenLoaded } from '../../ui/page.tsx';
 import { Table } from '../../ui/table/table.tsx';
@@ -20,7 +20,7 @@ import { formatDuration } from './list-page.tsx';
 const LOOK_MS = 2000;
 const PAUSE_MS = 650;
 
-async function findRequest(requestID: string, signal: AbortSignal): Promise<RequestDetailView> {
+async function findRequest(requestID: string, signal: AbortSignal) {
   const endsAt = performance.now() + LOOK_MS;
   for (;;) {
     try {
@@ -99,9 +99,9 @@ function Members({ request }: { request: RequestDetailView }) {
   return (
     <KeyValue
       rows={[
-        ['Time', <Time key="at" at={at} to="milliseconds" />],
-        ['UTC', <code key="utc">{at}</code>],
-        ['Status', <StatusBadge key="status" status={httpStatus} />],
+        ['Time', <Time at={at} to="milliseconds" />],
+        ['UTC', <code>{at}</code>],
+        ['Status', <StatusBadge status={httpStatus} />],
         ['Duration', formatDuration(milliseconds)],
         [
           'Path',
@@ -111,7 +111,7 @@ function Members({ request }: { request: RequestDetailView }) {
         ],
         [explorerUser === null ? 'API ID' : 'Source', how],
         ...(keyName === null ? [] : [['Keys', keyName] as const]),
-        ['Client', <code key="client">{client}</code>],
+        ['Client', <code>{client}</code>],
       ]}
     />
   );
@@ -151,7 +151,7 @@ function QueryParameters({ query }: { query: RequestDetailView['query'] }) {
 }
 
 /** Returns the body indented, or unchanged when it is cut or holds numbers that this browser would change. */
-function parseBody(body: string): { shown: string; isCut: boolean } {
+function parseBody(body: string) {
   try {
     const value: unknown = JSON.parse(body);
     const isCut = /…"/.test(body);
@@ -205,10 +205,7 @@ function AsCurl({ request }: { request: RequestDetailView }) {
         </Notice>
       )}
       <CodeBlock label="curl" code={curl} />
-      <p class="hint">
-        The command reads your keys from the environment: <code>API_ID</code> and <code>API_SECRET</code>. It counts
-        toward your quota{isWrite && ' and changes data again'}.
-      </p>
+      <KeysHint what="command"> It counts toward your quota{isWrite && ' and changes data again'}.</KeysHint>
     </Section>
   );
 }

@@ -85,34 +85,37 @@ function Bars({ counts, slots }: { counts: readonly Counts[]; slots: number }) {
           {formatTick(tick)}
         </span>
       ))}
-      {Array.from({ length: slots }, (_, index) => (
-        <div
-          key={index}
-          class="chart-slot"
-          onFocusCapture={() => {
-            setShown(index);
-            setReached(index);
-          }}
-          onBlurCapture={() => setShown(undefined)}
-          onPointerEnter={() => setShown(index)}
-        >
-          {counts[index] && (
-            <Link
-              to={toRequests(counts[index].name)}
-              class="chart-day"
-              aria-label={labelOf(counts[index])}
-              tabIndex={index === reached ? 0 : -1}
-            >
-              <Bar part={counts[index].refused} top={top} tone="failed" />
-              <Bar part={counts[index].calls - counts[index].refused} top={top} tone="" />
-            </Link>
-          )}
-          {index === shown && counts[index] && <Tip day={counts[index]} isLeft={index > slots / 2} />}
-          <span class="chart-date" aria-hidden="true">
-            {index + 1}
-          </span>
-        </div>
-      ))}
+      {Array.from({ length: slots }, (_, index) => {
+        const day = counts[index];
+        return (
+          <div
+            key={index}
+            class="chart-slot"
+            onFocusCapture={() => {
+              setShown(index);
+              setReached(index);
+            }}
+            onBlurCapture={() => setShown(undefined)}
+            onPointerEnter={() => setShown(index)}
+          >
+            {day && (
+              <Link
+                to={toRequests(day.name)}
+                class="chart-day"
+                aria-label={labelOf(day)}
+                tabIndex={index === reached ? 0 : -1}
+              >
+                <Bar part={day.refused} top={top} tone="failed" />
+                <Bar part={day.calls - day.refused} top={top} tone="" />
+              </Link>
+            )}
+            {index === shown && day && <Tip day={day} isLeft={index > slots / 2} />}
+            <span class="chart-date" aria-hidden="true">
+              {index + 1}
+            </span>
+          </div>
+        );
+      })}
     </div>
   );
 }

@@ -4,20 +4,24 @@ import { isReturning } from '../../router.tsx';
 
 const PLACES_MOST = 50;
 const places = new Map<string, readonly [region: number, page: number]>();
-const findRegion = (): HTMLElement | null => document.querySelector('main .table-region');
+export const findRegion = () => document.querySelector<HTMLElement>('main .table-region');
+
+/** Notes the position while the user scrolls, because the router scrolls to the top before the page is left. */
+export function useScrollNote(note: (region: number, page: number) => void): void {
+  useEffect(() => {
+    const scrolled = () => note(findRegion()?.scrollTop ?? 0, scrollY);
+    document.addEventListener('scroll', scrolled, { capture: true, passive: true });
+    return () => document.removeEventListener('scroll', scrolled, { capture: true });
+  }, []);
+}
 
 /** Example: `usePlace(rows !== undefined)` on a page with one table; restores the place once the rows are shown. */
 export function usePlace(isShown: boolean): void {
-  useEffect(() => {
-    // The position is noted while the user scrolls, because the router scrolls to the top before the page is left.
-    const note = () => {
-      places.delete(location.href);
-      places.set(location.href, [findRegion()?.scrollTop ?? 0, scrollY]);
-      if (places.size > PLACES_MOST) places.delete(places.keys().next().value!);
-    };
-    document.addEventListener('scroll', note, { capture: true, passive: true });
-    return () => document.removeEventListener('scroll', note, { capture: true });
-  }, []);
+  useScrollNote((...place) => {
+    places.delete(location.href);
+    places.set(location.href, place);
+    if (places.size > PLACES_MOST) places.delete(places.keys().next().value!);
+  });
   useLayoutEffect(() => {
     const place = isReturning() ? places.get(location.href) : undefined;
     if (!isShown || place === undefined) return;

@@ -100,3 +100,10 @@ export const CodeTabs = ({ label, codes }: { label: string; codes: readonly Call
     }))}
   />
 );
+
+/** Says where the keys of a code come from. Example: `<KeysHint what="code" />`. */
+export const KeysHint = ({ what, children }: { what: 'code' | 'command'; children?: ComponentChildren }) => (
+  <p class="hint">
+    The {what} reads your keys from the environment: <code>API_ID</code> and <code>API_SECRET</code>.{children}
+  </p>
+);

@@ -34,11 +34,12 @@ export function Text({ value, charactersMax = 300 }: { value: string; characters
 export const countOf = (count: number, noun: string): string =>
   `${count.toLocaleString()} ${count === 1 ? noun : `${noun}s`}`;
 
-const format = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 20 });
+/** At least two decimals, and separated thousands. */
+const money = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 20 });
 
 /** Example: `formatMoney('24464.5')` gives `24,464.50` in English; a text that is not a number stays unchanged. */
 export const formatMoney = (amount: string): string =>
-  /^-?\d+(\.\d+)?$/.test(amount) ? format.format(amount as Intl.StringNumericLiteral) : amount;
+  /^-?\d+(\.\d+)?$/.test(amount) ? money.format(amount as Intl.StringNumericLiteral) : amount;
 
 /** Example: `<Money value={order.ORDER_TOTAL} />`; a negative one is red. Its title has the text of the API. */
 export const Money = ({ value }: { value: string }) => (
@@ -76,7 +77,7 @@ interface TimeProps {
   /** The text for null and ''. */
   none?: string;
 }
-/** Example: `<Time at={request.at} to="seconds" />`. */
+/** A short time in the viewer's time zone; its title has all of it, in UTC. Example: `<Time at={request.at} to="seconds" />`. */
 export function Time({ at, to = 'minutes', none = '–' }: TimeProps) {
   const time = new Date(at ?? '');
   if (Number.isNaN(time.getTime())) return <span class="muted">{none}</span>;
@@ -96,7 +97,7 @@ export function formatDate(text: string): string {
   return year === undefined ? text : date.format(new Date(`${year}-${month}-${day}`));
 }
 
-/** Example: `<Day value={order.ORDER_DATE} />`. Its title has the text of the API. */
+/** A day without a time zone. Example: `<Day value={order.ORDER_DATE} />`. Its title has the text of the API. */
 export const Day = ({ value }: { value: string }) => <span title={value}>{formatDate(value)}</span>;
 
 interface KeyValueProps {
