@@ -74,11 +74,11 @@ const allHeaders = ({ body, headers = {} }: CallOfCode): [string, string][] => [
 ];
 
 /** Quotes a text for TypeScript and for Python, which both read strings of JSON. */
-const quote = (text: string): string => JSON.stringify(text);
-const shift = (text: string, by: string): string => text.replaceAll('\n', `\n${by}`);
+const quote = (text: string) => JSON.stringify(text);
+const shift = (text: string, by: string) => text.replaceAll('\n', `\n${by}`);
 
 const PRINTS = 'console'; // No code here writes to it.
-const formatTypeScript = (url: string, call: CallOfCode, pair: string | undefined): string =>
+const formatTypeScript = (url: string, call: CallOfCode, pair: string | undefined) =>
   [
     `const keys = btoa(${pair === undefined ? '`${process.env.API_ID}:${process.env.API_SECRET}`' : quote(pair)});`,
     '',
@@ -94,7 +94,7 @@ const formatTypeScript = (url: string, call: CallOfCode, pair: string | undefine
     `${PRINTS}.log(await response.json());`,
   ].join('\n');
 
-const formatPython = (url: string, call: CallOfCode, pair: string | undefined): string =>
+const formatPython = (url: string, call: CallOfCode, pair: string | undefined) =>
   [
     'import base64, json, os, urllib.request',
     '',

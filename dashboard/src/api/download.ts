@@ -4,7 +4,7 @@
  */
 type Cell = string | number;
 
-const quote = (cell: Cell): string =>
+const quote = (cell: Cell) =>
   /[",\r\n]/.test(String(cell)) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell);
 
 /** Example: `downloadCSV('usage.csv', ['day', 'calls'], [['2026-11-20', 3]])`; every line ends with CR LF. */

@@ -8,7 +8,7 @@ import { useFormState } from './form/form-state.ts';
 import { Icon, type IconName } from './icon.tsx';
 
 export type ButtonTone = 'primary' | 'secondary' | 'danger' | 'quiet';
-interface ButtonProps {
+export interface ButtonProps {
   tone?: ButtonTone;
   size?: 'small';
   icon?: IconName;

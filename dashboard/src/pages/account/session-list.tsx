@@ -81,7 +81,7 @@ export function Sessions() {
         columns={[...COLUMNS, action]}
         rows={data?.sessions}
         from={sessions}
-        rowKey={({ sessionId }) => sessionId}
+        rowKey="sessionId"
         skeletonRows={2}
       />
     </Section>

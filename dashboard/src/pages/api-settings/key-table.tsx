@@ -147,7 +147,7 @@ export function KeyTable({ label, keys, mayEnd, onEnded, onReplace }: KeyTablePr
         label={label}
         columns={mayEnd ? [...columns, action] : columns}
         rows={keys.filter(({ endsAt }) => endsAt === null || Date.parse(endsAt) > now)}
-        rowKey={({ apiID }) => apiID}
+        rowKey="apiID"
       />
       {renaming && <RenameKeys pair={renaming} onDone={onEnded} onClose={() => setRenaming(undefined)} />}
       {ending && (

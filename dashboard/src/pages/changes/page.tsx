@@ -74,7 +74,7 @@ export default function ChangesPage() {
         columns={COLUMNS}
         rows={feed?.changes}
         from={list}
-        rowKey={({ seq }) => seq}
+        rowKey="seq"
         rowLink={({ type: kind, key: record }) => recordPath(kind, record)}
         rowClass={({ seq }) => (live.marked.has(seq) ? 'is-new info' : undefined)}
         empty={<Empty title={type ? 'No changes of this type' : 'No changes yet'}>New ones appear here.</Empty>}

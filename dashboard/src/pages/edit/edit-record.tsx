@@ -1,10 +1,10 @@
 /** Edits a customer or a part by form, and creates one. New orders have a page. */
-import { useState } from 'preact/hooks';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { post } from '../../api/client.ts';
 import { KINDS, recordPath, useSave, write, type Kind, type LoadedRecord } from '../../api/records.ts';
 import { navigate } from '../../router.tsx';
-import { Button, ButtonLink } from '../../ui/button.tsx';
+import { ButtonLink } from '../../ui/button.tsx';
+import { DialogButton } from '../../ui/dialog/dialog.tsx';
 import { toast } from '../../ui/toaster.tsx';
 import { RecordDialog } from './record-dialog.tsx';
 
@@ -46,7 +46,6 @@ export function EditRecord({ kind, record, onDone, onClose }: EditProps) {
 
 /** The button of a list that creates a record of its kind. */
 export function NewRecord({ kind }: { kind: Kind }) {
-  const [isOpen, setOpen] = useState(false);
   if (kind === 'orders')
     return (
       <ButtonLink to="/records/orders/new" tone="primary" icon="plus">
@@ -62,11 +61,10 @@ export function NewRecord({ kind }: { kind: Kind }) {
     navigate(recordPath(kind, key));
   };
   return (
-    <>
-      <Button tone="primary" icon="plus" onClick={() => setOpen(true)}>
-        New {noun}
-      </Button>
-      {isOpen && (
+    <DialogButton
+      tone="primary"
+      icon="plus"
+      dialog={(close) => (
         <RecordDialog
           title={`New ${noun}`}
           recordType={kind}
@@ -74,9 +72,11 @@ export function NewRecord({ kind }: { kind: Kind }) {
           first={FIRST[kind]}
           action="Create"
           onSave={create}
-          onClose={() => setOpen(false)}
+          onClose={close}
         />
       )}
-    </>
+    >
+      New {noun}
+    </DialogButton>
   );
 }

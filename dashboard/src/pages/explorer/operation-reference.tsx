@@ -52,7 +52,7 @@ export function Reference({ operation }: { operation: ExplorerOperation }) {
         />
       </Section>
       <Section title="Errors" description="By HTTP status. The code is in the response body.">
-        <Table label={`Errors of ${name}`} columns={ERRORS} rows={errors} rowKey={({ status }) => String(status)} />
+        <Table label={`Errors of ${name}`} columns={ERRORS} rows={errors} rowKey="status" />
       </Section>
     </>
   );

@@ -15,7 +15,7 @@ import { CallForm } from './call-form.tsx';
 import { Reference } from './operation-reference.tsx';
 import { useCall } from './use-call.ts';
 
-const pathTo = (name: string): string => pathOf('/explorer/:operation', { operation: name });
+const pathTo = (name: string) => pathOf('/explorer/:operation', { operation: name });
 
 export default function ExplorerPage() {
   const { operation: name } = useParams();

@@ -6,7 +6,8 @@ import { countRecords, type Kind } from '../../api/records.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { loadChoice, saveChoice } from '../../device.ts';
 import { Link, useQuery } from '../../router.tsx';
-import { Button, IconButton } from '../../ui/button.tsx';
+import { IconButton } from '../../ui/button.tsx';
+import { DialogButton } from '../../ui/dialog/dialog.tsx';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
 import { TextField, useEntry } from '../../ui/form/field.tsx';
 
@@ -50,10 +51,10 @@ export async function countViews(kind: Kind, views: readonly View[], signal: Abo
   return kind === 'orders' ? counted.toSpliced(4, 0, await loadBackorders(signal)) : counted;
 }
 
-const filtersIn = (search: string): string => new URLSearchParams(search).getAll('filter').join('\n');
+const filtersIn = (search: string) => new URLSearchParams(search).getAll('filter').join('\n');
 
 type Saved = readonly (readonly [name: string, search: string, columns?: readonly string[]])[];
-const storageKey = (kind: Kind): string => `storeroom.views.${kind}`;
+const storageKey = (kind: Kind) => `storeroom.views.${kind}`;
 function loadSaved(kind: Kind): Saved {
   try {
     return JSON.parse(loadChoice(storageKey(kind)) ?? '[]') as Saved;
@@ -75,7 +76,6 @@ interface ViewsProps {
 export function Views({ kind, columns, onColumns, isReady, round }: ViewsProps) {
   const [query] = useQuery();
   const [saved, setSaved] = useState(() => loadSaved(kind));
-  const [isSaving, setSaving] = useState(false);
   const known = useRef(VIEWS[kind]);
   const counts = useLoad(`${isReady} ${round}`, async (signal) =>
     isReady ? countViews(kind, VIEWS[kind], signal) : undefined,
@@ -113,23 +113,30 @@ export function Views({ kind, columns, onColumns, isReady, round }: ViewsProps) 
         </span>
       ))}
       {own.length > 0 && saved.length < SAVED_MOST && (
-        <Button size="small" tone="quiet" icon="plus" onClick={() => setSaving(true)}>
+        <DialogButton
+          size="small"
+          tone="quiet"
+          icon="plus"
+          dialog={(close) => (
+            <SaveView
+              onSave={(name) =>
+                keep([
+                  ...saved.filter(([other]) => other !== name),
+                  [name, new URLSearchParams(own).toString(), columns],
+                ])
+              }
+              onClose={close}
+            />
+          )}
+        >
           Save view
-        </Button>
-      )}
-      {isSaving && (
-        <SaveView
-          onSave={(name) =>
-            keep([...saved.filter(([other]) => other !== name), [name, new URLSearchParams(own).toString(), columns]])
-          }
-          onClose={() => setSaving(false)}
-        />
+        </DialogButton>
       )}
     </nav>
   );
 }
 
-const pathOf = (kind: Kind, search: string): string => `/records/${kind}${search === '' ? '' : `?${search}`}`;
+const pathOf = (kind: Kind, search: string) => `/records/${kind}${search === '' ? '' : `?${search}`}`;
 
 function SaveView({ onSave, onClose }: { onSave: (name: string) => void; onClose: () => void }) {
   const name = useEntry('');

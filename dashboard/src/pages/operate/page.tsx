@@ -13,8 +13,7 @@ import { toastError } from '../../ui/toaster.tsx';
 
 const GB = 2 ** 30;
 const POLL_MS = 2000;
-const formatGb = (bytes: number): string =>
-  `${(bytes / GB).toLocaleString(undefined, { maximumFractionDigits: 1 })} GB`;
+const formatGb = (bytes: number) => `${(bytes / GB).toLocaleString(undefined, { maximumFractionDigits: 1 })} GB`;
 
 /** Example: `formatUptime(90_061)` gives `1 day 1 h`. */
 function formatUptime(seconds: number): string {
@@ -140,7 +139,7 @@ const Teams = ({ teams }: { teams: OperateView['teams'] }) => (
     <Table
       label="Teams of the service"
       rows={teams}
-      rowKey={({ teamID }) => teamID}
+      rowKey="teamID"
       columns={[
         textColumn('teamID', 'Team ID', { isMono: true }),
         textColumn('name', 'Name', { isWide: true }),

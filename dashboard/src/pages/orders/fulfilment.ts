@@ -43,9 +43,9 @@ export function compareRecords(records: readonly StorefrontOrder[]) {
   return { rows, total: { key: 'total', part: '', isCarePlan: false, description: '', ...rowOf() }, state };
 }
 
-const keyOf = ({ partNumber, description, isCarePlan }: NamedPart): string =>
+const keyOf = ({ partNumber, description, isCarePlan }: NamedPart) =>
   JSON.stringify([partNumber === '' ? [description] : partNumber, isCarePlan]);
-const keyOfItem = ({ part_number: partNumber, is_care_plan: isCarePlan, description }: Item): string =>
+const keyOfItem = ({ part_number: partNumber, is_care_plan: isCarePlan, description }: Item) =>
   keyOf({ partNumber, isCarePlan, description });
 
 const unitsOf = (items: readonly Item[]) =>

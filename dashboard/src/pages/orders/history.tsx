@@ -22,7 +22,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
 };
 
 /** A partial invoice creates the order of the open units. */
-const describe = ({ operation, changes }: Entry): string =>
+const describe = ({ operation, changes }: Entry) =>
   operation === 'invoiceOrder' && changes.every(([field]) => field !== 'ORDER_TYPE')
     ? 'Split off as a backorder'
     : (OPERATIONS[operation] ?? operation);

@@ -21,9 +21,9 @@ interface LineInput {
   readonly serials: string;
 }
 
-const numberOf = (line: Values): string => line['LINE_NUMBER'] ?? '';
-const openOf = (line: Values): string => line['QUANTITY'] || '0';
-const isCarePlan = (line: Values): boolean => line['CARE_PLAN'] === 'Y';
+const numberOf = (line: Values) => line['LINE_NUMBER'] ?? '';
+const openOf = (line: Values) => line['QUANTITY'] || '0';
+const isCarePlan = (line: Values) => line['CARE_PLAN'] === 'Y';
 const splitSerials = (text: string): string[] => splitList(text.replaceAll('\n', ','));
 /** Returns the units as a decimal, or undefined while the text is not a number. */
 const unitsOf = ({ units }: LineInput): string | undefined => parseDecimal(units.trim());

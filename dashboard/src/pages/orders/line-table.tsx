@@ -26,7 +26,7 @@ const OWN =
 
 /** The columns of lines. DISCOUNT and custom fields have one only if a line has a value. */
 function columnsOf(lines: readonly Values[]): readonly TableColumn<Values>[] {
-  const has = (name: string): boolean => lines.some((line) => line[name]);
+  const has = (name: string) => lines.some((line) => line[name]);
   const isDiscounted = lines.some(hasDiscount);
   const custom = Object.keys(lines[0] ?? {}).filter((name) => !OWN.includes(name) && has(name));
   return [...COLUMNS, ...(isDiscounted ? [DISCOUNT] : []), TOTAL, ...custom.map((name) => fieldColumn(name)), ...LAST];
@@ -40,7 +40,7 @@ const COLUMNS: readonly TableColumn<Values>[] = [
   fieldColumn('NUMBER_SHIPPED', 'number'),
   fieldColumn('UNIT_PRICE', 'number'),
 ];
-const hasDiscount = ({ DISCOUNT: percent = '' }: Values): boolean => percent !== '' && percent !== '0';
+const hasDiscount = ({ DISCOUNT: percent = '' }: Values) => percent !== '' && percent !== '0';
 const DISCOUNT: TableColumn<Values> = {
   ...fieldColumn('DISCOUNT', 'number'),
   cell: (line) => (hasDiscount(line) ? `${line['DISCOUNT']} %` : null),
@@ -85,7 +85,7 @@ export function OrderLines({ record, onDone }: { record: LoadedRecord; onDone: (
         label="Lines of the order"
         rows={lines}
         columns={isOpen ? [...columnsOf(lines), edit] : columnsOf(lines)}
-        rowKey={(line) => line['LINE_REF_LOCK_CODE'] ?? ''}
+        rowKey="LINE_REF_LOCK_CODE"
         empty={<Empty title="No lines yet">Add a line here, or with PUT /orders/line_item.</Empty>}
       />
       <OrderTotals order={values} lines={lines} />

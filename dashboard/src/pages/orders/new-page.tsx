@@ -151,7 +151,7 @@ function Header({ order, customer, set, onCustomer }: HeaderProps) {
 }
 
 /** Returns the price that the service will use: the typed one, or the one of the part. */
-const priceOf = ({ UNIT_PRICE, part }: NewLine): string => UNIT_PRICE || (part?.['UNIT_PRICE'] ?? '');
+const priceOf = ({ UNIT_PRICE, part }: NewLine) => UNIT_PRICE || (part?.['UNIT_PRICE'] ?? '');
 
 interface LineRowProps {
   line: NewLine;

@@ -55,7 +55,7 @@ function ComparisonTable({ records, number }: { records: readonly StorefrontOrde
         label="Ordered and shipped, part by part"
         rows={[...rows, total]}
         rowClass={(row) => (row === total ? 'total' : undefined)}
-        rowKey={(row) => row.key}
+        rowKey="key"
         columns={[
           {
             key: 'part',

@@ -8,10 +8,10 @@ import { KINDS, type Kind } from '../../api/records.ts';
 import { loadChoice, saveChoice } from '../../device.ts';
 import { Actions, Button } from '../../ui/button.tsx';
 import { labelOf } from '../../ui/text/label.ts';
-import { Dialog } from '../../ui/dialog/dialog.tsx';
+import { Dialog, DialogButton } from '../../ui/dialog/dialog.tsx';
 import { Checkbox } from '../../ui/form/field.tsx';
 
-const storageKey = (kind: Kind): string => `storeroom.columns.${kind}`;
+const storageKey = (kind: Kind) => `storeroom.columns.${kind}`;
 
 function loadColumns(kind: Kind): readonly string[] {
   const { key, columns } = KINDS[kind];
@@ -37,21 +37,19 @@ interface ColumnChooserProps {
 }
 
 export function ColumnChooser({ kind, fields, columns, onColumns }: ColumnChooserProps) {
-  const [isOpen, setOpen] = useState(false);
   const { key } = KINDS[kind];
   const toggle = (name: string, isShown: boolean) =>
     onColumns(isShown ? [...columns, name] : columns.filter((column) => column !== name));
   return (
-    <>
-      <Button icon="fields" disabled={fields.length === 0} onClick={() => setOpen(true)}>
-        Columns
-      </Button>
-      {isOpen && (
+    <DialogButton
+      icon="fields"
+      disabled={fields.length === 0}
+      dialog={(close) => (
         <Dialog
           title="Columns"
           description="Saved on this device. New columns are added at the end."
           width="wide"
-          onClose={() => setOpen(false)}
+          onClose={close}
         >
           <div class="column-list">
             {fields.map(({ name }) => (
@@ -67,12 +65,14 @@ export function ColumnChooser({ kind, fields, columns, onColumns }: ColumnChoose
           </div>
           <Actions>
             <Button onClick={() => onColumns(undefined)}>Reset</Button>
-            <Button tone="primary" onClick={() => setOpen(false)}>
+            <Button tone="primary" onClick={close}>
               Done
             </Button>
           </Actions>
         </Dialog>
       )}
-    </>
+    >
+      Columns
+    </DialogButton>
   );
 }

@@ -10,6 +10,7 @@ import { useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
+import { DialogButton } from '../../ui/dialog/dialog.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
 import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
 import { Select, TextField, useEntry } from '../../ui/form/field.tsx';
@@ -60,7 +61,6 @@ const Marks = ({ field }: { field: FieldView }) => (
 export default function FieldsPage() {
   const { user, may } = useSession();
   const [query, setQuery] = useQuery();
-  const [isAdding, setAdding] = useState(false);
   const dictionary = useGet('/fields');
   const { data, reload } = dictionary;
   const shown = RECORD_TYPES.find(({ value }) => value === query.get('of'))?.value ?? 'orders';
@@ -71,9 +71,13 @@ export default function FieldsPage() {
       description={DESCRIPTION}
       actions={
         may('developer') ? (
-          <Button icon="plus" tone="primary" onClick={() => setAdding(true)}>
+          <DialogButton
+            icon="plus"
+            tone="primary"
+            dialog={(close) => <AddField recordType={shown} onClose={close} onAdded={reload} />}
+          >
             Add field
-          </Button>
+          </DialogButton>
         ) : (
           <span class="muted small">You are a {user.role}. Developers and owners can add fields.</span>
         )
@@ -97,7 +101,6 @@ export default function FieldsPage() {
           ),
         }))}
       />
-      {isAdding && <AddField recordType={shown} onClose={() => setAdding(false)} onAdded={reload} />}
     </Page>
   );
 }
@@ -110,7 +113,7 @@ interface FieldTableProps {
 }
 function FieldTable({ from, fields, filter, onFilter }: FieldTableProps) {
   const wanted = filter.trim().toUpperCase();
-  const matches = ({ name, type, custom }: FieldView): boolean =>
+  const matches = ({ name, type, custom }: FieldView) =>
     name.includes(wanted) || type.toUpperCase() === wanted || (custom && wanted === 'CUSTOM');
   const rows = fields?.filter(matches);
   return (
@@ -136,7 +139,7 @@ function FieldTable({ from, fields, filter, onFilter }: FieldTableProps) {
         columns={COLUMNS}
         rows={rows}
         from={from}
-        rowKey={({ name }) => name}
+        rowKey="name"
         empty={
           <Empty title="No field matches" action={<Button onClick={() => onFilter('')}>Clear filter</Button>}>
             Other record types are on the other tabs.

@@ -40,7 +40,7 @@ type Fields = FieldsView['fields'][Kind];
 /** A field is typed by its label or its name, and shown by its label. */
 function nameField(typed: string, fields: Fields, kind: Kind): string {
   const text = typed.trim().toLowerCase();
-  const isMeant = (words: string): boolean => words.toLowerCase() === text;
+  const isMeant = (words: string) => words.toLowerCase() === text;
   const found = fields.find(({ name }) => isMeant(name)) ?? fields.find(({ name }) => isMeant(labelOf(name, kind)));
   return found?.name ?? typed;
 }

@@ -133,7 +133,7 @@ function RecordTable({ kind, page, columns }: RecordTableProps) {
       sort={sortOf(query.get('sort') ?? sort, (next) => change({ sort: next }))}
       rows={page.data?.rows}
       from={page}
-      rowKey={(row) => row[key] ?? ''}
+      rowKey={key}
       rowLink={(row) => recordPath(kind, row[key] ?? '')}
       empty={<NoRecords kind={kind} isFiltered={query.has('filter')} onClear={() => change({ filter: null })} />}
     />

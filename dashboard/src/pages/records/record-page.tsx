@@ -1,7 +1,6 @@
 /**
  * One customer or one part: its fields in groups, a part's stock, a customer's orders. An order has its own page.
  */
-import { useState } from 'preact/hooks';
 import { searchOf, where } from '../../api/filters.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { useLoad } from '../../api/use-load.ts';
@@ -11,7 +10,8 @@ import { useParams } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { ApiCall } from './api-call.tsx';
 import { Badge } from '../../ui/badge.tsx';
-import { Button, ButtonLink } from '../../ui/button.tsx';
+import { ButtonLink } from '../../ui/button.tsx';
+import { DialogButton } from '../../ui/dialog/dialog.tsx';
 import { Copy } from '../../ui/text/copy.tsx';
 import { Card, Columns, Empty, Figure, Page, Section, WhenLoaded } from '../../ui/page.tsx';
 import { Addresses, ADDRESS_FIELDS, FieldList, OtherFields } from './record-fields.tsx';
@@ -75,26 +75,20 @@ function Record({ kind, code }: { kind: Exclude<Kind, 'orders'>; code: string })
   );
 }
 
-/** The buttons of a customer or a part. */
-function Actions({
-  kind,
-  record,
-  onDone,
-}: {
+interface ActionsProps {
   kind: 'customers' | 'inventory';
   record: LoadedRecord;
   onDone: () => void;
-}) {
-  const [isEditing, setEditing] = useState(false);
-  const { values } = record;
-  return (
-    <>
-      {kind === 'inventory' && <StockActions part={values} onDone={onDone} />}
-      <Button onClick={() => setEditing(true)}>Edit</Button>
-      {isEditing && <EditRecord kind={kind} record={record} onDone={onDone} onClose={() => setEditing(false)} />}
-    </>
-  );
 }
+/** The buttons of a customer or a part. */
+const Actions = ({ kind, record, onDone }: ActionsProps) => (
+  <>
+    {kind === 'inventory' && <StockActions part={record.values} onDone={onDone} />}
+    <DialogButton dialog={(close) => <EditRecord kind={kind} record={record} onDone={onDone} onClose={close} />}>
+      Edit
+    </DialogButton>
+  </>
+);
 
 const Customer = ({ values }: { values: Values }) => (
   <>
@@ -122,7 +116,7 @@ function CustomerOrders({ code }: { code: string }) {
         rows={rows}
         from={page}
         skeletonRows={3}
-        rowKey={(row) => row['ORDER_NUMBER'] ?? ''}
+        rowKey="ORDER_NUMBER"
         rowLink={(row) => recordPath('orders', row['ORDER_NUMBER'] ?? '')}
         columns={ORDER_COLUMNS}
         empty={<Empty title="No orders">No order has this customer code.</Empty>}

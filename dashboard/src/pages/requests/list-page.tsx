@@ -109,7 +109,7 @@ export default function RequestListPage() {
           columns={COLUMNS}
           rows={last && rows}
           from={list}
-          rowKey={({ requestID }) => requestID}
+          rowKey="requestID"
           rowLink={({ requestID }) => pathOf('/requests/:requestID', { requestID })}
           rowClass={({ requestID }) => (live.marked.has(requestID) ? 'is-new info' : undefined)}
           empty={<NoRequests last={last} isAll={!isNarrowed(filter)} />}

@@ -18,7 +18,7 @@ export const EXACT = 'exact';
 type RequestSearch = ReturnType<typeof parseSearch>;
 
 export function parseSearch(query: URLSearchParams) {
-  const read = (name: string): string => query.get(name) ?? '';
+  const read = (name: string) => query.get(name) ?? '';
   const range =
     RANGES.some(({ value }) => value === read('range')) || read('range') === CUSTOM ? read('range') : DEFAULT_RANGE;
   const isCustom = range === CUSTOM;
@@ -52,7 +52,7 @@ export function toRequestsQuery(
 export function formatLocalTime(at: string): string {
   const time = new Date(at);
   if (at === '' || Number.isNaN(time.getTime())) return '';
-  const two = (number: number): string => String(number).padStart(2, '0');
+  const two = (number: number) => String(number).padStart(2, '0');
   const year = String(time.getFullYear()).padStart(4, '0');
   return `${year}-${two(time.getMonth() + 1)}-${two(time.getDate())}T${two(time.getHours())}:${two(time.getMinutes())}`;
 }

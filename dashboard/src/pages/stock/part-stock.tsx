@@ -58,7 +58,7 @@ export function Ledger({ partCode, round }: { partCode: string; round: string })
         rows={list.pages.length === 0 ? undefined : list.pages.flatMap(({ movements }) => movements)}
         from={list}
         skeletonRows={3}
-        rowKey={({ number }) => String(number)}
+        rowKey="number"
         empty={<Empty title="No movements yet">Receive or count the part to begin.</Empty>}
       />
       {list.more && <Button onClick={list.more}>Show older</Button>}
@@ -89,7 +89,7 @@ export function WaitingOrders({ partCode, round }: { partCode: string; round: st
         rows={waiting.data?.orders}
         from={waiting}
         skeletonRows={2}
-        rowKey={(order) => order.ORDER_NUMBER}
+        rowKey="ORDER_NUMBER"
         rowLink={(order) => recordPath('orders', order.ORDER_NUMBER)}
         empty={<Empty title="No order waits for this part" />}
       />

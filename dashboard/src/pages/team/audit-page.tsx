@@ -145,7 +145,7 @@ function AuditLog() {
         columns={COLUMNS}
         rows={pages.length === 0 ? undefined : rows}
         from={list}
-        rowKey={({ number }) => String(number)}
+        rowKey="number"
         empty={
           filter ? (
             <Empty title="No records match">Remove a filter, or load more.</Empty>

@@ -30,7 +30,7 @@ const STRICT_ON =
 const STRICT_OFF = 'Unknown codes of parts, customers and locations are accepted.';
 
 const count = new Intl.NumberFormat('en');
-const limit = (most: number | null): string => (most === null ? 'No limit' : count.format(most));
+const limit = (most: number | null) => (most === null ? 'No limit' : count.format(most));
 
 export default function SettingsPage() {
   const { user, may, reload: reloadSession } = useSession();

@@ -97,7 +97,7 @@ function Users() {
         columns={[...COLUMNS, actions]}
         rows={data?.users}
         from={users}
-        rowKey={({ email }) => email}
+        rowKey="email"
         skeletonRows={3}
       />
       {open?.dialog === 'invite' && <Invite onIssued={showLink} onClose={close} />}

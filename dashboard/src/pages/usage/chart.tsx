@@ -24,11 +24,11 @@ function stepOf(most: number): number {
   );
 }
 
-const formatTick = (count: number): string =>
+const formatTick = (count: number) =>
   count >= 10_000
     ? count.toLocaleString(undefined, { notation: 'compact', maximumFractionDigits: 1 })
     : formatCount(count);
-const percent = (part: number, whole: number): string => `${(part / whole) * 100}%`;
+const percent = (part: number, whole: number) => `${(part / whole) * 100}%`;
 
 export function UsageChart({ view, days }: { view: UsageView; days: number }) {
   const [, setQuery] = useQuery();
@@ -121,12 +121,12 @@ function Bars({ counts, slots }: { counts: readonly Counts[]; slots: number }) {
 }
 
 /** Returns the page with the requests of a day (UTC): `toRequests('2026-11-20')`. */
-const toRequests = (day: string): string => {
+const toRequests = (day: string) => {
   const [from, to] = [0, DAY_MS].map((ms) => new Date(Date.parse(`${day}T00:00:00Z`) + ms).toISOString());
   return `/requests?${new URLSearchParams({ range: 'custom', from: from!, to: to! }).toString()}`;
 };
 
-const labelOf = ({ name, calls, refused }: Counts): string =>
+const labelOf = ({ name, calls, refused }: Counts) =>
   `${formatDay(name)}: ${formatCount(calls)} calls, ${formatCount(refused)} failed`;
 
 const Bar = ({ part, top, tone }: { part: number; top: number; tone: string }) =>

@@ -35,7 +35,7 @@ export function listDays({ month, rows }: UsageView, days: number): Counts[] {
 const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en', { timeZone: 'UTC', ...options });
 const MONTH = format({ month: 'long', year: 'numeric' });
 const DAY = format({ weekday: 'short', month: 'short', day: 'numeric' });
-const formatWith = (formatter: Intl.DateTimeFormat, day: string): string => {
+const formatWith = (formatter: Intl.DateTimeFormat, day: string) => {
   const time = new Date(`${day}T00:00:00Z`);
   return Number.isNaN(time.getTime()) ? day : formatter.format(time);
 };

@@ -77,7 +77,7 @@ function CountTable({ view, by }: { view: UsageView; by: 'day' | 'operation' }) 
         shareOf(view.total),
       ]}
       rows={sorted}
-      rowKey={({ name }) => name}
+      rowKey="name"
       sort={sort}
       empty={
         <Empty title="No calls in this month">
@@ -102,7 +102,7 @@ function KeyCountTable({ view: { byKey, total } }: { view: UsageView }) {
         shareOf(total),
       ]}
       rows={others > 0 ? [...byKey, rest] : byKey}
-      rowKey={({ apiID }) => apiID}
+      rowKey="apiID"
       empty={<Empty title="No calls in this month">Every call with valid keys counts.</Empty>}
     />
   );

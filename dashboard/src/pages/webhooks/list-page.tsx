@@ -52,7 +52,7 @@ export default function WebhooksPage() {
           columns={COLUMNS}
           rows={data?.webhooks}
           from={webhooks}
-          rowKey={({ id }) => id}
+          rowKey="id"
           rowLink={({ id }) => pathOf('/webhooks/:id', { id })}
           empty={<Empty title="No webhooks yet">{USE}</Empty>}
         />

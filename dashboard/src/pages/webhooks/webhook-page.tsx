@@ -83,7 +83,7 @@ function Deliveries({ id }: { id: string }) {
         columns={DELIVERY_COLUMNS}
         rows={pages.length === 0 ? undefined : rows}
         from={list}
-        rowKey={({ number }) => number}
+        rowKey="number"
         rowLink={({ number }) => `${pathOf('/webhooks/:id', { id })}?delivery=${number}`}
         empty={<Empty title="No deliveries yet. Send a test to see that your app answers." />}
       />

@@ -3,8 +3,8 @@
  * open, so that typed text is not lost.
  */
 import type { ComponentChildren } from 'preact';
-import { useId, useLayoutEffect, useRef } from 'preact/hooks';
-import { IconButton } from '../button.tsx';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { Button, IconButton, type ButtonProps } from '../button.tsx';
 
 export interface DialogProps {
   title: string;
@@ -49,5 +49,19 @@ export function Dialog({ title, description, onClose, width = 'narrow', children
       )}
       {children}
     </dialog>
+  );
+}
+
+interface DialogButtonProps extends ButtonProps {
+  dialog: (close: () => void) => ComponentChildren;
+}
+/** A button that opens a dialog: `<DialogButton dialog={(close) => <Rename onClose={close} />}>Rename</DialogButton>`. */
+export function DialogButton({ dialog, ...button }: DialogButtonProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button {...button} onClick={() => setOpen(true)} />
+      {isOpen && dialog(() => setOpen(false))}
+    </>
   );
 }

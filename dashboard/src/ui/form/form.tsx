@@ -20,8 +20,7 @@ const FormError = ({ error }: { error: ApiError }) => (
   </div>
 );
 
-const formatWait = (seconds: number): string =>
-  seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
+const formatWait = (seconds: number) => (seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`);
 
 interface FormProps {
   /** Sends the form. Throws the errors of `post`, or another ApiError with a `field`. */

@@ -20,7 +20,7 @@ export const UserName = ({ email }: { email: string }) => (
   <input hidden readOnly autocomplete="username" value={email} />
 );
 
-const lengthOf = (password: string): number => Array.from(password).length;
+const lengthOf = (password: string) => Array.from(password).length;
 
 /** Throws the error that the service would return, without a call. */
 export function checkLength(password: string, field: string): void {

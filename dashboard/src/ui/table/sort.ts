@@ -17,7 +17,7 @@ export function useSort<Row>(
   const asked = query.get('sort') ?? otherwise;
   const { key, isDescending } = parseSort(Object.hasOwn(values, parseSort(asked).key) ? asked : otherwise);
   const valueOf = values[key]!;
-  const compare = (a: Row, b: Row): number => {
+  const compare = (a: Row, b: Row) => {
     const [left, right] = [valueOf(a), valueOf(b)];
     return left === right ? 0 : left < right ? -1 : 1;
   };

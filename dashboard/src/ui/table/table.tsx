@@ -52,7 +52,8 @@ interface TableProps<Row> {
   columns: readonly TableColumn<Row>[];
   /** The rows, or undefined while they are loaded for the first time. */
   rows: readonly Row[] | undefined;
-  rowKey: (row: Row) => string;
+  /** What tells a row from the others: the name of a member, or a function. */
+  rowKey: (keyof Row & string) | ((row: Row) => string);
   /** The path below /dashboard. */
   rowLink?: ((row: Row) => string | undefined) | undefined;
   /** The sort order of the rows, which the page applies (sort.ts). */
@@ -67,14 +68,14 @@ interface TableProps<Row> {
   isCards?: boolean;
 }
 
-const classOf = <Row,>({ align, isMono, isWide, isHiddenOnPhone }: TableColumn<Row>): string =>
+const classOf = <Row,>({ align, isMono, isWide, isHiddenOnPhone }: TableColumn<Row>) =>
   [align === 'end' && 'end', isMono && 'mono', isWide && 'wide', isHiddenOnPhone && 'not-on-phone']
     .filter(Boolean)
     .join(' ');
 
 /**
  * Example: `<Table label="Users" columns={[{ key: 'email', head: 'E-mail', cell: (user) => user.email }]}
- * rows={data?.users} rowKey={(user) => user.email} />`.
+ * rows={data?.users} rowKey="email" />`.
  */
 export function Table<Row>({
   label,
@@ -108,7 +109,7 @@ export function Table<Row>({
           <tbody>
             {rows.map((row) => (
               <TableRow
-                key={rowKey(row)}
+                key={typeof rowKey === 'function' ? rowKey(row) : String(row[rowKey])}
                 row={row}
                 columns={columns}
                 link={rowLink?.(row)}

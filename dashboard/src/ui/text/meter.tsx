@@ -1,7 +1,7 @@
 /** Bars for shares: the used part of a limit, and shares in the rows of a table. */
 
 /** Returns the share, from 0 to 1, and 0 if the total is 0. */
-const shareOf = (part: number, whole: number): number => (whole > 0 ? Math.min(1, Math.max(0, part / whole)) : 0);
+const shareOf = (part: number, whole: number) => (whole > 0 ? Math.min(1, Math.max(0, part / whole)) : 0);
 
 /** Example: `formatShare(3, 1000)` gives `0.3 %`; a share that would round to 0 is `< 0.1 %`. */
 export function formatShare(part: number, whole: number): string {
