@@ -30,9 +30,9 @@ export function Answer({ call }: { call: ExplorerCall }) {
   const { answer, error, isSending } = call;
   return (
     <section class="explorer-answer" aria-label="Response" aria-busy={isSending || undefined}>
-      {error !== undefined && !isSending && <LoadError error={error} />}
-      {error === undefined && answer !== undefined && <AnswerView key={answer} call={call} answer={answer} />}
-      {error === undefined && answer === undefined && (
+      {error && !isSending && <LoadError error={error} />}
+      {!error && answer && <AnswerView key={answer} call={call} answer={answer} />}
+      {!error && !answer && (
         <div class="card">
           {isSending ? (
             <Spinner label="Waiting for the response" />

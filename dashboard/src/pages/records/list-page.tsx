@@ -13,7 +13,7 @@ import { useSession } from '../../session.tsx';
 import { ApiCall } from './api-call.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Empty, Page } from '../../ui/page.tsx';
-import { PageButtons, Table, type Sort, type TableColumn } from '../../ui/table/table.tsx';
+import { Table, type Sort, type TableColumn } from '../../ui/table/table.tsx';
 import { usePlace } from '../../ui/table/place.ts';
 import { parseSort } from '../../ui/table/sort.ts';
 import { countOf } from '../../ui/text/text.tsx';
@@ -216,11 +216,21 @@ function Pages({ data }: { data: LoadedPage | undefined }) {
   const count = data?.rows.length ?? 0;
   if (cursors.length === 0 && next === null && count === 0) return null;
   return (
-    <PageButtons
-      onPrevious={cursors.length === 0 ? undefined : () => go(cursors.slice(0, -1), page - 1)}
-      onNext={next === null ? undefined : () => go([...cursors, next], page + 1)}
-    >
-      {data && (cursors.length === 0 && next === null ? '' : `Page ${page} · `) + countOf(count, 'record')}
-    </PageButtons>
+    <nav class="pager" aria-label="Pages">
+      <p class="muted" aria-live="polite">
+        {data && (cursors.length === 0 && next === null ? '' : `Page ${page} · `) + countOf(count, 'record')}
+      </p>
+      <Button
+        size="small"
+        icon="back"
+        disabled={cursors.length === 0}
+        onClick={() => go(cursors.slice(0, -1), page - 1)}
+      >
+        Previous
+      </Button>
+      <Button size="small" disabled={next === null} onClick={() => next !== null && go([...cursors, next], page + 1)}>
+        Next
+      </Button>
+    </nav>
   );
 }

@@ -1,7 +1,6 @@
 /**
  * Tables: dense, with a fixed head, in a scrolling region that the keyboard can reach. If a row opens a page, its first
- * cell is the link, and a click anywhere on the row follows it. Below them, buttons to move through a list without
- * numbered pages: previous and next, or more.
+ * cell is the link, and a click anywhere on the row follows it. Below them, a button that loads more.
  */
 import type { ComponentChildren, TargetedMouseEvent } from 'preact';
 import type { Loaded } from '../../api/use-load.ts';
@@ -169,36 +168,6 @@ function TableRow<Row>({ row, columns, link, extraClass }: TableRowProps<Row>) {
   );
 }
 
-interface PageButtonsProps {
-  /** Opens the page. Undefined disables the button, because there is no such page. */
-  onPrevious: (() => void) | undefined;
-  onNext: (() => void) | undefined;
-  /** A text about the shown rows, e.g. `50 requests`. */
-  children?: ComponentChildren;
-}
-
-const Count = ({ children }: { children: ComponentChildren }) => (
-  <p class="muted" aria-live="polite">
-    {children}
-  </p>
-);
-
-/**
- * Example: `<PageButtons onPrevious={cursor ? goBack : undefined} onNext={next ? goOn : undefined}>50
- * records</PageButtons>`.
- */
-export const PageButtons = ({ onPrevious, onNext, children }: PageButtonsProps) => (
-  <nav class="pager" aria-label="Pages">
-    <Count>{children}</Count>
-    <Button size="small" icon="back" disabled={!onPrevious} onClick={() => onPrevious?.()}>
-      Previous
-    </Button>
-    <Button size="small" disabled={!onNext} onClick={() => onNext?.()}>
-      Next
-    </Button>
-  </nav>
-);
-
 interface LoadMoreProps {
   onMore: (() => void) | undefined;
   isBusy: boolean;
@@ -209,7 +178,9 @@ interface LoadMoreProps {
 /** Example: `<LoadMore label="Older" onMore={more} isBusy={isBusy}>100 records</LoadMore>`. */
 export const LoadMore = ({ onMore, isBusy, label, children }: LoadMoreProps) => (
   <div class="pager">
-    <Count>{children}</Count>
+    <p class="muted" aria-live="polite">
+      {children}
+    </p>
     {onMore && (
       <Button size="small" isBusy={isBusy} onClick={onMore}>
         {label}

@@ -8,6 +8,7 @@ import { announce, toast } from '../toaster.tsx';
 
 const SHOWN_MS = 1600;
 
+/** Returns the properties of a button that copies a text. */
 function useCopy(text: string) {
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
@@ -24,32 +25,22 @@ function useCopy(text: string) {
       toast('The browser did not allow copying. Select the text and copy it yourself.', 'bad');
     }
   };
-  return { isCopied, copy };
+  return {
+    icon: isCopied ? 'check' : 'copy',
+    class: isCopied ? 'copied good' : '',
+    onClick: () => void copy(),
+  } as const;
 }
 
 /** Example: `<Copy text={apiID} label="Copy API ID" />`. */
-export function Copy({ text, label = 'Copy' }: { text: string; label?: string | undefined }) {
-  const { isCopied, copy } = useCopy(text);
-  return (
-    <IconButton
-      size="small"
-      icon={isCopied ? 'check' : 'copy'}
-      label={label}
-      class={isCopied ? 'copied good' : ''}
-      onClick={() => void copy()}
-    />
-  );
-}
+export const Copy = ({ text, label = 'Copy' }: { text: string; label?: string | undefined }) => (
+  <IconButton size="small" label={label} {...useCopy(text)} />
+);
 
 /** A copy button with a text. Example: `<CopyButton text={curl} label="Copy as curl" />`. */
-export function CopyButton({ text, label }: { text: string; label: string }) {
-  const { isCopied, copy } = useCopy(text);
-  return (
-    <Button icon={isCopied ? 'check' : 'copy'} class={isCopied ? 'copied good' : ''} onClick={() => void copy()}>
-      {label}
-    </Button>
-  );
-}
+export const CopyButton = ({ text, label }: { text: string; label: string }) => (
+  <Button {...useCopy(text)}>{label}</Button>
+);
 
 /**
  * A short value in one line with its copy button. Example: `<CopyText text={session.tenant.teamID} label="Copy team ID"
