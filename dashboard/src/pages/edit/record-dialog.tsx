@@ -64,8 +64,7 @@ export function RecordDialog({ recordType, first = [], isShown = () => true, val
                       [field.name]: value,
                     }))
                   }
-                  findsCustomer={recordType === 'orders'}
-                  findsPart={recordType === 'lines'}
+                  recordType={recordType}
                   autofocus={at === 0}
                 />
               ))}
@@ -81,8 +80,7 @@ interface EntryProps {
   value: string;
   /** `customer` is the one that the value names, if the field finds customers. */
   onValue: (value: string, customer?: Values) => void;
-  findsCustomer: boolean;
-  findsPart: boolean;
+  recordType: RecordType;
   autofocus: boolean;
 }
 
@@ -103,10 +101,10 @@ const FLAGS = [
   { value: 'N', label: 'No' },
 ];
 
-function Entry({ field: { name, type }, value, onValue, findsCustomer, findsPart, autofocus }: EntryProps) {
+function Entry({ field: { name, type }, value, onValue, recordType, autofocus }: EntryProps) {
   const given = { label: labelOf(name), name, value, onValue, autofocus };
-  if (findsCustomer && name === 'CUSTOMER_CODE') return <FindField {...given} kind="customers" />;
-  if (findsPart && name === 'PART_CODE')
+  if (recordType === 'orders' && name === 'CUSTOMER_CODE') return <FindField {...given} kind="customers" />;
+  if (recordType === 'lines' && name === 'PART_CODE')
     return <FindField {...given} kind="inventory" onValue={(code) => onValue(code)} />;
   if (name === 'ORDER_TYPE') return <Select {...given} options={STAGE_CHOICES} />;
   if (type === 'flag') return <Select {...given} options={FLAGS} />;

@@ -88,10 +88,7 @@ export function BulkActions({ selected, onDone }: BulkProps) {
           title={`${action} ${countOf(selected.length, 'order')}?`}
           action={action}
           tone="primary"
-          onConfirm={() => {
-            void run(action);
-            return Promise.resolve();
-          }}
+          onConfirm={() => void run(action)}
           onClose={() => setAction(undefined)}
         >
           {action === 'Approve'

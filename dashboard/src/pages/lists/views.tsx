@@ -143,7 +143,6 @@ function SaveView({ onSave, onClose }: { onSave: (name: string) => void; onClose
   const save = () => {
     onSave(name.value.trim());
     onClose();
-    return Promise.resolve();
   };
   return (
     <FormDialog

@@ -67,7 +67,6 @@ export function WebhookActions({ webhook, onDone }: ActionsProps) {
           action="Rotate"
           onSubmit={rotate}
           onClose={close}
-          children={null}
         />
       )}
       {dialog === 'remove' && (

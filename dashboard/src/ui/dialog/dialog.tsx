@@ -11,7 +11,7 @@ export interface DialogProps {
   description?: ComponentChildren;
   onClose: () => void;
   width?: 'narrow' | 'wide';
-  children: ComponentChildren;
+  children?: ComponentChildren;
 }
 
 /**

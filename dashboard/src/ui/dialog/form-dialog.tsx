@@ -12,7 +12,7 @@ interface FormDialogProps extends DialogProps {
   action: string;
   tone?: ButtonTone;
   /** Sends the form. Throws the errors of `post`. */
-  onSubmit: () => Promise<unknown>;
+  onSubmit: () => unknown;
 }
 
 /** Example: `<FormDialog title="Change role" action="Save" onSubmit={save} onClose={close}>…</FormDialog>`. */
@@ -29,7 +29,7 @@ export const FormDialog = ({ action, tone, onSubmit, children, ...dialog }: Form
 
 interface ConfirmProps extends Omit<FormDialogProps, 'onSubmit'> {
   /** Throws what `post` throws. */
-  onConfirm: () => Promise<unknown>;
+  onConfirm: () => unknown;
 }
 
 /**

@@ -24,8 +24,8 @@ const formatWait = (seconds: number) => (seconds < 90 ? `${seconds} seconds` : `
 
 interface FormProps {
   /** Sends the form. Throws the errors of `post`, or another ApiError with a `field`. */
-  onSubmit: () => Promise<unknown>;
-  children: ComponentChildren;
+  onSubmit: () => unknown;
+  children?: ComponentChildren;
   label?: string;
 }
 
