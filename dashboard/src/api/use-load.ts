@@ -1,7 +1,7 @@
 /**
  * Loads the data of a page: `useLoad` runs a loader for a key, keeps its result, and cancels it when the key changes.
- * `useGet` does so for a route of the dashboard. `usePages` loads a list page by page: the first for a key, further ones
- * on demand, each with the `next` of the previous page.
+ * `useGet` does so for a route of the dashboard. `usePages` loads a list page by page: the first for a key, further
+ * ones on demand, each with the `next` of the previous page.
  */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, CHANGED, get, SIGNED_IN, type GetPath, type GetQuery } from './client.ts';

@@ -5,7 +5,7 @@ import { onProofNeeded, post } from '../api/client.ts';
 import { useSession } from '../session.tsx';
 import { useEntry } from '../ui/form/field.tsx';
 import { CurrentPassword, UserName } from '../ui/form/secret-fields.tsx';
-import { FormDialog } from '../ui/dialog/form-dialog.tsx';
+import { FormDialog } from '../ui/dialog/dialog.tsx';
 
 /** There is one such dialog, next to the shell. */
 export function ProofDialog() {

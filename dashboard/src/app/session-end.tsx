@@ -7,8 +7,7 @@ import { SESSION_IDLE_MINUTES } from '../../../src/account/account-bounds.ts';
 import { get, hasCode, lastCallAt, post } from '../api/client.ts';
 import { leaveForSignIn, useSession, useSessionState } from '../session.tsx';
 import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog/dialog.tsx';
-import { FormDialog } from '../ui/dialog/form-dialog.tsx';
+import { Dialog, FormDialog } from '../ui/dialog/dialog.tsx';
 import { useEntry } from '../ui/form/field.tsx';
 import { CodeField, CurrentPassword, UserName } from '../ui/form/secret-fields.tsx';
 

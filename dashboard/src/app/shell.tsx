@@ -10,7 +10,7 @@ import { Find } from './find-dialog.tsx';
 import { QuotaBanner } from './quota-banner.tsx';
 import { isWithin, SECTIONS, type MenuItem } from './navigation.ts';
 import { useTheme, type Theme } from './theme.ts';
-import { Badge } from '../ui/badge.tsx';
+import { Badge } from '../ui/text/text.tsx';
 import { IconButton } from '../ui/button.tsx';
 import { Copy } from '../ui/text/copy.tsx';
 import { Icon } from '../ui/icon.tsx';

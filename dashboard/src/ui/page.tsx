@@ -7,7 +7,7 @@ import { useEffect, useId, useRef } from 'preact/hooks';
 import type { ApiError } from '../api/client.ts';
 import type { Loaded } from '../api/use-load.ts';
 import { takeHeadingFocus } from '../router.tsx';
-import type { Tone } from './badge.tsx';
+import type { Tone } from './text/text.tsx';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 

@@ -4,12 +4,11 @@
 import { useState } from 'preact/hooks';
 import { post } from '../../api/client.ts';
 import { useSession } from '../../session.tsx';
-import { Badge } from '../../ui/badge.tsx';
+import { Badge, KeyValue, Time } from '../../ui/text/text.tsx';
 import { SubmitActions } from '../../ui/button.tsx';
 import { useEntry } from '../../ui/form/field.tsx';
 import { CurrentPassword, checkLength, NewPasswordField, UserName } from '../../ui/form/secret-fields.tsx';
 import { Form } from '../../ui/form/form.tsx';
-import { KeyValue, Time } from '../../ui/text/text.tsx';
 import { Card, Page, Section } from '../../ui/page.tsx';
 import { toast } from '../../ui/toaster.tsx';
 import { SecondFactor } from './second-factor.tsx';

@@ -7,7 +7,7 @@ import type { SessionsView } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
 import { nameBrowser } from './browser-name.ts';
 import { useGet } from '../../api/use-load.ts';
-import { Badge } from '../../ui/badge.tsx';
+import { Badge } from '../../ui/text/text.tsx';
 import { Button } from '../../ui/button.tsx';
 import { focusHeading } from '../../ui/focus.ts';
 import { Section } from '../../ui/page.tsx';

@@ -13,7 +13,7 @@ import {
 } from '../../../../src/tenant/keys.ts';
 import { post } from '../../api/client.ts';
 import { useNow } from './use-now.ts';
-import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
+import { FormDialog } from '../../ui/dialog/dialog.tsx';
 import { RadioGroup, TextField, useEntry } from '../../ui/form/field.tsx';
 import { Time } from '../../ui/text/text.tsx';
 

@@ -4,7 +4,7 @@ import type { Change } from '../../../../client/src/contract.ts';
 import { KINDS, recordPath } from '../../api/records.ts';
 import { usePages } from '../../api/use-load.ts';
 import { useQuery } from '../../router.tsx';
-import { Badge } from '../../ui/badge.tsx';
+import { Badge } from '../../ui/text/text.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Select } from '../../ui/form/field.tsx';
 import { Empty, Notice, Page } from '../../ui/page.tsx';

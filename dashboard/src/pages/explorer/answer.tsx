@@ -5,10 +5,9 @@
 import { useState } from 'preact/hooks';
 import type { OperationAnswer } from '../../api/client.ts';
 import { Link, pathOf } from '../../router.tsx';
-import { StatusBadge } from '../../ui/badge.tsx';
+import { KeyValue, StatusBadge } from '../../ui/text/text.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/text/copy.tsx';
-import { KeyValue } from '../../ui/text/text.tsx';
 import { Empty, LoadError, Spinner } from '../../ui/page.tsx';
 import type { ExplorerCall } from './use-call.ts';
 

@@ -1,7 +1,7 @@
 /**
  * The reference of an operation, from the contract: its parameters, headers, body and errors.
  */
-import { StatusBadge } from '../../ui/badge.tsx';
+import { StatusBadge } from '../../ui/text/text.tsx';
 import { Section } from '../../ui/page.tsx';
 import { Table, textColumn, type TableColumn } from '../../ui/table/table.tsx';
 import type { DescribedField, ExplorerOperation } from './contract.ts';

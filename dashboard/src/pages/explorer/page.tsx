@@ -5,7 +5,7 @@
 import { useLoad } from '../../api/use-load.ts';
 import { Link, navigate, pathOf, useParams } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
-import { Method } from '../../ui/badge.tsx';
+import { Method } from '../../ui/text/text.tsx';
 import { Select } from '../../ui/form/field.tsx';
 import { Page, WhenLoaded } from '../../ui/page.tsx';
 import { Answer } from './answer.tsx';

@@ -5,7 +5,7 @@ import { recordPath } from '../../api/records.ts';
 import { toApiError } from '../../api/use-load.ts';
 import { Link } from '../../router.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/dialog/form-dialog.tsx';
+import { Confirm } from '../../ui/dialog/dialog.tsx';
 import { Notice } from '../../ui/page.tsx';
 import { countOf } from '../../ui/text/text.tsx';
 

@@ -7,8 +7,7 @@ import { useLoad } from '../../api/use-load.ts';
 import { loadChoice, saveChoice } from '../../device.ts';
 import { Link, useQuery } from '../../router.tsx';
 import { IconButton } from '../../ui/button.tsx';
-import { DialogButton } from '../../ui/dialog/dialog.tsx';
-import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
+import { DialogButton, FormDialog } from '../../ui/dialog/dialog.tsx';
 import { TextField, useEntry } from '../../ui/form/field.tsx';
 
 const ofStage = (stage: string, closed = 'CANCELLED') => [

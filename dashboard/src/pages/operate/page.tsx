@@ -3,11 +3,10 @@ import { useEffect } from 'preact/hooks';
 import type { OperateView } from '../../../../src/http/dashboard/interface.ts';
 import { post } from '../../api/client.ts';
 import { useGet } from '../../api/use-load.ts';
-import { Badge } from '../../ui/badge.tsx';
+import { Badge, countOf, KeyValue, Time } from '../../ui/text/text.tsx';
 import { Button, Refresh } from '../../ui/button.tsx';
 import { Card, Columns, Figure, Notice, Page, Section, WhenLoaded } from '../../ui/page.tsx';
 import { Table, textColumn, timeColumn } from '../../ui/table/table.tsx';
-import { countOf, KeyValue, Time } from '../../ui/text/text.tsx';
 import { Meter } from '../../ui/text/meter.tsx';
 import { toastError } from '../../ui/toaster.tsx';
 

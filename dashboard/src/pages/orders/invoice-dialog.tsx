@@ -8,12 +8,11 @@ import { addDecimals, compareDecimals, parseDecimal, within } from '../../../../
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';
 import { post } from '../../api/client.ts';
-import { Badge } from '../../ui/badge.tsx';
+import { Badge, shorten } from '../../ui/text/text.tsx';
 import { Button } from '../../ui/button.tsx';
-import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
+import { FormDialog } from '../../ui/dialog/dialog.tsx';
 import { TextArea, TextField, useEntry } from '../../ui/form/field.tsx';
 import { focusHeading } from '../../ui/focus.ts';
-import { shorten } from '../../ui/text/text.tsx';
 
 interface LineInput {
   readonly line: Values;

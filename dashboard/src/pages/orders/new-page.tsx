@@ -6,12 +6,11 @@ import { amountOf } from '../../../../src/pims/rules/totals.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { recordPath, writeBatch } from '../../api/records.ts';
 import { navigate } from '../../router.tsx';
-import { labelStage } from '../../ui/badge.tsx';
+import { formatMoney, labelStage } from '../../ui/text/text.tsx';
 import { Actions, Button, ButtonLink, IconButton } from '../../ui/button.tsx';
 import { Select, TextArea, TextField } from '../../ui/form/field.tsx';
 import { Form } from '../../ui/form/form.tsx';
 import { Card, Page, Section } from '../../ui/page.tsx';
-import { formatMoney } from '../../ui/text/text.tsx';
 import { FindField } from '../edit/find-field.tsx';
 import { ADDRESS_FIELDS } from '../records/record-fields.tsx';
 

@@ -7,7 +7,7 @@ import { post } from '../../api/client.ts';
 import { recordPath, useSave, write, type LoadedRecord } from '../../api/records.ts';
 import { useSession } from '../../session.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
-import { Confirm, FormDialog } from '../../ui/dialog/form-dialog.tsx';
+import { Confirm, FormDialog } from '../../ui/dialog/dialog.tsx';
 import { TextField, useEntry } from '../../ui/form/field.tsx';
 import { focusHeading } from '../../ui/focus.ts';
 import { toast } from '../../ui/toaster.tsx';

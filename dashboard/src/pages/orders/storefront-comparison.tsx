@@ -9,9 +9,8 @@ import { useLoad } from '../../api/use-load.ts';
 import { lookUp, lookupCall, recordPath } from '../../api/records.ts';
 import { Link } from '../../router.tsx';
 import { ApiCall } from '../records/api-call.tsx';
-import { Badge, StageBadge, type Tone } from '../../ui/badge.tsx';
+import { Badge, None, shorten, StageBadge, type Tone } from '../../ui/text/text.tsx';
 import { Section, WhenLoaded } from '../../ui/page.tsx';
-import { None, shorten } from '../../ui/text/text.tsx';
 import { RecordLink } from '../records/field-column.tsx';
 import { Table, textColumn, type TableColumn } from '../../ui/table/table.tsx';
 

@@ -10,7 +10,7 @@ import { post } from '../../api/client.ts';
 import { loadStock, type LoadedRecord, type Stock } from '../../api/records.ts';
 import { useSession } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/dialog/form-dialog.tsx';
+import { Confirm } from '../../ui/dialog/dialog.tsx';
 import { shorten } from '../../ui/text/text.tsx';
 import { InvoiceDialog } from './invoice-dialog.tsx';
 import { stockedParts } from './stock-table.tsx';

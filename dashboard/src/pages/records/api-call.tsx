@@ -2,7 +2,7 @@
 import { useId } from 'preact/hooks';
 import { callURL, formatBody, formatCurl, type ApiCallText } from '../../api/call-text.ts';
 import { useSession } from '../../session.tsx';
-import { Method } from '../../ui/badge.tsx';
+import { Method } from '../../ui/text/text.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { CodeTabs, KeysHint } from '../../ui/text/copy.tsx';
 

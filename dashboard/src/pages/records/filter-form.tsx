@@ -20,7 +20,7 @@ import {
 } from '../../api/filters.ts';
 import type { Kind } from '../../api/records.ts';
 import { useQuery } from '../../router.tsx';
-import { labelStage } from '../../ui/badge.tsx';
+import { labelStage } from '../../ui/text/text.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Select, TextField } from '../../ui/form/field.tsx';
 import { labelOf } from '../../ui/text/label.ts';

@@ -1,17 +1,23 @@
-/** The stock of one part: what people can do to it, its ledger, and the orders that wait for it. */
+/**
+ * The stock of one part: what people can do to it, its ledger, and the orders that wait for it. The dialog receives,
+ * counts or adjusts the part, or sets what is on order, and says what the stock becomes before it is sent.
+ */
 import { useState } from 'preact/hooks';
 import type { MovementsView, WaitingView } from '../../../../src/http/dashboard/interface.ts';
+import { addDecimals, parseDecimal, subtractDecimals } from '../../../../src/pims/rules/decimal.ts';
+import { splitList } from '../../../../src/pims/rules/lists.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
-import { get } from '../../api/client.ts';
-import { useGet, usePages } from '../../api/use-load.ts';
+import { get, post } from '../../api/client.ts';
 import { recordPath } from '../../api/records.ts';
-import { Badge } from '../../ui/badge.tsx';
+import { useGet, usePages } from '../../api/use-load.ts';
+import { RecordLink } from '../records/field-column.tsx';
 import { Button } from '../../ui/button.tsx';
+import { FormDialog } from '../../ui/dialog/dialog.tsx';
+import { TextArea, TextField, useEntry } from '../../ui/form/field.tsx';
 import { Empty, Section } from '../../ui/page.tsx';
 import { Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
-import { Text } from '../../ui/text/text.tsx';
-import { RecordLink } from '../records/field-column.tsx';
-import { ACTIONS, signed, StockDialog, type Action } from './stock-dialog.tsx';
+import { Badge, Text } from '../../ui/text/text.tsx';
+import { toast } from '../../ui/toaster.tsx';
 
 type Movement = MovementsView['movements'][number];
 
@@ -96,3 +102,80 @@ export function WaitingOrders({ partCode, round }: { partCode: string; round: st
     </Section>
   );
 }
+
+const ACTIONS = {
+  receive: { title: 'Receive', units: 'Units received', about: 'The units are added to the stock.' },
+  count: { title: 'Count', units: 'Units counted', about: 'The stock is set to the units counted.' },
+  adjust: { title: 'Adjust', units: 'Units to add, or to remove with a minus', about: 'Say why the stock differs.' },
+  'on-order': { title: 'Set on order', units: 'Units on order', about: 'Units ordered from suppliers.' },
+} as const;
+type Action = keyof typeof ACTIONS;
+
+interface StockDialogProps {
+  action: Action;
+  part: Values;
+  onDone: () => void;
+  onClose: () => void;
+}
+
+function StockDialog({ action, part, onDone, onClose }: StockDialogProps) {
+  const quantity = useEntry('');
+  const typed = useEntry('');
+  const reason = useEntry('');
+  const { PART_CODE = '', QTY_ONHAND = '', SERIALIZED } = part;
+  const { title, units, about } = ACTIONS[action];
+  const serials = splitList(typed.value.replaceAll('\n', ','));
+  const after = stockAfter(action, QTY_ONHAND || '0', quantity.value);
+  const send = async () => {
+    if (action === 'on-order') await post('/stock/on-order', { PART_CODE, quantity: quantity.value });
+    else {
+      const body = { PART_CODE, quantity: quantity.value, reason: reason.value };
+      const done = await (action === 'receive'
+        ? post('/stock/receive', { ...body, serials })
+        : post(`/stock/${action}`, body));
+      toast(`${done.QTY_ONHAND} on hand`);
+    }
+    onDone();
+    onClose();
+  };
+  return (
+    <FormDialog title={`${title} ${PART_CODE}`} description={about} action={title} onSubmit={send} onClose={onClose}>
+      <TextField
+        label={units}
+        name="quantity"
+        inputmode="decimal"
+        autofocus
+        isExact
+        {...quantity}
+        hint={after === undefined ? undefined : `On hand: ${QTY_ONHAND || '0'} → ${after}`}
+      />
+      {action === 'receive' && (
+        <TextArea
+          label="Serial numbers"
+          name="SERIAL_NUMBERS"
+          rows={4}
+          isMono
+          isExact
+          {...typed}
+          hint={
+            SERIALIZED === 'Y'
+              ? `${serials.length} of ${quantity.value || '0'}. One per line; a scanner can type them.`
+              : 'Optional, one per line.'
+          }
+        />
+      )}
+      {action !== 'on-order' && <TextField label="Reason" name="reason" {...reason} maxLength={500} />}
+    </FormDialog>
+  );
+}
+
+/** Returns the units on hand after the action, or undefined if it does not change them. */
+function stockAfter(action: Action, onHand: string, quantity: string): string | undefined {
+  const units = parseDecimal(quantity.trim());
+  if (units === undefined || action === 'on-order') return undefined;
+  return action === 'count' ? units : addDecimals(onHand, units);
+}
+
+/** The change of a movement with its sign: `+3`. */
+const signed = (quantity: string): string =>
+  quantity.startsWith('-') ? quantity : `+${subtractDecimals(quantity, '0')}`;

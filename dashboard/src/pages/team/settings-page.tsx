@@ -10,13 +10,12 @@ import { NAME_CHARACTERS_MAX } from '../../../../src/tenant/tenant.ts';
 import { post } from '../../api/client.ts';
 import { useGet } from '../../api/use-load.ts';
 import { useSession } from '../../session.tsx';
-import { labelStage, StageBadge } from '../../ui/badge.tsx';
+import { countOf, KeyValue, labelStage, StageBadge, Time } from '../../ui/text/text.tsx';
 import { SubmitActions } from '../../ui/button.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
 import { LeaveGuard } from '../../ui/dialog/leave-guard.tsx';
 import { Checkbox, RadioGroup, TextField, useEntry } from '../../ui/form/field.tsx';
 import { Form } from '../../ui/form/form.tsx';
-import { countOf, KeyValue, Time } from '../../ui/text/text.tsx';
 import { Card, Page, Section, WhenLoaded } from '../../ui/page.tsx';
 import { toast } from '../../ui/toaster.tsx';
 

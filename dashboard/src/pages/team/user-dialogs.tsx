@@ -9,8 +9,7 @@ import type { UserLinkView, UsersView } from '../../../../src/http/dashboard/int
 import { post, rewordError, toAddress } from '../../api/client.ts';
 import { useSession } from '../../session.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog/dialog.tsx';
-import { Confirm, FormDialog } from '../../ui/dialog/form-dialog.tsx';
+import { Confirm, Dialog, FormDialog } from '../../ui/dialog/dialog.tsx';
 import { focusHeading, useFocusWhenShown } from '../../ui/focus.ts';
 import { RadioGroup, TextField, useEntry } from '../../ui/form/field.tsx';
 import { Notice } from '../../ui/page.tsx';

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { post } from '../../api/client.ts';
 import { navigate } from '../../router.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm, FormDialog } from '../../ui/dialog/form-dialog.tsx';
+import { Confirm, FormDialog } from '../../ui/dialog/dialog.tsx';
 import { TextField, useEntry } from '../../ui/form/field.tsx';
 import { Notice, Toolbar } from '../../ui/page.tsx';
 import { toastError } from '../../ui/toaster.tsx';

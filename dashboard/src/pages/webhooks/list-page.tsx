@@ -8,7 +8,7 @@ import { useGet } from '../../api/use-load.ts';
 import { pathOf } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { Button, Refresh } from '../../ui/button.tsx';
-import { FormDialog } from '../../ui/dialog/form-dialog.tsx';
+import { FormDialog } from '../../ui/dialog/dialog.tsx';
 import { Checkbox, TextField, useEntry } from '../../ui/form/field.tsx';
 import { Empty, Notice, Page } from '../../ui/page.tsx';
 import { Table } from '../../ui/table/table.tsx';

@@ -1,9 +1,8 @@
 /** The columns and words for a webhook, also as rows on its page; and the outcome of an attempt. */
 import type { AnswerOf } from '../../../../src/http/dashboard/interface.ts';
 import { KINDS, type Kind } from '../../api/records.ts';
-import { Badge, StatusBadge } from '../../ui/badge.tsx';
+import { Badge, countOf, StatusBadge, Time } from '../../ui/text/text.tsx';
 import type { TableColumn } from '../../ui/table/table.tsx';
-import { countOf, Time } from '../../ui/text/text.tsx';
 
 export type Webhook = AnswerOf<'GET /webhooks'>['webhooks'][number];
 export type Delivery = AnswerOf<'GET /webhooks/deliveries'>['deliveries'][number];

@@ -1,10 +1,13 @@
 /**
  * A dialog over the page: the browser's own <dialog>, so Esc closes it and the focus returns. A click outside keeps it
- * open, so that typed text is not lost.
+ * open, so that typed text is not lost. Also a dialog with a form and its two buttons, and a confirmation before an
+ * action that cannot be undone.
  */
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { Button, IconButton, type ButtonProps } from '../button.tsx';
+import { Button, IconButton, SubmitActions, type ButtonProps, type ButtonTone } from '../button.tsx';
+import { focusHeading } from '../focus.ts';
+import { Form } from '../form/form.tsx';
 
 export interface DialogProps {
   title: string;
@@ -55,7 +58,9 @@ export function Dialog({ title, description, onClose, width = 'narrow', children
 interface DialogButtonProps extends ButtonProps {
   dialog: (close: () => void) => ComponentChildren;
 }
-/** A button that opens a dialog: `<DialogButton dialog={(close) => <Rename onClose={close} />}>Rename</DialogButton>`. */
+/**
+ * A button that opens a dialog: `<DialogButton dialog={(close) => <Rename onClose={close} />}>Rename</DialogButton>`.
+ */
 export function DialogButton({ dialog, ...button }: DialogButtonProps) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -63,5 +68,47 @@ export function DialogButton({ dialog, ...button }: DialogButtonProps) {
       <Button {...button} onClick={() => setOpen(true)} />
       {isOpen && dialog(() => setOpen(false))}
     </>
+  );
+}
+
+interface FormDialogProps extends DialogProps {
+  /** The text of the button, e.g. `Save`. */
+  action: string;
+  tone?: ButtonTone;
+  /** Sends the form. Throws the errors of `post`. */
+  onSubmit: () => unknown;
+}
+
+/** Example: `<FormDialog title="Change role" action="Save" onSubmit={save} onClose={close}>…</FormDialog>`. */
+export const FormDialog = ({ action, tone, onSubmit, children, ...dialog }: FormDialogProps) => (
+  <Dialog {...dialog}>
+    <Form onSubmit={onSubmit}>
+      {children}
+      <SubmitActions onCancel={dialog.onClose} tone={tone}>
+        {action}
+      </SubmitActions>
+    </Form>
+  </Dialog>
+);
+
+interface ConfirmProps extends Omit<FormDialogProps, 'onSubmit'> {
+  /** Throws what `post` throws. */
+  onConfirm: () => unknown;
+}
+
+/**
+ * Example: `{revoked && <Confirm title="Revoke the keys?" action="Revoke" onConfirm={revoke} onClose={close}>Apps using
+ * them stop working.</Confirm>}`.
+ */
+export function Confirm({ onConfirm, children, ...dialog }: ConfirmProps) {
+  const confirm = async () => {
+    await onConfirm();
+    dialog.onClose();
+    focusHeading();
+  };
+  return (
+    <FormDialog tone="danger" {...dialog} onSubmit={confirm}>
+      <div class="confirm-text">{children}</div>
+    </FormDialog>
   );
 }
