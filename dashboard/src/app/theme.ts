@@ -7,15 +7,15 @@ import { saveChoice } from '../device.ts';
 
 export type Theme = 'system' | 'light' | 'dark';
 
-const readTheme = (): Theme => (document.documentElement.dataset['theme'] as Theme | undefined) ?? 'system';
+const readTheme = (): Theme => (document.documentElement.dataset.theme as Theme | undefined) ?? 'system';
 
 /** Example: `const [theme, setTheme] = useTheme()`. */
 export function useTheme() {
   const [theme, setTheme] = useState(readTheme);
   const change = (next: Theme) => {
     const chosen = next === 'system' ? undefined : next;
-    if (chosen === undefined) delete document.documentElement.dataset['theme'];
-    else document.documentElement.dataset['theme'] = chosen;
+    if (chosen === undefined) delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = chosen;
     saveChoice('storeroom.theme', chosen);
     setTheme(next);
   };

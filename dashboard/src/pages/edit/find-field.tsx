@@ -75,7 +75,7 @@ export function FindField({ kind, value, onValue, ...field }: FindFieldProps) {
 }
 
 function describe(kind: keyof typeof SEARCHED, row: Values): string {
-  if (kind === 'customers') return [row['CUSTOMER_NAME'], row['BCITY'], row['BEMAIL']].filter(Boolean).join(' · ');
-  const price = row['UNIT_PRICE'] && formatMoney(row['UNIT_PRICE']);
-  return [row['PART_DESCRIPTION'], price, `${row['QTY_AVAILABLE'] || '0'} available`].filter(Boolean).join(' · ');
+  if (kind === 'customers') return [row.CUSTOMER_NAME, row.BCITY, row.BEMAIL].filter(Boolean).join(' · ');
+  const price = row.UNIT_PRICE && formatMoney(row.UNIT_PRICE);
+  return [row.PART_DESCRIPTION, price, `${row.QTY_AVAILABLE || '0'} available`].filter(Boolean).join(' · ');
 }

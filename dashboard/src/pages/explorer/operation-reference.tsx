@@ -35,7 +35,7 @@ export function Reference({ operation }: { operation: ExplorerOperation }) {
   const errors = Object.entries(answers)
     .map(([status, answer]) => ({
       status: Number(status),
-      codes: (answer?.schema.properties?.['code']?.enum ?? []) as string[],
+      codes: (answer?.schema.properties?.code?.enum ?? []) as string[],
     }))
     .filter(({ status }) => status >= 400);
   return (

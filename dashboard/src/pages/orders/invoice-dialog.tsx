@@ -20,16 +20,16 @@ interface LineInput {
   readonly serials: string;
 }
 
-const numberOf = (line: Values) => line['LINE_NUMBER'] ?? '';
-const openOf = (line: Values) => line['QUANTITY'] || '0';
-const isCarePlan = (line: Values) => line['CARE_PLAN'] === 'Y';
+const numberOf = (line: Values) => line.LINE_NUMBER ?? '';
+const openOf = (line: Values) => line.QUANTITY || '0';
+const isCarePlan = (line: Values) => line.CARE_PLAN === 'Y';
 const splitSerials = (text: string): string[] => splitList(text.replaceAll('\n', ','));
 /** Returns the units as a decimal, or undefined while the text is not a number. */
 const unitsOf = ({ units }: LineInput): string | undefined => parseDecimal(units.trim());
 const firstInput = (line: Values): LineInput => ({
   line,
   units: openOf(line),
-  serials: splitList(line['SERIAL_NUMBERS'] ?? '').join('\n'),
+  serials: splitList(line.SERIAL_NUMBERS ?? '').join('\n'),
 });
 
 interface InvoiceProps {
@@ -52,10 +52,10 @@ export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps
     onClose();
     focusHeading(); // The button that opened the dialog no longer exists.
   };
-  const kept = splitList(order['TRACKING_NUMBERS'] ?? '');
+  const kept = splitList(order.TRACKING_NUMBERS ?? '');
   return (
     <FormDialog
-      title={`Invoice order ${order['ORDER_NUMBER']}`}
+      title={`Invoice order ${order.ORDER_NUMBER}`}
       description="Invoicing takes the units from stock and locks quantities and prices."
       width="wide"
       onClose={onClose}
@@ -102,11 +102,11 @@ function InvoiceLine({ input, onChange }: InvoiceLineProps) {
   return (
     <fieldset class="invoice-line">
       <legend>
-        <span class="muted">{number}</span> <bdi>{shorten(line['PART_CODE'] || 'No part code', 80)}</bdi>{' '}
+        <span class="muted">{number}</span> <bdi>{shorten(line.PART_CODE || 'No part code', 80)}</bdi>{' '}
         {isCarePlan(line) && <Badge tone="info">Care plan</Badge>}
       </legend>
       <p class="muted small invoice-what">
-        <bdi>{shorten(line['DESCRIPTION'] ?? '', 200)}</bdi>
+        <bdi>{shorten(line.DESCRIPTION ?? '', 200)}</bdi>
       </p>
       <TextField
         label={`Units of line ${number}`}
@@ -154,7 +154,7 @@ function toRequest(order: Values, inputs: readonly LineInput[], tracking: string
     return isCarePlan(line) || isLeft ? [] : [[numberOf(line), splitSerials(input.serials)] as const];
   });
   return {
-    ORDER_NUMBER: order['ORDER_NUMBER'] ?? '',
+    ORDER_NUMBER: order.ORDER_NUMBER ?? '',
     quantities: Object.fromEntries(quantities),
     serials: Object.fromEntries(serials),
     tracking: splitList(tracking),

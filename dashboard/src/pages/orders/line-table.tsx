@@ -33,7 +33,7 @@ function columnsOf(lines: readonly Values[]): readonly TableColumn<Values>[] {
 
 const COLUMNS: readonly TableColumn<Values>[] = [
   fieldColumn('LINE_NUMBER', 'number'),
-  { ...fieldColumn('PART_CODE'), cell: (line) => <RecordLink kind="inventory" code={line['PART_CODE'] ?? ''} /> },
+  { ...fieldColumn('PART_CODE'), cell: (line) => <RecordLink kind="inventory" code={line.PART_CODE ?? ''} /> },
   { ...fieldColumn('DESCRIPTION'), cell: (line) => <Description line={line} />, isWide: true },
   fieldColumn('QUANTITY', 'number'),
   fieldColumn('NUMBER_SHIPPED', 'number'),
@@ -42,21 +42,21 @@ const COLUMNS: readonly TableColumn<Values>[] = [
 const hasDiscount = ({ DISCOUNT: percent = '' }: Values) => percent !== '' && percent !== '0';
 const DISCOUNT: TableColumn<Values> = {
   ...fieldColumn('DISCOUNT', 'number'),
-  cell: (line) => (hasDiscount(line) ? `${line['DISCOUNT']} %` : null),
+  cell: (line) => (hasDiscount(line) ? `${line.DISCOUNT} %` : null),
 };
 const TOTAL: TableColumn<Values> = {
   key: 'total',
   head: <span title="QUANTITY × UNIT_PRICE, less DISCOUNT">Line total</span>,
-  cell: (line) => (line['UNIT_PRICE'] ? <Money value={roundCents(amountOf(line))} /> : null),
+  cell: (line) => (line.UNIT_PRICE ? <Money value={roundCents(amountOf(line))} /> : null),
   align: 'end',
 };
 const LAST: readonly TableColumn<Values>[] = [
-  { ...fieldColumn('SERIAL_NUMBERS'), cell: (line) => <Serials text={line['SERIAL_NUMBERS'] ?? ''} /> },
+  { ...fieldColumn('SERIAL_NUMBERS'), cell: (line) => <Serials text={line.SERIAL_NUMBERS ?? ''} /> },
   {
     key: 'LINE_REF_LOCK_CODE',
     head: <span title="LINE_REF_LOCK_CODE">Lock code</span>,
     cell: (line) => (
-      <Copy text={line['LINE_REF_LOCK_CODE'] ?? ''} label={`Copy LINE_REF_LOCK_CODE of line ${line['LINE_NUMBER']}`} />
+      <Copy text={line.LINE_REF_LOCK_CODE ?? ''} label={`Copy LINE_REF_LOCK_CODE of line ${line.LINE_NUMBER}`} />
     ),
     align: 'end',
   },
@@ -71,7 +71,7 @@ export function OrderLines({ record, onDone }: { record: LoadedRecord; onDone: (
     key: 'edit',
     head: <span class="hidden">Edit</span>,
     cell: (line) => (
-      <Button size="small" aria-label={`Edit line ${line['LINE_NUMBER']}`} onClick={() => setEdited(line)}>
+      <Button size="small" aria-label={`Edit line ${line.LINE_NUMBER}`} onClick={() => setEdited(line)}>
         Edit
       </Button>
     ),
@@ -95,8 +95,8 @@ export function OrderLines({ record, onDone }: { record: LoadedRecord; onDone: (
 
 const Description = ({ line }: { line: Values }) => (
   <span class="with-badge">
-    <Text value={line['DESCRIPTION'] ?? ''} charactersMax={160} />{' '}
-    {line['CARE_PLAN'] === 'Y' && <Badge tone="info">Care plan</Badge>}
+    <Text value={line.DESCRIPTION ?? ''} charactersMax={160} />{' '}
+    {line.CARE_PLAN === 'Y' && <Badge tone="info">Care plan</Badge>}
   </span>
 );
 

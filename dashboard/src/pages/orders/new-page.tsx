@@ -103,6 +103,7 @@ interface HeaderProps {
 }
 
 function Header({ order, customer, set, onCustomer }: HeaderProps) {
+  const entry = (name: string) => ({ name, value: order[name] ?? '', onValue: set(name) });
   return (
     <Card>
       <div class="fields">
@@ -111,7 +112,7 @@ function Header({ order, customer, set, onCustomer }: HeaderProps) {
           label="Customer"
           name="CUSTOMER_CODE"
           autofocus
-          value={order['CUSTOMER_CODE'] ?? ''}
+          value={order.CUSTOMER_CODE ?? ''}
           onValue={(value, found) => {
             set('CUSTOMER_CODE')(value);
             onCustomer(found);
@@ -120,37 +121,25 @@ function Header({ order, customer, set, onCustomer }: HeaderProps) {
         <Select
           label="Stage"
           name="ORDER_TYPE"
-          value={(order['ORDER_TYPE'] ?? 'sales_order') as 'sales_order'}
+          value={(order.ORDER_TYPE ?? 'sales_order') as 'sales_order'}
           onValue={set('ORDER_TYPE')}
           options={STAGES}
         />
-        <TextField
-          label="Storefront number"
-          name="REFERENCE_NUMBER"
-          isExact
-          value={order['REFERENCE_NUMBER'] ?? ''}
-          onValue={set('REFERENCE_NUMBER')}
-        />
-        <TextField
-          label="Purchase order"
-          name="PO_NUMBER"
-          isExact
-          value={order['PO_NUMBER'] ?? ''}
-          onValue={set('PO_NUMBER')}
-        />
+        <TextField label="Storefront number" isExact {...entry('REFERENCE_NUMBER')} />
+        <TextField label="Purchase order" isExact {...entry('PO_NUMBER')} />
       </div>
       <p class="hint" role="status">
         {customer
-          ? [customer['CUSTOMER_NAME'], customer['SADDRESS1'], customer['SCITY']].filter(Boolean).join(', ')
-          : order['CUSTOMER_CODE'] && 'No customer has this code.'}
+          ? [customer.CUSTOMER_NAME, customer['SADDRESS1'], customer.SCITY].filter(Boolean).join(', ')
+          : order.CUSTOMER_CODE && 'No customer has this code.'}
       </p>
-      <TextArea label="Notes" name="NOTES" rows={2} value={order['NOTES'] ?? ''} onValue={set('NOTES')} />
+      <TextArea label="Notes" rows={2} {...entry('NOTES')} />
     </Card>
   );
 }
 
 /** Returns the price that the service will use: the typed one, or the one of the part. */
-const priceOf = ({ UNIT_PRICE, part }: NewLine) => UNIT_PRICE || (part?.['UNIT_PRICE'] ?? '');
+const priceOf = ({ UNIT_PRICE, part }: NewLine) => UNIT_PRICE || (part?.UNIT_PRICE ?? '');
 
 interface LineRowProps {
   line: NewLine;
@@ -177,17 +166,17 @@ function LineRow({ line, place, onChange, onRemove }: LineRowProps) {
         isExact
         value={line.QUANTITY}
         onValue={(QUANTITY) => onChange({ QUANTITY })}
-        hint={part && `${part['QTY_AVAILABLE'] || '0'} available`}
+        hint={part && `${part.QTY_AVAILABLE || '0'} available`}
       />
       <TextField
         label={`Price of line ${place}`}
         name={`UNIT_PRICE ${place}`}
         inputmode="decimal"
         isExact
-        placeholder={part?.['UNIT_PRICE'] ?? ''}
+        placeholder={part?.UNIT_PRICE ?? ''}
         value={line.UNIT_PRICE}
         onValue={(UNIT_PRICE) => onChange({ UNIT_PRICE })}
-        hint={part?.['PART_DESCRIPTION']}
+        hint={part?.PART_DESCRIPTION}
       />
       <IconButton icon="close" label={`Remove line ${place}`} onClick={onRemove} />
     </div>

@@ -38,7 +38,7 @@ const OPEN_ON_INVOICED_LINE = ['DESCRIPTION', 'SERIAL_NUMBERS'];
 /** Returns which fields can be changed in an order, or in its lines. */
 function openFields(order: Values, openOnInvoice: readonly string[], never: readonly string[]) {
   if (saysCancelled(order)) return ({ name }: FieldView) => name === 'NOTES';
-  if (order['ORDER_TYPE'] === 'invoice') return ({ name, custom }: FieldView) => custom || openOnInvoice.includes(name);
+  if (order.ORDER_TYPE === 'invoice') return ({ name, custom }: FieldView) => custom || openOnInvoice.includes(name);
   return ({ name }: FieldView) => !never.includes(name);
 }
 
@@ -47,9 +47,9 @@ export function OrderActions({ record, onDone }: ActionsProps) {
   const { may } = useSession();
   const [open, setOpen] = useState<'edit' | 'line' | 'cancel' | 'void'>();
   const { values } = record;
-  const number = values['ORDER_NUMBER'] ?? '';
+  const number = values.ORDER_NUMBER ?? '';
   const isCancelled = saysCancelled(values);
-  const isInvoice = values['ORDER_TYPE'] === 'invoice';
+  const isInvoice = values.ORDER_TYPE === 'invoice';
   const dialog = { record, onDone, onClose: () => setOpen(undefined) };
   return (
     <>
@@ -76,7 +76,7 @@ export function OrderActions({ record, onDone }: ActionsProps) {
 
 function EditOrder({ record, onDone, onClose }: DialogProps) {
   const saveOrder = useSave('orders', record);
-  const number = record.values['ORDER_NUMBER'] ?? '';
+  const number = record.values.ORDER_NUMBER ?? '';
   const save = async (changed: Values) => {
     await saveOrder('/orders/update', { ...changed, ORDER_NUMBER: number });
     toast('Saved');
@@ -98,9 +98,9 @@ function EditOrder({ record, onDone, onClose }: DialogProps) {
 /** Adds a line to an order, or changes `line`. */
 export function LineDialog({ record, line, onDone, onClose }: DialogProps & { line?: Values }) {
   const saveOrder = useSave('orders', record);
-  const number = record.values['ORDER_NUMBER'] ?? '';
+  const number = record.values.ORDER_NUMBER ?? '';
   const save = async (changed: Values) => {
-    const lockCode = line && { LINE_REF_LOCK_CODE: line['LINE_REF_LOCK_CODE'] };
+    const lockCode = line && { LINE_REF_LOCK_CODE: line.LINE_REF_LOCK_CODE };
     const body = { ...changed, ...lockCode, ORDER_NUMBER: number };
     if (line) await saveOrder('/orders/line_item', body);
     else await write('PUT', '/orders/line_item', body);
@@ -109,7 +109,7 @@ export function LineDialog({ record, line, onDone, onClose }: DialogProps & { li
   };
   return (
     <RecordDialog
-      title={line ? `Edit line ${line['LINE_NUMBER']}` : 'Add a line'}
+      title={line ? `Edit line ${line.LINE_NUMBER}` : 'Add a line'}
       recordType="lines"
       values={line ?? { QUANTITY: '1' }}
       first={LINE}
@@ -122,7 +122,7 @@ export function LineDialog({ record, line, onDone, onClose }: DialogProps & { li
 }
 
 function CancelOrder({ record: { values, tag }, onDone, onClose }: DialogProps) {
-  const number = values['ORDER_NUMBER'] ?? '';
+  const number = values.ORDER_NUMBER ?? '';
   const cancel = async () => {
     await write('POST', '/orders/cancel', { ORDER_NUMBER: number }, { 'if-match': tag });
     toast('Cancelled');
@@ -137,7 +137,7 @@ function CancelOrder({ record: { values, tag }, onDone, onClose }: DialogProps) 
 
 function VoidInvoice({ record: { values }, onDone, onClose }: DialogProps) {
   const reason = useEntry('');
-  const number = values['ORDER_NUMBER'] ?? '';
+  const number = values.ORDER_NUMBER ?? '';
   const send = async () => {
     await post('/orders/void', { ORDER_NUMBER: number, reason: reason.value });
     toast('Voided');

@@ -42,7 +42,7 @@ export default function OrderPage() {
     announce(step.made.ORDER_TYPE === 'invoice' ? 'Invoiced' : 'Approved');
     order.reload();
   };
-  const stage = data?.values['ORDER_TYPE'];
+  const stage = data?.values.ORDER_TYPE;
   return (
     <Page
       title={`Order ${number}`}
@@ -70,8 +70,8 @@ interface OrderProps {
 function Order({ record, steps, onDone }: OrderProps) {
   const { values, lines } = record;
   const step = steps.at(-1);
-  const number = values['ORDER_NUMBER'] ?? '';
-  const reference = values['REFERENCE_NUMBER'] ?? '';
+  const number = values.ORDER_NUMBER ?? '';
+  const reference = values.REFERENCE_NUMBER ?? '';
   return (
     <>
       {step && <Outcome step={step} />}
@@ -81,7 +81,7 @@ function Order({ record, steps, onDone }: OrderProps) {
       {reference !== '' && <StorefrontComparison reference={reference} number={number} round={steps.length} />}
       <OrderStock
         parts={step?.parts ?? stockedParts(lines)}
-        isDropShip={values['DROP_SHIP'] === 'Y'}
+        isDropShip={values.DROP_SHIP === 'Y'}
         before={step?.stockBefore}
         round={steps.length}
       />
@@ -117,8 +117,8 @@ function Obstacle({ record }: { record: LoadedRecord }) {
 
 function Facts({ values }: { values: Values }) {
   const text = (name: string) => values[name] && <Text value={values[name]} charactersMax={80} />;
-  const customer = values['CUSTOMER_CODE'];
-  const tracking = splitList(values['TRACKING_NUMBERS'] ?? '');
+  const customer = values.CUSTOMER_CODE;
+  const tracking = splitList(values.TRACKING_NUMBERS ?? '');
   return (
     <KeyValue
       look="facts"
@@ -126,11 +126,11 @@ function Facts({ values }: { values: Values }) {
         ['Storefront number', text('REFERENCE_NUMBER')],
         ['Customer', customer && <RecordLink kind="customers" code={customer} />],
         ['Customer name', text('BNAME')],
-        ['Order date', values['ORDER_DATE']],
+        ['Order date', values.ORDER_DATE],
         ['Status', text('ORDER_STATUS')],
-        ['Total', values['ORDER_TOTAL'] && <strong>{formatMoney(values['ORDER_TOTAL'])}</strong>],
-        ['Created', <Time at={values['CREATE_DATE'] ?? ''} />],
-        ['Changed', <Time at={values['MODIFIED_DATE'] ?? ''} />],
+        ['Total', values.ORDER_TOTAL && <strong>{formatMoney(values.ORDER_TOTAL)}</strong>],
+        ['Created', <Time at={values.CREATE_DATE ?? ''} />],
+        ['Changed', <Time at={values.MODIFIED_DATE ?? ''} />],
         [
           'Tracking numbers',
           tracking[0] && tracking.map((one) => <CopyText key={one} text={one} label={`Copy tracking number ${one}`} />),

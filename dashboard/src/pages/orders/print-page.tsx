@@ -24,7 +24,7 @@ export default function PrintPage() {
   const [query, setQuery] = useQuery();
   const { tenant } = useSession();
   const order = useLoad(number, (signal) => loadRecord('orders', number, signal));
-  const isInvoice = order.data?.values['ORDER_TYPE'] === 'invoice';
+  const isInvoice = order.data?.values.ORDER_TYPE === 'invoice';
   const sheets = [SLIP, { value: 'invoice', label: isInvoice ? 'Invoice' : 'Order confirmation' }] as const;
   const sheet = query.get('sheet') === 'invoice' ? sheets[1] : SLIP;
   if (order.error?.code === 'NOT_FOUND') return <NoRecord kind="orders" code={number} />;
@@ -70,7 +70,7 @@ function Sheet({ record: { values, lines }, hasPrices }: { record: LoadedRecord;
   const facts = FACTS.filter((name) => values[name]).map((name) => [labelOf(name), values[name]] as const);
   return (
     <>
-      {saysCancelled(values) && <p class="sheet-mark">{values['ORDER_TYPE'] === 'invoice' ? 'VOID' : 'CANCELLED'}</p>}
+      {saysCancelled(values) && <p class="sheet-mark">{values.ORDER_TYPE === 'invoice' ? 'VOID' : 'CANCELLED'}</p>}
       <KeyValue look="facts" rows={facts} />
       <Addresses values={values} />
       <table class="table sheet">
@@ -95,12 +95,12 @@ function Sheet({ record: { values, lines }, hasPrices }: { record: LoadedRecord;
         </thead>
         <tbody>
           {lines.map((line) => (
-            <SheetLine key={line['LINE_REF_LOCK_CODE']} line={line} hasPrices={hasPrices} />
+            <SheetLine key={line.LINE_REF_LOCK_CODE} line={line} hasPrices={hasPrices} />
           ))}
         </tbody>
       </table>
       {hasPrices && <OrderTotals order={values} lines={lines} />}
-      {values['NOTES'] && <p class="sheet-notes">{values['NOTES']}</p>}
+      {values.NOTES && <p class="sheet-notes">{values.NOTES}</p>}
     </>
   );
 }

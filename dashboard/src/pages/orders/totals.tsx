@@ -44,7 +44,7 @@ function findFaults(order: Values, lines: readonly Values[]): string[] {
   const { SUBTOTAL = '', ORDER_TOTAL = '' } = order;
   const faults: string[] = [];
   const sums = [sumExactly(lines), sumCents(lines)] as const;
-  const hasPrices = lines.length > 0 && lines.every((line) => line['UNIT_PRICE']);
+  const hasPrices = lines.length > 0 && lines.every((line) => line.UNIT_PRICE);
   if (SUBTOTAL !== '' && hasPrices && !sums.some((sum) => isNear(sum, SUBTOTAL, lines.length)))
     faults.push(`The lines add up to ${formatMoney(sums[1])}, and the subtotal is ${formatMoney(SUBTOTAL)}.`);
   const whole = addUp(order);

@@ -30,9 +30,9 @@ interface TransitionButtonsProps {
 /** Returns the reason why an order cannot be approved or invoiced now, or undefined if it can. */
 export function useObstacle({ values, lines }: LoadedRecord): string | undefined {
   const { user, may } = useSession();
-  if (saysCancelled(values) && values['ORDER_TYPE'] === 'invoice')
+  if (saysCancelled(values) && values.ORDER_TYPE === 'invoice')
     return 'Void. Its units are in stock again; only its notes can be changed.';
-  if (values['ORDER_TYPE'] === 'invoice')
+  if (values.ORDER_TYPE === 'invoice')
     return 'Invoiced. Quantities and prices are locked; notes, status, carrier and tracking numbers can still be changed.';
   if (saysCancelled(values)) return 'Cancelled. It can no longer be approved or invoiced.';
   if (!may('clerk')) return `You are a ${user.role}. To approve or invoice, ask an owner for the clerk role.`;
@@ -50,9 +50,9 @@ export function TransitionButtons({ record, onDone }: TransitionButtonsProps) {
     const stockBefore = await loadStock(parts);
     onDone({ made: await send(), parts, stockBefore });
   };
-  const approve = () => take(() => post('/orders/approve', { ORDER_NUMBER: values['ORDER_NUMBER'] ?? '' }));
+  const approve = () => take(() => post('/orders/approve', { ORDER_NUMBER: values.ORDER_NUMBER ?? '' }));
   if (saysCancelled(values)) return null;
-  const isApprovable = values['ORDER_TYPE'] === 'worksheet' || values['ORDER_TYPE'] === 'quote';
+  const isApprovable = values.ORDER_TYPE === 'worksheet' || values.ORDER_TYPE === 'quote';
   return (
     <>
       {isApprovable && (
@@ -60,7 +60,7 @@ export function TransitionButtons({ record, onDone }: TransitionButtonsProps) {
           Approve
         </Button>
       )}
-      {values['ORDER_TYPE'] !== 'invoice' && (
+      {values.ORDER_TYPE !== 'invoice' && (
         <Button
           tone={isApprovable ? 'secondary' : 'primary'}
           disabled={obstacle !== undefined}
@@ -71,7 +71,7 @@ export function TransitionButtons({ record, onDone }: TransitionButtonsProps) {
       )}
       {open === 'approve' && (
         <Confirm
-          title={`Approve order ${values['ORDER_NUMBER']}?`}
+          title={`Approve order ${values.ORDER_NUMBER}?`}
           action="Approve"
           tone="primary"
           onConfirm={approve}
@@ -86,17 +86,17 @@ export function TransitionButtons({ record, onDone }: TransitionButtonsProps) {
 }
 
 function Commitment({ record: { values, lines } }: { record: LoadedRecord }) {
-  const goods = values['DROP_SHIP'] === 'Y' ? [] : stockedParts(lines);
+  const goods = values.DROP_SHIP === 'Y' ? [] : stockedParts(lines);
   const unitsOf = (part: string) =>
     lines
-      .filter((line) => line['PART_CODE'] === part && line['CARE_PLAN'] !== 'Y')
-      .reduce((total, line) => addDecimals(total, line['QUANTITY'] ?? ''), '0');
+      .filter((line) => line.PART_CODE === part && line.CARE_PLAN !== 'Y')
+      .reduce((total, line) => addDecimals(total, line.QUANTITY ?? ''), '0');
   return (
     <>
       <p>The order becomes a sales order. This cannot be undone.</p>
       {goods.length === 0 ? (
         <p>
-          No stock is reserved: the order {values['DROP_SHIP'] === 'Y' ? 'is drop-shipped.' : 'has no parts in stock.'}
+          No stock is reserved: the order {values.DROP_SHIP === 'Y' ? 'is drop-shipped.' : 'has no parts in stock.'}
         </p>
       ) : (
         <>

@@ -157,9 +157,7 @@ const selectColumn = (
       type="checkbox"
       aria-label="Select all on this page"
       checked={rows.length > 0 && selected.length === rows.length}
-      onInput={({ currentTarget }) =>
-        onSelect(currentTarget.checked ? rows.map((row) => row['ORDER_NUMBER'] ?? '') : [])
-      }
+      onInput={({ currentTarget }) => onSelect(currentTarget.checked ? rows.map((row) => row.ORDER_NUMBER ?? '') : [])}
     />
   ),
   cell: ({ ORDER_NUMBER: number = '' }) => (

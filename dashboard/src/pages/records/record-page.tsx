@@ -54,7 +54,7 @@ function Record({ kind, code }: { kind: Exclude<Kind, 'orders'>; code: string })
     <Page
       title={shorten(name, 120)}
       actions={data && may('clerk') && <Actions kind={kind} record={data} onDone={record.reload} />}
-      badge={values?.['CARE_PLAN'] === 'Y' && <Badge tone="info">Care plan</Badge>}
+      badge={values?.CARE_PLAN === 'Y' && <Badge tone="info">Care plan</Badge>}
       description={
         <span class="copy-text">
           {noun[0]!.toUpperCase() + noun.slice(1)} <code class="code-name">{code}</code>
@@ -91,7 +91,7 @@ const Actions = ({ kind, record, onDone }: ActionsProps) => (
 
 const Customer = ({ values }: { values: Values }) => (
   <>
-    <CustomerOrders code={values['CUSTOMER_CODE'] ?? ''} />
+    <CustomerOrders code={values.CUSTOMER_CODE ?? ''} />
     <Addresses values={values} />
     <OtherFields values={values} shown={['CUSTOMER_CODE', 'CUSTOMER_NAME', ...ADDRESS_FIELDS]} />
   </>
@@ -116,7 +116,7 @@ function CustomerOrders({ code }: { code: string }) {
         from={page}
         skeletonRows={3}
         rowKey="ORDER_NUMBER"
-        rowLink={(row) => recordPath('orders', row['ORDER_NUMBER'] ?? '')}
+        rowLink={(row) => recordPath('orders', row.ORDER_NUMBER ?? '')}
         columns={ORDER_COLUMNS}
         empty={<Empty title="No orders">No order has this customer code.</Empty>}
       />
@@ -128,7 +128,7 @@ const PRICES = ['UNIT_PRICE', 'UNIT_COST', 'CREATE_DATE', 'MODIFIED_DATE'];
 const DETAILS = ['BARCODE', 'CATEGORY', 'LOCATION_CODE', 'SERIALIZED', 'CARE_PLAN'];
 
 function Part({ values, version }: { values: Values; version: string }) {
-  const partCode = values['PART_CODE'] ?? '';
+  const partCode = values.PART_CODE ?? '';
   return (
     <>
       <Columns>
