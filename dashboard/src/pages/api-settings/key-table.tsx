@@ -8,6 +8,7 @@ import { post } from '../../api/client.ts';
 import { Badge, Time } from '../../ui/text/text.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Link } from '../../router.tsx';
+import { useSession } from '../../session.tsx';
 import { Confirm } from '../../ui/dialog/dialog.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
@@ -101,17 +102,17 @@ const listColumns = (now: number): TableColumn<KeyRow>[] => [
 interface KeyTableProps {
   label: string;
   keys: readonly KeyRow[];
-  mayEnd: boolean;
   onEnded: () => void;
   /** Opens the dialog that replaces the pair of this name. */
   onReplace?: (name: string) => void;
 }
 
-/** Example: `<KeyTable label="Valid keys" keys={keys} mayEnd={may('developer')} onEnded={reload} />`. */
-export function KeyTable({ label, keys, mayEnd, onEnded, onReplace }: KeyTableProps) {
+/** Example: `<KeyTable label="Valid keys" keys={keys} onEnded={reload} />`. */
+export function KeyTable({ label, keys, onEnded, onReplace }: KeyTableProps) {
   const [renaming, setRenaming] = useState<KeyRow>();
   const [ending, setEnding] = useState<KeyRow>();
   const now = useNow(REFRESH_MS);
+  const { may } = useSession();
   const end = async ({ apiID, name }: KeyRow) => {
     await post('/keys/end', { apiID });
     toast(`Keys ${name} revoked`);
@@ -144,7 +145,7 @@ export function KeyTable({ label, keys, mayEnd, onEnded, onReplace }: KeyTablePr
     <>
       <Table
         label={label}
-        columns={mayEnd ? [...columns, action] : columns}
+        columns={may('developer') ? [...columns, action] : columns}
         rows={keys.filter(({ endsAt }) => endsAt === null || Date.parse(endsAt) > now)}
         rowKey="apiID"
       />

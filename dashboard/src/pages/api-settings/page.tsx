@@ -80,7 +80,6 @@ export default function ApiSettingsPage() {
               <KeyTable
                 label="Valid keys"
                 keys={inForce}
-                mayEnd={mayReplace}
                 onEnded={reload}
                 onReplace={(name) => {
                   setChosen(name);
@@ -91,7 +90,7 @@ export default function ApiSettingsPage() {
           }
         </WhenLoaded>
       </Section>
-      <OldKeys keys={data?.keys.filter(({ isReplaced }) => isReplaced) ?? []} mayEnd={mayReplace} onEnded={reload} />
+      <OldKeys keys={data?.keys.filter(({ isReplaced }) => isReplaced) ?? []} onEnded={reload} />
       {dialog === 'create' && <CreateKeys onIssued={(pair) => show({ ...pair, oldKeysEndAt: null })} onClose={close} />}
       {dialog === 'replace' && (
         <ReplaceKeys
@@ -135,11 +134,11 @@ const Connection = ({ teamID, baseURL }: { teamID: string; baseURL: string }) =>
   </Card>
 );
 
-function OldKeys({ keys, ...table }: { keys: readonly KeyRow[]; mayEnd: boolean; onEnded: () => void }) {
+function OldKeys({ keys, onEnded }: { keys: readonly KeyRow[]; onEnded: () => void }) {
   if (keys.length === 0) return null;
   return (
     <Section title="Being replaced" description="These keys still work until they expire.">
-      <KeyTable label="Old keys" keys={keys} {...table} />
+      <KeyTable label="Old keys" keys={keys} onEnded={onEnded} />
     </Section>
   );
 }

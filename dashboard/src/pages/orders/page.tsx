@@ -70,12 +70,13 @@ interface OrderProps {
 function Order({ record, steps, onDone }: OrderProps) {
   const { values, lines } = record;
   const step = steps.at(-1);
+  const obstacle = useObstacle(record);
   const number = values.ORDER_NUMBER ?? '';
   const reference = values.REFERENCE_NUMBER ?? '';
   return (
     <>
       {step && <Outcome step={step} />}
-      <Obstacle record={record} />
+      {obstacle && <p class="hint">{obstacle}</p>}
       <Facts values={values} />
       <OrderLines record={record} onDone={onDone} />
       {reference !== '' && <StorefrontComparison reference={reference} number={number} round={steps.length} />}
@@ -108,11 +109,6 @@ function Outcome({ step: { made } }: { step: DoneTransition }) {
       See the stock below.
     </Notice>
   );
-}
-
-function Obstacle({ record }: { record: LoadedRecord }) {
-  const obstacle = useObstacle(record);
-  return obstacle === undefined ? null : <p class="hint">{obstacle}</p>;
 }
 
 function Facts({ values }: { values: Values }) {

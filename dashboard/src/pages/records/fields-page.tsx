@@ -63,7 +63,6 @@ export default function FieldsPage() {
   const dictionary = useGet('/fields');
   const { data, reload } = dictionary;
   const shown = RECORD_TYPES.find(({ value }) => value === query.get('of'))?.value ?? 'orders';
-  const filter = query.get('filter') ?? '';
   return (
     <Page
       title="Fields"
@@ -89,15 +88,7 @@ export default function FieldsPage() {
         tabs={RECORD_TYPES.map(({ value, label }) => ({
           id: value,
           label: data ? `${label} (${data.fields[value].length})` : label,
-          content: () => (
-            <FieldTable
-              key={value}
-              from={dictionary}
-              fields={data?.fields[value]}
-              filter={filter}
-              onFilter={(text) => setQuery({ filter: text }, { replace: true })}
-            />
-          ),
+          content: () => <FieldTable key={value} from={dictionary} fields={data?.fields[value]} />,
         }))}
       />
     </Page>
@@ -107,10 +98,11 @@ export default function FieldsPage() {
 interface FieldTableProps {
   from: Loaded<unknown>;
   fields: readonly FieldView[] | undefined;
-  filter: string;
-  onFilter: (text: string) => void;
 }
-function FieldTable({ from, fields, filter, onFilter }: FieldTableProps) {
+function FieldTable({ from, fields }: FieldTableProps) {
+  const [query, setQuery] = useQuery();
+  const filter = query.get('filter') ?? '';
+  const onFilter = (text: string) => setQuery({ filter: text }, { replace: true });
   const wanted = filter.trim().toUpperCase();
   const matches = ({ name, type, custom }: FieldView) =>
     name.includes(wanted) || type.toUpperCase() === wanted || (custom && wanted === 'CUSTOM');

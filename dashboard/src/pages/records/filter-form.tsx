@@ -3,7 +3,7 @@
  * that the service suggests.
  */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import type { FieldsView, FieldView } from '../../../../src/http/dashboard/interface.ts';
+import type { FieldsView } from '../../../../src/http/dashboard/interface.ts';
 import type { FieldType } from '../../../../src/pims/rules/fields.ts';
 import { FILTERS_MAX } from '../../../../src/pims/rules/record-bounds.ts';
 import { STAGES } from '../../../../src/pims/rules/stages.ts';
@@ -90,13 +90,12 @@ export function FilterBar({ kind, fields, error }: FilterBarProps) {
         <FilterRow
           key={row.id}
           row={row}
-          known={fields.find(({ name }) => name === normalise(row).field)}
           kind={kind}
+          fields={fields}
           index={index}
           list={list}
           error={error}
           onChange={(part) => change(row.id, part)}
-          onField={(typed) => change(row.id, { field: nameField(typed, fields, kind) })}
           onRemove={() => applyAndLeave(rows.filter((one) => one !== row))}
         />
       ))}
@@ -167,14 +166,12 @@ function FilterRefusal({ kind, error, onCorrect }: FilterRefusalProps) {
 
 interface FilterRowProps {
   row: EditedFilter;
-  /** The field, if it exists. */
-  known: FieldView | undefined;
   kind: Kind;
+  fields: Fields;
   index: number;
   list: string;
   error: ApiError | undefined;
   onChange: (part: Partial<RecordFilter>) => void;
-  onField: (typed: string) => void;
   onRemove: () => void;
 }
 
@@ -185,7 +182,9 @@ const FLAG_CHOICES = [
   { value: 'N', label: 'No' },
 ];
 
-function FilterRow({ row, known, kind, index, list, error, onChange, onField, onRemove }: FilterRowProps) {
+function FilterRow({ row, kind, fields, index, list, error, onChange, onRemove }: FilterRowProps) {
+  /** The field, if it exists. */
+  const known = fields.find(({ name }) => name === normalise(row).field);
   const named = (what: string) => ({
     label: `${what} of filter ${index + 1}`,
     isLabelHidden: true,
@@ -217,7 +216,7 @@ function FilterRow({ row, known, kind, index, list, error, onChange, onField, on
         isExact
         title={known?.name ?? ''}
         value={known ? labelOf(known.name, kind) : row.field}
-        onValue={onField}
+        onValue={(typed) => onChange({ field: nameField(typed, fields, kind) })}
         error={isFieldMeant ? 'Unknown field.' : undefined}
       />
       <Select

@@ -117,7 +117,12 @@ export default function RequestListPage() {
         {last && (
           <LoadMore label="Older" onMore={more} isBusy={isLoading}>
             {countOf(rows.length, 'request')}
-            {last.next !== null && last.requests.length === 0 && <SearchedTo at={last.searchedTo} />}
+            {last.next !== null && last.requests.length === 0 && (
+              <>
+                {' '}
+                since <Time at={last.searchedTo} to="seconds" />. Older continues the search.
+              </>
+            )}
           </LoadMore>
         )}
         {may('developer') && <Rejected />}
@@ -125,13 +130,6 @@ export default function RequestListPage() {
     </Page>
   );
 }
-
-const SearchedTo = ({ at }: { at: string }) => (
-  <>
-    {' '}
-    since <Time at={at} to="seconds" />. Older continues the search.
-  </>
-);
 
 function NoRequests({ last, isAll }: { last: RequestsView | undefined; isAll: boolean }) {
   if (last?.next) return <Empty title="Nothing found yet">Press Older to search older requests.</Empty>;

@@ -40,12 +40,16 @@ const NO_FILTERS = {
 };
 
 /** The keys in force and the explorer. A key of the address that has ended is there too. */
-function KeyFilter({ value, onValue }: { value: string; onValue: (key: string) => void }) {
+function KeyFilter() {
+  const [query, setQuery] = useQuery();
+  const value = query.get('key') ?? '';
   const { data } = useGet('/keys');
   const keys = (data?.keys ?? []).map(({ apiID, name }) => ({ value: apiID, label: name }));
   const known = [{ value: '', label: 'All keys' }, ...keys, { value: 'explorer', label: 'Explorer' }];
   const options = known.some((one) => one.value === value) ? known : [...known, { value, label: value }];
-  return <Select label="Key" name="key" isLabelHidden value={value} onValue={onValue} options={options} />;
+  return (
+    <Select label="Key" name="key" isLabelHidden value={value} onValue={(key) => setQuery({ key })} options={options} />
+  );
 }
 
 export function RequestFilters() {
@@ -54,10 +58,7 @@ export function RequestFilters() {
   return (
     <>
       <Toolbar label="Filters">
-        <StatusFilter
-          status={query.get('status') ?? ''}
-          onStatus={(status, options) => setQuery({ status }, options)}
-        />
+        <StatusFilter />
         <Select
           label="Operation"
           name="operation"
@@ -77,7 +78,7 @@ export function RequestFilters() {
           onValue={(range) => setQuery({ range: range === DEFAULT_RANGE ? null : range, from: null, to: null })}
           options={[...RANGES, { value: CUSTOM, label: 'Custom time…' }]}
         />
-        <KeyFilter value={filter.key} onValue={(key) => setQuery({ key })} />
+        <KeyFilter />
         {[filter.code, filter.order && `Order ${filter.order}`].filter(Boolean).map((text) => (
           <Badge key={text}>{text}</Badge>
         ))}
@@ -87,32 +88,26 @@ export function RequestFilters() {
           </Button>
         )}
       </Toolbar>
-      {filter.range === CUSTOM && (
-        <CustomTime from={filter.from} to={filter.to} onChange={(change) => setQuery(change, { replace: true })} />
-      )}
+      {filter.range === CUSTOM && <CustomTime />}
     </>
   );
 }
 
-function StatusFilter({
-  status,
-  onStatus,
-}: {
-  status: string;
-  onStatus: (status: string, options?: { replace: boolean }) => void;
-}) {
+function StatusFilter() {
+  const [query, setQuery] = useQuery();
+  const status = query.get('status') ?? '';
   const isExact = !CLASSES.some(({ value }) => value === status);
   const [typed, setTyped] = useState('');
   const [isChosenHere, setChosenHere] = useState(false);
   useLayoutEffect(() => setTyped(isExact && status !== EXACT ? status : ''), [status]);
   const choose = (value: string) => {
     setChosenHere(true);
-    onStatus(value);
+    setQuery({ status: value });
   };
   const type = (text: string) => {
     setTyped(text);
     // An incomplete status does not search yet.
-    if (text === '' || /^[1-5]\d\d$/.test(text)) onStatus(text || EXACT, { replace: true });
+    if (text === '' || /^[1-5]\d\d$/.test(text)) setQuery({ status: text || EXACT }, { replace: true });
   };
   return (
     <>
@@ -146,15 +141,9 @@ function StatusFilter({
   );
 }
 
-function CustomTime({
-  from,
-  to,
-  onChange,
-}: {
-  from: string;
-  to: string;
-  onChange: (change: { from?: string; to?: string }) => void;
-}) {
+function CustomTime() {
+  const [query, setQuery] = useQuery();
+  const { from, to } = parseSearch(query);
   const isTurned = from !== '' && to !== '' && from >= to;
   return (
     <Toolbar label="Custom time">
@@ -163,7 +152,7 @@ function CustomTime({
         name="from"
         type="datetime-local"
         value={formatLocalTime(from)}
-        onValue={(local) => onChange({ from: parseLocalTime(local) })}
+        onValue={(local) => setQuery({ from: parseLocalTime(local) }, { replace: true })}
         error={isTurned ? 'This must be before the end.' : undefined}
       />
       <TextField
@@ -171,7 +160,7 @@ function CustomTime({
         name="to"
         type="datetime-local"
         value={formatLocalTime(to)}
-        onValue={(local) => onChange({ to: parseLocalTime(local) })}
+        onValue={(local) => setQuery({ to: parseLocalTime(local) }, { replace: true })}
       />
     </Toolbar>
   );

@@ -136,20 +136,20 @@ export function TextField({ type = 'text', ...props }: TextFieldProps) {
   const control: object = { ...attributes, ...asPassword, type: isShown ? 'text' : type };
   return (
     <Frame field={field}>
-      {(bound) =>
-        isPassword ? (
+      {(bound) => {
+        const shown = <input {...control} {...bound} ref={input} />;
+        if (!isPassword) return shown;
+        return (
           <div class="input-with-button">
-            <input {...control} {...bound} ref={input} />
+            {shown}
             <IconButton
               icon={isShown ? 'hide' : 'show'}
               label={`${isShown ? 'Hide' : 'Show'} ${props.label.toLowerCase()}`}
               onClick={() => setShown(!isShown)}
             />
           </div>
-        ) : (
-          <input {...control} {...bound} ref={input} />
-        )
-      }
+        );
+      }}
     </Frame>
   );
 }
