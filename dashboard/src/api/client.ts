@@ -35,6 +35,7 @@ export class ApiError extends Error {
     this.retryAfterSeconds = about.retryAfter ? Number(about.retryAfter) : undefined;
   }
 }
+
 /** Returns whether a thrown value is an error of the service with this code. */
 export const hasCode = (fault: unknown, code: string): fault is ApiError =>
   fault instanceof ApiError && fault.code === code;
@@ -45,7 +46,7 @@ type QueryValue = string | number | boolean | undefined;
 /** Parameters of a query. Empty ones are omitted. */
 export type QueryValues<Name extends string = string> = Readonly<Partial<Record<Name, QueryValue>>>;
 
-type PathWith<Method extends 'GET' | 'POST'> = RouteWith<Method> extends `${Method} ${infer Path}` ? Path : never;
+type PathWith<Verb extends 'GET' | 'POST'> = RouteWith<Verb> extends `${Verb} ${infer Path}` ? Path : never;
 export type GetPath = PathWith<'GET'>;
 export type GetQuery<Path extends GetPath> = QueryValues<keyof QueryOf<`GET ${Path}`> & string>;
 
@@ -90,7 +91,7 @@ interface SendOptions {
   signal?: AbortSignal | undefined;
   headers?: Record<string, string>;
 }
-/** What is sent to an operation. A body that is a text is sent unchanged, as JSON. */
+/** Parts of a call of an operation. A body that is a text is sent unchanged, as JSON. */
 type Sent = [query?: QueryValues, body?: unknown, options?: SendOptions];
 
 /**

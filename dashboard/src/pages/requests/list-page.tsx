@@ -117,12 +117,7 @@ export default function RequestListPage() {
         {last && (
           <LoadMore label="Older" onMore={more} isBusy={isLoading}>
             {countOf(rows.length, 'request')}
-            {last.next !== null && last.requests.length === 0 && (
-              <>
-                {' '}
-                since <Time at={last.searchedTo} to="seconds" />. Older continues the search.
-              </>
-            )}
+            {last.next !== null && last.requests.length === 0 && <SearchedTo at={last.searchedTo} />}
           </LoadMore>
         )}
         {may('developer') && <Rejected />}
@@ -130,6 +125,13 @@ export default function RequestListPage() {
     </Page>
   );
 }
+
+const SearchedTo = ({ at }: { at: string }) => (
+  <>
+    {' '}
+    since <Time at={at} to="seconds" />. Older continues the search.
+  </>
+);
 
 function NoRequests({ last, isAll }: { last: RequestsView | undefined; isAll: boolean }) {
   if (last?.next) return <Empty title="Nothing found yet">Press Older to search older requests.</Empty>;

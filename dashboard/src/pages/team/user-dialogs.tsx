@@ -32,7 +32,7 @@ const ROLES: readonly { value: Role; label: string; hint: string }[] = [
 ];
 
 /** Explains why the service refuses to remove the last owner. */
-export const lastOwner = ({ email, isYou }: UserRow): string =>
+const lastOwner = ({ email, isYou }: UserRow): string =>
   `${isYou ? 'You are' : `${email} is`} the only owner. Make another user an owner first.`;
 
 export function Invite({ onIssued, onClose }: { onIssued: OnIssued; onClose: () => void }) {

@@ -26,7 +26,7 @@ export interface TableColumn<Row> {
   readonly isSortable?: boolean;
 }
 
-/** A column that shows a member of its rows as it is. Example: `textColumn('client', 'Client', { isMono: true })`. */
+/** A column that shows a member of its rows unchanged. Example: `textColumn('client', 'Client', { isMono: true })`. */
 export const textColumn = <Key extends string>(
   key: Key,
   head: string,
@@ -51,7 +51,7 @@ interface TableProps<Row> {
   columns: readonly TableColumn<Row>[];
   /** The rows, or undefined while they are loaded for the first time. */
   rows: readonly Row[] | undefined;
-  /** What tells a row from the others: the name of a member, or a function. */
+  /** The name of the member that tells a row from the others, or a function. */
   rowKey: (keyof Row & string) | ((row: Row) => string);
   /** The path below /dashboard. */
   rowLink?: ((row: Row) => string | undefined) | undefined;
