@@ -13,8 +13,7 @@ import { Select } from '../../ui/form/field.tsx';
 import { Page, WhenLoaded } from '../../ui/page.tsx';
 import { formatMoney, KeyValue } from '../../ui/text/text.tsx';
 import { labelOf } from '../../ui/text/label.ts';
-import { Addresses } from '../records/record-fields.tsx';
-import { NoRecord } from '../records/no-record.tsx';
+import { Addresses, NoRecord } from '../records/record-fields.tsx';
 import { OrderTotals } from './totals.tsx';
 
 const SLIP = { value: 'slip', label: 'Packing slip' } as const;

@@ -22,7 +22,7 @@ import NotFoundPage from '../../app/not-found-page.tsx';
 import { BulkActions } from '../lists/bulk.tsx';
 import { ColumnChooser, useColumns } from './column-chooser.tsx';
 import { ExportButton } from '../lists/export.tsx';
-import { fieldColumn } from './field-column.tsx';
+import { fieldColumn } from './record-fields.tsx';
 import { FilterBar } from './filter-form.tsx';
 import { Views } from '../lists/views.tsx';
 

@@ -1,10 +1,12 @@
 /**
- * Tells two minutes before a session ends, and lets the user stay signed in. After it has ended, the user signs in
- * again over the page, so that what was typed is still there. Source: WCAG 2.2.1.
+ * The dialogs about the session, next to the shell. One tells two minutes before a session ends, and lets the user stay
+ * signed in. After it has ended, the user signs in again over the page, so that what was typed is still there. Source:
+ * WCAG 2.2.1. Another asks for the password if the service needs a proof of the user's identity, and then continues the
+ * user's action.
  */
 import { useEffect, useState } from 'preact/hooks';
-import { SESSION_IDLE_MINUTES } from '../../../src/account/account-bounds.ts';
-import { get, hasCode, lastCallAt, post } from '../api/client.ts';
+import { PROOF_MINUTES, SESSION_IDLE_MINUTES } from '../../../src/account/account-bounds.ts';
+import { get, hasCode, lastCallAt, onProofNeeded, post } from '../api/client.ts';
 import { leaveForSignIn, useSession, useSessionState } from '../session.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog, FormDialog } from '../ui/dialog/dialog.tsx';
@@ -74,6 +76,38 @@ function SignInAgain({ isEnding = false }: { isEnding?: boolean }) {
       <UserName email={user.email} />
       <CurrentPassword autofocus {...password} />
       {code !== undefined && <CodeField value={code} onValue={setCode} />}
+    </FormDialog>
+  );
+}
+
+/** There is one such dialog, next to the shell. */
+export function ProofDialog() {
+  const { user } = useSession();
+  const password = useEntry('');
+  const [asked, setAsked] = useState<{ readonly tell: (isProven: boolean) => void }>();
+  useEffect(() => onProofNeeded(() => new Promise((tell) => setAsked({ tell }))), []);
+  // If the session has ended in the meantime, the next dialog must not wait for this one.
+  useEffect(() => () => asked?.tell(false), [asked]);
+  if (asked === undefined) return null;
+  const end = (isProven: boolean) => {
+    setAsked(undefined);
+    password.onValue('');
+    asked.tell(isProven);
+  };
+  const confirm = async () => {
+    await post('/confirm', { password: password.value });
+    end(true);
+  };
+  return (
+    <FormDialog
+      title="Confirm your password"
+      description={`For your security. You will not be asked again for ${PROOF_MINUTES} minutes.`}
+      action="Confirm"
+      onSubmit={confirm}
+      onClose={() => end(false)}
+    >
+      <UserName email={user.email} />
+      <CurrentPassword autofocus {...password} />
     </FormDialog>
   );
 }
