@@ -2,7 +2,8 @@
  * The panel that shows new keys once, with calls that use them.
  */
 import type { CreatedKeyView, IssuedKeyView } from '../../../../src/http/dashboard/interface.ts';
-import { callURL, formatCode } from '../../api/call-text.ts';
+import { formatCode } from '../../api/call-code.ts';
+import { callURL } from '../../api/call-text.ts';
 import { OneTimePanel } from '../../ui/dialog/one-time-panel.tsx';
 import { CodeTabs, CopyText } from '../../ui/text/copy.tsx';
 import { KeyValue, Time } from '../../ui/text/text.tsx';

@@ -1,5 +1,6 @@
 /** The call of the form in three languages. The code reads the keys from the environment, so the text contains none. */
-import { callURL, formatCode } from '../../api/call-text.ts';
+import { formatCode } from '../../api/call-code.ts';
+import { callURL } from '../../api/call-text.ts';
 import { useSession } from '../../session.tsx';
 import { Notice } from '../../ui/page.tsx';
 import { CodeTabs, KeysHint } from '../../ui/text/copy.tsx';

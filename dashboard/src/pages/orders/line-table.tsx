@@ -14,7 +14,7 @@ import { Button } from '../../ui/button.tsx';
 import { Empty, Section } from '../../ui/page.tsx';
 import { Copy } from '../../ui/text/copy.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
-import { fieldColumn, RecordLink } from '../records/record-fields.tsx';
+import { fieldColumn, RecordLink } from '../records/field-column.tsx';
 import { LineDialog } from './order-actions.tsx';
 import { OrderTotals } from './totals.tsx';
 

@@ -6,7 +6,7 @@ import { useLoad } from '../../api/use-load.ts';
 import { loadStock, type Stock } from '../../api/records.ts';
 import { Section } from '../../ui/page.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
-import { Amount, RecordLink } from '../records/record-fields.tsx';
+import { Amount, RecordLink } from '../records/field-column.tsx';
 
 /** Returns the part codes of the lines, each once, without care plans. */
 export const stockedParts = (lines: readonly Values[]): string[] => [

@@ -11,7 +11,7 @@ import { Link } from '../../router.tsx';
 import { ApiCall } from '../records/api-call.tsx';
 import { Badge, None, shorten, StageBadge, type Tone } from '../../ui/text/text.tsx';
 import { Section, WhenLoaded } from '../../ui/page.tsx';
-import { RecordLink } from '../records/record-fields.tsx';
+import { RecordLink } from '../records/field-column.tsx';
 import { Table, textColumn, type TableColumn } from '../../ui/table/table.tsx';
 
 const STATES: Readonly<Record<Comparison['state'], readonly [label: string, tone: Tone]>> = {

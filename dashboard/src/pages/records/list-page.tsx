@@ -13,16 +13,15 @@ import { useSession } from '../../session.tsx';
 import { ApiCall } from './api-call.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Empty, Page } from '../../ui/page.tsx';
-import { Table, type Sort, type TableColumn } from '../../ui/table/table.tsx';
+import { parseSort, Table, type Sort, type TableColumn } from '../../ui/table/table.tsx';
 import { usePlace } from '../../ui/table/place.ts';
-import { parseSort } from '../../ui/table/sort.ts';
 import { countOf } from '../../ui/text/text.tsx';
 import { NewRecord } from '../edit/edit-record.tsx';
 import NotFoundPage from '../../app/not-found-page.tsx';
 import { BulkActions } from '../lists/bulk.tsx';
 import { ColumnChooser, useColumns } from './column-chooser.tsx';
 import { ExportButton } from '../lists/export.tsx';
-import { fieldColumn } from './record-fields.tsx';
+import { fieldColumn } from './field-column.tsx';
 import { FilterBar } from './filter-form.tsx';
 import { Views } from '../lists/views.tsx';
 

@@ -1,18 +1,16 @@
 /**
- * How records are shown: fields as columns of tables, links to records, two addresses, names with values, the empty ones
- * on demand; and the page for the address of a record that does not exist.
+ * The fields of a record: two addresses, and names with values, the empty ones on demand; and the page for the address of
+ * a record that does not exist.
  */
-import type { FieldType } from '../../../../src/pims/rules/fields.ts';
-import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
-import { KINDS, recordPath, type Kind } from '../../api/records.ts';
-import { Link, useQuery } from '../../router.tsx';
+import { KINDS, type Kind } from '../../api/records.ts';
+import { isMoney } from './field-column.tsx';
+import { useQuery } from '../../router.tsx';
 import { ButtonLink } from '../../ui/button.tsx';
 import { Checkbox } from '../../ui/form/field.tsx';
 import { Card, Columns, Page, Section } from '../../ui/page.tsx';
-import type { TableColumn } from '../../ui/table/table.tsx';
 import { labelOf } from '../../ui/text/label.ts';
-import { Day, KeyValue, Money, None, shorten, StageBadge, Text, Time } from '../../ui/text/text.tsx';
+import { Day, KeyValue, Money, None, shorten, Text, Time } from '../../ui/text/text.tsx';
 
 const STAMPS: readonly string[] = ['CREATE_DATE', 'MODIFIED_DATE'];
 const PARTS = ['NAME', 'ATTN', 'ADDRESS1', 'ADDRESS2', 'CITY', 'STATE', 'ZIPCODE', 'COUNTRY', 'PHONE', 'EMAIL'];
@@ -105,57 +103,6 @@ function Value({ name, value }: { name: string; value: string }) {
   if (name === 'ORDER_DATE') return <Day value={value} />;
   return STAMPS.includes(name) ? <Time at={value} to="seconds" /> : <Text value={value} />;
 }
-
-const MONEY = 'SUBTOTAL FREIGHT TAX_TOTAL ORDER_TOTAL UNIT_PRICE UNIT_COST CREDIT_LIMIT'.split(' ');
-const isMoney = (name: string): boolean => MONEY.includes(name);
-
-/** The columns that take the remaining width. */
-const WIDE = ['BNAME', 'CUSTOMER_NAME', 'PART_DESCRIPTION'];
-
-/** Example: `fieldColumn('QUANTITY', 'number')`; with the kind for a list of records. */
-export const fieldColumn = (name: string, type?: FieldType, kind?: Kind): TableColumn<Values> => ({
-  key: name,
-  ...(!isMoney(name) && { label: labelOf(name, kind) }),
-  head: <span title={name}>{labelOf(name, kind)}</span>,
-  cell: (row) =>
-    kind === 'orders' && name === 'BNAME' ? <Customer row={row} /> : <Cell row={row} name={name} type={type} />,
-  isWide: kind !== undefined && WIDE.includes(name),
-  align: type === 'number' ? 'end' : 'start',
-});
-
-/** The name of the customer of an order, with the code below. */
-const Customer = ({ row: { BNAME: name, CUSTOMER_CODE: code } }: { row: Values }) => (
-  <>
-    <bdi>{name || code}</bdi>
-    {name && code && <bdi class="below muted small">{code}</bdi>}
-  </>
-);
-
-function Cell({ row, name, type }: { row: Values; name: string; type: FieldType | undefined }) {
-  const value = row[name] ?? '';
-  if (value === '') return null;
-  if (name === 'ORDER_TYPE') return <StageBadge stage={value} isCancelled={saysCancelled(row)} />;
-  if (type === 'timestamp') return <Time at={value} />;
-  if (type === 'date' || name === 'ORDER_DATE') return <Day value={value} />;
-  if (isMoney(name)) return <Money value={value} />;
-  if (type === 'number') return <Amount value={value} />;
-  return <bdi>{value}</bdi>;
-}
-
-/** Example: `<Amount value={part.QTY_ONHAND} />`; a negative one is red. */
-export const Amount = ({ value }: { value: string }) => (
-  <span class={value.startsWith('-') ? 'negative' : undefined}>{value}</span>
-);
-
-/** Example: `<RecordLink kind="inventory" code={line.PART_CODE} />`. */
-export const RecordLink = ({ kind, code }: { kind: Kind; code: string }) =>
-  code === '' ? (
-    <None />
-  ) : (
-    <Link class="row-link" to={recordPath(kind, code)}>
-      <bdi>{code}</bdi>
-    </Link>
-  );
 
 /** Example: `<NoRecord kind="orders" code="99999" />`. */
 export const NoRecord = ({ kind, code }: { kind: Kind; code: string }) => (

@@ -10,7 +10,7 @@ import type { Values } from '../../../../src/pims/rules/values.ts';
 import { get, post } from '../../api/client.ts';
 import { recordPath } from '../../api/records.ts';
 import { useGet, usePages } from '../../api/use-load.ts';
-import { RecordLink } from '../records/record-fields.tsx';
+import { RecordLink } from '../records/field-column.tsx';
 import { Button } from '../../ui/button.tsx';
 import { FormDialog } from '../../ui/dialog/dialog.tsx';
 import { TextArea, TextField, useEntry } from '../../ui/form/field.tsx';

@@ -1,8 +1,6 @@
 /** Sorts the rows of a table by the user's column, which the address keeps (`?sort=-calls`). */
 import { useQuery } from '../../router.tsx';
-
-/** Reads a sort of the address: `-calls` is downwards by `calls`. */
-export const parseSort = (text: string) => ({ key: text.replace(/^-/, ''), isDescending: text.startsWith('-') });
+import { parseSort } from './table.tsx';
 
 /**
  * Sorts rows by the values of their columns. Example: `const { sorted, sort } = useSort(rows, { calls: (row) =>

@@ -45,6 +45,9 @@ export interface Sort {
   readonly isDescending: boolean;
   readonly onSort: (key: string) => void;
 }
+/** Reads a sort of the address: `-calls` is downwards by `calls`. */
+export const parseSort = (text: string) => ({ key: text.replace(/^-/, ''), isDescending: text.startsWith('-') });
+
 interface TableProps<Row> {
   /** The name of the table for screen readers. */
   label: string;

@@ -1,7 +1,7 @@
 /** Copies a text, and shows code that can be copied. It announces the copy and confirms it for a moment. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { CallCode } from '../../api/call-text.ts';
+import type { CallCode } from '../../api/call-code.ts';
 import { Button, IconButton } from '../button.tsx';
 import { Tabs } from '../tabs.tsx';
 import { announce, toast } from '../toaster.tsx';
