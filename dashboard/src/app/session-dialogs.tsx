@@ -1,8 +1,6 @@
 /**
- * The dialogs about the session, next to the shell. One tells two minutes before a session ends, and lets the user stay
- * signed in. After it has ended, the user signs in again over the page, so that what was typed is still there. Source:
- * WCAG 2.2.1. Another asks for the password if the service needs a proof of the user's identity, and then continues the
- * user's action.
+ * The dialogs about the session: they tell that it ends, sign the user in again over the page, and ask for a proof of the
+ * user's identity.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { PROOF_MINUTES, SESSION_IDLE_MINUTES } from '../../../src/account/account-bounds.ts';
@@ -17,7 +15,10 @@ const MINUTE_MS = 60_000;
 const LOOK_MS = 10_000;
 const WARNED_MS = 2 * MINUTE_MS;
 
-/** There is one, next to the shell. */
+/**
+ * Tells two minutes before a session ends, and lets the user stay signed in. After it has ended, the user signs in again
+ * over the page, so that what was typed is still there. Source: WCAG 2.2.1. There is one, next to the shell.
+ */
 export function SessionEnd() {
   const { hasEnded } = useSessionState();
   const { endsAt } = useSession();
@@ -80,7 +81,10 @@ function SignInAgain({ isEnding = false }: { isEnding?: boolean }) {
   );
 }
 
-/** There is one such dialog, next to the shell. */
+/**
+ * Asks for the password if the service needs a proof of the user's identity, and then continues the user's action. There
+ * is one such dialog, next to the shell.
+ */
 export function ProofDialog() {
   const { user } = useSession();
   const password = useEntry('');
