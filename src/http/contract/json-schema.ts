@@ -28,24 +28,26 @@ export const textOf = (description?: string, more: Schema = {}): TypedSchema<str
   ...more,
 });
 
+/** Describes a string that matches a regular expression. */
+export const matching = (pattern: string): TypedSchema<string> => textOf(undefined, { pattern });
+
 /** Describes a non-empty string. `more` has further keywords. */
 export const required = (description?: string, more: Schema = {}): TypedSchema<string> =>
   textOf(description, { minLength: 1, ...more });
 
 export const oneOf = <T extends string>(values: readonly T[]): TypedSchema<T> => ({ enum: values });
 
-type Members = Readonly<Record<string, TypedSchema<unknown>>>;
+export type Members = Readonly<Record<string, TypedSchema<unknown>>>;
+type ValuesOf<M> = { [Name in keyof M]: TypeOf<M[Name]> };
 
-/** Describes an object with exactly these members. All are required except the `optional` ones. */
-export const objectOf = <M extends Members, Optional extends keyof M = never>(
-  members: M,
-  optional: readonly Optional[] = [],
-): TypedSchema<
-  { [Name in Exclude<keyof M, Optional>]: TypeOf<M[Name]> } & { [Name in Optional]?: TypeOf<M[Name]> }
-> => ({
+/** Describes an object with exactly these members, of which the optional ones come last. */
+export const objectOf = <Needed extends Members, Optional extends Members = Record<never, never>>(
+  needed: Needed,
+  optional?: Optional,
+): TypedSchema<ValuesOf<Needed> & Partial<ValuesOf<Optional>>> => ({
   type: 'object',
-  properties: members,
-  required: Object.keys(members).filter((name) => !optional.includes(name as Optional)),
+  properties: { ...needed, ...optional },
+  required: Object.keys(needed),
   additionalProperties: false,
 });
 

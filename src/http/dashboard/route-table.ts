@@ -10,7 +10,17 @@ import { FIELDS_MAX } from '../../pims/rules/record-bounds.ts';
 import { FIRST_STAGES } from '../../pims/rules/stages.ts';
 import { DAYS_MAX, OVERLAPS, SCOPES } from '../../tenant/keys.ts';
 import { URL_CHARACTERS_MAX } from '../../webhooks/webhooks.ts';
-import { listOf, objectOf, oneOf, required, textOf, type Schema, type TypedSchema } from '../contract/json-schema.ts';
+import {
+  listOf,
+  matching,
+  objectOf,
+  oneOf,
+  required,
+  textOf,
+  type Members,
+  type Schema,
+  type TypedSchema,
+} from '../contract/json-schema.ts';
 
 export interface RouteTerms {
   readonly role?: Role;
@@ -37,37 +47,48 @@ const byLine = <T>(values: TypedSchema<T>): TypedSchema<Record<string, T>> => ({
 const STOCK = { PART_CODE: filled, quantity: filled };
 const SERIALS = listOf(any, { maxItems: 1000 });
 const reason = textOf(undefined, { maxLength: 500 });
+/** The number of a delivery, a movement or an audit record. */
+const position = matching('^[1-9][0-9]{0,14}$');
 /** Values by field. */
 const RECORD: TypedSchema<Record<string, string>> = {
   type: 'object',
   additionalProperties: any,
   maxProperties: FIELDS_MAX,
 };
-const WEBHOOK = objectOf({ id: filled });
-const USER = objectOf({ email: any });
-const USER_WITH_ROLE = objectOf({ email: any, role: oneOf(ROLES) });
-const INVOICE = objectOf({
+const WEBHOOK = { id: filled };
+const USER = { email: any };
+const USER_WITH_ROLE = { email: any, role: oneOf(ROLES) };
+const INVOICE = {
   ORDER_NUMBER: filled,
   quantities: byLine(any),
   serials: byLine(listOf(any)),
   tracking: listOf(any),
-});
+};
 const recordType = oneOf(Object.keys(RECORD_TYPES) as RecordType[]);
-const IMPORT = objectOf({
+const IMPORT = {
   recordType,
   file: filled,
   fields: listOf(any, { minItems: 1, maxItems: FIELDS_MAX }),
   rows: listOf(listOf(any, { maxItems: FIELDS_MAX }), { maxItems: 200 }),
   updates: flag,
   isDry: flag,
-});
-const NEW_FIELD = objectOf({
-  recordType,
-  name: any,
-  type: oneOf(CUSTOM_FIELD_TYPES),
-});
+};
 
 export const NOTHING = objectOf({});
+
+/** Describes a read by the least role and the members of its query. */
+const read = <Needed extends Members, Optional extends Members = Record<never, never>>(
+  role: Role,
+  needed: Needed,
+  optional?: Optional,
+) => ({ role, query: objectOf(needed, optional) });
+/** Describes a change by the least role, the proof that it needs, and the members of its body. */
+const change = <Needed extends Members, Optional extends Members = Record<never, never>>(
+  role: Role,
+  proof: ProofNeed,
+  needed: Needed,
+  optional?: Optional,
+) => ({ role, proof, body: objectOf(needed, optional) });
 
 /**
  * The codes are those of each route alone. Every route with a role may answer 401 NOT_SIGNED_IN and 403
@@ -75,160 +96,120 @@ export const NOTHING = objectOf({});
  */
 export const ROUTES = {
   /** SIGN_IN_REFUSED · SECOND_FACTOR_NEEDED: repeat with `code`, six digits or a recovery code · TOO_MANY_ATTEMPTS. */
-  'POST /sign-in': { body: objectOf({ teamID: any, email: any, password: any, code: any }, ['code']) },
+  'POST /sign-in': { body: objectOf({ teamID: any, email: any, password: any }, { code: any }) },
   /** Whom a one-time link is for. LINK_INVALID. */
   'POST /link/check': { body: objectOf({ token: any }) },
   /** Sets the password and signs in. LINK_INVALID, WEAK_PASSWORD. */
   'POST /link': { body: objectOf({ token: any, password: any }) },
   /** Proves for five minutes who the user is. SIGN_IN_REFUSED, TOO_MANY_ATTEMPTS. */
-  'POST /confirm': { role: 'viewer', proof: 'sent', body: objectOf({ password: any }) },
-  'POST /sign-out': { role: 'viewer', proof: 'none' },
+  'POST /confirm': change('viewer', 'sent', { password: any }),
+  'POST /sign-out': change('viewer', 'none', {}),
   'GET /session': { role: 'viewer' },
   'GET /sessions': { role: 'viewer' },
   /** Ends one session, or all other sessions of the user if no sessionId is sent. */
-  'POST /sessions/end': {
-    role: 'viewer',
-    proof: 'none',
-    body: objectOf({ sessionId: textOf(undefined, { pattern: '^[0-9a-f-]{1,64}$' }) }, ['sessionId']),
-  },
+  'POST /sessions/end': change('viewer', 'none', {}, { sessionId: matching('^[0-9a-f-]{1,64}$') }),
   /** All other sessions end. SIGN_IN_REFUSED, WEAK_PASSWORD. */
-  'POST /password': { role: 'viewer', proof: 'sent', body: objectOf({ password: any, newPassword: any }) },
+  'POST /password': change('viewer', 'sent', { password: any, newPassword: any }),
   /** A new secret, in force once it is enabled. */
-  'POST /second-factor/begin': { role: 'viewer', proof: 'none' },
+  'POST /second-factor/begin': change('viewer', 'none', {}),
   /** SIGN_IN_REFUSED: wrong password or code. */
-  'POST /second-factor/enable': {
-    role: 'viewer',
-    proof: 'sent',
-    body: objectOf({ password: any, secret: any, code: any }),
-  },
-  'POST /second-factor/disable': { role: 'viewer', proof: 'sent', body: objectOf({ password: any, code: any }) },
+  'POST /second-factor/enable': change('viewer', 'sent', { password: any, secret: any, code: any }),
+  'POST /second-factor/disable': change('viewer', 'sent', { password: any, code: any }),
 
   'GET /keys': { role: 'viewer' },
   /** Creates a pair, which expires after `days`. COMMAND_REFUSED: the name, or too many pairs. */
-  'POST /keys': {
-    role: 'developer',
-    proof: 'recent',
-    body: objectOf({ name: any, scope: oneOf(SCOPES), days }, ['days']),
-  },
+  'POST /keys': change('developer', 'recent', { name: any, scope: oneOf(SCOPES) }, { days }),
   /**
    * Replaces the pair with this name; without a name the pair `default`, or else the oldest. `overlap`: how long the
    * old keys stay valid. COMMAND_REFUSED.
    */
-  'POST /keys/replace': {
-    role: 'developer',
-    proof: 'recent',
-    body: objectOf({ overlap: oneOf(OVERLAPS), name: any }, ['name']),
-  },
+  'POST /keys/replace': change('developer', 'recent', { overlap: oneOf(OVERLAPS) }, { name: any }),
   /** Renames a pair. NOT_FOUND; COMMAND_REFUSED: the name. */
-  'POST /keys/rename': { role: 'developer', proof: 'recent', body: objectOf({ apiID: filled, name: any }) },
+  'POST /keys/rename': change('developer', 'recent', { apiID: filled, name: any }),
   /** Ends a pair at once. NOT_FOUND. */
-  'POST /keys/end': { role: 'developer', proof: 'recent', body: objectOf({ apiID: any }) },
+  'POST /keys/end': change('developer', 'recent', { apiID: any }),
 
   'GET /webhooks': { role: 'viewer' },
   /** An empty list of types means all. COMMAND_REFUSED: the URL, or too many endpoints. */
-  'POST /webhooks': {
-    role: 'developer',
-    proof: 'recent',
-    body: objectOf({ url: textOf(undefined, { maxLength: URL_CHARACTERS_MAX }), types: listOf(oneOf(CHANGED_TYPES)) }),
-  },
-  'POST /webhooks/remove': { role: 'developer', proof: 'recent', body: WEBHOOK },
+  'POST /webhooks': change('developer', 'recent', {
+    url: textOf(undefined, { maxLength: URL_CHARACTERS_MAX }),
+    types: listOf(oneOf(CHANGED_TYPES)),
+  }),
+  'POST /webhooks/remove': change('developer', 'recent', WEBHOOK),
   /** Sends a message of the type `test`, and answers when the receiver has answered. */
-  'POST /webhooks/test': { role: 'developer', proof: 'none', body: WEBHOOK },
-  'POST /webhooks/pause': { role: 'developer', proof: 'none', body: WEBHOOK },
+  'POST /webhooks/test': change('developer', 'none', WEBHOOK),
+  'POST /webhooks/pause': change('developer', 'none', WEBHOOK),
   /** Ends any pause. Without `after`, it continues after the last delivery. COMMAND_REFUSED, CHANGES_GONE. */
-  'POST /webhooks/replay': {
-    role: 'developer',
-    proof: 'none',
-    body: objectOf({ id: filled, after: textOf(undefined, { pattern: '^[0-9]{1,15}$' }) }, ['after']),
-  },
-  'POST /webhooks/rotate': { role: 'developer', proof: 'recent', body: WEBHOOK },
+  'POST /webhooks/replay': change('developer', 'none', { id: filled }, { after: matching('^[0-9]{1,15}$') }),
+  'POST /webhooks/rotate': change('developer', 'recent', WEBHOOK),
   /** `before`: number of the last delivery seen. */
-  'GET /webhooks/deliveries': {
-    role: 'viewer',
-    query: objectOf({ id: filled, before: textOf(undefined, { pattern: '^[1-9][0-9]{0,14}$' }) }, ['before']),
-  },
+  'GET /webhooks/deliveries': read('viewer', { id: filled }, { before: position }),
 
   /** This month unless another is asked for. */
-  'GET /usage': {
-    role: 'viewer',
-    query: objectOf({ month: textOf(undefined, { pattern: '^\\d{4}-(0[1-9]|1[0-2])$' }) }, ['month']),
-  },
-  'GET /requests': {
-    role: 'viewer',
-    query: objectOf({ status: any, operation: any, key: any, code: any, order: any, from: any, to: any, cursor: any }, [
-      'status',
-      'operation',
-      'key',
-      'code',
-      'order',
-      'from',
-      'to',
-      'cursor',
-    ]),
-  },
+  'GET /usage': read('viewer', {}, { month: matching('^\\d{4}-(0[1-9]|1[0-2])$') }),
+  'GET /requests': read(
+    'viewer',
+    {},
+    { status: any, operation: any, key: any, code: any, order: any, from: any, to: any, cursor: any },
+  ),
   /** The last calls to this node that had no valid keys, newest first. */
   'GET /requests/rejected': { role: 'developer' },
   /** NOT_FOUND. */
-  'GET /requests/single': { role: 'viewer', query: objectOf({ requestID: filled }) },
+  'GET /requests/single': read('viewer', { requestID: filled }),
 
   /** Makes a worksheet or quote a sales order. */
-  'POST /orders/approve': { role: 'clerk', proof: 'none', body: objectOf({ ORDER_NUMBER: filled }) },
+  'POST /orders/approve': change('clerk', 'none', { ORDER_NUMBER: filled }),
   /**
    * The names in `quantities` and `serials` are LINE_NUMBERs. Without quantities everything is invoiced.
    * QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED, STAGE_NOT_ALLOWED.
    */
-  'POST /orders/invoice': { role: 'clerk', proof: 'none', body: INVOICE },
+  'POST /orders/invoice': change('clerk', 'none', INVOICE),
   /** The changes of an order, newest first, from the change feed. */
-  'GET /orders/history': { role: 'viewer', query: objectOf({ ORDER_NUMBER: filled }) },
+  'GET /orders/history': read('viewer', { ORDER_NUMBER: filled }),
   /** Voids an invoice: its units and serial numbers are in stock again. ORDER_NOT_FOUND, STAGE_NOT_ALLOWED. */
-  'POST /orders/void': { role: 'clerk', proof: 'none', body: objectOf({ ORDER_NUMBER: filled, reason }) },
+  'POST /orders/void': change('clerk', 'none', { ORDER_NUMBER: filled, reason }),
   /** NOT_FOUND, QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED; MISSING_FIELD for an adjustment without a reason. */
-  'POST /stock/receive': { role: 'clerk', proof: 'none', body: objectOf({ ...STOCK, serials: SERIALS, reason }) },
-  'POST /stock/count': { role: 'clerk', proof: 'none', body: objectOf({ ...STOCK, reason }) },
-  'POST /stock/adjust': { role: 'clerk', proof: 'none', body: objectOf({ ...STOCK, reason }) },
-  'POST /stock/on-order': { role: 'clerk', proof: 'none', body: objectOf(STOCK) },
+  'POST /stock/receive': change('clerk', 'none', { ...STOCK, serials: SERIALS, reason }),
+  'POST /stock/count': change('clerk', 'none', { ...STOCK, reason }),
+  'POST /stock/adjust': change('clerk', 'none', { ...STOCK, reason }),
+  'POST /stock/on-order': change('clerk', 'none', STOCK),
   /** `before`: number of the last movement seen. */
-  'GET /stock/movements': {
-    role: 'viewer',
-    query: objectOf({ PART_CODE: filled, before: textOf(undefined, { pattern: '^[1-9][0-9]{0,14}$' }) }, ['before']),
-  },
-  'GET /stock/waiting': { role: 'viewer', query: objectOf({ PART_CODE: filled }) },
+  'GET /stock/movements': read('viewer', { PART_CODE: filled }, { before: position }),
+  'GET /stock/waiting': read('viewer', { PART_CODE: filled }),
   /** The parts that have a unit with this serial number, and the invoice that sold it. */
-  'GET /stock/serial': { role: 'viewer', query: objectOf({ serial: filled }) },
+  'GET /stock/serial': read('viewer', { serial: filled }),
   /** The numbers of open backorders, newest first, at most 100. */
   'GET /orders/backorders': { role: 'viewer' },
   /** Errors about a value are those of the fields. CODE_TAKEN. */
-  'POST /parts': { role: 'clerk', proof: 'none', body: objectOf({ values: RECORD }) },
+  'POST /parts': change('clerk', 'none', { values: RECORD }),
   /** NOT_FOUND. */
-  'POST /parts/update': { role: 'clerk', proof: 'none', body: objectOf({ PART_CODE: filled, values: RECORD }) },
+  'POST /parts/update': change('clerk', 'none', { PART_CODE: filled, values: RECORD }),
   /** Imports at most 200 rows of a table. `isDry`: only checks them. UNKNOWN_FIELD, COMMAND_REFUSED. */
-  'POST /imports': { role: 'clerk', proof: 'none', body: IMPORT },
+  'POST /imports': change('clerk', 'none', IMPORT),
   'GET /fields': { role: 'viewer' },
   /** Adds a custom field. COMMAND_REFUSED. */
-  'POST /fields': { role: 'developer', proof: 'none', body: NEW_FIELD },
+  'POST /fields': change('developer', 'none', { recordType, name: any, type: oneOf(CUSTOM_FIELD_TYPES) }),
 
   'GET /settings': { role: 'viewer' },
-  'POST /settings': {
-    role: 'owner',
-    proof: 'recent',
-    body: objectOf({ name: any, defaultStage: oneOf(FIRST_STAGES), strict: flag, ownQuota: quota }, ['ownQuota']),
-  },
+  'POST /settings': change(
+    'owner',
+    'recent',
+    { name: any, defaultStage: oneOf(FIRST_STAGES), strict: flag },
+    { ownQuota: quota },
+  ),
   'GET /users': { role: 'owner' },
-  'POST /users': { role: 'owner', proof: 'recent', body: USER_WITH_ROLE },
+  'POST /users': change('owner', 'recent', USER_WITH_ROLE),
   /** A new link. Using it sets a new password and turns off two-step verification. */
-  'POST /users/link': { role: 'owner', proof: 'recent', body: USER },
+  'POST /users/link': change('owner', 'recent', USER),
   /** LAST_OWNER. */
-  'POST /users/role': { role: 'owner', proof: 'recent', body: USER_WITH_ROLE },
-  'POST /users/remove': { role: 'owner', proof: 'recent', body: USER },
+  'POST /users/role': change('owner', 'recent', USER_WITH_ROLE),
+  'POST /users/remove': change('owner', 'recent', USER),
   /** `before`: number of the last record seen. */
-  'GET /audit': {
-    role: 'owner',
-    query: objectOf({ before: textOf(undefined, { pattern: '^[1-9][0-9]{0,14}$' }) }, ['before']),
-  },
+  'GET /audit': read('owner', {}, { before: position }),
   'GET /audit/verify': { role: 'owner' },
 
   /** Only for the operator's team. NOT_FOUND for others. */
   'GET /operate': { role: 'owner' },
   /** Begins a backup, and does not wait for it. NOT_FOUND; COMMAND_REFUSED if no backups are scheduled. */
-  'POST /operate/backup': { role: 'owner', proof: 'recent' },
+  'POST /operate/backup': change('owner', 'recent', {}),
 } as const satisfies Record<`GET ${string}`, RouteTerms> & Record<`POST ${string}`, ChangeTerms>;

@@ -31,12 +31,13 @@ const CHANGE = objectOf(
     change: textOf('Whether the write created or updated the record.', { enum: ['created', 'updated'] }),
     at: textOf('Time of the write in UTC, in ISO 8601.'),
     operation: textOf('Operation or command that wrote it, such as addLineItem or import; "" if it is not known.'),
+  },
+  {
     record: {
       anyOf: [ref('Order'), ref('Customer'), ref('InventoryItem'), NULL],
       description: 'The current state of the record; null if it is missing. Only with include=records.',
     },
   },
-  ['record'],
 );
 
 export const changesOperation = (limits: AnswerLimits): Operation => ({
@@ -48,6 +49,7 @@ export const changesOperation = (limits: AnswerLimits): Operation => ({
     'Returns what was created and updated after a position, in the order in which it became visible. After you have read up to X-Next-After, no change ever appears at or below it. Without after, returns no changes, and X-Next-After is the current position.',
   kind: 'changes',
   query: queryOf(
+    {},
     {
       after: textOf('X-Next-After of the previous page; 0 starts with the first change.', { pattern: '^[0-9]{1,15}$' }),
       types: required(`Comma-separated types of records. Default ${CHANGED_TYPES.join(',')}.`, {
@@ -59,7 +61,6 @@ export const changesOperation = (limits: AnswerLimits): Operation => ({
       }),
       include: textOf('Set to records to get the current state of each record.', { enum: ['records'] }),
     },
-    ['after', 'types', 'maxReturn', 'wait', 'include'],
   ),
   answer: envelopeOf(listOf(CHANGE)),
   example: { answer: envelope([EXAMPLE]) },

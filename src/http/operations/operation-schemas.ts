@@ -20,10 +20,12 @@ import {
   booleanOf,
   listOf,
   mapValues,
+  matching,
   NULL,
   objectOf,
   required,
   textOf,
+  type Members,
   type Schema,
 } from '../contract/json-schema.ts';
 
@@ -39,12 +41,11 @@ const CREDENTIALS = {
   apiSecret: textOf(),
 };
 
-/** Describes the query of an operation: credentials and its own parameters, required unless optional. */
-export const queryOf = (parameters: Record<string, Schema> = {}, optional: readonly string[] = []): Schema =>
-  objectOf<Record<string, Schema>, string>({ ...CREDENTIALS, ...parameters }, [
-    ...Object.keys(CREDENTIALS),
-    ...optional,
-  ]);
+/** Describes the query of an operation: credentials and its own parameters. */
+export const queryOf = (needed: Members = {}, optional: Members = {}): Schema => ({
+  ...objectOf({}, { ...CREDENTIALS, ...needed, ...optional }),
+  required: Object.keys(needed),
+});
 
 /** Only these fields of a record. */
 export const FIELDS = {
@@ -59,21 +60,22 @@ export function maxReturnOf({ maxReturnDefault, maxReturnMost }: AnswerLimits): 
   return textOf(`Records per page. Default ${fallback}, ${most}.`, { pattern: '^0*[1-9][0-9]*$' });
 }
 
-export function pageQuery(limits: AnswerLimits, more: Record<string, Schema>): Schema {
-  const page = {
-    maxReturn: maxReturnOf(limits),
-    cursor: required('X-Next-Cursor from the previous page. Send it with the same filters and sort.'),
-    sort: required(
-      "An indexed field. Prefix with - for descending order. Ties are sorted by the record's key, in the same direction.",
-    ),
-    ...FIELDS,
-    count: textOf('Set to exact to get the number of matching records in X-Total-Count.', { enum: ['exact'] }),
-    ...more,
-  };
-  return queryOf(page, Object.keys(page));
-}
+export const pageQuery = (limits: AnswerLimits, more: Members = {}): Schema =>
+  queryOf(
+    {},
+    {
+      maxReturn: maxReturnOf(limits),
+      cursor: required('X-Next-Cursor from the previous page. Send it with the same filters and sort.'),
+      sort: required(
+        "An indexed field. Prefix with - for descending order. Ties are sorted by the record's key, in the same direction.",
+      ),
+      ...FIELDS,
+      count: textOf('Set to exact to get the number of matching records in X-Total-Count.', { enum: ['exact'] }),
+      ...more,
+    },
+  );
 
-export const IDEMPOTENCY_KEY: Schema = textOf(undefined, { pattern: '^[!-~]{1,255}$' });
+export const IDEMPOTENCY_KEY: Schema = matching('^[!-~]{1,255}$');
 
 /** A request body: the schema with which Fastify validates it, and the one with this name in the contract. */
 export interface BodySchema {
@@ -167,6 +169,8 @@ const filterOf = (conjunction: Schema): Schema =>
   objectOf(
     {
       field: textOf('Name of a field of the queried records.'),
+    },
+    {
       value: {
         type: [...FILTER_VALUE, 'array'],
         items: { type: FILTER_VALUE },
@@ -178,7 +182,6 @@ const filterOf = (conjunction: Schema): Schema =>
       ),
       conjunction: textOf('Joins the filter to the previous one. AND binds tighter than OR. Default AND.', conjunction),
     },
-    ['value', 'op', 'contains', 'conjunction'],
   );
 export const FILTERS_BODY: BodySchema = {
   name: 'Filters',
@@ -251,7 +254,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     description: 'Y, N, true, false, 1 or 0, in any case; null and "" clear the field.',
     anyOf: [
       { enum: ['Y', 'N', '', true, false, 1, 0, null] },
-      textOf(undefined, { pattern: '^([YyNn10]|[Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])$' }),
+      matching('^([YyNn10]|[Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])$'),
     ],
   },
   Filter: filterOf({ enum: ['AND', 'OR'] }),
@@ -270,9 +273,8 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
       is_dropship: booleanOf('Whether the supplier ships the order.'),
       shipping_address: objectOf(SHIPPING),
       items: listOf(ref('StorefrontItem'), { description: 'The lines of the order.' }),
-      cancelled: { const: true, description: 'Present only if the order is cancelled.' },
     },
-    ['cancelled'],
+    { cancelled: { const: true, description: 'Present only if the order is cancelled.' } },
   ),
   StorefrontItem: objectOf({
     part_number: textOf('PART_CODE of the line.'),
@@ -287,15 +289,16 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   ServiceState: objectOf(
     {
       status: { type: 'string', enum: ['ok', 'unavailable'] },
+    },
+    {
       reason: textOf('`disk`: the disk is nearly full or read-only. `counting`: calls cannot be counted.', {
         enum: ['disk', 'counting'],
       }),
     },
-    ['reason'],
   ),
   ErrorCode: textOf('Every code is described at /docs/errors.', { enum: OPERATION_ERRORS }),
-  ApiError: objectOf(
-    {
+  ApiError: {
+    ...objectOf({
       status: { const: 'error' },
       data: NULL,
       subRecords: NULL,
@@ -308,9 +311,10 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
       step: { type: 'integer', description: 'Index of the rejected step of a batch, from 0.' },
       earliest: textOf('The lowest value of after that the change feed accepts.'),
       requestId: textOf('Value of X-Request-Id. Quote it when you report a problem.'),
-    },
-    ['field', 'suggestion', 'step', 'earliest'],
-  ),
+    }),
+    // The others are optional, although they come before the last.
+    required: ['status', 'data', 'subRecords', 'message', 'code', 'remedy', 'docs', 'requestId'],
+  },
 };
 
 export const envelopeOf = (data: Schema, subRecords: Schema = NULL): Schema =>

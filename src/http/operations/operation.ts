@@ -14,7 +14,7 @@ import { signalOf } from '../server/connections.ts';
 import { parsePage, setPageHeaders, type AnswerLimits } from '../call/cursor.ts';
 import { renderEnvelope } from '../call/answer.ts';
 import { setTag } from '../call/etag.ts';
-import { listOf, required, type Schema } from '../contract/json-schema.ts';
+import { listOf, required, type Members, type Schema } from '../contract/json-schema.ts';
 import type { OperationName } from './names.ts';
 import { envelopeOf, FIELDS, FILTERS_BODY, pageQuery, queryOf, type BodySchema } from './operation-schemas.ts';
 
@@ -71,7 +71,7 @@ export const single = (
 ): Pick<Operation, 'method' | 'kind' | 'query' | 'answer' | 'run'> => ({
   method: 'GET',
   kind: 'single',
-  query: queryOf({ [parameter]: required(about), ...FIELDS }, Object.keys(FIELDS)),
+  query: queryOf({ [parameter]: required(about) }, FIELDS),
   answer: envelopeOf(record),
   run: async ({ store, query, reply }: Call) => {
     const { record: found, tag } = await get(store, query[parameter]!, parseFields(query));
@@ -89,11 +89,11 @@ export const page = (
   record: Schema,
   find: (store: PimsStore, request: QueryRequest) => Promise<Page>,
   limits: AnswerLimits,
-  more: { readonly query?: Record<string, Schema>; readonly subRecords?: Schema } = {},
+  more: { readonly query?: Members; readonly subRecords?: Schema } = {},
 ): Pick<Operation, 'method' | 'kind' | 'query' | 'body' | 'answer' | 'run'> => ({
   method: 'POST',
   kind: 'query',
-  query: pageQuery(limits, more.query ?? {}),
+  query: pageQuery(limits, more.query),
   body: FILTERS_BODY,
   answer: envelopeOf(listOf(record), more.subRecords),
   run: async ({ store, query, body, reply }: Call<Filter[]>) => {

@@ -58,7 +58,7 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     description: 'Returns the order with this number. subRecords lists its lines and is null if it has none.',
     method: 'GET',
     kind: 'single',
-    query: queryOf({ orderNum: required('The ORDER_NUMBER.'), ...FIELDS }, Object.keys(FIELDS)),
+    query: queryOf({ orderNum: required('The ORDER_NUMBER.') }, FIELDS),
     answer: envelopeOf(ORDER, LINES),
     run: async ({ store, query, reply }: Call) => {
       const { order, lines, tag } = await getOrder(store, query['orderNum']!, signalOf(reply), parseFields(query));

@@ -66,8 +66,8 @@ export const TEAM_OPERATIONS: readonly Operation[] = [
     description: 'Returns the calls of the team in a month by day and operation, including this call.',
     kind: 'lookup',
     query: queryOf(
+      {},
       { month: textOf('The month (UTC), such as 2026-11. Default: the current month.', { pattern: MONTH }) },
-      ['month'],
     ),
     answer: envelopeOf(USAGE),
     example: {
