@@ -2,7 +2,7 @@
 import { entryBy, type Actor } from '../audit/entry.ts';
 import { orThrow, Refusal, refuseField, type Outcome } from '../errors.ts';
 import { EMAIL_CHARACTERS_MAX } from './account-bounds.ts';
-import type { Failures, PasswordHash, User, UserChange, UserName, UserStore } from './account-port.ts';
+import type { Failures, PasswordHash, UserChange, UserName, UserStore } from './account-port.ts';
 import type { Role } from './roles.ts';
 import { hashToken, newToken } from './sessions.ts';
 
@@ -52,51 +52,44 @@ export function checkUserChange(
   return losesOwner && user.owners <= 1 ? new Refusal('LAST_OWNER') : undefined;
 }
 
-export class Users {
-  readonly #store: UserStore;
+/** Creates a user, who sets a password by the link within 72 hours. Throws INVALID_VALUE or USER_EXISTS. */
+export async function inviteUser(
+  users: UserStore,
+  teamId: string,
+  email: string,
+  role: Role,
+  actor: Actor,
+): Promise<IssuedLink> {
+  const name = nameOf(teamId, email);
+  const { link, issued } = newLink(actor.nowMs);
+  const entry = entryBy(actor, 'user invited', name.email, { role });
+  orThrow(await users.createUser({ ...name, role, createdAt: entry.at, ...link }, entry));
+  return issued;
+}
 
-  constructor(store: UserStore) {
-    this.#store = store;
-  }
+/**
+ * Issues a link for a forgotten password, a lost second factor or a locked account, and ends the previous link.
+ * Throws NOT_FOUND.
+ */
+export async function renewLink(users: UserStore, teamId: string, email: string, actor: Actor): Promise<IssuedLink> {
+  const name = nameOf(teamId, email);
+  const { link, issued } = newLink(actor.nowMs);
+  orThrow(
+    await users.updateUser(name, { set: { ...link, ...NO_FAILURES } }, entryBy(actor, 'link renewed', name.email)),
+  );
+  return issued;
+}
 
-  /** Creates a user, who sets a password by the link within 72 hours. Throws INVALID_VALUE or USER_EXISTS. */
-  async inviteUser(teamId: string, email: string, role: Role, actor: Actor): Promise<IssuedLink> {
-    const name = nameOf(teamId, email);
-    const { link, issued } = newLink(actor.nowMs);
-    const entry = entryBy(actor, 'user invited', name.email, { role });
-    orThrow(await this.#store.createUser({ ...name, role, createdAt: entry.at, ...link }, entry));
-    return issued;
-  }
+/** Changes a role. Open sessions have it from their next request. Throws NOT_FOUND or LAST_OWNER. */
+export async function changeRole(users: UserStore, teamId: string, email: string, role: Role, actor: Actor) {
+  const name = nameOf(teamId, email);
+  orThrow(await users.updateUser(name, { set: { role } }, entryBy(actor, 'role changed', name.email, { role })));
+}
 
-  /**
-   * Issues a link for a forgotten password, a lost second factor or a locked account, and ends the previous link.
-   * Throws NOT_FOUND.
-   */
-  async renewLink(teamId: string, email: string, actor: Actor): Promise<IssuedLink> {
-    const name = nameOf(teamId, email);
-    const { link, issued } = newLink(actor.nowMs);
-    const entry = entryBy(actor, 'link renewed', name.email);
-    orThrow(await this.#store.updateUser(name, { set: { ...link, ...NO_FAILURES } }, entry));
-    return issued;
-  }
-
-  /** Changes a role. Open sessions have it from their next request. Throws NOT_FOUND or LAST_OWNER. */
-  async changeRole(teamId: string, email: string, role: Role, actor: Actor): Promise<void> {
-    const name = nameOf(teamId, email);
-    orThrow(
-      await this.#store.updateUser(name, { set: { role } }, entryBy(actor, 'role changed', name.email, { role })),
-    );
-  }
-
-  /** Deletes a user and ends the user's sessions. Throws NOT_FOUND or LAST_OWNER. */
-  async deleteUser(teamId: string, email: string, actor: Actor): Promise<void> {
-    const name = nameOf(teamId, email);
-    orThrow(await this.#store.deleteUser(name, entryBy(actor, 'user removed', name.email)));
-  }
-
-  listUsers(teamId: string): Promise<User[]> {
-    return this.#store.listUsers(teamId);
-  }
+/** Deletes a user and ends the user's sessions. Throws NOT_FOUND or LAST_OWNER. */
+export async function deleteUser(users: UserStore, teamId: string, email: string, actor: Actor) {
+  const name = nameOf(teamId, email);
+  orThrow(await users.deleteUser(name, entryBy(actor, 'user removed', name.email)));
 }
 
 const nameOf = (teamId: string, email: string): UserName => ({ teamId, email: orThrow(parseEmail(email)) });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { isProven, requireProof } from '../../src/account/proof.ts';
 import { mayAct, ROLES } from '../../src/account/roles.ts';
+import { changeRole, deleteUser, inviteUser, renewLink } from '../../src/account/users.ts';
 import { pick, valuesOf } from '../kit/lists.ts';
 import {
   accounts,
@@ -14,7 +15,6 @@ import {
   refusedWith,
   START,
   store,
-  users,
   visit,
   WRONG,
   expectRefused,
@@ -26,7 +26,7 @@ const HOUR = 3600;
 suite('links', () => {
   test('400 a link is good once, also when two use it at the same moment', async () => {
     const teamId = await newTeam();
-    const { token } = await users.inviteUser(teamId, 'Ann@Example.com', 'owner', operator());
+    const { token } = await inviteUser(store.users, teamId, 'Ann@Example.com', 'owner', operator());
     assert.deepEqual(await accounts.checkLink(token, START), { teamId, email: 'ann@example.com' });
     const passwords = [PASSWORD, NEW, `${NEW} and one`];
     const outcomes = await Promise.allSettled(passwords.map((password) => accounts.useLink(token, password, visit(1))));
@@ -43,11 +43,11 @@ suite('links', () => {
 
   test('400 a link ends after 72 hours, and with the next one; nothing else is a link', async () => {
     const teamId = await newTeam();
-    const first = await users.inviteUser(teamId, 'ann@example.com', 'owner', operator());
+    const first = await inviteUser(store.users, teamId, 'ann@example.com', 'owner', operator());
     assert.equal(first.endsAt, '2026-11-23T09:30:00.000Z');
     await accounts.checkLink(first.token, START + 72 * HOUR * 1000 - 1);
     await expectRefused('LINK_INVALID', accounts.checkLink(first.token, START + 72 * HOUR * 1000));
-    const second = await users.renewLink(teamId, 'ann@example.com', operator(1));
+    const second = await renewLink(store.users, teamId, 'ann@example.com', operator(1));
     await expectRefused('LINK_INVALID', accounts.checkLink(first.token, START + 2000));
     for (const token of ['', 'x', second.token.slice(1), `${second.token}=`, first.token.toLowerCase()])
       await expectRefused('LINK_INVALID', accounts.useLink(token, PASSWORD, visit(2)));
@@ -56,7 +56,7 @@ suite('links', () => {
 
   test('400 a weak password leaves the link as it is', async () => {
     const teamId = await newTeam();
-    const { token } = await users.inviteUser(teamId, 'ann@example.com', 'owner', operator());
+    const { token } = await inviteUser(store.users, teamId, 'ann@example.com', 'owner', operator());
     await expectRefused('WEAK_PASSWORD', accounts.useLink(token, 'too short', visit(1)));
     assert.equal((await accounts.useLink(token, PASSWORD, visit(2))).signedIn.user.linkHash, null);
   });
@@ -64,7 +64,7 @@ suite('links', () => {
   test('using a new link, and not making it, ends sessions, the old password and the second factor', async () => {
     const { person: ann, recoveryCodes } = await Person.createWithFactor();
     const before = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
-    const { token } = await users.renewLink(ann.teamID, ann.email, operator(301));
+    const { token } = await renewLink(store.users, ann.teamID, ann.email, operator(301));
     assert.ok(await accounts.findSession(before.token, START + 302_000));
     const { signedIn } = await accounts.useLink(token, NEW, visit(303));
     assert.equal(signedIn.user.sealedSecret, null);
@@ -207,28 +207,31 @@ suite('sessions', () => {
 suite('users', () => {
   test('addresses are kept trimmed and in lower case; 400 what is none', async () => {
     const teamId = await newTeam();
-    await users.inviteUser(teamId, '  Ann.Smith+x@Example.COM\n', 'owner', operator());
-    const shown = pick(await users.listUsers(teamId), 'email', 'role');
+    await inviteUser(store.users, teamId, '  Ann.Smith+x@Example.COM\n', 'owner', operator());
+    const shown = pick(await store.users.listUsers(teamId), 'email', 'role');
     assert.deepEqual(shown, [{ email: 'ann.smith+x@example.com', role: 'owner' }]);
-    await users.inviteUser(teamId, `${'a'.repeat(249)}@b.de`, 'viewer', operator());
+    await inviteUser(store.users, teamId, `${'a'.repeat(249)}@b.de`, 'viewer', operator());
     const wrong = ['a b@c', 'a\0@b', 'a\u200b@b', `${'a'.repeat(250)}@b.de`, 'a@b\ud800'];
     for (const email of ['', 'ann', '@', 'ann@', '@example.com', 'a@b@c', ...wrong]) {
-      const { code, field } = await refusalOf(users.inviteUser(teamId, email, 'viewer', operator()));
+      const { code, field } = await refusalOf(inviteUser(store.users, teamId, email, 'viewer', operator()));
       assert.deepEqual([code, field], ['INVALID_VALUE', 'email'], email);
     }
-    await expectRefused('USER_EXISTS', users.inviteUser(teamId, 'ANN.smith+x@example.com', 'viewer', operator()));
+    await expectRefused(
+      'USER_EXISTS',
+      inviteUser(store.users, teamId, 'ANN.smith+x@example.com', 'viewer', operator()),
+    );
   });
 
   test('a role holds from the next request on; a removed user is signed out', async () => {
     const ann = await Person.create();
-    await users.inviteUser(ann.teamID, 'bob@example.com', 'developer', operator());
-    const { token: link } = await users.renewLink(ann.teamID, 'bob@example.com', operator());
+    await inviteUser(store.users, ann.teamID, 'bob@example.com', 'developer', operator());
+    const { token: link } = await renewLink(store.users, ann.teamID, 'bob@example.com', operator());
     const { token } = await accounts.useLink(link, NEW, visit());
-    await users.changeRole(ann.teamID, 'Bob@example.com', 'viewer', operator(1));
+    await changeRole(store.users, ann.teamID, 'Bob@example.com', 'viewer', operator(1));
     assert.equal((await accounts.findSession(token, START + 2000))?.user.role, 'viewer');
-    await users.deleteUser(ann.teamID, 'bob@example.com', operator(3));
+    await deleteUser(store.users, ann.teamID, 'bob@example.com', operator(3));
     assert.equal(await accounts.findSession(token, START + 4000), undefined);
-    const { code, field } = await refusalOf(users.renewLink(ann.teamID, 'bob@example.com', operator(5)));
+    const { code, field } = await refusalOf(renewLink(store.users, ann.teamID, 'bob@example.com', operator(5)));
     assert.deepEqual([code, field], ['NOT_FOUND', 'email']);
     const log = (await ann.log()).filter(({ target }) => target === 'bob@example.com');
     const actions = ['user invited', 'link renewed', 'password set by link', 'role changed', 'user removed'];
@@ -247,7 +250,7 @@ suite('users', () => {
 
   test('400 the last owner stays', async () => {
     const ann = await Person.create();
-    await expectRefused('LAST_OWNER', users.changeRole(ann.teamID, ann.email, 'viewer', operator()));
-    await expectRefused('LAST_OWNER', users.deleteUser(ann.teamID, ann.email, operator()));
+    await expectRefused('LAST_OWNER', changeRole(store.users, ann.teamID, ann.email, 'viewer', operator()));
+    await expectRefused('LAST_OWNER', deleteUser(store.users, ann.teamID, ann.email, operator()));
   });
 });

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { suite, test } from 'node:test';
 import { Accounts } from '../../src/account/accounts.ts';
 import { newSecret, seal } from '../../src/account/second-factor.ts';
+import { renewLink } from '../../src/account/users.ts';
 import { pick, valuesOf } from '../kit/lists.ts';
 import {
   accounts,
@@ -15,7 +16,6 @@ import {
   refusedWith,
   START,
   store,
-  users,
   visit,
   WRONG,
   atOnce,
@@ -54,7 +54,7 @@ suite('passwords', () => {
     for (let count = 0; count < 5; count++) {
       const ann = await Person.create();
       const { signedIn } = await ann.signIn(visit());
-      const { token } = await users.renewLink(ann.teamID, ann.email, operator(1));
+      const { token } = await renewLink(store.users, ann.teamID, ann.email, operator(1));
       const linkPassword = 'button sailor quartz ninety';
       const [change, link] = await Promise.allSettled([
         accounts.changePassword(signedIn, PASSWORD, NEW, visit(2)),

@@ -1,7 +1,7 @@
 /** Tenants and users in a real store in a folder of their own, who sign in at the times a test says. */
 import assert from 'node:assert/strict';
 import { Accounts, type OpenedSession } from '../../src/account/accounts.ts';
-import { Users } from '../../src/account/users.ts';
+import { inviteUser } from '../../src/account/users.ts';
 import { decodeBase32, formatCode } from '../../src/account/second-factor.ts';
 import type { AuditRecord } from '../../src/audit/entry.ts';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
@@ -23,7 +23,6 @@ export const atOnce: Clock = {
   },
 };
 export const accounts = new Accounts(store, atOnce);
-export const users = new Users(store.users);
 
 let tenants = 0;
 let addresses = 0;
@@ -56,7 +55,7 @@ export class Person {
 
   static async create(): Promise<Person> {
     const person = new Person(await newTeam());
-    const { token } = await users.inviteUser(person.teamID, person.email, 'owner', operator());
+    const { token } = await inviteUser(store.users, person.teamID, person.email, 'owner', operator());
     await accounts.useLink(token, PASSWORD, visit());
     return person;
   }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { pick, times } from '../kit/lists.ts';
 import { trials } from '../kit/trials.ts';
+import { inviteUser, renewLink } from '../../src/account/users.ts';
 import {
   accounts,
   newTeam,
@@ -12,7 +13,6 @@ import {
   refusedWith,
   START,
   store,
-  users,
   visit,
   WRONG,
   expectRefused,
@@ -42,7 +42,7 @@ suite('signing in', () => {
 
   test('401 is the same for an unknown team or user, no password yet, a wrong password and a wrong code', async () => {
     const { person: ann } = await Person.createWithFactor();
-    await users.inviteUser(ann.teamID, 'new@example.com', 'viewer', operator());
+    await inviteUser(store.users, ann.teamID, 'new@example.com', 'viewer', operator());
     const right = { teamID: ann.teamID, email: ann.email, password: ann.password, code: '' };
     const wrongs = [
       { ...right, teamID: 'nobody' },
@@ -124,7 +124,7 @@ suite('throttle', () => {
     assert.match(answers.at(-1)!, /^TOO_MANY_ATTEMPTS This account is locked after 100 failed attempts/);
     // Not even the right password, years later.
     await expectRefused('TOO_MANY_ATTEMPTS', ann.signIn(visit(100_000_000)));
-    const { token } = await users.renewLink(ann.teamID, ann.email, operator(100_000_000));
+    const { token } = await renewLink(store.users, ann.teamID, ann.email, operator(100_000_000));
     await accounts.useLink(token, 'velvet harbour onion thirty', visit(100_000_001));
     assert.equal(await ann.failures(), 0);
   });

@@ -1,7 +1,7 @@
 /** Creates the demo tenant from the files in demo/, with keys, so that the first start has something to show. */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Users } from '../../account/users.ts';
+import { inviteUser } from '../../account/users.ts';
 import { readAsset } from '../../assets.ts';
 import { byCommand } from '../../audit/entry.ts';
 import { orThrow } from '../../errors.ts';
@@ -58,7 +58,6 @@ export async function createDemo(store: Store, now: string): Promise<Demo> {
   const key = issueKey();
   const entry = byCommand(now, 'keys replaced', key.apiId, { overlap: 'none' });
   orThrow(await store.tenants.replaceKeys(DEMO_TEAM, key, now, entry));
-  const users = new Users(store.users);
-  const { token } = await users.inviteUser(DEMO_TEAM, DEMO_OWNER, 'owner', byOperator(Date.parse(now)));
+  const { token } = await inviteUser(store.users, DEMO_TEAM, DEMO_OWNER, 'owner', byOperator(Date.parse(now)));
   return { key, linkToken: token };
 }

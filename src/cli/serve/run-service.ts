@@ -6,7 +6,6 @@ import { Server, type AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import { Accounts } from '../../account/accounts.ts';
-import { Users } from '../../account/users.ts';
 import { VERSION } from '../../assets.ts';
 import { every, type Clock } from '../../clock.ts';
 import type { Config, Environment } from '../../config.ts';
@@ -77,12 +76,11 @@ export async function runService(
       inFlight: 0,
     };
     const pims = (tenant: Tenant) => (embedded ? embedded.pimsOnceUpgraded(tenant) : store.pims(tenant));
-    const { tenants, audit, usage, requests } = store;
+    const { tenants, users, audit, usage, requests } = store;
     const feed = { clock, pims, nextChange: (tenant: Tenant, ended: AbortSignal) => store.nextChange(tenant, ended) };
     const isPrivateAllowed = config.webhookPrivate === 'on';
     const ofWebhooks = { ...feed, webhooks: store.webhooks, tenants, isPrivateAllowed, report };
     const sender = new WebhookSender({ ...ofWebhooks, isAlone: !!embedded });
-    const users = new Users(store.users);
     const webhooks = new Webhooks(ofWebhooks);
     const services = { ...feed, tenants, audit, usage, requests, meter, accounts, users, requestLog, webhooks };
     const app = await buildApp({

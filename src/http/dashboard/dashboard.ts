@@ -19,10 +19,10 @@ import { findSession, requireRole } from './session.ts';
 import type { RouteName } from './interface.ts';
 import { keyRoutes } from './key-routes.ts';
 import { addPages } from './pages.ts';
-import { recordRoutes } from './record-routes.ts';
+import { RECORD_ROUTES } from './record-routes.ts';
 import { ROUTES } from './route-table.ts';
 import { tenantRoutes } from './tenant-routes.ts';
-import { addRoute, API_PATH, type Handlers, type DashboardServices } from './typed-route.ts';
+import { addRoute, API_PATH, nameFields, type Handlers, type DashboardServices } from './typed-route.ts';
 import { operateRoutes, usageRoutes } from './usage-routes.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 
@@ -37,7 +37,7 @@ export async function addDashboard(
     ...keyRoutes(services),
     ...webhookRoutes(services),
     ...usageRoutes(services, operations),
-    ...recordRoutes(services),
+    ...RECORD_ROUTES,
     ...tenantRoutes(services),
     ...operateRoutes(services),
   };
@@ -51,8 +51,6 @@ export async function addDashboard(
   await addPages(app);
 }
 
-/** Maximum fields that the audit log names of one write. */
-const FIELDS_NAMED_MAX = 20;
 /** The key of a record, a record, or the answers of the steps of a batch. */
 type WrittenData = string | Readonly<Record<string, string>> | readonly { readonly data: WrittenData }[];
 
@@ -90,7 +88,7 @@ function describeWrite(body: Body | readonly BatchStep[], data: WrittenData): [t
     const [target] = describeWrite(body[0]!.body, (data as [{ data: WrittenData }])[0].data);
     return [target, { steps: body.map(({ operation }) => operation).join(' ') }];
   }
-  const fields = Object.keys(body).slice(0, FIELDS_NAMED_MAX).join(' ');
-  return [typeof data === 'string' ? data : (data as { ORDER_NUMBER: string }).ORDER_NUMBER, { fields }];
+  const target = typeof data === 'string' ? data : (data as { ORDER_NUMBER: string }).ORDER_NUMBER;
+  return [target, { fields: nameFields(body) }];
 }
 const isBatch = (body: Body | readonly BatchStep[]): body is readonly BatchStep[] => Array.isArray(body);

@@ -4,21 +4,22 @@
  */
 import { issueKey } from '../../tenant/credentials.ts';
 import { checkKeyName, endOfDays, endOfOverlap } from '../../tenant/keys.ts';
-import { orThrow, Refusal } from '../../errors.ts';
-import { entryOf, pick, type Handlers, type DashboardServices } from './typed-route.ts';
+import { entryBy } from '../../audit/entry.ts';
+import { orThrow, refuseField } from '../../errors.ts';
+import { pick, type Handlers, type DashboardServices } from './typed-route.ts';
 
 const NOT_ENDED = 'There is no valid key with this API ID.';
 
 export const keyRoutes = ({ tenants, usage, requests, requestLog }: DashboardServices) =>
   ({
-    'GET /keys': async ({ signedIn: { tenant }, client }) => {
+    'GET /keys': async ({ tenant: { teamId }, client }) => {
       await requestLog.settled();
       const now = new Date(client.nowMs).toISOString();
       const [keys, uses, lastUses, { byKey }] = await Promise.all([
-        tenants.listKeys(tenant.teamId, now),
-        requests.loadKeyUses(tenant.teamId),
-        usage.loadLastUses(tenant.teamId),
-        usage.loadUsage(tenant.teamId, now.slice(0, 7)),
+        tenants.listKeys(teamId, now),
+        requests.loadKeyUses(teamId),
+        usage.loadLastUses(teamId),
+        usage.loadUsage(teamId, now.slice(0, 7)),
       ]);
       const viewed = keys.map((key) => {
         const use = uses.find(({ apiId }) => apiId === key.apiId);
@@ -34,38 +35,28 @@ export const keyRoutes = ({ tenants, usage, requests, requestLog }: DashboardSer
       });
       return { keys: viewed };
     },
-    'POST /keys': async (context) => {
-      const { signedIn, body, client } = context;
-      const { teamId } = signedIn.tenant;
-      const { name, scope, days } = body;
+    'POST /keys': async ({ tenant: { teamId }, body: { name, scope, days }, actor }) => {
       checkKeyName(name);
       const key = issueKey();
-      const endsAt = endOfDays(days, client.nowMs);
-      const entry = entryOf(context, 'keys created', key.apiId, { name, scope, endsAt });
+      const endsAt = endOfDays(days, actor.nowMs);
+      const entry = entryBy(actor, 'keys created', key.apiId, { name, scope, endsAt });
       orThrow(await tenants.createKeys(teamId, { ...key, name, scope }, endsAt, entry));
       return { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret, name, scope, endsAt: endsAt || null };
     },
-    'POST /keys/replace': async (context) => {
-      const { signedIn, body, client } = context;
-      const { teamId } = signedIn.tenant;
-      const { overlap, name } = body;
+    'POST /keys/replace': async ({ tenant: { teamId }, body: { overlap, name }, actor }) => {
       const key = issueKey();
-      const oldKeysEndAt = endOfOverlap(overlap, client.nowMs);
-      const entry = entryOf(context, 'keys replaced', key.apiId, { overlap });
+      const oldKeysEndAt = endOfOverlap(overlap, actor.nowMs);
+      const entry = entryBy(actor, 'keys replaced', key.apiId, { overlap });
       orThrow(await tenants.replaceKeys(teamId, key, oldKeysEndAt, entry, name));
       return { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret, oldKeysEndAt };
     },
-    'POST /keys/rename': async (context) => {
-      const { apiID, name } = context.body;
+    'POST /keys/rename': async ({ tenant: { teamId }, body: { apiID, name }, actor }) => {
       checkKeyName(name);
-      const entry = entryOf(context, 'keys renamed', apiID, { name });
-      orThrow(await tenants.renameKeys(context.signedIn.tenant.teamId, apiID, name, entry));
+      orThrow(await tenants.renameKeys(teamId, apiID, name, entryBy(actor, 'keys renamed', apiID, { name })));
     },
-    'POST /keys/end': async (context) => {
-      const { apiID } = context.body;
-      const entry = entryOf(context, 'key ended', apiID);
-      const isEnded = await tenants.endKey(context.signedIn.tenant.teamId, apiID, entry);
-      if (!isEnded) throw new Refusal('NOT_FOUND', NOT_ENDED, { field: 'apiID' });
+    'POST /keys/end': async ({ tenant: { teamId }, body: { apiID }, actor }) => {
+      const isEnded = await tenants.endKey(teamId, apiID, entryBy(actor, 'key ended', apiID));
+      if (!isEnded) throw refuseField('NOT_FOUND', 'apiID', NOT_ENDED);
     },
   }) satisfies Partial<Handlers>;
 

@@ -21,61 +21,60 @@ import type { OrderTransition } from '../../pims/rules/lifecycle.ts';
 import type { Dictionaries, RecordType } from '../../pims/rules/fields.ts';
 import { splitList } from '../../pims/rules/lists.ts';
 import type { StockAction } from '../../pims/rules/stock.ts';
-import type { AdvancedOrderView, FieldsView, FieldView, MovementsView, WaitingView } from './interface.ts';
-import {
-  entryOf,
-  pick,
-  readInTurn,
-  writeOptionsOf,
-  type DashboardServices,
-  type Handlers,
-  type RequestContext,
-} from './typed-route.ts';
+import type { AdvancedOrderView, FieldsView, MovementsView, WaitingView } from './interface.ts';
+import { nameFields, pick, type Handlers, type RequestContext } from './typed-route.ts';
 
-export const recordRoutes = (services: DashboardServices) => ({
-  ...orderRoutes(services),
-  ...stockRoutes(services),
-  ...importRoutes(services),
-});
-
-function orderRoutes({ pims, audit }: DashboardServices) {
-  async function advance(
-    context: RequestContext<{ ORDER_NUMBER: string }>,
-    transition: OrderTransition,
-  ): Promise<AdvancedOrderView> {
-    const { tenant } = context.signedIn;
-    const { ORDER_NUMBER } = context.body;
-    const store = await pims(tenant);
-    const { stage, backorder } = await advanceOrder(store, ORDER_NUMBER, transition, writeOptionsOf(context));
-    const action = stage === 'invoice' ? 'order invoiced' : 'order approved';
-    const entry = entryOf(context, action, ORDER_NUMBER, backorder === null ? {} : { backorder });
-    await audit.appendAudit(tenant.teamId, entry);
-    return { ORDER_NUMBER, ORDER_TYPE: stage, backorder };
-  }
-
-  return {
-    'POST /orders/approve': (context) => advance(context, { approve: true }),
-    'POST /orders/invoice': (context) => {
-      const { quantities, serials, tracking } = context.body;
-      const asked = { quantities: new Map(Object.entries(quantities)), serials: new Map(Object.entries(serials)) };
-      return advance(context, { invoice: { ...asked, tracking } });
-    },
-    'GET /orders/backorders': async ({ signedIn }) => {
-      const rows = await (await pims(signedIn.tenant)).look('backorders');
-      return { numbers: rows.map((row) => row['ORDER_NUMBER']!) };
-    },
-    'GET /fields': async ({ signedIn }) => ({ fields: listFields(await (await pims(signedIn.tenant)).dictionaries()) }),
-    'POST /fields': async (context) => {
-      const { tenant } = context.signedIn;
-      const { recordType, name, type } = context.body;
-      await addField(await pims(tenant), { recordType, name, type });
-      await audit.appendAudit(tenant.teamId, entryOf(context, 'field added', name, { recordType, type }));
-    },
-  } satisfies Partial<Handlers>;
+async function advance(
+  { body: { ORDER_NUMBER }, pims, note, writeOptions }: RequestContext<{ ORDER_NUMBER: string }>,
+  transition: OrderTransition,
+): Promise<AdvancedOrderView> {
+  const { stage, backorder } = await advanceOrder(await pims(), ORDER_NUMBER, transition, writeOptions);
+  const action = stage === 'invoice' ? 'order invoiced' : 'order approved';
+  await note(action, ORDER_NUMBER, backorder === null ? {} : { backorder });
+  return { ORDER_NUMBER, ORDER_TYPE: stage, backorder };
 }
 
+const ORDER_ROUTES = {
+  'POST /orders/approve': (context) => advance(context, { approve: true }),
+  'POST /orders/invoice': (context) => {
+    const { quantities, serials, tracking } = context.body;
+    const asked = { quantities: new Map(Object.entries(quantities)), serials: new Map(Object.entries(serials)) };
+    return advance(context, { invoice: { ...asked, tracking } });
+  },
+  'GET /orders/backorders': async ({ pims }) => {
+    const rows = await (await pims()).look('backorders');
+    return { numbers: rows.map((row) => row['ORDER_NUMBER']!) };
+  },
+  'GET /orders/history': async ({ query, pims, readInTurn }) => {
+    const store = await pims();
+    return readInTurn((ended) => listHistory(store, 'orders', query.ORDER_NUMBER, ended));
+  },
+  'POST /orders/void': async ({ body: { ORDER_NUMBER, reason }, pims, note, writeOptions }) => {
+    const done = await voidInvoice(await pims(), ORDER_NUMBER, reason, writeOptions);
+    await note('invoice voided', ORDER_NUMBER, reason === '' ? {} : { reason });
+    return done;
+  },
+  'GET /fields': async ({ pims }) => ({ fields: listFields(await (await pims()).dictionaries()) }),
+  'POST /fields': async ({ body: { recordType, name, type }, pims, note }) => {
+    await addField(await pims(), { recordType, name, type });
+    await note('field added', name, { recordType, type });
+  },
+  'POST /imports': async ({ body, pims, note, writeOptions }) => {
+    const { recordType, file, updates, isDry, ...table } = body;
+    const options = { ...writeOptions, updates, isDry };
+    const { imported, updated, rejected } = await importTable(await pims(), recordType, table, options);
+    const counts = { imported: String(imported), updated: String(updated), rejected: String(rejected.length) };
+    if (!isDry && imported + updated > 0) await note('records imported', recordType, { file, ...counts });
+    return {
+      imported,
+      updated,
+      rejected: rejected.map(({ lineNumber, reason }) => ({ row: lineNumber, message: reason.message })),
+    };
+  },
+} satisfies Partial<Handlers>;
+
 function listFields(dictionaries: Dictionaries): FieldsView['fields'] {
-  const list = (recordType: RecordType): FieldView[] =>
+  const list = (recordType: RecordType) =>
     [...dictionaries[recordType].values()].map((field) =>
       pick(field, 'name', 'type', 'assigned', 'indexed', 'searched', 'custom'),
     );
@@ -83,90 +82,53 @@ function listFields(dictionaries: Dictionaries): FieldsView['fields'] {
 }
 
 const MOVEMENTS_PAGE = 100;
-/** Maximum fields of a changed part that the audit log names. */
-const FIELDS_NAMED_MAX = 20;
 
 type ActionBody = { PART_CODE: string; quantity: string; reason: string; serials?: string[] };
 
-function stockRoutes({ pims, audit, takeTurn }: DashboardServices) {
-  const storeOf = ({ signedIn }: RequestContext) => pims(signedIn.tenant);
-  const note = (context: RequestContext, action: string, target: string, detail: Record<string, string> = {}) =>
-    audit.appendAudit(context.signedIn.tenant.teamId, entryOf(context, action, target, detail));
-  const act = (kind: StockAction['kind']) => async (context: RequestContext<ActionBody>) => {
-    const { PART_CODE, quantity, reason, serials = [] } = context.body;
+const act =
+  (kind: StockAction['kind']) =>
+  async ({ body, pims, note, writeOptions }: RequestContext<ActionBody>) => {
+    const { PART_CODE, quantity, reason, serials = [] } = body;
     const action = { kind, quantity, reason, serials: serials.flatMap(splitList) };
-    const done = await actOnStock(await storeOf(context), PART_CODE, action, writeOptionsOf(context));
-    await note(context, `stock ${kind}`, PART_CODE, { quantity, ...(reason !== '' && { reason }) });
+    const done = await actOnStock(await pims(), PART_CODE, action, writeOptions);
+    await note(`stock ${kind}`, PART_CODE, { quantity, ...(reason !== '' && { reason }) });
     return done;
   };
 
-  return {
-    'POST /stock/receive': act('received'),
-    'POST /stock/count': act('counted'),
-    'POST /stock/adjust': act('adjusted'),
-    'POST /stock/on-order': async (context) => {
-      const { PART_CODE, quantity } = context.body;
-      const done = await setOnOrder(await storeOf(context), PART_CODE, quantity, writeOptionsOf(context));
-      await note(context, 'stock on order', PART_CODE, { quantity });
-      return done;
-    },
-    'GET /stock/movements': async (context) => {
-      const { PART_CODE, before = Number.MAX_SAFE_INTEGER } = context.query;
-      const rows = await (await storeOf(context)).look('movements', PART_CODE, Number(before), MOVEMENTS_PAGE);
-      const last = rows.at(-1)?.NUMBER ?? 1;
-      return { movements: rows.map(viewMovement), next: last > 1 ? last : null };
-    },
-    'GET /stock/waiting': async (context) => {
-      const waiting = await listWaiting(await storeOf(context), context.query.PART_CODE);
-      return { orders: waiting.map(({ order, ...about }) => ({ ...order, ...about }) as unknown as WaitingView) };
-    },
-    'GET /stock/serial': async (context) => ({
-      units: [...(await (await storeOf(context)).look('serials', context.query.serial))],
-    }),
-    'GET /orders/history': async (context) => {
-      const store = await storeOf(context);
-      const list = (ended: AbortSignal) => listHistory(store, 'orders', context.query.ORDER_NUMBER, ended);
-      return readInTurn(takeTurn, context, list);
-    },
-    'POST /orders/void': async (context) => {
-      const { ORDER_NUMBER, reason } = context.body;
-      const done = await voidInvoice(await storeOf(context), ORDER_NUMBER, reason, writeOptionsOf(context));
-      await note(context, 'invoice voided', ORDER_NUMBER, reason === '' ? {} : { reason });
-      return done;
-    },
-    'POST /parts': async (context) => {
-      const PART_CODE = await createPart(await storeOf(context), context.body.values, writeOptionsOf(context));
-      await note(context, 'part created', PART_CODE);
-      return { PART_CODE };
-    },
-    'POST /parts/update': async (context) => {
-      const { PART_CODE, values } = context.body;
-      await updatePart(await storeOf(context), { ...values, PART_CODE }, writeOptionsOf(context));
-      const fields = Object.keys(values).slice(0, FIELDS_NAMED_MAX).join(' ');
-      await note(context, 'part changed', PART_CODE, { fields });
-      return { PART_CODE };
-    },
-  } satisfies Partial<Handlers>;
-}
+const STOCK_ROUTES = {
+  'POST /stock/receive': act('received'),
+  'POST /stock/count': act('counted'),
+  'POST /stock/adjust': act('adjusted'),
+  'POST /stock/on-order': async ({ body: { PART_CODE, quantity }, pims, note, writeOptions }) => {
+    const done = await setOnOrder(await pims(), PART_CODE, quantity, writeOptions);
+    await note('stock on order', PART_CODE, { quantity });
+    return done;
+  },
+  'GET /stock/movements': async ({ query: { PART_CODE, before = Number.MAX_SAFE_INTEGER }, pims }) => {
+    const rows = await (await pims()).look('movements', PART_CODE, Number(before), MOVEMENTS_PAGE);
+    const last = rows.at(-1)?.NUMBER ?? 1;
+    return { movements: rows.map(viewMovement), next: last > 1 ? last : null };
+  },
+  'GET /stock/waiting': async ({ query, pims }) => {
+    const waiting = await listWaiting(await pims(), query.PART_CODE);
+    return { orders: waiting.map(({ order, ...about }) => ({ ...order, ...about }) as unknown as WaitingView) };
+  },
+  'GET /stock/serial': async ({ query, pims }) => ({
+    units: [...(await (await pims()).look('serials', query.serial))],
+  }),
+  'POST /parts': async ({ body, pims, note, writeOptions }) => {
+    const PART_CODE = await createPart(await pims(), body.values, writeOptions);
+    await note('part created', PART_CODE);
+    return { PART_CODE };
+  },
+  'POST /parts/update': async ({ body: { PART_CODE, values }, pims, note, writeOptions }) => {
+    await updatePart(await pims(), { ...values, PART_CODE }, writeOptions);
+    await note('part changed', PART_CODE, { fields: nameFields(values) });
+    return { PART_CODE };
+  },
+} satisfies Partial<Handlers>;
 
-function importRoutes({ pims, audit }: DashboardServices) {
-  return {
-    'POST /imports': async (context) => {
-      const { tenant } = context.signedIn;
-      const { recordType, file, updates, isDry, ...table } = context.body;
-      const options = { ...writeOptionsOf(context), updates, isDry };
-      const { imported, updated, rejected } = await importTable(await pims(tenant), recordType, table, options);
-      const counts = { imported: String(imported), updated: String(updated), rejected: String(rejected.length) };
-      if (!isDry && imported + updated > 0)
-        await audit.appendAudit(tenant.teamId, entryOf(context, 'records imported', recordType, { file, ...counts }));
-      return {
-        imported,
-        updated,
-        rejected: rejected.map(({ lineNumber, reason }) => ({ row: lineNumber, message: reason.message })),
-      };
-    },
-  } satisfies Partial<Handlers>;
-}
+export const RECORD_ROUTES = { ...ORDER_ROUTES, ...STOCK_ROUTES };
 
 const viewMovement = (row: NumberedMovement): MovementsView['movements'][number] => ({
   number: row.NUMBER,

@@ -5,17 +5,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify';
 import type { Accounts } from '../../account/accounts.ts';
 import type { ClientContext } from '../../account/attempts.ts';
-import type { SignedIn } from '../../account/account-port.ts';
+import type { SignedIn, UserStore } from '../../account/account-port.ts';
 import { requireProof } from '../../account/proof.ts';
-import type { Users } from '../../account/users.ts';
 import type { AuditStore } from '../../audit/audit-port.ts';
 import { entryBy, type Actor, type AuditEntry } from '../../audit/entry.ts';
 import { orThrow, Refusal } from '../../errors.ts';
+import type { PimsStore } from '../../pims/pims-port.ts';
 import type { WriteOptions } from '../../pims/writes/writes.ts';
 import type { RequestStore } from '../../request-log/request-log-port.ts';
 import type { RequestLog } from '../../request-log/request-log.ts';
 import { foldQuery } from '../call/authenticate.ts';
 import type { OperationServices } from '../call/stages.ts';
+import type { Tenant } from '../../tenant/tenant-port.ts';
 import type { TakeTurn } from '../../tenant/turns.ts';
 import type { Webhooks } from '../../webhooks/administration.ts';
 import type { Readings } from '../observe/readings.ts';
@@ -28,11 +29,13 @@ import { NOTHING, ROUTES, type RouteTerms } from './route-table.ts';
 
 export const API_PATH = '/dashboard/api';
 const AGENT_CHARACTERS_MAX = 200;
+/** Maximum fields that the audit log names of one write. */
+const FIELDS_NAMED_MAX = 20;
 
 /** The services of the operations and those that only the dashboard uses. */
 export interface DashboardServices extends OperationServices {
   readonly accounts: Accounts;
-  readonly users: Users;
+  readonly users: UserStore;
   readonly audit: AuditStore;
   readonly webhooks: Webhooks;
   readonly requests: RequestStore;
@@ -60,6 +63,17 @@ interface OpenContext<Body, Query> {
 }
 export interface RequestContext<Body = unknown, Query = unknown> extends OpenContext<Body, Query> {
   readonly signedIn: SignedIn;
+  readonly tenant: Tenant;
+  /** The user who acts, for the audit log. */
+  readonly actor: Actor;
+  /** The options of a write by this user. */
+  readonly writeOptions: WriteOptions;
+  /** Opens the tenant's records. */
+  readonly pims: () => PimsStore | Promise<PimsStore>;
+  /** Appends an action of this user to the audit log. */
+  readonly note: (action: string, target: string, detail?: AuditEntry['detail']) => Promise<void>;
+  /** Runs an expensive read in the tenant's turn. `ended` aborts when the caller has left or the service stops. */
+  readonly readInTurn: <T>(read: (ended: AbortSignal) => Promise<T>) => Promise<T>;
 }
 type ContextOf<Name extends RouteName> = (typeof ROUTES)[Name] extends { role: string }
   ? RequestContext<BodyOf<Name>, QueryOf<Name>>
@@ -72,10 +86,11 @@ export type Handlers = {
 
 export function addRoute<Name extends RouteName>(
   app: FastifyInstance,
-  { accounts, clock }: DashboardServices,
+  services: DashboardServices,
   name: Name,
   handle: Handlers[Name],
 ): void {
+  const { accounts, clock } = services;
   const [method = '', path = ''] = name.split(' ');
   const { role, proof = 'recent', query = NOTHING, body = NOTHING }: RouteTerms = ROUTES[name];
   app.route({
@@ -95,30 +110,46 @@ export function addRoute<Name extends RouteName>(
       request.body = takeBody(request, request.body ?? {});
     },
     handler: async (request, reply) => {
-      const answer = await handle(contextOf(request, reply, clock.now()) as ContextOf<Name>);
+      const context = request.signedIn
+        ? contextOf(services, request.signedIn, reply)
+        : openContextOf(reply, clock.now());
+      const answer = await handle(context as ContextOf<Name>);
       return sendAnswer(reply, 200, JSON.stringify(answer ?? {}));
     },
   });
 }
 
-function contextOf(request: FastifyRequest, reply: FastifyReply, nowMs: number): RequestContext {
-  const agent = (request.headers['user-agent'] ?? '').slice(0, AGENT_CHARACTERS_MAX);
-  const client = { nowMs, client: request.ip, agent };
-  return { body: request.body, query: request.query, client, reply, signedIn: request.signedIn! };
+function openContextOf(reply: FastifyReply, nowMs: number): OpenContext<unknown, unknown> {
+  const { body, query, headers, ip } = reply.request;
+  const agent = (headers['user-agent'] ?? '').slice(0, AGENT_CHARACTERS_MAX);
+  return { body, query, client: { nowMs, client: ip, agent }, reply };
 }
 
-/** Runs an expensive read in the tenant's turn. `ended` aborts when the caller has left or the service stops. */
-export async function readInTurn<T>(
-  takeTurn: TakeTurn,
-  { signedIn, reply }: Pick<RequestContext, 'signedIn' | 'reply'>,
-  read: (ended: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const ended = new AbortController();
-  const found = await takeTurn(signedIn.tenant, signalOf(reply), (turn) => {
-    turn.end = () => ended.abort();
-    return read(ended.signal);
-  });
-  return orThrow(found);
+function contextOf(
+  { pims, audit, takeTurn, clock }: DashboardServices,
+  signedIn: SignedIn,
+  reply: FastifyReply,
+): RequestContext {
+  const { user, tenant } = signedIn;
+  const open = openContextOf(reply, clock.now());
+  const actor = { ...open.client, actor: user.email };
+  return {
+    ...open,
+    signedIn,
+    tenant,
+    actor,
+    writeOptions: { now: new Date(actor.nowMs).toISOString(), by: user.email, strict: tenant.strict },
+    pims: () => pims(tenant),
+    note: (...action) => audit.appendAudit(tenant.teamId, entryBy(actor, ...action)),
+    readInTurn: async (read) => {
+      const ended = new AbortController();
+      const found = await takeTurn(tenant, signalOf(reply), (turn) => {
+        turn.end = () => ended.abort();
+        return read(ended.signal);
+      });
+      return orThrow(found);
+    },
+  };
 }
 
 /** Refuses the body or query of a page, with a message that its form can show. */
@@ -136,24 +167,9 @@ function refuseForm({ keyword, params, instancePath, message }: FastifySchemaVal
   return new Refusal('INVALID_VALUE', `${field} ${form}`, { field });
 }
 
-/** Returns the user who acts, for the audit log. */
-export const actorOf = ({ signedIn, client }: RequestContext): Actor => ({ ...client, actor: signedIn.user.email });
-
-/** Returns the audit log's entry for the action of this request. */
-export const entryOf = (
-  context: RequestContext,
-  action: string,
-  target: string,
-  detail?: AuditEntry['detail'],
-): AuditEntry => entryBy(actorOf(context), action, target, detail);
-
 /** Picks members of an object, in this order. */
 export const pick = <T, Name extends keyof T>(object: T, ...names: readonly Name[]): Pick<T, Name> =>
   Object.fromEntries(names.map((name) => [name, object[name]])) as Pick<T, Name>;
 
-/** Returns the options of a write by the user of this request. */
-export const writeOptionsOf = ({ signedIn, client }: RequestContext): WriteOptions => ({
-  now: new Date(client.nowMs).toISOString(),
-  by: signedIn.user.email,
-  strict: signedIn.tenant.strict,
-});
+/** Names the fields of a write in the audit log, at most 20. */
+export const nameFields = (values: object): string => Object.keys(values).slice(0, FIELDS_NAMED_MAX).join(' ');

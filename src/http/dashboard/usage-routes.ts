@@ -4,24 +4,17 @@
  */
 import type { SignedIn } from '../../account/account-port.ts';
 import { VERSION } from '../../assets.ts';
-import { ERRORS, Refusal, refuseCommand, type ErrorCode } from '../../errors.ts';
+import { ERRORS, Refusal, refuseCommand, refuseField, type ErrorCode } from '../../errors.ts';
 import { quotaOf } from '../../tenant/tenant.ts';
 import type { UsageCount } from '../../tenant/tenant-port.ts';
 import { BASE_PATH, type Operation } from '../operations/operation.ts';
 import type { CalledPath } from './interface.ts';
-import {
-  entryOf,
-  pick,
-  readInTurn,
-  type DashboardServices,
-  type Handlers,
-  type RequestContext,
-} from './typed-route.ts';
+import { pick, type DashboardServices, type Handlers, type RequestContext } from './typed-route.ts';
 
 const keyOf = ({ day, operation }: Pick<UsageCount, 'day' | 'operation'>): string => `${day} ${operation}`;
 
 export function usageRoutes(
-  { usage, requests, requestLog, requestLogDays, takeTurn, rejectedCalls }: DashboardServices,
+  { usage, requests, requestLog, requestLogDays, rejectedCalls }: DashboardServices,
   operations: readonly Operation[],
 ) {
   const places = new Map<string, CalledPath>(
@@ -33,7 +26,7 @@ export function usageRoutes(
   });
 
   return {
-    'GET /usage': async ({ signedIn: { tenant }, query, client }) => {
+    'GET /usage': async ({ tenant, query, client }) => {
       const month = query.month ?? new Date(client.nowMs).toISOString().slice(0, 7);
       await requestLog.settled();
       const [{ total, byDay, byKey: counts }, refusals, months] = await Promise.all([
@@ -47,19 +40,15 @@ export function usageRoutes(
       const byKey = counts.map(({ apiId, name, calls }) => ({ apiID: apiId, name, calls }));
       return { month, total, refused, monthQuota: quotaOf(tenant), rows, byKey, months };
     },
-    'GET /requests': async (context) => {
-      const { tenant } = context.signedIn;
-      const search = () => requestLog.search(tenant, context.query, context.client.nowMs);
-      const page = await readInTurn(takeTurn, context, search);
+    'GET /requests': async ({ tenant, query, client, readInTurn }) => {
+      const page = await readInTurn(() => requestLog.search(tenant, query, client.nowMs));
       return { ...page, requests: page.requests.map(withPlace) };
     },
-    'GET /requests/rejected': ({ signedIn }) => Promise.resolve({ calls: rejectedCalls.list(signedIn.tenant.teamId) }),
-    'GET /requests/single': async (context) => {
-      const { tenant } = context.signedIn;
-      const find = () => requestLog.find(tenant, context.query.requestID, context.client.nowMs);
-      const found = await readInTurn(takeTurn, context, find);
+    'GET /requests/rejected': async ({ tenant }) => ({ calls: rejectedCalls.list(tenant.teamId) }),
+    'GET /requests/single': async ({ tenant, query, client, readInTurn }) => {
+      const found = await readInTurn(() => requestLog.find(tenant, query.requestID, client.nowMs));
       const missing = `No request of the last ${requestLogDays} days has this ID.`;
-      if (!found) throw new Refusal('NOT_FOUND', missing, { field: 'requestID' });
+      if (!found) throw refuseField('NOT_FOUND', 'requestID', missing);
       return { ...withPlace(found), remedy: found.code === null ? null : ERRORS[found.code as ErrorCode].remedy };
     },
   } satisfies Partial<Handlers>;
@@ -81,7 +70,7 @@ export async function isOperator(
 }
 
 export function operateRoutes(services: DashboardServices) {
-  const { tenants, usage, audit, readings, clock, backUp } = services;
+  const { tenants, usage, readings, clock, backUp } = services;
   const startedAt = clock.elapsed();
   const check = async ({ signedIn }: RequestContext): Promise<void> => {
     if (await isOperator(services, signedIn)) return;
@@ -118,7 +107,7 @@ export function operateRoutes(services: DashboardServices) {
     'POST /operate/backup': async (context) => {
       await check(context);
       if (!backUp) throw refuseCommand(NO_BACKUPS[nameStore()]);
-      await audit.appendAudit(context.signedIn.tenant.teamId, entryOf(context, 'backup started', 'service'));
+      await context.note('backup started', 'service');
       // A backup can take long. It reports its failure itself, and the page shows it.
       void backUp();
     },
