@@ -308,11 +308,11 @@ export const hidePassword = (url: string): string =>
 /**
  * Returns the settings: the command line takes precedence over the environment, which takes precedence over defaults.
  * Throws one WRONG_SETTING that names every mistake. `unknown` lists STOREROOM_ variables that are not settings.
- * Example: `parseConfig({ STOREROOM_PORT: '9000' }, {}).config.port` is 9000.
+ * Example: `parseConfig({ STOREROOM_PORT: '9000' }).config.port` is 9000.
  */
 export function parseConfig(
   environment: Environment,
-  commandLine: Environment,
+  commandLine: Environment = {},
 ): { config: Config; sources: Readonly<Record<keyof Config, SettingSource>>; unknown: string[] } {
   const mistakes: string[] = [];
   const config: Record<string, unknown> = {};

@@ -28,7 +28,7 @@ export async function withStore<T>(
   { create = false } = {},
 ): Promise<T> {
   const { clock, asJson, environment } = context;
-  const config = create ? parseConfig(environment, {}).config : parseStoreConfig(context);
+  const config = create ? parseConfig(environment).config : parseStoreConfig(context);
   let fatal: unknown;
   const faults: string[] = [];
   const store = await openStore(
@@ -87,16 +87,25 @@ export async function withEmbeddedStore<T>(
   return withStore(context, (store) => work(store as EmbeddedStore));
 }
 
+/** A tenant, its inventory system and the store. `teamId` is the team as it was typed. */
+export interface TenantData {
+  readonly store: Store;
+  readonly teamId: string;
+  readonly tenant: Tenant;
+  readonly pims: PimsStore;
+}
+
 /** Opens the store and a tenant's inventory system in it. Throws TENANT_NOT_FOUND. */
 export function withTenant<T>(
   context: CommandContext,
   teamId: string,
-  work: (data: { store: Store; tenant: Tenant; pims: PimsStore }) => Promise<T>,
+  work: (data: TenantData) => Promise<T>,
 ): Promise<T> {
   return withStore(context, async (store) => {
     const tenant = await findTenant(store, teamId);
     return work({
       store,
+      teamId,
       tenant,
       // The file is opened only when it is used, so that commands about the tenant itself work while the file is lost.
       get pims() {
@@ -115,7 +124,7 @@ export async function findTenant(store: Store, teamId: string): Promise<Tenant> 
 
 /** Returns the settings of a store that exists already. */
 export function parseStoreConfig({ environment }: CommandContext): Config {
-  const { config } = parseConfig(environment, {});
+  const { config } = parseConfig(environment);
   if (config.databaseUrl === '') checkFolder(config.data);
   return config;
 }
@@ -125,7 +134,7 @@ const BACK_UP =
 
 /** Throws COMMAND_REFUSED with the alternative if the store is PostgreSQL. */
 export function parseEmbeddedConfig(environment: Environment, instead = BACK_UP): Config {
-  const { config } = parseConfig(environment, {});
+  const { config } = parseConfig(environment);
   if (config.databaseUrl === '') return config;
   throw refuseCommand(instead);
 }

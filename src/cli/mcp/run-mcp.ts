@@ -13,7 +13,7 @@ interface McpOptions extends Pick<ServerOptions, 'canWrite' | 'bytesMost'> {
 
 /** Throws COMMAND_REFUSED if the environment lacks the keys, or the server cannot listen on the port. */
 export async function runMcp(environment: Environment, { port, ...options }: McpOptions): Promise<void> {
-  const { config } = parseConfig(environment, {});
+  const { config } = parseConfig(environment);
   const contract = contractOf(config);
   const serverOptions = { ...options, caller: openCaller(environment), contract, tools: listTools(contract) };
   if (port !== undefined) {

@@ -10,8 +10,9 @@ import { textOf } from '../../../pims/writes/script.ts';
 import type { StorefrontLookup } from '../../../pims/reads/storefront.ts';
 import type { Values } from '../../../pims/rules/values.ts';
 import { splitList } from '../../../pims/rules/lists.ts';
-import { addCommand, addGroup, printAnswer, timeOf, type CommandContext } from '../../command.ts';
-import { withTenant } from '../../open-store.ts';
+import { addGroup, timeOf, type CommandContext } from '../../command.ts';
+import type { TenantData } from '../../open-store.ts';
+import { addTenantCommand, type TenantAnswer } from '../../tenant-command.ts';
 import { buildTable } from '../../text-table.ts';
 
 interface InvoiceOptions {
@@ -35,50 +36,58 @@ const LINE_COLUMNS =
 export function addOrderCommands(program: Command, context: CommandContext): void {
   const group = addGroup(program, 'order', 'order show acme 10001', 'Approve, invoice and show orders.');
   const approving = 'Turn a worksheet or a quote into a sales order.';
-  addCommand(group, 'approve <team> <number>', 'order approve acme 10001', approving).action(
-    (teamId: string, orderNumber: string) => advance(context, teamId, orderNumber, { approve: true }),
+  addTenantCommand(
+    group,
+    context,
+    'approve <team> <number>',
+    'order approve acme 10001',
+    approving,
+    (data, orderNumber: string) => advance(data, timeOf(context.clock), orderNumber, { approve: true }),
   );
   const invoiceExample = 'order invoice acme 10001 --line 1=2 --serial 1=SN100,SN101 --tracking 1Z999';
   const invoicing = 'Invoice an order, or only the given lines and quantities. Open units move to a new sales order.';
-  addCommand(group, 'invoice <team> <number>', invoiceExample, invoicing)
+  addTenantCommand(
+    group,
+    context,
+    'invoice <team> <number>',
+    invoiceExample,
+    invoicing,
+    (data, orderNumber: string, options: InvoiceOptions) => {
+      const { line: quantities = new Map(), serial: serials = new Map(), tracking } = options;
+      return advance(data, timeOf(context.clock), orderNumber, { invoice: { quantities, serials, tracking } });
+    },
+  )
     .option('--line <number=quantity>', 'units of a line; other lines stay open (repeatable)', collectQuantity)
     .option('--serial <number=serials>', 'serial numbers of a line, separated by commas (repeatable)', collectSerials)
-    .option('--tracking <numbers>', 'tracking numbers, separated by commas (repeatable)', collectTracking, [])
-    .action((teamId: string, orderNumber: string, options: InvoiceOptions) => {
-      const { line: quantities = new Map(), serial: serials = new Map(), tracking } = options;
-      return advance(context, teamId, orderNumber, { invoice: { quantities, serials, tracking } });
-    });
+    .option('--tracking <numbers>', 'tracking numbers, separated by commas (repeatable)', collectTracking, []);
   const showing = 'Show an order, its lines and the other orders with its storefront number.';
-  addCommand(group, 'show <team> <number>', 'order show acme 10001', showing).action(
-    async (teamId: string, orderNumber: string) => {
-      const found = await withTenant(context, teamId, ({ pims }) => findOrder(pims, orderNumber));
+  addTenantCommand(
+    group,
+    context,
+    'show <team> <number>',
+    'order show acme 10001',
+    showing,
+    async ({ pims }, orderNumber: string) => {
+      const found = await findOrder(pims, orderNumber);
       const { order, lines, related } = found;
-      printAnswer(context, { teamID: teamId, order, lines, sameReference: related }, formatOrder(found));
+      return [{ order, lines, sameReference: related }, formatOrder(found)];
     },
   );
 }
 
 async function advance(
-  context: CommandContext,
-  teamId: string,
+  { pims, tenant, store, teamId }: TenantData,
+  now: string,
   orderNumber: string,
   transition: OrderTransition,
-): Promise<void> {
-  const { stage, backorder } = await withTenant(context, teamId, async ({ pims, tenant, store }) => {
-    const now = timeOf(context.clock);
-    const advanced = await advanceOrder(pims, orderNumber, transition, {
-      now,
-      by: COMMAND_LINE,
-      strict: tenant.strict,
-    });
-    const action = advanced.stage === 'invoice' ? 'order invoiced' : 'order approved';
-    const detail = advanced.backorder === null ? {} : { backorder: advanced.backorder };
-    await store.audit.appendAudit(teamId, byCommand(now, action, orderNumber, detail));
-    return advanced;
-  });
-  const text = `Order ${orderNumber} is now ${stage === 'invoice' ? 'an invoice' : 'a sales order'}.`;
+): Promise<TenantAnswer> {
+  const options = { now, by: COMMAND_LINE, strict: tenant.strict };
+  const { stage, backorder } = await advanceOrder(pims, orderNumber, transition, options);
+  const [action, text] = stage === 'invoice' ? ['order invoiced', 'an invoice'] : ['order approved', 'a sales order'];
+  const detail = backorder === null ? {} : { backorder };
+  await store.audit.appendAudit(teamId, byCommand(now, action, orderNumber, detail));
   const open = backorder === null ? '' : ` The open units are in the sales order ${backorder}.`;
-  printAnswer(context, { teamID: teamId, orderNumber, stage, backorder }, text + open);
+  return [{ orderNumber, stage, backorder }, `Order ${orderNumber} is now ${text}.${open}`];
 }
 
 async function findOrder(pims: PimsStore, orderNumber: string): Promise<ShownOrder> {

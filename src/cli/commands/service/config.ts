@@ -6,7 +6,7 @@ import { buildTable, printable } from '../../text-table.ts';
 
 export function addConfigCommand(program: Command, context: CommandContext): void {
   addCommand(program, 'config', 'config', 'Show every setting, its value and where it came from.').action(() => {
-    const { config, sources, unknown } = parseConfig(context.environment, {});
+    const { config, sources, unknown } = parseConfig(context.environment);
     const settings = (Object.keys(SETTINGS) as (keyof Config)[]).map((name) => {
       const { variable, default: fallback, meaning } = SETTINGS[name];
       const value = name === 'databaseUrl' ? hidePassword(config[name]) : config[name];

@@ -10,7 +10,7 @@ export function addHealthCommand(program: Command, context: CommandContext): voi
   addCommand(program, 'health', 'health --ready', DESCRIPTION)
     .option('--ready', 'check /readyz (whether it accepts calls) instead of /healthz')
     .action(async ({ ready }: { ready?: true }) => {
-      const { config } = parseConfig(context.environment, {});
+      const { config } = parseConfig(context.environment);
       const url = `${formatOrigin(config.host, config.port)}/${ready ? 'readyz' : 'healthz'}`;
       const fault = await findFault(url);
       if (fault !== undefined) context.exitCode = 1;

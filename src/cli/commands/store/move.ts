@@ -25,7 +25,7 @@ export function addMoveCommand(program: Command, context: CommandContext): void 
     const target = parsePlace(to);
     // Commander's own message would show the value, which can contain a password.
     if (!target) command.error(`error: option '--to <store>' must be ${SETTINGS.databaseUrl.form}, or sqlite:FOLDER.`);
-    const { config } = parseConfig(context.environment, {});
+    const { config } = parseConfig(context.environment);
     const source: StorePlace = { ...config, data: resolve(config.data) };
     const [from, into] = [formatPlace(source), formatPlace(target)];
     if (from === into)

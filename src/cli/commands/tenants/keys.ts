@@ -15,6 +15,7 @@ import {
 } from '../../../tenant/keys.ts';
 import { addCommand, addGroup, printAnswer, timeOf, type CommandContext } from '../../command.ts';
 import { withTenant } from '../../open-store.ts';
+import { addTenantCommand } from '../../tenant-command.ts';
 import { buildTable } from '../../text-table.ts';
 
 const SHOWN_ONCE = 'The secret is not shown again.';
@@ -57,58 +58,63 @@ function addCreateCommand(group: Command, context: CommandContext): void {
 }
 
 function addListCommand(group: Command, context: CommandContext): void {
-  addCommand(group, 'list <team>', 'keys list acme', 'List the pairs that are valid, without secrets.').action(
-    async (teamId: string) => {
-      const keys = await withTenant(context, teamId, async ({ store }) => {
-        const found = await store.tenants.listKeys(teamId, timeOf(context.clock));
-        const lastUses = await store.usage.loadLastUses(teamId);
-        return found.map(({ apiId, name, scope, issuedAt, endsAt }) => {
-          const times = { createdAt: issuedAt, endsAt: endsAt || null, lastUsedAt: lastUses.get(apiId) ?? null };
-          return { apiID: apiId, name, scope, ...times };
-        });
-      });
-      const head = ['API ID', 'NAME', 'SCOPE', 'CREATED', 'ENDS', 'LAST USED'];
-      const rows = keys.map((key) => Object.values(key).map((value) => value ?? 'never'));
-      const text = keys.length === 0 ? `${teamId} has no keys.` : buildTable([head, ...rows]);
-      printAnswer(context, { teamID: teamId, keys }, text);
-    },
-  );
+  const description = 'List the pairs that are valid, without secrets.';
+  addTenantCommand(group, context, 'list <team>', 'keys list acme', description, async ({ store, teamId }) => {
+    const found = await store.tenants.listKeys(teamId, timeOf(context.clock));
+    const lastUses = await store.usage.loadLastUses(teamId);
+    const keys = found.map(({ apiId, name, scope, issuedAt, endsAt }) => {
+      const times = { createdAt: issuedAt, endsAt: endsAt || null, lastUsedAt: lastUses.get(apiId) ?? null };
+      return { apiID: apiId, name, scope, ...times };
+    });
+    const head = ['API ID', 'NAME', 'SCOPE', 'CREATED', 'ENDS', 'LAST USED'];
+    const rows = keys.map((key) => Object.values(key).map((value) => value ?? 'never'));
+    return [{ keys }, keys.length === 0 ? `${teamId} has no keys.` : buildTable([head, ...rows])];
+  });
 }
 
 function addReplaceCommand(group: Command, context: CommandContext): void {
   const description =
     'Replace a pair, or issue the first. The old pair ends at once or after an overlap. The secret is shown only here.';
-  addCommand(group, 'replace <team>', 'keys replace acme --overlap 24h', description)
-    .option(
-      '--key <name>',
-      'name of the pair to replace, which the new pair keeps (default: the pair named default, or else the oldest)',
-    )
-    .addOption(new Option('--overlap <time>', 'how long the old keys stay valid').choices(OVERLAPS))
-    .action(async (teamId: string, given: { key?: string; overlap?: Overlap }) => {
-      const { key: name, overlap = 'none' } = given;
+  addTenantCommand(
+    group,
+    context,
+    'replace <team>',
+    'keys replace acme --overlap 24h',
+    description,
+    async ({ store, teamId }, { key: name, overlap = 'none' }: { key?: string; overlap?: Overlap }) => {
       const key = issueKey();
       const now = context.clock.now();
       const oldEndsAt = endOfOverlap(overlap, now);
       const entry = byCommand(new Date(now).toISOString(), 'keys replaced', key.apiId, { overlap });
-      await withTenant(context, teamId, async ({ store }) =>
-        orThrow(await store.tenants.replaceKeys(teamId, key, oldEndsAt, entry, name)),
-      );
+      orThrow(await store.tenants.replaceKeys(teamId, key, oldEndsAt, entry, name));
       const shown = { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret };
       const end = overlap === 'none' ? 'Older keys have ended.' : `Older keys end at ${oldEndsAt}.`;
-      printAnswer(context, shown, `${buildTable(Object.entries(shown))}\n\n${SHOWN_ONCE} ${end}`);
-    });
+      return [shown, `${buildTable(Object.entries(shown))}\n\n${SHOWN_ONCE} ${end}`];
+    },
+  )
+    .option(
+      '--key <name>',
+      'name of the pair to replace, which the new pair keeps (default: the pair named default, or else the oldest)',
+    )
+    .addOption(new Option('--overlap <time>', 'how long the old keys stay valid').choices(OVERLAPS));
 }
 
 function addEndCommand(group: Command, context: CommandContext): void {
   const example = 'keys end acme sr_id_2VwWy7hmf0nqTzrTUpGSWk';
-  addCommand(group, 'end <team> <apiID>', example, 'End a pair at once. Its usage is kept.').action(
-    async (teamId: string, apiID: string) => {
+  const description = 'End a pair at once. Its usage is kept.';
+  addTenantCommand(
+    group,
+    context,
+    'end <team> <apiID>',
+    example,
+    description,
+    async ({ store, teamId }, apiID: string) => {
       const endsAt = timeOf(context.clock);
       const entry = byCommand(endsAt, 'key ended', apiID);
-      const isEnded = await withTenant(context, teamId, ({ store }) => store.tenants.endKey(teamId, apiID, entry));
+      const isEnded = await store.tenants.endKey(teamId, apiID, entry);
       const missing = `${teamId} has no valid keys with this API ID; \`storeroom keys list ${teamId}\` shows all.`;
       if (!isEnded) throw refuseField('COMMAND_REFUSED', 'apiID', missing);
-      printAnswer(context, { teamID: teamId, apiID, endsAt }, `Ended ${apiID}.`);
+      return [{ apiID, endsAt }, `Ended ${apiID}.`];
     },
   );
 }

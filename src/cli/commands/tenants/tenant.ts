@@ -9,16 +9,12 @@ import type { Tenant, TenantSettings } from '../../../tenant/tenant-port.ts';
 import { checkTeamId, checkTenantName } from '../../../tenant/tenant.ts';
 import { addCommand, addGroup, printAnswer, timeOf, type CommandContext } from '../../command.ts';
 import { findTenant, isGivenEmpty, withEmbeddedStore, withStore, withTenant } from '../../open-store.ts';
+import { addTenantCommand } from '../../tenant-command.ts';
 import { buildTable } from '../../text-table.ts';
 import { addPlaceCommands } from './place.ts';
 
 /** 'none' means no limit, because commander replaces null. */
 type Limit = number | 'none';
-
-interface NewTenantOptions {
-  readonly name?: string;
-  readonly create?: boolean;
-}
 
 interface SetOptions {
   readonly defaultStage?: TenantSettings['defaultStage'];
@@ -42,7 +38,7 @@ function addCreateCommand(group: Command, context: CommandContext): void {
   addCommand(group, 'create <team>', "tenant create acme --name 'Acme Ltd.'", 'Create a tenant. It has no keys yet.')
     .option('--name <name>', 'name shown to people (default: the team ID)')
     .option('--create', 'create a new store if there is none; not needed for an empty folder in STOREROOM_DATA')
-    .action(async (teamId: string, { name = teamId, create = false }: NewTenantOptions) => {
+    .action(async (teamId: string, { name = teamId, create = false }: { name?: string; create?: boolean }) => {
       checkTeamId(teamId);
       checkTenantName(name);
       const now = timeOf(context.clock);
@@ -136,15 +132,18 @@ function addRestoreCommand(group: Command, context: CommandContext): void {
 
 function addRemoveCommand(group: Command, context: CommandContext): void {
   const description = 'Remove a tenant with its keys, its usage and all its records.';
-  addCommand(group, 'remove <team>', 'tenant remove acme --yes', description)
-    .option('--yes', 'do not ask for confirmation')
-    .action(async (teamId: string, { yes }: { yes?: true }) => {
-      await withTenant(context, teamId, async ({ store, tenant }) => {
-        if (!yes) await confirm(tenant, `This removes ${tenant.name} with all its records.`);
-        await store.tenants.deleteTenant(tenant);
-      });
-      printAnswer(context, { teamID: teamId, removed: true }, `Removed the tenant ${teamId} and all its data.`);
-    });
+  addTenantCommand(
+    group,
+    context,
+    'remove <team>',
+    'tenant remove acme --yes',
+    description,
+    async ({ store, teamId, tenant }, { yes }: { yes?: true }) => {
+      if (!yes) await confirm(tenant, `This removes ${tenant.name} with all its records.`);
+      await store.tenants.deleteTenant(tenant);
+      return [{ removed: true }, `Removed the tenant ${teamId} and all its data.`];
+    },
+  ).option('--yes', 'do not ask for confirmation');
 }
 
 async function confirm({ teamId }: Tenant, what: string): Promise<void> {

@@ -3,33 +3,36 @@
  * of keys.
  */
 import { InvalidArgumentError, type Command } from 'commander';
-import { addCommand, printAnswer, timeOf, type CommandContext } from '../../command.ts';
-import { withTenant } from '../../open-store.ts';
+import { timeOf, type CommandContext } from '../../command.ts';
+import { addTenantCommand } from '../../tenant-command.ts';
 import { buildTable } from '../../text-table.ts';
 
 export function addUsageCommand(program: Command, context: CommandContext): void {
-  addCommand(program, 'usage <team>', 'usage acme --month 2026-11', 'Show the calls of a month (UTC).')
-    .option('--month <month>', 'YYYY-MM (default: this month)', parseMonth)
-    .action(async (teamId: string, given: { month?: string }) => {
-      const month = given.month ?? timeOf(context.clock).slice(0, 7);
-      const found = await withTenant(context, teamId, ({ store }) => store.usage.loadUsage(teamId, month));
-      const { total, byDay } = found;
+  const description = 'Show the calls of a month (UTC).';
+  addTenantCommand(
+    program,
+    context,
+    'usage <team>',
+    'usage acme --month 2026-11',
+    description,
+    async ({ store, teamId }, { month = timeOf(context.clock).slice(0, 7) }: { month?: string }) => {
+      const { total, byDay, byKey: counts } = await store.usage.loadUsage(teamId, month);
       const days = sumCalls(byDay.map(({ day, calls }) => [day, calls]));
       const operations = sumCalls(byDay.map(({ operation, calls }) => [operation, calls]));
-      const byKey = found.byKey.map(({ apiId, name, calls }) => ({ apiID: apiId, name, calls }));
+      const byKey = counts.map(({ apiId, name, calls }) => ({ apiID: apiId, name, calls }));
       const keys = byKey.map(({ apiID, name, calls }) => [name, apiID, calls]);
       const tables = [days, operations, keys].filter((rows) => rows.length > 0).map(buildTable);
       const text = [`${teamId} made ${total} calls in ${month} (UTC).`, ...tables];
-      const object = {
-        teamID: teamId,
+      const members = {
         month,
         total,
         byDay: days.map(([day, calls]) => ({ day, calls })),
         byOperation: operations.map(([operation, calls]) => ({ operation, calls })),
         byKey,
       };
-      printAnswer(context, object, text.join('\n\n'));
-    });
+      return [members, text.join('\n\n')];
+    },
+  ).option('--month <month>', 'YYYY-MM (default: this month)', parseMonth);
 }
 
 function parseMonth(text: string): string {

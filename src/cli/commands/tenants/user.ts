@@ -3,12 +3,12 @@
  * passwords.
  */
 import { Option, type Command } from 'commander';
-import type { UserName, UserStore } from '../../../account/account-port.ts';
 import { ROLES, type Role } from '../../../account/roles.ts';
 import { changeRole, deleteUser, inviteUser, renewLink, type IssuedLink } from '../../../account/users.ts';
 import { parseConfig } from '../../../config.ts';
-import { addCommand, addGroup, byOperator, printAnswer, type CommandContext } from '../../command.ts';
-import { withTenant } from '../../open-store.ts';
+import type { Store } from '../../../store/open.ts';
+import { addGroup, byOperator, type CommandContext } from '../../command.ts';
+import { addTenantCommand, type TenantAnswer } from '../../tenant-command.ts';
 import { findOrigin, formatLink } from '../../service-address.ts';
 import { buildTable } from '../../text-table.ts';
 
@@ -16,65 +16,72 @@ export function addUserCommands(program: Command, context: CommandContext): void
   const description = 'Create, list, change and remove users of the dashboard.';
   const group = addGroup(program, 'user', 'user create acme ann@example.com --role owner', description);
   const operator = () => byOperator(context.clock.now());
-  const withUsers = <T>(teamId: string, work: (users: UserStore) => Promise<T>): Promise<T> =>
-    withTenant(context, teamId, ({ store }) => work(store.users));
-  /** Runs `issue` and prints its link, with the last address of the service. */
-  const printLink = async (
-    { teamId, email }: UserName,
-    issue: (users: UserStore) => Promise<IssuedLink>,
-  ): Promise<void> => {
-    const { config } = parseConfig(context.environment, {});
-    const [origin, { token, endsAt }] = await withTenant(context, teamId, async ({ store }) => {
-      const kept = config.publicUrl || (await store.installation.load('origin'));
-      return [kept ?? findOrigin(config), await issue(store.users)] as const;
-    });
-    const link = formatLink(origin, token);
+  /** Issues a link and tells it, with the last address of the service. */
+  const tellLink = async (store: Store, email: string, issue: () => Promise<IssuedLink>): Promise<TenantAnswer> => {
+    const { config } = parseConfig(context.environment);
+    const kept = config.publicUrl || (await store.installation.load('origin'));
+    const { token, endsAt } = await issue();
+    const link = formatLink(kept ?? findOrigin(config), token);
     const text = `This link sets the password of ${email}. It works once, until ${endsAt}, and is not shown again.`;
-    printAnswer(context, { teamID: teamId, email, link, endsAt }, `${link}\n\n${text}`);
+    return [{ email, link, endsAt }, `${link}\n\n${text}`];
   };
 
   const creating = 'Create a user and print the one-time link that sets a password.';
-  addCommand(group, 'create <team> <email>', 'user create acme ann@example.com --role owner', creating)
-    .addOption(roleOption())
-    .action((teamId: string, email: string, { role }: { role: Role }) =>
-      printLink({ teamId, email }, (users) => inviteUser(users, teamId, email, role, operator())),
-    );
+  addTenantCommand(
+    group,
+    context,
+    'create <team> <email>',
+    'user create acme ann@example.com --role owner',
+    creating,
+    async ({ store, teamId }, email: string, { role }: { role: Role }) =>
+      tellLink(store, email, () => inviteUser(store.users, teamId, email, role, operator())),
+  ).addOption(roleOption());
 
   const linking = 'Print a new one-time link for a user. It sets a new password and turns off two-step verification.';
-  addCommand(group, 'link <team> <email>', 'user link acme ann@example.com', linking).action(
-    (teamId: string, email: string) =>
-      printLink({ teamId, email }, (users) => renewLink(users, teamId, email, operator())),
+  addTenantCommand(
+    group,
+    context,
+    'link <team> <email>',
+    'user link acme ann@example.com',
+    linking,
+    async ({ store, teamId }, email: string) =>
+      tellLink(store, email, () => renewLink(store.users, teamId, email, operator())),
   );
 
-  addCommand(group, 'list <team>', 'user list acme', 'List the users of a tenant.').action(async (teamId: string) => {
-    const found = await withUsers(teamId, (users) => users.listUsers(teamId));
+  const listing = 'List the users of a tenant.';
+  addTenantCommand(group, context, 'list <team>', 'user list acme', listing, async ({ store, teamId }) => {
+    const found = await store.users.listUsers(teamId);
     const users = found.map(({ email, role, createdAt, passwordHash, sealedSecret }) => {
       return { email, role, createdAt, hasPassword: passwordHash !== '', hasSecondFactor: sealedSecret !== null };
     });
     const rows = users.map(({ email, role, createdAt, hasPassword, hasSecondFactor }) => {
       return [email, role, createdAt.slice(0, 10), hasPassword ? 'set' : 'not yet', hasSecondFactor ? 'on' : 'off'];
     });
-    const table = buildTable([['E-MAIL', 'ROLE', 'MADE', 'PASSWORD', 'TWO-STEP VERIFICATION'], ...rows]);
-    printAnswer(context, { teamID: teamId, users }, table);
+    return [{ users }, buildTable([['E-MAIL', 'ROLE', 'MADE', 'PASSWORD', 'TWO-STEP VERIFICATION'], ...rows])];
   });
 
-  addCommand(
+  addTenantCommand(
     group,
+    context,
     'role <team> <email>',
     'user role acme ann@example.com --role developer',
     'Change the role of a user.',
-  )
-    .addOption(roleOption())
-    .action(async (teamId: string, email: string, { role }: { role: Role }) => {
-      await withUsers(teamId, (users) => changeRole(users, teamId, email, role, operator()));
-      printAnswer(context, { teamID: teamId, email, role }, `${email} now has the role ${role} in ${teamId}.`);
-    });
+    async ({ store, teamId }, email: string, { role }: { role: Role }) => {
+      await changeRole(store.users, teamId, email, role, operator());
+      return [{ email, role }, `${email} now has the role ${role} in ${teamId}.`];
+    },
+  ).addOption(roleOption());
 
   const removing = 'Remove a user and end all their sessions.';
-  addCommand(group, 'remove <team> <email>', 'user remove acme ann@example.com', removing).action(
-    async (teamId: string, email: string) => {
-      await withUsers(teamId, (users) => deleteUser(users, teamId, email, operator()));
-      printAnswer(context, { teamID: teamId, email, removed: true }, `Removed ${email} from ${teamId}.`);
+  addTenantCommand(
+    group,
+    context,
+    'remove <team> <email>',
+    'user remove acme ann@example.com',
+    removing,
+    async ({ store, teamId }, email: string) => {
+      await deleteUser(store.users, teamId, email, operator());
+      return [{ email, removed: true }, `Removed ${email} from ${teamId}.`];
     },
   );
 }

@@ -5,8 +5,8 @@ import { parseConfig } from '../../../config.ts';
 import { CHANGED_TYPES } from '../../../pims/changes.ts';
 import type { Tenant } from '../../../tenant/tenant-port.ts';
 import { Webhooks } from '../../../webhooks/administration.ts';
-import { addCommand, addGroup, byOperator, printAnswer, type CommandContext } from '../../command.ts';
-import { withTenant } from '../../open-store.ts';
+import { addGroup, byOperator, type CommandContext } from '../../command.ts';
+import { addTenantCommand } from '../../tenant-command.ts';
 import { buildTable } from '../../text-table.ts';
 
 interface Given {
@@ -34,17 +34,19 @@ export function addWebhookCommands(program: Command, context: CommandContext): v
   const description = "Add, list, test, pause, replay and remove a tenant's webhooks, which receive every change.";
   const group = addGroup(program, 'webhook', 'webhook add acme https://shop.example.com/hooks', description);
   const add = <T extends object>(...[form, example, explained, work, tell]: CommandRow<T>): Command =>
-    addCommand(group, form, `webhook ${example}`, explained).action(
-      async (teamID: string, word: string, options: Given['options']) => {
+    addTenantCommand(
+      group,
+      context,
+      form,
+      `webhook ${example}`,
+      explained,
+      async ({ store, teamId: teamID, tenant }, word: string, options: Given['options']) => {
         const { clock, environment } = context;
-        const isPrivateAllowed = parseConfig(environment, {}).config.webhookPrivate === 'on';
-        const done = await withTenant(context, teamID, ({ store, tenant }) => {
-          const { webhooks } = store;
-          const administration = new Webhooks({ webhooks, pims: (of) => store.pims(of), clock, isPrivateAllowed });
-          return work(administration, { tenant, actor: byOperator(clock.now()), word, options });
-        });
-        const answer = { teamID, ...done };
-        printAnswer(context, answer, tell(answer));
+        const { webhooks } = store;
+        const isPrivateAllowed = parseConfig(environment).config.webhookPrivate === 'on';
+        const administration = new Webhooks({ webhooks, pims: (of) => store.pims(of), clock, isPrivateAllowed });
+        const done = await work(administration, { tenant, actor: byOperator(clock.now()), word, options });
+        return [done, tell({ teamID, ...done })];
       },
     );
   add(
