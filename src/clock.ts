@@ -26,6 +26,14 @@ export const systemClock: Clock = {
   sleep: (ms) => sleep(ms),
 };
 
+let formatted = { ms: 0, text: '' };
+
+/** Formats a time as UTC ISO 8601. Calls of the same millisecond share the text. */
+export function formatTime(ms: number): string {
+  if (formatted.ms !== ms) formatted = { ms, text: new Date(ms).toISOString() };
+  return formatted.text;
+}
+
 /** Runs `work` every `ms` milliseconds until the timer is closed. */
 export function every({ after }: Clock, ms: number, work: () => void): Timer {
   const again = (): Timer =>

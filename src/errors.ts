@@ -207,7 +207,7 @@ export class Refusal extends Error {
   }
 }
 
-export const refuseField = (code: ErrorCode, field: string, message: string): Refusal =>
+export const refuseField = (code: ErrorCode, field: string, message?: string): Refusal =>
   new Refusal(code, message, { field });
 export const refuseCommand = (message: string): Refusal => new Refusal('COMMAND_REFUSED', message);
 

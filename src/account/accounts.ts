@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AuditEntry } from '../audit/entry.ts';
 import { Refusal, refuseField } from '../errors.ts';
-import type { Clock } from '../clock.ts';
+import { formatTime, type Clock } from '../clock.ts';
 import { Attempts, ownEntry, type AttemptStores, type ClientContext, type Proof, type Proven } from './attempts.ts';
 import { checkStrength, hashPassword } from './password.ts';
 import { encodeBase32, findStep, formatUri, newRecoveryCodes } from './second-factor.ts';
@@ -29,7 +29,7 @@ const WRONG_CODE =
 const NO_FACTOR = { sealedSecret: null, lastStep: 0 };
 const passwordFields = (passwordHash: PasswordHash, { nowMs }: ClientContext) => ({
   passwordHash,
-  passwordSetAt: new Date(nowMs).toISOString(),
+  passwordSetAt: formatTime(nowMs),
 });
 
 /** An open session and its token for the cookie. The store keeps only the hash of the token. */
@@ -78,7 +78,7 @@ export class Accounts {
     const signedIn = tokenHash && (await this.#sessions.findSession(tokenHash));
     if (!signedIn || !isLive(signedIn.session, nowMs)) return undefined;
     if (isToTouch(signedIn.session, nowMs))
-      await this.#sessions.updateSession(signedIn.session.tokenHash, { seenAt: new Date(nowMs).toISOString() });
+      await this.#sessions.updateSession(signedIn.session.tokenHash, { seenAt: formatTime(nowMs) });
     return signedIn;
   }
 
@@ -251,7 +251,7 @@ export class Accounts {
     passwordHash = proven.user.passwordHash,
   ): Promise<OpenedSession> {
     const token = newToken();
-    const now = new Date(context.nowMs).toISOString();
+    const now = formatTime(context.nowMs);
     // A correct password must not reset the counter of wrong second factors.
     const isPart = proven.factor === 'password' && proven.user.sealedSecret !== null;
     const { failures, nextTryAt } = isPart ? proven.failures : NO_FAILURES;
@@ -270,7 +270,7 @@ export class Accounts {
   ): Promise<OpenedSession> {
     const { teamId, email } = user;
     const token = newToken();
-    const now = new Date(context.nowMs).toISOString();
+    const now = formatTime(context.nowMs);
     const times = { createdAt: now, seenAt: now, provenAt: now };
     const opened = { sessionId: randomUUID(), client: context.client, agent: context.agent, ...NO_FAILURES };
     const session: Session = { teamId, email, tokenHash: hashToken(token)!, ...times, ...opened };

@@ -1,5 +1,6 @@
 /** The tokens of sessions, and when a session ends. Setting a clock back ends sessions. Source: decision 0023. */
 import { hash, randomBytes } from 'node:crypto';
+import { formatTime } from '../clock.ts';
 import { SESSION_HOURS, SESSION_IDLE_MINUTES } from './account-bounds.ts';
 import type { Session } from './account-port.ts';
 
@@ -27,7 +28,7 @@ export function isLive({ createdAt, seenAt }: Pick<Session, 'createdAt' | 'seenA
 
 /** Returns the latest end of a session, UTC ISO 8601. */
 export const endOfSession = ({ createdAt }: Pick<Session, 'createdAt'>): string =>
-  new Date(Date.parse(createdAt) + ABSOLUTE_MS).toISOString();
+  formatTime(Date.parse(createdAt) + ABSOLUTE_MS);
 
 /** Returns whether to save a new seenAt: at most once a minute, and never an earlier time. */
 export const isToTouch = ({ seenAt }: Pick<Session, 'seenAt'>, nowMs: number): boolean =>
@@ -35,6 +36,6 @@ export const isToTouch = ({ seenAt }: Pick<Session, 'seenAt'>, nowMs: number): b
 
 /** Returns two times: sessions that were opened, or last seen, before them have ended. */
 export const endedBefore = (nowMs: number): { createdBefore: string; seenBefore: string } => ({
-  createdBefore: new Date(nowMs - ABSOLUTE_MS).toISOString(),
-  seenBefore: new Date(nowMs - IDLE_MS).toISOString(),
+  createdBefore: formatTime(nowMs - ABSOLUTE_MS),
+  seenBefore: formatTime(nowMs - IDLE_MS),
 });

@@ -3,6 +3,7 @@
  * minute. Failures of names without an account are counted in memory by the same rules. Source: decision 0023.
  */
 import { hash } from 'node:crypto';
+import { formatTime } from '../clock.ts';
 import { Refusal } from '../errors.ts';
 import type { Failures, UserName } from './account-port.ts';
 
@@ -18,7 +19,7 @@ const REMEMBERED_MAX = 10_000;
 export function nextTry(failures: number, nowMs: number): string {
   if (failures <= FREE_FAILURES) return '';
   const seconds = Math.min(WAIT_MAX_SECONDS, 2 ** Math.min(failures - FREE_FAILURES - 1, 20));
-  return new Date(nowMs + seconds * 1000).toISOString();
+  return formatTime(nowMs + seconds * 1000);
 }
 
 /** Throws TOO_MANY_ATTEMPTS while the account is locked, or has to wait. */

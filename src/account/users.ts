@@ -1,5 +1,6 @@
 /** The users of a tenant, and the one-time links that set their passwords. Callers check the role of the actor. */
 import { entryBy, type Actor } from '../audit/entry.ts';
+import { formatTime } from '../clock.ts';
 import { orThrow, Refusal, refuseField, type Outcome } from '../errors.ts';
 import { EMAIL_CHARACTERS_MAX } from './account-bounds.ts';
 import type { Failures, PasswordHash, UserChange, UserName, UserStore } from './account-port.ts';
@@ -96,7 +97,7 @@ const nameOf = (teamId: string, email: string): UserName => ({ teamId, email: or
 
 function newLink(nowMs: number) {
   const token = newToken();
-  const endsAt = new Date(nowMs + LINK_MS).toISOString();
+  const endsAt = formatTime(nowMs + LINK_MS);
   const issued: IssuedLink = { token, endsAt };
   return { link: { linkHash: hashToken(token)!, linkEndsAt: endsAt }, issued };
 }

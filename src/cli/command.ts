@@ -1,7 +1,7 @@
 /** The parts that all commands share: the option --json, an example in the help, and the printing of a result. */
 import { Argument, Option, type Command } from 'commander';
 import { COMMAND_LINE } from '../audit/entry.ts';
-import type { Clock } from '../clock.ts';
+import { formatTime, type Clock } from '../clock.ts';
 import type { Environment } from '../config.ts';
 import { RECORD_TYPES } from '../pims/rules/fields.ts';
 
@@ -33,4 +33,4 @@ export function printAnswer({ asJson }: CommandContext, object: object, text: st
 export const byOperator = (nowMs: number) => ({ nowMs, actor: COMMAND_LINE, client: '' });
 
 /** Returns the current time in the form of records: UTC, ISO 8601. */
-export const timeOf = (clock: Clock): string => new Date(clock.now()).toISOString();
+export const timeOf = (clock: Clock): string => formatTime(clock.now());

@@ -85,7 +85,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     onEnded: (reason) => void connectionsEnded[reason]++,
   });
   const methods = new Map<string, string[]>();
-  app.addHook('onRoute', ({ url, method }) => void methods.set(url, [...(methods.get(url) ?? []), ...[method].flat()]));
+  app.addHook('onRoute', ({ url, method }) => void methods.getOrInsertComputed(url, () => []).push(...[method].flat()));
   addReceiving(app, state, load, (reply) => void answerUnknownPath(reply, methods));
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', readBody);

@@ -2,7 +2,7 @@
  * Begin here: authenticated calls become lines in memory, and four times a second the lines become blocks in the store.
  * A call never waits for its line: a call beyond a bound is counted, not logged. Source: decision 0022.
  */
-import type { Clock, Timer } from '../clock.ts';
+import { formatTime, type Clock, type Timer } from '../clock.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
 import { hideSecrets } from '../tenant/secrets.ts';
 import type { LoggedCall, FoundRequestDetail, RequestsQuery, FoundRequests } from './logged-request.ts';
@@ -148,7 +148,7 @@ export class RequestLog {
   }
 
   #keptFrom(nowMs: number): string {
-    return new Date(nowMs - this.#options.requestLogDays * DAY_MS).toISOString();
+    return formatTime(nowMs - this.#options.requestLogDays * DAY_MS);
   }
 
   #formatCalls(): void {
@@ -187,9 +187,8 @@ export class RequestLog {
   }
 
   #noteUse(apiId: string, { teamId, at, client, isUrlCredential }: LoggedCall): void {
-    const { uses } = this.#batch;
-    let use = uses.get(apiId);
-    if (!use) uses.set(apiId, (use = { teamId, apiId, usedAt: '', client: '', usedInUrlAt: '' }));
+    const unused = () => ({ teamId, apiId, usedAt: '', client: '', usedInUrlAt: '' });
+    const use = this.#batch.uses.getOrInsertComputed(apiId, unused);
     if (at >= use.usedAt) {
       use.usedAt = at;
       if (client !== use.client) use.client = formatClient(client);
@@ -270,10 +269,7 @@ export class RequestLog {
 
 function noteRefusal(refusals: Map<string, RefusalCount>, { teamId, at, operation }: LoggedCall): void {
   const day = at.slice(0, 10);
-  const key = `${teamId} ${day} ${operation}`;
-  const refusal = refusals.get(key);
-  if (refusal) refusal.calls++;
-  else refusals.set(key, { teamId, day, operation, calls: 1 });
+  refusals.getOrInsertComputed(`${teamId} ${day} ${operation}`, () => ({ teamId, day, operation, calls: 0 })).calls++;
 }
 
 /** Returns the client as a text that every store accepts. */

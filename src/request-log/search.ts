@@ -1,6 +1,7 @@
 /** Searches a tenant's request log over all nodes, newest first. Bounds the work of a page. Source: decision 0022. */
 import { crc32 } from 'node:zlib';
-import { Refusal } from '../errors.ts';
+import { formatTime } from '../clock.ts';
+import { refuseField } from '../errors.ts';
 import type { FoundRequestDetail, RequestsQuery, FoundRequests, FoundRequest } from './logged-request.ts';
 import { BLOCK_SPAN_MS, nextTurn, parseLine, parseNumber, unpackLines } from './lines.ts';
 import { toFound, toFoundDetail, type LineValues } from './lines.ts';
@@ -134,7 +135,11 @@ function parseSearch(
   keptFrom: string,
 ): Search {
   if (status !== '' && !STATUS.test(status))
-    throw refuse('status', 'status must be a status such as 404, a class such as 4xx, or failed.');
+    throw refuseField(
+      'INVALID_PARAMETER',
+      'status',
+      'status must be a status such as 404, a class such as 4xx, or failed.',
+    );
   const isStatus = statusTest(status);
   const isOrder = orderTest(order);
   const wantedFrom = parseTime('from', from);
@@ -164,19 +169,15 @@ function orderTest(order: string): (values: LineValues) => boolean {
   return (values) => values[11]['orderNum'] === order || values[12]?.includes(named) === true;
 }
 
-const refuse = (field: string, message: string): Refusal => new Refusal('INVALID_PARAMETER', message, { field });
-
 /** Returns the time with milliseconds, like the times of requests. */
 function parseTime(field: 'from' | 'to', text: string): string {
   if (text === '') return '';
   const time = TIME.test(text) ? Date.parse(text) : Number.NaN;
   // Date.parse reads 30 February as a day in March.
   if (Number.isNaN(time) || !formatTime(time).startsWith(text.slice(0, 16)))
-    throw refuse(field, `${field} must be a UTC time such as 2026-11-20T09:30:00Z.`);
+    throw refuseField('INVALID_PARAMETER', field, `${field} must be a UTC time such as 2026-11-20T09:30:00Z.`);
   return formatTime(time);
 }
-
-const formatTime = (ms: number): string => new Date(ms).toISOString();
 
 /** Formats the position after a checksum, which detects a cursor that was cut short. */
 function formatCursor({ at, boot, number }: LogPosition): string {
@@ -193,7 +194,6 @@ function parseCursor(cursor: string): LogPosition {
     at !== undefined && !Number.isNaN(time) && formatTime(time) === at
       ? { at, boot: boot!, number: Number(number) }
       : undefined;
-  if (!position || formatCursor(position) !== cursor)
-    throw new Refusal('INVALID_CURSOR', undefined, { field: 'cursor' });
+  if (!position || formatCursor(position) !== cursor) throw refuseField('INVALID_CURSOR', 'cursor');
   return position;
 }

@@ -45,10 +45,8 @@ export class LogShares {
   }
 
   find(teamId: string): LogShare {
-    let share = this.#shares.get(teamId);
-    if (!share)
-      this.#shares.set(teamId, (share = { lines: 0, characters: 0, tokens: this.#burst, filledAt: -Infinity }));
-    return share;
+    const unused = () => ({ lines: 0, characters: 0, tokens: this.#burst, filledAt: -Infinity });
+    return this.#shares.getOrInsertComputed(teamId, unused);
   }
 
   /** Takes a line out of the tenant's rate. Refused calls leave half of a burst to calls that succeed. */
@@ -72,8 +70,7 @@ export class LogShares {
   /** Adds a line of a batch to the shares. */
   add(batch: BatchShares, share: LogShare, characters: number): void {
     if (share.lines === 0) this.#tenants++;
-    let part = batch.get(share);
-    if (!part) batch.set(share, (part = { lines: 0, characters: 0 }));
+    const part = batch.getOrInsertComputed(share, () => ({ lines: 0, characters: 0 }));
     for (const waiting of [part, share, this.#waiting]) {
       waiting.lines++;
       waiting.characters += characters;

@@ -2,6 +2,7 @@
  * Limits the calls of a tenant per month and per second (there is no limit by default), and the record views of each
  * user of the dashboard. metering.ts counts the calls.
  */
+import { formatTime } from '../clock.ts';
 import { Refusal } from '../errors.ts';
 import type { CountedCall } from './metering.ts';
 import type { Tenant } from './tenant-port.ts';
@@ -136,7 +137,7 @@ export class Limits {
     const monthQuota = quotaOf(tenant);
     if (monthQuota === null || monthRequests <= monthQuota) return;
     const nextMonth = startOfMonth(now, 1);
-    const begins = new Date(nextMonth).toISOString();
+    const begins = formatTime(nextMonth);
     const left = Math.max(0, monthQuota + calls - monthRequests);
     const used = left === 0 ? 'is used up' : `has ${left} left, fewer than the batch has steps`;
     const message = `The monthly quota of ${monthQuota} requests ${used}. It is renewed at ${begins}.`;

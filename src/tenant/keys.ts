@@ -2,6 +2,7 @@
  * The rules of named pairs of keys: their names, scopes and expiry, and which pair a new one replaces. The newest valid
  * pair of a name is in force. A pair that it replaced can stay valid for an overlap.
  */
+import { formatTime } from '../clock.ts';
 import { Refusal, refuseField, type Outcome } from '../errors.ts';
 import type { CallingKey, KeyInfo, KeyTerms } from './tenant-port.ts';
 
@@ -23,12 +24,11 @@ const PAIRS_MAX = 20;
 export const DAYS_MAX = 3650;
 
 /** Returns when keys that are replaced now expire, UTC ISO 8601. */
-export const endOfOverlap = (overlap: Overlap, nowMs: number): string =>
-  new Date(nowMs + OVERLAPS_MS[overlap]).toISOString();
+export const endOfOverlap = (overlap: Overlap, nowMs: number): string => formatTime(nowMs + OVERLAPS_MS[overlap]);
 
 /** Returns when a pair that is issued now expires, UTC ISO 8601; '' without days, for a pair that never expires. */
 export const endOfDays = (days: number | undefined, nowMs: number): string =>
-  days === undefined ? '' : new Date(nowMs + days * DAY_MS).toISOString();
+  days === undefined ? '' : formatTime(nowMs + days * DAY_MS);
 
 /** Returns whether a key is valid now. `endsAt` is '' for a key that never expires. */
 export const isKeyValid = (endsAt: string, now: string): boolean => endsAt === '' || endsAt > now;

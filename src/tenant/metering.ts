@@ -61,14 +61,11 @@ export class Meter {
     const { counts, byKey, added } = (this.#open ??= this.#openBatch());
     const [day, month] = [now.slice(0, 10), now.slice(0, 7)];
     const place = `${teamId} ${day} ${operation}`;
-    let count = counts.get(place);
-    if (!count) counts.set(place, (count = { teamId, day, operation, calls: 0 }));
-    count.calls += calls;
+    counts.getOrInsertComputed(place, () => ({ teamId, day, operation, calls: 0 })).calls += calls;
     if (caller) {
       const { apiId, name } = caller;
-      const keyPlace = `${apiId} ${month}`;
-      let ofKey = byKey.get(keyPlace);
-      if (!ofKey) byKey.set(keyPlace, (ofKey = { teamId, month, apiId, name, calls: 0, usedAt: now }));
+      const unused = () => ({ teamId, month, apiId, name, calls: 0, usedAt: now });
+      const ofKey = byKey.getOrInsertComputed(`${apiId} ${month}`, unused);
       ofKey.calls += calls;
       if (now > ofKey.usedAt) ofKey.usedAt = now;
     }

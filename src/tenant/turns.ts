@@ -111,10 +111,8 @@ export class Turns {
   }
 
   #queueOf(tenant: string): Queue {
-    let queue = this.#queues.get(tenant);
-    if (!queue) this.#queues.set(tenant, (queue = { running: 0, waiting: [] }));
     this.#checking ??= every(this.#clock, CHECK_MS, () => this.#checkCallers());
-    return queue;
+    return this.#queues.getOrInsertComputed(tenant, () => ({ running: 0, waiting: [] }));
   }
 
   #mayRun({ running }: Queue): boolean {

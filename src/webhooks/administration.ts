@@ -1,7 +1,7 @@
 /** The changes that people make to the endpoints of a tenant, from the dashboard and from the command line. */
 import { randomBytes } from 'node:crypto';
 import { entryBy, type Actor } from '../audit/entry.ts';
-import type { Clock } from '../clock.ts';
+import { formatTime, type Clock } from '../clock.ts';
 import { orThrow, Refusal, refuseField } from '../errors.ts';
 import { CHANGED_TYPES, listChanges } from '../pims/changes.ts';
 import type { PimsStore } from '../pims/pims-port.ts';
@@ -56,7 +56,7 @@ export class Webhooks {
       id,
       url,
       types,
-      createdAt: new Date(actor.nowMs).toISOString(),
+      createdAt: formatTime(actor.nowMs),
       sealedSecret: sealed,
       oldSecret: null,
       oldSecretEndsAt: '',
@@ -74,7 +74,7 @@ export class Webhooks {
     const found = await this.#services.webhooks.listWebhooks(tenant.teamId);
     if (found.length === 0) return [];
     const newest = await this.#findNewest(tenant);
-    const now = new Date(this.#services.clock.now()).toISOString();
+    const now = formatTime(this.#services.clock.now());
     return found.map(({ id, url, types, createdAt, state, failures, ...webhook }) => ({
       id,
       url,
@@ -144,7 +144,7 @@ export class Webhooks {
   async loadDeliveries(tenant: Tenant, id: string, before: number, limit: number): Promise<Delivery[]> {
     await this.#find(tenant, id);
     const { webhooks, clock } = this.#services;
-    const from = new Date(clock.now() - DELIVERY_DAYS * DAY_MS).toISOString();
+    const from = formatTime(clock.now() - DELIVERY_DAYS * DAY_MS);
     return webhooks.loadDeliveries(id, before, from, limit);
   }
 
@@ -173,4 +173,4 @@ export class Webhooks {
 }
 
 const unknown = (id: string): Refusal =>
-  new Refusal('NOT_FOUND', `There is no webhook '${id}'. \`storeroom webhook list\` shows all.`, { field: 'id' });
+  refuseField('NOT_FOUND', 'id', `There is no webhook '${id}'. \`storeroom webhook list\` shows all.`);

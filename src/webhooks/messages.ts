@@ -1,5 +1,6 @@
 /** The messages of deliveries, their secrets and signatures. Source: the Standard Webhooks specification, 1.0. */
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { formatTime } from '../clock.ts';
 import type { Change } from '../pims/changes.ts';
 import { openFor, sealFor } from '../tenant/sealing.ts';
 import type { Attempt, Webhook } from './webhooks-port.ts';
@@ -20,7 +21,7 @@ export function messageOf({ id }: Webhook, { seq, type, key, change, at }: Chang
 }
 
 export function testMessage(nowMs: number): Message {
-  const body = JSON.stringify({ type: 'test', timestamp: new Date(nowMs).toISOString(), data: {} });
+  const body = JSON.stringify({ type: 'test', timestamp: formatTime(nowMs), data: {} });
   return { messageId: `test_${randomUUID()}`, type: 'test', seq: '', key: '', body };
 }
 
@@ -41,7 +42,7 @@ export function sign(
 ): Record<string, string> {
   const { sealedSecret, oldSecret, oldSecretEndsAt } = webhook;
   const timestamp = String(Math.floor(nowMs / 1000));
-  const signatures = [sealedSecret, oldSecretEndsAt > new Date(nowMs).toISOString() ? oldSecret : null]
+  const signatures = [sealedSecret, oldSecretEndsAt > formatTime(nowMs) ? oldSecret : null]
     .filter((sealed) => sealed !== null)
     .map((sealed) => {
       const secret = openFor(ownerOf(webhook), sealed, key);

@@ -1,6 +1,6 @@
 /** Sends a delivery: one signed POST, without redirects, within 15 seconds. Reads only the beginning of the answer. */
 import type { Agent, Dispatcher } from 'undici';
-import type { Clock } from '../clock.ts';
+import { formatTime, type Clock } from '../clock.ts';
 import { lookUpAll, lookUpPublic, mayBePublic, PrivateAddress } from './addresses.ts';
 import { sign, type Message } from './messages.ts';
 import { DELIVERY_MS } from './webhooks.ts';
@@ -48,7 +48,7 @@ export class Poster {
     const nowMs = this.#options.clock.now();
     const { seq, type, key, body } = message;
     const answer = await this.post(webhook.url, sign(webhook, message, sealingKey, nowMs), body, stopped);
-    return { seq, type, key, at: new Date(nowMs).toISOString(), request: body, ...answer };
+    return { seq, type, key, at: formatTime(nowMs), request: body, ...answer };
   }
 
   /** Makes the request. Failures are in the answer. Ends early when `stopped` aborts. */

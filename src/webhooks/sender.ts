@@ -2,7 +2,7 @@
  * Delivers the changes of all tenants to their endpoints. One node of an installation sends at a time: it holds a lease
  * in the store. Each endpoint has a separate loop, so that no receiver delays another.
  */
-import { every, type Timer } from '../clock.ts';
+import { every, formatTime, type Timer } from '../clock.ts';
 import { EndpointLoop, type LoopServices } from './endpoint-loop.ts';
 import { Lease } from './lease.ts';
 import type { Message } from './messages.ts';
@@ -60,7 +60,7 @@ export class WebhookSender {
 
   /** Deletes deliveries of more than 30 days ago. */
   async deleteExpired(nowMs: number): Promise<void> {
-    await this.#options.webhooks.deleteDeliveriesBefore(new Date(nowMs - DELIVERY_DAYS * DAY_MS).toISOString());
+    await this.#options.webhooks.deleteDeliveriesBefore(formatTime(nowMs - DELIVERY_DAYS * DAY_MS));
   }
 
   /** Measures the deliveries of this node; zeros for a node that does not send. */

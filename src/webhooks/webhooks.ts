@@ -2,6 +2,7 @@
  * Begin here: the rules of webhooks. An endpoint of a tenant receives the tenant's changes in order, each at least once.
  * A delivery that fails is retried on a schedule, after which the endpoint is paused.
  */
+import { formatTime } from '../clock.ts';
 import { refuseField } from '../errors.ts';
 import { CHANGED_TYPES } from '../pims/changes.ts';
 import { mayBePublic, PrivateAddress } from './addresses.ts';
@@ -33,7 +34,7 @@ export const URL_CHARACTERS_MAX = 2000;
 /** Returns when to try again after this number of failures in a row, UTC ISO 8601; undefined to pause the endpoint. */
 export function timeOfRetry(failures: number, nowMs: number): string | undefined {
   const ms = RETRIES_MS[failures - 1];
-  return ms === undefined ? undefined : new Date(nowMs + ms).toISOString();
+  return ms === undefined ? undefined : formatTime(nowMs + ms);
 }
 
 /**
@@ -46,7 +47,7 @@ export function waitOf({ state, nextTryAt }: Pick<Progress, 'state' | 'nextTryAt
   return nextTryAt === '' ? 0 : Math.min(Date.parse(nextTryAt) - nowMs, longest);
 }
 
-export const endOfOldSecret = (nowMs: number): string => new Date(nowMs + OVERLAP_MS).toISOString();
+export const endOfOldSecret = (nowMs: number): string => formatTime(nowMs + OVERLAP_MS);
 
 /** Throws COMMAND_REFUSED when a text cannot be the URL of an endpoint. */
 export function checkUrl(text: string, isPrivateAllowed: boolean): string {

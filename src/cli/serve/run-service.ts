@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import { Accounts } from '../../account/accounts.ts';
 import { VERSION } from '../../assets.ts';
-import { every, type Clock } from '../../clock.ts';
+import { every, formatTime, type Clock } from '../../clock.ts';
 import type { Config, Environment } from '../../config.ts';
 import { Refusal } from '../../errors.ts';
 import { deleteOldChanges } from '../../pims/changes.ts';
@@ -195,7 +195,7 @@ async function closeApp(app: FastifyInstance, state: ServiceState, clock: Clock)
 /** Deletes changes that the feed no longer keeps, of the tenants in use. The feed of any other tenant does not grow. */
 const oldChanges = (store: Store, { changesDays }: Config) => ({
   async deleteExpired(nowMs: number): Promise<void> {
-    const before = new Date(nowMs - changesDays * DAY_MS).toISOString();
+    const before = formatTime(nowMs - changesDays * DAY_MS);
     for (const storeId of store.openTenants()) await deleteOldChanges(() => store.pims({ storeId }), before);
   },
 });

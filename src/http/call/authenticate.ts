@@ -3,8 +3,8 @@
  * them against the tenant's keys on every call. No log and no response contains them.
  */
 import type { FastifyRequest } from 'fastify';
-import type { Clock } from '../../clock.ts';
-import { ERRORS, Refusal } from '../../errors.ts';
+import { formatTime, type Clock } from '../../clock.ts';
+import { ERRORS, Refusal, refuseField } from '../../errors.ts';
 import {
   CALLER_PARAMETERS,
   hashSecret,
@@ -68,14 +68,6 @@ export function accessByKey({ tenants, clock, rejectedCalls }: AccessServices): 
   };
 }
 
-let formatted = { ms: 0, text: '' };
-
-/** Formats a time as UTC ISO 8601. Calls of the same millisecond share the text. */
-export function formatTime(ms: number): string {
-  if (formatted.ms !== ms) formatted = { ms, text: new Date(ms).toISOString() };
-  return formatted.text;
-}
-
 type Parameters = Record<string, unknown>;
 type Basic = ReturnType<typeof parseBasic>;
 
@@ -112,7 +104,7 @@ function refuseMissingTeam(query: Parameters, body: unknown): Refusal {
   const sent = [...Object.keys(query), ...(isFields(body) ? Object.keys(body) : [])];
   const meant = sent.find((name) => name !== 'teamID' && /^team[_-]?id$/i.test(name));
   const hint = meant === undefined ? '' : ` You sent '${meant}'; names of parameters are case-sensitive.`;
-  return new Refusal('MISSING_TEAM_ID', ERRORS.MISSING_TEAM_ID.message + hint, { field: 'teamID' });
+  return refuseField('MISSING_TEAM_ID', 'teamID', ERRORS.MISSING_TEAM_ID.message + hint);
 }
 
 const isFields = (body: unknown): body is Parameters =>
@@ -172,7 +164,6 @@ const first = (value: unknown): string | undefined => {
 
 function conflict(name: string): Refusal {
   const field = name.slice(0, 64);
-  return new Refusal('PARAMETER_CONFLICT', `'${field}' was given twice with different values; send it once.`, {
-    field,
-  });
+  const message = `'${field}' was given twice with different values; send it once.`;
+  return refuseField('PARAMETER_CONFLICT', field, message);
 }

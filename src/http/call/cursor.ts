@@ -5,7 +5,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
-import { Refusal } from '../../errors.ts';
+import { refuseField } from '../../errors.ts';
 import type { KeyedType } from '../../pims/rules/fields.ts';
 import type { Filter } from '../../pims/reads/filter.ts';
 import type { Page, QueryRequest } from '../../pims/pims-port.ts';
@@ -76,5 +76,5 @@ function parseCursor(scope: CursorScope, cursor: string, limits: AnswerLimits): 
   const position = Buffer.from(cursor, 'base64url').subarray(SIGNATURE_BYTES).toString();
   const [given, issued] = [Buffer.from(cursor), Buffer.from(formatCursor(scope, position, limits))];
   if (given.length === issued.length && timingSafeEqual(given, issued)) return position;
-  throw new Refusal('INVALID_CURSOR', undefined, { field: 'cursor' });
+  throw refuseField('INVALID_CURSOR', 'cursor');
 }

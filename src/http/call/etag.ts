@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Refusal } from '../../errors.ts';
+import { refuseField } from '../../errors.ts';
 import type { Expected } from '../../pims/writes/script.ts';
 
 interface EntityTag {
@@ -42,14 +42,15 @@ export const hasAnswer = (condition: string, etag: string): boolean =>
 export function parseIfMatch(request: FastifyRequest, operation: string, isTaken: boolean): Expected | undefined {
   const header = request.headers['if-match'];
   if (header === undefined) return undefined;
-  const field = 'If-Match';
   if (!isTaken)
-    throw new Refusal('PRECONDITION_NOT_ALLOWED', `${operation} does not check If-Match, so nothing was done.`, {
-      field,
-    });
+    throw refuseField(
+      'PRECONDITION_NOT_ALLOWED',
+      'If-Match',
+      `${operation} does not check If-Match, so nothing was done.`,
+    );
   if (header.trim() === '*') return '*';
   const tags = parseTags(header);
-  if (!tags) throw new Refusal('INVALID_IF_MATCH', undefined, { field });
+  if (!tags) throw refuseField('INVALID_IF_MATCH', 'If-Match');
   // A weak tag never equals a strong one.
   return tags.filter(({ isWeak }) => !isWeak).map(({ text }) => text.replace(OF_STATE, '$1"'));
 }

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
+import { formatTime } from '../../clock.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 import type { Body, WriteContext } from '../../pims/writes/writes.ts';
 import type { Tenant, UsageStore } from '../../tenant/tenant-port.ts';
@@ -12,7 +13,7 @@ import { isWrite, type Call, type Operation } from '../operations/operation.ts';
 import { BATCH_BYTES_MAX, BODY_BYTES_MAX } from '../server/body.ts';
 import { admit, type AdmissionServices } from './admit.ts';
 import { sendAnswer } from './answer.ts';
-import { formatTime, type Access, type AccessServices } from './authenticate.ts';
+import type { Access, AccessServices } from './authenticate.ts';
 import { parseIfMatch } from './etag.ts';
 
 export interface OperationServices extends AdmissionServices, AccessServices {

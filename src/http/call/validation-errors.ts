@@ -31,7 +31,7 @@ const LINES_HINT =
 
 /** Returns the refusal for the first error in a part of the request: querystring, body or headers. */
 export function refuseBySchema([error]: readonly SchemaError[], part: string, request: FastifyRequest): Refusal {
-  if (part === 'headers') return new Refusal('INVALID_IDEMPOTENCY_KEY', undefined, { field: 'Idempotency-Key' });
+  if (part === 'headers') return refuseField('INVALID_IDEMPOTENCY_KEY', 'Idempotency-Key');
   return part === 'querystring' ? refuseParameter(error!, request) : refuseBody(error!, request.body);
 }
 

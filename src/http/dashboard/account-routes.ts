@@ -4,6 +4,7 @@
  */
 import type { SignedIn } from '../../account/account-port.ts';
 import { endOfSession } from '../../account/sessions.ts';
+import { formatTime } from '../../clock.ts';
 import { quotaOf } from '../../tenant/tenant.ts';
 import { BASE_PATH } from '../operations/operation.ts';
 import { isOperator } from './usage-routes.ts';
@@ -24,7 +25,7 @@ const viewSession =
         passwordSetAt: user.passwordSetAt,
       },
       tenant: { teamID: tenant.teamId, name: tenant.name },
-      monthCalls: await meter.monthTotal(tenant.teamId, new Date(clock.now()).toISOString()),
+      monthCalls: await meter.monthTotal(tenant.teamId, formatTime(clock.now())),
       monthQuota: quotaOf(tenant),
       endsAt: endOfSession(session),
       baseURL: publicUrl + BASE_PATH,

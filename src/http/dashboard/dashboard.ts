@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import cookie from '@fastify/cookie';
 import { entryBy, type AuditEntry } from '../../audit/entry.ts';
-import { Refusal } from '../../errors.ts';
+import { refuseField } from '../../errors.ts';
 import type { BatchStep } from '../../pims/batch.ts';
 import { textOf } from '../../pims/writes/script.ts';
 import type { Body } from '../../pims/writes/writes.ts';
@@ -70,7 +70,7 @@ const accessBySession = ({ accounts, audit, clock }: DashboardServices, path: st
     const query = request.query as Record<string, unknown>;
     query['teamID'] ??= teamId;
     if (parseClaim(request).teamId !== teamId)
-      throw new Refusal('PARAMETER_CONFLICT', 'teamID must be the team of the session.', { field: 'teamID' });
+      throw refuseField('PARAMETER_CONFLICT', 'teamID', 'teamID must be the team of the session.');
     return signedIn.tenant;
   },
   wrote: async ({ signedIn, body, ip: client }, { name }, answer) => {

@@ -2,6 +2,7 @@
  * The tenant's keys: list, create, replace and end pairs. Only the response that issues a secret contains it. Source:
  * decision 0023.
  */
+import { formatTime } from '../../clock.ts';
 import { issueKey } from '../../tenant/credentials.ts';
 import { checkKeyName, endOfDays, endOfOverlap } from '../../tenant/keys.ts';
 import { entryBy } from '../../audit/entry.ts';
@@ -14,7 +15,7 @@ export const keyRoutes = ({ tenants, usage, requests, requestLog }: DashboardSer
   ({
     'GET /keys': async ({ tenant: { teamId }, client }) => {
       await requestLog.settled();
-      const now = new Date(client.nowMs).toISOString();
+      const now = formatTime(client.nowMs);
       const [keys, uses, lastUses, { byKey }] = await Promise.all([
         tenants.listKeys(teamId, now),
         requests.loadKeyUses(teamId),

@@ -9,7 +9,8 @@ import type { SignedIn, UserStore } from '../../account/account-port.ts';
 import { requireProof } from '../../account/proof.ts';
 import type { AuditStore } from '../../audit/audit-port.ts';
 import { entryBy, type Actor, type AuditEntry } from '../../audit/entry.ts';
-import { orThrow, Refusal } from '../../errors.ts';
+import { formatTime } from '../../clock.ts';
+import { orThrow, Refusal, refuseField } from '../../errors.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 import type { WriteOptions } from '../../pims/writes/writes.ts';
 import type { RequestStore } from '../../request-log/request-log-port.ts';
@@ -138,7 +139,7 @@ function contextOf(
     signedIn,
     tenant,
     actor,
-    writeOptions: { now: new Date(actor.nowMs).toISOString(), by: user.email, strict: tenant.strict },
+    writeOptions: { now: formatTime(actor.nowMs), by: user.email, strict: tenant.strict },
     pims: () => pims(tenant),
     note: (...action) => audit.appendAudit(tenant.teamId, entryBy(actor, ...action)),
     readInTurn: async (read) => {
@@ -156,15 +157,15 @@ function contextOf(
 function refuseForm({ keyword, params, instancePath, message }: FastifySchemaValidationError, place: string): Refusal {
   const named = params['missingProperty'] ?? params['additionalProperty'] ?? instancePath.split('/')[1] ?? '';
   const field = (named as string).slice(0, 64);
-  if (keyword === 'required') return new Refusal('MISSING_FIELD', `${field} is required.`, { field });
+  if (keyword === 'required') return refuseField('MISSING_FIELD', field, `${field} is required.`);
   if (keyword === 'additionalProperties' && instancePath === '') {
     const code = place === 'body' ? 'UNKNOWN_FIELD' : 'UNKNOWN_PARAMETER';
-    return new Refusal(code, `There is no field '${field}'.`, { field });
+    return refuseField(code, field, `There is no field '${field}'.`);
   }
   const allowed = params['allowedValues'] ? `: ${(params['allowedValues'] as string[]).join(', ')}` : '';
   const form = `${message}${allowed}.`;
   if (field === '') return new Refusal('INVALID_BODY', `The body ${form}`);
-  return new Refusal('INVALID_VALUE', `${field} ${form}`, { field });
+  return refuseField('INVALID_VALUE', field, `${field} ${form}`);
 }
 
 /** Picks members of an object, in this order. */

@@ -4,6 +4,7 @@
  */
 import type { SignedIn } from '../../account/account-port.ts';
 import { VERSION } from '../../assets.ts';
+import { formatTime } from '../../clock.ts';
 import { ERRORS, Refusal, refuseCommand, refuseField, type ErrorCode } from '../../errors.ts';
 import { quotaOf } from '../../tenant/tenant.ts';
 import type { UsageCount } from '../../tenant/tenant-port.ts';
@@ -27,7 +28,7 @@ export function usageRoutes(
 
   return {
     'GET /usage': async ({ tenant, query, client }) => {
-      const month = query.month ?? new Date(client.nowMs).toISOString().slice(0, 7);
+      const month = query.month ?? formatTime(client.nowMs).slice(0, 7);
       await requestLog.settled();
       const [{ total, byDay, byKey: counts }, refusals, months] = await Promise.all([
         usage.loadUsage(tenant.teamId, month),
@@ -81,7 +82,7 @@ export function operateRoutes(services: DashboardServices) {
     'GET /operate': async (context) => {
       await check(context);
       const teams = await tenants.listOldest(TEAMS_SHOWN_MAX);
-      const month = new Date(context.client.nowMs).toISOString().slice(0, 7);
+      const month = formatTime(context.client.nowMs).slice(0, 7);
       const counts = await usage.loadMonth(
         month,
         teams.map(({ teamId }) => teamId),

@@ -5,7 +5,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import { Refusal } from '../../errors.ts';
+import { Refusal, refuseField } from '../../errors.ts';
 import { invite } from './connections.ts';
 
 export const BODY_BYTES_MAX = 256 * 1024;
@@ -128,7 +128,7 @@ function checkExact(json: string): void {
     if (text !== undefined || isExact(token)) continue;
     const field = (JSON.parse(`"${name}"`) as string).slice(0, 64);
     const message = `${field}: the number ${token.slice(0, 64)} has more than ${EXACT_DIGITS} digits or an exponent. Send it as text.`;
-    throw new Refusal('INVALID_VALUE', message, { field });
+    throw refuseField('INVALID_VALUE', field, message);
   }
 }
 

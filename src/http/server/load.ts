@@ -87,8 +87,7 @@ export class ServiceLoad {
 
   /** Counts the call for its tenant. The last quarter of the places is for tenants with few calls. Throws RATE_LIMITED. */
   enterTenant(request: FastifyRequest, { storeId }: Tenant): void {
-    let share = this.#shares.get(storeId);
-    if (!share) this.#shares.set(storeId, (share = { calls: 0, answerBytes: 0, waiting: 0 }));
+    const share = this.#shares.getOrInsertComputed(storeId, () => ({ calls: 0, answerBytes: 0, waiting: 0 }));
     const { calls, most } = this.calls;
     if (calls > most * 0.75 && share.calls >= Math.min(this.#limits.tenantInFlightMost, most / 2))
       throw new Refusal(

@@ -1,6 +1,7 @@
 /** `storeroom keys …`: creates, lists, replaces and ends a tenant's named pairs of keys. It prints a secret once. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { byCommand } from '../../../audit/entry.ts';
+import { formatTime } from '../../../clock.ts';
 import { orThrow, refuseField } from '../../../errors.ts';
 import { issueKey } from '../../../tenant/credentials.ts';
 import {
@@ -46,7 +47,7 @@ function addCreateCommand(group: Command, context: CommandContext): void {
       const key = issueKey();
       const now = context.clock.now();
       const end = endOfDays(days, now);
-      const entry = byCommand(new Date(now).toISOString(), 'keys created', key.apiId, { name, scope, endsAt: end });
+      const entry = byCommand(formatTime(now), 'keys created', key.apiId, { name, scope, endsAt: end });
       await withTenant(context, teamId, async ({ store }) =>
         orThrow(await store.tenants.createKeys(teamId, { ...key, name, scope }, end, entry)),
       );
@@ -85,7 +86,7 @@ function addReplaceCommand(group: Command, context: CommandContext): void {
       const key = issueKey();
       const now = context.clock.now();
       const oldEndsAt = endOfOverlap(overlap, now);
-      const entry = byCommand(new Date(now).toISOString(), 'keys replaced', key.apiId, { overlap });
+      const entry = byCommand(formatTime(now), 'keys replaced', key.apiId, { overlap });
       orThrow(await store.tenants.replaceKeys(teamId, key, oldEndsAt, entry, name));
       const shown = { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret };
       const end = overlap === 'none' ? 'Older keys have ended.' : `Older keys end at ${oldEndsAt}.`;
