@@ -20,7 +20,7 @@ function wholeNumber(
   [least, most]: [number, number],
   meaning: string,
 ): Setting<number> {
-  const parse = (text: string): number | undefined =>
+  const parse = (text: string) =>
     /^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most ? Number(text) : undefined;
   return { variable, default: defaultValue, parse, form: `a whole number from ${least} to ${most}`, meaning };
 }
@@ -36,7 +36,7 @@ function choice<T extends string>(
 }
 
 function anyText(variable: string, defaultValue: string, meaning: string): Setting<string> {
-  const parse = (given: string): string | undefined => given || undefined;
+  const parse = (given: string) => given || undefined;
   return { variable, default: defaultValue, parse, form: 'a non-empty text', meaning };
 }
 
@@ -58,8 +58,7 @@ function databaseAddress(variable: string, meaning: string): Setting<string> {
 
 /** Describes a setting that is a scheme, a host and a port, without a path. */
 function origin(variable: string, meaning: string): Setting<string> {
-  const parse = (url: string): string | undefined =>
-    /^https?:\/\/[^\s/?#@]+$/.test(url) && URL.canParse(url) ? url : undefined;
+  const parse = (url: string) => (/^https?:\/\/[^\s/?#@]+$/.test(url) && URL.canParse(url) ? url : undefined);
   return { variable, default: '', parse, form: 'an address without a path, such as https://pims.example.com', meaning };
 }
 

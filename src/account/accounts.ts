@@ -238,7 +238,7 @@ export class Accounts {
    * Saves a change for which a password was proven. Throws SIGN_IN_REFUSED if the password has changed since, or the
    * user was deleted.
    */
-  async #change(user: User, change: UserChange, entry: AuditEntry): Promise<void> {
+  async #change(user: User, change: UserChange, entry: AuditEntry) {
     const outcome = await this.#users.updateUser(user, change, entry);
     if (outcome instanceof Refusal) throw new Refusal('SIGN_IN_REFUSED');
   }

@@ -137,7 +137,7 @@ export class Attempts {
     const pause = new Promise<void>((resolve) => void this.#clock.after(REFUSAL_MS, resolve));
     const { user, failures } = await this.#count(counter, context.nowMs);
     const { failures: before, nextTryAt } = failures;
-    const undo = (): Promise<unknown> => counter.save(user, before + 1, { failures: before, nextTryAt });
+    const undo = () => counter.save(user, before + 1, { failures: before, nextTryAt });
     let checked: Awaited<ReturnType<typeof checkPassword>>;
     try {
       checked = await checkPassword(proof.password, user?.passwordHash ?? '', counter.line);

@@ -130,9 +130,9 @@ function loadEstimator(): Promise<Estimator> {
 }
 
 /** Returns whether a text can have been set as a password. Texts with lone surrogates can be equal in UTF-8. */
-const isWhole = (password: string): boolean => password.length <= 2 * PASSWORD_MAX && password.isWellFormed();
+const isWhole = (password: string) => password.length <= 2 * PASSWORD_MAX && password.isWellFormed();
 
-const encode = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64').replace(/=+$/, '');
+const encode = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64').replace(/=+$/, '');
 
 /** Derives 64 bytes: the first half is the verifier, the second half the key. Neither reveals the other. */
 async function derive(
@@ -158,7 +158,7 @@ async function derive(
 }
 
 /** Waits for a place. A hashing needs 19 MiB, and a core for 25 ms, so few run at a time and few may wait. */
-async function takeTurn(line: (() => void)[]): Promise<void> {
+async function takeTurn(line: (() => void)[]) {
   if (hashings < HASHINGS_MAX) hashings++;
   else if (line.length < WAITING_MAX) await new Promise<void>((resolve) => line.push(resolve));
   else

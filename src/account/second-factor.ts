@@ -59,7 +59,7 @@ export function formatUri({ teamId, email }: UserName, secret: Uint8Array): stri
   return `otpauth://totp/${label}?secret=${encodeBase32(secret)}&${parameters}`;
 }
 
-const stepAt = (nowMs: number): number => Math.floor(nowMs / STEP_MS);
+const stepAt = (nowMs: number) => Math.floor(nowMs / STEP_MS);
 
 /** Returns the code of a time step (RFC 4226 with the step as its counter). */
 export function formatCode(secret: Uint8Array, step: number): string {
@@ -92,7 +92,7 @@ export const seal = (secret: Uint8Array, key: Uint8Array, name: UserName): Buffe
 export const open = (sealed: Uint8Array, key: Uint8Array, name: UserName): Buffer | undefined =>
   openFor(ownerOf(name), sealed, key);
 
-const ownerOf = ({ teamId, email }: UserName): string => `${teamId}\0${email}`;
+const ownerOf = ({ teamId, email }: UserName) => `${teamId}\0${email}`;
 
 /** Creates ten codes `ABCDEF-GHIJKL-MNOPQR-STUVWX` of 120 random bits, and their hashes. */
 export function newRecoveryCodes(): { codes: string[]; hashes: Buffer[] } {
@@ -110,4 +110,4 @@ export function parseRecoveryCode(text: string): Buffer | undefined {
   return decodeBase32(plain)?.length === RECOVERY_BYTES ? hashRecoveryCode(plain) : undefined;
 }
 
-const hashRecoveryCode = (plain: string): Buffer => hash('sha256', plain, 'buffer');
+const hashRecoveryCode = (plain: string) => hash('sha256', plain, 'buffer');

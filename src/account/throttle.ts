@@ -71,7 +71,7 @@ export class UnknownAccounts {
 }
 
 /** Returns a hash, since a name can be as long as a body. */
-const keyOf = ({ teamId, email }: UserName): string => hash('sha256', JSON.stringify([teamId, email]), 'base64');
+const keyOf = ({ teamId, email }: UserName) => hash('sha256', JSON.stringify([teamId, email]), 'base64');
 
 /** Returns an IPv4 address, or the 64-bit network of an IPv6 address, since one client can use all of that network. */
 export function networkOf(client: string): string {
@@ -87,11 +87,11 @@ export function networkOf(client: string): string {
     .join(':');
 }
 
-function remember<T>(map: Map<string, T>, key: string, value: T): void {
+function remember<T>(map: Map<string, T>, key: string, value: T) {
   map.delete(key);
   map.set(key, value);
   if (map.size > REMEMBERED_MAX) map.delete(map.keys().next().value!);
 }
 
-const tooMany = (sentence: string, waitMs: number): Refusal =>
+const tooMany = (sentence: string, waitMs: number) =>
   new Refusal('TOO_MANY_ATTEMPTS', sentence, { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) });

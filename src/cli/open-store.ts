@@ -68,7 +68,7 @@ export const describeStore = ({ data, databaseUrl }: StorePlace): string =>
  * A service saves its address in its store. If a service responds but the store has no address, the service uses
  * another store.
  */
-async function describePlace(config: Config, { installation }: Store): Promise<void> {
+async function describePlace(config: Config, { installation }: Store) {
   printStore(config);
   if ((await installation.load('origin')) !== undefined) return;
   const origin = formatOrigin(config.host, config.port);
@@ -76,7 +76,7 @@ async function describePlace(config: Config, { installation }: Store): Promise<v
     print(`The service at ${origin} does not use this store. Check STOREROOM_DATA and STOREROOM_DATABASE_URL.`);
 }
 
-const print = (event: string): void => void process.stderr.write(`${printable(event)}\n`);
+const print = (event: string) => void process.stderr.write(`${printable(event)}\n`);
 
 /** Opens the embedded store of the settings, which must exist. Throws COMMAND_REFUSED when the store is PostgreSQL. */
 export async function withEmbeddedStore<T>(

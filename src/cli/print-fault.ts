@@ -49,4 +49,4 @@ function describeRefusal({ code, message, field, cause }: Refusal): PrintedFault
 
 /** SQLite's codes for a file that is read-only, fails, is damaged, cannot be opened, or is not a database. */
 const UNUSABLE = [8, 10, 11, 14, 26];
-const isUnusable = (fault: Error & { errcode?: number }): boolean => UNUSABLE.includes((fault.errcode ?? 0) & 0xff);
+const isUnusable = (fault: Error & { errcode?: number }) => UNUSABLE.includes((fault.errcode ?? 0) & 0xff);

@@ -151,7 +151,7 @@ function createServer(
   load: ServiceLoad,
   { onAnswered, onEnded }: EarlyEvents,
 ): FastifyInstance {
-  const newRequestId = (): string => nextRequestId(clock);
+  const newRequestId = () => nextRequestId(clock);
   const maxHeaderSize = URL_BYTES_MAX + HEADER_BYTES_MAX + 1024;
   // This is ten times cheaper than Fastify's own response, so that an overloaded service spends most of its time on calls
   // in flight.
@@ -162,7 +162,7 @@ function createServer(
     answerBusy(message, response, newRequestId());
     return true;
   };
-  const onClosed = (request: FastifyRequest): void => {
+  const onClosed = (request: FastifyRequest) => {
     state.inFlight--;
     load.closed(request);
   };

@@ -115,7 +115,7 @@ export function addLine(to: OpenBlock, digits: string, at: string, line: string)
   to.text += to.text === '' ? line : `\n${line}`;
 }
 
-const isLower = (a: string, b: string): boolean => (a.length === b.length ? a < b : a.length < b.length);
+const isLower = (a: string, b: string) => (a.length === b.length ? a < b : a.length < b.length);
 export const parseNumber = (digits: string): number => Number.parseInt(digits, 36);
 
 /** Returns the lines of a block in the order they were recorded. */

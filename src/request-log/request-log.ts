@@ -151,7 +151,7 @@ export class RequestLog {
     return formatTime(nowMs - this.#options.requestLogDays * DAY_MS);
   }
 
-  #formatCalls(): void {
+  #formatCalls() {
     const calls = this.#calls;
     this.#calls = [];
     this.#bodyCharacters = 0;
@@ -172,7 +172,7 @@ export class RequestLog {
       }
   }
 
-  #addLine(call: LoggedCall, boot: string, digits: string, share: LogShare): void {
+  #addLine(call: LoggedCall, boot: string, digits: string, share: LogShare) {
     const { teamId, at } = call;
     const batch = this.#batch;
     const line = formatLine(digits, call);
@@ -186,7 +186,7 @@ export class RequestLog {
     batch.characters += line.length;
   }
 
-  #noteUse(apiId: string, { teamId, at, client, isUrlCredential }: LoggedCall): void {
+  #noteUse(apiId: string, { teamId, at, client, isUrlCredential }: LoggedCall) {
     const unused = () => ({ teamId, apiId, usedAt: '', client: '', usedInUrlAt: '' });
     const use = this.#batch.uses.getOrInsertComputed(apiId, unused);
     if (at >= use.usedAt) {
@@ -197,14 +197,14 @@ export class RequestLog {
   }
 
   /** Runs one flush at a time. The timer is set again while something waits. */
-  #flush(): Promise<void> {
+  #flush() {
     return (this.#flushing ??= this.#saveAll().finally(() => {
       this.#flushing = undefined;
       if (this.#calls.length > 0 || this.#batch.lines > 0 || this.#queue.length > 0) this.#setTimer();
     }));
   }
 
-  #setTimer(): void {
+  #setTimer() {
     if (this.#timer) return;
     this.#timer = this.#options.clock.after(FLUSH_MS, () => {
       this.#timer = undefined;
@@ -212,7 +212,7 @@ export class RequestLog {
     });
   }
 
-  async #saveAll(): Promise<void> {
+  async #saveAll() {
     let tried = this.#recorded;
     this.#formatCalls();
     // While the store cannot save, new calls stay in one batch instead of many small ones.
@@ -247,7 +247,7 @@ export class RequestLog {
     return true;
   }
 
-  async #saveBatch(batch: LogBatch): Promise<void> {
+  async #saveBatch(batch: LogBatch) {
     // Each turn of the event loop packs one block.
     for (const [key, block] of batch.open) {
       batch.blocks.push(this.#packer.pack(block));
@@ -260,18 +260,18 @@ export class RequestLog {
   }
 
   /** Queues the batch. A batch without lines stays open, since the store recognises a batch by its first block. */
-  #enqueueBatch(): void {
+  #enqueueBatch() {
     if (this.#batch.lines === 0) return;
     this.#queue.push(this.#batch);
     this.#batch = openBatch();
   }
 }
 
-function noteRefusal(refusals: Map<string, RefusalCount>, { teamId, at, operation }: LoggedCall): void {
+function noteRefusal(refusals: Map<string, RefusalCount>, { teamId, at, operation }: LoggedCall) {
   const day = at.slice(0, 10);
   refusals.getOrInsertComputed(`${teamId} ${day} ${operation}`, () => ({ teamId, day, operation, calls: 0 })).calls++;
 }
 
 /** Returns the client as a text that every store accepts. */
-const formatClient = (client: string): string =>
+const formatClient = (client: string) =>
   hideSecrets(cut(client, CLIENT_CHARACTERS_MAX)).toWellFormed().replaceAll('\0', '');

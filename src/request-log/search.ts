@@ -30,7 +30,7 @@ interface Match extends LogPosition {
 }
 
 /** Returns a number below 0 when `a` comes first. */
-const compare = (a: LogPosition, b: LogPosition): number =>
+const compare = (a: LogPosition, b: LogPosition) =>
   a.at === b.at ? (a.boot === b.boot ? b.number - a.number : a.boot < b.boot ? 1 : -1) : a.at < b.at ? 1 : -1;
 
 interface Search {

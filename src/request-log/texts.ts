@@ -17,7 +17,7 @@ export const cut = (text: string, most: number): string =>
   text.length > most ? text.slice(0, most).toWellFormed() : text;
 
 /** Returns the beginning of a text, with an ellipsis when it is longer. */
-const shorten = (text: string, most: number): string => (text.length > most ? `${cut(text, most - 1)}…` : text);
+const shorten = (text: string, most: number) => (text.length > most ? `${cut(text, most - 1)}…` : text);
 
 /** Formats a text without secrets as JSON within a number of characters and bytes. */
 export function formatText(text: string | null, charactersMax: number, bytesMax: number): string {
@@ -68,7 +68,7 @@ export function formatBody(body: string | null, bytesMax: number): string {
   );
 }
 
-const cutQuoted = (quoted: string): string =>
+const cutQuoted = (quoted: string) =>
   quoted.length > VALUE_CHARACTERS_MAX + 2
     ? JSON.stringify(shorten(JSON.parse(quoted) as string, VALUE_CHARACTERS_MAX))
     : quoted;

@@ -38,7 +38,7 @@ class RateBuckets {
     return Math.min(burst, tokens + (Math.max(0, nowMs - filledAt) / 1000) * perSecond);
   }
 
-  #sweep(nowMs: number): void {
+  #sweep(nowMs: number) {
     if (this.#buckets.size < this.#sweepAt) return;
     for (const [other, { fullAt }] of this.#buckets) if (fullAt <= nowMs) this.#buckets.delete(other);
     this.#sweepAt = Math.max(SWEPT_LEAST, 2 * this.#buckets.size);
@@ -61,7 +61,7 @@ export class LookLimit {
 }
 
 /** Returns the number of calls that a rate allows at once: the calls of two seconds. */
-const burstOf = (perSecond: number): number => Math.max(1, perSecond * 2);
+const burstOf = (perSecond: number) => Math.max(1, perSecond * 2);
 
 export class Limits {
   readonly #buckets = new RateBuckets();
@@ -146,5 +146,5 @@ export class Limits {
   }
 }
 
-const startOfMonth = (now: Date, monthsAhead: number): number =>
+const startOfMonth = (now: Date, monthsAhead: number) =>
   Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + monthsAhead);

@@ -63,13 +63,13 @@ export function sortKeys(keys: readonly Omit<KeyInfo, 'isReplaced'>[]): KeyInfo[
       names.add(key.name);
       inForce.push({ ...key, isReplaced: false });
     }
-  const ageOf = ({ issuedAt, apiId }: KeyInfo): string => `${issuedAt} ${apiId}`;
+  const ageOf = ({ issuedAt, apiId }: KeyInfo) => `${issuedAt} ${apiId}`;
   return [...inForce.toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1)), ...replaced];
 }
 
 /** Refuses (COMMAND_REFUSED) a new pair if its name is in use, or the tenant has the maximum number of pairs. */
 export function refuseNewPair(keys: readonly KeyInfo[], name: string): Refusal | undefined {
-  const isSame = (key: KeyInfo): boolean => key.name.toLowerCase() === name.toLowerCase();
+  const isSame = (key: KeyInfo) => key.name.toLowerCase() === name.toLowerCase();
   const taken = `The name '${name}' is in use (case is ignored). Replace or end that pair, or choose another name.`;
   if (keys.some(isSame)) return refuseField('COMMAND_REFUSED', 'name', taken);
   if (keys.filter(({ isReplaced }) => !isReplaced).length < PAIRS_MAX) return undefined;

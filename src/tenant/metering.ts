@@ -79,7 +79,7 @@ export class Meter {
 
   /** Resolves when everything counted so far is on disk. */
   async settled(): Promise<void> {
-    const ignoreFault = (): void => undefined;
+    const ignoreFault = () => undefined;
     while (this.#open ?? this.#adding) await (this.#open?.added.promise.then(ignoreFault, ignoreFault) ?? this.#adding);
   }
 
@@ -91,7 +91,7 @@ export class Meter {
     return { counts: new Map(), byKey: new Map(), added };
   }
 
-  async #addBatches(): Promise<void> {
+  async #addBatches() {
     for (let batch = this.#open; batch; batch = this.#open) {
       this.#open = undefined;
       try {
@@ -126,7 +126,7 @@ export class Meter {
     }
   }
 
-  #probeAfter(ms: number): void {
+  #probeAfter(ms: number) {
     this.#nextProbe?.close();
     this.#nextProbe = this.#options.clock.after(ms, () => void this.#probe());
   }
@@ -135,9 +135,9 @@ export class Meter {
    * Adds an empty batch, to find out whether the store counts again. A node that is not ready gets no calls that would
    * show it.
    */
-  async #probe(): Promise<void> {
+  async #probe() {
     if (!this.#isFailing) return;
-    const addBatches = (): Promise<void> => this.#addBatches();
+    const addBatches = () => this.#addBatches();
     this.#adding ??= this.#add([], []).then(addBatches, addBatches);
     await this.#adding;
     this.#probeAfter(PROBE_MS);

@@ -45,4 +45,4 @@ export class RejectedCalls {
 }
 
 /** Returns a copy: without it, a slice keeps the whole text in memory, which is as long as a stranger makes it. */
-const copyStart = (text: string, most: number): string => Buffer.from(text.slice(0, most)).toString();
+const copyStart = (text: string, most: number) => Buffer.from(text.slice(0, most)).toString();

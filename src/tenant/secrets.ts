@@ -45,7 +45,7 @@ export function hideSecrets(text: string, budget?: DecodeBudget): string {
   return shown;
 }
 
-const isSuspicious = (text: string): boolean => ESCAPE_OR_SCHEME.test(text) || LONG_WORD.test(text);
+const isSuspicious = (text: string) => ESCAPE_OR_SCHEME.test(text) || LONG_WORD.test(text);
 
 /** Returns whether the value of a parameter or field with this name is always hidden. */
 export const isSecretName = (name: string): boolean =>
@@ -103,7 +103,7 @@ function holdsDecoded(text: string, encoding: 'hex' | 'base64', depth: number, b
  */
 function decodeEscapes(text: string): string {
   if (!/[%\\]/.test(text)) return text;
-  const toCharacter = (_: string, digits: string): string => String.fromCharCode(Number.parseInt(digits, 16));
+  const toCharacter = (_: string, digits: string) => String.fromCharCode(Number.parseInt(digits, 16));
   const decoded = text
     .replace(/%(?:25)+/g, '%')
     .replace(/(?:%|(?<!\\)\\+x)([0-9a-f]{2})/gi, toCharacter)

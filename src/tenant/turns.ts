@@ -129,13 +129,13 @@ export class Turns {
     return new Refusal('TOO_MANY_QUERIES', message, { retryAfterSeconds: 1 });
   }
 
-  #start(queue: Queue, job: QueuedWork): void {
+  #start(queue: Queue, job: QueuedWork) {
     queue.running++;
     this.#running.add(job);
   }
 
   /** Starts work in the free places, tenant by tenant. */
-  #startNext(): void {
+  #startNext() {
     for (const [tenant, queue] of this.#queues) {
       if (this.#running.size > this.#bounds.running) return;
       const job = this.#mayRun(queue) ? takePresent(queue.waiting) : undefined;
@@ -149,7 +149,7 @@ export class Turns {
   }
 
   /** Ends the work of callers that have gone. */
-  #checkCallers(): void {
+  #checkCallers() {
     if (this.#queues.size === 0) {
       this.#checking?.close();
       this.#checking = undefined;
@@ -174,18 +174,18 @@ function takePresent(waiting: QueuedWork[]): QueuedWork | undefined {
   return undefined;
 }
 
-function dropGone(waiting: QueuedWork[]): void {
+function dropGone(waiting: QueuedWork[]) {
   const present = waiting.filter((job) => !job.signal().aborted);
   if (present.length === waiting.length) return;
   for (const job of waiting.splice(0, waiting.length, ...present)) if (job.signal().aborted) endWaiting(job, GONE);
 }
 
-function endWaiting(job: QueuedWork, refusal: Refusal): void {
+function endWaiting(job: QueuedWork, refusal: Refusal) {
   job.refusal = refusal;
   job.start!();
 }
 
-function endRunning(job: QueuedWork, refusal: Refusal): void {
+function endRunning(job: QueuedWork, refusal: Refusal) {
   job.refusal = refusal;
   job.end?.();
 }

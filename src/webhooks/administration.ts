@@ -172,5 +172,5 @@ export class Webhooks {
   }
 }
 
-const unknown = (id: string): Refusal =>
+const unknown = (id: string) =>
   refuseField('NOT_FOUND', 'id', `There is no webhook '${id}'. \`storeroom webhook list\` shows all.`);

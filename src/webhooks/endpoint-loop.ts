@@ -70,7 +70,7 @@ export class EndpointLoop {
   }
 
   /** Runs until it is stopped, or the endpoint is removed. Never throws. */
-  async #run(): Promise<void> {
+  async #run() {
     const { clock, report } = this.#services;
     while (!this.#isStopped) {
       this.#round = new AbortController();
@@ -88,7 +88,7 @@ export class EndpointLoop {
   }
 
   /** Delivers one page, or waits: for the next attempt, or for a change. */
-  async #runRound(signal: AbortSignal): Promise<void> {
+  async #runRound(signal: AbortSignal) {
     const { webhooks, tenants, nextChange, clock } = this.#services;
     const { teamId, id } = this.#webhook;
     const webhook = await webhooks.findWebhook(teamId, id);
@@ -129,7 +129,7 @@ export class EndpointLoop {
     }
   }
 
-  async #deliverPage({ changes, next }: ChangePage, signal: AbortSignal): Promise<void> {
+  async #deliverPage({ changes, next }: ChangePage, signal: AbortSignal) {
     const { clock } = this.#services;
     const unsaved: Attempt[] = [];
     let savedAt = clock.elapsed();
@@ -174,7 +174,7 @@ function after(before: Progress, change: Change, { error, status, at }: SentMess
 const pausedFor = (reason: string) => ({ state: 'paused', reason, nextTryAt: '' }) as const;
 
 /** Resolves after `ms` milliseconds, or when the signal aborts. */
-async function wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+async function wait(clock: Clock, ms: number, signal: AbortSignal) {
   if (signal.aborted) return;
   const { promise, resolve } = Promise.withResolvers<unknown>();
   signal.addEventListener('abort', resolve, { once: true });

@@ -69,7 +69,7 @@ export class Lease {
     return isAlone || (this.#isOwn && clock.elapsed() - this.#movedAt < ms);
   }
 
-  #saw(tick: number, at: number): void {
+  #saw(tick: number, at: number) {
     this.#tick = tick;
     this.#movedAt = at;
   }

@@ -25,7 +25,7 @@ export function testMessage(nowMs: number): Message {
   return { messageId: `test_${randomUUID()}`, type: 'test', seq: '', key: '', body };
 }
 
-const ownerOf = ({ teamId, id }: Pick<Webhook, 'teamId' | 'id'>): string => `webhook ${teamId} ${id}`;
+const ownerOf = ({ teamId, id }: Pick<Webhook, 'teamId' | 'id'>) => `webhook ${teamId} ${id}`;
 
 /** Creates a secret: the text that is shown once, and its sealed bytes. */
 export function newSecret(owner: Pick<Webhook, 'teamId' | 'id'>, key: Uint8Array): { secret: string; sealed: Buffer } {

@@ -72,11 +72,11 @@ export class WebhookSender {
     return { lagSeconds: lagMs / 1000, failures: this.#failures, paused };
   }
 
-  #look(): void {
+  #look() {
     this.#looking ??= this.#lookAndReport().finally(() => (this.#looking = undefined));
   }
 
-  async #lookAndReport(): Promise<void> {
+  async #lookAndReport() {
     try {
       const { changes } = await this.#lease.keep();
       if (this.#lease.isHeld && changes !== this.#seenChanges) await this.#startAll();
@@ -90,7 +90,7 @@ export class WebhookSender {
   }
 
   /** Starts the loops of new endpoints, and wakes those of changed and removed ones. */
-  async #startAll(): Promise<void> {
+  async #startAll() {
     const { webhooks } = this.#options;
     this.#key = await webhooks.loadSealingKey();
     const found = new Map((await webhooks.listWebhooks()).map((webhook) => [webhook.id, webhook]));
@@ -102,7 +102,7 @@ export class WebhookSender {
       if (!this.#loops.has(id)) this.#loops.set(id, new EndpointLoop(webhook, this.#options, this.#deliver));
   }
 
-  async #stopAll(): Promise<void> {
+  async #stopAll() {
     await Promise.all([...this.#loops.values()].map((loop) => loop.stop()));
     this.#loops.clear();
     this.#seenChanges = -1;

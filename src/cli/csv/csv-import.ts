@@ -63,7 +63,7 @@ export async function importCsv(pims: PimsStore, request: ImportRequest): Promis
   const startedAt = performance.now();
   const report: ImportReport = { imported: 0, updated: 0, rejected: 0, rejections: [], seconds: 0, rowsPerSecond: 0 };
   const batches = parseBatches(request, (await pims.dictionaries())[recordType], report);
-  const tellStored = async (): Promise<void> => {
+  const tellStored = async () => {
     if (report.imported + report.updated > 0) await request.onStored?.(report);
   };
   try {
@@ -94,7 +94,7 @@ export async function importCsv(pims: PimsStore, request: ImportRequest): Promis
 /** Thrown through the store by an atomic import, so that the store rolls back. */
 class RejectedBeforeStore extends Error {}
 
-function addRejection(report: ImportReport, line: number, reason: Error & { field?: string | undefined }): void {
+function addRejection(report: ImportReport, line: number, reason: Error & { field?: string | undefined }) {
   report.rejected++;
   if (report.rejections.length === REJECTIONS_MAX) return;
   const { message, field } = reason;

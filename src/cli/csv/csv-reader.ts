@@ -105,10 +105,9 @@ class ChunkParser {
 }
 
 /** Returns whether the bytes begin with a byte order mark of UTF-16. */
-const isUtf16 = ([first, second]: Buffer): boolean =>
-  (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+const isUtf16 = ([first, second]: Buffer) => (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
 
-const findDecodingFault = (cells: readonly string[]): string | undefined =>
+const findDecodingFault = (cells: readonly string[]) =>
   cells.some((cell) => cell.includes('\u{fffd}'))
     ? 'The row is not in UTF-8. The file may be in Latin-1: save it as UTF-8, or give --encoding latin1.'
     : undefined;

@@ -23,7 +23,7 @@ const NOTE_BYTES = 600;
 /** Maximum number of lists in the note. The largest are cut first. */
 const CUTS_TOLD = 3;
 
-const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+const sizeOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
 
 /** Renders the response as JSON of at most `bytesMost` bytes. */
 export function renderAnswer(answer: ToolAnswer, bytesMost: number): string {
@@ -69,7 +69,7 @@ function findLists(value: unknown, place = '', depth = 0): List[] {
   if (typeof value !== 'object' || value === null || depth > DEPTH_MAX) return [];
   const isList = Array.isArray(value);
   const own = isList && value.length > 1 ? [{ place, items: value as unknown[], bytes: sizeOf(value) }] : [];
-  const nameOf = (key: string): string => (isList ? `${place}[${key}]` : place === '' ? key : `${place}.${key}`);
+  const nameOf = (key: string) => (isList ? `${place}[${key}]` : place === '' ? key : `${place}.${key}`);
   return [...own, ...Object.entries(value).flatMap(([key, member]) => findLists(member, nameOf(key), depth + 1))];
 }
 

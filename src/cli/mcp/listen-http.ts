@@ -23,7 +23,7 @@ export async function listenHttp(options: ServerOptions, port: number): Promise<
       ? fault
       : refuseCommand(sentence.replaceAll(/STOREROOM_PORT( \(or --port\))?/g, '--http'));
   }
-  const stop = (): void => {
+  const stop = () => {
     server.close();
     server.closeIdleConnections();
   };
@@ -31,7 +31,7 @@ export async function listenHttp(options: ServerOptions, port: number): Promise<
   return `http://${HOST}:${(server.address() as AddressInfo).port}${PATH}`;
 }
 
-async function answer(options: ServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(options: ServerOptions, request: IncomingMessage, response: ServerResponse) {
   const refusal = findRefusal(request);
   if (refusal) {
     const [status, message] = refusal;

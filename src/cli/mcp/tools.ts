@@ -86,7 +86,7 @@ function describeTool(operation: DocumentedOperation, schemas: Contract['compone
 }
 
 /** `Idempotency-Key` is `idempotencyKey`. */
-const argumentOf = ({ name, place }: DocumentedParameter): string =>
+const argumentOf = ({ name, place }: DocumentedParameter) =>
   place === 'query' ? name : name[0]!.toLowerCase() + name.slice(1).replace('-', '');
 
 /** Returns the schema with the definitions to which it refers. */

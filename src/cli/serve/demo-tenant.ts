@@ -21,7 +21,7 @@ const RECORD_TYPES_IN_ORDER = ['customers', 'orders', 'lines', 'inventory'] as c
  * Returns the marker file that exists until the keys of the demo tenant are printed, so that the next start repeats an
  * interrupted one.
  */
-const markerOf = (folder: string): string => join(folder, 'demo-unfinished');
+const markerOf = (folder: string) => join(folder, 'demo-unfinished');
 
 export interface Demo {
   readonly key: IssuedKey;

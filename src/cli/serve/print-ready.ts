@@ -48,7 +48,7 @@ function describeDemo(
   { teamID, apiID, apiSecret, owner, ownerLink }: Readonly<Record<string, string>>,
   baseURL: string,
 ): string[] {
-  const call = (path: string): string => `  curl -u '${apiID}:${apiSecret}' '${baseURL}${path}'`;
+  const call = (path: string) => `  curl -u '${apiID}:${apiSecret}' '${baseURL}${path}'`;
   return [
     `  Team ID     ${teamID}`,
     `  API ID      ${apiID}`,

@@ -49,12 +49,12 @@ export async function runService(
   isTraced: boolean,
 ): Promise<void> {
   const log = openLog(config.logLevel, environment);
-  const onFatal = (fault: unknown): void => {
+  const onFatal = (fault: unknown) => {
     log.fatal({ err: fault }, 'The store can no longer be trusted, so the service stops. A restart reads it again.');
     // A service that is already stopping also exits with 1, so that the stop does not look successful.
     void clock.sleep(FATAL_EXIT_MS).then(() => process.exit(1));
   };
-  const report = (event: string, isFault = false): void => (isFault ? log.error(event) : log.warn(event));
+  const report = (event: string, isFault = false) => (isFault ? log.error(event) : log.warn(event));
   const user = { name: 'storeroom serve', busyTimeoutMs: 0, onFatal, report, clock };
   const { embedded, store } = await openOwnStore(config, user);
   try {
@@ -63,7 +63,7 @@ export async function runService(
     // A node has no information about PostgreSQL's disk.
     const disk = embedded && observeDisk(config.data, config, user);
     const backups = embedded && config.backupDir !== '' ? await scheduleBackups(config, store, log, clock) : undefined;
-    const isUsable = (): boolean => store.isUsable();
+    const isUsable = () => store.isUsable();
     const meter = new Meter(store.usage, { clock, report, isUsable });
     const accounts = new Accounts(store, clock);
     const requestLog = new RequestLog(store.requests, { ...config, clock, hasDisk: () => disk?.isLow !== true });
@@ -123,7 +123,7 @@ export async function runService(
   }
 }
 
-function reportReady(config: Config, environment: Environment, log: pino.Logger): void {
+function reportReady(config: Config, environment: Environment, log: pino.Logger) {
   notifySystemd(environment, (fault) =>
     log.warn({ err: fault }, 'Could not report to systemd that the service is ready.'),
   );
@@ -154,12 +154,12 @@ async function scheduleBackups(
   clock: Clock,
 ): Promise<ScheduledBackups> {
   const identity = (await installation.load('identity'))!;
-  const report = (event: string, isFault: boolean): void => (isFault ? log.error(event) : log.info(event));
+  const report = (event: string, isFault: boolean) => (isFault ? log.error(event) : log.info(event));
   return makeScheduledBackups({ ...config, folder: config.data, identity, report, clock }).start();
 }
 
 /** Saves the address for commands. The service also runs with a full disk or a lost database. */
-async function saveAddress({ installation }: Store, origin: string, log: pino.Logger): Promise<void> {
+async function saveAddress({ installation }: Store, origin: string, log: pino.Logger) {
   await installation
     .save({ version: VERSION, origin })
     .catch((fault: unknown) => log.warn({ err: fault }, 'Commands may print the address of the previous start.'));
@@ -169,8 +169,8 @@ async function saveAddress({ installation }: Store, origin: string, log: pino.Lo
  * Stops at the first signal, because npm sends a second one on Ctrl-C. `close` returns how many log lines were not
  * saved.
  */
-function stopOnSignal(state: ServiceState, log: pino.Logger, close: () => Promise<number>): void {
-  const stop = async (signal: string): Promise<void> => {
+function stopOnSignal(state: ServiceState, log: pino.Logger, close: () => Promise<number>) {
+  const stop = async (signal: string) => {
     if (state.stopping) return;
     state.stopping = true;
     log.info({ signal, inFlight: state.inFlight }, 'Stopping');
@@ -183,7 +183,7 @@ function stopOnSignal(state: ServiceState, log: pino.Logger, close: () => Promis
 }
 
 /** Closes the listener. Closes the connections when the calls in flight are answered or their time is up. */
-async function closeApp(app: FastifyInstance, state: ServiceState, clock: Clock): Promise<void> {
+async function closeApp(app: FastifyInstance, state: ServiceState, clock: Clock) {
   // http.Server's close resets idle connections. This function still answers their next request and then closes them.
   Server.prototype.close.call(app.server);
   const giveUpAt = clock.elapsed() + IN_FLIGHT_WAIT_MS;
@@ -205,9 +205,9 @@ function deleteEveryHour(
   log: pino.Logger,
   clock: Clock,
 ): void {
-  const warn = (fault: unknown): void =>
+  const warn = (fault: unknown) =>
     log.warn({ err: fault }, 'Expired data could not be deleted. The service tries again in an hour.');
-  const deleteExpired = (): void => {
+  const deleteExpired = () => {
     for (const store of stores) store.deleteExpired(clock.now()).catch(warn);
   };
   clock.after(MINUTE_MS, deleteExpired);

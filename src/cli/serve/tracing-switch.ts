@@ -4,7 +4,7 @@ import { Refusal } from '../../errors.ts';
 
 /** Throws COMMAND_REFUSED for a value that the service does not support. */
 export function areTracesOn(environment: Environment): boolean {
-  const valueOf = (name: string): string | undefined => environment[name]?.trim().toLowerCase() || undefined;
+  const valueOf = (name: string) => environment[name]?.trim().toLowerCase() || undefined;
   if (valueOf('OTEL_SDK_DISABLED') === 'true') return false;
   const exporter = valueOf('OTEL_TRACES_EXPORTER');
   const endpoint = valueOf('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') ?? valueOf('OTEL_EXPORTER_OTLP_ENDPOINT');

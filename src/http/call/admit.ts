@@ -65,7 +65,7 @@ async function admitBatch(
 }
 
 /** Checks the parameters of a batch. For other calls Fastify and the handler do so, after the call is counted. */
-function checkParameters(request: FastifyRequest): void {
+function checkParameters(request: FastifyRequest) {
   for (const part of ['querystring', 'headers'] as const) {
     const validate = request.getValidationFunction(part);
     if (!validate || validate(part === 'headers' ? request.headers : request.query)) continue;
@@ -85,7 +85,7 @@ async function countSteps(
   const at = new Date(now);
   const calls = operations.length;
   const byOperation = Map.groupBy(operations, (operation) => operation);
-  const count = (sign: 1 | -1): void => {
+  const count = (sign: 1 | -1) => {
     for (const [operation, steps] of byOperation)
       request.counted = meter.count(teamId, operation, now, request.key, sign * steps.length);
   };

@@ -34,7 +34,7 @@ export function renderEnvelope(data: Rendered, subRecords: Rendered | null = nul
 }
 
 /** Frees large buffers eagerly; otherwise V8 runs a full collection every few pages. */
-function free({ buffer, byteLength }: Uint8Array): void {
+function free({ buffer, byteLength }: Uint8Array) {
   const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
   if (isWhole && byteLength >= FREED_BYTES_LEAST) buffer.transfer(0);
 }
@@ -95,7 +95,7 @@ export async function sendAnswer(reply: FastifyReply, httpStatus: number, body: 
  * Returns the bytes that count until the response is received: none for a short one, and none if the caller has
  * disconnected.
  */
-const countBytes = ({ raw }: FastifyReply, sent: Rendered): number =>
+const countBytes = ({ raw }: FastifyReply, sent: Rendered) =>
   typeof sent === 'string' || raw.destroyed ? 0 : sent.length;
 
 /** Chooses the coding that the caller prefers. Returns undefined if the response is small or no coding is accepted. */

@@ -135,7 +135,7 @@ function parsePair(place: Parameters): Credentials | null {
 }
 
 /** Returns whether the query contains credentials. */
-const hasPair = (query: Parameters): boolean => query['apiID'] !== undefined || query['apiSecret'] !== undefined;
+const hasPair = (query: Parameters) => query['apiID'] !== undefined || query['apiSecret'] !== undefined;
 
 function takeFromBody(body: unknown): Parameters {
   if (!isFields(body)) return NOTHING;

@@ -104,11 +104,11 @@ const find = (sent: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>((value, name) => (value as Record<string, unknown> | null)?.[name], sent);
 
 /** Renders a value for a message, in 64 characters. */
-const quote = (value: unknown): string =>
+const quote = (value: unknown) =>
   typeof value === 'string'
     ? `'${value.slice(0, 64)}'`
     : Array.isArray(value)
       ? 'a list'
       : JSON.stringify(value).slice(0, 64);
 
-const unescape = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
+const unescape = (part: string) => part.replaceAll('~1', '/').replaceAll('~0', '~');

@@ -75,7 +75,7 @@ const CODES = Object.keys(ERRORS) as ErrorCode[];
 const HOUR_MS = 3_600_000;
 
 /** `/orders/single` gives `Orders`. */
-const tagOf = (path: string): string => path[1]!.toUpperCase() + path.split('/')[1]!.slice(1);
+const tagOf = (path: string) => path[1]!.toUpperCase() + path.split('/')[1]!.slice(1);
 const linkTo = (section: string, name: string): Part => ({ $ref: `#/components/${section}/${name}` });
 const exampleOf = (value: unknown): Part => ({ demo: { value } });
 const jsonContent = (schema: Schema, example: unknown): Part => ({

@@ -35,7 +35,7 @@ export function renderErrorsPage(): string {
   return `${HEAD}\n${sections.join('\n')}\n</main>\n</html>\n`;
 }
 
-const renderRow = ({ code, httpStatus, place, message, remedy }: ErrorRow): string =>
+const renderRow = ({ code, httpStatus, place, message, remedy }: ErrorRow) =>
   `<section id="${code}"><h3><a href="#${code}">${code}</a> <small>${httpStatus} · ${PLACES[place]}</small></h3>
 <p>${toHtml(message)}</p><p><b>What to do:</b> ${toHtml(remedy)}</p></section>`;
 
@@ -67,7 +67,7 @@ sentence here. Quote the <code>requestId</code> when you report a problem.</p>
 again with its <code>Idempotency-Key</code>.</p>
 <p><a href="/docs/">API reference</a></p>`;
 
-const toHtml = (text: string): string =>
+const toHtml = (text: string) =>
   text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')

@@ -60,7 +60,7 @@ async function openReference(content: Record<string, unknown>): Promise<FastifyI
 function pagePolicy(type: unknown, html: string): string {
   const isPage = String(type).startsWith('text/html');
   const scripts = isPage ? [...html.matchAll(/<script(?![^>]*\bsrc=)[^>]*>([\s\S]*?)<\/script>/g)] : [];
-  const hashOf = (script: string): string => `'sha256-${createHash('sha256').update(script).digest('base64')}'`;
+  const hashOf = (script: string) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`;
   return [
     `default-src 'none'; script-src 'self' ${scripts.map(([, script = '']) => hashOf(script)).join(' ')}`,
     `style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:`,

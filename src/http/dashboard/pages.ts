@@ -61,7 +61,7 @@ export async function addPages(app: FastifyInstance): Promise<void> {
       reply.headers(HEADERS);
       if (protocol === 'https') reply.header('strict-transport-security', TLS_ONLY);
     });
-    const add = (url: string, handler: RouteHandlerMethod): void =>
+    const add = (url: string, handler: RouteHandlerMethod) =>
       void scope.route({ method: ['GET', 'HEAD'], url, handler });
     add(`${PREFIX}assets/*`, (request, reply) => {
       const name = `assets/${(request.params as { '*': string })['*']}`;

@@ -12,7 +12,7 @@ import { BASE_PATH, type Operation } from '../operations/operation.ts';
 import type { CalledPath } from './interface.ts';
 import { pick, type DashboardServices, type Handlers, type RequestContext } from './typed-route.ts';
 
-const keyOf = ({ day, operation }: Pick<UsageCount, 'day' | 'operation'>): string => `${day} ${operation}`;
+const keyOf = ({ day, operation }: Pick<UsageCount, 'day' | 'operation'>) => `${day} ${operation}`;
 
 export function usageRoutes(
   { usage, requests, requestLog, requestLogDays, rejectedCalls }: DashboardServices,
@@ -73,7 +73,7 @@ export async function isOperator(
 export function operateRoutes(services: DashboardServices) {
   const { tenants, usage, readings, clock, backUp } = services;
   const startedAt = clock.elapsed();
-  const check = async ({ signedIn }: RequestContext): Promise<void> => {
+  const check = async ({ signedIn }: RequestContext) => {
     if (await isOperator(services, signedIn)) return;
     throw new Refusal('NOT_FOUND', 'This page is for owners of the team that operates the service.');
   };

@@ -33,7 +33,7 @@ export function whyNotReady({ stopping, ...state }: ServiceState): 'disk' | 'cou
 
 /** Both paths return 200 or 503. */
 export function addHealth(app: FastifyInstance, state: ServiceState): void {
-  const add = (url: string, why: () => string | undefined): void => {
+  const add = (url: string, why: () => string | undefined) => {
     app.get(url, { exposeHeadRoute: true }, (_request, reply: FastifyReply) => {
       const reason = why();
       const body =

@@ -63,7 +63,7 @@ export function addMetrics(
   // Durations are observed many at a time, because a single observation between a response and the next request takes
   // several times as long.
   let taken: { readonly series: Series; readonly ms: number }[] = [];
-  const observeTaken = (): void => {
+  const observeTaken = () => {
     for (const { series, ms } of taken) {
       series.calls.inc();
       series.durations.observe(ms / 1000);

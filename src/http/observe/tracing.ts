@@ -60,12 +60,12 @@ export class Tracing {
   watch(store: PimsStore, request: FastifyRequest): PimsStore {
     const all: TracedWork[] = [];
     this.#work.set(request, all);
-    const begin = (name: string, result: unknown): void => {
+    const begin = (name: string, result: unknown) => {
       const begunAt = this.#now();
       const work: TracedWork = { name, begunAt, endedAt: begunAt, hasFailed: false };
       all.push(work);
       if (!(result instanceof Promise)) return;
-      const end = (hasFailed: boolean): void => void Object.assign(work, { endedAt: this.#now(), hasFailed });
+      const end = (hasFailed: boolean) => void Object.assign(work, { endedAt: this.#now(), hasFailed });
       result.then(
         () => end(false),
         () => end(true),
@@ -130,7 +130,7 @@ export class Tracing {
   }
 }
 
-function endSpan(span: Span, hasFailed: boolean, endedAt: number): void {
+function endSpan(span: Span, hasFailed: boolean, endedAt: number) {
   if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR });
   span.end(millisToHrTime(endedAt));
 }
@@ -145,14 +145,14 @@ function findBeginning({ now, elapsed }: Clock): number {
 }
 
 /** Logs at most a line a minute about spans that could not be sent. */
-function reportTo(log: FastifyBaseLogger, { elapsed }: Clock): void {
+function reportTo(log: FastifyBaseLogger, { elapsed }: Clock) {
   let reportedAt = -Infinity;
-  const report = (message: string): void => {
+  const report = (message: string) => {
     if (elapsed() - reportedAt < REPORT_MS) return;
     reportedAt = elapsed();
     log.warn({ reason: message.slice(0, 300) }, 'Traces cannot be sent');
   };
-  const silent = (): void => undefined;
+  const silent = () => undefined;
   const logger = { error: report, warn: report, info: silent, debug: silent, verbose: silent };
   diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
 }

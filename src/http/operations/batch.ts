@@ -89,7 +89,7 @@ function parseSteps(body: unknown): readonly BatchOperation[] {
 }
 
 function parseStep(step: unknown, index: number): BatchOperation {
-  const refuse = (message: string, field?: string): Refusal =>
+  const refuse = (message: string, field?: string) =>
     new Refusal('INVALID_BODY', `Step ${index} ${message}.`, { field, step: index });
   if (!isObject(step)) throw refuse('must be an object with operation and body');
   for (const name of MEMBERS) if (!Object.hasOwn(step, name)) throw refuse(`has no '${name}'`, name);

@@ -88,8 +88,8 @@ export interface BodySchema {
   readonly parts?: Readonly<Record<string, Schema>>;
 }
 
-const isAddress = ({ name }: Field): boolean => ADDRESS_FIELDS.includes(name);
-const namesOf = (fields: readonly Field[]): string[] => fields.map(({ name }) => name);
+const isAddress = ({ name }: Field) => ADDRESS_FIELDS.includes(name);
+const namesOf = (fields: readonly Field[]) => fields.map(({ name }) => name);
 const ADDRESSES = BUILT_IN_FIELDS.orders.filter(isAddress);
 
 /** Describes an object with these fields and custom ones. */

@@ -113,7 +113,7 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));
 }
 
-const isJsonType = (type = ''): boolean => /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i.test(type);
+const isJsonType = (type = '') => /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i.test(type);
 
 /** A number whose digits, exponent or zeros a double may not hold. Strings match as well. */
 const MAYBE_INEXACT = /\d(?=[\d.]{15}|[\d.]*[eE]|\.0{6})/;
@@ -121,7 +121,7 @@ const MAYBE_INEXACT = /\d(?=[\d.]{15}|[\d.]*[eE]|\.0{6})/;
 const NAME_OR_NUMBER = /"((?:[^"\\]+|\\.)*)"(\s*:)?|-?\d(?=[\d.]{15}|[\d.]*[eE]|\.0{6})[-+.\deE]*/g;
 
 /** Throws INVALID_VALUE for a number in valid JSON that is written with more digits than a double holds. */
-function checkExact(json: string): void {
+function checkExact(json: string) {
   let name = '';
   for (const [token, text, colon] of json.matchAll(NAME_OR_NUMBER)) {
     if (colon !== undefined) name = text!;

@@ -32,7 +32,7 @@ export function chooseCoding(accepted: string, offered: readonly Coding[] = CODI
     const [, value] = weight === undefined ? ['', '1'] : (WEIGHT.exec(weight) ?? ['', '0']);
     weights.set(name.toLowerCase().replace(/^x-(?=gzip$)/, ''), more.length === 0 ? Number(value) : 0);
   }
-  const weightOf = (coding: Coding): number => weights.get(coding) ?? weights.get('*') ?? 0;
+  const weightOf = (coding: Coding) => weights.get(coding) ?? weights.get('*') ?? 0;
   const [best] = offered.toSorted((a, b) => weightOf(b) - weightOf(a));
   const least = Math.max(weights.get('identity') ?? 0, Number.MIN_VALUE);
   return best !== undefined && weightOf(best) >= least ? best : undefined;
@@ -81,8 +81,8 @@ export async function compress(
 /** Resolves to false if the caller leaves. A turn that ends passes to the next, so that no one overtakes. */
 function waitForTurn(response: ServerResponse | undefined): Promise<boolean> {
   return new Promise((resolve) => {
-    const leave = (): void => take(false);
-    const take = (hasTurn: boolean): void => {
+    const leave = () => take(false);
+    const take = (hasTurn: boolean) => {
       waiting.delete(take);
       response?.off('close', leave);
       resolve(hasTurn);

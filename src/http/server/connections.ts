@@ -90,17 +90,17 @@ export function createConnectionServer(handle: RequestListener, options: HttpSer
   const open = new Set<Socket>();
   let waitingInAll = 0;
 
-  const begin = (connection: ServedConnection, message: IncomingMessage, response: ServerResponse): void => {
+  const begin = (connection: ServedConnection, message: IncomingMessage, response: ServerResponse) => {
     connection.response = response;
     response.on('close', connection.next);
     if (!refuse(message, response)) handle(message, response);
   };
-  const end = (socket: Socket, reason: EndedFor): void => {
+  const end = (socket: Socket, reason: EndedFor) => {
     // Node may have parsed several requests beyond the limit.
     if (!socket.destroyed) onEnded(reason);
     socket.destroy();
   };
-  const beginNext = (socket: Socket, connection: ServedConnection): void => {
+  const beginNext = (socket: Socket, connection: ServedConnection) => {
     connection.response = undefined;
     if (connection.request) onClosed(connection.request);
     connection.request = undefined;
@@ -111,7 +111,7 @@ export function createConnectionServer(handle: RequestListener, options: HttpSer
     if (connection.waiting.length === 0) resumeReading(socket);
     begin(connection, ...following);
   };
-  const receive = (message: IncomingMessage, response: ServerResponse): void => {
+  const receive = (message: IncomingMessage, response: ServerResponse) => {
     const { socket } = message;
     const connection = connectionOf(socket);
     if (!connection.response) return begin(connection, message, response);

@@ -154,7 +154,7 @@ export class ServiceLoad {
    */
   checkRoom({ share }: FastifyRequest, bytes = 0): void {
     const { trafficBytesMost: most } = this.#limits;
-    const isFull = (taken: number, room: number): boolean => taken > 0 && taken + bytes > room;
+    const isFull = (taken: number, room: number) => taken > 0 && taken + bytes > room;
     if (share && isFull(share.answerBytes, most / 2))
       throw new Refusal(
         'TOO_MANY_QUERIES',
@@ -189,33 +189,33 @@ export class ServiceLoad {
   /** Counts a refusal. The log gets one line a second about all of them. */
   countRefusal(): void {
     if (this.refused++ !== this.#reported) return;
-    const report = (): void => {
+    const report = () => {
       this.#log.warn({ refused: this.refused - this.#reported, inFlight: this.calls.calls }, 'SERVICE_BUSY');
       this.#reported = this.refused;
     };
     this.#clock.after(LINE_MS, report);
   }
 
-  #leave(request: FastifyRequest): void {
+  #leave(request: FastifyRequest) {
     if (!request.lane) return;
     request.lane.calls--;
     request.lane = undefined;
     if (request.share) request.share.calls--;
   }
 
-  #countAnswer(request: FastifyRequest, bytes: number): void {
+  #countAnswer(request: FastifyRequest, bytes: number) {
     request.answerBytes += bytes;
     this.#answerBytes += bytes;
     if (request.share) request.share.answerBytes += bytes;
   }
 
-  #endBody(body: BodyInRoom): void {
+  #endBody(body: BodyInRoom) {
     body.arriving.delete(body);
     this.#bodyBytes -= body.bytes;
     body.bytes = 0;
   }
 
-  #adapt(nowMs: number): void {
+  #adapt(nowMs: number) {
     const { inFlightMost } = this.#limits;
     const most = nowMs - this.#dueAt > LATE_MS ? this.calls.most * 0.8 : this.calls.most + inFlightMost / 20;
     this.calls.most = Math.min(inFlightMost, Math.max(LEAST, Math.round(most)));
@@ -226,7 +226,7 @@ export class ServiceLoad {
     if (isQuiet || heap - this.#heapLeast > GARBAGE_BYTES_MOST) this.#collect();
   }
 
-  #collect(): void {
+  #collect() {
     this.#uncollected = 0;
     globalThis.gc?.();
     this.#heapLeast = getHeapStatistics().used_heap_size;

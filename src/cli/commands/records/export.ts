@@ -54,7 +54,7 @@ export function addExportCommand(program: Command, context: CommandContext): voi
     });
 }
 
-async function print(chunks: AsyncIterable<string | Uint8Array>): Promise<void> {
+async function print(chunks: AsyncIterable<string | Uint8Array>) {
   await pipeline(chunks, process.stdout, { end: false }).catch((fault: NodeJS.ErrnoException) => {
     if (fault.code !== 'EPIPE') throw fault;
   });

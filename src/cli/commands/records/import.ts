@@ -80,7 +80,7 @@ function fileBytes(file: string): number {
   return found.size;
 }
 
-function printRejections({ rejected, rejections }: ImportReport): void {
+function printRejections({ rejected, rejections }: ImportReport) {
   for (const { line, reason } of rejections) process.stderr.write(`line ${line}: ${printable(reason)}\n`);
   if (rejected > rejections.length) process.stderr.write(`… and ${rejected - rejections.length} more.\n`);
 }

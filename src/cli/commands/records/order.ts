@@ -111,7 +111,7 @@ async function findOrder(pims: PimsStore, orderNumber: string): Promise<ShownOrd
 
 function formatOrder({ order, lines, related }: ShownOrder): string {
   const parts = [buildTable(Object.entries(order).filter(([, value]) => value !== ''))];
-  const cells = (line: Values): string[] => LINE_COLUMNS.map((name) => line[name] ?? '');
+  const cells = (line: Values) => LINE_COLUMNS.map((name) => line[name] ?? '');
   if (lines.length > 0) parts.push(buildTable([LINE_COLUMNS, ...lines.map(cells)]));
   const rows = related.map(({ orderNumber, stage, cancelled }) => [orderNumber, stage, cancelled ? 'cancelled' : '']);
   if (rows.length > 0) parts.push(`Other orders of ${order['REFERENCE_NUMBER']}:\n${buildTable(rows)}`);
@@ -131,7 +131,7 @@ function collectSerials(text: string, before = new Map<string, string[]>()): Map
   return before.set(number, [...(before.get(number) ?? []), ...splitList(serials)]);
 }
 
-const collectTracking = (text: string, before: string[]): string[] => [...before, ...splitList(text)];
+const collectTracking = (text: string, before: string[]) => [...before, ...splitList(text)];
 
 function splitAssignment(text: string): [string, string] {
   const parts = /^([1-9]\d*)=(.+)$/.exec(text);

@@ -70,19 +70,19 @@ export function addServiceCommands(program: Command, context: CommandContext): v
 }
 
 /** Returns the words that start this program: the executable, or Node and a file. */
-const findProgram = (): string[] =>
+const findProgram = () =>
   isExecutable ? [process.execPath] : [process.execPath, realpathSync(resolve(process.argv[1]!))];
 
-const isMachine = (root: string): boolean => resolve(root) === '/';
+const isMachine = (root: string) => resolve(root) === '/';
 
-function checkMachine(root: string): void {
+function checkMachine(root: string) {
   if (!isMachine(root)) return;
   if (!existsSync('/run/systemd/system'))
     throw refuseCommand('This machine does not use systemd. `storeroom service print` shows the unit.');
   if (process.getuid?.() !== 0) throw refuseCommand('Only root can do this. Run the command with sudo.');
 }
 
-function checkReach(words: readonly string[]): void {
+function checkReach(words: readonly string[]) {
   const [hidden] = words.filter((word) => UNREACHABLE.test(word));
   if (hidden === undefined) return;
   const remedy = 'Install it for the whole machine (npm i -g with a Node of the system, or the executable in';
@@ -100,7 +100,7 @@ function writeUnder(root: string, name: string, text: string, mode: number): str
   return file;
 }
 
-function runOrRefuse(program: string, ...words: readonly string[]): void {
+function runOrRefuse(program: string, ...words: readonly string[]) {
   const { status, stderr, error } = spawnSync(program, words, { encoding: 'utf8' });
   if (status === 0) return;
   throw refuseCommand(`${[program, ...words].join(' ')} failed: ${error?.message ?? stderr.trim()}`);

@@ -26,12 +26,12 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
   });
 }
 
-async function makeScheduled(context: CommandContext): Promise<void> {
+async function makeScheduled(context: CommandContext) {
   const config = parseEmbeddedConfig(context.environment);
   if (config.backupDir === '') throw refuseCommand('STOREROOM_BACKUP_DIR is not set.');
   const identity = await withEmbeddedStore(context, ({ installation }) => installation.load('identity'));
   const said: string[] = [];
-  const report = (event: string): void => void said.push(event);
+  const report = (event: string) => void said.push(event);
   const own = { folder: config.data, identity: identity!, report, clock: context.clock };
   if (!(await makeScheduledBackups({ ...config, ...own }).makeNow())) throw refuseCommand(said.join(' '));
   printAnswer(context, { folder: resolve(config.backupDir), said }, said.join('\n'));

@@ -69,7 +69,7 @@ function parsePlace(text: string): StorePlace | undefined {
   return databaseUrl === undefined ? undefined : { data: '', databaseUrl };
 }
 
-const formatPlace = ({ data, databaseUrl }: StorePlace): string =>
+const formatPlace = ({ data, databaseUrl }: StorePlace) =>
   databaseUrl === '' ? `sqlite:${data}` : hidePassword(databaseUrl);
 
 function describeSettings({ data, databaseUrl }: StorePlace): string {

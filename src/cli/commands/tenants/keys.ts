@@ -36,7 +36,7 @@ interface NewKeysOptions {
   readonly days?: number;
 }
 
-function addCreateCommand(group: Command, context: CommandContext): void {
+function addCreateCommand(group: Command, context: CommandContext) {
   const description = 'Create a pair for another program. The secret is shown only here.';
   addCommand(group, 'create <team>', 'keys create acme --name reports --scope read', description)
     .requiredOption('--name <name>', 'purpose of the pair; unique within the tenant')
@@ -58,7 +58,7 @@ function addCreateCommand(group: Command, context: CommandContext): void {
     });
 }
 
-function addListCommand(group: Command, context: CommandContext): void {
+function addListCommand(group: Command, context: CommandContext) {
   const description = 'List the pairs that are valid, without secrets.';
   addTenantCommand(group, context, 'list <team>', 'keys list acme', description, async ({ store, teamId }) => {
     const found = await store.tenants.listKeys(teamId, timeOf(context.clock));
@@ -73,7 +73,7 @@ function addListCommand(group: Command, context: CommandContext): void {
   });
 }
 
-function addReplaceCommand(group: Command, context: CommandContext): void {
+function addReplaceCommand(group: Command, context: CommandContext) {
   const description =
     'Replace a pair, or issue the first. The old pair ends at once or after an overlap. The secret is shown only here.';
   addTenantCommand(
@@ -100,7 +100,7 @@ function addReplaceCommand(group: Command, context: CommandContext): void {
     .addOption(new Option('--overlap <time>', 'how long the old keys stay valid').choices(OVERLAPS));
 }
 
-function addEndCommand(group: Command, context: CommandContext): void {
+function addEndCommand(group: Command, context: CommandContext) {
   const example = 'keys end acme sr_id_2VwWy7hmf0nqTzrTUpGSWk';
   const description = 'End a pair at once. Its usage is kept.';
   addTenantCommand(

@@ -53,6 +53,6 @@ function formatPage({ requests, next, searchedTo }: Omit<FoundRequests, 'keptDay
   return buildTable([HEAD, ...rows]) + more;
 }
 
-const callerOf = ({ keyName, apiID, explorerUser }: FoundRequest): string => keyName ?? apiID ?? explorerUser ?? '';
+const callerOf = ({ keyName, apiID, explorerUser }: FoundRequest) => keyName ?? apiID ?? explorerUser ?? '';
 
-const tell = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+const tell = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));

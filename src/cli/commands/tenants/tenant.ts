@@ -34,7 +34,7 @@ export function addTenantCommands(program: Command, context: CommandContext): vo
   addRemoveCommand(group, context);
 }
 
-function addCreateCommand(group: Command, context: CommandContext): void {
+function addCreateCommand(group: Command, context: CommandContext) {
   addCommand(group, 'create <team>', "tenant create acme --name 'Acme Ltd.'", 'Create a tenant. It has no keys yet.')
     .option('--name <name>', 'name shown to people (default: the team ID)')
     .option('--create', 'create a new store if there is none; not needed for an empty folder in STOREROOM_DATA')
@@ -50,7 +50,7 @@ function addCreateCommand(group: Command, context: CommandContext): void {
     });
 }
 
-function addListCommand(group: Command, context: CommandContext): void {
+function addListCommand(group: Command, context: CommandContext) {
   addCommand(group, 'list', 'tenant list --json', 'List the tenants and their settings.').action(async () => {
     const tenants = (await withStore(context, (store) => store.tenants.listTenants())).map(viewTenant);
     const head = ['TEAM', 'NAME', 'MADE', 'DEFAULT STAGE', 'STRICT', 'QUOTA', 'RATE'];
@@ -67,7 +67,7 @@ function addListCommand(group: Command, context: CommandContext): void {
   });
 }
 
-function addSetCommand(group: Command, context: CommandContext): void {
+function addSetCommand(group: Command, context: CommandContext) {
   const command = addCommand(
     group,
     'set <team>',
@@ -113,7 +113,7 @@ function addSetCommand(group: Command, context: CommandContext): void {
   });
 }
 
-function addRestoreCommand(group: Command, context: CommandContext): void {
+function addRestoreCommand(group: Command, context: CommandContext) {
   const description = "Restore a tenant's records from a backup. The service can keep running.";
   addCommand(group, 'restore <team>', 'tenant restore acme --from /backups/2026-11-20 --yes', description)
     .requiredOption('--from <folder>', 'the backup')
@@ -130,7 +130,7 @@ function addRestoreCommand(group: Command, context: CommandContext): void {
     });
 }
 
-function addRemoveCommand(group: Command, context: CommandContext): void {
+function addRemoveCommand(group: Command, context: CommandContext) {
   const description = 'Remove a tenant with its keys, its usage and all its records.';
   addTenantCommand(
     group,
@@ -146,7 +146,7 @@ function addRemoveCommand(group: Command, context: CommandContext): void {
   ).option('--yes', 'do not ask for confirmation');
 }
 
-async function confirm({ teamId }: Tenant, what: string): Promise<void> {
+async function confirm({ teamId }: Tenant, what: string) {
   if (!process.stdin.isTTY) throw refuseCommand(`${what} Without a terminal, confirm it with --yes.`);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const typed = await terminal.question(`${what} Type ${teamId} to continue: `).catch(() => '');
@@ -160,7 +160,7 @@ function parseLimit(text: string, form: RegExp, words: string): Limit {
   return Number(text);
 }
 
-const formatValue = (value: string | number | boolean | null): string => String(value ?? 'none');
+const formatValue = (value: string | number | boolean | null) => String(value ?? 'none');
 
 /** Returns the new values of the settings that change, for the audit log. */
 function findChanges(before: TenantSettings, after: TenantSettings): Record<string, string> {

@@ -86,5 +86,4 @@ export function addUserCommands(program: Command, context: CommandContext): void
   );
 }
 
-const roleOption = (): Option =>
-  new Option('--role <role>', 'what the user may do').choices(ROLES).makeOptionMandatory();
+const roleOption = () => new Option('--role <role>', 'what the user may do').choices(ROLES).makeOptionMandatory();
