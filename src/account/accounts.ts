@@ -8,8 +8,16 @@ import { Refusal, refuseField } from '../errors.ts';
 import { formatTime, type Clock } from '../clock.ts';
 import { Attempts, ownEntry, type AttemptStores, type ClientContext, type Proof, type Proven } from './attempts.ts';
 import { checkStrength, hashPassword } from './password.ts';
-import { encodeBase32, findStep, formatUri, newRecoveryCodes } from './second-factor.ts';
-import { newSecret, open, parseSecret, seal } from './second-factor.ts';
+import {
+  encodeBase32,
+  findStep,
+  formatUri,
+  newRecoveryCodes,
+  newSecret,
+  open,
+  parseSecret,
+  seal,
+} from './second-factor.ts';
 import { endedBefore, hashToken, isLive, isToTouch, newToken } from './sessions.ts';
 import type {
   PasswordHash,

@@ -6,8 +6,17 @@ import { formatTime, type Clock, type Timer } from '../clock.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
 import { hideSecrets } from '../tenant/secrets.ts';
 import type { LoggedCall, FoundRequestDetail, RequestsQuery, FoundRequests } from './logged-request.ts';
-import { addLine, BlockPacker, CLIENT_CHARACTERS_MAX, formatLine, isFull } from './lines.ts';
-import { nextTurn, openBlock, secondOf, type OpenBlock } from './lines.ts';
+import {
+  addLine,
+  BlockPacker,
+  CLIENT_CHARACTERS_MAX,
+  formatLine,
+  isFull,
+  nextTurn,
+  openBlock,
+  secondOf,
+  type OpenBlock,
+} from './lines.ts';
 import { findRequest, searchRequests } from './search.ts';
 import { LogShares, type BatchShares, type LogShare } from './shares.ts';
 import { cut } from './texts.ts';

@@ -3,8 +3,16 @@ import { crc32 } from 'node:zlib';
 import { formatTime } from '../clock.ts';
 import { refuseField } from '../errors.ts';
 import type { FoundRequestDetail, RequestsQuery, FoundRequests, FoundRequest } from './logged-request.ts';
-import { BLOCK_SPAN_MS, nextTurn, parseLine, parseNumber, unpackLines } from './lines.ts';
-import { toFound, toFoundDetail, type LineValues } from './lines.ts';
+import {
+  BLOCK_SPAN_MS,
+  nextTurn,
+  parseLine,
+  parseNumber,
+  toFound,
+  toFoundDetail,
+  unpackLines,
+  type LineValues,
+} from './lines.ts';
 import type { RequestBlock, RequestStore } from './request-log-port.ts';
 
 const PAGE_REQUESTS = 50;

@@ -3,6 +3,8 @@
  * Bruno collection and the clients' types. Imports nothing, since a browser uses it too.
  */
 
+type ByName<T> = Readonly<Record<string, T>>;
+
 /** A part of a JSON Schema. Its references to other schemas are not resolved. */
 export interface ContractSchema {
   readonly $ref?: string;
@@ -14,18 +16,18 @@ export interface ContractSchema {
   readonly anyOf?: readonly ContractSchema[];
   readonly oneOf?: readonly ContractSchema[];
   readonly items?: ContractSchema;
-  readonly properties?: Readonly<Record<string, ContractSchema>>;
+  readonly properties?: ByName<ContractSchema>;
   readonly required?: readonly string[];
 }
 
 /** The parts of an OpenAPI document that are read here. */
 export interface Contract {
   readonly info: { readonly title: string };
-  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationPart>>>>;
+  readonly paths: ByName<ByName<OperationPart>>;
   readonly components: {
-    readonly schemas: Readonly<Record<string, ContractSchema>>;
-    readonly parameters: Readonly<Record<string, ParameterPart>>;
-    readonly responses: Readonly<Record<string, ContentPart>>;
+    readonly schemas: ByName<ContractSchema>;
+    readonly parameters: ByName<ParameterPart>;
+    readonly responses: ByName<ContentPart>;
   };
 }
 
@@ -37,11 +39,11 @@ interface OperationPart {
   readonly security?: readonly object[];
   readonly parameters?: readonly (ParameterPart | Reference)[];
   readonly requestBody?: ContentPart;
-  readonly responses: Readonly<Record<string, ContentPart | Reference>>;
+  readonly responses: ByName<ContentPart | Reference>;
 }
 interface Exemplified {
   readonly schema: ContractSchema;
-  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
+  readonly examples?: ByName<{ readonly value: unknown }>;
 }
 interface ParameterPart extends Exemplified {
   readonly name: string;
@@ -50,7 +52,7 @@ interface ParameterPart extends Exemplified {
   readonly description?: string;
 }
 interface ContentPart {
-  readonly content?: Readonly<Record<string, Exemplified>>;
+  readonly content?: ByName<Exemplified>;
 }
 interface Reference {
   readonly $ref: string;
@@ -84,7 +86,7 @@ export interface DocumentedOperation {
   readonly parameters: readonly DocumentedParameter[];
   readonly body: DocumentedContent | undefined;
   /** The content of a response by HTTP status; undefined for a response without a body. */
-  readonly answers: Readonly<Record<string, DocumentedContent | undefined>>;
+  readonly answers: ByName<DocumentedContent | undefined>;
 }
 
 /** Lists the operations in the order of the document. Resolves references to parameters and responses. */

@@ -7,7 +7,7 @@ import type { MovementKind } from '../../pims/writes/script.ts';
 import type { FoundRequest, FoundRequestDetail, FoundRequests } from '../../request-log/logged-request.ts';
 import type { Scope } from '../../tenant/keys.ts';
 import type { RejectedCall } from '../../tenant/rejected-calls.ts';
-import type { Tenant, TenantSettings } from '../../tenant/tenant-port.ts';
+import type { KeyInfo, Tenant, TenantSettings } from '../../tenant/tenant-port.ts';
 import type { WebhookView } from '../../webhooks/administration.ts';
 import type { Delivery } from '../../webhooks/webhooks-port.ts';
 import type { TypeOf } from '../contract/json-schema.ts';
@@ -27,11 +27,13 @@ interface Answers {
   'GET /keys': KeysView;
   'POST /keys': CreatedKeyView;
   'POST /keys/replace': IssuedKeyView;
-  'GET /webhooks': WebhooksView;
+  /** Oldest first. */
+  'GET /webhooks': { webhooks: WebhookView[] };
   'POST /webhooks': { id: string; secret: string };
   'POST /webhooks/test': { status: number | null; error: string | null; durationMs: number };
   'POST /webhooks/rotate': { secret: string; oldSecretEndsAt: string };
-  'GET /webhooks/deliveries': DeliveriesView;
+  /** Newest first; the last 30 days. */
+  'GET /webhooks/deliveries': { deliveries: (Omit<Delivery, 'number'> & { number: string })[]; next: string | null };
   'GET /usage': UsageView;
   'GET /requests': RequestsView;
   'GET /requests/single': RequestDetailView;
@@ -77,13 +79,7 @@ export interface LinkView {
 }
 
 export interface SessionView {
-  user: {
-    email: string;
-    role: User['role'];
-    hasSecondFactor: boolean;
-    recoveryCodesLeft: number;
-    passwordSetAt: string;
-  };
+  user: Pick<User, 'email' | 'role' | 'passwordSetAt'> & { hasSecondFactor: boolean; recoveryCodesLeft: number };
   tenant: { teamID: string; name: string };
   /** The calls of this month (UTC), and the limit, or null for no limit. */
   monthCalls: number;
@@ -109,15 +105,8 @@ export interface SecondFactorView {
 
 /** The pairs in force, oldest first, then replaced ones that have not ended. */
 export interface KeysView {
-  keys: {
+  keys: (Pick<KeyInfo, 'name' | 'scope' | 'issuedAt' | 'issuedBy' | 'isReplaced'> & {
     apiID: string;
-    name: string;
-    scope: Scope;
-    issuedAt: string;
-    /** E-mail address, or `command line`. */
-    issuedBy: string;
-    /** Whether a newer pair has its name. */
-    isReplaced: boolean;
     /** The expiry, or null for a pair that does not expire. */
     endsAt: string | null;
     /** The exact number of calls this month (UTC). */
@@ -126,7 +115,7 @@ export interface KeysView {
     lastUsedFrom: string | null;
     /** The last time its secret was in a URL, which logs may have kept. */
     lastUsedInUrlAt: string | null;
-  }[];
+  })[];
 }
 interface NewPairView {
   teamID: string;
@@ -143,20 +132,6 @@ export interface CreatedKeyView extends NewPairView {
 export interface IssuedKeyView extends NewPairView {
   /** The time at which the previous keys end or ended. */
   oldKeysEndAt: string;
-}
-
-/** Oldest first. */
-interface WebhooksView {
-  webhooks: WebhookView[];
-}
-
-/** Newest first; the last 30 days. */
-interface DeliveriesView {
-  deliveries: DeliveryView[];
-  next: string | null;
-}
-interface DeliveryView extends Omit<Delivery, 'number'> {
-  number: string;
 }
 
 export interface UsageView {

@@ -68,17 +68,18 @@ export const single = (
   about: string,
   record: Schema,
   get: (store: PimsStore, key: string, fields: string[] | undefined) => Promise<RecordFound>,
-): Pick<Operation, 'method' | 'kind' | 'query' | 'answer' | 'run'> => ({
-  method: 'GET',
-  kind: 'single',
-  query: queryOf({ [parameter]: required(about) }, FIELDS),
-  answer: envelopeOf(record),
-  run: async ({ store, query, reply }: Call) => {
-    const { record: found, tag } = await get(store, query[parameter]!, parseFields(query));
-    setTag(reply, tag, query['fields']);
-    return renderEnvelope(found);
-  },
-});
+) =>
+  ({
+    method: 'GET',
+    kind: 'single',
+    query: queryOf({ [parameter]: required(about) }, FIELDS),
+    answer: envelopeOf(record),
+    run: async ({ store, query, reply }: Call) => {
+      const { record: found, tag } = await get(store, query[parameter]!, parseFields(query));
+      setTag(reply, tag, query['fields']);
+      return renderEnvelope(found);
+    },
+  }) satisfies Partial<Operation>;
 
 /** Parses the names of the only fields to return. */
 export const parseFields = ({ fields }: Call['query']): string[] | undefined => fields?.split(',');
@@ -90,46 +91,48 @@ export const page = (
   find: (store: PimsStore, request: QueryRequest) => Promise<Page>,
   limits: AnswerLimits,
   more: { readonly query?: Members; readonly subRecords?: Schema } = {},
-): Pick<Operation, 'method' | 'kind' | 'query' | 'body' | 'answer' | 'run'> => ({
-  method: 'POST',
-  kind: 'query',
-  query: pageQuery(limits, more.query),
-  body: FILTERS_BODY,
-  answer: envelopeOf(listOf(record), more.subRecords),
-  run: async ({ store, query, body, reply }: Call<Filter[]>) => {
-    checkFilters(body);
-    const { sort } = query;
-    const scope = { teamId: reply.request.tenant!.teamId, recordType, filters: body, sort };
-    const found = await find(store, {
-      filters: body,
-      sort,
-      ...parsePage(scope, query, limits),
-      fields: parseFields(query),
-      hasLines: query['include'] !== undefined,
-      isCounted: query['count'] !== undefined,
-      signal: signalOf(reply),
-    });
-    setPageHeaders(reply, scope, found, limits);
-    return renderEnvelope(found.records, found.lines);
-  },
-});
+) =>
+  ({
+    method: 'POST',
+    kind: 'query',
+    query: pageQuery(limits, more.query),
+    body: FILTERS_BODY,
+    answer: envelopeOf(listOf(record), more.subRecords),
+    run: async ({ store, query, body, reply }: Call<Filter[]>) => {
+      checkFilters(body);
+      const { sort } = query;
+      const scope = { teamId: reply.request.tenant!.teamId, recordType, filters: body, sort };
+      const found = await find(store, {
+        filters: body,
+        sort,
+        ...parsePage(scope, query, limits),
+        fields: parseFields(query),
+        hasLines: query['include'] !== undefined,
+        isCounted: query['count'] !== undefined,
+        signal: signalOf(reply),
+      });
+      setPageHeaders(reply, scope, found, limits);
+      return renderEnvelope(found.records, found.lines);
+    },
+  }) satisfies Partial<Operation>;
 
 /** Returns the parts of a write. An Idempotency-Key makes it safe to retry. */
 export const write = (
   body: BodySchema,
   data: Schema,
   change: (store: PimsStore, body: Body, context: WriteContext) => Promise<Written>,
-): Pick<Operation, 'kind' | 'query' | 'body' | 'answer' | 'run'> => ({
-  kind: 'write',
-  query: queryOf(),
-  body,
-  answer: envelopeOf(data),
-  run: async ({ store, body: fields, context, reply }: Call) => {
-    const { data: written, replayed } = await change(store, fields, context);
-    if (replayed) reply.header('idempotent-replayed', 'true');
-    return renderEnvelope(written);
-  },
-});
+) =>
+  ({
+    kind: 'write',
+    query: queryOf(),
+    body,
+    answer: envelopeOf(data),
+    run: async ({ store, body: fields, context, reply }: Call) => {
+      const { data: written, replayed } = await change(store, fields, context);
+      if (replayed) reply.header('idempotent-replayed', 'true');
+      return renderEnvelope(written);
+    },
+  }) satisfies Partial<Operation>;
 
 /** Returns an envelope as an example. */
 export const envelope = (data: unknown, subRecords: unknown = null): object => ({

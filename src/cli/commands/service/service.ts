@@ -6,8 +6,15 @@ import type { Command } from 'commander';
 import { isExecutable } from '../../../assets.ts';
 import { refuseCommand } from '../../../errors.ts';
 import { addCommand, addGroup, printAnswer, type CommandContext } from '../../command.ts';
-import { askSystemdToRun, renderSettings, renderUnit, renderUser } from '../../serve/systemd-unit.ts';
-import { SETTINGS_FILE, UNIT_FILE, USER_FILE } from '../../serve/systemd-unit.ts';
+import {
+  askSystemdToRun,
+  renderSettings,
+  renderUnit,
+  renderUser,
+  SETTINGS_FILE,
+  UNIT_FILE,
+  USER_FILE,
+} from '../../serve/systemd-unit.ts';
 
 /** The paths that the unit hides from the service, or that are empty after a restart. */
 const UNREACHABLE = /^\/(home|root|run|tmp|var\/tmp|dev|proc)\//;
