@@ -309,10 +309,7 @@ export const hidePassword = (url: string): string =>
  * Throws one WRONG_SETTING that names every mistake. `unknown` lists STOREROOM_ variables that are not settings.
  * Example: `parseConfig({ STOREROOM_PORT: '9000' }).config.port` is 9000.
  */
-export function parseConfig(
-  environment: Environment,
-  commandLine: Environment = {},
-): { config: Config; sources: Readonly<Record<keyof Config, SettingSource>>; unknown: string[] } {
+export function parseConfig(environment: Environment, commandLine: Environment = {}) {
   const mistakes: string[] = [];
   const config: Record<string, unknown> = {};
   const sources: Record<string, SettingSource> = {};

@@ -51,10 +51,10 @@ export class Accounts {
   readonly #sessions: SessionStore;
   readonly #attempts: Attempts;
 
-  constructor({ users, sessions, audit }: AttemptStores, clock: Clock) {
-    this.#users = users;
-    this.#sessions = sessions;
-    this.#attempts = new Attempts({ users, sessions, audit }, clock);
+  constructor(stores: AttemptStores, clock: Clock) {
+    this.#users = stores.users;
+    this.#sessions = stores.sessions;
+    this.#attempts = new Attempts(stores, clock);
   }
 
   /**
@@ -151,7 +151,7 @@ export class Accounts {
   }
 
   /** Returns a new secret. It is stored once enableSecondFactor receives it with a valid code. */
-  beginSecondFactor({ user }: SignedIn): { secret: string; uri: string } {
+  beginSecondFactor({ user }: SignedIn) {
     const secret = newSecret();
     return { secret: encodeBase32(secret), uri: formatUri(user, secret) };
   }

@@ -47,10 +47,7 @@ export type Line = 'session' | 'stranger';
  * Hashes a password. `hash` is `$argon2id$v=19$m=…,t=…,p=1$salt$verifier` with salt and verifier in base64; `key` has
  * 32 bytes. Throws SERVICE_BUSY when too many hashings wait.
  */
-export async function hashPassword(
-  password: string,
-  line: Line = 'stranger',
-): Promise<{ hash: PasswordHash; key: Buffer }> {
+export async function hashPassword(password: string, line: Line = 'stranger') {
   const salt = randomBytes(SALT_BYTES);
   const { verifier, key } = await derive(password, salt, MEMORY_KIB, PASSES, line);
   return { hash: `${PREFIX}${encode(salt)}$${encode(verifier)}`, key };
@@ -60,11 +57,7 @@ export async function hashPassword(
  * Checks a password against a hash. The hash '' matches no password and takes equally long. Throws SERVICE_BUSY when
  * too many hashings wait.
  */
-export async function checkPassword(
-  password: string,
-  hash: PasswordHash,
-  line: Line = 'stranger',
-): Promise<{ matches: boolean; key: Buffer }> {
+export async function checkPassword(password: string, hash: PasswordHash, line: Line = 'stranger') {
   const isPossible = hash !== '' && isWhole(password);
   const parts = FORM.exec(isPossible ? hash : NOBODY);
   if (!parts) throw new Error('A stored password hash does not have the form that this version writes.');
@@ -135,13 +128,7 @@ const isWhole = (password: string) => password.length <= 2 * PASSWORD_MAX && pas
 const encode = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64').replace(/=+$/, '');
 
 /** Derives 64 bytes: the first half is the verifier, the second half the key. Neither reveals the other. */
-async function derive(
-  password: string,
-  nonce: Uint8Array,
-  memory: number,
-  passes: number,
-  line: Line,
-): Promise<{ verifier: Buffer; key: Buffer }> {
+async function derive(password: string, nonce: Uint8Array, memory: number, passes: number, line: Line) {
   await takeTurn(waiting[line]);
   try {
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();

@@ -95,7 +95,7 @@ export const open = (sealed: Uint8Array, key: Uint8Array, name: UserName): Buffe
 const ownerOf = ({ teamId, email }: UserName) => `${teamId}\0${email}`;
 
 /** Creates ten codes `ABCDEF-GHIJKL-MNOPQR-STUVWX` of 120 random bits, and their hashes. */
-export function newRecoveryCodes(): { codes: string[]; hashes: Buffer[] } {
+export function newRecoveryCodes() {
   const plain = Array.from({ length: RECOVERY_CODES }, () => encodeBase32(randomBytes(RECOVERY_BYTES)));
   const shown = plain.map((code) => code.match(new RegExp(`.{${GROUP}}`, 'g'))!.join('-'));
   return { codes: shown, hashes: plain.map(hashRecoveryCode) };

@@ -35,7 +35,7 @@ export const isToTouch = ({ seenAt }: Pick<Session, 'seenAt'>, nowMs: number): b
   nowMs - Date.parse(seenAt) >= TOUCH_MS;
 
 /** Returns two times: sessions that were opened, or last seen, before them have ended. */
-export const endedBefore = (nowMs: number): { createdBefore: string; seenBefore: string } => ({
+export const endedBefore = (nowMs: number) => ({
   createdBefore: formatTime(nowMs - ABSOLUTE_MS),
   seenBefore: formatTime(nowMs - IDLE_MS),
 });

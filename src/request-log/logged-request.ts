@@ -62,11 +62,13 @@ export interface RequestsQuery {
 }
 
 /** A page, newest first, at most 50. `next` is null on the last page; an empty page can have a `next`. */
-export interface FoundRequests {
+export interface FoundPage {
   requests: FoundRequest[];
   next: string | null;
   /** The time back to which the log was searched; '' for all of the log. */
   searchedTo: string;
+}
+export interface FoundRequests extends FoundPage {
   keptDays: number;
 }
 

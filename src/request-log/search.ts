@@ -2,7 +2,7 @@
 import { crc32 } from 'node:zlib';
 import { formatTime } from '../clock.ts';
 import { refuseField } from '../errors.ts';
-import type { FoundRequestDetail, RequestsQuery, FoundRequests, FoundRequest } from './logged-request.ts';
+import type { FoundRequestDetail, RequestsQuery, FoundPage, FoundRequest } from './logged-request.ts';
 import {
   BLOCK_SPAN_MS,
   nextTurn,
@@ -55,13 +55,13 @@ export async function searchRequests(
   teamId: string,
   query: RequestsQuery,
   keptFrom: string,
-): Promise<Omit<FoundRequests, 'keptDays'>> {
+): Promise<FoundPage> {
   const search = parseSearch(query, keptFrom);
   const page: Match[] = [];
   /** The newest matches so far. Blocks not searched yet may have newer ones. */
   let waiting: Match[] = [];
   let [blocks, lines] = [0, 0];
-  const answer = (next: LogPosition | null): Omit<FoundRequests, 'keptDays'> => ({
+  const answer = (next: LogPosition | null) => ({
     requests: page.map(({ request }) => request),
     next: next && formatCursor(next),
     searchedTo: next?.at ?? '',
@@ -100,10 +100,7 @@ async function* loadBlocks(store: RequestStore, teamId: string, search: Search):
 }
 
 /** Returns the newest matches in a block, at most one more than a page holds. */
-async function searchBlock(
-  block: RequestBlock,
-  { from, to, after, matches }: Search,
-): Promise<{ matches: Match[]; lines: number }> {
+async function searchBlock(block: RequestBlock, { from, to, after, matches }: Search) {
   const { boot } = block;
   const lines = unpackLines(block);
   let found: Match[] = [];

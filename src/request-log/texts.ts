@@ -58,8 +58,7 @@ function formatParameter(name: string, value: unknown, bytesMax: number): string
 }
 
 /** Formats the beginning of a JSON body, with long texts cut, as JSON within a number of bytes. */
-export function formatBody(body: string | null, bytesMax: number): string {
-  if (body === null) return 'null';
+export function formatBody(body: string, bytesMax: number): string {
   const shown = hideSecretsInJson(body.slice(0, BODY_SEARCHED_MAX));
   return formatShown(
     shown.length > VALUE_CHARACTERS_MAX ? shown.replace(LONG_TEXT, cutQuoted) : shown,

@@ -113,7 +113,7 @@ export class Limits {
    * Renders the headers with a tenant's limits, such as `RateLimit-Policy: "rate";q=20;w=2, "quota";q=1000;w=2592000`
    * and `RateLimit: "rate";r=19;t=1, "quota";r=999;t=86400`. Source: draft-ietf-httpapi-ratelimit-headers.
    */
-  renderHeaders(tenant: Tenant, monthRequests: number, now: Date): Record<'ratelimit-policy' | 'ratelimit', string> {
+  renderHeaders(tenant: Tenant, monthRequests: number, now: Date) {
     const { storeId, callsPerSecond: perSecond } = tenant;
     const monthQuota = quotaOf(tenant);
     const policies: string[] = [];

@@ -96,7 +96,7 @@ export class Turns {
   }
 
   /** Counts the work that runs and the work that waits. */
-  measure(): { running: number; waiting: number } {
+  measure() {
     let waiting = 0;
     for (const queue of this.#queues.values()) waiting += queue.waiting.length;
     return { running: this.#running.size, waiting };

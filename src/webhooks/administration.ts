@@ -7,7 +7,7 @@ import { CHANGED_TYPES, listChanges } from '../pims/changes.ts';
 import type { PimsStore } from '../pims/pims-port.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
 import { newSecret, testMessage } from './messages.ts';
-import { Poster, type SentMessage } from './poster.ts';
+import { Poster } from './poster.ts';
 import { checkTypes, checkUrl, DELIVERY_DAYS, endOfOldSecret } from './webhooks.ts';
 import type { Delivery, Webhook, WebhookChange, WebhookStore } from './webhooks-port.ts';
 
@@ -98,7 +98,7 @@ export class Webhooks {
   }
 
   /** Sends a message of the type `test` at once, also while the endpoint waits or is paused. */
-  async test(tenant: Tenant, id: string): Promise<Pick<SentMessage, 'status' | 'error' | 'durationMs'>> {
+  async test(tenant: Tenant, id: string) {
     const { webhooks, clock } = this.#services;
     const webhook = await this.#find(tenant, id);
     const key = await webhooks.loadSealingKey();
@@ -131,7 +131,7 @@ export class Webhooks {
   }
 
   /** Replaces the secret. For 24 hours, messages are signed with both secrets. */
-  async rotate(tenant: Tenant, id: string, actor: Actor): Promise<{ secret: string; oldSecretEndsAt: string }> {
+  async rotate(tenant: Tenant, id: string, actor: Actor) {
     const { sealedSecret: oldSecret } = await this.#find(tenant, id);
     const { secret, sealed } = newSecret({ teamId: tenant.teamId, id }, await this.#services.webhooks.loadSealingKey());
     const oldSecretEndsAt = endOfOldSecret(actor.nowMs);

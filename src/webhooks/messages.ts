@@ -28,7 +28,7 @@ export function testMessage(nowMs: number): Message {
 const ownerOf = ({ teamId, id }: Pick<Webhook, 'teamId' | 'id'>) => `webhook ${teamId} ${id}`;
 
 /** Creates a secret: the text that is shown once, and its sealed bytes. */
-export function newSecret(owner: Pick<Webhook, 'teamId' | 'id'>, key: Uint8Array): { secret: string; sealed: Buffer } {
+export function newSecret(owner: Pick<Webhook, 'teamId' | 'id'>, key: Uint8Array) {
   const bytes = randomBytes(SECRET_BYTES);
   return { secret: PREFIX + bytes.toString('base64'), sealed: sealFor(ownerOf(owner), bytes, key) };
 }

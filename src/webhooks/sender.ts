@@ -64,7 +64,7 @@ export class WebhookSender {
   }
 
   /** Measures the deliveries of this node; zeros for a node that does not send. */
-  measure(): { lagSeconds: number; failures: number; paused: number } {
+  measure() {
     const loops = [...this.#loops.values()];
     const now = this.#options.clock.now();
     const lagMs = Math.max(0, ...loops.map(({ waitingSince = now }) => now - waitingSince));

@@ -131,13 +131,11 @@ function reportReady(config: Config, environment: Environment, log: pino.Logger)
   if (warning !== undefined) log.warn(warning);
 }
 
-async function openOwnStore(
-  config: Config,
-  user: StoreUser,
-): Promise<{ readonly embedded: ReturnType<typeof openEmbedded> | undefined; readonly store: Store }> {
+async function openOwnStore(config: Config, user: StoreUser) {
   if (config.databaseUrl !== '' && config.backupDir !== '') throw new Refusal('WRONG_SETTING', NO_BACKUPS);
   const embedded = config.databaseUrl === '' ? openEmbedded(config, user) : undefined;
-  return { embedded, store: embedded ?? (await openStore(config, user)) };
+  const store: Store = embedded ?? (await openStore(config, user));
+  return { embedded, store };
 }
 
 /** Logs to standard error, since standard output is for the ready line. A slow reader of the log never stops the service. */
@@ -147,12 +145,7 @@ function openLog(level: string, environment: Environment): pino.Logger {
   return pino({ level, hooks }, pino.destination({ fd: 2, sync: false }));
 }
 
-async function scheduleBackups(
-  config: Config,
-  { installation }: Store,
-  log: pino.Logger,
-  clock: Clock,
-): Promise<ScheduledBackups> {
+async function scheduleBackups(config: Config, { installation }: Store, log: pino.Logger, clock: Clock) {
   const identity = (await installation.load('identity'))!;
   const report = (event: string, isFault: boolean) => (isFault ? log.error(event) : log.info(event));
   return makeScheduledBackups({ ...config, folder: config.data, identity, report, clock }).start();

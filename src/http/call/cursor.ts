@@ -8,7 +8,7 @@ import type { FastifyReply } from 'fastify';
 import { refuseField } from '../../errors.ts';
 import type { KeyedType } from '../../pims/rules/fields.ts';
 import type { Filter } from '../../pims/reads/filter.ts';
-import type { Page, QueryRequest } from '../../pims/pims-port.ts';
+import type { Page } from '../../pims/pims-port.ts';
 
 /** Limits of one response. */
 export interface AnswerLimits {
@@ -35,11 +35,7 @@ export const limitOf = (maxReturn: string | undefined, { maxReturnDefault, maxRe
   Math.min(maxReturn === undefined ? maxReturnDefault : Number(maxReturn), maxReturnMost);
 
 /** Throws INVALID_CURSOR. */
-export function parsePage(
-  scope: CursorScope,
-  query: Readonly<Record<string, string>>,
-  limits: AnswerLimits,
-): Pick<QueryRequest, 'limit' | 'bytesMax' | 'after'> {
+export function parsePage(scope: CursorScope, query: Readonly<Record<string, string>>, limits: AnswerLimits) {
   const { maxReturn, cursor } = query;
   const after = cursor === undefined ? '' : parseCursor(scope, cursor, limits);
   return { limit: limitOf(maxReturn, limits), bytesMax: limits.pageBytesMost, after };

@@ -16,20 +16,12 @@ type Parts = Record<string, Part>;
 /** A kind of operation, or a path of the service itself. */
 type AnsweringKind = OperationKind | 'service';
 
-const KINDS: readonly AnsweringKind[] = [
-  'single',
-  'lookup',
-  'lookups',
-  'query',
-  'changes',
-  'write',
-  'batch',
-  'service',
-];
+const OPERATION_KINDS: readonly OperationKind[] = ['single', 'lookup', 'lookups', 'query', 'changes', 'write', 'batch'];
+const KINDS: readonly AnsweringKind[] = [...OPERATION_KINDS, 'service'];
 /** The kinds of operations that can return the codes of a place. */
 const KINDS_OF_PLACE: Record<ErrorPlace, readonly AnsweringKind[]> = {
   any: KINDS,
-  operation: ['single', 'lookup', 'lookups', 'query', 'changes', 'write', 'batch'],
+  operation: OPERATION_KINDS,
   get: ['single', 'lookup', 'changes', 'service'],
   read: ['single', 'lookup', 'lookups', 'query'],
   single: ['single'],
@@ -208,7 +200,7 @@ function describeSuccess({ kind, answer, example }: Operation): Part {
 }
 
 /** Builds a component for each status and set of codes, and the references of each kind of operation to them. */
-function describeErrors(): { responses: Parts; links: Record<AnsweringKind, Parts> } {
+function describeErrors() {
   const responses: Parts = {};
   const links = Object.fromEntries(KINDS.map((kind): [string, Parts] => [kind, {}])) as Record<AnsweringKind, Parts>;
   const named = new Map<string, string>();

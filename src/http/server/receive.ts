@@ -104,7 +104,7 @@ export function addReceiving(
   });
 }
 
-function measureHeaders(raw: readonly string[]): { bytes: number; hosts: number; authorizations: number } {
+function measureHeaders(raw: readonly string[]) {
   const sums = { bytes: 0, hosts: 0, authorizations: 0 };
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index]!;

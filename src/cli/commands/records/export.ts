@@ -15,11 +15,6 @@ import { withTenant } from '../../open-store.ts';
 /** Maximum bytes that wait to be written while more records are read. */
 const WRITE_AHEAD_BYTES = 1024 * 1024;
 
-interface ExportOptions {
-  readonly output?: string;
-  readonly spreadsheet?: boolean;
-}
-
 interface ExportedRecords {
   readonly names: string[];
   readonly chunks: AsyncIterable<Uint8Array>;
@@ -34,24 +29,30 @@ export function addExportCommand(program: Command, context: CommandContext): voi
     .addArgument(recordTypeArgument('<type>'))
     .option('--output <file>', 'write to this file instead of standard output')
     .option('--spreadsheet', "put ' before cells that a spreadsheet would run as formulas")
-    .action(async (teamId: string, recordType: RecordType, { output, spreadsheet = false }: ExportOptions) => {
-      const { asJson } = context;
-      if (spreadsheet && asJson && output === undefined)
-        throw refuseCommand('--spreadsheet applies only to CSV. To use it with --json, also give --output.');
-      const exported = await withTenant(context, teamId, async ({ pims }) => {
-        const names = [...(await pims.dictionaries())[recordType].keys()];
-        const records: ExportedRecords = { names, chunks: pims.exportRows(recordType), count: 0 };
-        if (output !== undefined)
-          await pipeline(
-            formatCsv(records, spreadsheet),
-            createWriteStream(output, { highWaterMark: WRITE_AHEAD_BYTES }),
-          );
-        else await print(asJson ? formatJson(records) : formatCsv(records, spreadsheet));
-        return records.count;
-      });
-      const object = { teamID: teamId, type: recordType, exported };
-      if (output !== undefined) printAnswer(context, object, `Exported ${exported} ${recordType} to ${output}.`);
-    });
+    .action(
+      async (
+        teamId: string,
+        recordType: RecordType,
+        { output, spreadsheet = false }: { output?: string; spreadsheet?: boolean },
+      ) => {
+        const { asJson } = context;
+        if (spreadsheet && asJson && output === undefined)
+          throw refuseCommand('--spreadsheet applies only to CSV. To use it with --json, also give --output.');
+        const exported = await withTenant(context, teamId, async ({ pims }) => {
+          const names = [...(await pims.dictionaries())[recordType].keys()];
+          const records: ExportedRecords = { names, chunks: pims.exportRows(recordType), count: 0 };
+          if (output !== undefined)
+            await pipeline(
+              formatCsv(records, spreadsheet),
+              createWriteStream(output, { highWaterMark: WRITE_AHEAD_BYTES }),
+            );
+          else await print(asJson ? formatJson(records) : formatCsv(records, spreadsheet));
+          return records.count;
+        });
+        const object = { teamID: teamId, type: recordType, exported };
+        if (output !== undefined) printAnswer(context, object, `Exported ${exported} ${recordType} to ${output}.`);
+      },
+    );
 }
 
 async function print(chunks: AsyncIterable<string | Uint8Array>) {

@@ -43,7 +43,7 @@ export function addCheckCommand(program: Command, context: CommandContext): void
     });
 }
 
-async function check(context: CommandContext, backup: string | undefined): ReturnType<typeof checkPlace> {
+async function check(context: CommandContext, backup: string | undefined) {
   if (backup !== undefined) return checkBackup(resolve(backup));
   const config = parseStoreConfig(context);
   if (!context.asJson) printStore(config);

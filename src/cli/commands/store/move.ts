@@ -46,7 +46,7 @@ export function addMoveCommand(program: Command, context: CommandContext): void 
   });
 }
 
-async function move(source: StorePlace, target: StorePlace, clock: Clock): ReturnType<typeof moveStore> {
+async function move(source: StorePlace, target: StorePlace, clock: Clock) {
   const from = { name: formatPlace(source), store: await openMoveStore(source, formatPlace(source), clock) };
   try {
     const to = { name: formatPlace(target), store: await openMoveStore(target, formatPlace(target), clock) };

@@ -30,19 +30,13 @@ export function addKeyCommands(program: Command, context: CommandContext): void 
   addEndCommand(group, context);
 }
 
-interface NewKeysOptions {
-  readonly name: string;
-  readonly scope?: Scope;
-  readonly days?: number;
-}
-
 function addCreateCommand(group: Command, context: CommandContext) {
   const description = 'Create a pair for another program. The secret is shown only here.';
   addCommand(group, 'create <team>', 'keys create acme --name reports --scope read', description)
     .requiredOption('--name <name>', 'purpose of the pair; unique within the tenant')
     .addOption(new Option('--scope <scope>', 'read allows only operations that read (default: write)').choices(SCOPES))
     .option('--days <days>', 'days until it expires (default: never)', parseDays)
-    .action(async (teamId: string, { name, scope = 'write', days }: NewKeysOptions) => {
+    .action(async (teamId: string, { name, scope = 'write', days }: { name: string; scope?: Scope; days?: number }) => {
       checkKeyName(name);
       const key = issueKey();
       const now = context.clock.now();

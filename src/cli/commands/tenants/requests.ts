@@ -1,6 +1,6 @@
 /** `storeroom requests`: prints the request log of a tenant, newest first, or one complete request. */
 import type { Command } from 'commander';
-import type { FoundRequest, FoundRequests, RequestsQuery } from '../../../request-log/logged-request.ts';
+import type { FoundPage, FoundRequest, RequestsQuery } from '../../../request-log/logged-request.ts';
 import { findRequest, searchRequests } from '../../../request-log/search.ts';
 import { Refusal } from '../../../errors.ts';
 import type { CommandContext } from '../../command.ts';
@@ -38,7 +38,7 @@ export function addRequestsCommand(program: Command, context: CommandContext): v
 
 const HEAD = ['AT', 'STATUS', 'CODE', 'OPERATION', 'MS', 'CALLER', 'CLIENT', 'REQUEST ID'];
 
-function formatPage({ requests, next, searchedTo }: Omit<FoundRequests, 'keptDays'>): string {
+function formatPage({ requests, next, searchedTo }: FoundPage): string {
   const rows = requests.map((request) => [
     request.at,
     request.httpStatus,
