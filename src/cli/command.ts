@@ -14,6 +14,9 @@ export interface CommandContext {
   exitCode: number;
 }
 
+/** Adds commands to the program, or to a group of it. */
+export type AddCommands = (parent: Command, context: CommandContext) => void;
+
 /** Adds a command such as `create <team>`. `example` is an example of its arguments after `storeroom`. */
 export const addCommand = (parent: Command, form: string, example: string, description: string): Command =>
   addGroup(parent, form, example, description).addOption(new Option('--json', 'print only one JSON object'));

@@ -11,7 +11,7 @@ import { Refusal } from '../errors.ts';
 import { addAuditCommands } from './commands/tenants/audit.ts';
 import { addCheckCommand } from './commands/store/check.ts';
 import { addBackupCommands } from './commands/store/backup.ts';
-import type { CommandContext } from './command.ts';
+import type { AddCommands, CommandContext } from './command.ts';
 import { refuseOtherOwner } from './open-store.ts';
 import { addExportCommand } from './commands/records/export.ts';
 import { printErrorObject, printFault } from './print-fault.ts';
@@ -37,7 +37,7 @@ import { readSecretFiles } from './secret-files.ts';
 import { ERROR_PRIORITY, isJournal, SETTING_EXIT_CODE } from './serve/systemd-unit.ts';
 
 /** The commands in the order of the help. */
-const COMMANDS = [
+const COMMANDS: readonly AddCommands[] = [
   addServeCommand,
   addHealthCommand,
   addServiceCommands,

@@ -36,7 +36,7 @@ const KINDS_OF_PLACE: Record<ErrorPlace, readonly AnsweringKind[]> = {
   command: [],
 };
 
-const HEADERS: Readonly<Record<string, string>> = {
+const HEADERS = {
   'X-Request-Id': 'Identifies this request in logs and reports.',
   'X-Month-Requests':
     "The tenant's calls in this calendar month (UTC), this one included. Absent before authentication.",
@@ -167,7 +167,7 @@ const describeIdempotencyKey = (keptMs: number): Part => ({
 });
 
 const ETAGS = textOf('Comma-separated ETags, each in double quotes, or *.');
-const CONDITIONS: Parts = {
+const CONDITIONS = {
   'If-Match': {
     name: 'If-Match',
     in: 'header',
@@ -235,7 +235,7 @@ const NOT_MODIFIED = {
   headers: linkHeaders([...COUNTED, 'ETag']),
 };
 const STATE = ref('ServiceState');
-const SERVICE_STATES: Parts = {
+const SERVICE_STATES = {
   Usable: describeAnswer('The service is up.', ['X-Request-Id'], STATE, { status: 'ok' }),
   Unusable: describeAnswer('The service is unavailable.', ['X-Request-Id'], STATE, { status: 'unavailable' }),
 };

@@ -227,7 +227,7 @@ const LOOKUP_ORDER =
   'The orders, sorted by stage (invoices, sales orders, quotes, worksheets) and then by age, newest first.';
 
 /** The schemas that the contract names, in addition to those of the bodies. */
-export const SCHEMAS: Readonly<Record<string, Schema>> = {
+export const SCHEMAS = {
   Order: recordOf('orders'),
   OrderLine: recordOf('lines'),
   Customer: recordOf('customers'),

@@ -6,7 +6,7 @@ import { getHeapStatistics } from 'node:v8';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import { every, type Clock } from '../../clock.ts';
 import type { Config } from '../../config.ts';
-import { Refusal } from '../../errors.ts';
+import { refuseBriefly } from '../../errors.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 
 export type LoadLimits = Pick<
@@ -37,7 +37,6 @@ const COLLECTED_BYTES_LEAST = 64 * 1024 * 1024;
 const QUIET_MS = 10_000;
 /** V8 collects concurrently. If it gets too little processor time for that, calls wait for it. */
 const GARBAGE_BYTES_MOST = 320 * 1024 * 1024;
-const RETRY = { retryAfterSeconds: 1 };
 
 export class ServiceLoad {
   readonly calls: Lane;
@@ -80,7 +79,7 @@ export class ServiceLoad {
 
   /** Counts a call that has arrived as in flight. Throws SERVICE_BUSY. */
   enter(request: FastifyRequest, lane: Lane = this.calls): void {
-    if (lane.calls >= lane.most) throw new Refusal('SERVICE_BUSY', undefined, RETRY);
+    if (lane.calls >= lane.most) throw refuseBriefly('SERVICE_BUSY');
     lane.calls++;
     request.lane = lane;
   }
@@ -90,10 +89,9 @@ export class ServiceLoad {
     const share = this.#shares.getOrInsertComputed(storeId, () => ({ calls: 0, answerBytes: 0, waiting: 0 }));
     const { calls, most } = this.calls;
     if (calls > most * 0.75 && share.calls >= Math.min(this.#limits.tenantInFlightMost, most / 2))
-      throw new Refusal(
+      throw refuseBriefly(
         'RATE_LIMITED',
         `The tenant has ${share.calls} calls in flight, and the service is busy. Send fewer calls at the same time.`,
-        RETRY,
       );
     share.calls++;
     request.share = share;
@@ -111,9 +109,8 @@ export class ServiceLoad {
   ): Promise<T> {
     const share = request.share!;
     const { waitingMost, tenantWaitingMost } = this.#limits;
-    if (share.waiting >= tenantWaitingMost) throw new Refusal('TOO_MANY_WAITING', undefined, RETRY);
-    if (this.waiting >= waitingMost)
-      throw new Refusal('SERVICE_BUSY', 'Too many calls are waiting for changes.', RETRY);
+    if (share.waiting >= tenantWaitingMost) throw refuseBriefly('TOO_MANY_WAITING');
+    if (this.waiting >= waitingMost) throw refuseBriefly('SERVICE_BUSY', 'Too many calls are waiting for changes.');
     this.#leave(request);
     this.waiting++;
     share.waiting++;
@@ -156,12 +153,11 @@ export class ServiceLoad {
     const { trafficBytesMost: most } = this.#limits;
     const isFull = (taken: number, room: number) => taken > 0 && taken + bytes > room;
     if (share && isFull(share.answerBytes, most / 2))
-      throw new Refusal(
+      throw refuseBriefly(
         'TOO_MANY_QUERIES',
         'Large responses to the tenant have not been read. Read them, then repeat the request.',
-        RETRY,
       );
-    if (isFull(this.#answerBytes, most)) throw new Refusal('SERVICE_BUSY', undefined, RETRY);
+    if (isFull(this.#answerBytes, most)) throw refuseBriefly('SERVICE_BUSY');
   }
 
   /** Counts the bytes of an unfinished response. */

@@ -4,11 +4,10 @@
  */
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import type { Command } from 'commander';
 import { refuseCommand } from '../../../errors.ts';
 import type { RecordType } from '../../../pims/rules/fields.ts';
 import { parseRecords } from '../../../pims/rules/values.ts';
-import { addCommand, printAnswer, recordTypeArgument, type CommandContext } from '../../command.ts';
+import { addCommand, printAnswer, recordTypeArgument, type AddCommands } from '../../command.ts';
 import { writeCsv } from '../../csv/csv-writer.ts';
 import { withTenant } from '../../open-store.ts';
 
@@ -24,7 +23,7 @@ interface ExportedRecords {
 
 const DESCRIPTION = 'Export records as CSV, or with --json but without --output as {"records":[…]}.';
 
-export function addExportCommand(program: Command, context: CommandContext): void {
+export const addExportCommand: AddCommands = (program, context) => {
   addCommand(program, 'export <team>', 'export acme orders > orders.csv', DESCRIPTION)
     .addArgument(recordTypeArgument('<type>'))
     .option('--output <file>', 'write to this file instead of standard output')
@@ -53,7 +52,7 @@ export function addExportCommand(program: Command, context: CommandContext): voi
         if (output !== undefined) printAnswer(context, object, `Exported ${exported} ${recordType} to ${output}.`);
       },
     );
-}
+};
 
 async function print(chunks: AsyncIterable<string | Uint8Array>) {
   await pipeline(chunks, process.stdout, { end: false }).catch((fault: NodeJS.ErrnoException) => {

@@ -1,16 +1,16 @@
 /** `storeroom fields …`: shows a tenant's field dictionaries and adds custom fields. */
-import { Option, type Command } from 'commander';
+import { Option } from 'commander';
 import { byCommand } from '../../../audit/entry.ts';
 import { addField } from '../../../pims/operations.ts';
 import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type CustomField, type RecordType } from '../../../pims/rules/fields.ts';
-import { addGroup, recordTypeArgument, timeOf, type CommandContext } from '../../command.ts';
+import { addGroup, recordTypeArgument, timeOf, type AddCommands } from '../../command.ts';
 import { addTenantCommand } from '../../tenant-command.ts';
 import { buildTable } from '../../text-table.ts';
 
 const LISTING = 'List the fields of one record type, or of all.';
 const ADDING = 'Add a custom field. Fields cannot be removed.';
 
-export function addFieldCommands(program: Command, context: CommandContext): void {
+export const addFieldCommands: AddCommands = (program, context) => {
   const group = addGroup(program, 'fields', 'fields list acme orders', 'Show and extend the fields of records.');
   addTenantCommand(
     group,
@@ -49,4 +49,4 @@ export function addFieldCommands(program: Command, context: CommandContext): voi
     .addArgument(recordTypeArgument('<type>'))
     .argument('<name>', 'uppercase letters, digits and _')
     .addOption(new Option('--type <type>', 'type of its values').choices(CUSTOM_FIELD_TYPES).makeOptionMandatory());
-}
+};

@@ -1,11 +1,11 @@
 /** `storeroom import`: imports one CSV file, with a progress bar and a list of the rejected rows. */
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { byCommand } from '../../../audit/entry.ts';
 import { refuseCommand } from '../../../errors.ts';
 import type { RecordType } from '../../../pims/rules/fields.ts';
-import { addCommand, printAnswer, recordTypeArgument, timeOf, type CommandContext } from '../../command.ts';
+import { addCommand, printAnswer, recordTypeArgument, timeOf, type AddCommands } from '../../command.ts';
 import type { CsvFormat } from '../../csv/csv-reader.ts';
 import { importCsv, type ImportReport, type ImportRequest } from '../../csv/csv-import.ts';
 import { withTenant } from '../../open-store.ts';
@@ -15,7 +15,7 @@ import { printable } from '../../text-table.ts';
 const DESCRIPTION =
   'Import CSV. The first line names the fields. Keys and dates are kept. Exits with 1 if a row is rejected.';
 
-export function addImportCommand(program: Command, context: CommandContext): void {
+export const addImportCommand: AddCommands = (program, context) => {
   addCommand(program, 'import <team>', 'import acme orders orders.csv', DESCRIPTION)
     .addArgument(recordTypeArgument('<type>'))
     .argument('<file>', 'CSV')
@@ -52,7 +52,7 @@ export function addImportCommand(program: Command, context: CommandContext): voi
       printAnswer(context, report, describeReport(report, asked));
       if (report.rejected > 0) context.exitCode = 1;
     });
-}
+};
 
 interface ImportFlags extends CsvFormat {
   readonly atomic?: boolean;

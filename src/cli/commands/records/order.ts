@@ -1,5 +1,5 @@
 /** `storeroom order …`: approves, invoices and shows orders. pims/rules/lifecycle.ts has the rules. */
-import { InvalidArgumentError, type Command } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { byCommand, COMMAND_LINE } from '../../../audit/entry.ts';
 import { orThrow, Refusal } from '../../../errors.ts';
 import { parseDecimal } from '../../../pims/rules/decimal.ts';
@@ -10,7 +10,7 @@ import { textOf } from '../../../pims/writes/script.ts';
 import type { StorefrontLookup } from '../../../pims/reads/storefront.ts';
 import type { Values } from '../../../pims/rules/values.ts';
 import { splitList } from '../../../pims/rules/lists.ts';
-import { addGroup, timeOf, type CommandContext } from '../../command.ts';
+import { addGroup, timeOf, type AddCommands } from '../../command.ts';
 import type { TenantData } from '../../open-store.ts';
 import { addTenantCommand, type TenantAnswer } from '../../tenant-command.ts';
 import { buildTable } from '../../text-table.ts';
@@ -33,7 +33,7 @@ const RELATED_MAX = 1000;
 const LINE_COLUMNS =
   'LINE_NUMBER PART_CODE DESCRIPTION QUANTITY NUMBER_SHIPPED SERIAL_NUMBERS LINE_REF_LOCK_CODE'.split(' ');
 
-export function addOrderCommands(program: Command, context: CommandContext): void {
+export const addOrderCommands: AddCommands = (program, context) => {
   const group = addGroup(program, 'order', 'order show acme 10001', 'Approve, invoice and show orders.');
   const approving = 'Turn a worksheet or a quote into a sales order.';
   addTenantCommand(
@@ -73,7 +73,7 @@ export function addOrderCommands(program: Command, context: CommandContext): voi
       return [{ order, lines, sameReference: related }, formatOrder(found)];
     },
   );
-}
+};
 
 async function advance(
   { pims, tenant, store, teamId }: TenantData,

@@ -1,10 +1,9 @@
 /** `storeroom stock …`: receives, counts and adjusts parts, and shows their ledger. pims/rules/stock.ts has the rules. */
-import type { Command } from 'commander';
 import { byCommand, COMMAND_LINE } from '../../../audit/entry.ts';
 import { actOnStock } from '../../../pims/operations.ts';
 import { splitList } from '../../../pims/rules/lists.ts';
 import type { StockAction } from '../../../pims/rules/stock.ts';
-import { addGroup, timeOf, type CommandContext } from '../../command.ts';
+import { addGroup, timeOf, type AddCommands } from '../../command.ts';
 import type { TenantData } from '../../open-store.ts';
 import { addTenantCommand, type TenantAnswer } from '../../tenant-command.ts';
 import { buildTable } from '../../text-table.ts';
@@ -19,7 +18,7 @@ const ACTIONS = [
   ['adjust', 'adjusted', 'Add units to the stock of a part, or remove them with a minus. Needs --reason.'],
 ] as const;
 
-export function addStockCommands(program: Command, context: CommandContext): void {
+export const addStockCommands: AddCommands = (program, context) => {
   const group = addGroup(program, 'stock', 'stock receive acme 42 10', 'Receive, count and adjust stock.');
   for (const [name, kind, description] of ACTIONS) {
     const example = `stock ${name} acme 42 ${name === 'adjust' ? '-1 --reason broken' : '10'}`;
@@ -49,7 +48,7 @@ export function addStockCommands(program: Command, context: CommandContext): voi
       return [{ partCode, movements }, text];
     },
   );
-}
+};
 
 async function act(
   { pims, tenant, store, teamId }: TenantData,

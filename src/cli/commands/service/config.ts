@@ -1,10 +1,9 @@
 /** `storeroom config`: prints every setting with its value, source and variable. It opens no store. */
-import type { Command } from 'commander';
 import { hidePassword, parseConfig, SETTINGS, type Config } from '../../../config.ts';
-import { addCommand, printAnswer, type CommandContext } from '../../command.ts';
+import { addCommand, printAnswer, type AddCommands } from '../../command.ts';
 import { buildTable, printable } from '../../text-table.ts';
 
-export function addConfigCommand(program: Command, context: CommandContext): void {
+export const addConfigCommand: AddCommands = (program, context) => {
   addCommand(program, 'config', 'config', 'Show every setting, its value and where it came from.').action(() => {
     const { config, sources, unknown } = parseConfig(context.environment);
     const settings = (Object.keys(SETTINGS) as (keyof Config)[]).map((name) => {
@@ -17,4 +16,4 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
     const table = buildTable([['VARIABLE', 'VALUE', 'FROM', 'MEANING'], ...rows]);
     printAnswer(context, { settings, unknown }, table + notes.join(''));
   });
-}
+};

@@ -1,12 +1,11 @@
 /** `storeroom health`: asks the running service whether it is up, for health checks of containers. */
-import type { Command } from 'commander';
 import { parseConfig } from '../../../config.ts';
-import { addCommand, printAnswer, type CommandContext } from '../../command.ts';
+import { addCommand, printAnswer, type AddCommands } from '../../command.ts';
 import { findFault, formatOrigin } from '../../service-address.ts';
 
 const DESCRIPTION = 'Check whether the service on this machine is up. Exits with 0 if it is, otherwise with 1.';
 
-export function addHealthCommand(program: Command, context: CommandContext): void {
+export const addHealthCommand: AddCommands = (program, context) => {
   addCommand(program, 'health', 'health --ready', DESCRIPTION)
     .option('--ready', 'check /readyz (whether it accepts calls) instead of /healthz')
     .action(async ({ ready }: { ready?: true }) => {
@@ -16,4 +15,4 @@ export function addHealthCommand(program: Command, context: CommandContext): voi
       if (fault !== undefined) context.exitCode = 1;
       printAnswer(context, { url, ok: fault === undefined, answer: fault }, `${url}: ${fault ?? 'ok'}`);
     });
-}
+};

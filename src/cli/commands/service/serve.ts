@@ -2,13 +2,13 @@
  * `storeroom serve`: runs the service. It loads the service late, so that other commands do not wait for the HTTP
  * framework.
  */
-import { InvalidArgumentError, type Command } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { parseConfig, SETTINGS } from '../../../config.ts';
-import { addCommand, type CommandContext } from '../../command.ts';
+import { addCommand, type AddCommands } from '../../command.ts';
 import { printable } from '../../text-table.ts';
 import { areTracesOn } from '../../serve/tracing-switch.ts';
 
-export function addServeCommand(program: Command, context: CommandContext): void {
+export const addServeCommand: AddCommands = (program, context) => {
   const { environment } = context;
   const portHelp = `port to listen on, 0 for a free one (default: STOREROOM_PORT or ${SETTINGS.port.default})`;
   addCommand(program, 'serve', 'serve --port 8080', 'Run the service.')
@@ -21,7 +21,7 @@ export function addServeCommand(program: Command, context: CommandContext): void
       const { runService } = await import('../../serve/run-service.ts');
       await runService(config, context, areTracesOn(environment));
     });
-}
+};
 
 function parsePort(text: string): string {
   if (SETTINGS.port.parse(text) === undefined) throw new InvalidArgumentError(`It must be ${SETTINGS.port.form}.`);

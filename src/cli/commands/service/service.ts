@@ -2,10 +2,9 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { Command } from 'commander';
 import { isExecutable } from '../../../assets.ts';
 import { refuseCommand } from '../../../errors.ts';
-import { addCommand, addGroup, printAnswer, type CommandContext } from '../../command.ts';
+import { addCommand, addGroup, printAnswer, type AddCommands } from '../../command.ts';
 import {
   askSystemdToRun,
   renderSettings,
@@ -26,7 +25,7 @@ const NEXT_STEPS = `Next:
        PROGRAM service run -- tenant create acme --name 'Acme Ltd.'
        PROGRAM service run -- keys create acme --name shop`;
 
-export function addServiceCommands(program: Command, context: CommandContext): void {
+export const addServiceCommands: AddCommands = (program, context) => {
   const group = addGroup(program, 'service', 'service install', 'Run the service under systemd (Linux).');
   const rootOption = ['--root <folder>', 'write the files below this folder, and do not call systemd', '/'] as const;
   const installing = 'Create the unit, its user and its settings file. Run it as root. Existing settings are kept.';
@@ -74,7 +73,7 @@ export function addServiceCommands(program: Command, context: CommandContext): v
     const unit = renderUnit(findProgram());
     printAnswer(context, { unit }, unit.trimEnd());
   });
-}
+};
 
 /** Returns the words that start this program: the executable, or Node and a file. */
 const findProgram = () =>

@@ -1,13 +1,12 @@
 /** `storeroom backup` and `restore`: copies the embedded store into a folder, or a backup into an empty data folder. */
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import { refuseCommand } from '../../../errors.ts';
 import { restoreBackup } from '../../../store/sqlite/backup/backup.ts';
 import { makeScheduledBackups } from '../../../store/sqlite/backup/scheduled-backups.ts';
-import { addCommand, printAnswer, type CommandContext } from '../../command.ts';
+import { addCommand, printAnswer, type AddCommands, type CommandContext } from '../../command.ts';
 import { parseEmbeddedConfig, withEmbeddedStore } from '../../open-store.ts';
 
-export function addBackupCommands(program: Command, context: CommandContext): void {
+export const addBackupCommands: AddCommands = (program, context) => {
   const copying = 'Copy all data into an empty folder. The service may keep running.';
   addCommand(program, 'backup [folder]', 'backup /backups/2026-11-20', copying)
     .option('--scheduled-now', 'make and verify a scheduled backup in STOREROOM_BACKUP_DIR now')
@@ -24,7 +23,7 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
     const files = restoreBackup(folder, data);
     printAnswer(context, { folder: resolve(data), files }, `Copied ${files.length} files to ${data}.`);
   });
-}
+};
 
 async function makeScheduled(context: CommandContext) {
   const config = parseEmbeddedConfig(context.environment);

@@ -3,10 +3,9 @@
  * findings, and 2 if it could not check.
  */
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import { checkPlace } from '../../../store/open.ts';
 import { checkBackup } from '../../../store/sqlite/backup/backup.ts';
-import { addCommand, printAnswer, type CommandContext } from '../../command.ts';
+import { addCommand, printAnswer, type AddCommands, type CommandContext } from '../../command.ts';
 import { parseStoreConfig, printStore } from '../../open-store.ts';
 import { printFault } from '../../print-fault.ts';
 import { printable } from '../../text-table.ts';
@@ -16,7 +15,7 @@ const DESCRIPTION =
   'Read everything and check that it agrees: files, counts, totals, stock, numbers, audit logs. Changes nothing; ' +
   'the service can keep running. Exits with 0 if all is well, 1 if there are findings, 2 if it cannot check.';
 
-export function addCheckCommand(program: Command, context: CommandContext): void {
+export const addCheckCommand: AddCommands = (program, context) => {
   addCommand(program, 'check', 'check --backup /backups/2026-11-20', DESCRIPTION)
     .option('--backup <folder>', 'check this backup instead of the store')
     .action(async ({ backup }: { backup?: string }) => {
@@ -41,7 +40,7 @@ export function addCheckCommand(program: Command, context: CommandContext): void
       );
       printAnswer(context, { isWhole: count === 0, ...result, seconds }, told.join('\n'));
     });
-}
+};
 
 async function check(context: CommandContext, backup: string | undefined) {
   if (backup !== undefined) return checkBackup(resolve(backup));

@@ -6,7 +6,7 @@ import { hidePassword, parseConfig, SETTINGS } from '../../../config.ts';
 import { refuseCommand } from '../../../errors.ts';
 import { moveStore } from '../../../store/move/move.ts';
 import { openMoveStore, type StorePlace } from '../../../store/open.ts';
-import { addCommand, printAnswer, type CommandContext } from '../../command.ts';
+import { addCommand, printAnswer, type AddCommands } from '../../command.ts';
 import { checkFolder } from '../../open-store.ts';
 import { createProgressBar } from '../../progress-bar.ts';
 import { buildTable } from '../../text-table.ts';
@@ -14,7 +14,7 @@ import { buildTable } from '../../text-table.ts';
 const DESCRIPTION =
   'Copy everything into an empty store and compare both. Stop the service first. To resume a move, run it again.';
 
-export function addMoveCommand(program: Command, context: CommandContext): void {
+export const addMoveCommand: AddCommands = (program, context) => {
   const command: Command = addCommand(
     program,
     'move',
@@ -44,7 +44,7 @@ export function addMoveCommand(program: Command, context: CommandContext): void 
     ];
     printAnswer(context, { from, to: into, tenants, tables, seconds }, text.join('\n'));
   });
-}
+};
 
 async function move(source: StorePlace, target: StorePlace, clock: Clock) {
   const from = { name: formatPlace(source), store: await openMoveStore(source, formatPlace(source), clock) };

@@ -1,7 +1,6 @@
 /** `storeroom upgrade`: upgrades all files of the embedded store to the schemas of this version, or lists them. */
-import type { Command } from 'commander';
 import { listUpgrades } from '../../../store/sqlite/files/upgrades.ts';
-import { addCommand, printAnswer, type CommandContext } from '../../command.ts';
+import { addCommand, printAnswer, type AddCommands } from '../../command.ts';
 import { checkFolder, parseEmbeddedConfig, printStore, withEmbeddedStore } from '../../open-store.ts';
 import { buildTable } from '../../text-table.ts';
 
@@ -9,7 +8,7 @@ const DESCRIPTION =
   'Upgrade all files to the schemas of this version, as the service does after a start. Exits with 1 if a file is ' +
   'lost or damaged.';
 
-export function addUpgradeCommand(program: Command, context: CommandContext): void {
+export const addUpgradeCommand: AddCommands = (program, context) => {
   addCommand(program, 'upgrade', 'upgrade --dry-run', DESCRIPTION)
     .option('--dry-run', 'list the files and change nothing')
     .action(async ({ dryRun = false }: { dryRun?: boolean }) => {
@@ -27,4 +26,4 @@ export function addUpgradeCommand(program: Command, context: CommandContext): vo
       const none = 'All files have the schemas of this version.';
       printAnswer(context, { dryRun, files }, files.length === 0 ? none : table);
     });
-}
+};

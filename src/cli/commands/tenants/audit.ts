@@ -1,16 +1,15 @@
 /** `storeroom audit …`: prints the audit log of a tenant and checks that it is complete and unchanged. */
-import type { Command } from 'commander';
 import { verifyAudit } from '../../../audit/chain.ts';
 import type { AuditRecord } from '../../../audit/entry.ts';
 import type { AuditStore } from '../../../audit/audit-port.ts';
-import { addGroup, type CommandContext } from '../../command.ts';
+import { addGroup, type AddCommands } from '../../command.ts';
 import { addTenantCommand } from '../../tenant-command.ts';
 import { buildTable } from '../../text-table.ts';
 
 const PAGE = 1000;
 const COLUMNS = ['number', 'at', 'actor', 'action', 'target', 'client'] as const;
 
-export function addAuditCommands(program: Command, context: CommandContext): void {
+export const addAuditCommands: AddCommands = (program, context) => {
   const group = addGroup(program, 'audit', 'audit verify acme', 'Print and verify the audit log.');
   const listing = 'Print the audit log, oldest first.';
   addTenantCommand(group, context, 'list <team>', 'audit list acme --json', listing, async ({ store, teamId }) => {
@@ -28,7 +27,7 @@ export function addAuditCommands(program: Command, context: CommandContext): voi
       : `The audit log of ${teamId} is intact: ${records} records.${last}`;
     return [{ isWhole: fault === null, records, head, fault }, text];
   });
-}
+};
 
 async function loadRecords(store: AuditStore, teamId: string): Promise<AuditRecord[]> {
   const records: AuditRecord[] = [];

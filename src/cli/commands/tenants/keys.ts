@@ -1,5 +1,5 @@
 /** `storeroom keys …`: creates, lists, replaces and ends a tenant's named pairs of keys. It prints a secret once. */
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { byCommand } from '../../../audit/entry.ts';
 import { formatTime } from '../../../clock.ts';
 import { orThrow, refuseField } from '../../../errors.ts';
@@ -14,23 +14,23 @@ import {
   type Scope,
   SCOPES,
 } from '../../../tenant/keys.ts';
-import { addCommand, addGroup, printAnswer, timeOf, type CommandContext } from '../../command.ts';
+import { addCommand, addGroup, printAnswer, timeOf, type AddCommands } from '../../command.ts';
 import { withTenant } from '../../open-store.ts';
 import { addTenantCommand } from '../../tenant-command.ts';
 import { buildTable } from '../../text-table.ts';
 
 const SHOWN_ONCE = 'The secret is not shown again.';
 
-export function addKeyCommands(program: Command, context: CommandContext): void {
+export const addKeyCommands: AddCommands = (program, context) => {
   const description = "Create, list, replace and end a tenant's keys, which are pairs of API ID and secret.";
   const group = addGroup(program, 'keys', 'keys create acme --name reports --scope read', description);
   addCreateCommand(group, context);
   addListCommand(group, context);
   addReplaceCommand(group, context);
   addEndCommand(group, context);
-}
+};
 
-function addCreateCommand(group: Command, context: CommandContext) {
+const addCreateCommand: AddCommands = (group, context) => {
   const description = 'Create a pair for another program. The secret is shown only here.';
   addCommand(group, 'create <team>', 'keys create acme --name reports --scope read', description)
     .requiredOption('--name <name>', 'purpose of the pair; unique within the tenant')
@@ -50,9 +50,9 @@ function addCreateCommand(group: Command, context: CommandContext) {
       const rows = Object.entries(pair).map(([member, value]) => [member, value ?? 'never']);
       printAnswer(context, pair, `${buildTable(rows)}\n\n${SHOWN_ONCE}`);
     });
-}
+};
 
-function addListCommand(group: Command, context: CommandContext) {
+const addListCommand: AddCommands = (group, context) => {
   const description = 'List the pairs that are valid, without secrets.';
   addTenantCommand(group, context, 'list <team>', 'keys list acme', description, async ({ store, teamId }) => {
     const found = await store.tenants.listKeys(teamId, timeOf(context.clock));
@@ -65,9 +65,9 @@ function addListCommand(group: Command, context: CommandContext) {
     const rows = keys.map((key) => Object.values(key).map((value) => value ?? 'never'));
     return [{ keys }, keys.length === 0 ? `${teamId} has no keys.` : buildTable([head, ...rows])];
   });
-}
+};
 
-function addReplaceCommand(group: Command, context: CommandContext) {
+const addReplaceCommand: AddCommands = (group, context) => {
   const description =
     'Replace a pair, or issue the first. The old pair ends at once or after an overlap. The secret is shown only here.';
   addTenantCommand(
@@ -92,9 +92,9 @@ function addReplaceCommand(group: Command, context: CommandContext) {
       'name of the pair to replace, which the new pair keeps (default: the pair named default, or else the oldest)',
     )
     .addOption(new Option('--overlap <time>', 'how long the old keys stay valid').choices(OVERLAPS));
-}
+};
 
-function addEndCommand(group: Command, context: CommandContext) {
+const addEndCommand: AddCommands = (group, context) => {
   const example = 'keys end acme sr_id_2VwWy7hmf0nqTzrTUpGSWk';
   const description = 'End a pair at once. Its usage is kept.';
   addTenantCommand(
@@ -112,7 +112,7 @@ function addEndCommand(group: Command, context: CommandContext) {
       return [{ apiID, endsAt }, `Ended ${apiID}.`];
     },
   );
-}
+};
 
 function parseDays(text: string): number {
   if (/^[1-9]\d{0,3}$/.test(text) && Number(text) <= DAYS_MAX) return Number(text);

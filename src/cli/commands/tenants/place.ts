@@ -1,14 +1,13 @@
 /** `storeroom tenant place`, `tenant move` and `database list`: the servers over which Citus spreads the tenants. */
-import type { Command } from 'commander';
 import { byCommand } from '../../../audit/entry.ts';
 import { refuseCommand } from '../../../errors.ts';
 import type { Store } from '../../../store/open.ts';
-import { addCommand, addGroup, printAnswer, timeOf, type CommandContext } from '../../command.ts';
+import { addCommand, addGroup, printAnswer, timeOf, type AddCommands } from '../../command.ts';
 import { withStore } from '../../open-store.ts';
 import { addTenantCommand } from '../../tenant-command.ts';
 import { buildTable } from '../../text-table.ts';
 
-export function addDatabaseCommands(program: Command, context: CommandContext): void {
+export const addDatabaseCommands: AddCommands = (program, context) => {
   const group = addGroup(program, 'database', 'database list', 'Show the servers of a database with Citus.');
   const description = 'List the servers of the database, with the number of tenants on each.';
   addCommand(group, 'list', 'database list --json', description).action(async () => {
@@ -16,9 +15,9 @@ export function addDatabaseCommands(program: Command, context: CommandContext): 
     const rows = servers.map(({ address, takesTenants, tenants }) => [address, takesTenants ? 'yes' : 'no', tenants]);
     printAnswer(context, { servers }, buildTable([['SERVER', 'TAKES TENANTS', 'TENANTS'], ...rows]));
   });
-}
+};
 
-export function addPlaceCommands(group: Command, context: CommandContext): void {
+export const addPlaceCommands: AddCommands = (group, context) => {
   const showing = 'Show which server of the database has a tenant.';
   addTenantCommand(group, context, 'place <team>', 'tenant place acme', showing, async ({ store, teamId, tenant }) => {
     const server = await placementOf(store).findServer(tenant.storeId);
@@ -40,7 +39,7 @@ export function addPlaceCommands(group: Command, context: CommandContext): void 
       return [{ from, to }, `Moved ${teamId} from ${from} to ${to}.`];
     },
   ).requiredOption('--to <server>', 'the server, host:port, as `storeroom database list` shows it');
-}
+};
 
 function placementOf({ placement }: Store) {
   if (placement) return placement;

@@ -1,15 +1,14 @@
 /** `storeroom requests`: prints the request log of a tenant, newest first, or one complete request. */
-import type { Command } from 'commander';
 import type { FoundPage, FoundRequest, RequestsQuery } from '../../../request-log/logged-request.ts';
 import { findRequest, searchRequests } from '../../../request-log/search.ts';
 import { Refusal } from '../../../errors.ts';
-import type { CommandContext } from '../../command.ts';
+import type { AddCommands } from '../../command.ts';
 import { addTenantCommand } from '../../tenant-command.ts';
 import { buildTable } from '../../text-table.ts';
 
 const EXAMPLE = 'requests acme --status 5xx --from 2026-11-20T22:00:00Z';
 
-export function addRequestsCommand(program: Command, context: CommandContext): void {
+export const addRequestsCommand: AddCommands = (program, context) => {
   const description = 'Show the logged requests, newest first, 50 at a time.';
   addTenantCommand(
     program,
@@ -34,7 +33,7 @@ export function addRequestsCommand(program: Command, context: CommandContext): v
     .option('--to <time>', 'UTC; requests before this time')
     .option('--cursor <cursor>', 'the next 50: the cursor that the previous output shows')
     .option('--id <request-id>', 'one request with its parameters and its body');
-}
+};
 
 const HEAD = ['AT', 'STATUS', 'CODE', 'OPERATION', 'MS', 'CALLER', 'CLIENT', 'REQUEST ID'];
 

@@ -1,13 +1,13 @@
 /** `storeroom tenant …`: creates, lists, changes and removes tenants. keys.ts issues their keys. */
 import { createInterface } from 'node:readline/promises';
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { byCommand } from '../../../audit/entry.ts';
 import { orThrow, refuseCommand } from '../../../errors.ts';
 import { FIRST_STAGES } from '../../../pims/rules/stages.ts';
 import type { Store } from '../../../store/open.ts';
 import type { Tenant, TenantSettings } from '../../../tenant/tenant-port.ts';
 import { checkTeamId, checkTenantName } from '../../../tenant/tenant.ts';
-import { addCommand, addGroup, printAnswer, timeOf, type CommandContext } from '../../command.ts';
+import { addCommand, addGroup, printAnswer, timeOf, type AddCommands } from '../../command.ts';
 import { findTenant, isGivenEmpty, withEmbeddedStore, withStore, withTenant } from '../../open-store.ts';
 import { addTenantCommand } from '../../tenant-command.ts';
 import { buildTable } from '../../text-table.ts';
@@ -23,7 +23,7 @@ interface SetOptions {
   readonly rate?: Limit;
 }
 
-export function addTenantCommands(program: Command, context: CommandContext): void {
+export const addTenantCommands: AddCommands = (program, context) => {
   const description = 'Create, list, change and remove tenants.';
   const group = addGroup(program, 'tenant', "tenant create acme --name 'Acme Ltd.'", description);
   addCreateCommand(group, context);
@@ -32,9 +32,9 @@ export function addTenantCommands(program: Command, context: CommandContext): vo
   addRestoreCommand(group, context);
   addPlaceCommands(group, context);
   addRemoveCommand(group, context);
-}
+};
 
-function addCreateCommand(group: Command, context: CommandContext) {
+const addCreateCommand: AddCommands = (group, context) => {
   addCommand(group, 'create <team>', "tenant create acme --name 'Acme Ltd.'", 'Create a tenant. It has no keys yet.')
     .option('--name <name>', 'name shown to people (default: the team ID)')
     .option('--create', 'create a new store if there is none; not needed for an empty folder in STOREROOM_DATA')
@@ -48,9 +48,9 @@ function addCreateCommand(group: Command, context: CommandContext) {
       const text = `Created the tenant ${teamId}. \`storeroom keys create ${teamId} --name NAME\` issues its keys.`;
       printAnswer(context, viewTenant(orThrow(made)), text);
     });
-}
+};
 
-function addListCommand(group: Command, context: CommandContext) {
+const addListCommand: AddCommands = (group, context) => {
   addCommand(group, 'list', 'tenant list --json', 'List the tenants and their settings.').action(async () => {
     const tenants = (await withStore(context, (store) => store.tenants.listTenants())).map(viewTenant);
     const head = ['TEAM', 'NAME', 'MADE', 'DEFAULT STAGE', 'STRICT', 'QUOTA', 'RATE'];
@@ -65,9 +65,9 @@ function addListCommand(group: Command, context: CommandContext) {
     ]);
     printAnswer(context, { tenants }, tenants.length === 0 ? 'There are no tenants.' : buildTable([head, ...rows]));
   });
-}
+};
 
-function addSetCommand(group: Command, context: CommandContext) {
+const addSetCommand: AddCommands = (group, context) => {
   const command = addCommand(
     group,
     'set <team>',
@@ -111,9 +111,9 @@ function addSetCommand(group: Command, context: CommandContext) {
       buildTable(Object.entries(changed).map(([name, value]) => [name, formatValue(value)])),
     );
   });
-}
+};
 
-function addRestoreCommand(group: Command, context: CommandContext) {
+const addRestoreCommand: AddCommands = (group, context) => {
   const description = "Restore a tenant's records from a backup. The service can keep running.";
   addCommand(group, 'restore <team>', 'tenant restore acme --from /backups/2026-11-20 --yes', description)
     .requiredOption('--from <folder>', 'the backup')
@@ -128,9 +128,9 @@ function addRestoreCommand(group: Command, context: CommandContext) {
       const kept = old === null ? '' : ` Its former file is kept: ${old}. Delete it when you no longer need it.`;
       printAnswer(context, { teamID: teamId, restored: true, formerFile: old }, `Restored ${teamId}.${kept}`);
     });
-}
+};
 
-function addRemoveCommand(group: Command, context: CommandContext) {
+const addRemoveCommand: AddCommands = (group, context) => {
   const description = 'Remove a tenant with its keys, its usage and all its records.';
   addTenantCommand(
     group,
@@ -144,7 +144,7 @@ function addRemoveCommand(group: Command, context: CommandContext) {
       return [{ removed: true }, `Removed the tenant ${teamId} and all its data.`];
     },
   ).option('--yes', 'do not ask for confirmation');
-}
+};
 
 async function confirm({ teamId }: Tenant, what: string) {
   if (!process.stdin.isTTY) throw refuseCommand(`${what} Without a terminal, confirm it with --yes.`);

@@ -2,12 +2,12 @@
  * `storeroom usage`: prints the metered calls of a tenant in one month (UTC): the total, and by day, operation and pair
  * of keys.
  */
-import { InvalidArgumentError, type Command } from 'commander';
-import { timeOf, type CommandContext } from '../../command.ts';
+import { InvalidArgumentError } from 'commander';
+import { timeOf, type AddCommands } from '../../command.ts';
 import { addTenantCommand } from '../../tenant-command.ts';
 import { buildTable } from '../../text-table.ts';
 
-export function addUsageCommand(program: Command, context: CommandContext): void {
+export const addUsageCommand: AddCommands = (program, context) => {
   const description = 'Show the calls of a month (UTC).';
   addTenantCommand(
     program,
@@ -33,7 +33,7 @@ export function addUsageCommand(program: Command, context: CommandContext): void
       return [members, text.join('\n\n')];
     },
   ).option('--month <month>', 'YYYY-MM (default: this month)', parseMonth);
-}
+};
 
 function parseMonth(text: string): string {
   if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) throw new InvalidArgumentError('It must look like 2026-11.');

@@ -2,17 +2,17 @@
  * `storeroom user …`: manages the users of a tenant's dashboard, and prints the one-time links that set their
  * passwords.
  */
-import { Option, type Command } from 'commander';
+import { Option } from 'commander';
 import { ROLES, type Role } from '../../../account/roles.ts';
 import { changeRole, deleteUser, inviteUser, renewLink, type IssuedLink } from '../../../account/users.ts';
 import { parseConfig } from '../../../config.ts';
 import type { Store } from '../../../store/open.ts';
-import { addGroup, byOperator, type CommandContext } from '../../command.ts';
+import { addGroup, byOperator, type AddCommands } from '../../command.ts';
 import { addTenantCommand, type TenantAnswer } from '../../tenant-command.ts';
 import { findOrigin, formatLink } from '../../service-address.ts';
 import { buildTable } from '../../text-table.ts';
 
-export function addUserCommands(program: Command, context: CommandContext): void {
+export const addUserCommands: AddCommands = (program, context) => {
   const description = 'Create, list, change and remove users of the dashboard.';
   const group = addGroup(program, 'user', 'user create acme ann@example.com --role owner', description);
   const operator = () => byOperator(context.clock.now());
@@ -84,6 +84,6 @@ export function addUserCommands(program: Command, context: CommandContext): void
       return [{ email, removed: true }, `Removed ${email} from ${teamId}.`];
     },
   );
-}
+};
 
 const roleOption = () => new Option('--role <role>', 'what the user may do').choices(ROLES).makeOptionMandatory();

@@ -5,7 +5,7 @@ import { parseConfig } from '../../../config.ts';
 import { CHANGED_TYPES } from '../../../pims/changes.ts';
 import type { Tenant } from '../../../tenant/tenant-port.ts';
 import { Webhooks } from '../../../webhooks/administration.ts';
-import { addGroup, byOperator, type CommandContext } from '../../command.ts';
+import { addGroup, byOperator, type AddCommands } from '../../command.ts';
 import { addTenantCommand } from '../../tenant-command.ts';
 import { buildTable } from '../../text-table.ts';
 
@@ -30,7 +30,7 @@ const ID = 'wh_2f0c6a91b35d7e8f40';
 const SHOWN_ONCE = 'The secret is not shown again.';
 const HEAD = ['ID', 'URL', 'TYPES', 'STATE', 'POSITION', 'LAG', 'FAILURES', 'NEXT TRY', 'REASON'];
 
-export function addWebhookCommands(program: Command, context: CommandContext): void {
+export const addWebhookCommands: AddCommands = (program, context) => {
   const description = "Add, list, test, pause, replay and remove a tenant's webhooks, which receive every change.";
   const group = addGroup(program, 'webhook', 'webhook add acme https://shop.example.com/hooks', description);
   const add = <T extends object>(...[form, example, explained, work, tell]: CommandRow<T>): Command =>
@@ -110,4 +110,4 @@ export function addWebhookCommands(program: Command, context: CommandContext): v
     );
   addSimple('pause', 'Paused', 'Stop deliveries to a webhook. `replay` continues them.');
   addSimple('remove', 'Removed', 'Remove a webhook with its deliveries.');
-}
+};
