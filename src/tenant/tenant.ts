@@ -29,5 +29,5 @@ export function checkTenantName(name: string): void {
 }
 
 /** Returns the calls per month that a tenant may make: the lower of the limits of operator and owners, or null. */
-export const quotaOf = ({ monthQuota, ownQuota }: Pick<Tenant, 'monthQuota' | 'ownQuota'>): number | null =>
+export const quotaOf = ({ monthQuota, ownQuota }: Tenant): number | null =>
   monthQuota === null || ownQuota === null ? (monthQuota ?? ownQuota) : Math.min(monthQuota, ownQuota);

@@ -17,7 +17,7 @@ const FAULT_MS = 10_000;
 const GONE = 410;
 
 export interface LoopServices extends WebhookServices {
-  readonly tenants: Pick<TenantStore, 'findTenant'>;
+  readonly tenants: TenantStore;
   /** Resolves when a change may have been committed since the call, or when the signal aborts. */
   readonly nextChange: (tenant: Tenant, ended: AbortSignal) => Promise<void>;
   readonly report: (event: string) => void;

@@ -41,7 +41,7 @@ export function timeOfRetry(failures: number, nowMs: number): string | undefined
  * Returns how long to wait until the next attempt; the longest wait while the endpoint is paused. A date that was set
  * back does not make the wait longer than the schedule.
  */
-export function waitOf({ state, nextTryAt }: Pick<Progress, 'state' | 'nextTryAt'>, nowMs: number): number {
+export function waitOf({ state, nextTryAt }: Progress, nowMs: number): number {
   const longest = RETRIES_MS.at(-1)!;
   if (state === 'paused') return longest;
   return nextTryAt === '' ? 0 : Math.min(Date.parse(nextTryAt) - nowMs, longest);

@@ -55,7 +55,7 @@ export function parseBody({ sentType, headers }: FastifyRequest, body: ReadBody)
 }
 
 /** Returns whether the headers announce a body. */
-export const hasBody = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean =>
+export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined ||
   (headers['content-length'] !== undefined && headers['content-length'] !== '0');
 
