@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { entryBy, type Actor } from '../audit/entry.ts';
 import { formatTime, type Clock } from '../clock.ts';
-import { orThrow, Refusal, refuseField } from '../errors.ts';
+import { orThrow, refuseField } from '../errors.ts';
 import { CHANGED_TYPES, listChanges } from '../pims/changes.ts';
 import type { PimsStore } from '../pims/pims-port.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';

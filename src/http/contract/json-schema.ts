@@ -40,8 +40,11 @@ export const oneOf = <T extends string>(values: readonly T[]): TypedSchema<T> =>
 export type Members = Readonly<Record<string, TypedSchema<unknown>>>;
 type ValuesOf<M> = { [Name in keyof M]: TypeOf<M[Name]> };
 
-/** Describes an object with exactly these members, of which the optional ones come last. */
-export const objectOf = <Needed extends Members, Optional extends Members = Record<never, never>>(
+/**
+ * Describes an object with exactly these members, of which the optional ones come last. The type without optional ones
+ * adds those that are needed again, which changes nothing.
+ */
+export const objectOf = <Needed extends Members, Optional extends Members = Needed>(
   needed: Needed,
   optional?: Optional,
 ): TypedSchema<ValuesOf<Needed> & Partial<ValuesOf<Optional>>> => ({

@@ -77,13 +77,13 @@ const IMPORT = {
 export const NOTHING = objectOf({});
 
 /** Describes a read by the least role and the members of its query. */
-const read = <Needed extends Members, Optional extends Members = Record<never, never>>(
+const read = <Needed extends Members, Optional extends Members = Needed>(
   role: Role,
   needed: Needed,
   optional?: Optional,
 ) => ({ role, query: objectOf(needed, optional) });
 /** Describes a change by the least role, the proof that it needs, and the members of its body. */
-const change = <Needed extends Members, Optional extends Members = Record<never, never>>(
+const change = <Needed extends Members, Optional extends Members = Needed>(
   role: Role,
   proof: ProofNeed,
   needed: Needed,

@@ -2,7 +2,7 @@
  * Adds a route of route-table.ts, behind session, role, proof and validation. A route sees only the tenant of its
  * session.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifySchemaValidationError } from 'fastify';
 import type { Accounts } from '../../account/accounts.ts';
 import type { ClientContext } from '../../account/attempts.ts';
 import type { SignedIn, UserStore } from '../../account/account-port.ts';

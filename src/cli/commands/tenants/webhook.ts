@@ -42,10 +42,9 @@ export const addWebhookCommands: AddCommands = (program, context) => {
       explained,
       async ({ store, teamId: teamID, tenant }, word: string, options: Given['options']) => {
         const { clock, environment } = context;
-        const { webhooks } = store;
         const isPrivateAllowed = parseConfig(environment).config.webhookPrivate === 'on';
-        const administration = new Webhooks({ webhooks, pims: (of) => store.pims(of), clock, isPrivateAllowed });
-        const done = await work(administration, { tenant, actor: byOperator(clock.now()), word, options });
+        const services = { webhooks: store.webhooks, pims: (of: Tenant) => store.pims(of), clock, isPrivateAllowed };
+        const done = await work(new Webhooks(services), { tenant, actor: byOperator(clock.now()), word, options });
         return [done, tell({ teamID, ...done })];
       },
     );
