@@ -55,9 +55,15 @@ export const secondOf = (at: string): string => at.slice(0, 19);
 
 export const isFull = ({ text }: OpenBlock): boolean => text.length > BLOCK_CHARACTERS;
 
-export const openBlock = (teamId: string, boot: string, digits: string, at: string): OpenBlock => {
-  return { teamId, boot, firstAt: at, lastAt: at, first: digits, last: digits, text: '' };
-};
+export const openBlock = (teamId: string, boot: string, digits: string, at: string): OpenBlock => ({
+  teamId,
+  boot,
+  firstAt: at,
+  lastAt: at,
+  first: digits,
+  last: digits,
+  text: '',
+});
 
 /** Maximum bytes of these values in a line, so that there is room for the query and the body. */
 const CLIENT_BYTES_MAX = 128;

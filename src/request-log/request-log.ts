@@ -60,17 +60,15 @@ export interface RequestLogOptions {
   readonly clock: Clock;
 }
 
-const openBatch = (): LogBatch => {
-  return {
-    open: new Map(),
-    refusals: new Map(),
-    uses: new Map(),
-    shares: new Map(),
-    lines: 0,
-    characters: 0,
-    blocks: [],
-  };
-};
+const openBatch = (): LogBatch => ({
+  open: new Map(),
+  refusals: new Map(),
+  uses: new Map(),
+  shares: new Map(),
+  lines: 0,
+  characters: 0,
+  blocks: [],
+});
 
 export class RequestLog {
   readonly #store: RequestStore;

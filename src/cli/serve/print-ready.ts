@@ -17,13 +17,10 @@ interface Start {
 export function printReady(config: Config, port: number, { demo, isEmpty, asJson }: Start): void {
   const origin = formatOrigin(config.host, port);
   const dashboardOrigin = findOrigin(config, port);
-  const addresses = {
-    version: VERSION,
-    baseURL: origin + BASE_PATH,
-    dashboard: `${dashboardOrigin}/dashboard/`,
-    reference: `${origin}/docs`,
-    store: describeStore(config),
-  };
+  const baseURL = origin + BASE_PATH;
+  const dashboard = `${dashboardOrigin}/dashboard/`;
+  const reference = `${origin}/docs`;
+  const store = describeStore(config);
   const tenant = demo && {
     teamID: DEMO_TEAM,
     apiID: demo.key.apiId,
@@ -31,17 +28,17 @@ export function printReady(config: Config, port: number, { demo, isEmpty, asJson
     owner: DEMO_OWNER,
     ownerLink: formatLink(dashboardOrigin, demo.linkToken),
   };
-  const { version, baseURL, dashboard, reference, store } = addresses;
   const lines = [
-    `Storeroom ${version} is ready.`,
+    `Storeroom ${VERSION} is ready.`,
     `  Base URL    ${baseURL}`,
     `  Dashboard   ${dashboard}`,
     `  Reference   ${reference}`,
     `  Store       ${store}`,
   ];
+  const object = { version: VERSION, baseURL, dashboard, reference, store, demo: tenant };
   if (tenant) lines.push(...describeDemo(tenant, baseURL));
   if (isEmpty) lines.push('', ...listFirstSteps(config));
-  process.stdout.write(asJson ? `${JSON.stringify({ ...addresses, demo: tenant })}\n` : `${lines.join('\n')}\n\n`);
+  process.stdout.write(asJson ? `${JSON.stringify(object)}\n` : `${lines.join('\n')}\n\n`);
 }
 
 function describeDemo(
