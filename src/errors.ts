@@ -209,13 +209,10 @@ export class Refusal extends Error {
 
 export const refuseField = (code: ErrorCode, field: string, message?: string): Refusal =>
   new Refusal(code, message, { field });
-/** Refuses for the moment: the caller may retry after a second. */
-export const refuseBriefly = (code: ErrorCode, message?: string): Refusal =>
-  new Refusal(code, message, { retryAfterSeconds: 1 });
 export const refuseCommand = (message: string): Refusal => new Refusal('COMMAND_REFUSED', message);
 
 /** Refuses a call that may succeed when it is sent again after some seconds. */
-export const refuseForNow = (code: ErrorCode, retryAfterSeconds: number, message?: string): Refusal =>
+export const refuseForNow = (code: ErrorCode, message?: string, retryAfterSeconds = 1): Refusal =>
   new Refusal(code, message, { retryAfterSeconds });
 
 /** A value, or a refusal instead of it. */

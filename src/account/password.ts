@@ -3,7 +3,7 @@
  * which is not: only the password opens a secret that the key has sealed. Source: RFC 9106, decision 0023.
  */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
-import { refuseBriefly, refuseField } from '../errors.ts';
+import { refuseForNow, refuseField } from '../errors.ts';
 import { PASSWORD_MAX, PASSWORD_MIN } from './account-bounds.ts';
 import type { PasswordHash, UserName } from './account-port.ts';
 
@@ -148,5 +148,5 @@ async function derive(password: string, nonce: Uint8Array, memory: number, passe
 async function takeTurn(line: (() => void)[]) {
   if (hashings < HASHINGS_MAX) hashings++;
   else if (line.length < WAITING_MAX) await new Promise<void>((resolve) => line.push(resolve));
-  else throw refuseBriefly('SERVICE_BUSY', 'Too many sign-ins at the same time. Retry in a moment.');
+  else throw refuseForNow('SERVICE_BUSY', 'Too many sign-ins at the same time. Retry in a moment.');
 }

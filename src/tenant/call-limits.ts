@@ -3,7 +3,7 @@
  * user of the dashboard. metering.ts counts the calls.
  */
 import { formatTime } from '../clock.ts';
-import { Refusal, refuseBriefly } from '../errors.ts';
+import { Refusal, refuseForNow } from '../errors.ts';
 import type { CountedCall } from './metering.ts';
 import type { Tenant } from './tenant-port.ts';
 import { quotaOf } from './tenant.ts';
@@ -56,7 +56,7 @@ export class LookLimit {
   check(user: { readonly teamId: string; readonly email: string }, nowMs: number): void {
     if (this.#buckets.take(`${user.teamId} ${user.email}`, LOOKS_PER_SECOND, LOOKS_BURST, nowMs)) return;
     const message = `Rate limit exceeded (${LOOKS_PER_SECOND} record views per second). Retry after 1 s.`;
-    throw refuseBriefly('RATE_LIMITED', message);
+    throw refuseForNow('RATE_LIMITED', message);
   }
 }
 

@@ -3,7 +3,7 @@
  * tenant's queue delays another's. Waiting or running work ends when its caller has gone. Source: decision 0029.
  */
 import { every, type Clock, type Timer } from '../clock.ts';
-import { Refusal, refuseBriefly, type Outcome } from '../errors.ts';
+import { Refusal, refuseForNow, type Outcome } from '../errors.ts';
 import type { Tenant } from './tenant-port.ts';
 
 export interface TurnBounds {
@@ -42,7 +42,7 @@ interface Queue {
 
 /** The refusal of abandoned work. It is shown in the request log, and never sent. */
 const GONE = new Refusal('QUERY_TOO_COSTLY', 'The caller closed the connection before the query had finished.');
-const STOPPING = refuseBriefly('SERVICE_BUSY', 'The service is stopping. Retry in a moment.');
+const STOPPING = refuseForNow('SERVICE_BUSY', 'The service is stopping. Retry in a moment.');
 /** The interval of the checks for callers that have gone. */
 const CHECK_MS = 25;
 
@@ -126,7 +126,7 @@ export class Turns {
     if (waiting.length < tenantWaiting) return undefined;
     const limits = `${tenantRunning} running, ${tenantWaiting} waiting`;
     const message = `The tenant has too many queries at the same time (limits: ${limits}). Retry in a moment.`;
-    return refuseBriefly('TOO_MANY_QUERIES', message);
+    return refuseForNow('TOO_MANY_QUERIES', message);
   }
 
   #start(queue: Queue, job: QueuedWork) {

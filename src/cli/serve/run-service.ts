@@ -15,7 +15,7 @@ import { buildApp } from '../../http/app.ts';
 import type { ServiceState } from '../../http/observe/health.ts';
 import { openEmbedded, openStore, type Store, type StoreUser } from '../../store/open.ts';
 import { observeDisk } from '../../store/sqlite/files/disk.ts';
-import { makeScheduledBackups, type ScheduledBackups } from '../../store/sqlite/backup/scheduled-backups.ts';
+import { makeScheduledBackups } from '../../store/sqlite/backup/scheduled-backups.ts';
 import { Meter } from '../../tenant/metering.ts';
 import { hideSecretsInJson } from '../../tenant/secrets.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';

@@ -5,7 +5,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import { Refusal, refuseBriefly, refuseField } from '../../errors.ts';
+import { Refusal, refuseForNow, refuseField } from '../../errors.ts';
 import { invite } from './connections.ts';
 
 export const BODY_BYTES_MAX = 256 * 1024;
@@ -88,7 +88,7 @@ function collect(request: FastifyRequest, stream: IncomingMessage, bytesMax: num
     const body = request.load.beginBody(request, () => {
       stream.removeAllListeners('data').resume();
       chunks.length = 0;
-      reject(refuseBriefly('SERVICE_BUSY'));
+      reject(refuseForNow('SERVICE_BUSY'));
     });
     stream.on('error', () =>
       reject(new Refusal('MALFORMED_REQUEST', 'The connection ended before the body was complete.')),

@@ -6,7 +6,7 @@ import { getHeapStatistics } from 'node:v8';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import { every, type Clock } from '../../clock.ts';
 import type { Config } from '../../config.ts';
-import { refuseBriefly } from '../../errors.ts';
+import { refuseForNow } from '../../errors.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 
 export type LoadLimits = Pick<
@@ -79,7 +79,7 @@ export class ServiceLoad {
 
   /** Counts a call that has arrived as in flight. Throws SERVICE_BUSY. */
   enter(request: FastifyRequest, lane: Lane = this.calls): void {
-    if (lane.calls >= lane.most) throw refuseBriefly('SERVICE_BUSY');
+    if (lane.calls >= lane.most) throw refuseForNow('SERVICE_BUSY');
     lane.calls++;
     request.lane = lane;
   }
@@ -89,7 +89,7 @@ export class ServiceLoad {
     const share = this.#shares.getOrInsertComputed(storeId, () => ({ calls: 0, answerBytes: 0, waiting: 0 }));
     const { calls, most } = this.calls;
     if (calls > most * 0.75 && share.calls >= Math.min(this.#limits.tenantInFlightMost, most / 2))
-      throw refuseBriefly(
+      throw refuseForNow(
         'RATE_LIMITED',
         `The tenant has ${share.calls} calls in flight, and the service is busy. Send fewer calls at the same time.`,
       );
@@ -109,8 +109,8 @@ export class ServiceLoad {
   ): Promise<T> {
     const share = request.share!;
     const { waitingMost, tenantWaitingMost } = this.#limits;
-    if (share.waiting >= tenantWaitingMost) throw refuseBriefly('TOO_MANY_WAITING');
-    if (this.waiting >= waitingMost) throw refuseBriefly('SERVICE_BUSY', 'Too many calls are waiting for changes.');
+    if (share.waiting >= tenantWaitingMost) throw refuseForNow('TOO_MANY_WAITING');
+    if (this.waiting >= waitingMost) throw refuseForNow('SERVICE_BUSY', 'Too many calls are waiting for changes.');
     this.#leave(request);
     this.waiting++;
     share.waiting++;
@@ -153,11 +153,11 @@ export class ServiceLoad {
     const { trafficBytesMost: most } = this.#limits;
     const isFull = (taken: number, room: number) => taken > 0 && taken + bytes > room;
     if (share && isFull(share.answerBytes, most / 2))
-      throw refuseBriefly(
+      throw refuseForNow(
         'TOO_MANY_QUERIES',
         'Large responses to the tenant have not been read. Read them, then repeat the request.',
       );
-    if (isFull(this.#answerBytes, most)) throw refuseBriefly('SERVICE_BUSY');
+    if (isFull(this.#answerBytes, most)) throw refuseForNow('SERVICE_BUSY');
   }
 
   /** Counts the bytes of an unfinished response. */

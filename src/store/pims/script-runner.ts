@@ -45,7 +45,7 @@ export function makeScriptRunner(store: ScriptStore) {
       if (parsed instanceof Refusal) return parsed;
       let started: StartedScript<T> | undefined = parsed;
       const key = idempotency && `${idempotency.operation} ${idempotency.key}`;
-      if (key !== undefined && running.has(key)) return refuseForNow('IDEMPOTENCY_KEY_RUNNING', 1);
+      if (key !== undefined && running.has(key)) return refuseForNow('IDEMPOTENCY_KEY_RUNNING');
       if (key !== undefined) running.add(key);
       try {
         return await store.commit(() => {

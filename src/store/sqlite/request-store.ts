@@ -118,4 +118,4 @@ function openLog(
   return { db, queue };
 }
 
-const unusable = () => refuseForNow('STORE_UNAVAILABLE', 30, 'The request log cannot be used.');
+const unusable = () => refuseForNow('STORE_UNAVAILABLE', 'The request log cannot be used.', 30);

@@ -126,7 +126,7 @@ function openSharedFiles(
     clock,
     onFatal(fault: unknown) {
       onFatal(nameFile(fault, file));
-      return refuseForNow('STORE_UNAVAILABLE', 1);
+      return refuseForNow('STORE_UNAVAILABLE');
     },
   });
   const usageDb = new Database(join(folder, 'usage.db'), { mode: 'make', sync: 'deferred', busyTimeoutMs });

@@ -38,7 +38,7 @@ export function openUsage(db: Database, options: Pick<SqliteWriteQueueOptions, '
         return sums;
       });
       if (totals instanceof Refusal && totals.code === 'STORAGE_FULL')
-        throw refuseForNow('STORAGE_FULL', 30, UNCOUNTED);
+        throw refuseForNow('STORAGE_FULL', UNCOUNTED, 30);
       return orThrow(totals);
     },
     async deleteUsage(teamId: string) {

@@ -1,6 +1,6 @@
 /** A pool lends each shared connection to one user at a time. Its queue of waiting users is bounded. */
 import type { Clock, Timer } from '../../../clock.ts';
-import { Refusal } from '../../../errors.ts';
+import { Refusal, refuseForNow } from '../../../errors.ts';
 import type { PoolMeasures } from '../../measures.ts';
 import type { SharedConnection } from './shared-connection.ts';
 
@@ -61,8 +61,7 @@ export class Pool {
   }
 
   #wait(): Promise<SharedConnection> {
-    const busy = (): Refusal =>
-      new Refusal('SERVICE_BUSY', 'All connections to the database are in use.', { retryAfterSeconds: 1 });
+    const busy = (): Refusal => refuseForNow('SERVICE_BUSY', 'All connections to the database are in use.');
     if (this.#waiting.size >= WAITING_MAX) throw busy();
     return new Promise((take, reject) => {
       const giveUp = this.#clock.after(WAIT_MS, () => {

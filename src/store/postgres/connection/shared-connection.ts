@@ -1,5 +1,5 @@
 /** A connection that many callers share. It reopens after a loss, and turns faults of the server into refusals. */
-import { Refusal } from '../../../errors.ts';
+import { refuseForNow } from '../../../errors.ts';
 import type { Availability } from './availability.ts';
 import { CANCELED, Connection, ConnectionLost, reasonOf, sqlStateOf } from './connection.ts';
 import type { ConnectionOptions, StatementValues } from './connection.ts';
@@ -114,10 +114,10 @@ export class SharedConnection {
     if (fault instanceof ConnectionLost && fault.isSilent) this.#availability.lose(fault.cause);
     if (state === TAKES_NO_WRITES) this.#availability.lose('it accepts no writes');
     if (state === TAKES_NO_WRITES || REMOVED.includes(state)) return new ConnectionLost(reasonOf(fault));
-    if (state === DISK_FULL) return new Refusal('STORAGE_FULL', undefined, { retryAfterSeconds: 30 });
+    if (state === DISK_FULL) return refuseForNow('STORAGE_FULL', undefined, 30);
     if (!BUSY.includes(state)) return fault;
     const message = 'The database is busy, or a row is locked; nothing was written.';
-    return new Refusal('SERVICE_BUSY', message, { retryAfterSeconds: 1 });
+    return refuseForNow('SERVICE_BUSY', message);
   }
 
   async #open(): Promise<Connection> {
@@ -128,7 +128,7 @@ export class SharedConnection {
       return this.#connection;
     } catch (fault) {
       if (sqlStateOf(fault) === TOO_MANY_CONNECTIONS)
-        throw new Refusal('SERVICE_BUSY', 'The database accepts no more connections.', { retryAfterSeconds: 1 });
+        throw refuseForNow('SERVICE_BUSY', 'The database accepts no more connections.');
       this.#availability.suspect();
       throw new ConnectionLost(reasonOf(fault));
     } finally {

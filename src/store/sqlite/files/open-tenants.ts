@@ -65,7 +65,7 @@ export function makeOpenTenants({ most, open: openStore, onSetApart }: OpenTenan
       return store;
     } catch (fault) {
       const kind = faultOf(fault);
-      if (kind === 'full') throw refuseForNow('STORAGE_FULL', 30);
+      if (kind === 'full') throw refuseForNow('STORAGE_FULL', undefined, 30);
       throw kind === 'busy' ? fault : setApart(storeId, fault, kind === 'fatal');
     }
   };
@@ -146,7 +146,7 @@ function shareMemory(memory: number) {
 }
 
 const teamOf = (storeId: string) => storeId.slice(0, storeId.lastIndexOf('.'));
-const unavailable = () => refuseForNow('TENANT_UNAVAILABLE', 30);
+const unavailable = () => refuseForNow('TENANT_UNAVAILABLE', undefined, 30);
 
 /** Derives the maximum number of open tenants, which may use a quarter of the memory and half of the handles. */
 const deriveMost = (memory: number, handles: number) =>

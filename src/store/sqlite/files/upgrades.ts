@@ -41,7 +41,7 @@ export function makeUpgrades(pool: WorkerPool, clock: Clock, report: (event: str
     async wait(file: string) {
       const tooLong = clock.sleep(WAIT_MS).then(() => true);
       if ((await Promise.race([run(file), tooLong])) === true)
-        throw refuseForNow('SERVICE_BUSY', 1, "The tenant's data is being upgraded.");
+        throw refuseForNow('SERVICE_BUSY', "The tenant's data is being upgraded.");
     },
   };
 }

@@ -110,4 +110,4 @@ export function makeWriteAheadLog({ file }: Database, options: LogOptions) {
   };
 }
 
-export const unavailable = (): Refusal => refuseForNow('STORE_UNAVAILABLE', 1);
+export const unavailable = (): Refusal => refuseForNow('STORE_UNAVAILABLE');

@@ -45,7 +45,7 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
   let ended: Refusal | undefined;
   const refuse = (fault: unknown) => {
     const kind = faultOf(fault);
-    if (kind === 'full') return refuseForNow('STORAGE_FULL', 30);
+    if (kind === 'full') return refuseForNow('STORAGE_FULL', undefined, 30);
     if (kind === 'busy') return unavailable();
     // After a failed write or sync, only a new process, which reads the log again, knows which data is on disk. This
     // process therefore commits nothing more, because a later sync may succeed although an earlier one has lost data.
@@ -104,7 +104,7 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
     /** Waits for the queued writes and for a running checkpoint, then closes the log. */
     async close() {
       await flushing;
-      ended ??= refuseForNow('SERVICE_BUSY', 1);
+      ended ??= refuseForNow('SERVICE_BUSY');
       await log.close();
     },
   };
@@ -126,8 +126,8 @@ async function beginWriting(
       if (clock.elapsed() > giveUpAt)
         return refuseForNow(
           'STORE_UNAVAILABLE',
-          5,
           'Another process has held the store for five seconds; nothing was written.',
+          5,
         );
     }
     await clock.sleep(BUSY_RETRY_MS);
