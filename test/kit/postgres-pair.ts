@@ -5,7 +5,7 @@
 import { chownSync, copyFileSync, globSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { PostgresServer, runStatement } from './postgres.ts';
+import { PostgresServer, runStatement, type ServerOptions } from './postgres.ts';
 import { until } from './wait.ts';
 
 const ROLE = 'shop';
@@ -28,9 +28,13 @@ export class PostgresPair {
   }
 
   /** Two servers, with an empty database. Without `isSynchronous` no commit waits for the standby. */
-  static async start({ isSynchronous = true } = {}): Promise<PostgresPair> {
-    const settings = { wal_keep_size: '1GB', max_wal_senders: '4' };
-    const [one, other] = await Promise.all([PostgresServer.start({ settings }), PostgresServer.start({ settings })]);
+  static async start({
+    isSynchronous = true,
+    settings,
+    ...options
+  }: ServerOptions & { isSynchronous?: boolean } = {}): Promise<PostgresPair> {
+    const server = { ...options, settings: { wal_keep_size: '1GB', max_wal_senders: '4', ...settings } };
+    const [one, other] = await Promise.all([PostgresServer.start(server), PostgresServer.start(server)]);
     const pair = new PostgresPair([one, other], isSynchronous);
     await runStatement(one.url, `CREATE ROLE ${ROLE} SUPERUSER LOGIN PASSWORD '${PASSWORD}'`);
     await runStatement(one.url, `CREATE DATABASE ${ROLE} OWNER ${ROLE}`);

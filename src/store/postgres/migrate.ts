@@ -79,6 +79,9 @@ async function raiseTenant(connection: Connection, storeId: string, version: num
   }
 }
 
+/** The statements before and after the tables of a tenant are on a worker. They do nothing without Citus. */
+const FOR_CITUS = (): string[] => ['before', 'after'].map((when) => readAsset(`${FOLDER}${when}-citus.sql`).toString());
+
 /** Returns the newest version of the control schema. */
 export const CONTROL_VERSION = (): number => migrationsOf('control').length;
 /** Returns the newest version of a tenant's schema. */
@@ -88,13 +91,20 @@ const ON_A_WORKER = 'SET LOCAL citus.enable_schema_based_sharding TO on; SET LOC
 
 /** Creates a tenant's schema, or migrates it to the next version, in the transaction of the caller. */
 export function buildTenantScript(storeId: string, from = 0): string {
-  const create = from === 0 ? `${ON_A_WORKER}; CREATE SCHEMA "${storeId}"; ` : '';
-  // The extension can be installed in any schema.
-  const path = `SELECT set_config('search_path', '"${storeId}", ' || extnamespace::regnamespace, true)
-    FROM pg_extension WHERE extname = 'pg_trgm'`;
+  const create = from === 0 ? `CREATE SCHEMA "${storeId}"; ` : '';
   const scripts = migrationsOf('pims').slice(from, from === 0 ? undefined : from + 1);
-  return `${create}${path}; ${scripts.join(';\n').replaceAll('$VERSION', newVersion())}; SET LOCAL search_path TO DEFAULT`;
+  if (from + scripts.length === PIMS_VERSION()) scripts.push(...FOR_CITUS());
+  return `${ON_A_WORKER}; ${create}` + runIn(storeId, scripts.join(';\n').replaceAll('$VERSION', newVersion()));
 }
+
+/** Prepares the schema of a tenant that is on the coordinator of Citus, and places it on one of the workers. */
+export const buildPlacingScript = (storeId: string): string =>
+  `BEGIN; ${ON_A_WORKER}; ${runIn(storeId, FOR_CITUS().join(`; SELECT citus_schema_distribute('"${storeId}"'); `))}; COMMIT`;
+
+/** The extension pg_trgm can be installed in any schema. */
+const runIn = (storeId: string, script: string): string =>
+  `SELECT set_config('search_path', '"${storeId}", ' || extnamespace::regnamespace, true)
+    FROM pg_extension WHERE extname = 'pg_trgm'; ${script}; SET LOCAL search_path TO DEFAULT`;
 
 async function refuseNewer(connection: Connection, found: number, known: number): Promise<void> {
   if (found <= known) return;

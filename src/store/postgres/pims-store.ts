@@ -34,6 +34,8 @@ export interface PimsConnections {
   /** The connection for reads by key. */
   readonly reader: SharedConnection;
   readonly writers: Pool;
+  /** The connections for writes that change tables. */
+  readonly alterers: Pool;
   /** The connections for short queries. */
   readonly pages: readonly SharedConnection[];
   readonly queries: Pool;
@@ -97,9 +99,9 @@ export class PostgresPimsStore implements PimsStore {
     this.#connections = connections;
     this.#schema = schema;
     this.#sql = buildPimsSql(schema, BUILT_IN);
-    const { writers, place, ready, onCommit, clock } = connections;
+    const { ready } = connections;
     const lock = (connection: Connection): Promise<Locked> => this.#lock(connection);
-    const queue = new PostgresWriteQueue({ writers, place, clock, lock, onCommit });
+    const queue = new PostgresWriteQueue({ ...connections, lock });
     this.#scripts = makeScriptRunner({
       sql: () => this.#sql.script(),
       refresh: () => this.dictionaries(),

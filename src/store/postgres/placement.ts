@@ -1,8 +1,9 @@
 /** Where each tenant is, when Citus spreads the tenants of a database over several servers, and how one moves. */
 import { Refusal, refuseCommand } from '../../errors.ts';
 import type { Connection } from './connection/connection.ts';
+import { buildPlacingScript, CONTROL } from './migrate.ts';
 
-/** A server of the database: its address, `host:port`; whether tenants can be placed there; and how many there are. */
+/** A server of the database: its address, `host:port`; whether new tenants are placed there; and how many there are. */
 interface DatabaseServer {
   readonly address: string;
   readonly takesTenants: boolean;
@@ -14,28 +15,39 @@ export interface Placement {
   /** Returns the address of the server that has a tenant. */
   findServer(storeId: string): Promise<string>;
   /**
-   * Moves a tenant to the server with this address while it is used. Its writes wait at the end of the move. Resolves
-   * when the tenant is there. Throws COMMAND_REFUSED for an unknown address, and with the reason if the move fails,
-   * which changes nothing.
+   * Moves a tenant to the worker with this address. Between workers, it is used meanwhile, and its writes wait at the
+   * end. From the coordinator, its calls wait for all of the move. Resolves when the tenant is there. Throws
+   * COMMAND_REFUSED for an unknown address, and with the reason if the move fails.
    */
   move(storeId: string, address: string): Promise<void>;
 }
 
-const ADDRESS = `n.nodename || ':' || n.nodeport`;
+export const ADDRESS = `n.nodename || ':' || n.nodeport`;
 /** All tables of a schema are on one server. */
-const PLACED = `pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace AND c.relname = 'ORDERS'
+export const PLACED = `pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace AND c.relname = 'ORDERS'
   JOIN pg_dist_shard d ON d.logicalrelid = c.oid JOIN pg_dist_placement p USING (shardid)`;
-const LIST = `SELECT ${ADDRESS}, n.shouldhaveshards, count(s.oid)::int FROM pg_dist_node n LEFT JOIN (${PLACED}) USING (groupid)
-  WHERE n.noderole = 'primary' GROUP BY n.nodeid ORDER BY n.groupid`;
 /** Tenants from before the extension was there are on the coordinator, whose group is 0. */
-const FIND = `SELECT ${ADDRESS} FROM pg_dist_node n WHERE n.noderole = 'primary'
-  AND n.groupid = coalesce((SELECT p.groupid FROM ${PLACED} WHERE s.nspname = ?), 0)`;
+const GROUP = `coalesce((SELECT p.groupid FROM ${PLACED} WHERE s.nspname = t."STORE_ID"), 0)`;
+const LIST = `SELECT ${ADDRESS}, n.shouldhaveshards, count(t.group)::int FROM pg_dist_node n
+  LEFT JOIN (SELECT ${GROUP} AS group FROM ${CONTROL}."TENANTS" t) t ON t.group = n.groupid
+  WHERE n.noderole = 'primary' GROUP BY n.nodeid ORDER BY n.groupid`;
+const FIND = `SELECT ${ADDRESS}, n.groupid > 0 FROM pg_dist_node n JOIN ${CONTROL}."TENANTS" t ON n.groupid = ${GROUP}
+  WHERE n.noderole = 'primary' AND t."STORE_ID" = ?`;
+const LIST_PLACES = `SELECT ${ADDRESS}, s.nspname FROM pg_dist_node n LEFT JOIN (${PLACED}) USING (groupid)
+  WHERE n.noderole = 'primary' AND n.groupid > 0 ORDER BY n.groupid`;
 /** Tables without a primary key are copied with logical replication too. */
 const MOVE = `SELECT citus_schema_move(?::regnamespace, ?, ?::int, 'force_logical')`;
 
 /** Whether the database has the extension Citus. */
 export const hasCitus = async (connection: Connection): Promise<boolean> =>
   (await connection.query(`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)).length > 0;
+
+/** Lists the workers, with the stores of the tenants on each. */
+export async function listPlaces(connection: Connection): Promise<ReadonlyMap<string, readonly string[]>> {
+  const places = await connection.query<[string, string | null]>(LIST_PLACES);
+  const byServer = Map.groupBy(places, ([address]) => address);
+  return new Map(byServer.entries().map(([address, some]) => [address, some.flatMap(([, storeId]) => storeId ?? [])]));
+}
 
 export function makePlacement(openOwn: () => Promise<Connection>): Placement {
   const ask = async <R extends unknown[]>(sql: string, values: string[] = []): Promise<R[]> => {
@@ -48,20 +60,25 @@ export function makePlacement(openOwn: () => Promise<Connection>): Placement {
       takesTenants,
       tenants,
     }));
+  const find = async (storeId: string) => (await ask<[address: string, isPlaced: boolean]>(FIND, [storeId]))[0]!;
   return {
     listServers,
-    async findServer(storeId) {
-      return (await ask<[string]>(FIND, [storeId]))[0]![0];
-    },
+    findServer: async (storeId) => (await find(storeId))[0],
     async move(storeId, address) {
       const servers = (await listServers()).filter(({ takesTenants }) => takesTenants).map((one) => one.address);
       if (!servers.includes(address))
         throw refuseCommand(`There is no server '${address}'. Tenants can be on ${servers.join(', ')}.`);
-      const [host, port] = [address.slice(0, address.lastIndexOf(':')), address.slice(address.lastIndexOf(':') + 1)];
-      await ask(MOVE, [`"${storeId}"`, host, port]).catch((fault: Error) => {
+      try {
+        await using connection = await openOwn();
+        const [, isPlaced] = await find(storeId);
+        const schema = `"${storeId}"`;
+        if (!isPlaced) await connection.runScript(buildPlacingScript(storeId));
+        const [host, port] = [address.slice(0, address.lastIndexOf(':')), address.slice(address.lastIndexOf(':') + 1)];
+        if ((await find(storeId))[0] !== address) await connection.query(MOVE, [schema, host, port]);
+      } catch (fault) {
         if (fault instanceof Refusal) throw fault;
-        throw refuseCommand(`The tenant was not moved: ${fault.message}`);
-      });
+        throw refuseCommand(`The tenant was not moved: ${(fault as Error).message}`);
+      }
     },
   };
 }

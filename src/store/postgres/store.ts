@@ -23,26 +23,25 @@ import { makeUserStore } from '../control/users.ts';
 import { makeWebhookStore } from '../control/webhooks.ts';
 import type { PoolMeasures, StoreMeasures } from '../measures.ts';
 import { refuseUnfinished } from '../move/tables.ts';
-import { Availability } from './connection/availability.ts';
-import { Connection, ConnectionLost, reasonOf, type ConnectionOptions } from './connection/connection.ts';
+import { ConnectionLost, reasonOf, type Connection, type ConnectionOptions } from './connection/connection.ts';
 import { PostgresControl } from './control-database.ts';
 import { CONTROL, migrate, migrateTenant, PIMS_VERSION, SCHEMA_VERSION } from './migrate.ts';
 import { hasCitus, makePlacement, type Placement } from './placement.ts';
 import { PostgresPimsStore } from './pims-store.ts';
 import { Notices } from './connection/notices.ts';
-import { Pool } from './connection/pool.ts';
 import { makeOwnRequests } from './request-store.ts';
+import { ServerConnections, type ConnectionKinds } from './connection/server-connections.ts';
 import { Servers } from './connection/servers.ts';
-import { SharedConnection } from './connection/shared-connection.ts';
 import { makeOwnTenants } from './tenant-store.ts';
 import { makeOwnUsage } from './usage-store.ts';
+import { Workers } from './workers.ts';
 
 export interface OpenPostgresOptions {
   /** The address of one or several servers. */
   readonly url: string;
   /**
-   * The number of connections for each of reads by key, short queries, long queries and writes. Four more are for keys,
-   * counts, availability, and queries of quiet tenants.
+   * The number of connections for each of reads by key, short queries, long queries and writes, to each server. Four
+   * more are for keys, counts, availability, and queries of quiet tenants.
    */
   readonly connections: number;
   readonly queryBudgetMs: number;
@@ -86,21 +85,25 @@ const LONG_WORK_CONNECT_MS = 10_000;
 const OPEN_TENANTS_MAX = 10_000;
 /** The source of an unfinished move into the database. */
 export const READ_MOVE = `SELECT "SOURCE" FROM ${CONTROL}."MOVE"`;
+interface OpenTenant {
+  readonly store: PimsStore;
+  readonly server: ServerConnections;
+}
+
 const NEEDED = ['fsync', 'full_page_writes', 'synchronous_commit'] as const;
 
 export class PostgresStore {
   readonly #options: OpenPostgresOptions;
   readonly #servers: Servers;
-  readonly #availability: Availability;
-  readonly #shared: readonly SharedConnection[];
-  readonly #readers: readonly SharedConnection[];
-  readonly #pages: readonly SharedConnection[];
-  readonly #pools: readonly Pool[];
+  readonly #kinds: ConnectionKinds;
+  /** The connections to the server with the control schema, which has the tenants too, unless Citus places them. */
+  readonly #main: ServerConnections;
+  #workers: Workers | undefined;
   readonly #control: PostgresControl;
-  readonly #open = new Map<string, PimsStore>();
+  readonly #open = new Map<string, OpenTenant>();
   readonly #notices: Notices;
   readonly #turns: Turns;
-  /** Session settings of the connections for short statements. */
+  /** Session settings of the connections for short statements on tenants' schemas. */
   readonly #within: Record<string, string | number>;
   readonly tenants: TenantStore;
   readonly usage: UsageStore;
@@ -117,7 +120,7 @@ export class PostgresStore {
     const { queriesRunningMost: tenantRunning, queriesWaitingMost: tenantWaiting } = options;
     // One further connection is for tenants without a running query.
     this.#turns = new Turns({ running: options.connections, tenantRunning, tenantWaiting }, options.clock);
-    const within: Record<string, string | number> = (this.#within = {
+    const within: Record<string, string | number> = {
       statement_timeout: STATEMENT_MS,
       lock_timeout: LOCK_MS,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
@@ -127,41 +130,41 @@ export class PostgresStore {
         statement_timeout: COMMAND_STATEMENT_MS,
         idle_in_transaction_session_timeout: COMMAND_IDLE_MS,
       }),
-    });
-    const short = this.#connect(within, options.isService === true ? SILENCE_MS : COMMAND_STATEMENT_MS + LOCK_MS);
-    const limits = {
-      statement_timeout: options.queryBudgetMs,
-      default_transaction_read_only: 'on',
-      // A long query is parsed once and planned for its values.
-      plan_cache_mode: 'force_custom_plan',
     };
-    const long = this.#connect(limits, options.queryBudgetMs + LOCK_MS);
-    const report = options.report ?? (() => undefined);
+    this.#within = { ...within };
+    const silenceMs = options.isService === true ? SILENCE_MS : COMMAND_STATEMENT_MS + LOCK_MS;
+    this.#kinds = {
+      control: this.#connect(within, silenceMs),
+      short: this.#connect(this.#within, silenceMs),
+      walks: this.#connect({
+        statement_timeout: SHORT_QUERY_MS,
+        default_transaction_read_only: 'on',
+        plan_cache_mode: 'force_generic_plan',
+        // The planner must walk indexes in the order of the keys, because collecting and sorting grow with the table. The
+        // search index finds records in no order, so its results are sorted in any case.
+        enable_sort: 'off',
+        enable_seqscan: 'off',
+      }),
+      long: this.#connect(
+        {
+          statement_timeout: options.queryBudgetMs,
+          default_transaction_read_only: 'on',
+          // A long query is parsed once and planned for its values.
+          plan_cache_mode: 'force_custom_plan',
+        },
+        options.queryBudgetMs + LOCK_MS,
+      ),
+      own: { ...this.#connect({}, LONG_WORK_SILENCE_MS), connectTimeoutMs: LONG_WORK_CONNECT_MS },
+    };
     this.#servers = new Servers(options.url);
-    this.#availability = new Availability(this.#servers, short, { onLost: () => this.#destroy(), report });
-    const walks = this.#connect({
-      statement_timeout: SHORT_QUERY_MS,
-      default_transaction_read_only: 'on',
-      plan_cache_mode: 'force_generic_plan',
-      // The planner must walk indexes in the order of the keys, because collecting and sorting grow with the table. The
-      // search index finds records in no order, so its results are sorted in any case.
-      enable_sort: 'off',
-      enable_seqscan: 'off',
-    });
-    const share = (of: ConnectionOptions): SharedConnection => new SharedConnection(of, this.#availability);
-    const shareMany = (of: ConnectionOptions): SharedConnection[] =>
-      Array.from({ length: options.connections }, () => share(of));
-    const [keys, usage] = [share(short), share(short)];
-    this.#readers = shareMany(short);
-    this.#pages = shareMany(walks);
-    this.#shared = [keys, usage, ...this.#readers, ...this.#pages];
-    this.#pools = [shareMany(short), [...shareMany(long), share(long)]].map((all) => new Pool(all, options.clock));
+    const main = (this.#main = this.#connectTo(this.#servers, 'The database', () => this.#notices.restart()));
+    const [keys, usage, [reader]] = [main.share(), main.share(), main.readers];
     this.#notices = new Notices({
       sender: usage,
       open: () => this.openOwn(),
       clock: options.clock,
     });
-    const control = (this.#control = new PostgresControl(this.#readers[0]!, this.#pools[0]!));
+    const control = (this.#control = new PostgresControl(reader!, main.writers));
     this.tenants = makeTenantStore(
       control,
       makeOwnTenants(keys, () => this.openOwn()),
@@ -172,20 +175,20 @@ export class PostgresStore {
     this.webhooks = makeWebhookStore(control);
     this.installation = makeInstallation(control);
     this.usage = makeUsageStore(makeOwnUsage(usage));
-    this.requests = makeRequestStore(makeOwnRequests(this.#readers[0]!, this.#pools[0]!, this.#pools[1]!));
+    this.requests = makeRequestStore(makeOwnRequests(reader!, main.writers, main.queries));
   }
 
   /** Opens and migrates the store. Throws COMMAND_REFUSED if something is wrong with the address or the server. */
   static async open(options: OpenPostgresOptions): Promise<PostgresStore> {
     const store = new PostgresStore(options);
     try {
-      await using connection = await store.#servers.find(store.#connectOwn());
+      await using connection = await store.#servers.find(store.#kinds.own);
       await checkServer(connection);
       if (options.refusesEmpty === true) await refuseEmpty(connection);
       if (await hasCitus(connection)) store.#useCitus();
       await migrate(connection);
       // Now the node is in pg_stat_activity, where a move looks for it.
-      await store.#shared[0]!.ask('SELECT 1', []);
+      await store.#main.readers[0]!.ask('SELECT 1', []);
       if (options.movedAs === undefined && (await connection.query(READ_MOVE)).length > 0)
         throw refuseUnfinished('this database');
       return store;
@@ -201,33 +204,55 @@ export class PostgresStore {
     // It plans some statements only for their values.
     this.#within['plan_cache_mode'] = 'auto';
     this.placement = makePlacement(() => this.openOwn());
+    if (this.#options.isService !== true) return;
+    this.#workers = new Workers({
+      coordinator: this.#main,
+      connect: (address, confirm) =>
+        this.#connectTo(new Servers(this.#servers.urlAt(address), confirm), `The server ${address}`),
+      listTenants: () => [...this.#open.keys()],
+      onPlaced: (storeId, server) => this.#openTenant(storeId, server, Promise.resolve()),
+      report: this.#options.report ?? (() => undefined),
+      clock: this.#options.clock,
+    });
   }
 
   pims({ storeId }: Pick<Tenant, 'storeId'>): PimsStore {
     const known = this.#open.get(storeId);
-    if (known) return known;
+    if (known) return known.store;
     // Drops the tenant opened first. Its statements are built again at the next call.
     if (this.#open.size >= OPEN_TENANTS_MAX) this.#open.delete(this.#open.keys().next().value!);
-    const place = createHash('sha256').update(storeId).digest().readUInt32LE();
     const ready = this.#migrateTenant(storeId);
+    const store = this.#openTenant(storeId, this.#main, ready);
+    void ready.then(
+      () => this.#workers?.place([storeId]),
+      // The next call tries again.
+      () => this.#open.get(storeId)?.store === store && this.#open.delete(storeId),
+    );
+    return store;
+  }
+
+  #openTenant(storeId: string, server: ServerConnections, ready: Promise<unknown>): PimsStore {
+    const known = this.#open.get(storeId);
+    if (known?.server === server) return known.store;
+    const { readers, pages, writers, queries } = server;
+    const place = createHash('sha256').update(storeId).digest().readUInt32LE();
     const store = new PostgresPimsStore(storeId, {
-      reader: this.#readers[place % this.#readers.length]!,
-      writers: this.#pools[0]!,
+      reader: readers[place % readers.length]!,
+      writers,
+      alterers: this.#main.writers,
       // A tenant uses two connections, because each connection uses memory for every tenant that it serves.
-      pages: [place, place + 1].map((at) => this.#pages[at % this.#pages.length]!),
-      queries: this.#pools[1]!,
+      pages: [place, place + 1].map((at) => pages[at % pages.length]!),
+      queries,
       turns: this.#turns,
-      cancel: (pid) => this.#readers[0]!.ask('SELECT pg_cancel_backend(?::int)', [pid]),
+      cancel: (pid) => readers[0]!.ask('SELECT pg_cancel_backend(?::int)', [pid]),
       ready,
-      openOwn: () => ready.then(() => this.openOwn()),
+      openOwn: () => ready.then(() => server.openOwn()),
       onCommit: () => this.#notices.send(storeId),
       place,
       queryBudgetMs: this.#options.queryBudgetMs,
       clock: this.#options.clock,
     });
-    this.#open.set(storeId, store);
-    // The next call tries again.
-    ready.catch(() => this.#open.get(storeId) === store && this.#open.delete(storeId));
+    this.#open.set(storeId, { store, server });
     return store;
   }
 
@@ -241,7 +266,7 @@ export class PostgresStore {
 
   /** A node with the previous version may have created the tenant after this one started. */
   async #migrateTenant(storeId: string): Promise<void> {
-    const [found] = await this.#readers[0]!.ask<[number]>(SCHEMA_VERSION, [storeId]);
+    const [found] = await this.#main.readers[0]!.ask<[number]>(SCHEMA_VERSION, [storeId]);
     if (!found || found[0] >= PIMS_VERSION()) return;
     await using connection = await this.openOwn();
     await migrateTenant(connection, storeId);
@@ -254,12 +279,16 @@ export class PostgresStore {
   }
 
   measure(): StoreMeasures {
-    const [writes, queries] = this.#pools.map(({ load }) => load) as [PoolMeasures, PoolMeasures];
-    return { queries: this.#turns.measure(), pools: { writes, queries } };
+    const servers = [this.#main, ...(this.#workers?.list() ?? [])];
+    const add = (pool: 'writers' | 'queries'): PoolMeasures =>
+      servers
+        .map((server) => server[pool].load)
+        .reduce((a, b) => ({ size: a.size + b.size, inUse: a.inUse + b.inUse, waiting: a.waiting + b.waiting }));
+    return { queries: this.#turns.measure(), pools: { writes: add('writers'), queries: add('queries') } };
   }
 
   isUsable(): boolean {
-    return this.#availability.isUsable;
+    return this.#main.isUsable;
   }
 
   endQueries(): void {
@@ -268,27 +297,18 @@ export class PostgresStore {
 
   async close(): Promise<void> {
     this.endQueries();
-    this.#availability.close();
     await this.#notices.close();
-    await Promise.all([...this.#shared, ...this.#pools].map((one) => one.close()));
+    await Promise.all([this.#main.close(), this.#workers?.close()]);
   }
 
   /** Opens an unshared connection without time limits, for long work. */
-  async openOwn(): Promise<Connection> {
-    try {
-      return await Connection.open(this.#connectOwn(), this.#servers.url);
-    } catch (fault) {
-      throw new ConnectionLost(reasonOf(fault));
-    }
+  openOwn(): Promise<Connection> {
+    return this.#main.openOwn();
   }
 
-  #connectOwn(): ConnectionOptions {
-    return { ...this.#connect({}, LONG_WORK_SILENCE_MS), connectTimeoutMs: LONG_WORK_CONNECT_MS };
-  }
-
-  #destroy(): void {
-    for (const one of [...this.#shared, ...this.#pools]) one.destroy();
-    this.#notices.restart();
+  #connectTo(servers: Servers, what: string, onLost?: () => void): ServerConnections {
+    const { connections, clock, report = () => undefined } = this.#options;
+    return new ServerConnections(servers, { kinds: this.#kinds, connections, what, onLost, report, clock });
   }
 
   #connect(session: ConnectionOptions['session'], silenceMs = SILENCE_MS): ConnectionOptions {

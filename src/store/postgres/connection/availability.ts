@@ -8,7 +8,9 @@ import type { Servers } from './servers.ts';
 const ASK_WHILE_LOST_MS = 250;
 const ASK_WHILE_USABLE_MS = 1000;
 
-interface Listeners {
+export interface AvailabilityOptions {
+  /** The subject of its sentences, such as "The database". */
+  readonly what: string;
   /** Destroys the connections, so that no one waits for them. */
   readonly onLost: () => void;
   /** Informs the operator. */
@@ -17,8 +19,8 @@ interface Listeners {
 
 export class Availability {
   readonly #servers: Servers;
-  readonly #options: ConnectionOptions;
-  readonly #listeners: Listeners;
+  readonly #connections: ConnectionOptions;
+  readonly #options: AvailabilityOptions;
   #lostAt = 0;
   #isUsable = true;
   #connection: Connection | undefined;
@@ -26,10 +28,10 @@ export class Availability {
   #isClosed = false;
   #isAsking = false;
 
-  constructor(servers: Servers, options: ConnectionOptions, listeners: Listeners) {
+  constructor(servers: Servers, connections: ConnectionOptions, options: AvailabilityOptions) {
     this.#servers = servers;
+    this.#connections = connections;
     this.#options = options;
-    this.#listeners = listeners;
     this.#askAfter(ASK_WHILE_USABLE_MS);
   }
 
@@ -59,10 +61,11 @@ export class Availability {
   lose(reason: string): void {
     if (!this.#isUsable || this.#isClosed) return;
     this.#isUsable = false;
-    this.#lostAt = this.#options.clock.elapsed();
-    this.#listeners.report(`The database is gone: ${reason}. The service answers calls with 503 until it is back.`);
+    this.#lostAt = this.#connections.clock.elapsed();
+    const { what, report } = this.#options;
+    report(`${what} is gone: ${reason}. The service answers calls that need it with 503 until it is back.`);
     this.#connection?.destroy('the database is gone');
-    this.#listeners.onLost();
+    this.#options.onLost();
     this.#askAfter(ASK_WHILE_LOST_MS);
   }
 
@@ -74,7 +77,7 @@ export class Availability {
 
   #askAfter(ms: number): void {
     this.#next?.close();
-    if (!this.#isClosed) this.#next = this.#options.clock.after(ms, () => void this.#ask());
+    if (!this.#isClosed) this.#next = this.#connections.clock.after(ms, () => void this.#ask());
   }
 
   /** A standby responds but accepts no writes, so it is not usable until it is promoted. */
@@ -85,10 +88,10 @@ export class Availability {
     const open = this.#connection?.isOpen ? this.#connection : undefined;
     try {
       if (open) await this.#servers.check(open);
-      else this.#connection = await this.#servers.find(this.#options);
+      else this.#connection = await this.#servers.find(this.#connections);
       // A connection that opens after close() would keep the process alive.
       if (this.#isClosed) return this.#connection?.destroy('it was closed');
-      if (this.#servers.url !== url) this.#listeners.onLost();
+      if (this.#servers.url !== url) this.#options.onLost();
       this.#find();
     } catch (fault) {
       // An administrator can end one connection. The server is gone when a new one fails too.
@@ -103,8 +106,8 @@ export class Availability {
 
   #find(): void {
     if (!this.#isUsable) {
-      const seconds = ((this.#options.clock.elapsed() - this.#lostAt) / 1000).toFixed(1);
-      this.#listeners.report(`The database is back after ${seconds} s, on ${this.#servers.host}.`);
+      const seconds = ((this.#connections.clock.elapsed() - this.#lostAt) / 1000).toFixed(1);
+      this.#options.report(`${this.#options.what} is back after ${seconds} s, on ${this.#servers.host}.`);
     }
     this.#isUsable = true;
   }

@@ -16,13 +16,18 @@ const READ_ROLE = `SELECT current_setting('transaction_read_only') = 'on', CASE 
 
 export class Servers {
   readonly #urls: readonly string[];
+  readonly #confirm: (() => Promise<void>) | undefined;
   #place = 0;
   #timeline = 0;
 
-  /** Parses an address with one server or several: `postgres://user:password@one:5432,two:5432/database`. */
-  constructor(url: string) {
-    const [, before = '', hosts = '', after = ''] = /^(\w+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(url) ?? [];
+  /**
+   * Parses an address with one server or several: `postgres://user:password@one:5432,two:5432/database`. `confirm` runs
+   * before each search. It throws if the servers must not be used.
+   */
+  constructor(url: string, confirm?: () => Promise<void>) {
+    const { before, hosts, after } = split(url);
     this.#urls = hosts.split(',').map((host) => before + host + after);
+    this.#confirm = confirm;
   }
 
   /** The address of the server that was the primary at the last search. */
@@ -39,6 +44,7 @@ export class Servers {
    * last. Throws ConnectionLost with the response of each server.
    */
   async find(options: ConnectionOptions): Promise<Connection> {
+    await this.#confirm?.();
     const found: Primary[] = [];
     const first = Promise.withResolvers<void>();
     const asking = this.#urls.map(async (url, place) => {
@@ -64,6 +70,12 @@ export class Servers {
     return best.connection;
   }
 
+  /** The address of the same database on another server, `host:port`. */
+  urlAt(host: string): string {
+    const { before, after } = split(this.url);
+    return before + host + after;
+  }
+
   /** Throws ConnectionLost if the server accepts no writes, or another one was promoted instead of it. */
   async check(connection: Connection): Promise<void> {
     this.#timeline = await this.#checkRole(connection);
@@ -86,4 +98,9 @@ export class Servers {
   #hostAt(place: number): string {
     return new URL(this.#urls[place]!).host;
   }
+}
+
+function split(url: string): { readonly before: string; readonly hosts: string; readonly after: string } {
+  const [, before = '', hosts = '', after = ''] = /^(\w+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(url) ?? [];
+  return { before, hosts, after };
 }

@@ -32,21 +32,3 @@ CREATE TRIGGER kept_ledger AFTER UPDATE ON "INVENTORY" FOR EACH ROW
   WHEN (OLD."QTY_ONHAND" <> NEW."QTY_ONHAND" AND current_setting('storeroom.keeps_ledger', true) IS DISTINCT FROM 'on') EXECUTE FUNCTION "KEEP_LEDGER"();
 CREATE TRIGGER opened_ledger AFTER INSERT ON "INVENTORY" FOR EACH ROW
   WHEN (NEW."QTY_ONHAND" NOT IN ('', '0') AND current_setting('storeroom.keeps_ledger', true) IS DISTINCT FROM 'on') EXECUTE FUNCTION "KEEP_LEDGER"();
--- With Citus, a worker does not know the settings of our sessions, and no older version ever wrote there. Nor can its plan read a transition table.
-DO $migration$
-DECLARE
-  name TEXT;
-  place TEXT := quote_ident(current_schema());
-BEGIN
-  IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') THEN RETURN; END IF;
-  DROP TRIGGER "ORDER_LINEITEMS_VERSION" ON "ORDER_LINEITEMS";
-  DROP TRIGGER kept_ledger ON "INVENTORY";
-  DROP TRIGGER opened_ledger ON "INVENTORY";
-  FOREACH name IN ARRAY ARRAY['ORDERS', 'CUSTOMER', 'INVENTORY'] LOOP
-    EXECUTE format('DROP TRIGGER recorded ON %I', name);
-    EXECUTE format('DROP TRIGGER added ON %I', name);
-    EXECUTE format('CREATE OR REPLACE FUNCTION %I() RETURNS trigger LANGUAGE plpgsql AS $f$ BEGIN
-      INSERT INTO %s.%I VALUES (NEW."MODIFIED_DATE", NEW."SORT_KEY"); RETURN NULL; END $f$', lower(name) || '_added', place, name || '_MODIFIED');
-    EXECUTE format('CREATE TRIGGER added AFTER INSERT ON %I FOR EACH ROW EXECUTE FUNCTION %I()', name, lower(name) || '_added');
-  END LOOP;
-END $migration$;

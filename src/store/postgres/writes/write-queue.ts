@@ -2,8 +2,9 @@
  * Group commit of one tenant: writes that wait at the same moment share a transaction, and their callers get a response
  * when it is on disk. The transaction first locks the tenant, so the writes of all nodes queue. Source: decision 0020.
  */
+import { DatabaseError } from 'pg';
 import type { Clock } from '../../../clock.ts';
-import { Refusal, type Outcome } from '../../../errors.ts';
+import { Refusal, refuseForNow, type Outcome } from '../../../errors.ts';
 import type { StartedScript } from '../../pims/script-runner.ts';
 import type { Writing } from '../../writing.ts';
 import type { Connection } from '../connection/connection.ts';
@@ -23,9 +24,13 @@ interface PostgresWrite {
 /** The wait after which a write is refused, because its caller is about to give up. */
 const WAIT_MS = 1200;
 const GROUP_SIZE_MAX = 100;
+/** The routine of Citus that refuses a statement on a worker. The SQLSTATE is XX000, as of any internal error. */
+const ONLY_ON_COORDINATOR = 'EnsureCoordinator';
 
 export interface PostgresWriteQueueOptions {
   readonly writers: Pool;
+  /** Connections to the server that can change tables. With Citus, it is the coordinator alone. */
+  readonly alterers: Pool;
   readonly place: number;
   readonly clock: Clock;
   /** Locks the tenant: the first statement of every transaction. */
@@ -76,15 +81,22 @@ export class PostgresWriteQueue {
    * A fault of one write undoes the complete transaction. Each write then runs in a separate transaction, so that the
    * fault affects no other.
    */
-  async #commitTogether(connection: SharedConnection, writes: readonly PostgresWrite[]): Promise<void> {
+  async #commitTogether(
+    connection: SharedConnection,
+    writes: readonly PostgresWrite[],
+    canAlter = false,
+  ): Promise<void> {
     try {
       const begins = writes.map(({ begin }) => begin);
       const outcomes = await connection.transaction((open) => this.#runGroup(open, begins));
       for (const [index, { resolve }] of writes.entries()) resolve(outcomes[index] as never);
       this.#options.onCommit();
     } catch (fault) {
-      if (writes.length === 1 || fault instanceof Refusal) answerAll(writes, fault);
-      else for (const item of writes) await this.#commitTogether(connection, [item]);
+      if (writes.length > 1 && !(fault instanceof Refusal))
+        for (const item of writes) await this.#commitTogether(connection, [item]);
+      else if (fault instanceof DatabaseError && fault.routine === ONLY_ON_COORDINATOR && !canAlter)
+        await this.#options.alterers.use(0, (altering) => this.#commitTogether(altering, writes, true));
+      else answerAll(writes, fault);
     }
   }
 
@@ -106,8 +118,7 @@ function takeGroup(waiting: PostgresWrite[]): PostgresWrite[] {
   return waiting.splice(0, count);
 }
 
-const tooManyWrites = (): Refusal =>
-  new Refusal('SERVICE_BUSY', 'Too many writes are waiting; nothing was written.', { retryAfterSeconds: 1 });
+const tooManyWrites = (): Refusal => refuseForNow('SERVICE_BUSY', 'Too many writes are waiting; nothing was written.');
 
 function answerAll(group: readonly PostgresWrite[], fault: unknown): void {
   for (const { resolve, reject } of group)
