@@ -55,10 +55,10 @@ export const BREAKS: Record<string, Record<string, Break>> = {
   'system/kill.test.ts': {
     'the answer comes after the commit': {
       file: 'store/sqlite/writes/write-queue.ts',
-      good: "this.#db.run('COMMIT');",
+      good: "db.run('COMMIT');",
       broken: `for (const { settle } of group) settle();
-        await this.#options.clock.sleep(5);
-        this.#db.run('COMMIT');`,
+        await options.clock.sleep(5);
+        db.run('COMMIT');`,
       says: LOSS,
     },
   },
@@ -132,8 +132,8 @@ export const BREAKS: Record<string, Record<string, Break>> = {
     },
     'the node finds out that the database is back': {
       file: 'store/postgres/connection/availability.ts',
-      good: 'this.#listeners.onLost(); this.#find();',
-      broken: 'this.#listeners.onLost(); if (this.#isUsable) this.#find();',
+      good: 'this.#options.onLost(); this.#find();',
+      broken: 'this.#options.onLost(); if (this.#isUsable) this.#find();',
       says: /✖ stopped: every call is answered, the node is back by itself/,
     },
   },

@@ -85,7 +85,7 @@ const LONG_WORK_CONNECT_MS = 10_000;
 const OPEN_TENANTS_MAX = 10_000;
 /** The source of an unfinished move into the database. */
 export const READ_MOVE = `SELECT "SOURCE" FROM ${CONTROL}."MOVE"`;
-interface OpenTenant {
+interface PlacedTenant {
   readonly store: PimsStore;
   readonly server: ServerConnections;
 }
@@ -100,7 +100,7 @@ export class PostgresStore {
   readonly #main: ServerConnections;
   #workers: Workers | undefined;
   readonly #control: PostgresControl;
-  readonly #open = new Map<string, OpenTenant>();
+  readonly #open = new Map<string, PlacedTenant>();
   readonly #notices: Notices;
   readonly #turns: Turns;
   /** Session settings of the connections for short statements on tenants' schemas. */
