@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseFilters, type Filter } from '../../src/pims/reads/filter.ts';
 import { buildDictionaries } from '../../src/pims/rules/fields.ts';
-import { makePageFiller } from '../../src/store/pims/page.ts';
+import { PageFiller } from '../../src/store/pims/page.ts';
 import { buildWhere, type Dialect, type Where } from '../../src/store/pims/where.ts';
 
 const { orders } = buildDictionaries([]);
@@ -83,7 +83,7 @@ const ROWS: [string, string][] = [
   ['c', '"33"'],
 ];
 function cutPage(rows: readonly [string, string][], limit: number, bytesMax: number) {
-  const filler = makePageFiller(limit, bytesMax);
+  const filler = new PageFiller(limit, bytesMax);
   for (const [sortKey, record] of rows) if (!filler.take(sortKey, record)) break;
   return filler.page;
 }

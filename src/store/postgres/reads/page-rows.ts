@@ -2,7 +2,7 @@
 import type { Page, QueryRequest } from '../../../pims/pims-port.ts';
 import { ORDER_CHARACTERS_MAX } from '../../../pims/rules/record-bounds.ts';
 import { formatPosition } from '../../../pims/reads/sort.ts';
-import { makePageFiller, type PageFiller } from '../../pims/page.ts';
+import { PageFiller } from '../../pims/page.ts';
 import type { LoadedRow } from './page-sql.ts';
 
 export class PageRows {
@@ -12,7 +12,7 @@ export class PageRows {
   last: LoadedRow | undefined;
 
   constructor({ limit, bytesMax, hasLines = false }: Pick<QueryRequest, 'limit' | 'bytesMax' | 'hasLines'>) {
-    this.#filler = makePageFiller(limit, bytesMax);
+    this.#filler = new PageFiller(limit, bytesMax);
     this.#hasLines = hasLines;
   }
 

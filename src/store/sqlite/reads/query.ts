@@ -16,7 +16,7 @@ import {
 import { formatPosition, parsePosition } from '../../../pims/reads/sort.ts';
 import { sortKey, type Values } from '../../../pims/rules/values.ts';
 import type { Bound } from '../../writing.ts';
-import { makePageFiller } from '../../pims/page.ts';
+import { PageFiller } from '../../pims/page.ts';
 import { CUT_SHORT, errcodeOf, type Budget, type Database } from '../files/database.ts';
 import type { PageSql } from './page-sql.ts';
 
@@ -113,7 +113,7 @@ function readPage(db: Database, read: PageRead, place: Place): Page | typeof TOO
   const valuesFrom = (position: string) => [...startAt(db, position, read), limit + 1, ...values];
   const rows =
     place === 'loop' ? db.rows<PageRow>(sql, ...valuesFrom(after)) : db.walk<PageRow>(sql, valuesFrom, after);
-  const filler = makePageFiller(limit, bytesMax);
+  const filler = new PageFiller(limit, bytesMax);
   try {
     for (const [key, value, record, lines] of rows)
       if (!filler.take(sorted ? formatPosition(value, key) : key, record, lines?.slice(1, -1))) break;
