@@ -100,6 +100,11 @@ suite('with workers that fail', async () => {
         assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '1'], answer.text);
         for (const other of others) assert.equal((await createCustomer(one, other)).status, 200);
       }
+    // The other tenants need nothing of it, nor does a node that starts.
+    const started = await Service.start({ databaseUrl: url });
+    for (const other of others) assert.equal((await createCustomer(started, other)).status, 200);
+    await started.stop();
+    assert.equal((await node.command('keys', 'create', others[0]!.teamID, '--name', 'more')).code, 0);
     const { code, json } = await node.command('check', '--json');
     assert.equal(code, 1);
     assert.deepEqual(

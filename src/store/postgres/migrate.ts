@@ -11,6 +11,9 @@ import type { Connection } from './connection/connection.ts';
 export const CONTROL = 'storeroom';
 /** Gives the version of the schema of the tenant with this STORE_ID. */
 export const SCHEMA_VERSION = `SELECT "SCHEMA_VERSION" FROM ${CONTROL}."TENANTS" WHERE "STORE_ID" = ?`;
+/** Gives a row if there is something to migrate. Citus runs CREATE on all servers, one of which may be down. */
+const IS_MADE = `SELECT 1 FROM pg_extension, pg_tables
+  WHERE extname = 'pg_trgm' AND schemaname = '${CONTROL}' AND tablename = 'SCHEMA'`;
 /** An advisory lock of the database. */
 const MIGRATION_LOCK = 7_301_126;
 
@@ -26,9 +29,11 @@ const migrationsOf = (kind: 'control' | 'pims'): string[] =>
 /** Applies the missing migrations. Throws when the database is from a newer version, or the role lacks a privilege. */
 export const migrate = (connection: Connection): Promise<void> =>
   lock(connection, async () => {
-    await connection.execute('CREATE EXTENSION IF NOT EXISTS pg_trgm');
-    await connection.execute(`CREATE SCHEMA IF NOT EXISTS ${CONTROL}`);
-    await connection.execute(`CREATE TABLE IF NOT EXISTS ${CONTROL}."SCHEMA" ("VERSION" INTEGER NOT NULL)`);
+    if ((await connection.query(IS_MADE)).length === 0) {
+      await connection.execute('CREATE EXTENSION IF NOT EXISTS pg_trgm');
+      await connection.execute(`CREATE SCHEMA IF NOT EXISTS ${CONTROL}`);
+      await connection.execute(`CREATE TABLE IF NOT EXISTS ${CONTROL}."SCHEMA" ("VERSION" INTEGER NOT NULL)`);
+    }
     await migrateControl(connection);
     await migrateTenants(connection);
   });
