@@ -20,6 +20,8 @@ import { findProcesses, killProcesses, signal } from './postgres-guard.ts';
 const GUARD = fileURLToPath(new URL('postgres-guard.ts', import.meta.url));
 const STARTS_MAX = 5;
 const CONNECT_MS = 5000;
+/** After a kill, a server syncs all its files first: those of 200 tenants took more than a minute on a busy machine. */
+const START_SECONDS_MAX = 300;
 /** Below those of outgoing connections, one of which could take the port of a server that is down for a while. */
 const PORTS = [20_000, 32_000] as const;
 const LOCALE = 'C.UTF-8';
@@ -195,7 +197,8 @@ export class PostgresServer {
   async restart(): Promise<void> {
     await this.kill();
     const logged = join(this.#folder, 'log');
-    await this.#run('pg_ctl', ['start', '-w', '-D', this.dataFolder, '-l', logged]).catch((error: unknown) => {
+    const words = ['start', '-w', '-t', String(START_SECONDS_MAX), '-D', this.dataFolder, '-l', logged];
+    await this.#run('pg_ctl', words).catch((error: unknown) => {
       throw new Error(`PostgreSQL does not start: ${this.log}`, { cause: error });
     });
   }
