@@ -210,7 +210,10 @@ export class PostgresStore {
       connect: (address, confirm) =>
         this.#connectTo(new Servers(this.#servers.urlAt(address), confirm), `The server ${address}`),
       listTenants: () => [...this.#open.keys()],
-      onPlaced: (storeId, server) => this.#openTenant(storeId, server, Promise.resolve()),
+      onPlaced: (storeId, server) => {
+        // It may have been dropped in the meantime.
+        if (this.#open.has(storeId)) this.#openTenant(storeId, server, Promise.resolve());
+      },
       report: this.#options.report ?? (() => undefined),
       clock: this.#options.clock,
     });
