@@ -166,6 +166,7 @@ suite('with workers that fail', async () => {
     const client = await HttpClient.open(nodes, CONNECTIONS);
     const teams = times(TENANTS, (n) => `load${n}`);
     const load = await MixedLoad.open(client, node, teams);
+    load.rests = false;
     const probes = new Map<string, Keys>();
     for (const team of ['moved', 'still']) probes.set(team, await node.makeTenant(team));
     const end = new AbortController();

@@ -72,6 +72,8 @@ export class MixedLoad {
   readonly #resting: (() => void)[] = [];
   /** Calls that may have arrived and got no answer. */
   unanswered = 0;
+  /** Whether a refused connection rests until another is answered. Not where only some of the tenants are refused. */
+  rests = true;
   /** While it is set an answer counts as none: it was read after the moment a test is about. */
   ignoresAnswers = false;
 
@@ -132,7 +134,7 @@ export class MixedLoad {
 
   /** The last call found nobody, or a service that cannot. One goes on asking; the others rest until it is answered. */
   #rest(): Promise<void> {
-    if (this.#resting.length + 1 >= this.#working) return nextTurn();
+    if (!this.rests || this.#resting.length + 1 >= this.#working) return nextTurn();
     return new Promise((go) => this.#resting.push(go));
   }
 
