@@ -180,7 +180,8 @@ suite('with workers that fail', async () => {
       }
     };
     const disturb = async (): Promise<void> => {
-      for (let moves = 0; moves < MOVES; moves++) await move(moves % 2 === 0 ? 'moved' : teams[(moves >> 1) % TENANTS]!);
+      for (let moves = 0; moves < MOVES; moves++)
+        await move(moves % 2 === 0 ? 'moved' : teams[(moves >> 1) % TENANTS]!);
       context.diagnostic(`longest waits during moves, ms: ${JSON.stringify([...longest])}`);
       for (let kills = 0; kills < KILLS; kills++) {
         const worker = cluster.workers[kills % cluster.workers.length]!;
