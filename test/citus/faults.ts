@@ -81,18 +81,25 @@ suite('with workers that fail', async () => {
     await store.close();
   });
 
-  test('while a worker is down, its tenants get 503 with Retry-After, and the others their answers', async () => {
-    const teams = ['north', 'south', 'east', 'west'];
+  /** Makes tenants on both workers, and returns the keys of those on the first and on the second. */
+  async function spreadTenants(teams: readonly string[]): Promise<readonly [Keys[], Keys[]]> {
     const keysOf = new Map<string, Keys>();
     for (const team of teams) keysOf.set(team, await node.makeTenant(team));
-    const [lost, kept] = cluster.workers as [PostgresServer, PostgresServer];
+    const [first, second] = cluster.workers as [PostgresServer, PostgresServer];
     const on = async (server: PostgresServer): Promise<Keys[]> => {
       const places = await Promise.all(teams.map((team) => placeOf(node, team)));
       return teams.filter((_, at) => places[at] === addressOf(server)).map((team) => keysOf.get(team)!);
     };
-    const [theirs, others] = [await on(lost), await on(kept)];
-    assert.ok(theirs.length > 0 && others.length > 0);
-    for (const keys of keysOf.values()) assert.equal((await createCustomer(node, keys)).status, 200);
+    const both = [await on(first), await on(second)] as const;
+    assert.ok(both.every(({ length }) => length > 0));
+    for (const keys of keysOf.values())
+      for (const one of nodes) assert.equal((await createCustomer(one, keys)).status, 200);
+    return both;
+  }
+
+  test('while a worker is down, its tenants get 503 with Retry-After, and the others their answers', async () => {
+    const [lost] = cluster.workers as [PostgresServer];
+    const [theirs, others] = await spreadTenants(['north', 'south', 'east', 'west']);
     await lost.kill();
     for (const keys of theirs)
       for (const one of nodes) {
@@ -115,6 +122,43 @@ suite('with workers that fail', async () => {
     for (const keys of theirs)
       for (const one of nodes) await until(async () => (await createCustomer(one, keys)).status === 200);
     assert.equal((await node.command('check')).code, 0);
+  });
+
+  test('while a worker is silent, its tenants get 503, and the others their answers', async () => {
+    const [silent] = cluster.workers as [PostgresServer];
+    const [theirs, others] = await spreadTenants(['spring', 'summer', 'autumn', 'winter']);
+    silent.pause();
+    for (const one of nodes) {
+      const refused = Promise.all(theirs.map((keys) => createCustomer(one, keys)));
+      for (const keys of others) assert.equal((await createCustomer(one, keys)).status, 200);
+      for (const { status, text } of await refused) assert.equal(status, 503, text);
+    }
+    silent.resume();
+    for (const keys of theirs)
+      for (const one of nodes) await until(async () => (await createCustomer(one, keys)).status === 200);
+  });
+
+  test('an index on a worker that is not valid is found', async () => {
+    await node.makeTenant('checked');
+    const place = await placeOf(node, 'checked');
+    const { port } = cluster.workers.find((worker) => addressOf(worker) === place)!;
+    // Citus hides the tables that have the records.
+    const there = Object.assign(new URL(url), { port, search: 'options=-c citus.override_table_visibility=off' }).href;
+    const mark = (isValid: boolean) =>
+      runStatement(
+        there,
+        `UPDATE pg_index SET indisvalid = ${isValid} WHERE indexrelid =
+           (SELECT min(oid) FROM pg_class WHERE relname ~ '^SERIALS_SERIAL_[0-9]+$') RETURNING indexrelid::regclass AS index`,
+      );
+    const [found] = await mark(false);
+    const { code, json } = await node.command('check', '--json');
+    assert.equal(code, 1);
+    const { findings } = json() as { findings: { place: string }[] };
+    assert.deepEqual(
+      findings.map((finding) => finding.place),
+      [`${place}: ${found!['index'] as string}`],
+    );
+    await mark(true);
   });
 
   test('a move that is interrupted leaves a complete tenant, and can be repeated', async () => {

@@ -14,22 +14,21 @@ import { Servers } from './connection/servers.ts';
 
 const OPTIONS = {
   name: 'storeroom check',
-  session: {},
+  // Otherwise a worker of Citus hides the tables that have the records. PostgreSQL does not know the setting.
+  session: { 'citus.override_table_visibility': 'off' },
   silenceMs: 600_000,
   connectTimeoutMs: 10_000,
 };
 const OURS = `n.nspname = '${CONTROL}' OR n.nspname IN (SELECT "STORE_ID" FROM ${CONTROL}."TENANTS")`;
-/** The same on a server of tenants, which has no control schema. */
-const OURS_THERE = `n.oid IN (SELECT schemaid FROM pg_dist_schema)`;
+/** The same on a worker, which has no control schema. */
+const OURS_ON_WORKER = `n.oid IN (SELECT schemaid FROM pg_dist_schema)`;
 const listInvalid = (ours: string): string => `SELECT i.indexrelid::regclass::text FROM pg_index i
   JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE NOT i.indisvalid AND (${ours})`;
 const CHECKSUM_FAILURES = `SELECT coalesce(checksum_failures, 0) FROM pg_stat_database WHERE datname = current_database()`;
 const AMCHECK = `SELECT quote_ident(n.nspname) || '.bt_index_check(regclass, boolean)' FROM pg_extension e
   JOIN pg_namespace n ON n.oid = e.extnamespace WHERE extname = 'amcheck'`;
-const listTrees = (
-  ours: string,
-): string => `SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-  JOIN pg_am a ON a.oid = c.relam JOIN pg_index i ON i.indexrelid = c.oid
+const listTrees = (ours: string): string => `SELECT c.oid::regclass::text FROM pg_class c
+  JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am a ON a.oid = c.relam JOIN pg_index i ON i.indexrelid = c.oid
   WHERE c.relkind = 'i' AND i.indisvalid AND a.amname = 'btree' AND (${ours}) ORDER BY 1`;
 /** Damaged data, damaged index, a fault of the disk; a schema, a table, a column or a function that is missing. */
 const DAMAGE = /^(XX00|58)|^(3F000|42P01|42703|42883)$/;
@@ -58,15 +57,17 @@ function readThrough(connection: Connection, connect: (address: string) => Promi
     async checkItself(findings) {
       await checkServer(connection, OURS, findings);
       if (!(await hasCitus(connection))) return;
-      for (const [address, storeIds] of await listPlaces(connection))
-        try {
-          await using server = await connect(address);
-          await checkServer(server, OURS_THERE, findings, `${address}: `);
-        } catch (fault) {
+      for (const [address, storeIds] of await listPlaces(connection)) {
+        const opened = await connect(address).catch(reasonOf);
+        if (typeof opened === 'string') {
           for (const storeId of storeIds) unread.add(storeId);
-          const what = `it cannot be reached, so the records of ${storeIds.length} tenants were not checked: ${reasonOf(fault)}`;
-          findings.addDamage(`server ${address}`, what, 'Start it, or promote its standby. Then check again.');
+          const what = `its tenants (${storeIds.length}) were not checked, because it cannot be reached: ${opened}`;
+          findings.add(`server ${address}`, what, 'Start it, or promote its standby. Then check again.');
+          continue;
         }
+        await using server = opened;
+        await checkServer(server, OURS_ON_WORKER, findings, `${address}: `);
+      }
     },
     async read(part, work) {
       const isTenant = typeof part === 'object';

@@ -34,8 +34,8 @@ export interface PimsConnections {
   /** The connection for reads by key. */
   readonly reader: SharedConnection;
   readonly writers: Pool;
-  /** The connections for writes that change tables. */
-  readonly alterers: Pool;
+  /** The connections for writes that change the schema. */
+  readonly schemaWriters: Pool;
   /** The connections for short queries. */
   readonly pages: readonly SharedConnection[];
   readonly queries: Pool;

@@ -33,8 +33,8 @@ const LIST = `SELECT ${ADDRESS}, n.shouldhaveshards, count(t.group)::int FROM pg
   WHERE n.noderole = 'primary' GROUP BY n.nodeid ORDER BY n.groupid`;
 const FIND = `SELECT ${ADDRESS}, n.groupid > 0 FROM pg_dist_node n JOIN ${CONTROL}."TENANTS" t ON n.groupid = ${GROUP}
   WHERE n.noderole = 'primary' AND t."STORE_ID" = ?`;
-const LIST_PLACES = `SELECT ${ADDRESS}, s.nspname FROM pg_dist_node n LEFT JOIN (${PLACED}) USING (groupid)
-  WHERE n.noderole = 'primary' AND n.groupid > 0 ORDER BY n.groupid`;
+const LIST_PLACES = `SELECT ${ADDRESS}, array_remove(array_agg(s.nspname::text), NULL) FROM pg_dist_node n
+  LEFT JOIN (${PLACED}) USING (groupid) WHERE n.noderole = 'primary' AND n.groupid > 0 GROUP BY n.nodeid ORDER BY n.groupid`;
 /** Tables without a primary key are copied with logical replication too. */
 const MOVE = `SELECT citus_schema_move(?::regnamespace, ?, ?::int, 'force_logical')`;
 
@@ -43,11 +43,8 @@ export const hasCitus = async (connection: Connection): Promise<boolean> =>
   (await connection.query(`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)).length > 0;
 
 /** Lists the workers, with the stores of the tenants on each. */
-export async function listPlaces(connection: Connection): Promise<ReadonlyMap<string, readonly string[]>> {
-  const places = await connection.query<[string, string | null]>(LIST_PLACES);
-  const byServer = Map.groupBy(places, ([address]) => address);
-  return new Map(byServer.entries().map(([address, some]) => [address, some.flatMap(([, storeId]) => storeId ?? [])]));
-}
+export const listPlaces = (connection: Connection): Promise<[address: string, storeIds: string[]][]> =>
+  connection.query(LIST_PLACES);
 
 export function makePlacement(openOwn: () => Promise<Connection>): Placement {
   const ask = async <R extends unknown[]>(sql: string, values: string[] = []): Promise<R[]> => {

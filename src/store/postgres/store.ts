@@ -242,7 +242,7 @@ export class PostgresStore {
     const store = new PostgresPimsStore(storeId, {
       reader: readers[place % readers.length]!,
       writers,
-      alterers: this.#main.writers,
+      schemaWriters: this.#main.writers,
       // A tenant uses two connections, because each connection uses memory for every tenant that it serves.
       pages: [place, place + 1].map((at) => pages[at % pages.length]!),
       queries,
@@ -309,9 +309,9 @@ export class PostgresStore {
     return this.#main.openOwn();
   }
 
-  #connectTo(servers: Servers, what: string, onLost?: () => void): ServerConnections {
+  #connectTo(servers: Servers, subject: string, onLost?: () => void): ServerConnections {
     const { connections, clock, report = () => undefined } = this.#options;
-    return new ServerConnections(servers, { kinds: this.#kinds, connections, what, onLost, report, clock });
+    return new ServerConnections(servers, { kinds: this.#kinds, connections, subject, onLost, report, clock });
   }
 
   #connect(session: ConnectionOptions['session'], silenceMs = SILENCE_MS): ConnectionOptions {

@@ -9,8 +9,8 @@ const ASK_WHILE_LOST_MS = 250;
 const ASK_WHILE_USABLE_MS = 1000;
 
 export interface AvailabilityOptions {
-  /** The subject of its sentences, such as "The database". */
-  readonly what: string;
+  /** The subject of its reports, such as "The database". */
+  readonly subject: string;
   /** Destroys the connections, so that no one waits for them. */
   readonly onLost: () => void;
   /** Informs the operator. */
@@ -62,8 +62,8 @@ export class Availability {
     if (!this.#isUsable || this.#isClosed) return;
     this.#isUsable = false;
     this.#lostAt = this.#connections.clock.elapsed();
-    const { what, report } = this.#options;
-    report(`${what} is gone: ${reason}. The service answers calls that need it with 503 until it is back.`);
+    const { subject, report } = this.#options;
+    report(`${subject} is gone: ${reason}. The service answers calls that need it with 503 until it is back.`);
     this.#connection?.destroy('the database is gone');
     this.#options.onLost();
     this.#askAfter(ASK_WHILE_LOST_MS);
@@ -107,7 +107,7 @@ export class Availability {
   #find(): void {
     if (!this.#isUsable) {
       const seconds = ((this.#connections.clock.elapsed() - this.#lostAt) / 1000).toFixed(1);
-      this.#options.report(`${this.#options.what} is back after ${seconds} s, on ${this.#servers.host}.`);
+      this.#options.report(`${this.#options.subject} is back after ${seconds} s, on ${this.#servers.host}.`);
     }
     this.#isUsable = true;
   }

@@ -29,8 +29,8 @@ const ONLY_ON_COORDINATOR = 'EnsureCoordinator';
 
 export interface PostgresWriteQueueOptions {
   readonly writers: Pool;
-  /** Connections to the server that can change tables. With Citus, it is the coordinator alone. */
-  readonly alterers: Pool;
+  /** Connections for writes that change the schema, which with Citus only the coordinator can. */
+  readonly schemaWriters: Pool;
   readonly place: number;
   readonly clock: Clock;
   /** Locks the tenant: the first statement of every transaction. */
@@ -84,7 +84,7 @@ export class PostgresWriteQueue {
   async #commitTogether(
     connection: SharedConnection,
     writes: readonly PostgresWrite[],
-    canAlter = false,
+    isOnCoordinator = false,
   ): Promise<void> {
     try {
       const begins = writes.map(({ begin }) => begin);
@@ -94,8 +94,8 @@ export class PostgresWriteQueue {
     } catch (fault) {
       if (writes.length > 1 && !(fault instanceof Refusal))
         for (const item of writes) await this.#commitTogether(connection, [item]);
-      else if (fault instanceof DatabaseError && fault.routine === ONLY_ON_COORDINATOR && !canAlter)
-        await this.#options.alterers.use(0, (altering) => this.#commitTogether(altering, writes, true));
+      else if (fault instanceof DatabaseError && fault.routine === ONLY_ON_COORDINATOR && !isOnCoordinator)
+        await this.#options.schemaWriters.use(0, (writer) => this.#commitTogether(writer, writes, true));
       else answerAll(writes, fault);
     }
   }
