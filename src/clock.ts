@@ -1,5 +1,4 @@
 /** Tells the time and runs work later. main.ts passes the real clock, tests their own. Source: decision 0061. */
-import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Clock {
   /** Returns UTC in milliseconds since 1970, for times that are stored. A clock can be set, so they can go back. */
@@ -23,10 +22,10 @@ export const systemClock: Clock = {
     const timer = setTimeout(work, ms).unref();
     return { close: () => clearTimeout(timer) };
   },
-  sleep: (ms) => sleep(ms),
+  sleep: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
 };
 
-let formatted = { ms: 0, text: '' };
+let formatted = { ms: Number.NaN, text: '' };
 
 /** Formats a time as UTC ISO 8601. Calls of the same millisecond share the text. */
 export function formatTime(ms: number): string {
