@@ -42,6 +42,11 @@ const FAILURES_CHARACTERS_MAX = 6000;
 /** On a machine with a load of 30, the services of a worker took more than half a minute to end. */
 const END_MS = 120_000;
 const TELL_MS = 1000;
+/**
+ * A checkpoint syncs every file that any test has written. On a slow disk commits then waited for longer than a service
+ * bears a silent server, and answered 503.
+ */
+const NO_CHECKPOINTS = { checkpoint_timeout: '1d', max_wal_size: '16GB' };
 const CLEAR_LOOK_MS = 20;
 /** These are taken early, so that the last file to end is a short one. */
 const LONG = /^test\/(system|account|docs|limits\/packed)/;
@@ -194,7 +199,7 @@ const folder = openRunFolder();
 let server: PostgresServer | undefined;
 try {
   await unpackChromium();
-  server = given ? undefined : await PostgresServer.start();
+  server = given ? undefined : await PostgresServer.start({ settings: NO_CHECKPOINTS });
   await runAll(given || server!.url);
 } finally {
   await server?.remove();
