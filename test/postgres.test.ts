@@ -45,21 +45,28 @@ test('a run whose STOREROOM_TEST_DATABASE_URL leads nowhere fails at once, with 
   assert.doesNotMatch(printed, /hidden/);
 });
 
-suite('databases', () => {
-  test('made at the same time are empty and separate', async () => {
-    const urls = await Promise.all(Array.from({ length: 4 }, newDatabase));
-    await Promise.all(urls.map((url) => runStatement(url, 'CREATE TABLE numbers (n int)')));
-    await runStatement(urls[0]!, 'INSERT INTO numbers VALUES (1)');
-    assert.deepEqual(await Promise.all(urls.map(countRows)), [1, 0, 0, 0]);
-  });
+test('databases made at the same time are empty and separate', async () => {
+  const urls = await Promise.all(Array.from({ length: 4 }, newDatabase));
+  await Promise.all(urls.map((url) => runStatement(url, 'CREATE TABLE numbers (n int)')));
+  await runStatement(urls[0]!, 'INSERT INTO numbers VALUES (1)');
+  assert.deepEqual(await Promise.all(urls.map(countRows)), [1, 0, 0, 0]);
+});
 
-  test('are gone when the test process has ended, also with somebody connected', async () => {
+suite('a server of its own', () => {
+  let server: PostgresServer;
+  before(async () => {
+    server = await PostgresServer.start();
+  });
+  after(() => server.remove());
+
+  // Dropping a database makes the server sync every file, so the shared one would keep the others waiting.
+  test('has no databases of a test process that has ended, also with somebody connected', async () => {
     const script = `
       const { newDatabase } = await import(${JSON.stringify(POSTGRES)});
       console.log(await newDatabase());
       await new Promise((resolve) => process.stdin.once('end', resolve).resume());`;
     const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
-      env: { ...HERE, STOREROOM_TEST_DATABASE_URL: postgresUrl() },
+      env: { ...HERE, STOREROOM_TEST_DATABASE_URL: server.url },
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     const url = String((await once(child.stdout, 'data'))[0]).trim();
@@ -71,14 +78,6 @@ suite('databases', () => {
     await sleeping;
     await assert.rejects(runStatement(url, 'SELECT 1'), /does not exist/);
   });
-});
-
-suite('a server of its own', () => {
-  let server: PostgresServer;
-  before(async () => {
-    server = await PostgresServer.start();
-  });
-  after(() => server.remove());
 
   test('has every safety on and the locale of all systems, and asks for its password', async () => {
     const names = ['fsync', 'synchronous_commit', 'full_page_writes', 'max_connections', 'server_encoding'];
