@@ -89,6 +89,18 @@ test('what a partial invoice leaves is among the back orders until it is invoice
   assert.deepEqual(await clerk.ask('GET /orders/backorders'), { numbers: [] });
 });
 
+test('the views have their counts, and no link to back orders, where there are none or they cannot be listed', async (context) => {
+  const page = await openAs(context, service, clerk);
+  for (const isListed of [true, false]) {
+    if (!isListed) await page.route('**/orders/backorders*', (route) => route.abort('aborted'));
+    await page.reload();
+    await views(page)
+      .getByRole('link', { name: /^All \d/ })
+      .waitFor();
+    assert.equal(await views(page).getByText('Back orders').count(), 0);
+  }
+});
+
 test('heads sort by every indexed field, and a range of dates filters by label', async (context) => {
   const page = await openAs(context, service, clerk);
   await button(page, 'Customer name').waitFor({ state: 'detached' }); // BNAME has no index of its own

@@ -34,10 +34,15 @@ export const VIEWS: Readonly<Record<Kind, readonly View[]>> = {
 };
 const SAVED_MOST = 20;
 
-/** Backorders are found by their numbers, because no field tells them from other sales orders. */
-async function loadBackorders(signal: AbortSignal): Promise<View> {
-  const { numbers } = await get('/orders/backorders', {}, signal);
-  return ['Back orders', [where('ORDER_NUMBER', 'in', numbers.join(','))], numbers.length];
+/**
+ * Backorders are found by their numbers, because no field tells them from other sales orders. There is no view if there
+ * are none, or if they cannot be listed.
+ */
+async function loadBackorders(signal: AbortSignal): Promise<View[]> {
+  const { numbers } = await get('/orders/backorders', {}, signal).catch(() => ({ numbers: [] }));
+  return numbers.length === 0
+    ? []
+    : [['Back orders', [where('ORDER_NUMBER', 'in', numbers.join(','))], numbers.length]];
 }
 /** Loads the number of records of each view, or undefined if it cannot be counted in time. */
 export async function countViews(kind: Kind, views: readonly View[], signal: AbortSignal): Promise<View[]> {
@@ -47,7 +52,7 @@ export async function countViews(kind: Kind, views: readonly View[], signal: Abo
       () => [label, filters],
     );
   const counted = await Promise.all(views.map(count));
-  return kind === 'orders' ? counted.toSpliced(4, 0, await loadBackorders(signal)) : counted;
+  return kind === 'orders' ? counted.toSpliced(4, 0, ...(await loadBackorders(signal))) : counted;
 }
 
 const filtersIn = (search: string) => new URLSearchParams(search).getAll('filter').join('\n');
