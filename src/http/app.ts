@@ -10,7 +10,7 @@ import type { Refusal } from '../errors.ts';
 import { Limits } from '../tenant/call-limits.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
 import { RejectedCalls } from '../tenant/rejected-calls.ts';
-import { accessByKey } from './call/authenticate.ts';
+import { accessByKey } from './call/admit.ts';
 import type { AnswerLimits } from './call/cursor.ts';
 import {
   answerBusy,

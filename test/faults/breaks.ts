@@ -237,7 +237,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
   },
   'api/etags.test.ts': {
     'answers of other fields have other ETags': {
-      file: 'http/call/etag.ts',
+      file: 'http/call/answer.ts',
       good: 'if (fields === undefined) reply',
       broken: "if (fields !== '') reply",
       says: /✖ 304 only for the fields that were asked for/,

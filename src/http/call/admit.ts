@@ -1,19 +1,179 @@
 /**
- * Admits a call of a caller that authenticate.ts has found: counts it, checks the rate, the quota and the scope of the
- * key, and reserves a place in flight. A batch counts as its steps once it is valid, and as one call of `batch` if it
- * is rejected.
+ * The admission of a call: identifies the caller by teamID and credentials (in the header and the query, or else in the
+ * body), counts the call, checks rate, quota and scope, and reserves a place in flight. No log and no response contains
+ * credentials.
  */
 import type { FastifyRequest } from 'fastify';
-import { Refusal } from '../../errors.ts';
-import { checkMayWrite } from '../../tenant/keys.ts';
+import { formatTime, type Clock } from '../../clock.ts';
+import { ERRORS, Refusal, refuseField } from '../../errors.ts';
+import type { Rendered } from '../../pims/writes/script.ts';
 import type { Limits } from '../../tenant/call-limits.ts';
-import { quotaOf } from '../../tenant/tenant.ts';
+import {
+  CALLER_PARAMETERS,
+  hashSecret,
+  looksLikeSecret,
+  parseBasic,
+  sameHash,
+  type Credentials,
+} from '../../tenant/credentials.ts';
+import { checkMayWrite } from '../../tenant/keys.ts';
 import type { Meter } from '../../tenant/metering.ts';
-import { isWrite, type Operation } from '../operations/operation.ts';
-import { takeBody, type ReadBody } from '../server/body.ts';
-import { foldQuery } from './authenticate.ts';
-import { parseIfMatch } from './etag.ts';
-import { refuseBySchema } from './validation-errors.ts';
+import type { RejectedCalls } from '../../tenant/rejected-calls.ts';
+import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
+import { quotaOf } from '../../tenant/tenant.ts';
+import { BASE_PATH, isWrite, type Operation } from '../operations/operation.ts';
+import { parseBody, takeBody, type ReadBody } from '../server/body.ts';
+import { parseIfMatch } from './answer.ts';
+import { refuseBySchema } from './error-answers.ts';
+
+export interface AccessServices {
+  readonly clock: Clock;
+  readonly tenants: TenantStore;
+  readonly rejectedCalls: RejectedCalls;
+}
+
+/** A way to reach the operations: API keys below BASE_PATH, or a session of the dashboard. */
+export interface Access {
+  readonly prefix: string;
+  /** Finds the tenant before the body is read, unless the body may hold the credentials. */
+  readonly authenticateEarly: (request: FastifyRequest) => Promise<void>;
+  /** Finds the tenant of a call. Throws a refusal if the caller may not make the call. */
+  readonly authenticate: (request: FastifyRequest, operation: Operation) => Tenant | Promise<Tenant>;
+  readonly isMetered: boolean;
+  /** Runs after a write has succeeded, with its answer. */
+  readonly wrote?: (request: FastifyRequest, operation: Operation, answer: Rendered) => Promise<void>;
+}
+
+/** Access by the API keys in each call. */
+export function accessByKey({ tenants, clock, rejectedCalls }: AccessServices): Access {
+  const identify = async (request: FastifyRequest, { teamId, credentials }: Claim): Promise<Tenant> => {
+    const plausible = credentials && looksLikeSecret(credentials.apiSecret);
+    const now = formatTime(clock.now());
+    const caller = plausible ? await tenants.findCaller(teamId, credentials.apiId, now) : undefined;
+    // The refusal and its time are the same, no matter which part is wrong.
+    const matches = sameHash(hashSecret(credentials?.apiSecret ?? ''), caller?.secretHash ?? NO_HASH);
+    if (!caller || !matches) {
+      const { method, url, ip: client } = request;
+      const path = url.split('?', 1)[0]!;
+      rejectedCalls.note(teamId, { at: now, client, method, path, apiID: credentials?.apiId ?? '' });
+      throw new Refusal('INVALID_CREDENTIALS');
+    }
+    request.key = caller.key;
+    return caller.tenant;
+  };
+  return {
+    prefix: BASE_PATH,
+    authenticateEarly: async (request) => {
+      const claim = parseEarlyClaim(request);
+      if (claim) request.tenant = await identify(request, claim);
+    },
+    authenticate: (request) => {
+      const claim = parseClaim(request);
+      return request.tenant ?? identify(request, claim);
+    },
+    isMetered: true,
+  };
+}
+
+type Parameters = Record<string, unknown>;
+type Basic = ReturnType<typeof parseBasic>;
+
+const NOTHING: Parameters = {};
+const NO_HASH = hashSecret('');
+
+/** The team and credentials a request names. */
+interface Claim {
+  readonly teamId: string;
+  readonly credentials: Credentials | null;
+}
+
+/** Parses the claim in header and query. Returns undefined if the body may contain it. Throws PARAMETER_CONFLICT. */
+function parseEarlyClaim(request: FastifyRequest): Claim | undefined {
+  const query = request.query as Parameters;
+  const basic = parseBasic(request.headers.authorization);
+  const isHere = basic !== undefined || request.authorizations > 1 || hasPair(query);
+  const teamId = first(query['teamID']);
+  return teamId && isHere ? claimOf(request, teamId, basic, NOTHING) : undefined;
+}
+
+/** Removes the three parameters from the body and returns them. Throws PARAMETER_CONFLICT or MISSING_TEAM_ID. */
+export function parseClaim(request: FastifyRequest): Claim {
+  const read = request.body as ReadBody | undefined;
+  if (read) parseBody(request, read);
+  const body = takeFromBody(read?.value);
+  const teamId = first((request.query as Parameters)['teamID']) || first(body['teamID']);
+  if (!teamId) throw refuseMissingTeam(request.query as Parameters, read?.value);
+  return claimOf(request, teamId, parseBasic(request.headers.authorization), body);
+}
+
+/** Refuses a call without teamID, with a hint at a parameter such as `teamId`. */
+function refuseMissingTeam(query: Parameters, body: unknown): Refusal {
+  const sent = [...Object.keys(query), ...(isFields(body) ? Object.keys(body) : [])];
+  const meant = sent.find((name) => name !== 'teamID' && /^team[_-]?id$/i.test(name));
+  const hint = meant === undefined ? '' : ` You sent '${meant}'; names of parameters are case-sensitive.`;
+  return refuseField('MISSING_TEAM_ID', 'teamID', ERRORS.MISSING_TEAM_ID.message + hint);
+}
+
+const isFields = (body: unknown): body is Parameters =>
+  typeof body === 'object' && body !== null && !Array.isArray(body);
+
+function claimOf(request: FastifyRequest, teamId: string, basic: Basic, body: Parameters): Claim {
+  const query = request.query as Parameters;
+  for (const name of CALLER_PARAMETERS) if (isConflict(query[name], body[name])) throw conflict(name);
+  if (request.authorizations > 1) return { teamId, credentials: null };
+  return { teamId, credentials: basic === undefined ? parsePair(hasPair(query) ? query : body) : basic };
+}
+
+/** Folds a parameter given twice with the same value into one. Throws PARAMETER_CONFLICT for different values. */
+export function foldQuery(query: Parameters): void {
+  for (const name in query) {
+    const value = query[name];
+    if (!Array.isArray(value)) continue;
+    if (isConflict(value, undefined)) throw conflict(name);
+    query[name] = value[0];
+  }
+}
+
+/** Parses a pair from one place: the Basic header if there is one, or else the query, or else the body. */
+function parsePair(place: Parameters): Credentials | null {
+  const apiId = first(place['apiID']);
+  const apiSecret = first(place['apiSecret']);
+  return apiId && apiSecret ? { apiId, apiSecret } : null;
+}
+
+/** Returns whether the query contains credentials. */
+const hasPair = (query: Parameters) => query['apiID'] !== undefined || query['apiSecret'] !== undefined;
+
+function takeFromBody(body: unknown): Parameters {
+  if (!isFields(body)) return NOTHING;
+  const taken: Parameters = {};
+  for (const name of CALLER_PARAMETERS) {
+    if (!Object.hasOwn(body, name)) continue;
+    const value = body[name];
+    // A list or an object counts as a missing value.
+    taken[name] = typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+    delete body[name];
+  }
+  return taken;
+}
+
+/** Returns whether a parameter has two different values: in a query that repeats it, or in query and body. */
+function isConflict(inQuery: unknown, inBody: unknown): boolean {
+  if (Array.isArray(inQuery))
+    return [...inQuery, inBody === undefined ? inQuery[0] : inBody].some((value) => value !== inQuery[0]);
+  return inQuery !== undefined && inBody !== undefined && inQuery !== inBody;
+}
+
+const first = (value: unknown): string | undefined => {
+  const one: unknown = Array.isArray(value) ? value[0] : value;
+  return typeof one === 'string' ? one : undefined;
+};
+
+function conflict(name: string): Refusal {
+  const field = name.slice(0, 64);
+  const message = `'${field}' was given twice with different values; send it once.`;
+  return refuseField('PARAMETER_CONFLICT', field, message);
+}
 
 export interface AdmissionServices {
   readonly meter: Meter;

@@ -11,10 +11,8 @@ import type { Tenant, UsageStore } from '../../tenant/tenant-port.ts';
 import { IDEMPOTENCY_KEY } from '../operations/operation-schemas.ts';
 import { isWrite, type Call, type Operation } from '../operations/operation.ts';
 import { BATCH_BYTES_MAX, BODY_BYTES_MAX } from '../server/body.ts';
-import { admit, type AdmissionServices } from './admit.ts';
-import { sendAnswer } from './answer.ts';
-import type { Access, AccessServices } from './authenticate.ts';
-import { parseIfMatch } from './etag.ts';
+import { admit, type AdmissionServices, type Access, type AccessServices } from './admit.ts';
+import { sendAnswer, parseIfMatch } from './answer.ts';
 
 export interface OperationServices extends AdmissionServices, AccessServices {
   readonly usage: UsageStore;
@@ -45,12 +43,12 @@ export function addOperation(
       request.operation = operation.name;
       request.load.enter(request);
       request.now = formatTime(clock.now());
-      // 2. Admit: find the tenant by its API keys (authenticate.ts) or by the session of the dashboard,
+      // 2. Admit: find the tenant by its API keys or by the session of the dashboard,
       request.tenant = await access.authenticate(request, operation);
       // then count the call, check its limits, and take its body (admit.ts).
       await admit(request, operation, access.isMetered, services);
     },
-    // 3. Validate: Fastify checks these schemas, and validation-errors.ts says what is wrong.
+    // 3. Validate: Fastify checks these schemas, and error-answers.ts says what is wrong.
     schema: schemaOf(operation),
     handler: async (request, reply) => {
       const tenant = request.tenant!;

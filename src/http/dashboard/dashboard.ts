@@ -11,7 +11,7 @@ import { textOf } from '../../pims/writes/script.ts';
 import type { Body } from '../../pims/writes/writes.ts';
 import { LookLimit } from '../../tenant/call-limits.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
-import { parseClaim, type Access } from '../call/authenticate.ts';
+import { parseClaim, type Access } from '../call/admit.ts';
 import { isWrite, type Operation } from '../operations/operation.ts';
 import { addOperation } from '../call/stages.ts';
 import { accountRoutes } from './account-routes.ts';

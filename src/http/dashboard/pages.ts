@@ -7,7 +7,7 @@ import { extname } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { listAssets, readAsset } from '../../assets.ts';
 import { Refusal } from '../../errors.ts';
-import { hasAnswer } from '../call/etag.ts';
+import { hasAnswer } from '../call/answer.ts';
 import { chooseCoding, tagOfCoding, type Coding } from '../server/compression.ts';
 
 const PREFIX = '/dashboard/';

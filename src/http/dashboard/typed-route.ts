@@ -15,7 +15,7 @@ import type { PimsStore } from '../../pims/pims-port.ts';
 import type { WriteOptions } from '../../pims/writes/writes.ts';
 import type { RequestStore } from '../../request-log/request-log-port.ts';
 import type { RequestLog } from '../../request-log/request-log.ts';
-import { foldQuery } from '../call/authenticate.ts';
+import { foldQuery } from '../call/admit.ts';
 import type { OperationServices } from '../call/stages.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import type { TakeTurn } from '../../tenant/turns.ts';

@@ -6,7 +6,7 @@ import { writeBatch } from '../../pims/operations.ts';
 import type { Body } from '../../pims/writes/writes.ts';
 import { renderEnvelope } from '../call/answer.ts';
 import { listOf, objectOf, type Schema } from '../contract/json-schema.ts';
-import { refuseBody } from '../call/validation-errors.ts';
+import { refuseBody } from '../call/error-answers.ts';
 import { NEW_LINE_EXAMPLE } from './examples.ts';
 import { envelopeOf, queryOf, ref } from './operation-schemas.ts';
 import { envelope, type Call, type Operation } from './operation.ts';

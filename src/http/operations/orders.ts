@@ -13,8 +13,7 @@ import {
 import { NUMBERS_MAX } from '../../pims/rules/record-bounds.ts';
 import { signalOf } from '../server/connections.ts';
 import type { AnswerLimits } from '../call/cursor.ts';
-import { renderEnvelope } from '../call/answer.ts';
-import { setTag } from '../call/etag.ts';
+import { renderEnvelope, setTag } from '../call/answer.ts';
 import { listOf, NULL, objectOf, required, textOf } from '../contract/json-schema.ts';
 import {
   LINE_EXAMPLE,
