@@ -9,7 +9,7 @@ import { dirname, join, resolve } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { CLIENT_VARIABLES, SETTINGS } from '../src/config.ts';
 import { ERRORS } from '../src/errors.ts';
-import { BODY_BYTES_MAX } from '../src/http/server/body.ts';
+import { BODY_BYTES_MAX } from '../src/http/server/receive.ts';
 import { FILTERS_MAX, FILTER_VALUE_CHARACTERS_MAX } from '../src/pims/rules/record-bounds.ts';
 import { FIELDS_MAX, KEY_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from '../src/pims/rules/record-bounds.ts';
 import { DICTIONARY_MAX } from '../src/pims/rules/fields.ts';

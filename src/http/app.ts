@@ -31,10 +31,9 @@ import { observeCalls, observeRequests } from './observe/observers.ts';
 import type { Readings } from './observe/readings.ts';
 import { BASE_PATH } from './operations/operation.ts';
 import { allOperations } from './operations/operations.ts';
-import { BODY_BYTES_MAX, readBody } from './server/body.ts';
+import { BODY_BYTES_MAX, readBody, addReceiving, HEADER_BYTES_MAX, URL_BYTES_MAX } from './server/receive.ts';
 import { createConnectionServer, type EndedFor } from './server/connections.ts';
 import { ServiceLoad, type LoadLimits } from './server/load.ts';
-import { addReceiving, HEADER_BYTES_MAX, URL_BYTES_MAX } from './server/receive.ts';
 
 export interface AppOptions
   extends Omit<DashboardServices, 'limits' | 'rejectedCalls' | 'readings'>, AnswerLimits, LoadLimits {

@@ -57,7 +57,7 @@ export const RULES = {
   clock: 'src/pims has no clock, no chance, no timers and no process',
   time: 'the time is asked for, and waited for, in src/clock.ts; no test does either',
   console: 'the console is written to in src/cli and nowhere else',
-  private: 'members that Node does not document are used in src/http/server/node-private.ts and nowhere else',
+  private: 'members that Node does not document are used in src/http/server/node-http.ts and nowhere else',
   sql: 'SQL is written in src/store and nowhere else',
   markup: 'the dashboard writes no HTML as text, which its policy would refuse',
   length: `no source file is longer than ${FILE_LINES_MAX} lines`,
@@ -100,7 +100,7 @@ const HABITS: [Rule, where: RegExp, what: RegExp][] = [
   ['console', /^(dashboard\/)?src\/(?!cli\/)/, /\bconsole[.[]|=\s*console\b/g],
   [
     'private',
-    /^src\/(?!http\/server\/node-private\.ts$)/,
+    /^src\/(?!http\/server\/node-http\.ts$)/,
     /\b(_paused|_handle|writeQueueSize|httpAllowHalfOpen|_httpMessage)\b/g,
   ],
   [

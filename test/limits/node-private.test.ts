@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { allowHalfOpen, countUntakenBytes, resumeReading, stopReading } from '../../src/http/server/node-private.ts';
+import { allowHalfOpen, countUntakenBytes, resumeReading, stopReading } from '../../src/http/server/node-http.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 const TURNS = 200;

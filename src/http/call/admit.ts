@@ -22,7 +22,7 @@ import type { RejectedCalls } from '../../tenant/rejected-calls.ts';
 import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
 import { quotaOf } from '../../tenant/tenant.ts';
 import { BASE_PATH, isWrite, type Operation } from '../operations/operation.ts';
-import { parseBody, takeBody, type ReadBody } from '../server/body.ts';
+import { parseBody, takeBody, type ReadBody } from '../server/receive.ts';
 import { parseIfMatch } from './answer.ts';
 import { refuseBySchema } from './error-answers.ts';
 

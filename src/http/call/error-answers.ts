@@ -15,10 +15,9 @@ import { Refusal, refuseField } from '../../errors.ts';
 import { FILTER_OPS } from '../../pims/reads/filter.ts';
 import { refuseMissingKey } from '../../pims/rules/values.ts';
 import type { NoteFault } from '../observe/fault-log.ts';
-import { hasBody, isBodyLeft } from '../server/body.ts';
+import { hasBody, isBodyLeft, URL_BYTES_MAX } from '../server/receive.ts';
 import { isAnswering } from '../server/connections.ts';
 import { STATUS_CODES } from '../server/node-http.ts';
-import { URL_BYTES_MAX } from '../server/receive.ts';
 import { JSON_TYPE, renderError, sendAnswer, STATIC_HEADERS, setTag } from './answer.ts';
 
 /** Forms of the parameters that accept less than any non-empty text. */

@@ -10,7 +10,7 @@ import type { Body, WriteContext } from '../../pims/writes/writes.ts';
 import type { Tenant, UsageStore } from '../../tenant/tenant-port.ts';
 import { IDEMPOTENCY_KEY } from '../operations/operation-schemas.ts';
 import { isWrite, type Call, type Operation } from '../operations/operation.ts';
-import { BATCH_BYTES_MAX, BODY_BYTES_MAX } from '../server/body.ts';
+import { BATCH_BYTES_MAX, BODY_BYTES_MAX } from '../server/receive.ts';
 import { admit, type AdmissionServices, type Access, type AccessServices } from './admit.ts';
 import { sendAnswer, parseIfMatch } from './answer.ts';
 
@@ -38,7 +38,7 @@ export function addOperation(
     bodyLimit: operation.kind === 'batch' ? BATCH_BYTES_MAX : BODY_BYTES_MAX,
     // 1. Receive: server/receive.ts has checked URL and headers. The body of a caller that is refused here is not read.
     ...(operation.body && { onRequest: access.authenticateEarly }),
-    // Otherwise server/body.ts has read it.
+    // Otherwise server/receive.ts has read it.
     preValidation: async (request) => {
       request.operation = operation.name;
       request.load.enter(request);

@@ -21,7 +21,7 @@ import type { Tenant } from '../../tenant/tenant-port.ts';
 import type { TakeTurn } from '../../tenant/turns.ts';
 import type { Webhooks } from '../../webhooks/administration.ts';
 import type { Readings } from '../observe/readings.ts';
-import { takeBody } from '../server/body.ts';
+import { takeBody } from '../server/receive.ts';
 import { signalOf } from '../server/connections.ts';
 import { sendAnswer } from '../call/answer.ts';
 import { findSession, refuseCrossSite, requireRole } from './session.ts';

@@ -7,8 +7,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { every, type Clock } from '../../clock.ts';
-import { createServer } from './node-http.ts';
-import { allowHalfOpen, countUntakenBytes, resumeReading, stopReading } from './node-private.ts';
+import { createServer, allowHalfOpen, countUntakenBytes, resumeReading, stopReading } from './node-http.ts';
 
 /** Maximum requests that wait for the one being answered, on one connection and on all. Node parses 64 KiB at once. */
 const WAITING_MAX = 512;

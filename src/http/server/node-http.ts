@@ -1,5 +1,44 @@
 /**
- * The parts of node:http that the service uses. Importing it would read all its exports, one of which loads Node's
- * WebSocket client: 15 MB and 30 ms of every start.
+ * The parts of node:http that the service uses; importing it would load Node's WebSocket client too: 15 MB and 30 ms of
+ * every start. Only this file uses members that Node does not document. Each bounds the cost of a connection, which no
+ * documented member does. test/limits/node-private.test.ts fails when a release of Node changes one.
  */
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+
 export const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http');
+
+/** Node's own mark on a socket that it has stopped reading. */
+const PAUSED = '_paused';
+const HANDLE = '_handle';
+interface PrivateSocket extends Socket {
+  [PAUSED]: boolean;
+  readonly [HANDLE]: { readonly writeQueueSize: number } | null;
+  readonly parser: { resume(): void } | null;
+}
+
+/** Lets a client that has sent all its requests and closed its half of the connection still receive the responses. */
+export function allowHalfOpen(server: Server): void {
+  (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
+}
+
+/**
+ * Returns the bytes that the client has not yet received. `writableLength` counts a complete chunk until its last byte
+ * is received.
+ */
+export const countUntakenBytes = (socket: Socket): number => (socket as PrivateSocket)[HANDLE]?.writeQueueSize ?? 0;
+
+/** Stops reading requests. `pause` alone would be undone when the body of a request is read. */
+export function stopReading(socket: Socket): void {
+  (socket as PrivateSocket)[PAUSED] = true;
+  socket.pause();
+}
+
+/** Undoes `stopReading`. */
+export function resumeReading(socket: Socket): void {
+  const stopped = socket as PrivateSocket;
+  if (!stopped[PAUSED]) return;
+  stopped[PAUSED] = false;
+  stopped.parser?.resume();
+  stopped.resume();
+}

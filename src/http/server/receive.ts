@@ -1,19 +1,156 @@
 /**
- * The first stage of a request: the limits of its URL, its headers and the number of headers, and the headers of every
- * response. Source: decision 0007.
+ * The first stage of a request: the limits of its URL, headers and body, and the headers of every response (decision
+ * 0007). A body is application/json in UTF-8. If it may hold the credentials, it is read before the caller is known. A
+ * refusal of the body waits until the call is counted.
  */
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyRequest, FastifyInstance, FastifyReply } from 'fastify';
 import type { SignedIn } from '../../account/account-port.ts';
-import { Refusal } from '../../errors.ts';
+import { Refusal, refuseForNow, refuseField } from '../../errors.ts';
 import type { Limits } from '../../tenant/call-limits.ts';
 import type { CountedCall } from '../../tenant/metering.ts';
 import type { CallingKey, Tenant } from '../../tenant/tenant-port.ts';
-import { hasBody } from './body.ts';
-import { attach } from './connections.ts';
 import { JSON_TYPE, STATIC_HEADERS } from '../call/answer.ts';
 import type { ServiceState } from '../observe/health.ts';
-import type { BodyInRoom, Lane, ServiceLoad, TenantShare } from './load.ts';
 import { BASE_PATH } from '../operations/operation.ts';
+import { invite, attach } from './connections.ts';
+import type { BodyInRoom, Lane, ServiceLoad, TenantShare } from './load.ts';
+
+export const BODY_BYTES_MAX = 256 * 1024;
+export const BATCH_BYTES_MAX = 1024 * 1024;
+/** Doubles print and read back exactly up to this many significant digits. */
+const EXACT_DIGITS = 15;
+
+/** Maximum levels of lists and objects, into which rendering recurses. */
+const NESTING_MAX = 1000;
+
+/** The bytes of a body or its refusal, and its text and value once it is parsed. Empty without a body. */
+export interface ReadBody {
+  bytes?: Buffer | undefined;
+  text?: string | undefined;
+  value?: unknown;
+  refusal?: Refusal | undefined;
+}
+
+/** Parses the body of every media type for Fastify. A body that is too large stays unread, and its connection ends. */
+export async function readBody(request: FastifyRequest, stream: IncomingMessage): Promise<ReadBody> {
+  const bytesMax = request.routeOptions.bodyLimit;
+  const isTooLarge = Number(stream.headers['content-length'] ?? 0) > bytesMax;
+  if (!isTooLarge) invite(stream);
+  const bytes = isTooLarge ? undefined : await collect(request, stream, bytesMax);
+  if (bytes) return { bytes, text: undefined, value: undefined, refusal: undefined };
+  return { refusal: new Refusal('BODY_TOO_LARGE', `The body is larger than ${bytesMax} bytes.`) };
+}
+
+/** Parses a body once, without a reviver. Keeps its refusal until the call is counted. */
+export function parseBody({ sentType, headers }: FastifyRequest, body: ReadBody): void {
+  const { bytes } = body;
+  if (!bytes) return;
+  body.bytes = undefined;
+  if (bytes.length === 0) return;
+  if (!isJsonType(sentType) || headers['content-encoding'] !== undefined)
+    body.refusal = new Refusal('UNSUPPORTED_MEDIA_TYPE');
+  else if (!isUtf8(bytes)) body.refusal = new Refusal('INVALID_JSON');
+  else
+    try {
+      body.text = bytes.toString('utf8');
+      body.value = JSON.parse(body.text) as unknown;
+    } catch (fault) {
+      // Node's own message quotes the body, which may hold a secret; the position is enough.
+      const place = / at position \d+/.exec((fault as Error).message)?.[0] ?? '';
+      body.refusal = new Refusal('INVALID_JSON', `The body is not valid JSON${place}.`);
+    }
+}
+
+/** Returns whether the headers announce a body. */
+export const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined ||
+  (headers['content-length'] !== undefined && headers['content-length'] !== '0');
+
+/** Returns whether the connection has to end after the response, because a body that may be large has not arrived. */
+export const isBodyLeft = ({ complete, headers }: IncomingMessage): boolean =>
+  !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > BODY_BYTES_MAX);
+
+/**
+ * Returns the parsed body of a request whose caller is known. Throws its refusal, or BODY_NOT_ALLOWED for a GET with a
+ * body.
+ */
+export function takeBody(request: FastifyRequest, body: ReadBody): unknown {
+  if (request.method === 'GET' && hasBody(request.raw)) throw new Refusal('BODY_NOT_ALLOWED');
+  parseBody(request, body);
+  const { value, text, refusal } = body;
+  if (refusal) throw refusal;
+  if (text === undefined) return value;
+  // Each level needs two characters, so a shorter text cannot be nested too deeply.
+  if (text.length > 2 * NESTING_MAX && isDeeper(value, NESTING_MAX))
+    throw new Refusal('INVALID_BODY', 'The body is nested too deeply.');
+  if (MAYBE_INEXACT.test(text)) checkExact(text);
+  return value;
+}
+
+/** Collects the body. Resolves to undefined if it is too large. Throws SERVICE_BUSY if other bodies need its room. */
+function collect(request: FastifyRequest, stream: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const body = request.load.beginBody(request, () => {
+      stream.removeAllListeners('data').resume();
+      chunks.length = 0;
+      reject(refuseForNow('SERVICE_BUSY'));
+    });
+    stream.on('error', () =>
+      reject(new Refusal('MALFORMED_REQUEST', 'The connection ended before the body was complete.')),
+    );
+    stream.on('end', () => {
+      body.arriving.delete(body);
+      resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
+    });
+    stream.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      chunks.push(chunk);
+      request.load.growBody(body, chunk.length);
+      if (size <= bytesMax) return;
+      stream.pause();
+      resolve(undefined);
+    });
+  });
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));
+}
+
+const isJsonType = (type = '') => /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i.test(type);
+
+/** A number whose digits, exponent or zeros a double may not hold. Strings match as well. */
+const MAYBE_INEXACT = /\d(?=[\d.]{15}|[\d.]*[eE]|\.0{6})/;
+/** A string with the colon that makes it a name, or a number that may be inexact. */
+const NAME_OR_NUMBER = /"((?:[^"\\]+|\\.)*)"(\s*:)?|-?\d(?=[\d.]{15}|[\d.]*[eE]|\.0{6})[-+.\deE]*/g;
+
+/** Throws INVALID_VALUE for a number in valid JSON that is written with more digits than a double holds. */
+function checkExact(json: string) {
+  let name = '';
+  for (const [token, text, colon] of json.matchAll(NAME_OR_NUMBER)) {
+    if (colon !== undefined) name = text!;
+    if (text !== undefined || isExact(token)) continue;
+    const field = (JSON.parse(`"${name}"`) as string).slice(0, 64);
+    const message = `${field}: the number ${token.slice(0, 64)} has more than ${EXACT_DIGITS} digits or an exponent. Send it as text.`;
+    throw refuseField('INVALID_VALUE', field, message);
+  }
+}
+
+function isExact(source: string): boolean {
+  const value = Number(source);
+  const printed = String(value);
+  const digits = source
+    .replace(/[eE].*$/, '')
+    .replace(/[^0-9]/g, '')
+    .replace(/^0+/, '');
+  const hasVanished = value === 0 && digits !== '';
+  return Number.isFinite(value) && !printed.includes('e') && !hasVanished && digits.length <= EXACT_DIGITS;
+}
 
 declare module 'fastify' {
   interface FastifyRequest {
