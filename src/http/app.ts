@@ -20,14 +20,12 @@ import {
   answerUnknownPath,
 } from './call/error-answers.ts';
 import { addOperation } from './call/stages.ts';
-import { renderContract } from './contract/contract.ts';
-import { addReference } from './contract/reference.ts';
+import { renderContract, addReference } from './contract/contract.ts';
 import { addDashboard } from './dashboard/dashboard.ts';
 import type { DashboardServices } from './dashboard/typed-route.ts';
-import { logFaults } from './observe/fault-log.ts';
+import { logFaults, observeCalls, observeRequests } from './observe/observers.ts';
 import { addHealth, whyNotReady, type ServiceState } from './observe/health.ts';
 import { addMetrics } from './observe/metrics.ts';
-import { observeCalls, observeRequests } from './observe/observers.ts';
 import type { Readings } from './observe/readings.ts';
 import { BASE_PATH } from './operations/operation.ts';
 import { allOperations } from './operations/operations.ts';

@@ -14,7 +14,7 @@ import type {
 import { Refusal, refuseField } from '../../errors.ts';
 import { FILTER_OPS } from '../../pims/reads/filter.ts';
 import { refuseMissingKey } from '../../pims/rules/values.ts';
-import type { NoteFault } from '../observe/fault-log.ts';
+import type { NoteFault } from '../observe/observers.ts';
 import { hasBody, isBodyLeft, URL_BYTES_MAX } from '../server/receive.ts';
 import { isAnswering } from '../server/connections.ts';
 import { STATUS_CODES } from '../server/node-http.ts';

@@ -1,15 +1,19 @@
 /**
  * Begin here: the contract, an OpenAPI 3.1 document generated from the operations, their schemas and the table of
- * errors, with an example for every request and response. Source: https://spec.openapis.org/oas/v3.1.1.html.
+ * errors, with an example for every request and response; `/openapi.json`, and the pages made from it. Source:
+ * https://spec.openapis.org/oas/v3.1.1.html.
  */
-import { readAsset, VERSION } from '../../assets.ts';
+import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
+import { readAsset, VERSION, startThread } from '../../assets.ts';
 import { ERRORS, Refusal, type ErrorCode, type ErrorPlace } from '../../errors.ts';
 import { RECORD_TYPES } from '../../pims/rules/fields.ts';
-import { renderError } from '../call/answer.ts';
-import { STATUS_CODES } from '../server/node-http.ts';
-import { BASE_PATH, type Operation, type OperationKind } from '../operations/operation.ts';
+import { renderError, JSON_TYPE } from '../call/answer.ts';
 import { IDEMPOTENCY_KEY, ref, SCHEMAS } from '../operations/operation-schemas.ts';
+import { BASE_PATH, type Operation, type OperationKind } from '../operations/operation.ts';
+import { chooseCoding, compress, type Coding } from '../server/compression.ts';
+import { STATUS_CODES } from '../server/node-http.ts';
 import { mapValues, textOf, type Schema } from './json-schema.ts';
+import type { ReferenceFile } from './reference-worker.ts';
 
 type Part = Readonly<Record<string, unknown>>;
 type Parts = Record<string, Part>;
@@ -247,3 +251,41 @@ const describeState = (operationId: string, summary: string, errors: Parts): Par
   security: [],
   responses: { 200: linkTo('responses', 'Usable'), ...errors, 503: linkTo('responses', 'Unusable') },
 });
+
+/**
+ * Adds `/openapi.json`, `/docs` with the reference page made from it, and `/docs/errors`. The pages work offline. A
+ * thread renders them on the first request, because loading the renderer would block the event loop for 250 ms.
+ */
+export function addReference(app: FastifyInstance, contract: () => object): void {
+  const options = { exposeHeadRoute: true };
+  let text: Buffer | undefined;
+  const packed = new Map<Coding, ReturnType<typeof compress>>();
+  app.get('/openapi.json', options, async ({ headers }, reply) => {
+    text ??= Buffer.from(JSON.stringify(contract()));
+    const coding = chooseCoding(headers['accept-encoding'] ?? '');
+    reply.type(JSON_TYPE);
+    if (!coding) return reply.send(text);
+    // Each coding is built once.
+    const bytes = packed.get(coding) ?? compress(text, coding);
+    packed.set(coding, bytes);
+    return reply.headers({ 'content-encoding': coding, vary: 'accept-encoding' }).send(await bytes);
+  });
+
+  let files: Promise<Map<string, ReferenceFile>> | undefined;
+  const serveFile: RouteHandlerMethod = async ({ url, headers }, reply) => {
+    const file = (await (files ??= renderFiles(contract()))).get(url.split('?', 1)[0]!);
+    if (!file) throw new Refusal('UNKNOWN_PATH');
+    reply.headers(file.headers).code(file.httpStatus);
+    const coding = chooseCoding(headers['accept-encoding'] ?? '', ['gzip']);
+    if (!coding) return reply.send(file.bytes);
+    return reply.header('content-encoding', coding).send(file.packed);
+  };
+  for (const url of ['/docs', '/docs/*']) app.get(url, options, serveFile);
+}
+
+function renderFiles(contract: object): Promise<Map<string, ReferenceFile>> {
+  return new Promise((resolve, reject) => {
+    const worker = startThread(new URL('reference-worker.ts', import.meta.url), { workerData: contract });
+    worker.once('message', resolve).once('error', reject);
+  });
+}
