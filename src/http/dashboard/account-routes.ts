@@ -8,9 +8,8 @@ import { formatTime } from '../../clock.ts';
 import { quotaOf } from '../../tenant/tenant.ts';
 import { BASE_PATH } from '../operations/operation.ts';
 import { isOperator } from './usage-routes.ts';
-import { clearSession, setSession, tokenOf } from './session.ts';
+import { clearSession, setSession, tokenOf, pick, type Handlers, type DashboardServices } from './typed-route.ts';
 import type { SessionView } from './interface.ts';
-import { pick, type Handlers, type DashboardServices } from './typed-route.ts';
 
 const viewSession =
   (services: DashboardServices) =>

@@ -1,30 +1,139 @@
 /**
- * Begin here: the dashboard, its pages below /dashboard/ and their JSON below /dashboard/api/. Everything except signing
- * in needs a session, also the operations of the API, which are served here too. Source: decision 0023.
+ * Begin here: the dashboard, its built pages below /dashboard/ and their JSON below /dashboard/api/. Everything except
+ * signing in needs a session, also the operations of the API, which are served here too. Source: decision 0023,
+ * https://www.w3.org/TR/CSP3/, https://www.w3.org/TR/trusted-types/, RFC 9110 sections 8.8, 13.1.
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { hash } from 'node:crypto';
+import { extname } from 'node:path';
 import cookie from '@fastify/cookie';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
+import { listAssets, readAsset } from '../../assets.ts';
 import { entryBy, type AuditEntry } from '../../audit/entry.ts';
-import { refuseField } from '../../errors.ts';
+import { Refusal, refuseField } from '../../errors.ts';
 import type { BatchStep } from '../../pims/batch.ts';
 import { textOf } from '../../pims/writes/script.ts';
 import type { Body } from '../../pims/writes/writes.ts';
 import { LookLimit } from '../../tenant/call-limits.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { parseClaim, type Access } from '../call/admit.ts';
-import { isWrite, type Operation } from '../operations/operation.ts';
+import { hasAnswer } from '../call/answer.ts';
 import { addOperation } from '../call/stages.ts';
+import { isWrite, type Operation } from '../operations/operation.ts';
+import { chooseCoding, tagOfCoding, type Coding } from '../server/compression.ts';
 import { accountRoutes } from './account-routes.ts';
-import { findSession, requireRole } from './session.ts';
 import type { RouteName } from './interface.ts';
-import { keyRoutes } from './key-routes.ts';
-import { addPages } from './pages.ts';
 import { RECORD_ROUTES } from './record-routes.ts';
 import { ROUTES } from './route-table.ts';
-import { tenantRoutes } from './tenant-routes.ts';
-import { addRoute, API_PATH, nameFields, type Handlers, type DashboardServices } from './typed-route.ts';
+import { keyRoutes, tenantRoutes, webhookRoutes } from './tenant-routes.ts';
+import {
+  findSession,
+  requireRole,
+  addRoute,
+  API_PATH,
+  nameFields,
+  type Handlers,
+  type DashboardServices,
+} from './typed-route.ts';
 import { operateRoutes, usageRoutes } from './usage-routes.ts';
-import { webhookRoutes } from './webhook-routes.ts';
+
+const PREFIX = '/dashboard/';
+const DIST = 'dashboard/dist/';
+const PAGE = 'index.html';
+const YEAR_S = 31_536_000;
+/** Names of assets contain the hash of their content; the page is requested again each time. */
+const FOR_EVER = `public, max-age=${YEAR_S}, immutable`;
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+/** Each file has these compressed copies, which the build makes. */
+const COPIES: readonly (readonly [coding: Coding, extension: string])[] = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+];
+
+/** With these headers, a browser loads only the page's own files and never shows the page in a frame. */
+const HEADERS = {
+  'content-security-policy':
+    "default-src 'none';script-src 'self';style-src 'self';img-src 'self' data:;connect-src 'self';" +
+    "form-action 'self';base-uri 'none';object-src 'none';frame-ancestors 'none';" +
+    "require-trusted-types-for 'script';trusted-types 'none'",
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'origin-agent-cluster': '?1',
+  'referrer-policy': 'no-referrer',
+  'x-dns-prefetch-control': 'off',
+  'x-download-options': 'noopen',
+  'x-frame-options': 'DENY',
+  'x-permitted-cross-domain-policies': 'none',
+  'x-xss-protection': '0',
+};
+/** This header is sent only if a trusted proxy reports TLS, because the service itself does not speak it. */
+const TLS_ONLY = `max-age=${YEAR_S}; includeSubDomains`;
+
+interface PageFile {
+  readonly type: string;
+  readonly tag: string;
+  readonly bytes: Buffer;
+  readonly packed: ReadonlyMap<Coding, Buffer>;
+}
+
+async function addPages(app: FastifyInstance): Promise<void> {
+  await app.register(async (scope) => {
+    scope.addHook('onRequest', async ({ protocol }, reply) => {
+      reply.headers(HEADERS);
+      if (protocol === 'https') reply.header('strict-transport-security', TLS_ONLY);
+    });
+    const add = (url: string, handler: RouteHandlerMethod) =>
+      void scope.route({ method: ['GET', 'HEAD'], url, handler });
+    add(`${PREFIX}assets/*`, (request, reply) => {
+      const name = `assets/${(request.params as { '*': string })['*']}`;
+      if (sendPageFile(name, FOR_EVER, request, reply)) return reply;
+      throw new Refusal('UNKNOWN_PATH');
+    });
+    add(`${PREFIX}*`, (request, reply) => {
+      if (/^\/dashboard\/api([/?]|$)/.test(request.url)) throw new Refusal('UNKNOWN_PATH');
+      if (sendPageFile(PAGE, 'no-cache', request, reply)) return reply;
+      throw new Refusal('UNKNOWN_PATH', 'The dashboard is not built. Run `npm run build` and start the service again.');
+    });
+    for (const url of ['/', '/dashboard']) add(url, (_request, reply) => reply.redirect(PREFIX));
+  });
+}
+
+let files: ReadonlyMap<string, PageFile> | undefined;
+
+/** Sends the file with this name in dashboard/dist, or 304 if the browser has it. Returns false if there is none. */
+function sendPageFile(name: string, cacheControl: string, { headers }: FastifyRequest, reply: FastifyReply): boolean {
+  files ??= readFiles();
+  const file = files.get(name);
+  if (!file) return false;
+  const { type, tag, bytes, packed } = file;
+  const coding = chooseCoding(headers['accept-encoding'] ?? '', [...packed.keys()]);
+  const etag = coding ? tagOfCoding(tag, coding) : tag;
+  reply.headers({ 'content-type': type, etag, vary: 'accept-encoding', 'cache-control': cacheControl });
+  if (hasAnswer(headers['if-none-match'] ?? '', etag)) reply.code(304).send();
+  else if (coding) reply.header('content-encoding', coding).send(packed.get(coding));
+  else reply.send(bytes);
+  return true;
+}
+
+function readFiles(): Map<string, PageFile> {
+  const names = new Set(listAssets(DIST));
+  const read = new Map<string, PageFile>();
+  for (const name of names) {
+    const type = TYPES[extname(name)];
+    if (type === undefined) continue;
+    const bytes = readAsset(name);
+    const copies = COPIES.filter(([, extension]) => names.has(name + extension));
+    const packed = new Map(copies.map(([coding, extension]) => [coding, readAsset(name + extension)]));
+    const tag = `"${hash('sha256', bytes, 'base64url').slice(0, 16)}"`;
+    read.set(name.slice(DIST.length), { type, tag, bytes, packed });
+  }
+  return read;
+}
 
 export async function addDashboard(
   app: FastifyInstance,

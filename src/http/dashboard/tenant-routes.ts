@@ -1,7 +1,14 @@
-/** The tenant's settings, users and audit log. The operator sets quota and rate; users only see them. */
+/**
+ * The tenant's settings, users, audit log, keys and webhooks. The operator sets quota and rate; users only see them.
+ * Only the response that issues a secret contains it. Source: decision 0023.
+ */
 import { changeRole, deleteUser, inviteUser, renewLink, type IssuedLink } from '../../account/users.ts';
 import { verifyAudit } from '../../audit/chain.ts';
 import { entryBy } from '../../audit/entry.ts';
+import { formatTime } from '../../clock.ts';
+import { orThrow, refuseField } from '../../errors.ts';
+import { issueKey } from '../../tenant/credentials.ts';
+import { checkKeyName, endOfDays, endOfOverlap } from '../../tenant/keys.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { checkTenantName } from '../../tenant/tenant.ts';
 import type { SettingsView, UserLinkView } from './interface.ts';
@@ -58,3 +65,81 @@ export function tenantRoutes({ tenants, users, audit, publicUrl, requestLogDays 
     },
   } satisfies Partial<Handlers>;
 }
+
+const NOT_ENDED = 'There is no valid key with this API ID.';
+
+export const keyRoutes = ({ tenants, usage, requests, requestLog }: DashboardServices) =>
+  ({
+    'GET /keys': async ({ tenant: { teamId }, client }) => {
+      await requestLog.settled();
+      const now = formatTime(client.nowMs);
+      const [keys, uses, lastUses, { byKey }] = await Promise.all([
+        tenants.listKeys(teamId, now),
+        requests.loadKeyUses(teamId),
+        usage.loadLastUses(teamId),
+        usage.loadUsage(teamId, now.slice(0, 7)),
+      ]);
+      const viewed = keys.map((key) => {
+        const use = uses.find(({ apiId }) => apiId === key.apiId);
+        return {
+          apiID: key.apiId,
+          ...pick(key, 'name', 'scope', 'issuedAt', 'issuedBy', 'isReplaced'),
+          endsAt: key.endsAt || null,
+          monthCalls: byKey.find(({ apiId }) => apiId === key.apiId)?.calls ?? 0,
+          lastUsedAt: findLatest(lastUses.get(key.apiId), use?.usedAt),
+          lastUsedFrom: use?.client ?? null,
+          lastUsedInUrlAt: use?.usedInUrlAt || null,
+        };
+      });
+      return { keys: viewed };
+    },
+    'POST /keys': async ({ tenant: { teamId }, body: { name, scope, days }, actor }) => {
+      checkKeyName(name);
+      const key = issueKey();
+      const endsAt = endOfDays(days, actor.nowMs);
+      const entry = entryBy(actor, 'keys created', key.apiId, { name, scope, endsAt });
+      orThrow(await tenants.createKeys(teamId, { ...key, name, scope }, endsAt, entry));
+      return { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret, name, scope, endsAt: endsAt || null };
+    },
+    'POST /keys/replace': async ({ tenant: { teamId }, body: { overlap, name }, actor }) => {
+      const key = issueKey();
+      const oldKeysEndAt = endOfOverlap(overlap, actor.nowMs);
+      const entry = entryBy(actor, 'keys replaced', key.apiId, { overlap });
+      orThrow(await tenants.replaceKeys(teamId, key, oldKeysEndAt, entry, name));
+      return { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret, oldKeysEndAt };
+    },
+    'POST /keys/rename': async ({ tenant: { teamId }, body: { apiID, name }, actor }) => {
+      checkKeyName(name);
+      orThrow(await tenants.renameKeys(teamId, apiID, name, entryBy(actor, 'keys renamed', apiID, { name })));
+    },
+    'POST /keys/end': async ({ tenant: { teamId }, body: { apiID }, actor }) => {
+      const isEnded = await tenants.endKey(teamId, apiID, entryBy(actor, 'key ended', apiID));
+      if (!isEnded) throw refuseField('NOT_FOUND', 'apiID', NOT_ENDED);
+    },
+  }) satisfies Partial<Handlers>;
+
+/** Counts are exact. The request log also has calls from before calls were counted by key. */
+const findLatest = (...times: readonly (string | undefined)[]): string | null =>
+  times
+    .filter((time) => time !== undefined)
+    .toSorted()
+    .at(-1) ?? null;
+
+const PAGE_DELIVERIES = 50;
+
+export const webhookRoutes = ({ webhooks }: DashboardServices) =>
+  ({
+    'GET /webhooks': async ({ tenant }) => ({ webhooks: await webhooks.list(tenant) }),
+    'POST /webhooks': ({ tenant, body, actor }) => webhooks.add(tenant, body.url, body.types, actor),
+    'POST /webhooks/remove': ({ tenant, body, actor }) => webhooks.remove(tenant, body.id, actor),
+    'POST /webhooks/test': ({ tenant, body }) => webhooks.test(tenant, body.id),
+    'POST /webhooks/pause': ({ tenant, body, actor }) => webhooks.pause(tenant, body.id, actor),
+    'POST /webhooks/replay': ({ tenant, body, actor }) => webhooks.replay(tenant, body.id, body.after, actor),
+    'POST /webhooks/rotate': ({ tenant, body, actor }) => webhooks.rotate(tenant, body.id, actor),
+    'GET /webhooks/deliveries': async ({ tenant, query: { id, before } }) => {
+      const last = Number(before ?? Number.MAX_SAFE_INTEGER);
+      const found = await webhooks.loadDeliveries(tenant, id, last, PAGE_DELIVERIES + 1);
+      const deliveries = found.slice(0, PAGE_DELIVERIES).map((one) => ({ ...one, number: String(one.number) }));
+      return { deliveries, next: found.length > PAGE_DELIVERIES ? deliveries.at(-1)!.number : null };
+    },
+  }) satisfies Partial<Handlers>;

@@ -1,32 +1,68 @@
 /**
- * Adds a route of route-table.ts, behind session, role, proof and validation. A route sees only the tenant of its
- * session.
+ * Adds a route of route-table.ts, behind session, role, proof and validation. A request must be from the dashboard's
+ * own pages, have a session, and its user the required role. A route sees only the tenant of its session. Source:
+ * decision 0023.
  */
-import type { FastifyInstance, FastifyReply, FastifySchemaValidationError } from 'fastify';
+import type { FastifyReply, FastifyRequest, FastifyInstance, FastifySchemaValidationError } from 'fastify';
+import type { SignedIn, UserStore } from '../../account/account-port.ts';
 import type { Accounts } from '../../account/accounts.ts';
 import type { ClientContext } from '../../account/attempts.ts';
-import type { SignedIn, UserStore } from '../../account/account-port.ts';
 import { requireProof } from '../../account/proof.ts';
+import { mayAct, type Role } from '../../account/roles.ts';
 import type { AuditStore } from '../../audit/audit-port.ts';
 import { entryBy, type Actor, type AuditEntry } from '../../audit/entry.ts';
 import { formatTime } from '../../clock.ts';
-import { orThrow, Refusal, refuseField } from '../../errors.ts';
+import { Refusal, orThrow, refuseField } from '../../errors.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 import type { WriteOptions } from '../../pims/writes/writes.ts';
 import type { RequestStore } from '../../request-log/request-log-port.ts';
 import type { RequestLog } from '../../request-log/request-log.ts';
-import { foldQuery } from '../call/admit.ts';
-import type { OperationServices } from '../call/stages.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import type { TakeTurn } from '../../tenant/turns.ts';
 import type { Webhooks } from '../../webhooks/administration.ts';
-import type { Readings } from '../observe/readings.ts';
-import { takeBody } from '../server/receive.ts';
-import { signalOf } from '../server/connections.ts';
+import { foldQuery } from '../call/admit.ts';
 import { sendAnswer } from '../call/answer.ts';
-import { findSession, refuseCrossSite, requireRole } from './session.ts';
+import type { OperationServices } from '../call/stages.ts';
+import type { Readings } from '../observe/readings.ts';
+import { signalOf } from '../server/connections.ts';
+import { takeBody } from '../server/receive.ts';
 import type { AnswerOf, BodyOf, QueryOf, RouteName } from './interface.ts';
 import { NOTHING, ROUTES, type RouteTerms } from './route-table.ts';
+
+/** With this prefix, a browser accepts the cookie only over TLS or from its own machine, and only for this host. */
+const COOKIE = '__Host-storeroom_session';
+const COOKIE_RULES = { path: '/', httpOnly: true, secure: true, sameSite: 'strict' } as const;
+
+/** Refuses requests from other sites, by Fetch Metadata, or by RFC 9110 Origin where the browser sends no metadata. */
+function refuseCrossSite({ headers }: FastifyRequest): void {
+  const { 'sec-fetch-site': site, origin = '', host } = headers;
+  const from = URL.parse(origin);
+  const isOwn = site === undefined ? from !== null && from.host === host : site === 'same-origin';
+  if (!isOwn) throw new Refusal('CROSS_SITE');
+}
+
+/** Returns the session of the request's cookie, which it loads once per request. Throws CROSS_SITE or NOT_SIGNED_IN. */
+export async function findSession(accounts: Accounts, request: FastifyRequest, nowMs: number): Promise<SignedIn> {
+  if (request.signedIn) return request.signedIn;
+  refuseCrossSite(request);
+  const token = tokenOf(request);
+  const signedIn = token === undefined ? undefined : await accounts.findSession(token, nowMs);
+  if (!signedIn) throw new Refusal('NOT_SIGNED_IN');
+  request.signedIn = signedIn;
+  request.tenant = signedIn.tenant;
+  return signedIn;
+}
+
+export function requireRole({ user }: SignedIn, needed: Role): void {
+  if (!mayAct(user.role, needed))
+    throw new Refusal('ROLE_NOT_ALLOWED', `This needs the role ${needed}; yours is ${user.role}.`);
+}
+
+export const tokenOf = (request: FastifyRequest): string | undefined => request.cookies[COOKIE];
+export const setSession = (reply: FastifyReply, token: string): FastifyReply =>
+  reply.setCookie(COOKIE, token, COOKIE_RULES);
+export const clearSession = (reply: FastifyReply): FastifyReply =>
+  reply.clearCookie(COOKIE, COOKIE_RULES).header('clear-site-data', '"cache", "storage"');
 
 export const API_PATH = '/dashboard/api';
 const AGENT_CHARACTERS_MAX = 200;
