@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { BODY_BYTES_MAX } from '../src/http/server/receive.ts';
-import type { Filter } from '../src/pims/reads/filter.ts';
+import type { Filter } from '../src/pims/reads/query.ts';
 import type { ImportRow } from '../src/pims/import.ts';
 import { createCustomer } from '../src/pims/operations.ts';
 import { Database } from '../src/store/sqlite/files/database.ts';

@@ -5,10 +5,9 @@
 import { Refusal, refuseField, settle } from '../errors.ts';
 import type { Dictionaries } from './rules/fields.ts';
 import { BATCH_ANSWER_CHARACTERS_MAX, LINES_MAX, REFERRED_CHARACTERS_MAX } from './rules/record-bounds.ts';
-import type { Json, LineUnits, Load, Script } from './writes/script.ts';
+import { recordChanges, type Json, type LineUnits, type Load, type Script } from './writes/script.ts';
 import { cancelOrder, updateOrder } from './writes/order-writes.ts';
 import type { RawValue } from './rules/values.ts';
-import { recordChanges } from './writes/record-changes.ts';
 import { addLineItem, createCustomer, createOrder, updateCustomer, updateLineItem } from './writes/writes.ts';
 import type { Body, WriteContext } from './writes/writes.ts';
 

@@ -9,11 +9,19 @@ import { RECORD_TYPES, type KeyedType, type RecordType } from './rules/fields.ts
 import { CANCELLED_MARK, saysCancelled, STAGES, VOID_STATUS } from './rules/stages.ts';
 import { checkLineCount, importLine, type KnownPart } from './rules/line-item.ts';
 import { LINES_MAX } from './rules/record-bounds.ts';
-import { ask, load, loadWith, save, type LineName, type NumberedType, type Script } from './writes/script.ts';
+import {
+  ask,
+  load,
+  loadWith,
+  recordChanges,
+  save,
+  type LineName,
+  type NumberedType,
+  type Script,
+} from './writes/script.ts';
 import { applyAction, stockMovements } from './rules/stock.ts';
 import { areTotalsBehind, moveTotals, TOTALS_MARK } from './rules/totals.ts';
 import type { Values } from './rules/values.ts';
-import { recordChanges } from './writes/record-changes.ts';
 import { addUnits, countParts, ledgerRow, moveStocks } from './writes/ledger.ts';
 import { checkNewKey, isCounted, recordNotFound } from './writes/writes.ts';
 

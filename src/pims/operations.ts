@@ -15,7 +15,7 @@ import {
 import type { OrderTransition } from './rules/lifecycle.ts';
 import type { Stage } from './rules/stages.ts';
 import type { LookupOptions, OrderFound, Page, PimsStore, QueryRequest, RecordFound } from './pims-port.ts';
-import type { FieldChange, Json, Rendered, Script, Write } from './writes/script.ts';
+import { recordChanges, type FieldChange, type Json, type Rendered, type Script, type Write } from './writes/script.ts';
 import type { Body, WriteContext, WriteOptions, Written } from './writes/writes.ts';
 import { runWrite, writeBatch as writeSteps, type BatchOperation, type BatchStep } from './batch.ts';
 import { parseNumbers } from './reads/storefront.ts';
@@ -23,7 +23,6 @@ import { checkText, type Values } from './rules/values.ts';
 import { addDecimals, compareDecimals, subtractDecimals } from './rules/decimal.ts';
 import type { StockAction } from './rules/stock.ts';
 import * as orderWrites from './writes/order-writes.ts';
-import { recordChanges } from './writes/record-changes.ts';
 import * as stock from './writes/stock-writes.ts';
 import * as writes from './writes/writes.ts';
 

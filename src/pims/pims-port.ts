@@ -7,7 +7,7 @@ import type { Dictionaries, KeyedType, RecordType } from './rules/fields.ts';
 import type { ImportBatches, ImportResults, RowOptions } from './import.ts';
 import type { Values } from './rules/values.ts';
 import type { ChangedRecord, Idempotency, Json, LedgerRow, Rendered, Write } from './writes/script.ts';
-import type { Filter } from './reads/filter.ts';
+import type { Filter } from './reads/query.ts';
 
 export interface QueryRequest {
   readonly filters: readonly Filter[];
@@ -17,7 +17,7 @@ export interface QueryRequest {
   /** Maximum bytes of the records of a page. A page always has at least one record. */
   readonly bytesMax: number;
   readonly signal: () => AbortSignal;
-  /** Position of the last record of the previous page: its sort key, or as in sort.ts. '' starts at the first page. */
+  /** Position of the last record of the previous page: its sort key, or as in query.ts. '' starts at the first page. */
   readonly after: string;
   /** Names of the fields to return, in this order. Undefined returns all fields. */
   readonly fields?: readonly string[] | undefined;

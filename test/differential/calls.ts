@@ -10,7 +10,7 @@ import type { OrderFound, Page, PimsStore, QueryRequest, RecordFound } from '../
 import { textOf, type Expected, type Rendered } from '../../src/pims/writes/script.ts';
 import type { OrderTransition } from '../../src/pims/rules/lifecycle.ts';
 import type { CustomField, KeyedType, RecordType } from '../../src/pims/rules/fields.ts';
-import { foldCase, type Filter, type FilterValue } from '../../src/pims/reads/filter.ts';
+import { foldCase, type Filter, type FilterValue } from '../../src/pims/reads/query.ts';
 import { sortKey, type RawValue, type Values } from '../../src/pims/rules/values.ts';
 import { PATIENT } from '../kit/caller.ts';
 import { linkBody } from './batches.ts';

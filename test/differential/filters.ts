@@ -1,6 +1,5 @@
 /** Filters and sorting in plain JavaScript, written again from the specification of the operators. */
-import type { Filter } from '../../src/pims/reads/filter.ts';
-import { containsFolded, foldCase } from '../../src/pims/reads/filter.ts';
+import { containsFolded, foldCase, type Filter } from '../../src/pims/reads/query.ts';
 import type { FieldType } from '../../src/pims/rules/fields.ts';
 import { compareKeys } from '../store/query-model.ts';
 

@@ -1,8 +1,7 @@
 /** One tenant in plain Maps: the operations, written again from the specification. Shares the rules of pims. */
 import { orThrow, Refusal } from '../../src/errors.ts';
 import { addDecimals, subtractDecimals } from '../../src/pims/rules/decimal.ts';
-import { parseFilters } from '../../src/pims/reads/filter.ts';
-import { parseSort, type Sort } from '../../src/pims/reads/sort.ts';
+import { parseFilters, parseSort, type Sort } from '../../src/pims/reads/query.ts';
 import { approveOrder, invoiceOrder, type OrderTransition } from '../../src/pims/rules/lifecycle.ts';
 import { addLine, changeLine, type KnownPart } from '../../src/pims/rules/line-item.ts';
 import { checkText, parseValues, refuseMissingKey, sortKey, type Values } from '../../src/pims/rules/values.ts';

@@ -1,6 +1,6 @@
 /** Random plans of a caller and operator; steps name records by place, so that a plan can shrink. Runs nothing. */
 import * as fc from 'fast-check';
-import { FILTER_OPS } from '../../src/pims/reads/filter.ts';
+import { FILTER_OPS } from '../../src/pims/reads/query.ts';
 import type { RawValue } from '../../src/pims/rules/values.ts';
 import {
   BUILT_IN_FIELDS,

@@ -45,7 +45,7 @@ export const MAY_IMPORT: Record<string, RegExp> = {
 const MAY_IMPORT_TYPES: Record<string, RegExp> = {
   'src/http/': /^src\/config\.ts$/,
   'dashboard/src/':
-    /^(src\/(errors|http\/dashboard\/interface|pims\/(rules\/(fields|values)|reads\/filter))|client\/src\/contract)\.ts$/,
+    /^(src\/(errors|http\/dashboard\/interface|pims\/(rules\/(fields|values)|reads\/query))|client\/src\/contract)\.ts$/,
 };
 
 export const RULES = {

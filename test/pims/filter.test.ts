@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
-import { containsFolded, foldCase, parseFilters, type Filter, type FilterTerm } from '../../src/pims/reads/filter.ts';
+import { containsFolded, foldCase, parseFilters, type Filter, type FilterTerm } from '../../src/pims/reads/query.ts';
 import { buildDictionaries } from '../../src/pims/rules/fields.ts';
 import { times, valuesOf } from '../kit/lists.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import type { Filter } from '../../src/pims/reads/filter.ts';
+import type { Filter } from '../../src/pims/reads/query.ts';
 import type { Values } from '../../src/pims/rules/values.ts';
 import type { FieldType, KeyedType } from '../../src/pims/rules/fields.ts';
 import { times, valuesOf } from '../kit/lists.ts';

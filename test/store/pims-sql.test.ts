@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { buildDictionaries } from '../../src/pims/rules/fields.ts';
-import type { Filter } from '../../src/pims/reads/filter.ts';
+import type { Filter } from '../../src/pims/reads/query.ts';
 import * as postgres from '../../src/store/postgres/reads/pims-sql.ts';
 
 const DICTIONARIES = buildDictionaries([]);

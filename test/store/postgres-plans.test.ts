@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { Client } from 'pg';
 import { buildDictionaries } from '../../src/pims/rules/fields.ts';
-import type { Filter } from '../../src/pims/reads/filter.ts';
+import type { Filter } from '../../src/pims/reads/query.ts';
 import { buildPimsSql } from '../../src/store/postgres/reads/pims-sql.ts';
 import { PostgresStore } from '../../src/store/postgres/store.ts';
 import { PATIENT, TURNS } from '../kit/caller.ts';

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Client } from 'pg';
 import { listChanges } from '../../src/pims/changes.ts';
-import type { Filter } from '../../src/pims/reads/filter.ts';
+import type { Filter } from '../../src/pims/reads/query.ts';
 import type { Tenant } from '../../src/tenant/tenant-port.ts';
 import { loadBlocks } from '../kit/documents.ts';
 import { times } from '../kit/lists.ts';

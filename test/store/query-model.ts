@@ -1,6 +1,6 @@
 /** What filters mean in plain JavaScript, without a line of the service. Every store's queries are compared with it. */
 import * as fc from 'fast-check';
-import type { Filter } from '../../src/pims/reads/filter.ts';
+import type { Filter } from '../../src/pims/reads/query.ts';
 import type { Values } from '../../src/pims/rules/values.ts';
 import type { FieldType } from '../../src/pims/rules/fields.ts';
 

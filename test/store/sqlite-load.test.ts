@@ -6,7 +6,7 @@ import { EventEmitter, once, setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { suite, test, type TestContext } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
-import type { Filter } from '../../src/pims/reads/filter.ts';
+import type { Filter } from '../../src/pims/reads/query.ts';
 import { Database } from '../../src/store/sqlite/files/database.ts';
 import type { SqliteStore, OpenStoreOptions } from '../../src/store/sqlite/store.ts';
 import type { Tenant } from '../../src/tenant/tenant-port.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import { Refusal, type ErrorCode, type Outcome } from '../../src/errors.ts';
-import type { Filter } from '../../src/pims/reads/filter.ts';
+import type { Filter } from '../../src/pims/reads/query.ts';
 import { parseRecords, type Values } from '../../src/pims/rules/values.ts';
 import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../src/pims/rules/fields.ts';
 import { textOf, type Idempotency, type Json, type Script } from '../../src/pims/writes/script.ts';

@@ -4,7 +4,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { dayOf, type Filter } from '../../src/pims/reads/filter.ts';
+import { dayOf, type Filter } from '../../src/pims/reads/query.ts';
 import { textOf } from '../../src/pims/writes/script.ts';
 import { sortKey, type Values } from '../../src/pims/rules/values.ts';
 import { PostgresStore } from '../../src/store/postgres/store.ts';

@@ -1,7 +1,7 @@
 /** What a filter tree becomes: its WHERE, and whether an index leads it; and a page. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseFilters, type Filter } from '../../src/pims/reads/filter.ts';
+import { parseFilters, type Filter } from '../../src/pims/reads/query.ts';
 import { buildDictionaries } from '../../src/pims/rules/fields.ts';
 import { PageFiller } from '../../src/store/pims/page.ts';
 import { buildWhere, type Dialect, type Where } from '../../src/store/pims/where.ts';

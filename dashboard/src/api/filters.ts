@@ -2,7 +2,7 @@
  * Filters of a query, in the form of the address and in the form of the API. In the address each is one
  * `filter=and.contains.SHIP_VIA.federal`, with the API's operators, except `exact` for `eq`.
  */
-import type { FilterOp } from '../../../src/pims/reads/filter.ts';
+import type { FilterOp } from '../../../src/pims/reads/query.ts';
 
 export interface RecordFilter {
   readonly conjunction: 'AND' | 'OR';

@@ -7,7 +7,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import { refuseField } from '../../errors.ts';
 import type { KeyedType } from '../../pims/rules/fields.ts';
-import type { Filter } from '../../pims/reads/filter.ts';
+import type { Filter } from '../../pims/reads/query.ts';
 import type { Page } from '../../pims/pims-port.ts';
 
 /** Limits of one response. */

@@ -12,7 +12,7 @@ import type {
   FastifyReply,
 } from 'fastify';
 import { Refusal, refuseField } from '../../errors.ts';
-import { FILTER_OPS } from '../../pims/reads/filter.ts';
+import { FILTER_OPS } from '../../pims/reads/query.ts';
 import { refuseMissingKey } from '../../pims/rules/values.ts';
 import type { NoteFault } from '../observe/observers.ts';
 import { hasBody, isBodyLeft, URL_BYTES_MAX } from '../server/receive.ts';

@@ -4,7 +4,7 @@
  */
 import { ERRORS } from '../../errors.ts';
 import { ADDRESS_FIELDS, BUILT_IN_FIELDS, type Field, type RecordType } from '../../pims/rules/fields.ts';
-import { FILTER_OPS } from '../../pims/reads/filter.ts';
+import { FILTER_OPS } from '../../pims/reads/query.ts';
 import {
   FIELDS_MAX,
   FILTER_LIST_MAX,

@@ -4,7 +4,7 @@
  */
 import type { FastifyReply } from 'fastify';
 import type { ChangeSource } from '../../pims/changes.ts';
-import { checkFilters, type Filter } from '../../pims/reads/filter.ts';
+import { checkFilters, type Filter } from '../../pims/reads/query.ts';
 import type { KeyedType } from '../../pims/rules/fields.ts';
 import type { Page, PimsStore, QueryRequest, RecordFound } from '../../pims/pims-port.ts';
 import type { Rendered } from '../../pims/writes/script.ts';

@@ -1,5 +1,5 @@
 /** The columns of records, and the statements that insert or update one row. */
-import { foldCase } from '../../pims/reads/filter.ts';
+import { foldCase } from '../../pims/reads/query.ts';
 import type { FieldDictionary, KeyedType } from '../../pims/rules/fields.ts';
 import { CANCELLED_MARK } from '../../pims/rules/stages.ts';
 import { TOTALS_MARK } from '../../pims/rules/totals.ts';

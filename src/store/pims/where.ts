@@ -1,9 +1,8 @@
 /**
  * Builds the WHERE of a query from a filter tree, for both stores; a dialect contains their differences. AND, OR, the
- * operators and the values were checked in pims/reads/filter.ts.
+ * operators and the values were checked in pims/reads/query.ts.
  */
-import { dayOf, type FilterTerm, type FilterTree, type Range, type Sign } from '../../pims/reads/filter.ts';
-import type { Sort } from '../../pims/reads/sort.ts';
+import { dayOf, type FilterTerm, type FilterTree, type Range, type Sign, type Sort } from '../../pims/reads/query.ts';
 import { sortKey } from '../../pims/rules/values.ts';
 import { RECORD_TYPES, type KeyedType } from '../../pims/rules/fields.ts';
 

@@ -1,7 +1,7 @@
 /** Collects a page row by row, so that neither side ever holds more than a response may contain. */
 import type { Page, QueryRequest } from '../../../pims/pims-port.ts';
 import { ORDER_CHARACTERS_MAX } from '../../../pims/rules/record-bounds.ts';
-import { formatPosition } from '../../../pims/reads/sort.ts';
+import { formatPosition } from '../../../pims/reads/query.ts';
 import { PageFiller } from '../../pims/page.ts';
 import type { LoadedRow } from './page-sql.ts';
 

@@ -3,7 +3,7 @@
  * which each walks indexes in the order of the keys to the end of its page, or sorts the few records that the search
  * index finds. Each result is one row.
  */
-import type { FilterTree } from '../../../pims/reads/filter.ts';
+import type { FilterTree } from '../../../pims/reads/query.ts';
 import { RECORD_TYPES, type KeyedType } from '../../../pims/rules/fields.ts';
 import type { QueryRequest } from '../../../pims/pims-port.ts';
 import type { Json } from '../../../pims/writes/script.ts';

@@ -3,8 +3,7 @@
  * find few records, all are found first and then sorted; otherwise one index is walked. Source: decision 0035.
  */
 import type { KeyedType } from '../../../pims/rules/fields.ts';
-import type { FilterTerm, FilterTree } from '../../../pims/reads/filter.ts';
-import { parsePosition, type Sort } from '../../../pims/reads/sort.ts';
+import { parsePosition, type FilterTerm, type FilterTree, type Sort } from '../../../pims/reads/query.ts';
 import {
   buildTerm,
   isGathered,

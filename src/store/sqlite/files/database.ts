@@ -5,7 +5,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import type { Refusal } from '../../../errors.ts';
 import { compareDecimals } from '../../../pims/rules/decimal.ts';
-import { containsFolded } from '../../../pims/reads/filter.ts';
+import { containsFolded } from '../../../pims/reads/query.ts';
 import { ORDER_CHARACTERS_MAX } from '../../../pims/rules/record-bounds.ts';
 import type { Bound, Row } from '../../writing.ts';
 

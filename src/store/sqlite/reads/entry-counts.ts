@@ -3,7 +3,7 @@
  * result follows the data; counts of common values are cached for a while.
  */
 import { RECORD_TYPES, type KeyedType } from '../../../pims/rules/fields.ts';
-import type { FilterTerm } from '../../../pims/reads/filter.ts';
+import type { FilterTerm } from '../../../pims/reads/query.ts';
 import type { Database } from '../files/database.ts';
 
 /** Counts below this are not kept: counting an entry takes 30 to 60 ns. */

@@ -4,8 +4,7 @@
  * decision 0035.
  */
 import { RECORD_TYPES, type KeyedType } from '../../../pims/rules/fields.ts';
-import type { FilterTerm, FilterTree } from '../../../pims/reads/filter.ts';
-import type { Sort } from '../../../pims/reads/sort.ts';
+import type { FilterTerm, FilterTree, Sort } from '../../../pims/reads/query.ts';
 import {
   buildTerm,
   findNeedle,

@@ -11,8 +11,7 @@ import {
   type RecordType,
 } from '../../../pims/rules/fields.ts';
 import type { QueryRequest } from '../../../pims/pims-port.ts';
-import { parseFilters } from '../../../pims/reads/filter.ts';
-import { parseSort } from '../../../pims/reads/sort.ts';
+import { parseFilters, parseSort } from '../../../pims/reads/query.ts';
 import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
 import type { Column, ScriptDialect } from '../../pims/dialect.ts';
 import {

@@ -13,7 +13,7 @@ import {
   type LookedUp,
   type OrderWithItems,
 } from '../../../pims/reads/storefront.ts';
-import { formatPosition, parsePosition } from '../../../pims/reads/sort.ts';
+import { formatPosition, parsePosition } from '../../../pims/reads/query.ts';
 import { sortKey, type Values } from '../../../pims/rules/values.ts';
 import type { Bound } from '../../writing.ts';
 import { PageFiller } from '../../pims/page.ts';
