@@ -74,7 +74,7 @@ const FOLDERS: Record<string, Unit[][]> = {
     contract('sqlite'),
     filesOf('test/dashboard/{audit,roles,second-factor,sessions,sign-in,throttle}.test.ts'),
   ],
-  'src/store/{pims,sqlite/reads}/{lock-code,page,script-runner,load-sql,save-sql,row-sql,where,pims-sql}.ts': [
+  'src/store/{pims,sqlite/reads}/{page,script-runner,script-sql,row-sql,where,pims-sql}.ts': [
     filesOf('test/store/{where,pims-sql}.test.ts'),
     contract('sqlite'),
   ],
@@ -82,7 +82,7 @@ const FOLDERS: Record<string, Unit[][]> = {
     filesOf('test/store/pims-sql.test.ts'),
     contract('postgres'),
   ],
-  'src/http/call/{stages,authenticate,cursor}.ts': [
+  'src/http/call/{stages,admit,cursor}.ts': [
     filesOf(
       'test/api/{authentication,authorization-header,idempotency,metering,order-of-checks,paging}.test.ts',
       'test/limits/{bodies,cursors}.test.ts',

@@ -3,10 +3,7 @@ import { refuseCommand, type Refusal } from '../../errors.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 import { RECORD_TYPES, type FieldDictionary, type RecordType } from '../../pims/rules/fields.ts';
 import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
-import type { ScriptDialect } from '../pims/dialect.ts';
-import { buildInsert, listColumns, listNames } from '../pims/row-sql.ts';
-import { LEDGER_ROW } from '../pims/save-sql.ts';
-import { VERSION } from '../pims/version.ts';
+import { buildInsert, LEDGER_ROW, listColumns, listNames, VERSION, type ScriptDialect } from '../pims/row-sql.ts';
 import { statement, type Bound, type Statement } from '../writing.ts';
 
 /** The limits of a store's queries during a move, which runs alone and makes few queries. */

@@ -1,20 +1,27 @@
-/** The statements of the reads of the back office. */
-import { COMMITS_LOOKED, type Looks, type NumberedMovement } from '../../pims/pims-port.ts';
+/**
+ * The statements of the reads of the back office and of the change feed, which has a row with the changes of each
+ * commit.
+ */
+import {
+  COMMITS_LOOKED,
+  type Change,
+  type ChangeRows,
+  type Looks,
+  type NumberedMovement,
+} from '../../pims/pims-port.ts';
 import { CANCELLED_MARK } from '../../pims/rules/stages.ts';
-import type { ChangedRecord, LedgerRow } from '../../pims/writes/script.ts';
 import type { Values } from '../../pims/rules/values.ts';
+import type { ChangedRecord, LedgerRow } from '../../pims/writes/script.ts';
 import { toRecord } from '../control/rows.ts';
 import type { Bound, Row } from '../writing.ts';
-import type { ScriptDialect } from './dialect.ts';
-import type { LoadSql, Query } from './load-sql.ts';
-import { listNames } from './row-sql.ts';
-import { LEDGER_ROW } from './save-sql.ts';
+import { LEDGER_ROW, listNames, type LoadSql, type Query, type ScriptDialect } from './row-sql.ts';
 
 const OPEN_ORDERS_LOOKED = 5000;
 const WAITING_LOOKED = 2000;
 const BACKORDERS_MOST = 100;
 const WAITING = ['ORDER_NUMBER', 'ORDER_DATE', 'CUSTOMER_CODE', 'BNAME'];
 
+/** Builds the reads of the back office. */
 export function buildLooks({ table, equals }: Pick<ScriptDialect, 'table' | 'equals'>): LoadSql<Looks> {
   const movement = ['NUMBER', ...LEDGER_ROW] as const;
   const select = <T>(names: readonly (keyof T & string)[], sql: string, ...values: Bound[]): Query<T[]> => ({
@@ -76,4 +83,32 @@ export function buildLooks({ table, equals }: Pick<ScriptDialect, 'table' | 'equ
           ORDER BY "SORT_KEY" DESC LIMIT ${BACKORDERS_MOST}`,
       ),
   };
+}
+
+/** The question that a statement of buildChanges answers: the position, or null, and the number of changes. */
+export type ChangesAsked = readonly [after: number | null, limit: number];
+type CommitRow = readonly [earliest: number, newest: number, before: number, at: string, changed: string | null];
+
+/**
+ * Builds the statement that reads the rows with up to `?2` changes after the position `?1`, or after the earliest one.
+ * Each row has the bounds. If there is no change, one row has only these.
+ */
+export function buildChanges(table: string): string {
+  const earliest = `(SELECT "BEFORE" FROM ${table} ORDER BY "SEQ" LIMIT 1)`;
+  return `SELECT coalesce(${earliest}, 0), coalesce((SELECT max("SEQ") FROM ${table}), 0), c."BEFORE", c."AT", c."CHANGED"
+    FROM (SELECT 1 AS one) o
+    LEFT JOIN (SELECT * FROM ${table} WHERE "SEQ" > coalesce(?1, ${earliest}) ORDER BY "SEQ" LIMIT ?2) c
+      ON c."BEFORE" < coalesce(?1, ${earliest}) + ?2 ORDER BY c."SEQ"`;
+}
+
+export function readChangeRows(found: readonly Row[], [after, limit]: ChangesAsked): ChangeRows {
+  const commits = found as readonly CommitRow[];
+  const [earliest, newest] = commits[0]!;
+  const changes: Change[] = [];
+  for (const [, , before, at, changed] of commits)
+    for (const [index, [type, key, change, operation]] of (JSON.parse(changed ?? '[]') as ChangedRecord[]).entries())
+      changes.push({ seq: String(before + index + 1), type, key, change, at, operation });
+  // The first row may begin before the position.
+  const rest = changes.filter(({ seq }) => Number(seq) > (after ?? 0));
+  return { changes: rest.slice(0, limit), earliest, newest };
 }

@@ -1,13 +1,106 @@
-/** The columns of records, and the statements that insert or update one row. */
+/**
+ * The rows of records: columns, versions and tags, random texts in them, and the statements that insert or update one
+ * row. A dialect has the differences between the stores.
+ */
+import { hash, randomFillSync } from 'node:crypto';
 import { foldCase } from '../../pims/reads/query.ts';
-import type { FieldDictionary, KeyedType } from '../../pims/rules/fields.ts';
+import type { Dictionaries, FieldDictionary, KeyedType } from '../../pims/rules/fields.ts';
 import { CANCELLED_MARK } from '../../pims/rules/stages.ts';
 import { TOTALS_MARK } from '../../pims/rules/totals.ts';
 import type { Values } from '../../pims/rules/values.ts';
-import type { Bound, RowChange, Statement } from '../writing.ts';
-import type { Column } from './dialect.ts';
-import { newVersion } from './random-text.ts';
-import { VERSION } from './version.ts';
+import type { Loads, LoadsOfMany } from '../../pims/writes/script.ts';
+import type { Bound, Row, RowChange, Statement } from '../writing.ts';
+import type { Dialect } from './where.ts';
+
+/** Builds an expression for a member of a JSON object. */
+export type Column = readonly [name: string, expression: string];
+
+/** A dialect: the differences between the stores in the statements of writes. */
+export interface ScriptDialect extends Pick<Dialect, 'equals'> {
+  /** Returns the name of a table in a statement: `"ORDERS"`, on PostgreSQL with its schema. */
+  readonly table: (name: string) => string;
+  /** Selects the texts of a JSON list. */
+  readonly list: string;
+  /** Selects the items of a JSON list, with their `place` and JSON `value`, as a table. */
+  readonly items: string;
+  /** The type of a column that holds a field. */
+  readonly fieldType: string;
+  /** Returns the statements that follow the addition of a field. */
+  readonly fieldsChanged: readonly Statement[];
+  /** Builds an expression for a JSON object as text, from names and the expressions of their values. */
+  recordJson(columns: readonly Column[]): string;
+  /** Builds the statements that insert a record and its search index. `version` is its first, see VERSION. */
+  insertRecord(
+    recordType: KeyedType,
+    dictionary: FieldDictionary,
+  ): (sortKey: string, record: Values, version: string) => readonly Statement[];
+  /**
+   * Builds the statements that update these fields of a record, its version, and its search index if a field is
+   * searched. `record` has all fields, with their new values.
+   */
+  updateRecord(
+    recordType: KeyedType,
+    dictionary: FieldDictionary,
+  ): (sortKey: string, names: readonly string[], record: Values) => readonly Statement[];
+}
+
+/** The column of a record's version: every write of the record changes it, and every write of a line of an order. */
+export const VERSION = '_VERSION';
+
+const FIELDS_HASH_CHARACTERS = 10;
+
+/** Builds the expression of a record's tag. A new field changes what is returned, so the tag depends on the fields. */
+export function tagColumn(dictionaries: Dictionaries, recordType: KeyedType): string {
+  const answered = recordType === 'orders' ? [dictionaries.orders, dictionaries.lines] : [dictionaries[recordType]];
+  const names = JSON.stringify(answered.map((dictionary) => [...dictionary.keys()]));
+  // The tag has the quotes of the header, so that most responses send it unchanged.
+  return `'"' || "${VERSION}" || '.${hash('sha256', names, 'hex').slice(0, FIELDS_HASH_CHARACTERS)}"'`;
+}
+
+const LOCK_CODE_BYTES = 18;
+const VERSION_BYTES = 9;
+/**
+ * Random texts are valid in a URL and in an ETag. They are generated in blocks, because an import needs thousands a
+ * second.
+ */
+const randomBlock = Buffer.alloc(9 * 512);
+let blockUsed = randomBlock.length;
+
+/** Returns a lock code, which identifies a line of an order: 144 random bits. */
+export const newLockCode = (): string => drawText(LOCK_CODE_BYTES);
+
+/** Returns the version of a record after a write: 72 random bits, so that no other state of the record has it. */
+export const newVersion = (): string => drawText(VERSION_BYTES);
+
+function drawText(bytes: number): string {
+  if (blockUsed + bytes > randomBlock.length) {
+    randomFillSync(randomBlock);
+    blockUsed = 0;
+  }
+  blockUsed += bytes;
+  return randomBlock.toString('base64url', blockUsed - bytes, blockUsed);
+}
+
+/** A statement that loads, and the conversion of its rows. */
+export interface Query<T> extends Statement {
+  parse(rows: readonly Row[]): T;
+}
+export type LoadSql<Of = Loads & LoadsOfMany> = {
+  readonly [Name in keyof Of]: Of[Name] extends (...args: infer Args) => infer T ? (...args: Args) => Query<T> : never;
+};
+
+/** The columns of a movement besides NUMBER. */
+export const LEDGER_ROW = [
+  'PART_CODE',
+  'AT',
+  'KIND',
+  'QUANTITY',
+  'AFTER',
+  'REASON',
+  'DONE_BY',
+  'ORDER_NUMBER',
+  'SERIALS',
+] as const;
 
 /** Lists names in the form of a statement: `"ORDER_NUMBER", "LINE_NUMBER"`. */
 export const listNames = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');

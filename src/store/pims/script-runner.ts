@@ -9,7 +9,7 @@ import { importBatch } from '../../pims/import.ts';
 import type { ImportBatches, ImportResults, ImportRow, RowOptions } from '../../pims/import.ts';
 import type { Idempotency, Script, Write } from '../../pims/writes/script.ts';
 import type { Statement, Writing } from '../writing.ts';
-import type { Query } from './load-sql.ts';
+import type { Query } from './row-sql.ts';
 import type { ScriptSql } from './script-sql.ts';
 
 /** The functions for scripts that differ between the stores. */

@@ -1,13 +1,289 @@
 /**
- * The statements of every request of a script, for both stores; a dialect contains their differences. It is built again
- * when the field dictionaries change. Column names come only from the dictionaries, and values are always bound.
+ * The statements with which a script loads and saves, for both stores; a dialect contains their differences. They are
+ * built again when the field dictionaries change. Column names come only from the dictionaries, and values are always
+ * bound. Statements that load many records bind the keys as one JSON list; each saved record has a statement.
  */
-import type { Dictionaries } from '../../pims/rules/fields.ts';
 import type { Looks } from '../../pims/pims-port.ts';
-import type { ScriptDialect } from './dialect.ts';
-import { buildLoads, buildLoadsOfMany, type LoadSql } from './load-sql.ts';
+import { ofKeyedTypes, RECORD_TYPES, type Dictionaries, type KeyedType } from '../../pims/rules/fields.ts';
+import { LINES_MAX } from '../../pims/rules/record-bounds.ts';
+import { CANCELLED_MARK } from '../../pims/rules/stages.ts';
+import { TOTALS_FIELDS } from '../../pims/rules/totals.ts';
+import { sortKey, type Values } from '../../pims/rules/values.ts';
+import type { KeptSerial, LedgerRow, Loads, LoadsOfMany, Saves, SavesOfMany } from '../../pims/writes/script.ts';
+import { statement, type Bound, type Row, type Statement } from '../writing.ts';
 import { buildLooks } from './look-sql.ts';
-import { buildSaves, type SaveSql } from './save-sql.ts';
+import {
+  buildInsert,
+  buildUpdate,
+  columnsOf,
+  LEDGER_ROW,
+  listColumns,
+  listNames,
+  listValues,
+  newLockCode,
+  newVersion,
+  tagColumn,
+  VERSION,
+  type LoadSql,
+  type Query,
+  type ScriptDialect,
+} from './row-sql.ts';
+
+/** The number of partial invoices after which a line can still be found under its first order. */
+const BACKORDERS_FOLLOWED = 100;
+/** The fields of an order on which its lines depend. */
+const ORDER_FIELDS = ['ORDER_NUMBER', 'ORDER_TYPE', 'DROP_SHIP', CANCELLED_MARK, ...TOTALS_FIELDS];
+/** The columns that `orderStage` loads. */
+export const STAGE_FIELDS = ['MODIFIED_DATE', ...ORDER_FIELDS];
+
+const query = <T>(sql: string, values: readonly Bound[], parse: Query<T>['parse']): Query<T> => ({
+  sql,
+  values,
+  reads: true,
+  parse,
+});
+
+/** Makes a load that binds its arguments. */
+const load =
+  <Args extends Bound[], T>(sql: string, parse: Query<T>['parse']) =>
+  (...args: Args): Query<T> =>
+    query(sql, args, parse);
+
+function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql<Loads> {
+  const lines = dialect.table('ORDER_LINEITEMS');
+  const from = (recordType: KeyedType) => `FROM ${dialect.table(RECORD_TYPES[recordType].table)}`;
+  /** Makes a load of one record by its key. */
+  const byKey = <T>(select: (recordType: KeyedType) => string, parse: Query<T>['parse']) => {
+    const sql = ofKeyedTypes((recordType) => `SELECT ${select(recordType)} ${from(recordType)} WHERE "SORT_KEY" = ?`);
+    return (recordType: KeyedType, key: string) => query(sql[recordType], [sortKey(key)], parse);
+  };
+  const fields = (recordType: KeyedType, ...names: string[]) => {
+    const loadFields = byKey(
+      () => listNames(names),
+      ([row]) => row && nameValues(names, row),
+    );
+    return (key: string) => loadFields(recordType, key);
+  };
+  const ofOrder = `FROM ${lines} WHERE "ORDER_NUMBER" = ?`;
+  const lineJson = dialect.recordJson(columnsOf(dictionaries.lines.keys()));
+  const backorders = dialect.table('BACKORDERS');
+  return {
+    record: byKey(
+      (recordType) => dialect.recordJson(columnsOf(listColumns(recordType, dictionaries[recordType]))),
+      parseRecord,
+    ),
+    isThere: byKey(() => '1', hasRow),
+    tag: byKey((recordType) => tagColumn(dictionaries, recordType), firstText),
+    isLocationThere: load(
+      `SELECT 1 ${from('inventory')} WHERE ${dialect.equals('"LOCATION_CODE"', true, () => '?1')} LIMIT 1`,
+      hasRow,
+    ),
+    orderStage: fields('orders', ...STAGE_FIELDS),
+    part: fields('inventory', 'PART_DESCRIPTION', 'UNIT_PRICE', 'CARE_PLAN'),
+    stock: fields('inventory', 'QTY_ONHAND', 'QTY_COMMITTED', 'SERIALIZED'),
+    line: load(`SELECT ${lineJson} ${ofOrder} AND "LINE_REF_LOCK_CODE" = ?`, parseRecord),
+    orderOfMovedLine: load(
+      `WITH RECURSIVE later("NUMBER", step) AS (
+        SELECT "BACKORDER", 1 FROM ${backorders} WHERE "ORDER_NUMBER" = ?
+        UNION ALL SELECT b."BACKORDER", step + 1
+          FROM later JOIN ${backorders} b ON b."ORDER_NUMBER" = later."NUMBER" WHERE step < ${BACKORDERS_FOLLOWED})
+      SELECT l."ORDER_NUMBER" FROM later JOIN ${lines} l ON l."ORDER_NUMBER" = later."NUMBER"
+      WHERE l."LINE_REF_LOCK_CODE" = ? LIMIT 1`,
+      firstText,
+    ),
+    lines: load(`SELECT ${lineJson} ${ofOrder} ORDER BY "LINE_NUMBER"`, (rows) =>
+      rows.map((row) => parseRecord([row])!),
+    ),
+    unitsOfLines: load(
+      `SELECT "PART_CODE", "QUANTITY", count(*) ${ofOrder} AND "CARE_PLAN" <> 'Y' GROUP BY "PART_CODE", "QUANTITY"`,
+      (rows) => rows.map(([part, quantity, count]) => [part as string, quantity as string, Number(count)]),
+    ),
+    lastLineNumber: load(`SELECT max("LINE_NUMBER") ${ofOrder}`, firstNumber),
+    lineCount: load(`SELECT count(*) FROM (SELECT 1 ${ofOrder} LIMIT ${LINES_MAX}) counted`, firstNumber),
+    nextNumber: load(
+      `UPDATE ${dialect.table('COUNTERS')} SET "NEXT" = "NEXT" + 1 WHERE "NAME" = ? RETURNING "NEXT" - 1`,
+      (rows) => String(firstNumber(rows)),
+    ),
+    keptAnswer: load(
+      `SELECT "BODY_HASH", "ANSWER" FROM ${dialect.table('IDEMPOTENCY')}
+        WHERE "OPERATION" = ? AND "IDEMPOTENCY_KEY" = ?`,
+      ([kept]) => kept && { bodyHash: kept[0] as string, data: kept[1] as string },
+    ),
+  };
+}
+
+function buildLoadsOfMany({ table, list, items }: ScriptDialect): LoadSql<LoadsOfMany> {
+  const inList = `IN (${list})`;
+  const lines = `FROM ${table('ORDER_LINEITEMS')} l WHERE l."ORDER_NUMBER"`;
+  const ofLine = `SELECT 1 ${lines} = q.value ->> 0`;
+  const byKeys = <T>(select: string, recordType: KeyedType, parse: Query<T>['parse']) => {
+    const sql = `SELECT ${select} FROM ${table(RECORD_TYPES[recordType].table)} r WHERE "SORT_KEY" ${inList}`;
+    return (keys: readonly string[]) => query(sql, [JSON.stringify(keys.map(sortKey))], parse);
+  };
+  const fields = (recordType: KeyedType, ...names: string[]) =>
+    byKeys(listNames(names), recordType, (rows) => rows.map((row) => nameValues(names, row)));
+  const keys = ofKeyedTypes((recordType) =>
+    byKeys(`"${RECORD_TYPES[recordType].key}"`, recordType, (rows) => rows.map(([key]) => key as string)),
+  );
+  const ofList =
+    <Item, T>(sql: string, parse: Query<T>['parse']) =>
+    (these: readonly Item[]) =>
+      query(sql, [JSON.stringify(these)], parse);
+  return {
+    areThere: (recordType, wanted) => keys[recordType](wanted),
+    ordersOfLines: byKeys(
+      `${listNames(ORDER_FIELDS)}, (SELECT max(l."LINE_NUMBER") ${lines} = r."ORDER_NUMBER")`,
+      'orders',
+      (rows) => rows.map((row) => nameValues([...ORDER_FIELDS, 'LINE_NUMBER'], row)),
+    ),
+    areLinesThere: ofList(
+      `SELECT q.place FROM ${items} q WHERE CASE WHEN CAST(q.value ->> 1 AS INTEGER) > 0
+        THEN EXISTS (${ofLine} AND l."LINE_NUMBER" = CAST(q.value ->> 1 AS INTEGER))
+        ELSE EXISTS (${ofLine} AND l."LINE_REF_LOCK_CODE" = q.value ->> 2) END`,
+      (rows) => rows.map(([place]) => place as number),
+    ),
+    parts: fields('inventory', 'PART_CODE', 'PART_DESCRIPTION', 'CARE_PLAN'),
+    stocks: fields('inventory', 'PART_CODE', 'QTY_ONHAND', 'QTY_COMMITTED'),
+    commitments: ofList(
+      `SELECT l."PART_CODE", l."QUANTITY" FROM ${table('ORDERS')} o
+        JOIN ${table('ORDER_LINEITEMS')} l ON l."ORDER_NUMBER" = o."ORDER_NUMBER"
+        WHERE o."ORDER_TYPE" = 'sales_order' AND o."DROP_SHIP" <> 'Y' AND o."${CANCELLED_MARK}" <> 'Y'
+          AND l."CARE_PLAN" <> 'Y' AND l."PART_CODE" ${inList}`,
+      (rows) => rows as readonly [string, string][],
+    ),
+    serials: ofList(
+      `SELECT s."PART_CODE", s."SERIAL", s."ORDER_NUMBER" FROM ${items} q
+        JOIN ${table('SERIALS')} s ON s."PART_CODE" = q.value ->> 0 AND s."SERIAL" = q.value ->> 1`,
+      (rows) => rows as readonly KeptSerial[],
+    ),
+    counter: load(`SELECT "NEXT" FROM ${table('COUNTERS')} WHERE "NAME" = ?`, firstNumber),
+  };
+}
+
+/** A missing number is 0. */
+function nameValues(names: readonly string[], row: Row): Values {
+  const values: Values = {};
+  for (const [index, name] of names.entries()) values[name] = String((row[index] as Bound) ?? 0);
+  return values;
+}
+
+const hasRow = (rows: readonly Row[]) => rows.length > 0;
+const firstText = ([row]: readonly Row[]): string | undefined => row?.[0] as string | undefined;
+const firstNumber = ([row]: readonly Row[]) => Number(row![0] ?? 0);
+const parseRecord = ([row]: readonly Row[]): Values | undefined => row && (JSON.parse(row[0] as string) as Values);
+
+type SaveSql<Of = Saves & SavesOfMany> = {
+  readonly [Name in keyof Of]: Of[Name] extends (...args: infer Args) => void
+    ? (...args: Args) => Iterable<Statement>
+    : never;
+};
+
+const LINE_KEY = ['ORDER_NUMBER', 'LINE_NUMBER'];
+const ANSWER = ['OPERATION', 'IDEMPOTENCY_KEY', 'BODY_HASH', 'ANSWER', 'CREATED_AT'];
+const STOCK = ['QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE', 'MODIFIED_DATE'];
+/**
+ * The number of expired responses to delete whenever one is kept, so that they never pile up and no write waits long.
+ */
+const EXPIRED_PER_WRITE = 20;
+const CHANGES_PER_DELETION = 1000;
+
+function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql {
+  const lines = dialect.table('ORDER_LINEITEMS');
+  const [counters, answers] = [dialect.table('COUNTERS'), dialect.table('IDEMPOTENCY')];
+  const insert = ofKeyedTypes((recordType) => {
+    const insertRecord = dialect.insertRecord(recordType, dictionaries[recordType]);
+    return (record: Values) => insertRecord(sortKey(record[RECORD_TYPES[recordType].key]!), record, newVersion());
+  });
+  const update = ofKeyedTypes((recordType) => dialect.updateRecord(recordType, dictionaries[recordType]));
+  const lineNames = [...dictionaries.lines.keys()];
+  const lineNumberAt = lineNames.indexOf('LINE_NUMBER');
+  const insertRow = buildInsert(lines, lineNames, LINE_KEY);
+  const insertLine = (line: Values) => {
+    line['LINE_REF_LOCK_CODE'] ||= newLockCode();
+    const values: Bound[] = listValues(lineNames, line);
+    values[lineNumberAt] = Number(line['LINE_NUMBER']);
+    return insertRow(values);
+  };
+  const keepBackorder = buildInsert(dialect.table('BACKORDERS'), ['ORDER_NUMBER', 'BACKORDER']);
+  const keepAnswer = buildInsert(answers, ANSWER, ANSWER.slice(0, 2));
+  const deleteOldAnswers = `DELETE FROM ${answers} WHERE ("OPERATION", "IDEMPOTENCY_KEY") IN
+    (SELECT "OPERATION", "IDEMPOTENCY_KEY" FROM ${answers} WHERE "CREATED_AT" < ? LIMIT ${EXPIRED_PER_WRITE})`;
+  const addCustomField = buildInsert(dialect.table('CUSTOM_FIELDS'), ['RECORD_TYPE', 'NAME', 'TYPE']);
+  const changes = dialect.table('CHANGES');
+  const recordChanges = `INSERT INTO ${changes}
+    SELECT coalesce(max("SEQ"), 0) + ?, coalesce(max("SEQ"), 0), ?, ? FROM ${changes}`;
+  const deleteChanges = `DELETE FROM ${changes} WHERE "AT" < ? AND "SEQ" < (SELECT max("SEQ") FROM ${changes})
+    AND "SEQ" IN (SELECT "SEQ" FROM ${changes} ORDER BY "SEQ" LIMIT ${CHANGES_PER_DELETION})`;
+  const moveVersions = `UPDATE ${dialect.table('ORDERS')} SET "${VERSION}" = ? WHERE "SORT_KEY" IN (${dialect.list})`;
+  return {
+    insert: (recordType, record) => insert[recordType](record),
+    *insertAll(recordType, records) {
+      for (const record of records) yield* insert[recordType](record);
+    },
+    update(recordType, record, change) {
+      const key = sortKey(record[RECORD_TYPES[recordType].key]!);
+      return update[recordType](key, changedNames(record, change), { ...record, ...change });
+    },
+    *updateStocks(parts) {
+      for (const part of parts) yield* update.inventory(sortKey(part['PART_CODE']!), STOCK, part);
+    },
+    insertLine: (line) => [insertLine(line)],
+    *insertLines(these) {
+      for (const line of these) yield insertLine(line);
+      const orders = new Set(these.map((line) => sortKey(line['ORDER_NUMBER']!)));
+      if (orders.size > 0) yield statement(moveVersions, newVersion(), JSON.stringify([...orders]));
+    },
+    updateLine(line, change) {
+      const names = changedNames(line, change);
+      if (names.length === 0) return [];
+      const values = [...listValues(names, change), line['ORDER_NUMBER']!, Number(line['LINE_NUMBER'])];
+      return [buildUpdate(lines, names, LINE_KEY, values)];
+    },
+    deleteLines: (orderNumber) => [statement(`DELETE FROM ${lines} WHERE "ORDER_NUMBER" = ?`, orderNumber)],
+    keepBackorder: (...numbers) => [keepBackorder(numbers)],
+    raiseCounter: (recordType, number) => [
+      statement(
+        `UPDATE ${counters} SET "NEXT" = ? WHERE "NAME" = ? AND "NEXT" < ?`,
+        number + 1n,
+        recordType,
+        number + 1n,
+      ),
+    ],
+    keepAnswer: ({ operation, key, bodyHash, keptMs }, data, now) => [
+      { ...statement(deleteOldAnswers, new Date(Date.parse(now) - keptMs).toISOString()), commutes: true },
+      keepAnswer([operation, key, bodyHash, data, now]),
+    ],
+    addField: ({ recordType, name, type }) => [
+      statement(
+        `ALTER TABLE ${dialect.table(RECORD_TYPES[recordType].table)} ADD COLUMN "${name}" ${dialect.fieldType}`,
+      ),
+      addCustomField([recordType, name, type]),
+      ...dialect.fieldsChanged,
+    ],
+    ...buildLedgerSaves(dialect),
+    recordChanges: (changed, now) => [statement(recordChanges, changed.length, now, JSON.stringify(changed))],
+    deleteChanges: (before) => [statement(deleteChanges, before)],
+  };
+}
+
+function buildLedgerSaves({ table }: ScriptDialect): Pick<SaveSql, 'recordMovements' | 'openLedger' | 'saveSerials'> {
+  const movements = table('MOVEMENTS');
+  const places = LEDGER_ROW.map((_, at) => `?${at + 1}`).join(', ');
+  const recordMovement = `INSERT INTO ${movements} (${listNames(LEDGER_ROW)}, "NUMBER")
+    SELECT ${places}, coalesce(max("NUMBER"), 0) + 1 FROM ${movements} WHERE "PART_CODE" = ?1`;
+  const openLedger = buildInsert(movements, [...LEDGER_ROW, 'NUMBER'], ['PART_CODE']);
+  const rowOf = (row: LedgerRow) => LEDGER_ROW.map((name) => row[name]);
+  const saveSerial = `INSERT INTO ${table('SERIALS')} ("PART_CODE", "SERIAL", "ORDER_NUMBER") VALUES (?, ?, ?)
+    ON CONFLICT ("PART_CODE", "SERIAL") DO UPDATE SET "ORDER_NUMBER" = excluded."ORDER_NUMBER"`;
+  return {
+    recordMovements: (rows) => rows.map((row) => statement(recordMovement, ...rowOf(row))),
+    openLedger: (rows) => rows.map((row) => openLedger([...rowOf(row), 1])),
+    saveSerials: (serials) => serials.map((serial) => statement(saveSerial, ...serial)),
+  };
+}
+
+const changedNames = (record: Values, change: Values) =>
+  Object.keys(change).filter((name) => change[name] !== record[name]);
 
 export interface ScriptSql {
   readonly dictionaries: Dictionaries;

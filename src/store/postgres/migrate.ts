@@ -4,7 +4,7 @@
  */
 import { listAssets, readAsset } from '../../assets.ts';
 import { NewerStore, selectInstallation } from '../control/installation.ts';
-import { newVersion } from '../pims/random-text.ts';
+import { newVersion } from '../pims/row-sql.ts';
 import type { Connection } from './connection/connection.ts';
 
 /** The schema of the tables beside the tenants' inventory systems. */

@@ -1,8 +1,7 @@
 /** The SQL of orders with any number of lines. */
 import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
 import type { RecordType } from '../../../pims/rules/fields.ts';
-import type { Column } from '../../pims/dialect.ts';
-import { CANCELLED } from '../../pims/row-sql.ts';
+import { CANCELLED, type Column } from '../../pims/row-sql.ts';
 
 interface OrderParts {
   readonly table: (name: string) => string;

@@ -9,8 +9,7 @@ import type { Dictionaries, FieldDictionary, KeyedType, RecordType } from '../..
 import type { QueryRequest } from '../../../pims/pims-port.ts';
 import { foldCase, parseFilters, parseSort } from '../../../pims/reads/query.ts';
 import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
-import { buildChanges } from '../../pims/changes-sql.ts';
-import type { Column, ScriptDialect } from '../../pims/dialect.ts';
+import { buildChanges } from '../../pims/look-sql.ts';
 import {
   buildColumn,
   buildInsert,
@@ -20,9 +19,12 @@ import {
   listColumns,
   listValues,
   searchText,
+  tagColumn,
+  VERSION,
+  type Column,
+  type ScriptDialect,
 } from '../../pims/row-sql.ts';
 import { buildScriptSql } from '../../pims/script-sql.ts';
-import { tagColumn, VERSION } from '../../pims/version.ts';
 import type { Dialect } from '../../pims/where.ts';
 import { statement, type Bound } from '../../writing.ts';
 import { buildLookup, joinLines, linesOf, wrapLine } from './order-sql.ts';

@@ -8,7 +8,7 @@ import { CANCELLED_MARK } from '../../../pims/rules/stages.ts';
 import { TOTALS_MARK } from '../../../pims/rules/totals.ts';
 import { sortKey, type Values } from '../../../pims/rules/values.ts';
 import { complete } from '../../../pims/writes/writes.ts';
-import { STAGE_FIELDS } from '../../pims/load-sql.ts';
+import { STAGE_FIELDS } from '../../pims/script-sql.ts';
 
 /**
  * Values known from one source, by the name and arguments of the load. A source is a record, the lines of an order, or

@@ -4,7 +4,7 @@
  */
 import { Refusal } from '../../../errors.ts';
 import type { Load } from '../../../pims/writes/script.ts';
-import type { Query } from '../../pims/load-sql.ts';
+import type { Query } from '../../pims/row-sql.ts';
 import type { StartedScript } from '../../pims/script-runner.ts';
 import { statement, type Statement } from '../../writing.ts';
 import type { Connection } from '../connection/connection.ts';

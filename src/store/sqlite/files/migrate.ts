@@ -6,7 +6,7 @@ import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { listAssets, readAsset } from '../../../assets.ts';
 import { NewerStore, selectInstallation } from '../../control/installation.ts';
-import { newVersion } from '../../pims/random-text.ts';
+import { newVersion } from '../../pims/row-sql.ts';
 import { OPENING_TIMEOUT_MS, retryWhileBusy, withDatabase, type Database } from './database.ts';
 
 export const SCHEMAS = ['control', 'usage', 'requests', 'pims'] as const;

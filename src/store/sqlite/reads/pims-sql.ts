@@ -13,7 +13,6 @@ import {
 import type { QueryRequest } from '../../../pims/pims-port.ts';
 import { parseFilters, parseSort } from '../../../pims/reads/query.ts';
 import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
-import type { Column, ScriptDialect } from '../../pims/dialect.ts';
 import {
   buildColumn,
   buildInsert,
@@ -23,9 +22,12 @@ import {
   listColumns,
   listValues,
   searchText,
+  tagColumn,
+  VERSION,
+  type Column,
+  type ScriptDialect,
 } from '../../pims/row-sql.ts';
 import { buildScriptSql } from '../../pims/script-sql.ts';
-import { tagColumn, VERSION } from '../../pims/version.ts';
 import type { SearchChange, Statement } from '../../writing.ts';
 import type { EntryCounts } from './entry-counts.ts';
 import { dialect, makePageBuilder } from './page-sql.ts';
