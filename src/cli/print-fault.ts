@@ -1,6 +1,6 @@
 /** Prints a fault: a sentence for refusals and for faults of files and locks, and a stack for everything else. */
 import { Refusal } from '../errors.ts';
-import { NewerStore } from '../store/control/installation.ts';
+import { NewerStore } from '../store/control/control.ts';
 import { faultOf } from '../store/sqlite/files/database.ts';
 import { printable } from './text-table.ts';
 

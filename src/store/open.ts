@@ -8,7 +8,7 @@ import type { Tenant, TenantStore, UsageStore } from '../tenant/tenant-port.ts';
 import type { RequestStore } from '../request-log/request-log-port.ts';
 import type { WebhookStore } from '../webhooks/webhooks-port.ts';
 import { checkStore, type CheckResult } from './check/check.ts';
-import type { Installation } from './control/installation.ts';
+import type { Installation } from './control/control.ts';
 import { openCheck } from './sqlite/check-store.ts';
 import { openSqlite, type SqliteStore } from './sqlite/store.ts';
 import type { Report } from './sqlite/pims-stores.ts';

@@ -3,11 +3,79 @@
  * during a service, because it reads each part in one snapshot. Source: decision 0021.
  */
 import { verifyAudit } from '../../audit/chain.ts';
+import { parseLine, parseNumber, unpackLines } from '../../request-log/lines.ts';
 import { readAudit } from '../control/audit.ts';
-import { checkRequests, checkUsage } from './control-check.ts';
-import { Findings, type Finding } from './findings.ts';
-import type { CheckedDatabase, CheckedPart, CheckedStore } from './checked-store.ts';
+import {
+  Findings,
+  RESTORE,
+  type CheckedDatabase,
+  type CheckedPart,
+  type CheckedStore,
+  type Finding,
+} from './checked-store.ts';
 import { checkTenant, type RecordCounts } from './tenant-check.ts';
+
+const USAGE_REMEDY = `Compare both with the request log or the balancer's log. ${RESTORE}`;
+const LOG_REMEDY =
+  'Records and counts are not affected. The service deletes the block after STOREROOM_REQUEST_LOG_DAYS.';
+
+const BYTES_REMEDY = 'This affects only when old requests are deleted. The next `storeroom move` corrects it.';
+
+type Sums = [teamId: string, month: string, one: number | string, other: number | string];
+type Block = [teamId: string, blockId: string, boot: string, first: number, last: number, lines: Uint8Array];
+
+/** Checks that the counts of calls agree. */
+async function checkUsage({ schema, each }: CheckedDatabase, findings: Findings): Promise<void> {
+  const unlikeDays = `SELECT "TEAM_ID", month, sum(days), sum(months) FROM (
+    SELECT "TEAM_ID", substr("DAY", 1, 7) AS month, "CALLS" AS days, 0 AS months FROM ${schema}"USAGE"
+    UNION ALL SELECT "TEAM_ID", "MONTH", 0, "CALLS" FROM ${schema}"USAGE_MONTHS") AS counts
+  GROUP BY "TEAM_ID", month HAVING sum(days) <> sum(months) ORDER BY 1, 2`;
+  await each<Sums>(unlikeDays, ([teamId, month, days, months]) =>
+    findings.add(
+      `counts of ${teamId}`,
+      `the days of ${month} add up to ${days} calls, but the month has ${months}`,
+      USAGE_REMEDY,
+    ),
+  );
+  const beyondTotal = `SELECT k."TEAM_ID", k."MONTH", sum(k."CALLS"), max(coalesce(m."CALLS", 0))
+  FROM ${schema}"KEY_USAGE" k LEFT JOIN ${schema}"USAGE_MONTHS" m ON m."TEAM_ID" = k."TEAM_ID" AND m."MONTH" = k."MONTH"
+  GROUP BY k."TEAM_ID", k."MONTH" HAVING sum(k."CALLS") > max(coalesce(m."CALLS", 0)) ORDER BY 1, 2`;
+  await each<Sums>(beyondTotal, ([teamId, month, pairs, total]) =>
+    findings.add(
+      `counts of ${teamId}`,
+      `its keys have ${pairs} calls in ${month}, but the tenant has ${total}`,
+      USAGE_REMEDY,
+    ),
+  );
+}
+
+/** Checks that every block of the request log can be read. */
+async function checkRequests({ schema, each }: CheckedDatabase, findings: Findings): Promise<void> {
+  const columns = '"TEAM_ID", "BLOCK_ID", "BOOT", "FIRST_NUMBER", "LAST_NUMBER", "LINES"';
+  await each<Block>(`SELECT ${columns} FROM ${schema}"REQUESTS"`, ([teamId, blockId, boot, first, last, lines]) => {
+    const fault = faultOfBlock(first, last, lines);
+    if (fault) findings.note(`Request log of ${teamId}: block ${blockId}, ${boot}: ${fault}. ${LOG_REMEDY}`);
+  });
+  const unlikeBytes = `SELECT "TEAM_ID", sum(lines), sum(bytes) FROM (
+    SELECT "TEAM_ID", length("LINES") + 200 AS lines, 0 AS bytes FROM ${schema}"REQUESTS"
+    UNION ALL SELECT "TEAM_ID", 0, "BYTES" FROM ${schema}"REQUEST_BYTES") AS blocks
+  GROUP BY "TEAM_ID" HAVING sum(lines) <> sum(bytes) ORDER BY 1`;
+  await each<[string, number | string, number | string]>(unlikeBytes, ([teamId, lines, bytes]) =>
+    findings.note(
+      `Request log of ${teamId}: its blocks have ${lines} bytes, but the store has counted ${bytes}. ${BYTES_REMEDY}`,
+    ),
+  );
+}
+
+function faultOfBlock(first: number, last: number, lines: Uint8Array): string | undefined {
+  try {
+    const numbers = unpackLines({ lines }).map((line) => parseNumber(parseLine(line)[0]));
+    const isWithin = numbers.every((number) => number >= first && number <= last);
+    return isWithin ? undefined : `it contains a request outside the numbers ${first} to ${last}`;
+  } catch (fault) {
+    return `it cannot be read (${(fault as Error).message})`;
+  }
+}
 
 export interface CheckResult extends RecordCounts {
   readonly tenants: number;

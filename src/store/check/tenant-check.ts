@@ -8,9 +8,8 @@ import { CANCELLED_MARK, STAGES } from '../../pims/rules/stages.ts';
 import { areTotalsBehind, sumUp, TOTALS_FIELDS } from '../../pims/rules/totals.ts';
 import { sortKey, type Values } from '../../pims/rules/values.ts';
 import { isCounted } from '../../pims/writes/writes.ts';
-import { toRecord } from '../control/rows.ts';
-import { RESTORE, type Findings } from './findings.ts';
-import type { CheckedDatabase } from './checked-store.ts';
+import { toRecord } from '../control/control.ts';
+import { RESTORE, type CheckedDatabase, type Findings } from './checked-store.ts';
 
 export interface RecordCounts {
   orders: number;

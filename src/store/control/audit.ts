@@ -4,8 +4,7 @@ import type { AuditEntry, AuditRecord } from '../../audit/entry.ts';
 import type { AuditStore } from '../../audit/audit-port.ts';
 import { Refusal, type Outcome } from '../../errors.ts';
 import { row, statement, type Writing } from '../writing.ts';
-import { commit, type ControlDatabase, type ReadableTables } from './control.ts';
-import { insertRow, loadRecords } from './rows.ts';
+import { commit, insertRow, loadRecords, type ControlDatabase, type ReadableTables } from './control.ts';
 
 /**
  * Makes a change and appends its entry, unless the change returns a refusal, false or 0. Locks the tenant's chain

@@ -6,8 +6,19 @@ import type { KeyInfo, KeyTerms, NewKey, TenantStore } from '../../tenant/tenant
 import { FIRST_SETTINGS, refuseTaken } from '../../tenant/tenant.ts';
 import { row, rows, statement, type Bound, type Row, type Writing } from '../writing.ts';
 import { appendAudit, commitAudited } from './audit.ts';
-import { changesRow, commitOne, isPlain, type ControlDatabase } from './control.ts';
-import { insertRow, listColumns, TENANT_COLUMNS, toRecord, toTenant, updateRows, type TenantRow } from './rows.ts';
+import {
+  changesRow,
+  commitOne,
+  insertRow,
+  isPlain,
+  listColumns,
+  TENANT_COLUMNS,
+  toRecord,
+  toTenant,
+  updateRows,
+  type ControlDatabase,
+  type TenantRow,
+} from './control.ts';
 import { noteChange } from './webhooks.ts';
 
 /** The methods of a TenantStore that differ between the SQL stores. */

@@ -5,8 +5,17 @@ import { DELIVERIES_MAX, WEBHOOKS_MAX } from '../../webhooks/webhooks.ts';
 import type { Attempt, Delivery, Progress, Webhook, WebhookStore } from '../../webhooks/webhooks-port.ts';
 import { row, rows, statement, type Bound, type Statement, type Writing } from '../writing.ts';
 import { commitAudited } from './audit.ts';
-import { changesRow, commit, commitRow, isPlain, loadSecret, type ControlDatabase } from './control.ts';
-import { insertRow, loadRecords, updateRows } from './rows.ts';
+import {
+  changesRow,
+  commit,
+  commitRow,
+  insertRow,
+  isPlain,
+  loadRecords,
+  loadSecret,
+  updateRows,
+  type ControlDatabase,
+} from './control.ts';
 
 const WEBHOOK = [
   'teamId',

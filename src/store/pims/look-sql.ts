@@ -12,7 +12,7 @@ import {
 import { CANCELLED_MARK } from '../../pims/rules/stages.ts';
 import type { Values } from '../../pims/rules/values.ts';
 import type { ChangedRecord, LedgerRow } from '../../pims/writes/script.ts';
-import { toRecord } from '../control/rows.ts';
+import { toRecord } from '../control/control.ts';
 import type { Bound, Row } from '../writing.ts';
 import { LEDGER_ROW, listNames, type LoadSql, type Query, type ScriptDialect } from './row-sql.ts';
 

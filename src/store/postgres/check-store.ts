@@ -4,8 +4,7 @@
  */
 import type { Clock } from '../../clock.ts';
 import { refuseCommand } from '../../errors.ts';
-import { RESTORE, type Findings } from '../check/findings.ts';
-import type { CheckedStore } from '../check/checked-store.ts';
+import { RESTORE, type CheckedStore, type Findings } from '../check/checked-store.ts';
 import type { Row } from '../writing.ts';
 import { ConnectionLost, reasonOf, sqlStateOf, Connection } from './connection/connection.ts';
 import { CONTROL, CONTROL_VERSION, PIMS_VERSION } from './migrate.ts';

@@ -3,7 +3,7 @@
  * under the lock of one node. Migrations only add, so that older nodes keep working; released ones never change.
  */
 import { listAssets, readAsset } from '../../assets.ts';
-import { NewerStore, selectInstallation } from '../control/installation.ts';
+import { NewerStore, selectInstallation } from '../control/control.ts';
 import { newVersion } from '../pims/row-sql.ts';
 import type { Connection } from './connection/connection.ts';
 

@@ -2,7 +2,7 @@
  * The request log of PostgreSQL. It writes on the connections for writes, so that counts never wait. It reads blocks in
  * turns on the connections for queries, and small values together with the keys. Source: decision 0022.
  */
-import type { OwnRequests } from '../control/requests.ts';
+import type { OwnRequests } from '../control/calls.ts';
 import type { Bound, Row } from '../writing.ts';
 import { columnsOf } from './connection/connection.ts';
 import { CONTROL } from './migrate.ts';

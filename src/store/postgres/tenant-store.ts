@@ -5,9 +5,9 @@
 import { randomBytes } from 'node:crypto';
 import { isKeyValid, type Scope } from '../../tenant/keys.ts';
 import type { Caller } from '../../tenant/tenant-port.ts';
-import { TENANT_COLUMNS, toTenant, type TenantRow } from '../control/rows.ts';
+import { TENANT_COLUMNS, toTenant, type TenantRow } from '../control/control.ts';
 import type { OwnTenants } from '../control/tenants.ts';
-import { USAGE_TABLES } from '../control/usage.ts';
+import { USAGE_TABLES } from '../control/calls.ts';
 import { columnsOf, type Connection } from './connection/connection.ts';
 import { KeyBatch } from './reads/key-batch.ts';
 import { buildTenantScript, CONTROL, PIMS_VERSION } from './migrate.ts';

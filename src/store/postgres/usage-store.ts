@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { Refusal } from '../../errors.ts';
-import type { OwnUsage } from '../control/usage.ts';
+import type { OwnUsage } from '../control/calls.ts';
 import type { Bound, Row } from '../writing.ts';
 import { columnsOf } from './connection/connection.ts';
 import { CONTROL } from './migrate.ts';

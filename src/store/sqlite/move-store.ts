@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
-import { USAGE_TABLES } from '../control/usage.ts';
+import { USAGE_TABLES } from '../control/calls.ts';
 import { buildInserter, QUERIES, refuseUnfinished, type MoveStore, type Table } from '../move/tables.ts';
 import { Database } from './files/database.ts';
 import { sync } from './files/folder.ts';

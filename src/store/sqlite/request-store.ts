@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { orThrow, type Refusal, refuseForNow } from '../../errors.ts';
-import { END_OF_TIME, type OwnRequests } from '../control/requests.ts';
+import { END_OF_TIME, type OwnRequests } from '../control/calls.ts';
 import type { Bound, Row } from '../writing.ts';
 import { Database } from './files/database.ts';
 import { migrate } from './files/migrate.ts';

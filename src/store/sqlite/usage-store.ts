@@ -3,7 +3,7 @@
  * durable as an fsync in COMMIT, but does not block the event loop (test/faults/power-loss.ts, decision 0008).
  */
 import { orThrow, Refusal, refuseForNow } from '../../errors.ts';
-import type { OwnUsage } from '../control/usage.ts';
+import type { OwnUsage } from '../control/calls.ts';
 import type { Bound, Row } from '../writing.ts';
 import type { Database } from './files/database.ts';
 import { migrate } from './files/migrate.ts';

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { refuseCommand } from '../../../errors.ts';
 import { VERSION } from '../../../assets.ts';
 import { checkStore, type CheckResult } from '../../check/check.ts';
-import { selectInstallation } from '../../control/installation.ts';
+import { selectInstallation } from '../../control/control.ts';
 import { openCheck } from '../check-store.ts';
 import { sqliteVersion, withDatabase, type Database } from '../files/database.ts';
 import { DATA_FOLDER, isFileThere, LOCK, lockFolder, makeStoreFolder, restoreMarkerOf, sync } from '../files/folder.ts';

@@ -8,7 +8,7 @@ import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startThread } from '../../../assets.ts';
 import type { Clock, Timer } from '../../../clock.ts';
-import type { Finding } from '../../check/findings.ts';
+import type { Finding } from '../../check/checked-store.ts';
 import type { BackupJob, BackupReply } from './backup-worker.ts';
 import { identityOf } from './backup.ts';
 import { makeFolder, sync } from '../files/folder.ts';

@@ -5,7 +5,7 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { listAssets, readAsset } from '../../../assets.ts';
-import { NewerStore, selectInstallation } from '../../control/installation.ts';
+import { NewerStore, selectInstallation } from '../../control/control.ts';
 import { newVersion } from '../../pims/row-sql.ts';
 import { OPENING_TIMEOUT_MS, retryWhileBusy, withDatabase, type Database } from './database.ts';
 
