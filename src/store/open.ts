@@ -13,7 +13,7 @@ import { openCheck } from './sqlite/check-store.ts';
 import { openSqlite, type SqliteStore } from './sqlite/store.ts';
 import type { Report } from './sqlite/pims-stores.ts';
 import { openMove, refuseUnfinishedFolder } from './sqlite/move-store.ts';
-import type { Placement } from './postgres/placement.ts';
+import type { Placement } from './postgres/workers.ts';
 import type { StoreMeasures } from './measures.ts';
 import type { MoveStore } from './move/tables.ts';
 

@@ -72,7 +72,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
   },
   'system/nodes.test.ts': {
     'a batch of counts that is sent twice is added once': {
-      file: 'store/postgres/usage-store.ts',
+      file: 'store/postgres/call-store.ts',
       good: 'WHERE n."SEQUENCE" < excluded."SEQUENCE" RETURNING 1',
       broken: 'RETURNING 1',
       says: /✖ calls whose count is cut off after its commit[^]*\d+ of \d+ calls are counted/,
@@ -108,7 +108,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
       says: /before it was ready/,
     },
     'keys are read from the database for every call': {
-      file: 'store/postgres/tenant-store.ts',
+      file: 'store/postgres/control-database.ts',
       good: 'const found = await callers.ask(`${apiId} ${teamId}`);',
       broken: `const kept = (globalThis.kept ??= new Map());
       const found = kept.get(apiId) ?? (await callers.ask(\`\${apiId} \${teamId}\`));

@@ -269,16 +269,16 @@ const changesOperation = (limits: AnswerLimits): Operation => ({
     };
     const { request } = reply;
     const read = (ended: AbortSignal): Promise<ChangePage> => awaitChanges(source, asked, ended);
-    const page = await (wait === '0'
+    const found = await (wait === '0'
       ? read(AbortSignal.abort())
       : request.load.wait(request, Number(wait) * 1000, signalOf(reply)(), read));
     const rendered = include
-      ? await renderWithRecords(await source.open(), page.changes, limits.pageBytesMost)
-      : page.changes.map((change) => JSON.stringify(change));
-    const cut = page.changes[rendered.length];
+      ? await renderWithRecords(await source.open(), found.changes, limits.pageBytesMost)
+      : found.changes.map((change) => JSON.stringify(change));
+    const cut = found.changes[rendered.length];
     reply
-      .header('x-next-after', String(cut ? Number(cut.seq) - 1 : page.next))
-      .header('x-has-more', String(cut !== undefined || page.hasMore));
+      .header('x-next-after', String(cut ? Number(cut.seq) - 1 : found.next))
+      .header('x-has-more', String(cut !== undefined || found.hasMore));
     return renderEnvelope(`[${rendered.join(',')}]`);
   },
 });

@@ -71,7 +71,7 @@ export async function loadRecords<T>(
 ): Promise<T[]> {
   const sql = `SELECT ${listColumns(properties, 't')} FROM ${db.schema}"${table}" t WHERE ${where}`;
   const found = await db.read(sql, ...values);
-  return found.map((row) => toRecord<T>(properties, row));
+  return found.map((one) => toRecord<T>(properties, one));
 }
 
 type BoundRecord = Readonly<Record<string, Bound>>;
@@ -105,8 +105,8 @@ export const TENANT_COLUMNS = `t."TEAM_ID", t."NAME", t."CREATED_AT", t."STORE_I
   CAST(t."STRICT" AS INTEGER), t."MONTH_QUOTA", t."OWN_QUOTA", t."CALLS_PER_SECOND"`;
 
 /** This does not use the slower `toRecord`, because every call of the API loads its tenant. */
-export function toTenant(row: TenantRow): Tenant {
-  const [teamId, name, createdAt, storeId, defaultStage, strict, monthQuota, ownQuota, callsPerSecond] = row;
+export function toTenant(found: TenantRow): Tenant {
+  const [teamId, name, createdAt, storeId, defaultStage, strict, monthQuota, ownQuota, callsPerSecond] = found;
   const limits = { monthQuota, ownQuota, callsPerSecond };
   return { teamId, name, createdAt, storeId, defaultStage, strict: strict === 1, ...limits };
 }

@@ -8,7 +8,7 @@ import { RESTORE, type CheckedStore, type Findings } from '../check/checked-stor
 import type { Row } from '../writing.ts';
 import { ConnectionLost, reasonOf, sqlStateOf, Connection } from './connection/connection.ts';
 import { CONTROL, CONTROL_VERSION, PIMS_VERSION } from './migrate.ts';
-import { hasCitus, listPlaces } from './placement.ts';
+import { hasCitus, listPlaces } from './workers.ts';
 import { Servers } from './connection/servers.ts';
 
 const OPTIONS = {

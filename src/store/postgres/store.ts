@@ -21,17 +21,14 @@ import { makeWebhookStore } from '../control/webhooks.ts';
 import type { PoolMeasures, StoreMeasures } from '../measures.ts';
 import { refuseUnfinished } from '../move/tables.ts';
 import { ConnectionLost, reasonOf, type Connection, type ConnectionOptions } from './connection/connection.ts';
-import { PostgresControl } from './control-database.ts';
+import { makeOwnTenants, PostgresControl } from './control-database.ts';
 import { CONTROL, migrate, migrateTenant, PIMS_VERSION, SCHEMA_VERSION } from './migrate.ts';
-import { hasCitus, makePlacement, type Placement } from './placement.ts';
+import { hasCitus, makePlacement, Workers, type Placement } from './workers.ts';
 import { PostgresPimsStore } from './pims-store.ts';
 import { Notices } from './connection/notices.ts';
-import { makeOwnRequests } from './request-store.ts';
+import { makeOwnRequests, makeOwnUsage } from './call-store.ts';
 import { ServerConnections, type ConnectionKinds } from './connection/server-connections.ts';
 import { Servers } from './connection/servers.ts';
-import { makeOwnTenants } from './tenant-store.ts';
-import { makeOwnUsage } from './usage-store.ts';
-import { Workers } from './workers.ts';
 
 export interface OpenPostgresOptions {
   /** The address of one or several servers. */
