@@ -131,7 +131,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
       says: /the service has ended|fetch failed/,
     },
     'the node finds out that the database is back': {
-      file: 'store/postgres/connection/availability.ts',
+      file: 'store/postgres/connection/servers.ts',
       good: 'this.#options.onLost(); this.#find();',
       broken: 'this.#options.onLost(); if (this.#isUsable) this.#find();',
       says: /✖ stopped: every call is answered, the node is back by itself/,

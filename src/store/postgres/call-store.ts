@@ -8,8 +8,7 @@ import { Refusal } from '../../errors.ts';
 import type { OwnRequests, OwnUsage } from '../control/calls.ts';
 import type { Bound, Row } from '../writing.ts';
 import { columnsOf } from './connection/connection.ts';
-import type { Pool } from './connection/pool.ts';
-import type { SharedConnection } from './connection/shared-connection.ts';
+import type { Pool, SharedConnection } from './connection/shared-connection.ts';
 import { CONTROL } from './migrate.ts';
 
 const NODES = `${CONTROL}."USAGE_NODES"`;

@@ -12,8 +12,7 @@ import { TENANT_COLUMNS, toTenant, type ControlDatabase, type TenantRow } from '
 import type { OwnTenants } from '../control/tenants.ts';
 import type { Bound, Row, Writing } from '../writing.ts';
 import { columnsOf, type Connection } from './connection/connection.ts';
-import type { Pool } from './connection/pool.ts';
-import type { SharedConnection } from './connection/shared-connection.ts';
+import type { Pool, SharedConnection } from './connection/shared-connection.ts';
 import { buildTenantScript, CONTROL, PIMS_VERSION } from './migrate.ts';
 import { KeyBatch } from './reads/key-batch.ts';
 import { runWriting } from './writes/write-queue.ts';

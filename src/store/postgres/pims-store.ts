@@ -18,15 +18,12 @@ import { readChangeRows, type ChangesAsked } from '../pims/look-sql.ts';
 import type { Query } from '../pims/row-sql.ts';
 import { makeScriptRunner, parseWithFields, type ScriptRunner, type StartedScript } from '../pims/script-runner.ts';
 import { CANCELED, sqlStateOf, type Connection, type StatementValues } from './connection/connection.ts';
-import type { CutOptions } from './connection/cut-statement.ts';
+import type { CutOptions, Pool, SharedConnection } from './connection/shared-connection.ts';
 import { KeyBatch } from './reads/key-batch.ts';
-import { PageBatch } from './reads/page-batch.ts';
+import { PageBatch, PageRows } from './reads/page-batch.ts';
 import { LookupRows, makeLookups } from './reads/lookups.ts';
-import { PageRows } from './reads/page-rows.ts';
 import type { LoadedRow } from './reads/page-sql.ts';
 import { buildPimsSql, joinCells, LARGE, type PostgresPimsSql } from './reads/pims-sql.ts';
-import type { Pool } from './connection/pool.ts';
-import type { SharedConnection } from './connection/shared-connection.ts';
 import { WriteGroup, type Locked } from './writes/write-group.ts';
 import { PostgresWriteQueue } from './writes/write-queue.ts';
 

@@ -1,10 +1,8 @@
 /** The connections of a node to one database server, by what they are for, and whether the server can be used. */
 import type { Clock } from '../../../clock.ts';
-import { Availability, type AvailabilityOptions } from './availability.ts';
+import { Availability, type AvailabilityOptions, type Servers } from './servers.ts';
 import { Connection, ConnectionLost, reasonOf, type ConnectionOptions } from './connection.ts';
-import { Pool } from './pool.ts';
-import type { Servers } from './servers.ts';
-import { SharedConnection } from './shared-connection.ts';
+import { Pool, SharedConnection } from './shared-connection.ts';
 
 /** How the connections for each kind of statement are opened. */
 export interface ConnectionKinds {

@@ -1,10 +1,67 @@
-/** A connection that many callers share. It reopens after a loss, and turns faults of the server into refusals. */
-import { refuseForNow } from '../../../errors.ts';
-import type { Availability } from './availability.ts';
-import { CANCELED, Connection, ConnectionLost, reasonOf, sqlStateOf } from './connection.ts';
-import type { ConnectionOptions, StatementValues } from './connection.ts';
-import { queryUntil, type CutOptions } from './cut-statement.ts';
+/**
+ * A connection that many callers share. It reopens after a loss, turns faults of the server into refusals, and can end
+ * a statement early. A pool lends each to one user at a time; its queue of waiting users is bounded.
+ */
+import type { Clock, Timer } from '../../../clock.ts';
+import { Refusal, refuseForNow } from '../../../errors.ts';
+import type { Turn } from '../../../tenant/turns.ts';
+import type { PoolMeasures } from '../../measures.ts';
 import type { Row } from '../../writing.ts';
+import {
+  CANCELED,
+  Connection,
+  ConnectionLost,
+  reasonOf,
+  sqlStateOf,
+  type ConnectionOptions,
+  type StatementValues,
+} from './connection.ts';
+import type { Availability } from './servers.ts';
+
+export interface CutOptions {
+  /** `end` ends the statement while it runs. */
+  readonly turn: Turn;
+  /** Cancels the statement that runs in a server process. Resolves when the server has signalled the process. */
+  readonly cancel: (serverPid: number) => Promise<unknown>;
+}
+
+/**
+ * Runs a statement and passes its rows to `take` until that returns false. The rest then stays in the network until the
+ * server has canceled the statement, so that at most a socket's buffer arrives.
+ */
+async function queryUntil<R extends Row>(
+  connection: Connection,
+  sql: string,
+  values: StatementValues,
+  take: (row: R) => boolean,
+  { turn, cancel }: CutOptions,
+): Promise<void> {
+  // This is sent before the first statement, without waiting for its result.
+  const pid = connection.serverPid();
+  pid.catch(() => undefined);
+  let cutting: Promise<unknown> | undefined;
+  const cut = (): void => {
+    if (cutting) return;
+    connection.pause();
+    cutting = pid
+      .then(cancel)
+      // A cancellation with an unknown outcome could cancel the next statement.
+      .catch(() => connection.destroy('a statement could not be canceled'))
+      .finally(() => connection.resume());
+  };
+  turn.end = cut;
+  try {
+    await connection.queryEach<R>(sql, values, (row) => {
+      if (!cutting && !take(row)) cut();
+    });
+  } catch (fault) {
+    // There are enough rows, so the way in which the statement ended does not matter.
+    if (!cutting) throw fault;
+  } finally {
+    turn.end = undefined;
+    await cutting;
+  }
+}
 
 const TAKES_NO_WRITES = '25006';
 const DISK_FULL = '53100';
@@ -134,5 +191,76 @@ export class SharedConnection {
     } finally {
       this.#opening = undefined;
     }
+  }
+}
+
+const WAITING_MAX = 200;
+const WAIT_MS = 800;
+
+interface Borrower {
+  readonly take: (connection: SharedConnection) => void;
+  readonly giveUp: Timer;
+}
+
+/** Lends each shared connection to one user at a time. The queue of waiting users is bounded. */
+export class Pool {
+  readonly #all: readonly SharedConnection[];
+  readonly #free: SharedConnection[];
+  readonly #waiting = new Set<Borrower>();
+  readonly #clock: Clock;
+
+  constructor(connections: readonly SharedConnection[], clock: Clock) {
+    this.#clock = clock;
+    this.#all = connections;
+    this.#free = [...connections];
+  }
+
+  /**
+   * Lends a connection, preferably the one at `place`, which knows the tenant. Throws SERVICE_BUSY if too many users
+   * wait or one waits too long.
+   */
+  async use<T>(place: number, work: (connection: SharedConnection) => Promise<T>): Promise<T> {
+    const connection = this.#takeFree(place) ?? (await this.#wait());
+    try {
+      return await work(connection);
+    } finally {
+      const [next] = this.#waiting;
+      if (next) {
+        this.#waiting.delete(next);
+        next.giveUp.close();
+        next.take(connection);
+      } else this.#free.push(connection);
+    }
+  }
+
+  get load(): PoolMeasures {
+    const size = this.#all.filter(({ isOpen }) => isOpen).length;
+    return { size, inUse: this.#all.length - this.#free.length, waiting: this.#waiting.size };
+  }
+
+  destroy(): void {
+    for (const connection of this.#all) connection.destroy();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#all.map((connection) => connection.close()));
+  }
+
+  #takeFree(place: number): SharedConnection | undefined {
+    const preferred = this.#free.indexOf(this.#all[place % this.#all.length]!);
+    return preferred >= 0 ? this.#free.splice(preferred, 1)[0] : this.#free.pop();
+  }
+
+  #wait(): Promise<SharedConnection> {
+    const busy = (): Refusal => refuseForNow('SERVICE_BUSY', 'All connections to the database are in use.');
+    if (this.#waiting.size >= WAITING_MAX) throw busy();
+    return new Promise((take, reject) => {
+      const giveUp = this.#clock.after(WAIT_MS, () => {
+        this.#waiting.delete(waiting);
+        reject(busy());
+      });
+      const waiting: Borrower = { take, giveUp };
+      this.#waiting.add(waiting);
+    });
   }
 }

@@ -1,12 +1,50 @@
 /**
- * Short queries of one tenant. Waiting queries of the same shape share a statement. A query that exceeds the
- * connection's time limit or finds large records is read separately.
+ * The queries of one tenant. Waiting queries of the same shape share a statement. A query that exceeds the connection's
+ * time limit or finds large records is read separately, row by row, so that neither side ever holds more than a
+ * response may contain.
  */
 import type { Clock } from '../../../clock.ts';
 import { Refusal } from '../../../errors.ts';
-import type { Page } from '../../../pims/pims-port.ts';
+import type { Page, QueryRequest } from '../../../pims/pims-port.ts';
+import { formatPosition } from '../../../pims/reads/query.ts';
+import { ORDER_CHARACTERS_MAX } from '../../../pims/rules/record-bounds.ts';
+import { PageFiller } from '../../pims/page.ts';
 import type { SharedConnection } from '../connection/shared-connection.ts';
-import { LARGE_PAGE, type JoinedPageRow, type PageQuestion } from './page-sql.ts';
+import { LARGE_PAGE, type JoinedPageRow, type LoadedRow, type PageQuestion } from './page-sql.ts';
+
+/** Collects a page row by row. */
+export class PageRows {
+  readonly #filler: PageFiller;
+  readonly #hasLines: boolean;
+  /** The last row. */
+  last: LoadedRow | undefined;
+
+  constructor({ limit, bytesMax, hasLines = false }: Pick<QueryRequest, 'limit' | 'bytesMax' | 'hasLines'>) {
+    this.#filler = new PageFiller(limit, bytesMax);
+    this.#hasLines = hasLines;
+  }
+
+  /** Whether the first order is larger than an answer may be. */
+  get isTooLarge(): boolean {
+    return this.#hasLines && this.#filler.bytesOfFirst > ORDER_CHARACTERS_MAX;
+  }
+
+  /** Adds a row: a record, or further lines of the order before. Returns false when nothing more fits. */
+  take(row: LoadedRow): boolean {
+    const [key, record, , lines, , value] = row;
+    this.last = row;
+    const position = value === null ? key : formatPosition(value, key);
+    const isTaken =
+      record === null
+        ? this.#filler.takeLines(lines ?? '')
+        : this.#filler.take(position, record, lines ?? '') || this.#filler.isLong;
+    return isTaken && !this.isTooLarge;
+  }
+
+  get page(): Page {
+    return this.#hasLines ? this.#filler.pageWithLines : this.#filler.page;
+  }
+}
 
 /**
  * Maximum number of questions in a statement, and of records that they are expected to find according to the shape's
@@ -37,6 +75,7 @@ interface WaitingQuestion extends PromiseWithResolvers<Page | undefined> {
   readonly question: PageQuestion;
 }
 
+/** Reads short queries: waiting ones of the same shape share a statement. */
 export class PageBatch {
   /** Connections without a statement of this tenant: a tenant has at most one on each, so that others wait for few. */
   readonly #free: SharedConnection[];

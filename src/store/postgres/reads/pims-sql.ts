@@ -27,8 +27,7 @@ import {
 import { buildScriptSql } from '../../pims/script-sql.ts';
 import type { Dialect } from '../../pims/where.ts';
 import { statement, type Bound } from '../../writing.ts';
-import { buildLookup, joinLines, linesOf, wrapLine } from './order-sql.ts';
-import { buildPage, type PageQuery } from './page-sql.ts';
+import { buildLookup, buildPage, joinLines, linesOf, wrapLine, type PageQuery } from './page-sql.ts';
 import { buildSortedPage, isFoundFirst } from './sorted-page-sql.ts';
 
 /** Number of characters of a value in an index. No filter has more. */

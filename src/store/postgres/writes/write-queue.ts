@@ -8,10 +8,8 @@ import { Refusal, refuseForNow, type Outcome } from '../../../errors.ts';
 import type { StartedScript } from '../../pims/script-runner.ts';
 import type { Writing } from '../../writing.ts';
 import type { Connection } from '../connection/connection.ts';
-import type { Pool } from '../connection/pool.ts';
-import type { SharedConnection } from '../connection/shared-connection.ts';
-import type { Begin } from './running-script.ts';
-import { NUMBERS_GUESSED, WriteGroup, type Locked } from './write-group.ts';
+import type { Pool, SharedConnection } from '../connection/shared-connection.ts';
+import { NUMBERS_GUESSED, WriteGroup, type Begin, type Locked } from './write-group.ts';
 
 interface PostgresWrite {
   readonly begin: Begin;
