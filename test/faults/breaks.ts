@@ -16,7 +16,7 @@ interface Break {
 export const BREAKS: Record<string, Record<string, Break>> = {
   'faults/power-loss.ts': {
     'counts are synced before the answer': {
-      file: 'store/sqlite/usage-store.ts',
+      file: 'store/sqlite/call-store.ts',
       good: 'syncAfterCommit: true',
       broken: 'syncAfterCommit: false',
       says: /usage \d+ is not between/,

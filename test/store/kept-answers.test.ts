@@ -1,7 +1,7 @@
 /** Kept answers: found in the state they were read in alone, and never more than fit. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makeKeptAnswers, type KeptAnswers } from '../../src/store/sqlite/reads/kept-answers.ts';
+import { makeKeptAnswers, type KeptAnswers } from '../../src/store/sqlite/reads/tenant-reads.ts';
 import { times } from '../kit/lists.ts';
 
 const keepTwice = (kept: KeptAnswers, ...answer: Parameters<KeptAnswers['keep']>): void => {

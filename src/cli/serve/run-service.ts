@@ -14,7 +14,7 @@ import { deleteOldChanges } from '../../pims/changes.ts';
 import { buildApp } from '../../http/app.ts';
 import type { ServiceState } from '../../http/observe/health.ts';
 import { openEmbedded, openStore, type Store, type StoreUser } from '../../store/open.ts';
-import { observeDisk } from '../../store/sqlite/files/disk.ts';
+import { observeDisk } from '../../store/sqlite/files/folder.ts';
 import { makeScheduledBackups } from '../../store/sqlite/backup/scheduled-backups.ts';
 import { Meter } from '../../tenant/metering.ts';
 import { hideSecretsInJson } from '../../tenant/secrets.ts';

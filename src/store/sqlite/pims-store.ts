@@ -14,8 +14,7 @@ import { isNewest, migrate } from './files/migrate.ts';
 import { buildPimsSql, type SqlitePimsSql } from './reads/pims-sql.ts';
 import { makeTenantReads, type TenantReadsOptions } from './reads/tenant-reads.ts';
 import { makeTurnReader } from './reads/turn-reader.ts';
-import { runWriting } from './writes/run-writing.ts';
-import { makeWriteQueue, type SqliteWriteQueue } from './writes/write-queue.ts';
+import { makeWriteQueue, runWriting, type SqliteWriteQueue } from './writes/write-queue.ts';
 
 export interface PimsStoreOptions extends TenantReadsOptions {
   readonly checkpoint: (file: string) => Promise<void>;

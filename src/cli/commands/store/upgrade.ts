@@ -1,5 +1,5 @@
 /** `storeroom upgrade`: upgrades all files of the embedded store to the schemas of this version, or lists them. */
-import { listUpgrades } from '../../../store/sqlite/files/upgrades.ts';
+import { listUpgrades } from '../../../store/sqlite/files/tenant-files.ts';
 import { addCommand, printAnswer, type AddCommands } from '../../command.ts';
 import { checkFolder, parseEmbeddedConfig, printStore, withEmbeddedStore } from '../../open-store.ts';
 import { buildTable } from '../../text-table.ts';
