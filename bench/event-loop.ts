@@ -12,7 +12,7 @@ import type { ImportRow } from '../src/pims/import.ts';
 import { createCustomer } from '../src/pims/operations.ts';
 import { Database } from '../src/store/sqlite/files/database.ts';
 import { openSqlite } from '../src/store/sqlite/store.ts';
-import { formatBody } from '../src/request-log/texts.ts';
+import { formatBody } from '../src/request-log/lines.ts';
 import { PATIENT, TURNS } from '../test/kit/caller.ts';
 import { COSTLY } from '../test/kit/costly-texts.ts';
 import { temporaryFolder } from '../test/kit/service.ts';

@@ -1,6 +1,6 @@
 /** The second factor: time-based codes (TOTP), sealed secrets and recovery codes. Source: RFC 6238, 4226, 4648. */
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { openFor, sealFor } from '../tenant/sealing.ts';
+import { openFor, sealFor } from '../tenant/secrets.ts';
 import type { UserName } from './account-port.ts';
 import { RECOVERY_CODES } from './account-bounds.ts';
 

@@ -1,14 +1,18 @@
-/** The tokens of sessions, and when a session ends. Setting a clock back ends sessions. Source: decision 0023. */
+/**
+ * The tokens of sessions, when a session ends, and the proof that its caller is its user: a stolen session must not
+ * give control over the tenant. Setting a clock back ends sessions. Source: decision 0023.
+ */
 import { hash, randomBytes } from 'node:crypto';
 import { formatTime } from '../clock.ts';
-import { SESSION_HOURS, SESSION_IDLE_MINUTES } from './account-bounds.ts';
-import type { Session } from './account-port.ts';
+import { Refusal } from '../errors.ts';
+import { PROOF_MINUTES, SESSION_HOURS, SESSION_IDLE_MINUTES } from './account-bounds.ts';
+import type { Session, SignedIn } from './account-port.ts';
 
 const MINUTE_MS = 60_000;
 const IDLE_MS = SESSION_IDLE_MINUTES * MINUTE_MS;
 const ABSOLUTE_MS = SESSION_HOURS * 60 * MINUTE_MS;
 /** Maximum difference between the clocks of nodes. */
-export const SKEW_MS = MINUTE_MS;
+const SKEW_MS = MINUTE_MS;
 const TOUCH_MS = MINUTE_MS;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
@@ -39,3 +43,22 @@ export const endedBefore = (nowMs: number) => ({
   createdBefore: formatTime(nowMs - ABSOLUTE_MS),
   seenBefore: formatTime(nowMs - IDLE_MS),
 });
+
+/**
+ * The proof that a change needs. `recent`: a proof from the last five minutes. `sent`: the password in the request
+ * itself. `none`: no proof, because the change gives no one more rights.
+ */
+export type ProofNeed = 'recent' | 'sent' | 'none';
+
+const PROOF_MS = PROOF_MINUTES * 60_000;
+
+/** Returns whether the last sign-in, link or confirmed password is recent. An unreadable or future time is not. */
+export function isProven({ provenAt }: Pick<Session, 'provenAt'>, nowMs: number): boolean {
+  const ageMs = nowMs - Date.parse(provenAt);
+  return ageMs < PROOF_MS && ageMs >= -SKEW_MS;
+}
+
+/** Throws PROOF_NEEDED if the session has no recent proof. */
+export function requireProof({ session }: SignedIn, nowMs: number): void {
+  if (!isProven(session, nowMs)) throw new Refusal('PROOF_NEEDED');
+}

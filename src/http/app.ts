@@ -9,7 +9,7 @@ import type { Clock } from '../clock.ts';
 import type { Refusal } from '../errors.ts';
 import { Limits } from '../tenant/call-limits.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
-import { RejectedCalls } from '../tenant/rejected-calls.ts';
+import { RejectedCalls } from '../tenant/credentials.ts';
 import { accessByKey } from './call/admit.ts';
 import type { AnswerLimits } from './call/cursor.ts';
 import {

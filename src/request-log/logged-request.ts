@@ -1,4 +1,9 @@
-/** The types of a request to log, and of a request found in the log. */
+/**
+ * The types of a request to log, and of a request found in the log, with their bounds: longer values are cut, and the
+ * body is cut to fit its line.
+ */
+export const VALUE_CHARACTERS_MAX = 256;
+export const LINE_BYTES_MAX = 2048;
 
 /** An answered call that passed authentication. */
 export interface LoggedCall {

@@ -10,6 +10,7 @@ import {
   addLine,
   BlockPacker,
   CLIENT_CHARACTERS_MAX,
+  cut,
   formatLine,
   isFull,
   nextTurn,
@@ -19,7 +20,6 @@ import {
 } from './lines.ts';
 import { findRequest, searchRequests } from './search.ts';
 import { LogShares, type BatchShares, type LogShare } from './shares.ts';
-import { cut } from './texts.ts';
 import type { KeyUse, RefusalCount, RequestBlock, RequestStore } from './request-log-port.ts';
 
 const FLUSH_MS = 250;

@@ -1,6 +1,10 @@
-/** Parses credentials in a Basic header (RFC 7617), issues keys, and hashes and compares their secrets. */
+/**
+ * Parses credentials in a Basic header (RFC 7617), issues keys, hashes and compares their secrets, and keeps the last
+ * calls whose credentials were wrong, in memory, for the team's developers.
+ */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { isTeamId } from './tenant.ts';
 
 export interface Credentials {
   readonly apiId: string;
@@ -71,3 +75,49 @@ function checksum(text: string): string {
   }
   return digits;
 }
+
+const CALLS_MOST = 100;
+const TEAMS_MOST = 500;
+const SHOWN_CHARACTERS = { apiID: 14, path: 100, client: 64 };
+
+export interface RejectedCall {
+  /** UTC ISO 8601. */
+  readonly at: string;
+  readonly client: string;
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  /** The beginning of the API ID that was sent; '' for none. */
+  readonly apiID: string;
+}
+
+/**
+ * Keeps the last calls that named a team but had no valid keys, without their secrets. Only the form of a team's name
+ * is checked, so that a wrong call costs no query: beyond 500 names, the one that was called longest ago is forgotten.
+ */
+export class RejectedCalls {
+  readonly #byTeam = new Map<string, RejectedCall[]>();
+
+  note(teamId: string, { apiID, path, client, ...call }: RejectedCall): void {
+    if (!isTeamId(teamId)) return;
+    const calls = this.#byTeam.get(teamId) ?? [];
+    this.#byTeam.delete(teamId);
+    if (this.#byTeam.size >= TEAMS_MOST) this.#byTeam.delete(this.#byTeam.keys().next().value!);
+    this.#byTeam.set(copyStart(teamId, teamId.length), calls);
+    const shown = {
+      apiID: copyStart(apiID, SHOWN_CHARACTERS.apiID),
+      path: copyStart(path, SHOWN_CHARACTERS.path),
+      client: copyStart(client, SHOWN_CHARACTERS.client),
+    };
+    calls.unshift({ ...call, ...shown });
+    if (calls.length > CALLS_MOST) calls.pop();
+  }
+
+  /** Returns the calls of a team, newest first. */
+  list(teamId: string): readonly RejectedCall[] {
+    return this.#byTeam.get(teamId) ?? [];
+  }
+}
+
+/** Returns a copy: without it, a slice keeps the whole text in memory, which is as long as a stranger makes it. */
+const copyStart = (text: string, most: number) => Buffer.from(text.slice(0, most)).toString();

@@ -2,7 +2,7 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { formatTime } from '../clock.ts';
 import type { Change } from '../pims/changes.ts';
-import { openFor, sealFor } from '../tenant/sealing.ts';
+import { openFor, sealFor } from '../tenant/secrets.ts';
 import type { Attempt, Webhook } from './webhooks-port.ts';
 
 const SECRET_BYTES = 32;

@@ -1,7 +1,7 @@
 /** Throttling: the waits after failures, the attempts of an address in a minute, clocks that jump, many addresses. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { checkFailures, MinuteThrottle, networkOf, nextTry, UnknownAccounts } from '../../src/account/throttle.ts';
+import { checkFailures, MinuteThrottle, networkOf, nextTry, UnknownAccounts } from '../../src/account/attempts.ts';
 import { Refusal } from '../../src/errors.ts';
 
 const NOW = Date.parse('2026-11-20T09:30:00.000Z');

@@ -37,7 +37,7 @@ export const MAY_IMPORT: Record<string, RegExp> = {
   'src/cli/': /^(?!(src\/main\.ts|pg|node:sqlite|node:process)$)/,
   'dashboard/src/': anyOf(
     /dashboard\/src\/.+|preact(\/.+)?|papaparse|uqr/,
-    /src\/(account\/(account-bounds|roles)|request-log\/log-bounds|http\/(operations\/names|contract\/documented-operations))\.ts/,
+    /src\/(account\/(account-bounds|roles)|request-log\/logged-request|http\/(operations\/names|contract\/documented-operations))\.ts/,
     /src\/(pims\/rules\/(decimal|lists|record-bounds|stages|totals)|tenant\/(keys|tenant))\.ts|client\/src\/fulfillment\.ts/,
   ),
 };

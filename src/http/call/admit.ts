@@ -15,10 +15,10 @@ import {
   parseBasic,
   sameHash,
   type Credentials,
+  type RejectedCalls,
 } from '../../tenant/credentials.ts';
 import { checkMayWrite } from '../../tenant/keys.ts';
 import type { Meter } from '../../tenant/metering.ts';
-import type { RejectedCalls } from '../../tenant/rejected-calls.ts';
 import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
 import { quotaOf } from '../../tenant/tenant.ts';
 import { BASE_PATH, isWrite, type Operation } from '../operations/operation.ts';

@@ -6,7 +6,7 @@ import type { HistoryEntry } from '../../pims/operations.ts';
 import type { MovementKind } from '../../pims/writes/script.ts';
 import type { FoundRequest, FoundRequestDetail, FoundRequests } from '../../request-log/logged-request.ts';
 import type { Scope } from '../../tenant/keys.ts';
-import type { RejectedCall } from '../../tenant/rejected-calls.ts';
+import type { RejectedCall } from '../../tenant/credentials.ts';
 import type { KeyInfo, Tenant, TenantSettings } from '../../tenant/tenant-port.ts';
 import type { WebhookView } from '../../webhooks/administration.ts';
 import type { Delivery } from '../../webhooks/webhooks-port.ts';

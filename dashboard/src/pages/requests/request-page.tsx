@@ -3,7 +3,7 @@
  * log a moment after its response, so a missing one is looked for again.
  */
 import type { RequestDetailView } from '../../../../src/http/dashboard/interface.ts';
-import { LINE_BYTES_MAX, VALUE_CHARACTERS_MAX } from '../../../../src/request-log/log-bounds.ts';
+import { LINE_BYTES_MAX, VALUE_CHARACTERS_MAX } from '../../../../src/request-log/logged-request.ts';
 import { get, hasCode } from '../../api/client.ts';
 import { addQuery, formatCurl } from '../../api/call-text.ts';
 import { useLoad } from '../../api/use-load.ts';
