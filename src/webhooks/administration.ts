@@ -6,8 +6,7 @@ import { orThrow, refuseField } from '../errors.ts';
 import { CHANGED_TYPES, listChanges } from '../pims/changes.ts';
 import type { PimsStore } from '../pims/pims-port.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
-import { newSecret, testMessage } from './messages.ts';
-import { Poster } from './poster.ts';
+import { newSecret, Poster, testMessage } from './poster.ts';
 import { checkTypes, checkUrl, DELIVERY_DAYS, endOfOldSecret } from './webhooks.ts';
 import type { Delivery, Webhook, WebhookChange, WebhookStore } from './webhooks-port.ts';
 

@@ -4,8 +4,7 @@ import { Refusal } from '../errors.ts';
 import { listChanges, type Change, type ChangePage } from '../pims/changes.ts';
 import type { Tenant, TenantStore } from '../tenant/tenant-port.ts';
 import type { WebhookServices } from './administration.ts';
-import { messageOf, type Message } from './messages.ts';
-import type { SentMessage } from './poster.ts';
+import { messageOf, type Message, type SentMessage } from './poster.ts';
 import { timeOfRetry, waitOf } from './webhooks.ts';
 import type { Attempt, Progress, Webhook } from './webhooks-port.ts';
 

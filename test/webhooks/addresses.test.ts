@@ -3,9 +3,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
-import { isPublic, lookUpPublic } from '../../src/webhooks/addresses.ts';
+import { checkUrl, isPublic, lookUpPublic } from '../../src/webhooks/webhooks.ts';
 import { Poster } from '../../src/webhooks/poster.ts';
-import { checkUrl } from '../../src/webhooks/webhooks.ts';
 import { passing } from '../kit/clock.ts';
 
 const PRIVATE = `0.0.0.0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.127.255.255 127.0.0.1 127.8.8.8 169.254.169.254

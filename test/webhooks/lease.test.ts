@@ -1,7 +1,7 @@
 /** The lease of the sender: of several nodes one sends at a time, also when the holder stops, hangs or comes back late. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Lease } from '../../src/webhooks/lease.ts';
+import { Lease } from '../../src/webhooks/sender.ts';
 import type { SenderLease } from '../../src/webhooks/webhooks-port.ts';
 import { TestClock } from '../kit/clock.ts';
 
