@@ -1,6 +1,10 @@
-/** Opens the store of the settings for one command, even while services are running, and closes it afterwards. */
+/**
+ * Opens the store of the settings for one command, even while services are running, and closes it afterwards. Adds the
+ * commands about one tenant, which their first argument names.
+ */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
 import { hidePassword, parseConfig, SETTINGS, type Config, type Environment } from '../config.ts';
 import { Refusal, refuseCommand } from '../errors.ts';
 import type { PimsStore } from '../pims/pims-port.ts';
@@ -8,9 +12,9 @@ import { openStore, type openEmbedded, type Store, type StorePlace } from '../st
 import { refuseLostFiles, refuseUnfinishedRestore } from '../store/sqlite/files/folder.ts';
 import { refuseUnfinishedFolder } from '../store/sqlite/move-store.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
-import type { CommandContext } from './command.ts';
+import { addCommand, printAnswer, type CommandContext } from './command.ts';
 import { findFault, formatOrigin } from './service-address.ts';
-import { printable } from './text-table.ts';
+import { printable } from './terminal.ts';
 
 type EmbeddedStore = ReturnType<typeof openEmbedded>;
 
@@ -172,3 +176,20 @@ export function refuseOtherOwner(environment: Environment): void {
   const remedy = `Run it as that user, with \`sudo -u '#${uid}' …\`, or under systemd with \`storeroom service run -- …\`.`;
   throw refuseCommand(`${data.variable} is '${folder}', which belongs to the user with the ID ${uid}. ${remedy}`);
 }
+
+/** The members of the printed object after teamID, and the text that is printed without --json. */
+export type TenantAnswer = readonly [members: object, text: string];
+
+/** Adds a command such as `list <team>`. `work` receives the arguments after the team, and the options. */
+export const addTenantCommand = <Words extends unknown[]>(
+  parent: Command,
+  context: CommandContext,
+  form: string,
+  example: string,
+  description: string,
+  work: (data: TenantData, ...words: Words) => Promise<TenantAnswer>,
+): Command =>
+  addCommand(parent, form, example, description).action(async (teamID: string, ...words: Words) => {
+    const [members, text] = await withTenant(context, teamID, (data) => work(data, ...words));
+    printAnswer(context, { teamID, ...members }, text);
+  });

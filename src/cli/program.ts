@@ -1,40 +1,40 @@
 /**
- * Begin here. Defines the commands and runs one. The exit code is 0 for success, 1 for a refusal or failure, 2 for
- * wrong use (or a check that could not run), and 78 for a wrong setting, after which systemd does not restart the
- * service.
+ * Begin here. Defines the commands and runs one, with settings from variables, options and files of secrets. The exit
+ * code is 0 for success, 1 for a refusal or failure, 2 for wrong use (or a check that could not run), and 78 for a
+ * wrong setting, after which systemd does not restart the service.
  */
+import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../assets.ts';
 import type { Clock } from '../clock.ts';
-import type { Environment } from '../config.ts';
+import { SETTINGS, type Environment } from '../config.ts';
 import { Refusal } from '../errors.ts';
-import { addAuditCommands } from './commands/tenants/audit.ts';
-import { addCheckCommand } from './commands/store/check.ts';
-import { addBackupCommands } from './commands/store/backup.ts';
 import type { AddCommands, CommandContext } from './command.ts';
-import { refuseOtherOwner } from './open-store.ts';
 import { addExportCommand } from './commands/records/export.ts';
-import { printErrorObject, printFault } from './print-fault.ts';
 import { addFieldCommands } from './commands/records/fields.ts';
-import { addHealthCommand } from './commands/service/health.ts';
 import { addImportCommand } from './commands/records/import.ts';
-import { addKeyCommands } from './commands/tenants/keys.ts';
-import { addMcpCommand } from './commands/service/mcp.ts';
-import { addMoveCommand } from './commands/store/move.ts';
-import { addDatabaseCommands } from './commands/tenants/place.ts';
 import { addOrderCommands } from './commands/records/order.ts';
 import { addStockCommands } from './commands/records/stock.ts';
-import { addRequestsCommand } from './commands/tenants/requests.ts';
+import { addConfigCommand } from './commands/service/config.ts';
+import { addHealthCommand } from './commands/service/health.ts';
+import { addMcpCommand } from './commands/service/mcp.ts';
 import { addServeCommand } from './commands/service/serve.ts';
 import { addServiceCommands } from './commands/service/service.ts';
-import { addConfigCommand } from './commands/service/config.ts';
-import { addTenantCommands } from './commands/tenants/tenant.ts';
+import { addBackupCommands } from './commands/store/backup.ts';
+import { addCheckCommand } from './commands/store/check.ts';
+import { addMoveCommand } from './commands/store/move.ts';
 import { addUpgradeCommand } from './commands/store/upgrade.ts';
+import { addAuditCommands } from './commands/tenants/audit.ts';
+import { addKeyCommands } from './commands/tenants/keys.ts';
+import { addDatabaseCommands } from './commands/tenants/place.ts';
+import { addRequestsCommand } from './commands/tenants/requests.ts';
+import { addTenantCommands } from './commands/tenants/tenant.ts';
 import { addUsageCommand } from './commands/tenants/usage.ts';
 import { addUserCommands } from './commands/tenants/user.ts';
 import { addWebhookCommands } from './commands/tenants/webhook.ts';
-import { readSecretFiles } from './secret-files.ts';
+import { refuseOtherOwner } from './open-store.ts';
 import { ERROR_PRIORITY, isJournal, SETTING_EXIT_CODE } from './serve/systemd-unit.ts';
+import { printErrorObject, printFault } from './terminal.ts';
 
 /** The commands in the order of the help. */
 const COMMANDS: readonly AddCommands[] = [
@@ -117,4 +117,27 @@ function endUsage({ code, exitCode, message }: CommanderError, asJson: boolean):
   const sentence = code === 'commander.help' ? 'A command is missing.' : message.replace(/^error: /, '');
   if (asJson) printErrorObject({ code: 'WRONG_USE', message: sentence });
   return 2;
+}
+
+/**
+ * Returns the environment with the value of that file, read on first use. Throws WRONG_SETTING if the file cannot be
+ * read.
+ */
+function readSecretFiles(environment: Environment): Environment {
+  const { variable } = SETTINGS.databaseUrl;
+  const name = `${variable}_FILE`;
+  const { [name]: file, ...others } = environment;
+  if (!file) return others;
+  return {
+    ...others,
+    get [variable]() {
+      if (others[variable]) throw new Refusal('WRONG_SETTING', `Set either ${variable} or ${name}, not both.`);
+      try {
+        return readFileSync(file, 'utf8').trim();
+      } catch (fault) {
+        const { code } = fault as NodeJS.ErrnoException;
+        throw new Refusal('WRONG_SETTING', `${name} is '${file}', which cannot be read (${code}).`);
+      }
+    },
+  };
 }

@@ -1,8 +1,10 @@
 /**
- * Formats the addresses that are printed for people: the origin of the service, and the one-time link that sets a
- * password. Checks whether a service responds there.
+ * The address of the service: listens on it, says which setting is wrong and whether the address is open to others,
+ * formats it and one-time links for people, and checks whether a service responds there.
  */
-import type { Config } from '../config.ts';
+import type { FastifyInstance } from 'fastify';
+import { SETTINGS, type Config } from '../config.ts';
+import { refuseCommand } from '../errors.ts';
 
 const ANSWER_MS = 3000;
 
@@ -29,4 +31,57 @@ export async function findFault(url: string): Promise<string | undefined> {
     const { message, cause } = fault as Error & { cause?: { code?: string } };
     return `no answer (${cause?.code ?? message})`;
   }
+}
+
+type ListenAddress = Pick<Config, 'host' | 'port'>;
+
+/** Throws COMMAND_REFUSED if the service cannot listen on the address. */
+export async function listen(app: FastifyInstance, { host, port }: ListenAddress): Promise<void> {
+  try {
+    await app.listen({ host, port });
+  } catch (fault) {
+    const sentence = describeListenFault({ host, port }, (fault as NodeJS.ErrnoException).code);
+    throw sentence === undefined ? fault : refuseCommand(sentence);
+  }
+}
+
+/** Describes a fault of the host or the port. Returns undefined for any other fault. */
+export function describeListenFault({ host, port }: ListenAddress, code = ''): string | undefined {
+  const portIs = `${SETTINGS.port.variable} is ${port}`;
+  const otherPort = `Set ${SETTINGS.port.variable} (or --port) to another one; 0 chooses a free port.`;
+  switch (code) {
+    case 'EADDRINUSE':
+      return `${portIs}, and another program listens on it at ${host} (${code}). Stop that program. ${otherPort}`;
+    case 'EACCES':
+    case 'EPERM':
+      return `${portIs}, on which this user may not listen (${code}). ${otherPort}`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+    case 'EAI_FAIL':
+    case 'EAFNOSUPPORT':
+    case 'EINVAL':
+      return (
+        `${SETTINGS.host.variable} is '${host}', which is not an address of this machine (${code}). ` +
+        `Set ${SETTINGS.host.variable} (or --host) to 127.0.0.1 for this machine only, or 0.0.0.0 for all networks.`
+      );
+    default:
+      return undefined;
+  }
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
+
+/** Returns a warning if API secrets may cross a network unencrypted, otherwise undefined. */
+export function describeExposure({
+  host,
+  publicUrl,
+  trustedProxies,
+}: Pick<Config, 'host' | 'publicUrl' | 'trustedProxies'>): string | undefined {
+  if (LOOPBACK.test(host) || publicUrl.startsWith('https:') || trustedProxies.length > 0) return undefined;
+  return (
+    `The service listens on ${host} without TLS, so secrets and passwords cross the network unencrypted. Put a TLS ` +
+    `proxy in front, and set ${SETTINGS.publicUrl.variable} to its https address or ` +
+    `${SETTINGS.trustedProxies.variable} to its IP address; or listen on 127.0.0.1.`
+  );
 }

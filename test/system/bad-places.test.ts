@@ -7,7 +7,7 @@ import { chownSync, readdirSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { describeListenFault } from '../../src/cli/serve/listen.ts';
+import { describeListenFault } from '../../src/cli/service-address.ts';
 import { openCommandLine } from '../kit/cli-process.ts';
 import { newPlace, runCommand, STORE, temporaryFolder } from '../kit/service.ts';
 

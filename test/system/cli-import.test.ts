@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { createDemo } from '../../src/cli/serve/demo-tenant.ts';
-import { readCsv } from '../../src/cli/csv/csv-reader.ts';
+import { readCsv } from '../../src/cli/csv/csv-format.ts';
 import type { RecordType } from '../../src/pims/rules/fields.ts';
 import type { PimsStore } from '../../src/pims/pims-port.ts';
 import { parseRecords } from '../../src/pims/rules/values.ts';

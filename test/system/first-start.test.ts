@@ -7,7 +7,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { before, suite, test } from 'node:test';
-import { describeExposure } from '../../src/cli/serve/listen.ts';
+import { describeExposure } from '../../src/cli/service-address.ts';
 import { createOrder } from '../kit/orders.ts';
 import { runStatement } from '../kit/postgres.ts';
 import { ownService, runCommand, Service, STORE } from '../kit/service.ts';

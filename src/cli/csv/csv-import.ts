@@ -4,7 +4,7 @@ import { makeRowParser } from '../../pims/import-rows.ts';
 import type { ImportRow } from '../../pims/import.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 import type { FieldDictionary, RecordType } from '../../pims/rules/fields.ts';
-import { readCsv, type CsvFormat, type CsvRow } from './csv-reader.ts';
+import { readCsv, type CsvFormat, type CsvRow } from './csv-format.ts';
 
 export interface ImportRequest {
   readonly recordType: RecordType;

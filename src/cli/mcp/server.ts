@@ -13,8 +13,7 @@ import type { Caller } from '../../../client/src/caller.ts';
 import { VERSION } from '../../assets.ts';
 import { ERRORS, Refusal } from '../../errors.ts';
 import type { Contract } from '../../http/contract/documented-operations.ts';
-import { callService, FailedCall } from './caller.ts';
-import { renderAnswer } from './cut.ts';
+import { callService, FailedCall, renderAnswer } from './caller.ts';
 import { buildRequest, type Tool } from './tools.ts';
 
 export interface ServerOptions {

@@ -24,9 +24,8 @@ import { WebhookSender } from '../../webhooks/sender.ts';
 import { RequestLog } from '../../request-log/request-log.ts';
 import { timeOf, type CommandContext } from '../command.ts';
 import { finishDemo, makeFirstDemo } from './demo-tenant.ts';
-import { describeExposure, listen } from './listen.ts';
+import { describeExposure, findOrigin, listen } from '../service-address.ts';
 import { printReady } from './print-ready.ts';
-import { findOrigin } from '../service-address.ts';
 import { isJournal, notifySystemd, priorityOf } from './systemd-unit.ts';
 
 const IN_FLIGHT_WAIT_MS = 10_000;

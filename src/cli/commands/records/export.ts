@@ -8,7 +8,7 @@ import { refuseCommand } from '../../../errors.ts';
 import type { RecordType } from '../../../pims/rules/fields.ts';
 import { parseRecords } from '../../../pims/rules/values.ts';
 import { addCommand, printAnswer, recordTypeArgument, type AddCommands } from '../../command.ts';
-import { writeCsv } from '../../csv/csv-writer.ts';
+import { writeCsv } from '../../csv/csv-format.ts';
 import { withTenant } from '../../open-store.ts';
 
 /** Maximum bytes that wait to be written while more records are read. */

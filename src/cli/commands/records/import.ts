@@ -6,11 +6,10 @@ import { byCommand } from '../../../audit/entry.ts';
 import { refuseCommand } from '../../../errors.ts';
 import type { RecordType } from '../../../pims/rules/fields.ts';
 import { addCommand, printAnswer, recordTypeArgument, timeOf, type AddCommands } from '../../command.ts';
-import type { CsvFormat } from '../../csv/csv-reader.ts';
+import type { CsvFormat } from '../../csv/csv-format.ts';
 import { importCsv, type ImportReport, type ImportRequest } from '../../csv/csv-import.ts';
 import { withTenant } from '../../open-store.ts';
-import { createProgressBar } from '../../progress-bar.ts';
-import { printable } from '../../text-table.ts';
+import { createProgressBar, printable } from '../../terminal.ts';
 
 const DESCRIPTION =
   'Import CSV. The first line names the fields. Keys and dates are kept. Exits with 1 if a row is rejected.';

@@ -11,9 +11,8 @@ import type { StorefrontLookup } from '../../../pims/reads/storefront.ts';
 import type { Values } from '../../../pims/rules/values.ts';
 import { splitList } from '../../../pims/rules/lists.ts';
 import { addGroup, timeOf, type AddCommands } from '../../command.ts';
-import type { TenantData } from '../../open-store.ts';
-import { addTenantCommand, type TenantAnswer } from '../../tenant-command.ts';
-import { buildTable } from '../../text-table.ts';
+import { addTenantCommand, type TenantAnswer, type TenantData } from '../../open-store.ts';
+import { buildTable } from '../../terminal.ts';
 
 interface InvoiceOptions {
   readonly line?: Map<string, string>;

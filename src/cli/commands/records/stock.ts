@@ -4,9 +4,8 @@ import { actOnStock } from '../../../pims/operations.ts';
 import { splitList } from '../../../pims/rules/lists.ts';
 import type { StockAction } from '../../../pims/rules/stock.ts';
 import { addGroup, timeOf, type AddCommands } from '../../command.ts';
-import type { TenantData } from '../../open-store.ts';
-import { addTenantCommand, type TenantAnswer } from '../../tenant-command.ts';
-import { buildTable } from '../../text-table.ts';
+import { addTenantCommand, type TenantAnswer, type TenantData } from '../../open-store.ts';
+import { buildTable } from '../../terminal.ts';
 
 const MOVEMENTS_SHOWN = 100;
 const HEAD = ['NUMBER', 'AT', 'KIND', 'QUANTITY', 'AFTER', 'ORDER', 'BY', 'REASON', 'SERIALS'];

@@ -1,7 +1,7 @@
 /** `storeroom config`: prints every setting with its value, source and variable. It opens no store. */
 import { hidePassword, parseConfig, SETTINGS, type Config } from '../../../config.ts';
 import { addCommand, printAnswer, type AddCommands } from '../../command.ts';
-import { buildTable, printable } from '../../text-table.ts';
+import { buildTable, printable } from '../../terminal.ts';
 
 export const addConfigCommand: AddCommands = (program, context) => {
   addCommand(program, 'config', 'config', 'Show every setting, its value and where it came from.').action(() => {

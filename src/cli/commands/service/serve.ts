@@ -5,7 +5,7 @@
 import { InvalidArgumentError } from 'commander';
 import { parseConfig, SETTINGS } from '../../../config.ts';
 import { addCommand, type AddCommands } from '../../command.ts';
-import { printable } from '../../text-table.ts';
+import { printable } from '../../terminal.ts';
 import { areTracesOn } from '../../serve/tracing-switch.ts';
 
 export const addServeCommand: AddCommands = (program, context) => {

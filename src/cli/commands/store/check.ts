@@ -7,8 +7,7 @@ import { checkPlace } from '../../../store/open.ts';
 import { checkBackup } from '../../../store/sqlite/backup/backup.ts';
 import { addCommand, printAnswer, type AddCommands, type CommandContext } from '../../command.ts';
 import { parseStoreConfig, printStore } from '../../open-store.ts';
-import { printFault } from '../../print-fault.ts';
-import { printable } from '../../text-table.ts';
+import { printable, printFault } from '../../terminal.ts';
 
 const NOT_CHECKED = 2;
 const DESCRIPTION =

@@ -8,8 +8,7 @@ import { moveStore } from '../../../store/move/move.ts';
 import { openMoveStore, type StorePlace } from '../../../store/open.ts';
 import { addCommand, printAnswer, type AddCommands } from '../../command.ts';
 import { checkFolder } from '../../open-store.ts';
-import { createProgressBar } from '../../progress-bar.ts';
-import { buildTable } from '../../text-table.ts';
+import { buildTable, createProgressBar } from '../../terminal.ts';
 
 const DESCRIPTION =
   'Copy everything into an empty store and compare both. Stop the service first. To resume a move, run it again.';

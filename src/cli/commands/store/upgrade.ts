@@ -2,7 +2,7 @@
 import { listUpgrades } from '../../../store/sqlite/files/tenant-files.ts';
 import { addCommand, printAnswer, type AddCommands } from '../../command.ts';
 import { checkFolder, parseEmbeddedConfig, printStore, withEmbeddedStore } from '../../open-store.ts';
-import { buildTable } from '../../text-table.ts';
+import { buildTable } from '../../terminal.ts';
 
 const DESCRIPTION =
   'Upgrade all files to the schemas of this version, as the service does after a start. Exits with 1 if a file is ' +

@@ -3,8 +3,8 @@ import { verifyAudit } from '../../../audit/chain.ts';
 import type { AuditRecord } from '../../../audit/entry.ts';
 import type { AuditStore } from '../../../audit/audit-port.ts';
 import { addGroup, type AddCommands } from '../../command.ts';
-import { addTenantCommand } from '../../tenant-command.ts';
-import { buildTable } from '../../text-table.ts';
+import { addTenantCommand } from '../../open-store.ts';
+import { buildTable } from '../../terminal.ts';
 
 const PAGE = 1000;
 const COLUMNS = ['number', 'at', 'actor', 'action', 'target', 'client'] as const;

@@ -15,9 +15,8 @@ import {
   SCOPES,
 } from '../../../tenant/keys.ts';
 import { addCommand, addGroup, printAnswer, timeOf, type AddCommands } from '../../command.ts';
-import { withTenant } from '../../open-store.ts';
-import { addTenantCommand } from '../../tenant-command.ts';
-import { buildTable } from '../../text-table.ts';
+import { addTenantCommand, withTenant } from '../../open-store.ts';
+import { buildTable } from '../../terminal.ts';
 
 const SHOWN_ONCE = 'The secret is not shown again.';
 

@@ -3,9 +3,8 @@ import { byCommand } from '../../../audit/entry.ts';
 import { refuseCommand } from '../../../errors.ts';
 import type { Store } from '../../../store/open.ts';
 import { addCommand, addGroup, printAnswer, timeOf, type AddCommands } from '../../command.ts';
-import { withStore } from '../../open-store.ts';
-import { addTenantCommand } from '../../tenant-command.ts';
-import { buildTable } from '../../text-table.ts';
+import { addTenantCommand, withStore } from '../../open-store.ts';
+import { buildTable } from '../../terminal.ts';
 
 export const addDatabaseCommands: AddCommands = (program, context) => {
   const group = addGroup(program, 'database', 'database list', 'Show the servers of a database with Citus.');

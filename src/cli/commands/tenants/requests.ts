@@ -3,8 +3,8 @@ import type { FoundPage, FoundRequest, RequestsQuery } from '../../../request-lo
 import { findRequest, searchRequests } from '../../../request-log/search.ts';
 import { Refusal } from '../../../errors.ts';
 import type { AddCommands } from '../../command.ts';
-import { addTenantCommand } from '../../tenant-command.ts';
-import { buildTable } from '../../text-table.ts';
+import { addTenantCommand } from '../../open-store.ts';
+import { buildTable } from '../../terminal.ts';
 
 const EXAMPLE = 'requests acme --status 5xx --from 2026-11-20T22:00:00Z';
 

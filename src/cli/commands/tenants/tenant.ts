@@ -8,9 +8,15 @@ import type { Store } from '../../../store/open.ts';
 import type { Tenant, TenantSettings } from '../../../tenant/tenant-port.ts';
 import { checkTeamId, checkTenantName } from '../../../tenant/tenant.ts';
 import { addCommand, addGroup, printAnswer, timeOf, type AddCommands } from '../../command.ts';
-import { findTenant, isGivenEmpty, withEmbeddedStore, withStore, withTenant } from '../../open-store.ts';
-import { addTenantCommand } from '../../tenant-command.ts';
-import { buildTable } from '../../text-table.ts';
+import {
+  addTenantCommand,
+  findTenant,
+  isGivenEmpty,
+  withEmbeddedStore,
+  withStore,
+  withTenant,
+} from '../../open-store.ts';
+import { buildTable } from '../../terminal.ts';
 import { addPlaceCommands } from './place.ts';
 
 /** 'none' means no limit, because commander replaces null. */

@@ -4,8 +4,8 @@
  */
 import { InvalidArgumentError } from 'commander';
 import { timeOf, type AddCommands } from '../../command.ts';
-import { addTenantCommand } from '../../tenant-command.ts';
-import { buildTable } from '../../text-table.ts';
+import { addTenantCommand } from '../../open-store.ts';
+import { buildTable } from '../../terminal.ts';
 
 export const addUsageCommand: AddCommands = (program, context) => {
   const description = 'Show the calls of a month (UTC).';

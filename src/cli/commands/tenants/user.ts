@@ -8,9 +8,9 @@ import { changeRole, deleteUser, inviteUser, renewLink, type IssuedLink } from '
 import { parseConfig } from '../../../config.ts';
 import type { Store } from '../../../store/open.ts';
 import { addGroup, byOperator, type AddCommands } from '../../command.ts';
-import { addTenantCommand, type TenantAnswer } from '../../tenant-command.ts';
+import { addTenantCommand, type TenantAnswer } from '../../open-store.ts';
 import { findOrigin, formatLink } from '../../service-address.ts';
-import { buildTable } from '../../text-table.ts';
+import { buildTable } from '../../terminal.ts';
 
 export const addUserCommands: AddCommands = (program, context) => {
   const description = 'Create, list, change and remove users of the dashboard.';

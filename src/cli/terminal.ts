@@ -1,8 +1,37 @@
-/** Prints a fault: a sentence for refusals and for faults of files and locks, and a stack for everything else. */
+/**
+ * What a command shows on a terminal: tables, values from outside without control characters, a progress bar, and
+ * faults: a sentence for refusals and for faults of files and locks, and a stack for everything else.
+ */
 import { Refusal } from '../errors.ts';
 import { NewerStore } from '../store/control/control.ts';
 import { faultOf } from '../store/sqlite/files/database.ts';
-import { printable } from './text-table.ts';
+
+/** Formats rows in columns as wide as their widest cell. */
+export function buildTable(rows: readonly (readonly (string | number)[])[]): string {
+  const cells = rows.map((row) => row.map((cell) => printable(String(cell))));
+  const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const lines = cells.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
+  return lines.map((line) => line.trimEnd()).join('\n');
+}
+
+/** Replaces control characters, which could move the cursor or recolour the terminal. */
+export const printable = (text: string): string => text.replace(/\p{Cc}/gu, '\u{fffd}');
+
+interface ProgressBar {
+  readonly start: (total: number) => void;
+  readonly advance: (by: number) => void;
+  readonly stop: () => void;
+}
+
+export async function createProgressBar(): Promise<ProgressBar> {
+  if (!process.stderr.isTTY) return { start: () => undefined, advance: () => undefined, stop: () => undefined };
+  const { default: progress } = await import('cli-progress');
+  const bar = new progress.SingleBar(
+    { format: '{bar} {percentage} %  {eta_formatted} left', clearOnComplete: true },
+    progress.Presets.shades_classic,
+  );
+  return { start: (total) => bar.start(total, 0), advance: (by) => bar.increment(by), stop: () => bar.stop() };
+}
 
 const FULL = 'The disk of STOREROOM_DATA is full. Nothing was written. Free space on it, or set another folder.';
 
