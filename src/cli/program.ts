@@ -10,26 +10,21 @@ import type { Clock } from '../clock.ts';
 import { SETTINGS, type Environment } from '../config.ts';
 import { Refusal } from '../errors.ts';
 import type { AddCommands, CommandContext } from './command.ts';
-import { addExportCommand } from './commands/records/export.ts';
+import { addExportCommand, addImportCommand } from './commands/records/import-export.ts';
 import { addFieldCommands } from './commands/records/fields.ts';
-import { addImportCommand } from './commands/records/import.ts';
-import { addOrderCommands } from './commands/records/order.ts';
-import { addStockCommands } from './commands/records/stock.ts';
-import { addConfigCommand } from './commands/service/config.ts';
-import { addHealthCommand } from './commands/service/health.ts';
-import { addMcpCommand } from './commands/service/mcp.ts';
-import { addServeCommand } from './commands/service/serve.ts';
-import { addServiceCommands } from './commands/service/service.ts';
-import { addBackupCommands } from './commands/store/backup.ts';
-import { addCheckCommand } from './commands/store/check.ts';
-import { addMoveCommand } from './commands/store/move.ts';
-import { addUpgradeCommand } from './commands/store/upgrade.ts';
+import { addOrderCommands, addStockCommands } from './commands/records/back-office.ts';
+import {
+  addConfigCommand,
+  addHealthCommand,
+  addMcpCommand,
+  addServeCommand,
+  addServiceCommands,
+} from './commands/service.ts';
+import { addBackupCommands, addCheckCommand, addMoveCommand, addUpgradeCommand } from './commands/store.ts';
 import { addAuditCommands } from './commands/tenants/audit.ts';
 import { addKeyCommands } from './commands/tenants/keys.ts';
-import { addDatabaseCommands } from './commands/tenants/place.ts';
-import { addRequestsCommand } from './commands/tenants/requests.ts';
-import { addTenantCommands } from './commands/tenants/tenant.ts';
-import { addUsageCommand } from './commands/tenants/usage.ts';
+import { addDatabaseCommands, addTenantCommands } from './commands/tenants/tenant.ts';
+import { addRequestsCommand, addUsageCommand } from './commands/tenants/calls.ts';
 import { addUserCommands } from './commands/tenants/user.ts';
 import { addWebhookCommands } from './commands/tenants/webhook.ts';
 import { refuseOtherOwner } from './open-store.ts';

@@ -9,7 +9,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { areTracesOn } from '../../src/cli/serve/tracing-switch.ts';
+import { areTracesOn } from '../../src/cli/commands/service.ts';
 import { getOrder, createOrder } from '../kit/orders.ts';
 import { ownService, runCommand, STORE, temporaryFolder, type Service } from '../kit/service.ts';
 import { readSpans, type ReceivedSpan } from './otlp.ts';

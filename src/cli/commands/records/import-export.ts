@@ -1,21 +1,97 @@
-/** `storeroom import`: imports one CSV file, with a progress bar and a list of the rejected rows. */
-import { statSync } from 'node:fs';
+/**
+ * `storeroom export` and `import`: streams the records of one type at one moment as CSV or JSON, and imports one CSV
+ * file, with a progress bar and a list of the rejected rows.
+ */
+import { createWriteStream, statSync } from 'node:fs';
 import { basename } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { InvalidArgumentError, Option } from 'commander';
 import { byCommand } from '../../../audit/entry.ts';
 import { refuseCommand } from '../../../errors.ts';
 import type { RecordType } from '../../../pims/rules/fields.ts';
+import { parseRecords } from '../../../pims/rules/values.ts';
 import { addCommand, printAnswer, recordTypeArgument, timeOf, type AddCommands } from '../../command.ts';
-import type { CsvFormat } from '../../csv/csv-format.ts';
+import { writeCsv, type CsvFormat } from '../../csv/csv-format.ts';
 import { importCsv, type ImportReport, type ImportRequest } from '../../csv/csv-import.ts';
 import { withTenant } from '../../open-store.ts';
 import { createProgressBar, printable } from '../../terminal.ts';
 
-const DESCRIPTION =
+/** Maximum bytes that wait to be written while more records are read. */
+const WRITE_AHEAD_BYTES = 1024 * 1024;
+
+interface ExportedRecords {
+  readonly names: string[];
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** The number of formatted records. */
+  count: number;
+}
+
+const EXPORTING = 'Export records as CSV, or with --json but without --output as {"records":[…]}.';
+
+export const addExportCommand: AddCommands = (program, context) => {
+  addCommand(program, 'export <team>', 'export acme orders > orders.csv', EXPORTING)
+    .addArgument(recordTypeArgument('<type>'))
+    .option('--output <file>', 'write to this file instead of standard output')
+    .option('--spreadsheet', "put ' before cells that a spreadsheet would run as formulas")
+    .action(
+      async (
+        teamId: string,
+        recordType: RecordType,
+        { output, spreadsheet = false }: { output?: string; spreadsheet?: boolean },
+      ) => {
+        const { asJson } = context;
+        if (spreadsheet && asJson && output === undefined)
+          throw refuseCommand('--spreadsheet applies only to CSV. To use it with --json, also give --output.');
+        const exported = await withTenant(context, teamId, async ({ pims }) => {
+          const names = [...(await pims.dictionaries())[recordType].keys()];
+          const records: ExportedRecords = { names, chunks: pims.exportRows(recordType), count: 0 };
+          if (output !== undefined)
+            await pipeline(
+              formatCsv(records, spreadsheet),
+              createWriteStream(output, { highWaterMark: WRITE_AHEAD_BYTES }),
+            );
+          else await print(asJson ? formatJson(records) : formatCsv(records, spreadsheet));
+          return records.count;
+        });
+        const object = { teamID: teamId, type: recordType, exported };
+        if (output !== undefined) printAnswer(context, object, `Exported ${exported} ${recordType} to ${output}.`);
+      },
+    );
+};
+
+async function print(chunks: AsyncIterable<string | Uint8Array>) {
+  await pipeline(chunks, process.stdout, { end: false }).catch((fault: NodeJS.ErrnoException) => {
+    if (fault.code !== 'EPIPE') throw fault;
+  });
+}
+
+async function* formatCsv(records: ExportedRecords, forSpreadsheet: boolean): AsyncGenerator<string | Uint8Array> {
+  const { names, chunks } = records;
+  yield `${names.join(',')}\n`;
+  for await (const cells of chunks) {
+    const written = writeCsv(cells, names.length, forSpreadsheet);
+    records.count += written.records;
+    yield written.csv;
+  }
+}
+
+async function* formatJson(records: ExportedRecords): AsyncGenerator<string> {
+  yield '{"records":[';
+  let separator = '';
+  for await (const cells of records.chunks) {
+    const objects = parseRecords(cells, records.names);
+    records.count += objects.length;
+    yield separator + objects.map((object) => JSON.stringify(object)).join(',');
+    separator = ',';
+  }
+  yield ']}\n';
+}
+
+const IMPORTING =
   'Import CSV. The first line names the fields. Keys and dates are kept. Exits with 1 if a row is rejected.';
 
 export const addImportCommand: AddCommands = (program, context) => {
-  addCommand(program, 'import <team>', 'import acme orders orders.csv', DESCRIPTION)
+  addCommand(program, 'import <team>', 'import acme orders orders.csv', IMPORTING)
     .addArgument(recordTypeArgument('<type>'))
     .argument('<file>', 'CSV')
     .option('--atomic', 'import all rows, or none if one is rejected')
