@@ -272,8 +272,8 @@ export class Attempts {
     nowMs: number,
   ): Promise<Factor | undefined> {
     if (!looksLikeCode(code)) {
-      const hash = parseRecoveryCode(code);
-      return hash && (await this.#users.useRecoveryCode(user, hash)) ? 'recovery code' : undefined;
+      const codeHash = parseRecoveryCode(code);
+      return codeHash && (await this.#users.useRecoveryCode(user, codeHash)) ? 'recovery code' : undefined;
     }
     const secret = open(sealed, key, user);
     if (!secret)

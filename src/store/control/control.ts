@@ -58,8 +58,8 @@ export const listColumns = (properties: readonly string[], alias: string): strin
   properties.map((property) => `${alias}.${columnOf(property)}`).join(', ');
 
 /** Converts a row to a record: `toRecord(['teamId', 'at'], ['acme', '2026'])` is `{ teamId: 'acme', at: '2026' }`. */
-export const toRecord = <T>(properties: readonly (keyof T)[], row: Row): T =>
-  Object.fromEntries(properties.map((property, index) => [property, row[index]])) as T;
+export const toRecord = <T>(properties: readonly (keyof T)[], values: Row): T =>
+  Object.fromEntries(properties.map((property, index) => [property, values[index]])) as T;
 
 /** Loads the records of a table that a condition holds for. The condition may have an order and a limit after it. */
 export async function loadRecords<T>(

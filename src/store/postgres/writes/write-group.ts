@@ -122,7 +122,7 @@ class RunningScript {
     }
     const build = this.started!.sql.saves[save.name] as (...args: unknown[]) => Iterable<Statement>;
     // This gives a new line its lock code, which its loads need.
-    for (const statement of build(...save.args)) this.#statements.push(statement);
+    for (const one of build(...save.args)) this.#statements.push(one);
     const sources = changedBy(save);
     this.isAlone ||= !sources;
     for (const source of sources ?? []) this.changes.getOrInsertComputed(source, () => []).push(save);
