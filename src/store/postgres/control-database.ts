@@ -14,7 +14,7 @@ import type { Bound, Row, Writing } from '../writing.ts';
 import { columnsOf, type Connection } from './connection/connection.ts';
 import type { Pool, SharedConnection } from './connection/shared-connection.ts';
 import { buildTenantScript, CONTROL, PIMS_VERSION } from './migrate.ts';
-import { KeyBatch } from './reads/key-batch.ts';
+import { KeyBatch } from './reads/shared-reads.ts';
 import { runWriting } from './writes/write-queue.ts';
 
 export class PostgresControl implements ControlDatabase {
