@@ -8,8 +8,15 @@ import { BATCH_ANSWER_CHARACTERS_MAX, LINES_MAX, REFERRED_CHARACTERS_MAX } from 
 import { recordChanges, type Json, type LineUnits, type Load, type Script } from './writes/script.ts';
 import { cancelOrder, updateOrder } from './writes/order-writes.ts';
 import type { RawValue } from './rules/values.ts';
-import { addLineItem, createCustomer, createOrder, updateCustomer, updateLineItem } from './writes/writes.ts';
-import type { Body, WriteContext } from './writes/writes.ts';
+import {
+  addLineItem,
+  createCustomer,
+  createOrder,
+  updateCustomer,
+  updateLineItem,
+  type Body,
+  type WriteContext,
+} from './writes/writes.ts';
 
 /** The writes that a batch accepts. */
 const WRITES = { createOrder, addLineItem, updateLineItem, updateOrder, cancelOrder, createCustomer, updateCustomer };

@@ -13,9 +13,17 @@ import { isCancelled } from '../rules/stages.ts';
 import { ask, load, save, type Json, type Script } from './script.ts';
 import { commitUnits, holdsStock, stockMovements } from '../rules/stock.ts';
 import { checkText, parseValues, type Values } from '../rules/values.ts';
-import { checkKnown, complete, createdAt, loadTarget, nextNumber, splitKey } from './writes.ts';
+import {
+  checkKnown,
+  complete,
+  createdAt,
+  loadTarget,
+  nextNumber,
+  splitKey,
+  type Body,
+  type WriteOptions,
+} from './writes.ts';
 import { moveStock, returnSerials, sellSerials } from './ledger.ts';
-import type { Body, WriteOptions } from './writes.ts';
 
 /** Changes fields of an order and returns it. Refuses ORDER_TYPE, because stages change in the back office. */
 export function* updateOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {

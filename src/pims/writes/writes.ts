@@ -3,12 +3,27 @@
  * runs in one transaction, and a refusal undoes the transaction. order-writes.ts has the writes of an existing order.
  */
 import { orThrow, Refusal, refuseField } from '../../errors.ts';
-import { RECORD_TYPES, refuseCustomField } from '../rules/fields.ts';
-import type { CustomField, Dictionaries, FieldDictionary, KeyedType } from '../rules/fields.ts';
+import {
+  RECORD_TYPES,
+  refuseCustomField,
+  type CustomField,
+  type Dictionaries,
+  type FieldDictionary,
+  type KeyedType,
+} from '../rules/fields.ts';
 import { FIRST_STAGES, type Stage } from '../rules/stages.ts';
 import { moveStock, sellSerials } from './ledger.ts';
-import { ask, load, save } from './script.ts';
-import type { Expected, Idempotency, Json, Load, NumberedType, Script } from './script.ts';
+import {
+  ask,
+  load,
+  save,
+  type Expected,
+  type Idempotency,
+  type Json,
+  type Load,
+  type NumberedType,
+  type Script,
+} from './script.ts';
 import { refuseStatus } from '../rules/lifecycle.ts';
 import { addLine, changeLine, checkLineCount, lineNotFound } from '../rules/line-item.ts';
 import { LINES_MAX } from '../rules/record-bounds.ts';

@@ -7,8 +7,17 @@ import { orThrow, refuseCommand } from '../../errors.ts';
 import type { Dictionaries, RecordType } from '../../pims/rules/fields.ts';
 import { addField } from '../../pims/writes/writes.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
-import { countRows, keyOf, listTables, loadLastKey, loadRows, refuseUnfinished } from './tables.ts';
-import type { MoveStore, Table, TableRow } from './tables.ts';
+import {
+  countRows,
+  keyOf,
+  listTables,
+  loadLastKey,
+  loadRows,
+  refuseUnfinished,
+  type MoveStore,
+  type Table,
+  type TableRow,
+} from './tables.ts';
 
 /** A store and its name in messages. */
 export interface MoveEnd {

@@ -5,8 +5,13 @@
  */
 import { orThrow, type Outcome, Refusal, refuseForNow, settle } from '../../errors.ts';
 import type { RecordType } from '../../pims/rules/fields.ts';
-import { importBatch } from '../../pims/import.ts';
-import type { ImportBatches, ImportResults, ImportRow, RowOptions } from '../../pims/import.ts';
+import {
+  importBatch,
+  type ImportBatches,
+  type ImportResults,
+  type ImportRow,
+  type RowOptions,
+} from '../../pims/import.ts';
 import type { Idempotency, Script, Write } from '../../pims/writes/script.ts';
 import type { Statement, Writing } from '../writing.ts';
 import type { Query } from './row-sql.ts';

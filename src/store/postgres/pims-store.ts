@@ -4,13 +4,28 @@
  */
 import type { Clock } from '../../clock.ts';
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
-import { buildDictionaries, ofKeyedTypes, RECORD_TYPES } from '../../pims/rules/fields.ts';
-import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../pims/rules/fields.ts';
+import {
+  buildDictionaries,
+  ofKeyedTypes,
+  RECORD_TYPES,
+  type CustomField,
+  type Dictionaries,
+  type KeyedType,
+  type RecordType,
+} from '../../pims/rules/fields.ts';
 import type { ImportBatches, ImportResult, ImportResults } from '../../pims/import.ts';
 import { refuseLargeOrder } from '../../pims/rules/line-item.ts';
 import { ORDER_CHARACTERS_MAX } from '../../pims/rules/record-bounds.ts';
-import type { ChangeRows, ImportOptions, OrderFound, Page, PimsStore } from '../../pims/pims-port.ts';
-import type { Looks, QueryRequest, RecordFound } from '../../pims/pims-port.ts';
+import type {
+  ChangeRows,
+  ImportOptions,
+  OrderFound,
+  Page,
+  PimsStore,
+  Looks,
+  QueryRequest,
+  RecordFound,
+} from '../../pims/pims-port.ts';
 import { textOf, type Idempotency, type Json, type NumberedType, type Write } from '../../pims/writes/script.ts';
 import type { Turns } from '../../tenant/turns.ts';
 import { sortKey } from '../../pims/rules/values.ts';

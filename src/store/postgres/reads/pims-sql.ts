@@ -4,8 +4,15 @@
  * bound.
  */
 import type { Values } from '../../../pims/rules/values.ts';
-import { ofKeyedTypes, pickFields, RECORD_TYPES } from '../../../pims/rules/fields.ts';
-import type { Dictionaries, FieldDictionary, KeyedType, RecordType } from '../../../pims/rules/fields.ts';
+import {
+  ofKeyedTypes,
+  pickFields,
+  RECORD_TYPES,
+  type Dictionaries,
+  type FieldDictionary,
+  type KeyedType,
+  type RecordType,
+} from '../../../pims/rules/fields.ts';
 import type { QueryRequest } from '../../../pims/pims-port.ts';
 import { foldCase, parseFilters, parseSort } from '../../../pims/reads/query.ts';
 import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
