@@ -12,9 +12,8 @@ import { openStore, type openEmbedded, type Store, type StorePlace } from '../st
 import { refuseLostFiles, refuseUnfinishedRestore } from '../store/sqlite/files/folder.ts';
 import { refuseUnfinishedFolder } from '../store/sqlite/move-store.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
-import { addCommand, printAnswer, type CommandContext } from './command.ts';
+import { addCommand, printable, printAnswer, type CommandContext } from './command.ts';
 import { findFault, formatOrigin } from './service-address.ts';
-import { printable } from './terminal.ts';
 
 type EmbeddedStore = ReturnType<typeof openEmbedded>;
 

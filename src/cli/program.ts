@@ -9,7 +9,7 @@ import { VERSION } from '../assets.ts';
 import type { Clock } from '../clock.ts';
 import { SETTINGS, type Environment } from '../config.ts';
 import { Refusal } from '../errors.ts';
-import type { AddCommands, CommandContext } from './command.ts';
+import { printErrorObject, printFault, type AddCommands, type CommandContext } from './command.ts';
 import { addExportCommand, addImportCommand } from './commands/records/import-export.ts';
 import { addFieldCommands } from './commands/records/fields.ts';
 import { addOrderCommands, addStockCommands } from './commands/records/back-office.ts';
@@ -21,15 +21,13 @@ import {
   addServiceCommands,
 } from './commands/service.ts';
 import { addBackupCommands, addCheckCommand, addMoveCommand, addUpgradeCommand } from './commands/store.ts';
-import { addAuditCommands } from './commands/tenants/audit.ts';
+import { addAuditCommands, addUserCommands } from './commands/tenants/people.ts';
 import { addKeyCommands } from './commands/tenants/keys.ts';
 import { addDatabaseCommands, addTenantCommands } from './commands/tenants/tenant.ts';
 import { addRequestsCommand, addUsageCommand } from './commands/tenants/calls.ts';
-import { addUserCommands } from './commands/tenants/user.ts';
 import { addWebhookCommands } from './commands/tenants/webhook.ts';
 import { refuseOtherOwner } from './open-store.ts';
 import { ERROR_PRIORITY, isJournal, SETTING_EXIT_CODE } from './serve/systemd-unit.ts';
-import { printErrorObject, printFault } from './terminal.ts';
 
 /** The commands in the order of the help. */
 const COMMANDS: readonly AddCommands[] = [

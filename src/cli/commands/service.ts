@@ -9,7 +9,7 @@ import { InvalidArgumentError } from 'commander';
 import { isExecutable } from '../../assets.ts';
 import { hidePassword, parseConfig, SETTINGS, type Config, type Environment } from '../../config.ts';
 import { Refusal, refuseCommand } from '../../errors.ts';
-import { addCommand, addGroup, printAnswer, type AddCommands } from '../command.ts';
+import { addCommand, addGroup, buildTable, printable, printAnswer, type AddCommands } from '../command.ts';
 import {
   askSystemdToRun,
   renderSettings,
@@ -20,7 +20,6 @@ import {
   USER_FILE,
 } from '../serve/systemd-unit.ts';
 import { findFault, formatOrigin } from '../service-address.ts';
-import { buildTable, printable } from '../terminal.ts';
 
 export const addServeCommand: AddCommands = (program, context) => {
   const { environment } = context;

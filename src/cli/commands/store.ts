@@ -12,9 +12,17 @@ import { checkPlace, openMoveStore, type StorePlace } from '../../store/open.ts'
 import { checkBackup, restoreBackup } from '../../store/sqlite/backup/backup.ts';
 import { makeScheduledBackups } from '../../store/sqlite/backup/scheduled-backups.ts';
 import { listUpgrades } from '../../store/sqlite/files/tenant-files.ts';
-import { addCommand, printAnswer, type AddCommands, type CommandContext } from '../command.ts';
+import {
+  addCommand,
+  buildTable,
+  createProgressBar,
+  printable,
+  printAnswer,
+  printFault,
+  type AddCommands,
+  type CommandContext,
+} from '../command.ts';
 import { checkFolder, parseEmbeddedConfig, parseStoreConfig, printStore, withEmbeddedStore } from '../open-store.ts';
-import { buildTable, createProgressBar, printable, printFault } from '../terminal.ts';
 
 export const addBackupCommands: AddCommands = (program, context) => {
   const copying = 'Copy all data into an empty folder. The service may keep running.';

@@ -14,9 +14,8 @@ import { splitList } from '../../../pims/rules/lists.ts';
 import type { StockAction } from '../../../pims/rules/stock.ts';
 import type { Values } from '../../../pims/rules/values.ts';
 import { textOf } from '../../../pims/writes/script.ts';
-import { addGroup, timeOf, type AddCommands } from '../../command.ts';
+import { addGroup, buildTable, timeOf, type AddCommands } from '../../command.ts';
 import { addTenantCommand, type TenantAnswer, type TenantData } from '../../open-store.ts';
-import { buildTable } from '../../terminal.ts';
 
 interface InvoiceOptions {
   readonly line?: Map<string, string>;

@@ -3,9 +3,8 @@ import { Option } from 'commander';
 import { byCommand } from '../../../audit/entry.ts';
 import { addField } from '../../../pims/operations.ts';
 import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type CustomField, type RecordType } from '../../../pims/rules/fields.ts';
-import { addGroup, recordTypeArgument, timeOf, type AddCommands } from '../../command.ts';
+import { addGroup, buildTable, recordTypeArgument, timeOf, type AddCommands } from '../../command.ts';
 import { addTenantCommand } from '../../open-store.ts';
-import { buildTable } from '../../terminal.ts';
 
 const LISTING = 'List the fields of one record type, or of all.';
 const ADDING = 'Add a custom field. Fields cannot be removed.';

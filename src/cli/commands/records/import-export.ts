@@ -10,11 +10,18 @@ import { byCommand } from '../../../audit/entry.ts';
 import { refuseCommand } from '../../../errors.ts';
 import type { RecordType } from '../../../pims/rules/fields.ts';
 import { parseRecords } from '../../../pims/rules/values.ts';
-import { addCommand, printAnswer, recordTypeArgument, timeOf, type AddCommands } from '../../command.ts';
+import {
+  addCommand,
+  createProgressBar,
+  printable,
+  printAnswer,
+  recordTypeArgument,
+  timeOf,
+  type AddCommands,
+} from '../../command.ts';
 import { writeCsv, type CsvFormat } from '../../csv/csv-format.ts';
 import { importCsv, type ImportReport, type ImportRequest } from '../../csv/csv-import.ts';
 import { withTenant } from '../../open-store.ts';
-import { createProgressBar, printable } from '../../terminal.ts';
 
 /** Maximum bytes that wait to be written while more records are read. */
 const WRITE_AHEAD_BYTES = 1024 * 1024;

@@ -6,9 +6,8 @@ import { InvalidArgumentError } from 'commander';
 import { Refusal } from '../../../errors.ts';
 import type { FoundPage, FoundRequest, RequestsQuery } from '../../../request-log/logged-request.ts';
 import { findRequest, searchRequests } from '../../../request-log/search.ts';
-import { timeOf, type AddCommands } from '../../command.ts';
+import { buildTable, timeOf, type AddCommands } from '../../command.ts';
 import { addTenantCommand } from '../../open-store.ts';
-import { buildTable } from '../../terminal.ts';
 
 export const addUsageCommand: AddCommands = (program, context) => {
   const description = 'Show the calls of a month (UTC).';

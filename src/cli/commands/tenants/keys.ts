@@ -14,9 +14,8 @@ import {
   type Scope,
   SCOPES,
 } from '../../../tenant/keys.ts';
-import { addCommand, addGroup, printAnswer, timeOf, type AddCommands } from '../../command.ts';
+import { addCommand, addGroup, buildTable, printAnswer, timeOf, type AddCommands } from '../../command.ts';
 import { addTenantCommand, withTenant } from '../../open-store.ts';
-import { buildTable } from '../../terminal.ts';
 
 const SHOWN_ONCE = 'The secret is not shown again.';
 

@@ -10,7 +10,7 @@ import { FIRST_STAGES } from '../../../pims/rules/stages.ts';
 import type { Store } from '../../../store/open.ts';
 import type { Tenant, TenantSettings } from '../../../tenant/tenant-port.ts';
 import { checkTeamId, checkTenantName } from '../../../tenant/tenant.ts';
-import { addCommand, addGroup, printAnswer, timeOf, type AddCommands } from '../../command.ts';
+import { addCommand, addGroup, buildTable, printAnswer, timeOf, type AddCommands } from '../../command.ts';
 import {
   addTenantCommand,
   findTenant,
@@ -19,7 +19,6 @@ import {
   withStore,
   withTenant,
 } from '../../open-store.ts';
-import { buildTable } from '../../terminal.ts';
 
 export const addDatabaseCommands: AddCommands = (program, context) => {
   const group = addGroup(program, 'database', 'database list', 'Show the servers of a database with Citus.');

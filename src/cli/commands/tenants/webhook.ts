@@ -5,9 +5,8 @@ import { parseConfig } from '../../../config.ts';
 import { CHANGED_TYPES } from '../../../pims/changes.ts';
 import type { Tenant } from '../../../tenant/tenant-port.ts';
 import { Webhooks } from '../../../webhooks/administration.ts';
-import { addGroup, byOperator, type AddCommands } from '../../command.ts';
+import { addGroup, buildTable, byOperator, type AddCommands } from '../../command.ts';
 import { addTenantCommand } from '../../open-store.ts';
-import { buildTable } from '../../terminal.ts';
 
 interface Given {
   readonly tenant: Tenant;

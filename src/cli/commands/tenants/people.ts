@@ -1,16 +1,18 @@
 /**
- * `storeroom user …`: manages the users of a tenant's dashboard, and prints the one-time links that set their
- * passwords.
+ * `storeroom user …` and `audit …`: manages the users of a tenant's dashboard, prints the one-time links that set their
+ * passwords, and prints the log of what people did and checks that it is complete and unchanged.
  */
 import { Option } from 'commander';
 import { ROLES, type Role } from '../../../account/roles.ts';
 import { changeRole, deleteUser, inviteUser, renewLink, type IssuedLink } from '../../../account/users.ts';
+import type { AuditStore } from '../../../audit/audit-port.ts';
+import { verifyAudit } from '../../../audit/chain.ts';
+import type { AuditRecord } from '../../../audit/entry.ts';
 import { parseConfig } from '../../../config.ts';
 import type { Store } from '../../../store/open.ts';
-import { addGroup, byOperator, type AddCommands } from '../../command.ts';
+import { addGroup, buildTable, byOperator, type AddCommands } from '../../command.ts';
 import { addTenantCommand, type TenantAnswer } from '../../open-store.ts';
 import { findOrigin, formatLink } from '../../service-address.ts';
-import { buildTable } from '../../terminal.ts';
 
 export const addUserCommands: AddCommands = (program, context) => {
   const description = 'Create, list, change and remove users of the dashboard.';
@@ -87,3 +89,35 @@ export const addUserCommands: AddCommands = (program, context) => {
 };
 
 const roleOption = () => new Option('--role <role>', 'what the user may do').choices(ROLES).makeOptionMandatory();
+
+const AUDIT_PAGE = 1000;
+const AUDIT_COLUMNS = ['number', 'at', 'actor', 'action', 'target', 'client'] as const;
+
+export const addAuditCommands: AddCommands = (program, context) => {
+  const group = addGroup(program, 'audit', 'audit verify acme', 'Print and verify the audit log.');
+  const listing = 'Print the audit log, oldest first.';
+  addTenantCommand(group, context, 'list <team>', 'audit list acme --json', listing, async ({ store, teamId }) => {
+    const records = await loadRecords(store.audit, teamId);
+    const rows = records.map((record) => AUDIT_COLUMNS.map((name) => record[name]));
+    return [{ records }, buildTable([AUDIT_COLUMNS.map((name) => name.toUpperCase()), ...rows])];
+  });
+  const verifying = 'Check that no record of the audit log was changed, removed or added. Exits with 1 if one was.';
+  addTenantCommand(group, context, 'verify <team>', 'audit verify acme', verifying, async ({ store, teamId }) => {
+    const { records, head, fault } = await verifyAudit(store.audit, teamId);
+    if (fault) context.exitCode = 1;
+    const last = head && ` The hash of the last one is ${head}. Keep it elsewhere to check the log later.`;
+    const text = fault
+      ? `The audit log of ${teamId} is NOT intact. Record ${fault.number}: ${fault.reason}.`
+      : `The audit log of ${teamId} is intact: ${records} records.${last}`;
+    return [{ isWhole: fault === null, records, head, fault }, text];
+  });
+};
+
+async function loadRecords(store: AuditStore, teamId: string): Promise<AuditRecord[]> {
+  const records: AuditRecord[] = [];
+  for (;;) {
+    const page = await store.loadAuditFrom(teamId, records.length + 1, AUDIT_PAGE);
+    records.push(...page);
+    if (page.length < AUDIT_PAGE) return records;
+  }
+}
