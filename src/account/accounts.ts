@@ -18,7 +18,7 @@ import {
   parseSecret,
   seal,
 } from './second-factor.ts';
-import { endedBefore, hashToken, isLive, isToTouch, newToken } from './sessions.ts';
+import { endedBefore, hashToken, isLive, isToTouch, newToken, NO_FAILURES, parseEmail } from './users.ts';
 import type {
   PasswordHash,
   Session,
@@ -29,7 +29,6 @@ import type {
   UserName,
   UserStore,
 } from './account-port.ts';
-import { NO_FAILURES, parseEmail } from './users.ts';
 
 const WRONG_CODE =
   'The code does not match the secret. Check the clock of your phone, then enter the code that it shows now.';

@@ -7,7 +7,7 @@ import { orThrow, Refusal, refuseCommand, refuseField } from '../errors.ts';
 import { isZero } from './rules/decimal.ts';
 import { RECORD_TYPES, type KeyedType, type RecordType } from './rules/fields.ts';
 import { CANCELLED_MARK, saysCancelled, STAGES, VOID_STATUS } from './rules/stages.ts';
-import { checkLineCount, importLine, type KnownPart } from './rules/line-item.ts';
+import { checkLineCount, importLine, type KnownPart } from './rules/order.ts';
 import { LINES_MAX } from './rules/record-bounds.ts';
 import {
   ask,

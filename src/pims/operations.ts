@@ -12,7 +12,7 @@ import {
   type KeyedType,
   type RecordType,
 } from './rules/fields.ts';
-import type { OrderTransition } from './rules/lifecycle.ts';
+import type { OrderTransition } from './rules/order.ts';
 import type { Stage } from './rules/stages.ts';
 import type { LookupOptions, OrderFound, Page, PimsStore, QueryRequest, RecordFound } from './pims-port.ts';
 import { recordChanges, type FieldChange, type Json, type Rendered, type Script, type Write } from './writes/script.ts';

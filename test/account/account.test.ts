@@ -1,9 +1,8 @@
 /** Links, sessions with their proofs, and what owners do with users. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { isProven, requireProof } from '../../src/account/sessions.ts';
+import { changeRole, deleteUser, inviteUser, isProven, renewLink, requireProof } from '../../src/account/users.ts';
 import { mayAct, ROLES } from '../../src/account/roles.ts';
-import { changeRole, deleteUser, inviteUser, renewLink } from '../../src/account/users.ts';
 import { pick, valuesOf } from '../kit/lists.ts';
 import {
   accounts,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import * as fc from 'fast-check';
-import { endedBefore, endOfSession, hashToken, isLive, isToTouch, newToken } from '../../src/account/sessions.ts';
+import { endedBefore, endOfSession, hashToken, isLive, isToTouch, newToken } from '../../src/account/users.ts';
 
 const NOW = Date.parse('2026-11-20T09:30:00.000Z');
 const MINUTE = 60_000;

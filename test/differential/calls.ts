@@ -8,7 +8,7 @@ import type { BatchStep } from '../../src/pims/batch.ts';
 import type { Body, WriteContext, WriteOptions, Written } from '../../src/pims/writes/writes.ts';
 import type { OrderFound, Page, PimsStore, QueryRequest, RecordFound } from '../../src/pims/pims-port.ts';
 import { textOf, type Expected, type Rendered } from '../../src/pims/writes/script.ts';
-import type { OrderTransition } from '../../src/pims/rules/lifecycle.ts';
+import type { OrderTransition } from '../../src/pims/rules/order.ts';
 import type { CustomField, KeyedType, RecordType } from '../../src/pims/rules/fields.ts';
 import { foldCase, type Filter, type FilterValue } from '../../src/pims/reads/query.ts';
 import { sortKey, type RawValue, type Values } from '../../src/pims/rules/values.ts';

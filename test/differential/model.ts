@@ -2,8 +2,14 @@
 import { orThrow, Refusal } from '../../src/errors.ts';
 import { addDecimals, subtractDecimals } from '../../src/pims/rules/decimal.ts';
 import { parseFilters, parseSort, type Sort } from '../../src/pims/reads/query.ts';
-import { approveOrder, invoiceOrder, type OrderTransition } from '../../src/pims/rules/lifecycle.ts';
-import { addLine, changeLine, type KnownPart } from '../../src/pims/rules/line-item.ts';
+import {
+  addLine,
+  approveOrder,
+  changeLine,
+  invoiceOrder,
+  type KnownPart,
+  type OrderTransition,
+} from '../../src/pims/rules/order.ts';
 import { checkText, parseValues, refuseMissingKey, sortKey, type Values } from '../../src/pims/rules/values.ts';
 import { splitList } from '../../src/pims/rules/lists.ts';
 import {

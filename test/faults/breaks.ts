@@ -207,13 +207,13 @@ export const BREAKS: Record<string, Record<string, Break>> = {
   },
   'api/fills.test.ts': {
     'a line has the price of its part': {
-      file: 'pims/rules/line-item.ts',
+      file: 'pims/rules/order.ts',
       good: "values['UNIT_PRICE'] ?? part['UNIT_PRICE'] ?? ''",
       broken: "values['UNIT_PRICE'] ?? ''",
       says: /✖ a new line has QUANTITY 1, and DESCRIPTION, UNIT_PRICE and CARE_PLAN of its part/,
     },
     'a line without QUANTITY is one unit': {
-      file: 'pims/rules/line-item.ts',
+      file: 'pims/rules/order.ts',
       good: "{ QUANTITY: '1', ...fillFromPart",
       broken: '{ ...fillFromPart',
       says: /✖ a new line has QUANTITY 1/,

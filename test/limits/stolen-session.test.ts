@@ -1,7 +1,7 @@
 /** A session alone hands on no power over the tenant; who proves who they are is held up by nobody who is not signed in. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { ProofNeed } from '../../src/account/sessions.ts';
+import type { ProofNeed } from '../../src/account/users.ts';
 import { ROUTES } from '../../src/http/dashboard/route-table.ts';
 import { auditOf, BEHIND_PROXY, everythingOf, runSql } from '../dashboard/scene.ts';
 import { PASSWORD, Visitor, type Reply } from '../dashboard/visitor.ts';

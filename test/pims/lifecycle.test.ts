@@ -4,7 +4,7 @@ import { suite, test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
 import { addDecimals, compareDecimals, subtractDecimals, within } from '../../src/pims/rules/decimal.ts';
-import { approveOrder, invoiceOrder, type InvoiceRequest, type OrderStep } from '../../src/pims/rules/lifecycle.ts';
+import { approveOrder, invoiceOrder, type InvoiceRequest, type OrderStep } from '../../src/pims/rules/order.ts';
 import { markTotals, sumUp } from '../../src/pims/rules/totals.ts';
 import { stockMovements, type StockMovement } from '../../src/pims/rules/stock.ts';
 import { FIRST_STAGES, STAGES } from '../../src/pims/rules/stages.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
-import { addLine, changeLine, checkLineCount, fillFromPart, importLine } from '../../src/pims/rules/line-item.ts';
+import { addLine, changeLine, checkLineCount, fillFromPart, importLine } from '../../src/pims/rules/order.ts';
 import { LINES_MAX } from '../../src/pims/rules/record-bounds.ts';
 import { buildDictionaries } from '../../src/pims/rules/fields.ts';
 import { applyMovement } from '../../src/pims/rules/stock.ts';

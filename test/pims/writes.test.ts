@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
 import { buildDictionaries } from '../../src/pims/rules/fields.ts';
-import type { InvoiceRequest } from '../../src/pims/rules/lifecycle.ts';
+import type { InvoiceRequest } from '../../src/pims/rules/order.ts';
 import type { Script } from '../../src/pims/writes/script.ts';
 import { advanceOrder } from '../../src/pims/writes/order-writes.ts';
 import * as writes from '../../src/pims/writes/writes.ts';

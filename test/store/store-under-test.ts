@@ -6,7 +6,7 @@ import type { Filter } from '../../src/pims/reads/query.ts';
 import { parseRecords, type Values } from '../../src/pims/rules/values.ts';
 import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../src/pims/rules/fields.ts';
 import { textOf, type Idempotency, type Json, type Script } from '../../src/pims/writes/script.ts';
-import type { OrderTransition } from '../../src/pims/rules/lifecycle.ts';
+import type { OrderTransition } from '../../src/pims/rules/order.ts';
 import type { ImportResult, ImportRow } from '../../src/pims/import.ts';
 import type { LookupOptions, PimsStore, QueryRequest } from '../../src/pims/pims-port.ts';
 import type { StorefrontLookup, StorefrontOrder } from '../../src/pims/reads/storefront.ts';

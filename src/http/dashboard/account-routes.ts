@@ -3,7 +3,7 @@
  * those of src/account; a session's token becomes a cookie here. Source: decision 0023.
  */
 import type { SignedIn } from '../../account/account-port.ts';
-import { endOfSession } from '../../account/sessions.ts';
+import { endOfSession } from '../../account/users.ts';
 import { formatTime } from '../../clock.ts';
 import { quotaOf } from '../../tenant/tenant.ts';
 import { BASE_PATH } from '../operations/operation.ts';

@@ -1,6 +1,6 @@
 /**
  * Routes of the pages of records beyond the operations: approve, invoice and void an order, list and extend the field
- * dictionary, move stock, create and change parts, and import tables. The rules are in lifecycle.ts and stock.ts of
+ * dictionary, move stock, create and change parts, and import tables. The rules are in order.ts and stock.ts of
  * src/pims/rules, and in src/pims/import.ts.
  */
 import {
@@ -17,7 +17,7 @@ import {
 import { importTable } from '../../pims/import-rows.ts';
 import type { NumberedMovement } from '../../pims/pims-port.ts';
 import { subtractDecimals } from '../../pims/rules/decimal.ts';
-import type { OrderTransition } from '../../pims/rules/lifecycle.ts';
+import type { OrderTransition } from '../../pims/rules/order.ts';
 import type { Dictionaries, RecordType } from '../../pims/rules/fields.ts';
 import { splitList } from '../../pims/rules/lists.ts';
 import type { StockAction } from '../../pims/rules/stock.ts';

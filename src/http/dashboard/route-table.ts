@@ -2,7 +2,7 @@
  * The routes of the dashboard: the least role of each (none: no session is needed), whether a change needs proof, and
  * the schema of its body. A route without a body accepts `{}`. The types of the pages' calls follow (interface.ts).
  */
-import type { ProofNeed } from '../../account/sessions.ts';
+import type { ProofNeed } from '../../account/users.ts';
 import { ROLES, type Role } from '../../account/roles.ts';
 import { CHANGED_TYPES } from '../../pims/changes.ts';
 import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type RecordType } from '../../pims/rules/fields.ts';

@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest, FastifyInstance, FastifySchemaValida
 import type { SignedIn, UserStore } from '../../account/account-port.ts';
 import type { Accounts } from '../../account/accounts.ts';
 import type { ClientContext } from '../../account/attempts.ts';
-import { requireProof } from '../../account/sessions.ts';
+import { requireProof } from '../../account/users.ts';
 import { mayAct, type Role } from '../../account/roles.ts';
 import type { AuditStore } from '../../audit/audit-port.ts';
 import { entryBy, type Actor, type AuditEntry } from '../../audit/entry.ts';

@@ -1,14 +1,7 @@
 /** The writes that change, cancel, approve or invoice an existing order. Each has the same steps as in writes.ts. */
 import { orThrow } from '../../errors.ts';
 import type { Dictionaries, FieldDictionary } from '../rules/fields.ts';
-import {
-  approveOrder,
-  cancelled,
-  changeOrder,
-  invoiceOrder,
-  voided,
-  type OrderTransition,
-} from '../rules/lifecycle.ts';
+import { approveOrder, cancelled, changeOrder, invoiceOrder, voided, type OrderTransition } from '../rules/order.ts';
 import { isCancelled } from '../rules/stages.ts';
 import { ask, load, save, type Json, type Script } from './script.ts';
 import { commitUnits, holdsStock, stockMovements } from '../rules/stock.ts';

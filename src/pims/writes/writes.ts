@@ -24,8 +24,7 @@ import {
   type NumberedType,
   type Script,
 } from './script.ts';
-import { refuseStatus } from '../rules/lifecycle.ts';
-import { addLine, changeLine, checkLineCount, lineNotFound } from '../rules/line-item.ts';
+import { addLine, changeLine, checkLineCount, lineNotFound, refuseStatus } from '../rules/order.ts';
 import { LINES_MAX } from '../rules/record-bounds.ts';
 import { areTotalsBehind, markTotals, moveTotals, sumUp } from '../rules/totals.ts';
 import {

@@ -14,7 +14,7 @@ import {
   type RecordType,
 } from '../../pims/rules/fields.ts';
 import type { ImportBatches, ImportResult, ImportResults } from '../../pims/import.ts';
-import { refuseLargeOrder } from '../../pims/rules/line-item.ts';
+import { refuseLargeOrder } from '../../pims/rules/order.ts';
 import { ORDER_CHARACTERS_MAX } from '../../pims/rules/record-bounds.ts';
 import type {
   ChangeRows,

@@ -1,6 +1,6 @@
 /**
  * `storeroom order …` and `stock …`: approves, invoices and shows orders; receives, counts and adjusts parts, and shows
- * their ledger. The rules are in lifecycle.ts and stock.ts of src/pims/rules.
+ * their ledger. The rules are in order.ts and stock.ts of src/pims/rules.
  */
 import { InvalidArgumentError } from 'commander';
 import { byCommand, COMMAND_LINE } from '../../../audit/entry.ts';
@@ -9,7 +9,7 @@ import { actOnStock, advanceOrder } from '../../../pims/operations.ts';
 import type { PimsStore } from '../../../pims/pims-port.ts';
 import type { StorefrontLookup } from '../../../pims/reads/storefront.ts';
 import { parseDecimal } from '../../../pims/rules/decimal.ts';
-import type { OrderTransition } from '../../../pims/rules/lifecycle.ts';
+import type { OrderTransition } from '../../../pims/rules/order.ts';
 import { splitList } from '../../../pims/rules/lists.ts';
 import type { StockAction } from '../../../pims/rules/stock.ts';
 import type { Values } from '../../../pims/rules/values.ts';
