@@ -70,7 +70,7 @@ export const addMcpCommand: AddCommands = (program, { environment }) => {
     .option('--http <port>', 'listen on this port of 127.0.0.1 instead; 0 chooses a free port', parseNumber(0, 65_535))
     .option('--max-bytes <bytes>', 'maximum bytes of a response', parseNumber(BYTES.least, BYTES.most), BYTES.fallback)
     .action(async ({ write, http, maxBytes }: { write?: true; http?: number; maxBytes: number }) => {
-      const { runMcp } = await import('../mcp/run-mcp.ts');
+      const { runMcp } = await import('../mcp/server.ts');
       await runMcp(environment, { canWrite: write === true, bytesMost: maxBytes, port: http });
     });
 };

@@ -26,10 +26,13 @@ import { parseBody, takeBody, type ReadBody } from '../server/receive.ts';
 import { parseIfMatch } from './answer.ts';
 import { refuseBySchema } from './error-answers.ts';
 
-export interface AccessServices {
+export interface AdmissionServices {
   readonly clock: Clock;
   readonly tenants: TenantStore;
   readonly rejectedCalls: RejectedCalls;
+  readonly meter: Meter;
+  /** The limits, which all operations share. */
+  readonly limits: Limits;
 }
 
 /** A way to reach the operations: API keys below BASE_PATH, or a session of the dashboard. */
@@ -45,7 +48,7 @@ export interface Access {
 }
 
 /** Access by the API keys in each call. */
-export function accessByKey({ tenants, clock, rejectedCalls }: AccessServices): Access {
+export function accessByKey({ tenants, clock, rejectedCalls }: AdmissionServices): Access {
   const identify = async (request: FastifyRequest, { teamId, credentials }: Claim): Promise<Tenant> => {
     const plausible = credentials && looksLikeSecret(credentials.apiSecret);
     const now = formatTime(clock.now());
@@ -173,12 +176,6 @@ function conflict(name: string): Refusal {
   const field = name.slice(0, 64);
   const message = `'${field}' was given twice with different values; send it once.`;
   return refuseField('PARAMETER_CONFLICT', field, message);
-}
-
-export interface AdmissionServices {
-  readonly meter: Meter;
-  /** The limits, which all operations share. */
-  readonly limits: Limits;
 }
 
 /** Admits the call and sets its body. Throws a refusal, of the body as well. */

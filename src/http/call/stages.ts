@@ -11,10 +11,10 @@ import type { Tenant, UsageStore } from '../../tenant/tenant-port.ts';
 import { IDEMPOTENCY_KEY } from '../operations/operation-schemas.ts';
 import { isWrite, type Call, type Operation } from '../operations/operation.ts';
 import { BATCH_BYTES_MAX, BODY_BYTES_MAX } from '../server/receive.ts';
-import { admit, type AdmissionServices, type Access, type AccessServices } from './admit.ts';
+import { admit, type Access, type AdmissionServices } from './admit.ts';
 import { sendAnswer, parseIfMatch } from './answer.ts';
 
-export interface OperationServices extends AdmissionServices, AccessServices {
+export interface OperationServices extends AdmissionServices {
   readonly usage: UsageStore;
   /** Returns the tenant's store, for a request if there is one. */
   readonly pims: (tenant: Tenant, request?: FastifyRequest) => PimsStore | Promise<PimsStore>;
