@@ -15,6 +15,52 @@ import {
 } from './checked-store.ts';
 import { checkTenant, type RecordCounts } from './tenant-check.ts';
 
+export interface CheckResult extends RecordCounts {
+  readonly tenants: number;
+  /** The first findings. `count` is the number of all findings. */
+  readonly findings: readonly Finding[];
+  readonly count: number;
+  /** See Findings. */
+  readonly notes: readonly string[];
+}
+
+/** Checks everything and closes the store. Throws if the store is locked, missing, or from a newer version. */
+export async function checkStore(store: CheckedStore): Promise<CheckResult> {
+  const findings = new Findings();
+  const counts: RecordCounts = { orders: 0, lines: 0 };
+  const checkPart = async (part: CheckedPart, place: string, work: (db: CheckedDatabase) => Promise<void>) => {
+    try {
+      await store.read(part, work);
+    } catch (fault) {
+      const damage = store.damageOf(fault);
+      if (damage === undefined) throw fault;
+      findings.addDamage(place, `it cannot be read: ${damage}`);
+    }
+  };
+  let tenants: [teamId: string, storeId: string][] = [];
+  try {
+    await store.checkItself(findings);
+    await checkPart('control', 'tenants', async (db) => {
+      tenants = await db.read(`SELECT "TEAM_ID", "STORE_ID" FROM ${db.schema}"TENANTS" ORDER BY "TEAM_ID"`);
+      for (const [teamId] of tenants) await checkAudit(db, teamId, findings);
+    });
+    await checkPart('usage', 'counts', (db) => checkUsage(db, findings));
+    await checkPart('requests', 'request log', (db) => checkRequests(db, findings));
+    for (const [teamId, storeId] of tenants)
+      await checkPart({ storeId }, `records of ${teamId}`, (db) => checkTenant(db, teamId, counts, findings));
+  } finally {
+    await store.close?.();
+  }
+  const { listed, count, notes } = findings;
+  return { tenants: tenants.length, ...counts, findings: listed, count, notes };
+}
+
+async function checkAudit(db: CheckedDatabase, teamId: string, findings: Findings): Promise<void> {
+  const { fault } = await verifyAudit(readAudit(db), teamId);
+  const remedy = 'Find out who could write to the database. The earlier records are unchanged.';
+  if (fault) findings.add(`audit log of ${teamId}`, `record ${fault.number}: ${fault.reason}`, remedy);
+}
+
 const USAGE_REMEDY = `Compare both with the request log or the balancer's log. ${RESTORE}`;
 const LOG_REMEDY =
   'Records and counts are not affected. The service deletes the block after STOREROOM_REQUEST_LOG_DAYS.';
@@ -75,50 +121,4 @@ function faultOfBlock(first: number, last: number, lines: Uint8Array): string | 
   } catch (fault) {
     return `it cannot be read (${(fault as Error).message})`;
   }
-}
-
-export interface CheckResult extends RecordCounts {
-  readonly tenants: number;
-  /** The first findings. `count` is the number of all findings. */
-  readonly findings: readonly Finding[];
-  readonly count: number;
-  /** See Findings. */
-  readonly notes: readonly string[];
-}
-
-/** Checks everything and closes the store. Throws if the store is locked, missing, or from a newer version. */
-export async function checkStore(store: CheckedStore): Promise<CheckResult> {
-  const findings = new Findings();
-  const counts: RecordCounts = { orders: 0, lines: 0 };
-  const checkPart = async (part: CheckedPart, place: string, work: (db: CheckedDatabase) => Promise<void>) => {
-    try {
-      await store.read(part, work);
-    } catch (fault) {
-      const damage = store.damageOf(fault);
-      if (damage === undefined) throw fault;
-      findings.addDamage(place, `it cannot be read: ${damage}`);
-    }
-  };
-  let tenants: [teamId: string, storeId: string][] = [];
-  try {
-    await store.checkItself(findings);
-    await checkPart('control', 'tenants', async (db) => {
-      tenants = await db.read(`SELECT "TEAM_ID", "STORE_ID" FROM ${db.schema}"TENANTS" ORDER BY "TEAM_ID"`);
-      for (const [teamId] of tenants) await checkAudit(db, teamId, findings);
-    });
-    await checkPart('usage', 'counts', (db) => checkUsage(db, findings));
-    await checkPart('requests', 'request log', (db) => checkRequests(db, findings));
-    for (const [teamId, storeId] of tenants)
-      await checkPart({ storeId }, `records of ${teamId}`, (db) => checkTenant(db, teamId, counts, findings));
-  } finally {
-    await store.close?.();
-  }
-  const { listed, count, notes } = findings;
-  return { tenants: tenants.length, ...counts, findings: listed, count, notes };
-}
-
-async function checkAudit(db: CheckedDatabase, teamId: string, findings: Findings): Promise<void> {
-  const { fault } = await verifyAudit(readAudit(db), teamId);
-  const remedy = 'Find out who could write to the database. The earlier records are unchanged.';
-  if (fault) findings.add(`audit log of ${teamId}`, `record ${fault.number}: ${fault.reason}`, remedy);
 }
