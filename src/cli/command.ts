@@ -1,7 +1,7 @@
 /**
- * The parts that all commands share: the option --json, an example in the help, and what they print: results, tables,
- * values from outside without control characters, a progress bar, and faults: a sentence for refusals and for faults of
- * files and locks, and a stack for everything else.
+ * The parts that all commands share: the option --json, an example in the help, and what is printed: results, tables
+ * (without control characters from outside), a progress bar, and faults (a sentence for refusals and for faults of
+ * files and locks, a stack for everything else).
  */
 import { Argument, Option, type Command } from 'commander';
 import { COMMAND_LINE } from '../audit/entry.ts';
@@ -11,6 +11,39 @@ import { Refusal } from '../errors.ts';
 import { RECORD_TYPES } from '../pims/rules/fields.ts';
 import { NewerStore } from '../store/control/control.ts';
 import { faultOf } from '../store/sqlite/files/database.ts';
+
+/** The context of a command. A command that prints a result but failed sets the exit code. */
+export interface CommandContext {
+  readonly environment: Environment;
+  readonly clock: Clock;
+  /** Whether to print only one JSON object. */
+  asJson: boolean;
+  exitCode: number;
+}
+
+/** Adds commands to the program, or to a group of it. */
+export type AddCommands = (parent: Command, context: CommandContext) => void;
+
+/** Adds a command such as `create <team>`. `example` is an example of its arguments after `storeroom`. */
+export const addCommand = (parent: Command, form: string, example: string, description: string): Command =>
+  addGroup(parent, form, example, description).addOption(new Option('--json', 'print only one JSON object'));
+
+/** Adds a word that only groups commands, such as `tenant`, or a command without --json. */
+export const addGroup = (parent: Command, form: string, example: string, description: string): Command =>
+  parent.command(form).description(description).addHelpText('after', `\nExample:\n  $ storeroom ${example}`);
+
+export const recordTypeArgument = (form: string): Argument =>
+  new Argument(form, 'record type').choices(Object.keys(RECORD_TYPES));
+
+/** Prints the result of a command: the object with --json, otherwise the text. */
+export function printAnswer({ asJson }: CommandContext, object: object, text: string): void {
+  process.stdout.write(`${asJson ? JSON.stringify(object) : text}\n`);
+}
+
+export const byOperator = (nowMs: number) => ({ nowMs, actor: COMMAND_LINE, client: '' });
+
+/** Returns the current time in the form of records: UTC, ISO 8601. */
+export const timeOf = (clock: Clock): string => formatTime(clock.now());
 
 /** Formats rows in columns as wide as their widest cell. */
 export function buildTable(rows: readonly (readonly (string | number)[])[]): string {
@@ -85,36 +118,3 @@ function describeRefusal({ code, message, field, cause }: Refusal): PrintedFault
 /** SQLite's codes for a file that is read-only, fails, is damaged, cannot be opened, or is not a database. */
 const UNUSABLE = [8, 10, 11, 14, 26];
 const isUnusable = (fault: Error & { errcode?: number }) => UNUSABLE.includes((fault.errcode ?? 0) & 0xff);
-
-/** The context of a command. A command that prints a result but failed sets the exit code. */
-export interface CommandContext {
-  readonly environment: Environment;
-  readonly clock: Clock;
-  /** Whether to print only one JSON object. */
-  asJson: boolean;
-  exitCode: number;
-}
-
-/** Adds commands to the program, or to a group of it. */
-export type AddCommands = (parent: Command, context: CommandContext) => void;
-
-/** Adds a command such as `create <team>`. `example` is an example of its arguments after `storeroom`. */
-export const addCommand = (parent: Command, form: string, example: string, description: string): Command =>
-  addGroup(parent, form, example, description).addOption(new Option('--json', 'print only one JSON object'));
-
-/** Adds a word that only groups commands, such as `tenant`, or a command without --json. */
-export const addGroup = (parent: Command, form: string, example: string, description: string): Command =>
-  parent.command(form).description(description).addHelpText('after', `\nExample:\n  $ storeroom ${example}`);
-
-export const recordTypeArgument = (form: string): Argument =>
-  new Argument(form, 'record type').choices(Object.keys(RECORD_TYPES));
-
-/** Prints the result of a command: the object with --json, otherwise the text. */
-export function printAnswer({ asJson }: CommandContext, object: object, text: string): void {
-  process.stdout.write(`${asJson ? JSON.stringify(object) : text}\n`);
-}
-
-export const byOperator = (nowMs: number) => ({ nowMs, actor: COMMAND_LINE, client: '' });
-
-/** Returns the current time in the form of records: UTC, ISO 8601. */
-export const timeOf = (clock: Clock): string => formatTime(clock.now());

@@ -1,6 +1,6 @@
 /**
- * The ports of a check: a store, a part of it, and the findings with place, fault and remedy. Their number is bounded,
- * because one damage can appear in every record.
+ * The ports of a check: a store, a part of it, and the findings with place, fault and remedy. The number of findings is
+ * bounded, because one damage can appear in every record.
  */
 import type { ReadableTables } from '../control/control.ts';
 import type { Row } from '../writing.ts';
