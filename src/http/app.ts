@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
 import type { Refusal } from '../errors.ts';
-import { Limits } from '../tenant/call-limits.ts';
+import { Limits } from '../tenant/calls.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
 import { RejectedCalls } from '../tenant/credentials.ts';
 import { accessByKey } from './call/admit.ts';

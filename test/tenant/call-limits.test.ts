@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal } from '../../src/errors.ts';
-import { Limits, LookLimit } from '../../src/tenant/call-limits.ts';
+import { Limits, LookLimit } from '../../src/tenant/calls.ts';
 import type { Tenant } from '../../src/tenant/tenant-port.ts';
 
 const tenant = (limits: Partial<Tenant> = {}): Tenant => ({

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { Meter } from '../../src/tenant/metering.ts';
+import { Meter } from '../../src/tenant/calls.ts';
 import { passing, TestClock } from '../kit/clock.ts';
 import type { CallingKey, KeyCount, UsageCount, UsageStore } from '../../src/tenant/tenant-port.ts';
 

@@ -16,7 +16,7 @@ import type { ServiceState } from '../../http/observe/health.ts';
 import { openEmbedded, openStore, type Store, type StoreUser } from '../../store/open.ts';
 import { observeDisk } from '../../store/sqlite/files/folder.ts';
 import { makeScheduledBackups } from '../../store/sqlite/backup/scheduled-backups.ts';
-import { Meter } from '../../tenant/metering.ts';
+import { Meter } from '../../tenant/calls.ts';
 import { hideSecretsInJson } from '../../tenant/secrets.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { Webhooks } from '../../webhooks/administration.ts';

@@ -13,7 +13,7 @@ import { Refusal, refuseField } from '../../errors.ts';
 import type { BatchStep } from '../../pims/batch.ts';
 import { textOf } from '../../pims/writes/script.ts';
 import type { Body } from '../../pims/writes/writes.ts';
-import { LookLimit } from '../../tenant/call-limits.ts';
+import { LookLimit } from '../../tenant/calls.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { parseClaim, type Access } from '../call/admit.ts';
 import { hasAnswer } from '../call/answer.ts';
