@@ -109,7 +109,7 @@ const PATH = '/mcp';
 
 /** Listens until a signal, and returns the address. Throws COMMAND_REFUSED if it cannot listen on the port. */
 async function listenHttp(options: ServerOptions, port: number): Promise<string> {
-  const server = createHttpServer((request, response) => void answer(options, request, response));
+  const server = createHttpServer((request, response) => void answerHttp(options, request, response));
   try {
     server.listen(port, HOST);
     await once(server, 'listening');
@@ -127,7 +127,7 @@ async function listenHttp(options: ServerOptions, port: number): Promise<string>
   return `http://${HOST}:${(server.address() as AddressInfo).port}${PATH}`;
 }
 
-async function answer(options: ServerOptions, request: IncomingMessage, response: ServerResponse) {
+async function answerHttp(options: ServerOptions, request: IncomingMessage, response: ServerResponse) {
   const refusal = findRefusal(request);
   if (refusal) {
     const [status, message] = refusal;
