@@ -12,7 +12,7 @@ import { times } from '../kit/lists.ts';
 import { createOrder, getOrder } from '../kit/orders.ts';
 import { PostgresServer, runStatement } from '../kit/postgres.ts';
 import { Repeater } from '../kit/repeat.ts';
-import { ownService } from '../kit/service.ts';
+import { ownService, type Answer } from '../kit/service.ts';
 import { IS_THOROUGH, trials } from '../kit/trials.ts';
 import { until } from '../kit/wait.ts';
 import { MixedLoad } from './mixed-load.ts';
@@ -107,6 +107,19 @@ async function passSilence(): Promise<void> {
   await expectHealth(200);
 }
 
+/** Lets the time pass until an idle node has asked a silent database, and lost it. `meanwhile` runs before the end. */
+async function loseIdle(meanwhile?: () => Promise<void>): Promise<void> {
+  // Whatever else the node sends begins the silence no earlier than here, and it is borne for longer than this.
+  await service.move(ASK_WHILE_USABLE_MS);
+  await expectHealth(200);
+  for (let steps = 0; !(await isLost()); steps++) {
+    assert.ok(steps * STEP_MS <= SILENCE_MS, 'the silence is not noticed');
+    if (steps === 2) await meanwhile?.();
+    await service.move(STEP_MS);
+  }
+  await expectHealth(503);
+}
+
 /** Lets the time pass until the node asks for the database that is back. Only then it asks, and it finds it. */
 async function expectReturn(): Promise<void> {
   const { opened } = proxy;
@@ -170,11 +183,28 @@ suite('a database that is lost', () => {
       await asked;
       await expectHealth(200);
       proxy.goSilent();
-      // Whatever else the node sends begins the silence no earlier than here, and it is borne for longer than this.
-      await service.move(ASK_WHILE_USABLE_MS);
-      await expectHealth(200);
-      for (let passed = 0; passed <= SILENCE_MS; passed += STEP_MS) await service.move(STEP_MS);
-      await expectHealth(503);
+      await loseIdle();
+      proxy.speak();
+      await expectReturn();
+      await service.pass();
+    });
+
+  if (!HAS_FIREWALL)
+    test('is refused at once to a call for which a connection is being opened when it is lost', async () => {
+      const keys = await service.makeTenant('opening');
+      await service.stand();
+      proxy.goSilent();
+      await loseIdle();
+      proxy.speak();
+      await expectReturn(); // and no connection for calls is open yet
+      proxy.goSilent();
+      const { opened } = proxy;
+      let answer: Promise<Answer> | undefined;
+      await loseIdle(() => {
+        answer = getOrder(service, keys, '1');
+        return until(() => proxy.opened > opened);
+      });
+      assert.equal((await answer!).body.code, 'STORE_UNAVAILABLE');
       proxy.speak();
       await expectReturn();
       await service.pass();

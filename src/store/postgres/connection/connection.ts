@@ -84,21 +84,21 @@ export class Connection {
     });
   }
 
-  /** Throws the fault of the driver or the server, and ConnectionLost for a standby. */
-  static async open(options: ConnectionOptions, url: string): Promise<Connection> {
+  /**
+   * Throws the fault of the driver or the server, and ConnectionLost for a standby. `onBegun` receives the connection
+   * before it is open, and may destroy it.
+   */
+  static async open(options: ConnectionOptions, url: string, onBegun?: (one: Connection) => void): Promise<Connection> {
     const { name, session, connectTimeoutMs, clock } = options;
-    // See migrations/pims-0003.sql and pims-0008.sql.
-    const own = {
-      'storeroom.moves_versions': 'on',
-      'storeroom.records_changes': 'on',
-      'storeroom.keeps_ledger': 'on',
-    };
     const settings = {
       TimeZone: 'UTC',
       jit: 'off',
       max_parallel_workers_per_gather: 0,
       client_min_messages: 'warning',
-      ...own,
+      // See migrations/pims-0003.sql and pims-0008.sql.
+      'storeroom.moves_versions': 'on',
+      'storeroom.records_changes': 'on',
+      'storeroom.keeps_ledger': 'on',
       ...session,
     };
     const client = new Client({
@@ -109,7 +109,8 @@ export class Connection {
       types,
     });
     const connection = new Connection(client, options);
-    const giveUp = (): unknown => connection.#stream.destroy(new Error('timeout expired'));
+    onBegun?.(connection);
+    const giveUp = () => connection.#stream.destroy(new Error('timeout expired'));
     const connecting = new Silence(clock, connectTimeoutMs, giveUp);
     connecting.begin(true);
     try {

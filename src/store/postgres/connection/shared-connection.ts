@@ -76,6 +76,8 @@ export class SharedConnection {
   readonly #options: ConnectionOptions;
   readonly #availability: Availability;
   #connection: Connection | undefined;
+  /** The newest connection, which may not be open yet. */
+  #begun: Connection | undefined;
   #opening: Promise<Connection> | undefined;
 
   constructor(options: ConnectionOptions, availability: Availability) {
@@ -139,7 +141,7 @@ export class SharedConnection {
   }
 
   destroy(): void {
-    this.#connection?.destroy('the database is gone', true);
+    for (const one of [this.#connection, this.#begun]) one?.destroy('the database is gone', true);
   }
 
   async close(): Promise<void> {
@@ -180,7 +182,7 @@ export class SharedConnection {
   async #open(): Promise<Connection> {
     const before = this.#connection;
     try {
-      this.#connection = await Connection.open(this.#options, this.#availability.url);
+      this.#connection = await Connection.open(this.#options, this.#availability.url, (one) => (this.#begun = one));
       void before?.close();
       return this.#connection;
     } catch (fault) {
