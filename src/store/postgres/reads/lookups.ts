@@ -39,6 +39,7 @@ export class LookupRows {
   readonly #recordsMax: number;
   readonly orders: ReturnType<typeof parseOrder>[] = [];
   #characters = 0;
+  #key = '';
 
   constructor(recordsMax: number) {
     this.#recordsMax = recordsMax;
@@ -49,10 +50,14 @@ export class LookupRows {
   }
 
   /** Adds an order, or further lines of the previous order. Returns false if there are too many. */
-  take([, record, , lines]: readonly [string, Json | null, number, Json | null, ...unknown[]]): boolean {
-    if (record !== null) this.orders.push(parseOrder(record));
+  take([key, record, , lines]: readonly [string, Json, number, Json | null, ...unknown[]]): boolean {
+    if (key !== this.#key) {
+      this.orders.push(parseOrder(record));
+      this.#characters += record.length;
+    }
+    this.#key = key;
     if (lines !== null) this.orders.at(-1)!.items.push(...renderItems(`[${lines}]`));
-    this.#characters += (record?.length ?? 0) + (lines?.length ?? 0);
+    this.#characters += lines?.length ?? 0;
     return !this.isTooLarge;
   }
 }

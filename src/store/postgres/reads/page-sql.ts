@@ -31,43 +31,29 @@ export const linesOf = ({ table }: Pick<OrderParts, 'table'>, line: string): str
   `SELECT "LINE_NUMBER" AS n, ${line} AS j
     FROM ${table('ORDER_LINEITEMS')} WHERE "ORDER_NUMBER" = o."ORDER_NUMBER"`;
 
-/** The columns of order `o` with its lines. */
-interface OrderWithLines {
-  readonly record: string;
-  /** The JSON of some lines, with commas between them. */
-  readonly lines: string;
+/** The lines of order `o`. */
+interface LinesOfOrder {
+  /** The tag of the order. */
   readonly tag: string;
   readonly join: string;
 }
 
 /**
- * Most orders are one row. An order with many lines has a row for each line, so that the server never holds all of
- * them, and only the first row has the record.
+ * Most orders are one row. An order with many lines has several rows, each with the order and some lines (`x.lines`, the
+ * JSON with commas between them), so that the server never holds all of them as text.
  */
-export function joinLines(
-  parts: OrderParts,
-  order = parts.json('orders'),
-  line = wrapLine(parts.json('lines')),
-): OrderWithLines {
-  const lines = linesOf(parts, line);
-  return {
-    record: `CASE WHEN x.place > 1 THEN NULL ELSE ${order} END`,
-    lines: 'coalesce(x.j, a.lines)',
-    tag: parts.tag,
-    join: `CROSS JOIN LATERAL (
-        SELECT count(*) AS count, CASE WHEN count(*) <= ${JOINED_LINES_MAX} THEN string_agg(j, ',' ORDER BY n) END AS lines
-        FROM (${lines} ORDER BY n LIMIT ${JOINED_LINES_MAX + 1}) l) a
-      LEFT JOIN LATERAL (
-        SELECT row_number() OVER (ORDER BY n) AS place, j FROM (${lines}) l
-        WHERE a.count > ${JOINED_LINES_MAX} ORDER BY n) x ON TRUE`,
-  };
-}
+export const joinLines = (parts: OrderParts, line = wrapLine(parts.json('lines'))): LinesOfOrder => ({
+  tag: parts.tag,
+  join: `LEFT JOIN LATERAL (
+      SELECT n / ${JOINED_LINES_MAX} AS part, string_agg(j, ',' ORDER BY n) AS lines
+      FROM (${linesOf(parts, line)}) l GROUP BY part ORDER BY part) x ON TRUE`,
+});
 
 /** Finds at most `?2` orders of a list of storefront numbers (`?1`). `byReference` holds for an order of the number. */
 export function buildLookup(parts: OrderParts, byReference: (number: string) => string): string {
   const order = parts.json('orders', [...VIEWED_FIELDS.orders, 'REFERENCE_NUMBER'], CANCELLED);
-  const { record, lines, join } = joinLines(parts, order, parts.json('lines', VIEWED_FIELDS.lines));
-  return `SELECT o."SORT_KEY", ${record}, (${parts.fieldsVersion}), ${lines}
+  const { join } = joinLines(parts, parts.json('lines', VIEWED_FIELDS.lines));
+  return `SELECT o."SORT_KEY", ${order}, (${parts.fieldsVersion}), x.lines
     FROM (SELECT o.* FROM unnest(?1::text[]) AS q(key) CROSS JOIN LATERAL
       (SELECT * FROM ${parts.table('ORDERS')} o WHERE ${byReference('q.key')} LIMIT ?2) o LIMIT ?2) o ${join}`;
 }
@@ -84,10 +70,10 @@ export const LARGE_PAGE = '';
 /** `records` is a JSON list. `count` is one more than the limit if there are more. */
 export type JoinedPageRow = [at: number, records: string, count: number, last: string | null, fieldsVersion: number];
 
-/** A row of a page that is read separately. Further rows of an order with many lines have no record. */
+/** A row of a page that is read separately. An order with many lines has several rows. */
 export type LoadedRow = [
   sortKey: string,
-  record: Json | null,
+  record: Json,
   fieldsVersion: number,
   lines: Json | null,
   count: number | null,
@@ -102,7 +88,7 @@ export interface PageParts {
   /** The joined table that has the time of each record's last change. */
   readonly modified: string;
   readonly json: string;
-  readonly withLines: OrderWithLines | undefined;
+  readonly withLines: LinesOfOrder | undefined;
   readonly fieldsVersion: string;
 }
 
@@ -129,15 +115,7 @@ export const listPageColumns = (
   { json, withLines, fieldsVersion }: PageParts,
   { key = '"SORT_KEY"', count = 'NULL', value = 'NULL' },
 ): string =>
-  [
-    key,
-    withLines?.record ?? json,
-    `(${fieldsVersion})`,
-    withLines?.lines ?? 'NULL',
-    count,
-    value,
-    withLines?.tag ?? 'NULL',
-  ].join();
+  [key, json, `(${fieldsVersion})`, withLines ? 'x.lines' : 'NULL', count, value, withLines?.tag ?? 'NULL'].join();
 
 export function buildPage(
   recordType: KeyedType,
@@ -164,7 +142,7 @@ export function buildPage(
   const sql = (): string => joinPages(walks, search, parts);
   return {
     alone: {
-      sql: `SELECT ${listPageColumns(parts, { count })} FROM (${rows}) o ${withLines?.join ?? ''} ORDER BY "SORT_KEY"`,
+      sql: `SELECT ${listPageColumns(parts, { count })} FROM (${rows}) o ${withLines?.join ?? ''} ORDER BY "SORT_KEY"${withLines ? ', x.part' : ''}`,
       values: [
         ...(isCounted ? whole.values : []),
         ...alone.flatMap((walk) => [...walk.values, after, limit + 1]),

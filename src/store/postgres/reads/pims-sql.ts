@@ -146,7 +146,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
       const tree = parseFilters(dictionaries[recordType], recordType, request.filters);
       const { fields, hasLines } = request;
       const record = fields ? json(recordType, fields) : pageJson[recordType]();
-      const withLines = hasLines ? joinLines(orderParts, record) : undefined;
+      const withLines = hasLines ? joinLines(orderParts) : undefined;
       const modified = table(`${RECORD_TYPES[recordType].table}_MODIFIED`);
       const parts = { table: tableOf(recordType), modified, json: record, withLines, fieldsVersion };
       if (!sort && !isFoundFirst(recordType, tree)) return buildPage(recordType, tree, request, filterDialect, parts);

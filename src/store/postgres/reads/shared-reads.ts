@@ -87,12 +87,12 @@ export class PageRows {
   /** Adds a row: a record, or further lines of the order before. Returns false when nothing more fits. */
   take(row: LoadedRow): boolean {
     const [key, record, , lines, , value] = row;
+    const isSame = key === this.last?.[0];
     this.last = row;
     const position = value === null ? key : formatPosition(value, key);
-    const isTaken =
-      record === null
-        ? this.#filler.takeLines(lines ?? '')
-        : this.#filler.take(position, record, lines ?? '') || this.#filler.isLong;
+    const isTaken = isSame
+      ? this.#filler.takeLines(lines ?? '')
+      : this.#filler.take(position, record, lines ?? '') || this.#filler.isLong;
     return isTaken && !this.isTooLarge;
   }
 
