@@ -43,8 +43,8 @@ const FAILURES_CHARACTERS_MAX = 6000;
 const END_MS = 120_000;
 const TELL_MS = 1000;
 /**
- * A checkpoint syncs every file that any test has written. On a slow disk commits then waited for longer than a service
- * bears a silent server, and answered 503.
+ * A checkpoint syncs every file that any test has written. Commits can wait behind that for longer than a service bears
+ * a silent server, and calls get 503.
  */
 const NO_CHECKPOINTS = { checkpoint_timeout: '1d', max_wal_size: '16GB' };
 const CLEAR_LOOK_MS = 20;

@@ -60,12 +60,12 @@ export function areTracesOn(environment: Environment): boolean {
 
 const BYTES = { fallback: 40_000, least: 2000, most: 10_000_000 };
 
-const OFFERING =
+const MCP_HELP =
   'Offer the API to agents over the Model Context Protocol, on standard input and output. Reads STOREROOM_URL, ' +
   'STOREROOM_TEAM_ID, STOREROOM_API_ID and STOREROOM_API_SECRET.';
 
 export const addMcpCommand: AddCommands = (program, { environment }) => {
-  addGroup(program, 'mcp', 'mcp --write', OFFERING)
+  addGroup(program, 'mcp', 'mcp --write', MCP_HELP)
     .option('--write', 'also offer the operations that write')
     .option('--http <port>', 'listen on this port of 127.0.0.1 instead; 0 chooses a free port', parseNumber(0, 65_535))
     .option('--max-bytes <bytes>', 'maximum bytes of a response', parseNumber(BYTES.least, BYTES.most), BYTES.fallback)
@@ -83,10 +83,10 @@ const parseNumber =
     throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
   };
 
-const ASKING = 'Check whether the service on this machine is up. Exits with 0 if it is, otherwise with 1.';
+const HEALTH_HELP = 'Check whether the service on this machine is up. Exits with 0 if it is, otherwise with 1.';
 
 export const addHealthCommand: AddCommands = (program, context) => {
-  addCommand(program, 'health', 'health --ready', ASKING)
+  addCommand(program, 'health', 'health --ready', HEALTH_HELP)
     .option('--ready', 'check /readyz (whether it accepts calls) instead of /healthz')
     .action(async ({ ready }: { ready?: true }) => {
       const { config } = parseConfig(context.environment);

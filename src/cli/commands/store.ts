@@ -55,12 +55,12 @@ async function makeScheduled(context: CommandContext) {
 }
 
 const NOT_CHECKED = 2;
-const CHECKING =
+const CHECK_HELP =
   'Read everything and check that it agrees: files, counts, totals, stock, numbers, audit logs. Changes nothing; ' +
   'the service can keep running. Exits with 0 if all is well, 1 if there are findings, 2 if it cannot check.';
 
 export const addCheckCommand: AddCommands = (program, context) => {
-  addCommand(program, 'check', 'check --backup /backups/2026-11-20', CHECKING)
+  addCommand(program, 'check', 'check --backup /backups/2026-11-20', CHECK_HELP)
     .option('--backup <folder>', 'check this backup instead of the store')
     .action(async ({ backup }: { backup?: string }) => {
       const startedAt = performance.now();
@@ -93,7 +93,7 @@ async function check(context: CommandContext, backup: string | undefined) {
   return checkPlace(config, context.clock);
 }
 
-const MOVING =
+const MOVE_HELP =
   'Copy everything into an empty store and compare both. Stop the service first. To resume a move, run it again.';
 
 export const addMoveCommand: AddCommands = (program, context) => {
@@ -101,7 +101,7 @@ export const addMoveCommand: AddCommands = (program, context) => {
     program,
     'move',
     'move --to postgres://storeroom:…@db.example.com/storeroom',
-    MOVING,
+    MOVE_HELP,
   ).requiredOption('--to <store>', 'postgres://… or sqlite:FOLDER');
   command.action(async ({ to }: { to: string }) => {
     const target = parsePlace(to);
@@ -160,12 +160,12 @@ function describeSettings({ data, databaseUrl }: StorePlace): string {
   return `set ${url.variable} to the address given to --to`;
 }
 
-const UPGRADING =
+const UPGRADE_HELP =
   'Upgrade all files to the schemas of this version, as the service does after a start. Exits with 1 if a file is ' +
   'lost or damaged.';
 
 export const addUpgradeCommand: AddCommands = (program, context) => {
-  addCommand(program, 'upgrade', 'upgrade --dry-run', UPGRADING)
+  addCommand(program, 'upgrade', 'upgrade --dry-run', UPGRADE_HELP)
     .option('--dry-run', 'list the files and change nothing')
     .action(async ({ dryRun = false }: { dryRun?: boolean }) => {
       const config = parseEmbeddedConfig(context.environment, 'The first node with a new version upgrades PostgreSQL.');

@@ -6,8 +6,8 @@ import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type CustomField, type RecordType } f
 import { addGroup, buildTable, recordTypeArgument, timeOf, type AddCommands } from '../../command.ts';
 import { addTenantCommand } from '../../open-store.ts';
 
-const LISTING = 'List the fields of one record type, or of all.';
-const ADDING = 'Add a custom field. Fields cannot be removed.';
+const LIST_HELP = 'List the fields of one record type, or of all.';
+const ADD_HELP = 'Add a custom field. Fields cannot be removed.';
 
 export const addFieldCommands: AddCommands = (program, context) => {
   const group = addGroup(program, 'fields', 'fields list acme orders', 'Show and extend the fields of records.');
@@ -16,7 +16,7 @@ export const addFieldCommands: AddCommands = (program, context) => {
     context,
     'list <team>',
     'fields list acme orders',
-    LISTING,
+    LIST_HELP,
     async ({ pims }, wanted: RecordType | undefined) => {
       const dictionaries = await pims.dictionaries();
       const recordTypes = wanted ? [wanted] : (Object.keys(RECORD_TYPES) as RecordType[]);
@@ -37,7 +37,7 @@ export const addFieldCommands: AddCommands = (program, context) => {
     context,
     'add <team>',
     'fields add acme orders GIFT_WRAP --type flag',
-    ADDING,
+    ADD_HELP,
     async ({ pims, store, teamId }, recordType: RecordType, name: string, { type }: Pick<CustomField, 'type'>) => {
       await addField(pims, { recordType, name, type });
       const entry = byCommand(timeOf(context.clock), 'field added', name, { recordType, type });

@@ -33,10 +33,10 @@ interface ExportedRecords {
   count: number;
 }
 
-const EXPORTING = 'Export records as CSV, or with --json but without --output as {"records":[…]}.';
+const EXPORT_HELP = 'Export records as CSV, or with --json but without --output as {"records":[…]}.';
 
 export const addExportCommand: AddCommands = (program, context) => {
-  addCommand(program, 'export <team>', 'export acme orders > orders.csv', EXPORTING)
+  addCommand(program, 'export <team>', 'export acme orders > orders.csv', EXPORT_HELP)
     .addArgument(recordTypeArgument('<type>'))
     .option('--output <file>', 'write to this file instead of standard output')
     .option('--spreadsheet', "put ' before cells that a spreadsheet would run as formulas")
@@ -94,11 +94,11 @@ async function* formatJson(records: ExportedRecords): AsyncGenerator<string> {
   yield ']}\n';
 }
 
-const IMPORTING =
+const IMPORT_HELP =
   'Import CSV. The first line names the fields. Keys and dates are kept. Exits with 1 if a row is rejected.';
 
 export const addImportCommand: AddCommands = (program, context) => {
-  addCommand(program, 'import <team>', 'import acme orders orders.csv', IMPORTING)
+  addCommand(program, 'import <team>', 'import acme orders orders.csv', IMPORT_HELP)
     .addArgument(recordTypeArgument('<type>'))
     .argument('<file>', 'CSV')
     .option('--atomic', 'import all rows, or none if one is rejected')
