@@ -273,7 +273,22 @@ suite('a move', () => {
       [database, await newFolder(), database],
       [folder, target, target],
     ] as const)
-      await withStore(used, () => refuses(move(from, to), isRunning), 'storeroom serve');
+      await withStore(
+        used,
+        async (store) => {
+          const [tenant] = await store.tenants.listTenants();
+          const ended = new AbortController();
+          // A caller that waits for changes makes the service listen to the database, which takes a lock in it.
+          const waiting = tenant && store.nextChange(tenant, ended.signal);
+          const locks = `SELECT 1 FROM pg_locks JOIN pg_database d ON d.oid = database
+            WHERE datname = current_database() AND locktype = 'advisory' AND mode = 'ShareLock'`;
+          await until(async () => !tenant || (await runStatement(used, locks)).length > 0);
+          await refuses(move(from, to), isRunning);
+          ended.abort();
+          await waiting;
+        },
+        'storeroom serve',
+      );
   });
 
   test('without anything to move, or somewhere to, is refused, and no password is shown', async () => {

@@ -10,7 +10,7 @@ import { PostgresStore, READ_MOVE } from './store.ts';
 import { saveTogether } from './writes/merge-sql.ts';
 
 const NAME = 'storeroom move';
-const MOVE_LOCK = 7_301_127;
+const MOVE_LOCK = 7_301_128;
 /** Time for the connections of a killed move to disappear. */
 const ALONE_WAIT_MS = 5000;
 /** Time for the connections of a command that has just ended to disappear. */
