@@ -1,4 +1,4 @@
-/** Hashes each audit record over the previous one, so that every change is detected. Source: decision 0024. */
+/** Hashes each audit record with the previous hash, so that every change is detected. Source: decision 0024. */
 import { hash } from 'node:crypto';
 import type { AuditEntry } from './entry.ts';
 import type { AuditStore } from './audit-port.ts';
@@ -28,11 +28,11 @@ export interface AuditCheck {
 }
 
 const PAGE_RECORDS = 500;
-/** A number lower than any record has, so that a record inserted before the first is found. */
+/** A number lower than every record's, so that a record inserted before the first is found. */
 const BEFORE_ALL = -(2 ** 31);
 
 /**
- * Compares the numbers, the hashes and the head of the log, including records that are appended in the meantime. Throws
+ * Verifies the numbers, the hashes and the head of the log, including records that are appended in the meantime. Throws
  * once `ended` is aborted.
  */
 export async function verifyAudit(

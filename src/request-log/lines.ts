@@ -1,6 +1,6 @@
 /**
- * The format of the request log: one line of JSON per request, with the texts of callers cut and without secrets,
- * compressed into blocks. Source: decision 0022.
+ * The format of the request log: one line of JSON per request, with long texts cut and secrets hidden, compressed
+ * into blocks. Source: decision 0022.
  */
 import { constants, createZstdCompress, zstdDecompressSync } from 'node:zlib';
 import { CALLER_PARAMETERS } from '../tenant/credentials.ts';
@@ -14,13 +14,13 @@ import {
 } from './logged-request.ts';
 import type { RequestBlock } from './request-log-port.ts';
 
-/** A text that needs no escape in JSON, and is too short for a secret. */
+/** A text that needs no escape in JSON, and is too short to be a secret. */
 const PLAIN = /^[ !#-[\]-~]{0,24}$/;
-/** Length of the part that is searched for secrets. It exceeds the part shown by more than an encoded secret. */
+/** Maximum characters searched for secrets: those shown plus more than the length of an encoded secret. */
 const SEARCHED_CHARACTERS_MAX = 2048;
 const BODY_SEARCHED_MAX = 8192;
 const LONG_TEXT = /"([^"\\]*(?:\\.[^"\\]*)*)"/gs;
-/** The name that counts the parameters for which there is no space. */
+/** The name under which parameters that do not fit are counted. */
 const MORE = '…';
 
 /** Returns the first characters of a text, without half a surrogate pair. */
@@ -30,7 +30,7 @@ export const cut = (text: string, most: number): string =>
 /** Returns the beginning of a text, with an ellipsis when it is longer. */
 const shorten = (text: string, most: number) => (text.length > most ? `${cut(text, most - 1)}…` : text);
 
-/** Formats a text without secrets as JSON within a number of characters and bytes. */
+/** Formats a text as JSON, with secrets hidden, within a number of characters and bytes. */
 function formatText(text: string | null, charactersMax: number, bytesMax: number): string {
   if (text === null) return 'null';
   return PLAIN.test(text)
@@ -47,7 +47,7 @@ function formatShown(shown: string, charactersMax: number, bytesMax: number): st
     : formatShown(text, Math.max(1, Math.floor((text.length * (bytesMax - 4)) / bytes)), bytesMax);
 }
 
-/** Formats the parameters except those that name the caller. Those without space are counted under `…`. */
+/** Formats the parameters except those that name the caller. Counts those that do not fit under `…`. */
 function formatQuery(query: Readonly<Record<string, unknown>>, bytesMax: number): string {
   let [text, bytes, left] = ['', 0, 0];
   for (const name in query) {
@@ -84,7 +84,7 @@ const cutQuoted = (quoted: string) =>
     : quoted;
 
 export const CLIENT_CHARACTERS_MAX = 64;
-/** Maximum time between two requests of a block. A search extends its end by it, to find the block of a request. */
+/** Maximum time between two requests of a block. A search extends its end by this, to find the block of a request. */
 export const BLOCK_SPAN_MS = 1000;
 
 /** A block with more characters is full. Small blocks keep texts short-lived. */
@@ -121,7 +121,7 @@ export interface OpenBlock {
   readonly boot: string;
   firstAt: string;
   lastAt: string;
-  /** Lowest and highest number in base 36. V8 keeps a number formatted as text until a full garbage collection. */
+  /** Lowest and highest number, as text: V8 keeps numbers formatted in base 36 until a full garbage collection. */
   first: string;
   last: string;
   /** Lines separated by line feeds. */
@@ -143,7 +143,7 @@ export const openBlock = (teamId: string, boot: string, digits: string, at: stri
   text: '',
 });
 
-/** Maximum bytes of these values in a line, so that there is room for the query and the body. */
+/** Maximum bytes of these values in a line, so that there is room for the body. */
 const CLIENT_BYTES_MAX = 128;
 const NAME_BYTES_MAX = 256;
 const MESSAGE_BYTES_MAX = 400;

@@ -55,7 +55,6 @@ export interface RequestsQuery {
   status?: string;
   /** The API ID of a pair of keys, or `explorer`. */
   key?: string;
-  /** The code of an error. */
   code?: string;
   /** The number of an order that the query or the body names. */
   order?: string;

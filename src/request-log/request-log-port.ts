@@ -1,7 +1,6 @@
-/** The port for blocks of logged requests, counts of refused calls and last uses of keys. A method is a transaction. */
+/** The port for blocks of logged requests, counts of refusals and last uses of keys. A method is one transaction. */
 import type { UsageCount } from '../tenant/tenant-port.ts';
 
-/** The last use of a key. */
 export interface KeyUse {
   readonly apiId: string;
   readonly usedAt: string;
@@ -15,7 +14,6 @@ export interface RequestBlock {
   readonly teamId: string;
   /** The time of the last request, a space, and the first request ID: unique, and sorted by time. */
   readonly blockId: string;
-  /** Time of the first request. */
   readonly firstAt: string;
   /** The part of the request IDs before the number, which identifies a node since its start. */
   readonly boot: string;
@@ -28,7 +26,7 @@ export interface RequestBlock {
 export type RefusalCount = UsageCount;
 
 export interface RequestStore {
-  /** Saves all or nothing. Each count and key occurs once. A retry saves nothing if the first block is there. */
+  /** Saves all or nothing. No count or key may occur twice. A retry saves nothing if the first block is stored. */
   addRequests(
     blocks: readonly RequestBlock[],
     refusals: readonly RefusalCount[],

@@ -44,7 +44,7 @@ interface LogBatch {
   readonly uses: Map<string, TeamKeyUse>;
   lines: number;
   characters: number;
-  /** The full blocks, and finally all. A retry sends the same blocks, so that the store recognises them. */
+  /** The full blocks; once the batch is saved, all. A retry sends the same ones, so that the store recognises them. */
   readonly blocks: Promise<RequestBlock>[];
   readonly shares: BatchShares;
 }
@@ -91,7 +91,7 @@ export class RequestLog {
   beyondRate = 0;
   /** Whether the store, or its disk, accepted no lines at the last attempt. */
   isStopped = false;
-  /** Bytes added to the store since the oldest were last deleted. */
+  /** Bytes added to the store since the oldest blocks were last deleted. */
   #added = 0;
 
   constructor(store: RequestStore, options: RequestLogOptions) {
@@ -203,7 +203,7 @@ export class RequestLog {
     if (isUrlCredential && at > use.usedInUrlAt) use.usedInUrlAt = at;
   }
 
-  /** Runs one flush at a time. The timer is set again while something waits. */
+  /** Runs one flush at a time. Sets the timer again while something waits. */
   #flush() {
     return (this.#flushing ??= this.#saveAll().finally(() => {
       this.#flushing = undefined;

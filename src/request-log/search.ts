@@ -16,7 +16,7 @@ import {
 import type { RequestBlock, RequestStore } from './request-log-port.ts';
 
 const PAGE_REQUESTS = 50;
-/** The maximum that a page searches before it returns its progress. */
+/** Maximum blocks and lines searched for a page, which then ends early. */
 const PAGE_BLOCKS_MAX = 400;
 const PAGE_LINES_MAX = 100_000;
 const BLOCKS_PER_READ = 8;
@@ -27,7 +27,7 @@ const STATUS = /^([1-5](\d\d|xx)|failed)$/;
 const REQUEST_ID = /^([\w-]{1,64})-(0|[1-9a-z][0-9a-z]{0,9})$/;
 const CURSOR = /^(.{24}) ([\w-]*) (\d+)$/;
 
-/** A position in the log: newest first, and requests of one moment by boot and number. */
+/** A position in the log, which is sorted by time, boot and number, newest first. */
 interface LogPosition {
   readonly at: string;
   readonly boot: string;
@@ -68,7 +68,7 @@ export async function searchRequests(
   });
   for await (const block of loadBlocks(store, teamId, search)) {
     const lastAt = block.blockId.slice(0, search.from.length);
-    // No later block has a request newer than the last request of this one.
+    // The blocks that follow have no request newer than the last request of this one.
     while (page.length < PAGE_REQUESTS && waiting.length > 0 && waiting[0]!.at > lastAt) page.push(waiting.shift()!);
     if (page.length === PAGE_REQUESTS) return answer(page.at(-1)!);
     const isEnough = blocks >= PAGE_BLOCKS_MAX || lines >= PAGE_LINES_MAX;

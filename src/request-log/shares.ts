@@ -1,6 +1,6 @@
 /**
  * Decides which lines the request log keeps: each tenant has a rate, and a share of the memory for lines that wait, so
- * that a flood of one tenant never costs another a line. Source: decision 0022.
+ * that a flood of one tenant never displaces another's lines. Source: decision 0022.
  */
 
 /** The burst of a tenant's rate: a quiet tenant may log the lines of this many seconds at once. */
@@ -49,7 +49,7 @@ export class LogShares {
     return this.#shares.getOrInsertComputed(teamId, unused);
   }
 
-  /** Takes a line out of the tenant's rate. Refused calls leave half of a burst to calls that succeed. */
+  /** Takes a token for a line and returns whether one was left. Refused calls leave half of a burst to other calls. */
   take(share: LogShare, isRefusal: boolean, nowMs: number): boolean {
     const tokens = Math.min(this.#burst, share.tokens + ((nowMs - share.filledAt) / 1000) * this.#perSecond);
     share.filledAt = nowMs;
@@ -67,7 +67,6 @@ export class LogShares {
     return share.lines < WAITING_LINES_MAX / parts && share.characters < WAITING_CHARACTERS_MAX / parts;
   }
 
-  /** Adds a line of a batch to the shares. */
   add(batch: BatchShares, share: LogShare, characters: number): void {
     if (share.lines === 0) this.#tenants++;
     const part = batch.getOrInsertComputed(share, () => ({ lines: 0, characters: 0 }));

@@ -20,15 +20,15 @@ export interface WebhookServices {
 /** An endpoint without its secrets. */
 export interface WebhookView extends Pick<Webhook, 'id' | 'url' | 'createdAt' | 'state' | 'failures'> {
   readonly types: string[];
-  /** Why it is paused; null while it is active. */
+  /** Why the endpoint is paused; null while it is active. */
   readonly reason: string | null;
   readonly position: string;
   readonly newest: string;
-  /** Changes between the two. */
+  /** The number of changes after `position`, of any type. */
   readonly lag: number;
   readonly nextTryAt: string | null;
   readonly lastDeliveredAt: string | null;
-  /** The end of the older secret while two sign. */
+  /** When the previous secret stops signing; null if only one signs. */
   readonly secretEndsAt: string | null;
 }
 
@@ -42,7 +42,7 @@ export class Webhooks {
     this.#services = services;
   }
 
-  /** Adds an endpoint, which receives the changes from now on. Without types it receives all. */
+  /** Adds an endpoint, which receives later changes of the types in `some`, or of all types if `some` is empty. */
   async add(tenant: Tenant, address: string, some: readonly string[], actor: Actor) {
     const { webhooks, isPrivateAllowed } = this.#services;
     const { teamId } = tenant;
@@ -96,7 +96,7 @@ export class Webhooks {
     if (!(await this.#services.webhooks.removeWebhook(teamId, id, entry))) throw unknown(id);
   }
 
-  /** Sends a message of the type `test` at once, also while the endpoint waits or is paused. */
+  /** Sends a message of the type `test` at once, even while the endpoint waits or is paused. */
   async test(tenant: Tenant, id: string) {
     const { webhooks, clock } = this.#services;
     const webhook = await this.#find(tenant, id);
@@ -117,7 +117,7 @@ export class Webhooks {
     await this.#change(tenant, id, paused, actor, 'webhook paused');
   }
 
-  /** Continues where the endpoint stood, or after another change. Ends a pause too. */
+  /** Continues from the current position, or after the change `after`. Also ends a pause. */
   async replay(tenant: Tenant, id: string, after: string | undefined, actor: Actor): Promise<void> {
     if (after === undefined) return this.#change(tenant, id, ACTIVE, actor, 'webhook replayed');
     const position = /^\d{1,15}$/.test(after) ? Number(after) : NaN;

@@ -1,4 +1,4 @@
-/** Delivers the changes of a tenant to one endpoint, in order and one at a time, and saves how far it is. */
+/** Delivers the changes of a tenant to one endpoint, in order and one at a time, and saves the progress. */
 import type { Clock } from '../clock.ts';
 import { Refusal } from '../errors.ts';
 import { listChanges, type Change, type ChangePage } from '../pims/changes.ts';
@@ -22,7 +22,7 @@ export interface LoopServices extends WebhookServices {
   readonly report: (event: string) => void;
 }
 
-/** Sends a message once, when it is its turn. `last` is the attempt before, of this endpoint. */
+/** Sends a message once, when a place is free. `last` is the endpoint's previous attempt. */
 type Deliver = (
   webhook: Webhook,
   message: Message,
@@ -47,12 +47,12 @@ export class EndpointLoop {
     this.#ended = this.#run();
   }
 
-  /** The endpoint as it was loaded last. */
+  /** The endpoint as last loaded or saved. */
   get webhook(): Webhook {
     return this.#webhook;
   }
 
-  /** The time of the oldest change that the endpoint has not received; undefined if there is none, or it is paused. */
+  /** The time of the oldest change not yet received; undefined if there is none or the endpoint is paused. */
   get waitingSince(): number | undefined {
     return this.#webhook.state === 'active' ? this.#waitingSince : undefined;
   }
@@ -68,7 +68,7 @@ export class EndpointLoop {
     await this.#ended;
   }
 
-  /** Runs until it is stopped, or the endpoint is removed. Never throws. */
+  /** Runs until the loop is stopped or the endpoint is removed. Never throws. */
   async #run() {
     const { clock, report } = this.#services;
     while (!this.#isStopped) {
@@ -86,7 +86,7 @@ export class EndpointLoop {
     }
   }
 
-  /** Delivers one page, or waits: for the next attempt, or for a change. */
+  /** Delivers one page, or waits for the next attempt or for a change. */
   async #runRound(signal: AbortSignal) {
     const { webhooks, tenants, nextChange, clock } = this.#services;
     const { teamId, id } = this.#webhook;
@@ -99,12 +99,12 @@ export class EndpointLoop {
     this.#webhook = webhook;
     const waitMs = waitOf(webhook, clock.now());
     if (waitMs > 0) return wait(clock, waitMs, signal);
-    // Listens before it reads, so that no change is missed in between.
+    // Listen before reading, so that no change in between is missed.
     const change = nextChange(tenant, signal);
     const page = await this.#read(tenant);
     if (!page) return undefined;
     if (page.changes.length > 0) {
-      // After reading, so that a pause or a new secret holds for every change that is committed after it.
+      // Check after reading, so that a pause or a new secret applies to every change that is committed after it.
       const stored = await webhooks.findWebhook(teamId, id);
       if (stored?.revision !== webhook.revision) return undefined;
       return this.#deliverPage(page, signal);
@@ -115,7 +115,7 @@ export class EndpointLoop {
     return change;
   }
 
-  /** Returns the changes after the position; undefined, and the endpoint is paused, if the feed does not have them. */
+  /** Returns the changes after the position. If the feed lacks them, pauses the endpoint and returns undefined. */
   async #read(tenant: Tenant): Promise<ChangePage | undefined> {
     const { position, types } = this.#webhook;
     try {

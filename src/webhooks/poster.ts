@@ -14,7 +14,7 @@ const SECRET_BYTES = 32;
 const PREFIX = 'whsec_';
 
 export interface Message extends Pick<Attempt, 'seq' | 'type' | 'key'> {
-  /** The same for every attempt, so that a receiver can drop repeats. */
+  /** An ID that every attempt has, so that a receiver can drop repeats. */
   readonly messageId: string;
   readonly body: string;
 }
@@ -38,7 +38,7 @@ export function newSecret(owner: Pick<Webhook, 'teamId' | 'id'>, key: Uint8Array
   return { secret: PREFIX + bytes.toString('base64'), sealed: sealFor(ownerOf(owner), bytes, key) };
 }
 
-/** Returns the headers of a delivery. Two secrets sign while one is replaced. */
+/** Returns the headers of a delivery. The previous secret also signs until its end. */
 function sign(webhook: Webhook, { messageId, body }: Message, key: Uint8Array, nowMs: number): Record<string, string> {
   const { sealedSecret, oldSecret, oldSecretEndsAt } = webhook;
   const timestamp = String(Math.floor(nowMs / 1000));
@@ -56,7 +56,7 @@ function sign(webhook: Webhook, { messageId, body }: Message, key: Uint8Array, n
   };
 }
 
-/** Maximum bytes that are read of an answer, and characters of them that are kept. */
+/** Maximum bytes read from an answer, and maximum characters kept. */
 const ANSWER_BYTES_MAX = 4096;
 const KEPT_CHARACTERS = 1024;
 
@@ -68,7 +68,6 @@ interface PosterOptions {
   readonly clock: Clock;
   /** Whether private addresses and http: may be called. */
   readonly isPrivateAllowed: boolean;
-  /** The name resolution of a connection. */
   readonly lookup?: ReturnType<typeof lookUpPublic>;
 }
 
@@ -101,7 +100,7 @@ export class Poster {
     return { seq, type, key, at: formatTime(nowMs), request: body, ...answer };
   }
 
-  /** Makes the request. Failures are in the answer. Ends early when `stopped` aborts. */
+  /** Sends the request. Returns a failure as the `error`. Ends early when `stopped` aborts. */
   async post(url: string, headers: Record<string, string>, body: string, stopped: AbortSignal): Promise<Answer> {
     const { clock, isPrivateAllowed } = this.#options;
     const begun = clock.elapsed();
@@ -169,7 +168,7 @@ function describeStatus(status: number): string | null {
 function describeFault(fault: unknown, isLate: boolean): string {
   if (isLate) return `The receiver did not answer within ${DELIVERY_MS / 1000} seconds.`;
   if (fault instanceof PrivateAddress) return PrivateAddress.text;
-  // A fault of several addresses has the faults of all of them.
+  // If several addresses were tried, `errors` has the fault of each.
   const { code, errors } = fault as { code?: unknown; errors?: { code?: unknown }[] };
   const reason = code ?? errors?.[0]?.code;
   return `The receiver could not be reached${typeof reason === 'string' ? ` (${reason})` : ''}.`;

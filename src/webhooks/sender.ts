@@ -29,7 +29,7 @@ export class Lease {
   readonly #options: LeaseOptions;
   readonly #owner = randomUUID();
   #isOwn = false;
-  /** The tick as it was last seen, and when it had moved. */
+  /** The last tick seen, and the time at which it was first seen. */
   #tick = -1;
   #movedAt = 0;
 
@@ -42,12 +42,11 @@ export class Lease {
     return this.#isWithin(FREE_MS);
   }
 
-  /** Whether a delivery may begin. */
   get mayBegin(): boolean {
     return this.#isWithin(BEGIN_MS);
   }
 
-  /** Takes the lease when it is free, and renews it. It is not renewed while there are no endpoints. */
+  /** Takes the lease if it is free, or renews it. Does neither while there are no endpoints. */
   async keep(): Promise<SenderLease> {
     const { webhooks, clock, isAlone } = this.#options;
     const at = clock.elapsed();
@@ -70,7 +69,7 @@ export class Lease {
     this.#isOwn = false;
   }
 
-  /** Returns whether the last renewal was within this time, if another process could take the lease. */
+  /** Returns whether this node renewed the lease within this time; true if no other process can send. */
   #isWithin(ms: number): boolean {
     const { isAlone, clock } = this.#options;
     return isAlone || (this.#isOwn && clock.elapsed() - this.#movedAt < ms);
@@ -82,12 +81,12 @@ export class Lease {
   }
 }
 
-/** How often a node looks for changed endpoints, and at the lease. */
+/** How often a node looks for changed endpoints and checks the lease. */
 const LOOK_MS = 2000;
-/** Deliveries at the same time. Receivers that fail or are slow have separate places. */
+/** Maximum concurrent deliveries. Receivers that fail or are slow have separate places. */
 const PROMPT_PLACES = 192;
 const SLOW_PLACES = 64;
-/** An answer that took this long makes a receiver a slow one. */
+/** A receiver whose last answer took this long is slow. */
 const SLOW_MS = 2000;
 const DAY_MS = 86_400_000;
 
@@ -121,7 +120,7 @@ export class WebhookSender {
     this.#timer = every(this.#options.clock, LOOK_MS, () => this.#look());
   }
 
-  /** Stops at once. A delivery in flight is ended, and made again by the next sender. */
+  /** Stops at once. Aborts deliveries in flight, which the next sender repeats. */
   async close(): Promise<void> {
     this.#timer?.close();
     await this.#looking;
@@ -198,7 +197,7 @@ export class WebhookSender {
   };
 }
 
-/** Limits how many deliveries run at the same time. Waiting ones get their places in the order in which they came. */
+/** Limits how many deliveries run at the same time. Waiting deliveries start in order of arrival. */
 class Places {
   #free: number;
   readonly #waiting: (() => void)[] = [];

@@ -6,18 +6,18 @@ import type { AuditEntry } from '../audit/entry.ts';
 import type { Outcome } from '../errors.ts';
 import type { KeyedType } from '../pims/rules/fields.ts';
 
-/** How far the deliveries of an endpoint are. */
+/** The progress of an endpoint's deliveries. */
 export interface Progress {
-  /** The endpoint has received every change up to this number that is of its types. */
+  /** The number of the change after which the deliveries continue. */
   readonly position: number;
   readonly state: 'active' | 'paused';
-  /** Why it is paused, in a sentence; '' while it is active. */
+  /** Why the endpoint is paused, in a sentence; '' while it is active. */
   readonly reason: string;
   /** Failed attempts in a row. */
   readonly failures: number;
-  /** UTC ISO 8601; '' unless the last attempt failed. */
+  /** UTC ISO 8601; '' if no retry is scheduled. */
   readonly nextTryAt: string;
-  /** The last successful delivery; '' before the first. */
+  /** Time of the last successful delivery; '' before the first. */
   readonly deliveredAt: string;
 }
 
@@ -31,7 +31,7 @@ export interface Webhook extends Progress {
   /** The previous secret, which also signs until `oldSecretEndsAt`; null if there is none. */
   readonly oldSecret: Uint8Array | null;
   readonly oldSecretEndsAt: string;
-  /** Raised by every change that a person makes. */
+  /** A number that every change by a person raises. */
   readonly revision: number;
 }
 
@@ -63,12 +63,12 @@ export interface Delivery extends Attempt {
   readonly number: number;
 }
 
-/** The lease of the sender. A lease whose tick stands still for some time is free. */
+/** The lease of the sender. A lease whose tick has not moved for 30 seconds is free. */
 export interface SenderLease {
   /** The node that sends; '' for none. */
   readonly owner: string;
   readonly tick: number;
-  /** Raised whenever an endpoint is added, changed or removed. */
+  /** A number that rises whenever an endpoint is added, changed or removed. */
   readonly changes: number;
   readonly hasWebhooks: boolean;
 }
@@ -90,7 +90,6 @@ export interface WebhookStore {
    * person or another node has changed the endpoint since it was loaded.
    */
   saveProgress(webhook: Webhook, progress: Progress, attempts: readonly Attempt[]): Promise<boolean>;
-  /** Adds the delivery of a test. */
   addTest(webhook: Webhook, attempt: Attempt): Promise<void>;
   /** Loads deliveries with a number below `before` that are not older than `from`, newest first. */
   loadDeliveries(id: string, before: number, from: string, limit: number): Promise<Delivery[]>;

@@ -29,7 +29,7 @@ export const DELIVERY_MS = 15 * SECOND_MS;
 /** The time for which the previous secret still signs after it was replaced. */
 const OVERLAP_MS = 24 * HOUR_MS;
 export const DELIVERY_DAYS = 30;
-/** Maximum number of deliveries that are kept of an endpoint. */
+/** Maximum number of deliveries that are kept for an endpoint. */
 export const DELIVERIES_MAX = 10_000;
 /** Maximum number of endpoints of a tenant. */
 export const WEBHOOKS_MAX = 10;
@@ -42,8 +42,8 @@ export function timeOfRetry(failures: number, nowMs: number): string | undefined
 }
 
 /**
- * Returns how long to wait until the next attempt; the longest wait while the endpoint is paused. A date that was set
- * back does not make the wait longer than the schedule.
+ * Returns how long to wait until the next attempt; the longest wait while the endpoint is paused. Setting the
+ * clock back does not make the wait longer than the longest one.
  */
 export function waitOf({ state, nextTryAt }: Progress, nowMs: number): number {
   const longest = RETRIES_MS.at(-1)!;
@@ -73,9 +73,9 @@ export function checkTypes(types: readonly string[]): KeyedType[] {
 }
 
 /**
- * Networks that are not public. Source: IANA's special-purpose registries, RFC 6890. Of IPv6 only 2000::/3 is public, which
- * leaves out loopback, link-local, unique-local, multicast, IPv4-mapped and NAT64 addresses; and not the parts of it that
- * lead to an IPv4 address (Teredo, 6to4).
+ * Networks that are not public. Source: IANA's special-purpose registries, RFC 6890. Only 2000::/3 of IPv6
+ * is public, which excludes loopback, link-local, unique-local, multicast, IPv4-mapped and NAT64 addresses. Its parts
+ * that lead to IPv4 addresses (Teredo, 6to4) or are reserved are not public.
  */
 const NOT_PUBLIC =
   '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 ' +
@@ -125,8 +125,8 @@ const resolvePublic: Resolve = async (hostname) => {
 };
 
 /**
- * Builds the name resolution of a connection. It passes on only public addresses. A name is resolved for each connection,
- * which is made to the addresses that were checked, so that a name cannot change in between (DNS rebinding).
+ * Builds the name resolution of a connection, which returns only public addresses. A name is resolved for each
+ * connection, which is made to the checked addresses, so that a name cannot change in between (DNS rebinding).
  */
 export function lookUpPublic(resolve: Resolve = resolvePublic): LookupFunction {
   const find = callbackify(async (hostname: string, family: LookupOptions['family']) => {
@@ -142,5 +142,5 @@ export function lookUpPublic(resolve: Resolve = resolvePublic): LookupFunction {
     });
 }
 
-/** Name resolution for a service that may call private addresses: as the machine resolves every name. */
+/** Name resolution for a service that may call private addresses: the machine's own. */
 export const lookUpAll: LookupFunction = lookup;
