@@ -1,4 +1,4 @@
-/** Waits for a change of a tenant, in this process. A store wakes them when it learns of a commit. */
+/** The waiters for changes of tenants, in this process. A store wakes them when it learns of a commit. */
 
 interface Waiters {
   readonly resolves: Set<() => void>;

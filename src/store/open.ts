@@ -26,13 +26,13 @@ export interface Store {
   readonly audit: AuditStore;
   readonly webhooks: WebhookStore;
   readonly installation: Installation;
-  /** Set for a database with Citus. Without it, all tenants are on one server. */
+  /** The placement of tenants by Citus. Without it, all tenants are on one server. */
   readonly placement?: Placement | undefined;
   /** Returns the inventory system of a tenant. */
   pims(tenant: Pick<Tenant, 'storeId'>): PimsStore;
-  /** Resolves when the records of a tenant may have changed since this call, in any process, or when the signal aborts. */
+  /** Resolves when a tenant's records may have changed since this call, in any process, or when the signal aborts. */
   nextChange(tenant: Tenant, ended: AbortSignal): Promise<void>;
-  /** Lists the stores of the tenants that this process has used lately, without those that are closed in the meantime. */
+  /** Lists the store IDs of tenants that this process has used lately, without those closed since then. */
   openTenants(): Iterable<string>;
   /** Runs expensive work that reads no records, such as a log search, in turn with the tenant's queries. */
   readonly takeTurn: TakeTurn;
@@ -71,7 +71,7 @@ export interface StoreUser {
   readonly onFatal: (fault: unknown) => void;
   /** Called when a database is lost or found again, or when a part of the store cannot be used. */
   readonly report?: Report;
-  /** Whether a database without data is refused. The caller checks the embedded store itself. */
+  /** Whether to refuse a database without data. For the embedded store, the caller does. */
   readonly refusesEmpty?: boolean;
   readonly clock: Clock;
 }
@@ -96,7 +96,7 @@ export function openEmbedded(
   return openSqlite({ ...settings, folder, workers, busyTimeoutMs, onFatal, report, clock });
 }
 
-/** Checks the store that the settings name, while services run. Throws when it cannot be checked. */
+/** Checks the store that the settings name, even while services run. Throws when it cannot be checked. */
 export async function checkPlace({ data, databaseUrl }: StorePlace, clock: Clock): Promise<CheckResult> {
   if (databaseUrl === '') return checkStore(openCheck(data));
   const postgres = await import('./postgres/check-store.ts');

@@ -9,13 +9,13 @@ export type Bound = string | number | bigint | Uint8Array | null;
 export interface Statement {
   readonly sql: string;
   readonly values: readonly Bound[];
-  /** Whether the writing waits for its rows. */
+  /** Whether the writing waits for the statement's rows. */
   readonly reads: boolean;
-  /** The row that it inserts or updates, if it is a single row. */
+  /** The row that the statement inserts or updates, if it is a single row. */
   readonly change?: RowChange;
-  /** Whether it may be sent before other statements that write. */
+  /** Whether the statement may be sent before others that write. */
   readonly commutes?: boolean;
-  /** The record whose search index it updates, if it does. It may then run later in the transaction. */
+  /** A record whose search index the statement updates. Such a statement may run later in the transaction. */
   readonly search?: SearchChange;
 }
 

@@ -1,6 +1,6 @@
 /**
  * `storeroom check`: reads a store, or a backup of one, and looks for contradictions. It changes nothing and can run
- * during a service, because it reads each part in one snapshot. Source: decision 0021.
+ * beside a service, because it reads each part in one snapshot. Source: decision 0021.
  */
 import { verifyAudit } from '../../audit/chain.ts';
 import { parseLine, parseNumber, unpackLines } from '../../request-log/lines.ts';
@@ -95,7 +95,7 @@ async function checkUsage({ schema, each }: CheckedDatabase, findings: Findings)
   );
 }
 
-/** Checks that every block of the request log can be read. */
+/** Checks that every block of the request log can be read, and that the bytes were counted right. */
 async function checkRequests({ schema, each }: CheckedDatabase, findings: Findings): Promise<void> {
   const columns = '"TEAM_ID", "BLOCK_ID", "BOOT", "FIRST_NUMBER", "LAST_NUMBER", "LINES"';
   await each<Block>(`SELECT ${columns} FROM ${schema}"REQUESTS"`, ([teamId, blockId, boot, first, last, lines]) => {

@@ -1,6 +1,6 @@
 /**
- * The ports of a check: a store, a part of it, and the findings with place, fault and remedy. The number of findings is
- * bounded, because one damage can appear in every record.
+ * The ports of a check: a store, a part of it, and the findings with place, fault and remedy. The number of listed
+ * findings is bounded, because one fault can appear in every record.
  */
 import type { ReadableTables } from '../control/control.ts';
 import type { Row } from '../writing.ts';
@@ -14,18 +14,18 @@ export interface Finding {
   readonly isDamage: boolean;
 }
 
-/** Findings that are listed; further ones are only counted. */
+/** Maximum findings that are listed; further ones are only counted. */
 const LISTED_MAX = 200;
 
 export const RESTORE = 'Stop the service and restore the last backup that passes `storeroom check --backup`.';
 
 export class Findings {
   readonly listed: Finding[] = [];
-  /** Sentences about what could not be checked, and about faults without effect, such as a block of the request log. */
+  /** Sentences about parts that were not checked, and about harmless faults, such as in the request log. */
   readonly notes: string[] = [];
   count = 0;
 
-  /** Adds records that disagree. */
+  /** Adds a finding, by default that records disagree. */
   add(place: string, what: string, remedy = RESTORE, isDamage = false): void {
     if (++this.count <= LISTED_MAX) this.listed.push({ place, what, remedy, isDamage });
   }
@@ -41,7 +41,7 @@ export class Findings {
 
 /** A snapshot of one file or one schema. */
 export interface CheckedDatabase extends ReadableTables {
-  /** Calls `take` with the rows of a statement one by one. */
+  /** Calls `take` with each row of a statement. */
   readonly each: <R extends Row>(sql: string, take: (row: R) => void) => Promise<void>;
 }
 

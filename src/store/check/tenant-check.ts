@@ -143,7 +143,7 @@ async function checkNumbers(db: CheckedDatabase, teamId: string, findings: Findi
   }
 }
 
-/** Checks that every record that a kept response names exists. */
+/** Checks that kept responses are JSON, and that the records they name exist. */
 async function checkAnswers({ schema, each }: CheckedDatabase, teamId: string, findings: Findings): Promise<void> {
   const place = `kept answers of ${teamId}`;
   await each<[string, string, string]>(

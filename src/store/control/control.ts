@@ -1,6 +1,6 @@
 /**
- * Begin here: the control database as the shared code uses it. Every SQL store has the same tables in it, in which the
- * column of `createdAt` is "CREATED_AT", and so on. A store of a newer version is refused.
+ * Begin here: the control database as the shared code uses it. Its tables are the same in every SQL store. The column
+ * of a property such as `createdAt` is "CREATED_AT". A store of a newer version is refused.
  */
 import type { Session, User, UserName } from '../../account/account-port.ts';
 import { VERSION } from '../../assets.ts';
@@ -37,12 +37,12 @@ export const commitOne = (db: ControlDatabase, change: Statement): Promise<void>
 export const commitRow = (db: ControlDatabase, change: Statement): Promise<boolean> =>
   commit(db, () => changesRow(change));
 
-/** Runs a statement and returns whether it changed a row. When several run at once, only one of them changes it. */
+/** Runs a statement and returns whether it changed a row. If several run at once, only one changes the row. */
 export function* changesRow({ sql, values }: Statement): Writing<boolean> {
   return (yield* row(`${sql} RETURNING 1`, ...values)) !== undefined;
 }
 
-/** Loads random bytes of the installation. All nodes have the same, also after a restart. */
+/** Loads random bytes of the installation. All nodes have the same ones, even after a restart. */
 export async function loadSecret(db: ReadableTables, name: 'cursors' | 'webhooks'): Promise<Uint8Array> {
   const [found] = await db.read<[Uint8Array]>(`SELECT "SECRET" FROM ${db.schema}"SECRETS" WHERE "NAME" = ?`, name);
   return found![0];
@@ -53,7 +53,7 @@ export const isPlain = (text: string): boolean => text.isWellFormed() && !text.i
 
 const columnOf = (property: string) => `"${property.replaceAll(/[A-Z]/g, '_$&').toUpperCase()}"`;
 
-/** Lists the columns of these properties, of the table that a statement names by the alias. */
+/** Lists the columns of these properties, prefixed with the alias of their table. */
 export const listColumns = (properties: readonly string[], alias: string): string =>
   properties.map((property) => `${alias}.${columnOf(property)}`).join(', ');
 
@@ -61,7 +61,7 @@ export const listColumns = (properties: readonly string[], alias: string): strin
 export const toRecord = <T>(properties: readonly (keyof T)[], values: Row): T =>
   Object.fromEntries(properties.map((property, index) => [property, values[index]])) as T;
 
-/** Loads the records of a table that a condition holds for. The condition may have an order and a limit after it. */
+/** Loads the records for which a condition holds. An order and a limit may follow the condition. */
 export async function loadRecords<T>(
   db: ReadableTables,
   table: string,
@@ -82,7 +82,7 @@ export function insertRow(table: string, record: BoundRecord, onConflict = ''): 
   return statement(`INSERT INTO ${table} (${columns}) VALUES (${places})${onConflict}`, ...Object.values(record));
 }
 
-/** Updates the rows that a condition holds for, with all values of the record. */
+/** Builds an update of the rows that a condition holds for, with all values of the record. */
 export function updateRows(table: string, record: BoundRecord, where: string, ...values: Bound[]): Statement {
   const set = Object.keys(record).map((property) => `${columnOf(property)} = ?`);
   return statement(`UPDATE ${table} SET ${set.join(', ')} WHERE ${where}`, ...Object.values(record), ...values);
@@ -100,7 +100,7 @@ export type TenantRow = [
   number | null,
 ];
 
-/** The columns of a TenantRow, of a table TENANTS that the statement names `t`. */
+/** The columns of a TenantRow, for a statement that calls TENANTS `t`. */
 export const TENANT_COLUMNS = `t."TEAM_ID", t."NAME", t."CREATED_AT", t."STORE_ID", t."DEFAULT_STAGE",
   CAST(t."STRICT" AS INTEGER), t."MONTH_QUOTA", t."OWN_QUOTA", t."CALLS_PER_SECOND"`;
 
@@ -150,7 +150,6 @@ export const userKey = ({ teamId, email }: UserName): [string, string] => [teamI
  */
 type InstallationName = 'version' | 'origin' | 'identity';
 
-/** Selects the value of a name. */
 export const selectInstallation = (schema: string): string =>
   `SELECT "VALUE" FROM ${schema}"INSTALLATION" WHERE "NAME" = ?`;
 

@@ -62,7 +62,7 @@ export function makeWebhookStore(db: ControlDatabase): WebhookStore {
     const found = await loadRecords<StoredWebhook>(db, 'WEBHOOKS', WEBHOOK, where, ...values);
     return found.map((webhook) => ({ ...webhook, types: webhook.types.split(' ') as KeyedType[] }));
   };
-  /** Changes an endpoint, and tells the sender, unless it changes no row. */
+  /** Changes an endpoint, and informs the sender if a row changed. */
   const changeOne = function* (change: Statement): Writing<boolean> {
     const isChanged = yield* changesRow(change);
     if (isChanged) yield noteChange(schema);

@@ -50,7 +50,7 @@ const BATCH_ROWS_MAX = 2000;
 /** Approximate number of characters in a batch, so batches of long records have fewer rows. */
 const BATCH_CHARACTERS = 2_000_000;
 
-/** Moves everything, or continues an interrupted move. COMMAND_REFUSED when the target has tenants. */
+/** Moves everything, or continues an interrupted move. Throws COMMAND_REFUSED if the target already has tenants. */
 export async function moveStore(
   { store: source, name: sourceName }: MoveEnd,
   target: MoveEnd,
@@ -136,7 +136,7 @@ async function countWork(pairs: readonly TablePair[]): Promise<number> {
   return rows;
 }
 
-/** Loads the next rows while the last ones are inserted. */
+/** Loads rows while the previous ones are inserted. */
 async function copyTable({ from, to }: TablePair, advance: MoveProgress['advance']): Promise<void> {
   let inserting = Promise.resolve();
   const after = from.copyMode === 'overwrite' ? undefined : await loadLastKey(to);

@@ -34,12 +34,12 @@ export interface Table {
 export interface MoveStore {
   readonly tenants: TenantStore;
   pims(tenant: Tenant): PimsStore;
-  /** Locks the store as far as it can. COMMAND_REFUSED while another process uses it. */
+  /** Locks the store as far as possible. Throws COMMAND_REFUSED while another process uses it. */
   takeAlone(): Promise<void>;
   /** Returns the source of an unfinished move into this store. */
   unfinishedMove(): Promise<string | undefined>;
   beginMove(source: string): Promise<void>;
-  /** Updates the statistics of the store and lets services open it. */
+  /** Updates the statistics of PostgreSQL, and lets services open the store. */
   finishMove(): Promise<void>;
   /** Runs a SELECT on a table. `build` is given the store's name for the table. */
   read<R extends TableRow>(table: Table, build: (from: string) => string, values: TableRow): Promise<R[]>;
@@ -66,7 +66,7 @@ const WEBHOOK_COLUMNS =
   'TEAM_ID URL TYPES CREATED_AT SEALED_SECRET OLD_SECRET OLD_SECRET_ENDS_AT POSITION STATE REASON FAILURES NEXT_TRY_AT ' +
   'DELIVERED_AT REVISION';
 
-/** The tables outside the tenants' inventory systems. Each store gives its own STORE_ID. */
+/** Lists the tables outside the tenants' inventory systems. Each store gives its own STORE_ID. */
 function listControlTables(store: MoveStore): readonly Table[] {
   const buildTable = describeTables(store);
   return [
@@ -176,7 +176,7 @@ export function buildInserter(
   if (tenant && copyMode === 'append') return (row) => [insert(row)];
   const set = columns.filter((column) => !key.includes(column)).map((column) => `"${column}" = excluded."${column}"`);
   const onConflict = copyMode === 'overwrite' ? ` ON CONFLICT (${listNames(key)}) DO UPDATE SET ${set.join(', ')}` : '';
-  // Without the mark of a changed row, PostgreSQL does not join these statements: it would need the types of columns.
+  // Without `change`, PostgreSQL does not merge these statements, which would need the types of the columns.
   const sql = insert([]).sql + onConflict;
   return (row) => [statement(sql, ...row)];
 }

@@ -1,6 +1,5 @@
 /**
- * The statements of the reads of the back office and of the change feed, which has a row with the changes of each
- * commit.
+ * The statements that read for the back office and for the change feed, which has one row for each commit.
  */
 import {
   COMMITS_LOOKED,
@@ -41,7 +40,7 @@ export function buildLooks({ table, equals }: Pick<ScriptDialect, 'table' | 'equ
         before,
         limit,
       ),
-    // An index of open lines by part would cost each new line a sixth of its time.
+    // An index of open lines by part would make inserting a line take a sixth longer.
     waiting: (partCode) =>
       select<Values>(
         [...WAITING, 'QUANTITY'],
@@ -91,7 +90,7 @@ type CommitRow = readonly [earliest: number, newest: number, before: number, at:
 
 /**
  * Builds the statement that reads the rows with up to `?2` changes after the position `?1`, or after the earliest one.
- * Each row has the bounds. If there is no change, one row has only these.
+ * Each row has the bounds of the feed. If there is no change, one row has only the bounds.
  */
 export function buildChanges(table: string): string {
   const earliest = `(SELECT "BEFORE" FROM ${table} ORDER BY "SEQ" LIMIT 1)`;

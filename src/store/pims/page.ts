@@ -16,8 +16,8 @@ const join = (list: string, item: string): string => (list === '' || item === ''
 const sizeOf = (item: string): number => (item === '' ? 0 : Buffer.byteLength(item) + 1);
 
 /**
- * Collects rows of (sort key, record) into a page of at most `limit`. One further row means that there are more. A
- * record with lines is on the page with all of them or not at all.
+ * Collects rows of (sort key, record) into a page of at most `limit` records. One further row means that there are
+ * more. A record is on the page with all of its lines or not at all.
  */
 export class PageFiller {
   readonly #limit: number;
@@ -37,7 +37,7 @@ export class PageFiller {
     return this.#filled.count === this.#limit;
   }
 
-  /** The bytes of the first record with its lines, while there is no other. */
+  /** The bytes of the first record with its lines; 0 once there is another record. */
   get bytesOfFirst(): number {
     return this.#filled.count === 1 ? this.#filled.bytes : 0;
   }
@@ -54,7 +54,7 @@ export class PageFiller {
     return true;
   }
 
-  /** Adds further lines of the last record. Returns false when they do not fit: then the page ends before the record. */
+  /** Adds further lines of the last record. If they do not fit, ends the page before the record and returns false. */
   takeLines(lines: string): boolean {
     if (this.#hasMore) return false;
     const bytes = this.#filled.bytes + sizeOf(lines);

@@ -12,24 +12,24 @@ import type { Loads, LoadsOfMany } from '../../pims/writes/script.ts';
 import type { Bound, Row, RowChange, Statement } from '../writing.ts';
 import type { Dialect } from './where.ts';
 
-/** Builds an expression for a member of a JSON object. */
+/** The name of a member of a JSON object, and the SQL of its value. */
 export type Column = readonly [name: string, expression: string];
 
 /** A dialect: the differences between the stores in the statements of writes. */
 export interface ScriptDialect extends Pick<Dialect, 'equals'> {
   /** Returns the name of a table in a statement: `"ORDERS"`, on PostgreSQL with its schema. */
   readonly table: (name: string) => string;
-  /** Selects the texts of a JSON list. */
+  /** A subquery for the texts of a JSON list. */
   readonly list: string;
-  /** Selects the items of a JSON list, with their `place` and JSON `value`, as a table. */
+  /** A table of the items of a JSON list, with their `place` and JSON `value`. */
   readonly items: string;
   /** The type of a column that holds a field. */
   readonly fieldType: string;
-  /** Returns the statements that follow the addition of a field. */
+  /** The statements that follow the addition of a field. */
   readonly fieldsChanged: readonly Statement[];
   /** Builds an expression for a JSON object as text, from names and the expressions of their values. */
   recordJson(columns: readonly Column[]): string;
-  /** Builds the statements that insert a record and its search index. `version` is its first, see VERSION. */
+  /** Builds the statements that insert a record and its search index. `version` is the record's first version. */
   insertRecord(
     recordType: KeyedType,
     dictionary: FieldDictionary,
@@ -119,7 +119,7 @@ export const columnsOf = (names: Iterable<string>): Column[] => Array.from(names
 export const listValues = (names: readonly string[], values: Values): string[] =>
   names.map((name) => values[name] ?? '');
 
-/** Builds the statement that inserts a row, by its values. The columns of the key come first, unless they are given. */
+/** Builds the statement that inserts a row, by its values. The key is the first column, unless it is given. */
 export function buildInsert(
   table: string,
   names: readonly string[],
@@ -130,7 +130,7 @@ export function buildInsert(
   return (values) => ({ sql, values, reads: false, change });
 }
 
-/** Updates these columns of a row. The values of its key come last. */
+/** Builds the statement that updates these columns of a row. The values of the key come last. */
 export function buildUpdate(
   table: string,
   names: readonly string[],
@@ -143,7 +143,7 @@ export function buildUpdate(
   return { sql, values, reads: false, change: { kind: 'update', table, names: [...names, ...key], keysAt } };
 }
 
-/** Updates these columns of a record, and its version. */
+/** Builds the statement that updates these columns of a record, and its version. */
 export const buildRecordUpdate = (table: string, names: readonly string[], values: readonly Bound[], key: string) =>
   buildUpdate(table, [...names, VERSION], ['SORT_KEY'], [...values, newVersion(), key]);
 

@@ -160,7 +160,7 @@ function buildLoadsOfMany({ table, list, items }: ScriptDialect): LoadSql<LoadsO
   };
 }
 
-/** A missing number is 0. */
+/** Names the values of a row. A missing number is 0. */
 function nameValues(names: readonly string[], row: Row): Values {
   const values: Values = {};
   for (const [index, name] of names.entries()) values[name] = String((row[index] as Bound) ?? 0);

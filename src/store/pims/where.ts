@@ -9,7 +9,7 @@ import { RECORD_TYPES, type KeyedType } from '../../pims/rules/fields.ts';
 type Bind = (value: string) => string;
 
 export interface Dialect {
-  /** Builds an expression that is true if the column is the value. Each `bind()` binds it and gives a placeholder. */
+  /** Builds an expression that is true if the column is the value. `bind` binds it and returns a placeholder. */
   equals(column: string, isIndexed: boolean, bind: () => string): string;
   /** Builds an expression that is true if the column is one of the texts of a JSON list. */
   isOneOf(column: string, isIndexed: boolean, bind: () => string): string;
@@ -25,7 +25,7 @@ export interface Dialect {
   searchNeedle(needle: string): string | undefined;
   /** Builds the expression that an index of a text field holds for the column, or for a value. */
   indexed(text: string): string;
-  /** Whether the index of a date has only its day. */
+  /** The form of a date in an index: its day or the whole text. */
   readonly findsDates: 'by day' | 'by text';
 }
 
@@ -52,10 +52,7 @@ export function buildWhere(recordType: KeyedType, tree: FilterTree, dialect: Dia
   return { sql: joinAlternatives(alternatives), values, indexLed: tree.every((terms) => terms.some(isIndexed)) };
 }
 
-/**
- * The condition holds for a record if every part of at least one alternative holds. Without alternatives, it always
- * holds.
- */
+/** Builds a condition that holds if all parts of an alternative hold, or if there are no alternatives. */
 export const joinAlternatives = (alternatives: readonly (readonly string[])[]): string =>
   alternatives.map((parts) => `(${parts.join(' AND ') || 'TRUE'})`).join(' OR ') || 'TRUE';
 
@@ -75,7 +72,7 @@ export function isGathered(recordType: KeyedType, term: FilterTerm): boolean {
 
 const isEverything = ({ from, to }: Range) => from === '' && to === undefined;
 
-/** Returns a needle with which the search index finds at least every record that the terms hold for, if there is one. */
+/** Returns a needle with which the search index finds at least every record that the terms hold for, if any. */
 export function findNeedle(terms: readonly FilterTerm[], dialect: Dialect): string | undefined {
   for (const term of terms) {
     const isSearched = term.kind === 'contains' && term.field.searched;
@@ -142,7 +139,7 @@ export interface Bounds {
   readonly to?: string;
 }
 
-/** Moves the ranges of the sorted field from the terms that must all hold to the bounds of the walk. */
+/** Turns the ranges of the sorted field, in terms that must all hold, into the bounds of the walk. */
 export function takeBounds(recordType: KeyedType, tree: FilterTree, sort: Sort | undefined) {
   const { key } = RECORD_TYPES[recordType];
   const [name, by] = sort ? [sort.field.name, sort.by] : [key, 'key'];
