@@ -61,7 +61,7 @@ export function makeOwnUsage(connection: SharedConnection): OwnUsage {
     schema: `${CONTROL}.`,
     read: <R extends Row>(sql: string, ...values: Bound[]) => connection.ask<R>(sql, values),
 
-    /** Adds one batch at a time, so that the sequence numbers of a node arrive in order. */
+    /** The caller adds one batch at a time, so the sequence numbers of a node arrive in order. */
     async addUsage(counts, byKey = []) {
       if (sequence === 0) await connection.ask(DELETE_NODES, []);
       const days = columnsOf(counts, ['teamId', 'day', 'operation', 'calls']);
@@ -113,7 +113,7 @@ const BLOCKS_PER_DELETE = 200;
 
 /**
  * Writes on the connections for writes, so that counts never wait. Reads blocks in turns on the connections for
- * queries, and small values together with the keys.
+ * queries, and small values on the connection for keys.
  */
 export const makeOwnRequests = (reader: SharedConnection, writers: Pool, queries: Pool): OwnRequests => ({
   schema: `${CONTROL}.`,

@@ -1,6 +1,6 @@
 /**
- * Opens PostgreSQL for a check: one connection, which reads each part in a snapshot, and with Citus one to each server of
- * tenants. It migrates nothing.
+ * Opens PostgreSQL for a check: one connection, which reads each part in a snapshot, and with Citus one to each
+ * worker. It migrates nothing.
  */
 import type { Clock } from '../../clock.ts';
 import { refuseCommand } from '../../errors.ts';
@@ -13,13 +13,13 @@ import { Servers } from './connection/servers.ts';
 
 const OPTIONS = {
   name: 'storeroom check',
-  // Otherwise a worker of Citus hides the tables that have the records. PostgreSQL does not know the setting.
+  // Otherwise a worker of Citus hides the tables with the records. Without Citus, the setting has no effect.
   session: { 'citus.override_table_visibility': 'off' },
   silenceMs: 600_000,
   connectTimeoutMs: 10_000,
 };
 const OURS = `n.nspname = '${CONTROL}' OR n.nspname IN (SELECT "STORE_ID" FROM ${CONTROL}."TENANTS")`;
-/** The same on a worker, which has no control schema. */
+/** The same condition for a worker, which has no control schema. */
 const OURS_ON_WORKER = `n.oid IN (SELECT schemaid FROM pg_dist_schema)`;
 const listInvalid = (ours: string): string => `SELECT i.indexrelid::regclass::text FROM pg_index i
   JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE NOT i.indisvalid AND (${ours})`;
@@ -29,7 +29,7 @@ const AMCHECK = `SELECT quote_ident(n.nspname) || '.bt_index_check(regclass, boo
 const listTrees = (ours: string): string => `SELECT c.oid::regclass::text FROM pg_class c
   JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am a ON a.oid = c.relam JOIN pg_index i ON i.indexrelid = c.oid
   WHERE c.relkind = 'i' AND i.indisvalid AND a.amname = 'btree' AND (${ours}) ORDER BY 1`;
-/** Damaged data, damaged index, a fault of the disk; a schema, a table, a column or a function that is missing. */
+/** SQLSTATEs of damaged data or indexes, faults of a disk, and missing schemas, tables, columns or functions. */
 const DAMAGE = /^(XX00|58)|^(3F000|42P01|42703|42883)$/;
 const NO_TABLE = '42P01';
 const NO_AMCHECK =
@@ -105,7 +105,7 @@ async function checkServer(connection: Connection, ours: string, findings: Findi
     try {
       await connection.query(`SELECT ${check}`, [index]);
     } catch (fault) {
-      // Its tenant was removed in the meantime.
+      // The tenant was removed in the meantime.
       if (sqlStateOf(fault) === NO_TABLE) continue;
       const damage = damageOf(fault);
       if (damage === undefined) throw fault;

@@ -1,17 +1,17 @@
 /**
  * Migrates a database to the newest schema: the files of migrations/ in order, each with its number in one transaction,
- * under the lock of one node. Migrations only add, so that older nodes keep working; released ones never change.
+ * while the node holds a lock. Migrations only add, so that older nodes keep working; released ones never change.
  */
 import { listAssets, readAsset } from '../../assets.ts';
 import { NewerStore, selectInstallation } from '../control/control.ts';
 import { newVersion } from '../pims/row-sql.ts';
 import type { Connection } from './connection/connection.ts';
 
-/** The schema of the tables beside the tenants' inventory systems. */
+/** The schema of the tables outside the tenants' inventory systems. */
 export const CONTROL = 'storeroom';
-/** Gives the version of the schema of the tenant with this STORE_ID. */
+/** Selects the version of the schema of the tenant with this STORE_ID. */
 export const SCHEMA_VERSION = `SELECT "SCHEMA_VERSION" FROM ${CONTROL}."TENANTS" WHERE "STORE_ID" = ?`;
-/** Gives a row if the first table is there. Citus runs CREATE on all servers, one of which may be down. */
+/** Selects a row if the first table exists. Citus would run CREATE on all servers, one of which may be down. */
 const IS_MADE = `SELECT 1 FROM pg_extension, pg_tables
   WHERE extname = 'pg_trgm' AND schemaname = '${CONTROL}' AND tablename = 'SCHEMA'`;
 /** An advisory lock of the database. */
@@ -84,17 +84,17 @@ async function raiseTenant(connection: Connection, storeId: string, version: num
   }
 }
 
-/** The statements before and after the tables of a tenant are on a worker. They do nothing without Citus. */
+/** Loads the scripts to run before and after a tenant's tables move to a worker. Without Citus they do nothing. */
 const FOR_CITUS = (): string[] => ['before', 'after'].map((when) => readAsset(`${FOLDER}${when}-citus.sql`).toString());
 
 /** Returns the newest version of the control schema. */
 export const CONTROL_VERSION = (): number => migrationsOf('control').length;
 /** Returns the newest version of a tenant's schema. */
 export const PIMS_VERSION = (): number => migrationsOf('pims').length;
-/** With Citus, the schema is on a worker, and its triggers write only there. PostgreSQL knows neither setting. */
+/** With Citus, the schema is on a worker, and its triggers write only there. Without it, the settings do nothing. */
 const ON_A_WORKER = 'SET LOCAL citus.enable_schema_based_sharding TO on; SET LOCAL citus.enable_unsafe_triggers TO on';
 
-/** Creates a tenant's schema, or migrates it to the next version, in the transaction of the caller. */
+/** Builds a script that creates a tenant's schema or migrates it to the next version, in the caller's transaction. */
 export function buildTenantScript(storeId: string, from = 0): string {
   const create = from === 0 ? `CREATE SCHEMA "${storeId}"; ` : '';
   const scripts = migrationsOf('pims').slice(from, from === 0 ? undefined : from + 1);
@@ -102,18 +102,18 @@ export function buildTenantScript(storeId: string, from = 0): string {
   return `${ON_A_WORKER}; ${create}` + runIn(storeId, scripts.join(';\n').replaceAll('$VERSION', newVersion()));
 }
 
-/** Prepares the schema of a tenant that is on the coordinator of Citus, and places it on one of the workers. */
+/** Builds a script that prepares a tenant's schema on the coordinator of Citus and places it on a worker. */
 export const buildPlacingScript = (storeId: string): string =>
   `BEGIN; ${ON_A_WORKER}; ${runIn(storeId, FOR_CITUS().join(`; SELECT citus_schema_distribute('"${storeId}"'); `))}; COMMIT`;
 
-/** The extension pg_trgm can be installed in any schema. */
+/** Makes a script run in a tenant's schema. The search path also has the schema of pg_trgm, which can be any. */
 const runIn = (storeId: string, script: string): string =>
   `SELECT set_config('search_path', '"${storeId}", ' || extnamespace::regnamespace, true)
     FROM pg_extension WHERE extname = 'pg_trgm'; ${script}; SET LOCAL search_path TO DEFAULT`;
 
 async function refuseNewer(connection: Connection, found: number, known: number): Promise<void> {
   if (found <= known) return;
-  // A database that is older than the table has no version to report.
+  // A database from before the table INSTALLATION has no version to report.
   const ask = connection.query<[string]>(selectInstallation(`${CONTROL}.`), ['version']);
   const [by] = await ask.catch((): [string][] => []);
   throw new NewerStore('The database', found, known, by?.[0]);

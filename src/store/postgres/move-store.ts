@@ -1,4 +1,4 @@
-/** PostgreSQL opened for a move. A row of the control schema says that a move into the database is unfinished. */
+/** Opens PostgreSQL for a move. A row in the control schema marks an unfinished move into the database. */
 import type { Clock } from '../../clock.ts';
 import { Refusal, refuseCommand } from '../../errors.ts';
 import { buildInserter, QUERIES, type MoveStore, type Table, type TableRow } from '../move/tables.ts';
@@ -40,7 +40,7 @@ export async function openMove(url: string, name: string, clock: Clock): Promise
     tenants: store.tenants,
     pims: (tenant) => store.pims(tenant),
 
-    /** Locks out other moves for the session. It detects a running service, but cannot lock it out. */
+    /** Locks out other moves during the session. It detects a running service, but cannot lock it out. */
     async takeAlone() {
       try {
         await ask(`SELECT set_config('lock_timeout', '${ALONE_WAIT_MS}', false), pg_advisory_lock(${MOVE_LOCK})`);

@@ -71,7 +71,7 @@ type Fields = [RecordType, string, CustomField['type']];
  */
 type KeyedRow = [key: string, record: Json, lines: Json | null, fieldsVersion: number, tag?: string];
 
-/** Collects rows. Returns false if it has enough. */
+/** Collects rows. `take` returns false once there are enough. */
 interface RowReader {
   take(row: LoadedRow): boolean;
 }
@@ -85,7 +85,7 @@ const EXPORT_ROWS = 500;
 const FIELDS_VERSION_FIRST = 1;
 const BUILT_IN = buildDictionaries([]);
 
-/** Orders that are known to be too large to be read together with others. */
+/** Maximum number of orders kept as too large to be read together with others. */
 const LARGE_ORDERS_MAX = 1000;
 
 const neverGone = (): AbortSignal => new AbortController().signal;
@@ -253,7 +253,7 @@ export class PostgresPimsStore implements PimsStore {
 
   /**
    * Reads row by row until the reader has enough, on a connection for queries, in the tenant's turn. Reads again if the
-   * dictionaries of the statement no longer hold.
+   * statement's dictionaries are outdated.
    */
   async #readRows<Reader extends RowReader>(
     signal: QueryRequest['signal'],
@@ -285,7 +285,7 @@ export class PostgresPimsStore implements PimsStore {
     });
   }
 
-  /** Reads rows by their keys, and again if the dictionaries of the statement no longer hold. */
+  /** Reads rows by their keys, and again if the statement's dictionaries are outdated. */
   async #read(sql: () => string, keys: string[]): Promise<KeyedRow[]> {
     const { reader, ready } = this.#connections;
     await ready;
@@ -294,7 +294,7 @@ export class PostgresPimsStore implements PimsStore {
   }
 
   async *#importAtOnce(recordType: RecordType, batches: ImportBatches, options: ImportOptions): ImportResults {
-    // An open transaction ends with its connection, also when the reader of the results stops.
+    // An open transaction ends with its connection, even if the reader of the results stops.
     await using connection = await this.#connections.openOwn();
     try {
       connection.begin();
@@ -333,7 +333,7 @@ export class PostgresPimsStore implements PimsStore {
     return this.#follow(version![0], connection);
   }
 
-  /** Builds the SQL again when any node has added a field. Returns whether one has. */
+  /** Builds the SQL again if a node has added a field, and returns whether one has. */
   async #follow(version: number, connection?: Connection): Promise<boolean> {
     if (version <= this.#fieldsVersion) return false;
     const sql = this.#sql.customFields;

@@ -39,16 +39,16 @@ export interface OpenPostgresOptions {
    */
   readonly connections: number;
   readonly queryBudgetMs: number;
-  /** Maximum queries of one tenant. */
+  /** Maximum running queries of one tenant. */
   readonly queriesRunningMost: number;
   readonly queriesWaitingMost: number;
   /** The name in pg_stat_activity. */
   readonly name: string;
-  /** Whether callers wait for its responses, or a person at a command line. */
+  /** Whether the store serves callers, and not a person at a command line. */
   readonly isService?: boolean;
   /** Called when the database is gone or back. */
   readonly report?: ((event: string) => void) | undefined;
-  /** Whether a database that no Storeroom has used is refused. */
+  /** Whether to refuse a database that Storeroom has never used. */
   readonly refusesEmpty?: boolean | undefined;
   /** The name of the database in messages, when it is opened for a move. Allows an unfinished move. */
   readonly movedAs?: string;
@@ -67,7 +67,7 @@ const SHORT_QUERY_MS = 100;
 const SILENCE_MS = 1400;
 /** A server on a busy machine starts a process for each connection, which can take a second. */
 const CONNECT_MS = 1400;
-/** Releases the locks of a transaction whose node stopped before its end. */
+/** Time after which a transaction ends, with its locks, if its node has stopped. */
 const IDLE_IN_TRANSACTION_MS = 2000;
 /** Limit of a statement of a command, for which only one person waits. */
 const COMMAND_STATEMENT_MS = 30_000;
@@ -77,7 +77,7 @@ const LONG_WORK_SILENCE_MS = 600_000;
 const LONG_WORK_CONNECT_MS = 10_000;
 /** Maximum number of tenants whose statements a node keeps, a few kilobytes each. */
 const OPEN_TENANTS_MAX = 10_000;
-/** The source of an unfinished move into the database. */
+/** Selects the source of an unfinished move into the database. */
 export const READ_MOVE = `SELECT "SOURCE" FROM ${CONTROL}."MOVE"`;
 interface PlacedTenant {
   readonly store: PimsStore;
@@ -118,7 +118,7 @@ export class PostgresStore {
       statement_timeout: STATEMENT_MS,
       lock_timeout: LOCK_MS,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-      // Statements by key have one good plan. By default, the server would plan the first five executions for each tenant.
+      // Statements by key have one good plan. By default, the server would plan the first five for each tenant.
       plan_cache_mode: 'force_generic_plan',
       ...(options.isService !== true && {
         statement_timeout: COMMAND_STATEMENT_MS,
@@ -134,8 +134,8 @@ export class PostgresStore {
         statement_timeout: SHORT_QUERY_MS,
         default_transaction_read_only: 'on',
         plan_cache_mode: 'force_generic_plan',
-        // The planner must walk indexes in the order of the keys, because collecting and sorting grow with the table. The
-        // search index finds records in no order, so its results are sorted in any case.
+        // The planner must walk indexes in the order of the keys, because collecting and sorting grow with the table.
+        // The search index finds records in no order, so its results are sorted anyway.
         enable_sort: 'off',
         enable_seqscan: 'off',
       }),
@@ -181,7 +181,7 @@ export class PostgresStore {
       if (options.refusesEmpty === true) await refuseEmpty(connection);
       if (await hasCitus(connection)) store.#useCitus();
       await migrate(connection);
-      // Now the node is in pg_stat_activity, where a move looks for it.
+      // This shows the node in pg_stat_activity, where a move looks for it.
       await store.#main.readers[0]!.ask('SELECT 1', []);
       if (options.movedAs === undefined && (await connection.query(READ_MOVE)).length > 0)
         throw refuseUnfinished('this database');
@@ -195,7 +195,7 @@ export class PostgresStore {
   }
 
   #useCitus(): void {
-    // It plans some statements only for their values.
+    // Citus plans some statements only for their values.
     this.#within['plan_cache_mode'] = 'auto';
     this.placement = makePlacement(() => this.openOwn());
     if (this.#options.isService !== true) return;
@@ -205,7 +205,7 @@ export class PostgresStore {
         this.#connectTo(new Servers(this.#servers.urlAt(address), confirm), `The server ${address}`),
       listTenants: () => [...this.#open.keys()],
       onPlaced: (storeId, server) => {
-        // It may have been dropped in the meantime.
+        // The tenant may have been dropped in the meantime.
         if (this.#open.has(storeId)) this.#openTenant(storeId, server, Promise.resolve());
       },
       report: this.#options.report ?? (() => undefined),
@@ -261,7 +261,7 @@ export class PostgresStore {
     return this.#open.keys();
   }
 
-  /** A node with the previous version may have created the tenant after this one started. */
+  /** Migrates a tenant that a node with the previous version may have created after this one started. */
   async #migrateTenant(storeId: string): Promise<void> {
     const [found] = await this.#main.readers[0]!.ask<[number]>(SCHEMA_VERSION, [storeId]);
     if (!found || found[0] >= PIMS_VERSION()) return;

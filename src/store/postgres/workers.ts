@@ -1,7 +1,7 @@
 /**
- * With Citus, the servers of the tenants: where each tenant is, how one moves, and the connections of a node to them.
- * Calls go there past the coordinator, which then only checks keys and counts. Every server passes a statement on to
- * the server that has the tenant, so an old place costs time alone.
+ * The servers of the tenants with Citus: the place of each tenant, its moves, and the connections of a node. Calls go
+ * to the tenant's server directly; the coordinator only has keys and counts. Every server passes a statement on to the
+ * server that has the tenant, so an outdated place only costs time.
  */
 import type { Clock, Timer } from '../../clock.ts';
 import { Refusal, refuseCommand } from '../../errors.ts';
@@ -9,7 +9,7 @@ import { ConnectionLost, reasonOf, type Connection } from './connection/connecti
 import type { ServerConnections } from './connection/server-connections.ts';
 import { buildPlacingScript, CONTROL } from './migrate.ts';
 
-/** A server of the database: its address, `host:port`; whether new tenants are placed there; and how many there are. */
+/** A server: its address, `host:port`; whether new tenants are placed there; and its number of tenants. */
 interface DatabaseServer {
   readonly address: string;
   readonly takesTenants: boolean;
@@ -21,8 +21,8 @@ export interface Placement {
   /** Returns the address of the server that has a tenant. */
   findServer(storeId: string): Promise<string>;
   /**
-   * Moves a tenant to the worker with this address. Between workers, it is used meanwhile, and its writes wait at the
-   * end. From the coordinator, its calls wait for all of the move. Resolves when the tenant is there. Throws
+   * Moves a tenant to the worker with this address. Between workers, calls continue, and only writes wait, at the
+   * end. From the coordinator, all calls wait for the whole move. Resolves when the tenant is there. Throws
    * COMMAND_REFUSED for an unknown address, and with the reason if the move fails.
    */
   move(storeId: string, address: string): Promise<void>;
@@ -32,7 +32,7 @@ const ADDRESS = `n.nodename || ':' || n.nodeport`;
 /** All tables of a schema are on one server. */
 const PLACED = `pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace AND c.relname = 'ORDERS'
   JOIN pg_dist_shard d ON d.logicalrelid = c.oid JOIN pg_dist_placement p USING (shardid)`;
-/** Tenants from before the extension was there are on the coordinator, whose group is 0. */
+/** Tenants created before the extension are on the coordinator, whose group is 0. */
 const GROUP = `coalesce((SELECT p.groupid FROM ${PLACED} WHERE s.nspname = t."STORE_ID"), 0)`;
 const LIST_SERVERS = `SELECT ${ADDRESS}, n.shouldhaveshards, count(t.group)::int FROM pg_dist_node n
   LEFT JOIN (SELECT ${GROUP} AS group FROM ${CONTROL}."TENANTS" t) t ON t.group = n.groupid
@@ -41,10 +41,10 @@ const FIND_SERVER = `SELECT ${ADDRESS}, n.groupid > 0 FROM pg_dist_node n JOIN $
   WHERE n.noderole = 'primary' AND t."STORE_ID" = ?`;
 const LIST_PLACES = `SELECT ${ADDRESS}, array_remove(array_agg(s.nspname::text), NULL) FROM pg_dist_node n
   LEFT JOIN (${PLACED}) USING (groupid) WHERE n.noderole = 'primary' AND n.groupid > 0 GROUP BY n.nodeid ORDER BY n.groupid`;
-/** Tables without a primary key are copied with logical replication too. */
+/** Copies tables with logical replication, even those without a primary key. */
 const MOVE_TENANT = `SELECT citus_schema_move(?::regnamespace, ?, ?::int, 'force_logical')`;
 
-/** Whether the database has the extension Citus. */
+/** Returns whether the database has the extension Citus. */
 export const hasCitus = async (connection: Connection): Promise<boolean> =>
   (await connection.query(`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)).length > 0;
 
@@ -88,7 +88,7 @@ export function makePlacement(openOwn: () => Promise<Connection>): Placement {
 
 interface WorkersOptions {
   readonly coordinator: ServerConnections;
-  /** Connects to the server with this address. Once it is lost, it is used again when `confirm` resolves. */
+  /** Connects to the server with this address. Once lost, it is used again when `confirm` resolves. */
   readonly connect: (address: string, confirm: () => Promise<void>) => ServerConnections;
   /** Lists the stores of the tenants in use. */
   readonly listTenants: () => readonly string[];
@@ -97,9 +97,9 @@ interface WorkersOptions {
   readonly clock: Clock;
 }
 
-/** Time between two looks at where the tenants are. */
+/** Time between two searches for the places of tenants. */
 const LOOK_MS = 2000;
-/** The server knows the tables of all servers, and no other has replaced it. */
+/** Condition for a server that knows the tables of all servers and was not replaced. */
 const USABLE = `n.noderole = 'primary' AND n.isactive AND n.metadatasynced`;
 const FIND_PLACES = `SELECT s.nspname, ${ADDRESS} FROM ${PLACED} JOIN pg_dist_node n USING (groupid)
   WHERE ${USABLE} AND n.groupid > 0 AND s.nspname = ANY (?::text[])`;
@@ -119,12 +119,11 @@ export class Workers {
     this.#lookLater();
   }
 
-  /** Lists the connections to workers. */
   list(): readonly ServerConnections[] {
     return [...this.#connected];
   }
 
-  /** Finds the servers of these tenants. If the coordinator does not respond, the tenants stay where they are. */
+  /** Finds the servers of these tenants. If the coordinator does not respond, keeps the known places. */
   async place(storeIds: readonly string[]): Promise<void> {
     const { coordinator, onPlaced } = this.#options;
     const places = await coordinator.readers[0]!.ask<[string, string]>(FIND_PLACES, [storeIds]).catch(() => undefined);

@@ -95,7 +95,7 @@ export class Connection {
       jit: 'off',
       max_parallel_workers_per_gather: 0,
       client_min_messages: 'warning',
-      // See migrations/pims-0003.sql and pims-0008.sql.
+      // See migrations/pims-0003.sql, pims-0008.sql and pims-0009.sql.
       'storeroom.moves_versions': 'on',
       'storeroom.records_changes': 'on',
       'storeroom.keeps_ledger': 'on',
@@ -125,12 +125,12 @@ export class Connection {
     }
   }
 
-  /** Whether it accepts another statement. A connection at the end of its life only finishes the running ones. */
+  /** Whether the connection accepts another statement. At the end of its life it only finishes the running ones. */
   get isOpen(): boolean {
     return this.#lost === undefined && this.#statements < STATEMENTS_PER_LIFE;
   }
 
-  /** Runs a statement, prepared. Each `?` is a value. Rows are arrays. */
+  /** Runs a prepared statement. Each `?` is a value, and rows are arrays. */
   async query<R extends Row>(sql: string, values: StatementValues = []): Promise<R[]> {
     return (await this.#send(sql, values)).rows as unknown as R[];
   }
@@ -149,7 +149,7 @@ export class Connection {
     this.#client.once('end', onEnd);
   }
 
-  /** Returns the server's process. The handshake may have named the process of a pooler instead. */
+  /** Returns the ID of the server's process. The handshake may have named the process of a pooler instead. */
   serverPid(): Promise<number> {
     return (this.#pid ??= this.query<[number]>('SELECT pg_backend_pid()').then(([row]) => row![0]));
   }
@@ -227,7 +227,7 @@ export class Connection {
     return wireOf(this.#client).stream;
   }
 
-  /** Sends the statements of one moment in one packet. */
+  /** Sends the statements of one tick in one packet. */
   #cork(): void {
     if (this.#isCorked) return;
     this.#isCorked = true;
@@ -252,7 +252,7 @@ export class Connection {
     await this.#track(promise);
   }
 
-  /** Returns the name of the prepared statement, and deallocates the one used longest ago. */
+  /** Returns the name of the prepared statement. Above the maximum, deallocates the one used longest ago. */
   #prepare(sql: string): string {
     const known = this.#prepared.get(sql);
     this.#prepared.delete(sql);
@@ -302,7 +302,7 @@ function addSession(url: string, name: string, session: ConnectionOptions['sessi
   return address.href;
 }
 
-/** SQLSTATE of a statement over its time limit. */
+/** SQLSTATE of a canceled statement, also by its time limit. */
 export const CANCELED = '57014';
 
 /** Returns the SQLSTATE of a fault that the server reported. */
@@ -318,7 +318,7 @@ export const reasonOf = (fault: unknown): string => {
   return String(fault instanceof AggregateError ? fault.errors[0] : fault).replace(/^\w*error: /i, '');
 };
 
-/** Returns whether a fault means a lost connection: also a stopping server, and faults that the server did not send. */
+/** Returns whether a fault means a lost connection, such as a stopping server or a fault not sent by the server. */
 function isLoss(fault: unknown): boolean {
   const state = sqlStateOf(fault);
   return state === undefined
@@ -330,7 +330,7 @@ function isLoss(fault: unknown): boolean {
 export const columnsOf = <T, Name extends keyof T>(rows: readonly T[], names: readonly Name[]): T[Name][][] =>
   names.map((name) => rows.map((row) => row[name]));
 
-/** A statement of a script, which ends outside comments, quotes and `$$` bodies. */
+/** A statement of a script. A semicolon in a comment, in quotes or in a `$$` body does not end it. */
 const STATEMENT = /(?:--[^\n]*|'[^']*'|"[^"]*"|(\$\w*\$)[^]*?\1|[^;])+/g;
 
 const numbered = new Map<string, string>();

@@ -1,7 +1,7 @@
 /**
- * Tells other nodes that listen of a tenant's commits. NOTIFY locks all of the server for a moment and writes its log,
- * so it never runs in the transaction of a write, nor if no other node listens. A notice can be lost: those who wait
- * read again when their time is up. Source: decision 0066.
+ * Notifies listening nodes of tenants' commits. NOTIFY locks the whole server for a moment and writes to its log, so it
+ * never runs in the transaction of a write, nor if no other node listens. If a notice is lost, waiting callers read
+ * again when their time is up. Source: decision 0066.
  */
 import type { Clock } from '../../../clock.ts';
 import { makeChangeWaiters } from '../../change-waiters.ts';
@@ -11,7 +11,7 @@ import type { SharedConnection } from './shared-connection.ts';
 const CHANNEL = 'storeroom_changes';
 /** Time between two notices of a node. */
 const NOTICE_MS = 20;
-/** An advisory lock of the database, which each listening session shares. The others get it alone if none listens. */
+/** An advisory lock that all listening sessions share. Other sessions can take it only if none listens. */
 const LISTENING_LOCK = 7_301_127;
 const NOTIFY = `SELECT pg_notify('${CHANNEL}', q.id) FROM unnest(?::text[]) AS q(id)
   WHERE NOT pg_try_advisory_xact_lock(${LISTENING_LOCK})`;
@@ -19,9 +19,9 @@ const NOTIFY = `SELECT pg_notify('${CHANNEL}', q.id) FROM unnest(?::text[]) AS q
 const RETRY_MS = 1000;
 
 interface NoticeOptions {
-  /** Sends the notices while this node does not listen. */
+  /** The connection that sends notices while this node does not listen. */
   readonly sender: SharedConnection;
-  /** Opens the connection that listens, when somebody first waits. */
+  /** Opens the connection that listens, when a caller first waits. */
   readonly open: () => Promise<Connection>;
   readonly clock: Clock;
 }
@@ -46,19 +46,19 @@ export class Notices {
     return this.#waiters.wait(storeId, ended);
   }
 
-  /** Wakes those who wait on this node, and soon those on others. */
+  /** Wakes the callers that wait on this node, and soon those on others. */
   send(storeId: string): void {
     this.#waiters.wake(storeId);
     if (this.#unsent.size === 0) this.#options.clock.after(NOTICE_MS, () => void this.#flush());
     this.#unsent.add(storeId);
   }
 
-  /** Opens the connection again, because its server is gone. */
+  /** Destroys the connection, because its server is gone. A new one is then opened. */
   restart(): void {
     this.#connection?.destroy('the database is gone');
   }
 
-  /** Sends what is unsent, and closes the connection. */
+  /** Sends the unsent notices, and closes the connection. */
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#unsent.size > 0) await this.#flush();
@@ -69,11 +69,11 @@ export class Notices {
   async #flush(): Promise<void> {
     const storeIds = [...this.#unsent];
     this.#unsent.clear();
-    // The lock of this node's own session does not count there.
+    // Prefer the session that listens, because its own lock does not count in NOTIFY.
     const sent = this.#connection?.isOpen
       ? this.#connection.query(NOTIFY, [storeIds])
       : this.#options.sender.ask(NOTIFY, [storeIds]);
-    // A lost notice only delays those who wait.
+    // A lost notice only delays waiting callers.
     await sent.catch(() => undefined);
   }
 
@@ -90,7 +90,7 @@ export class Notices {
     try {
       this.#connection = await open();
       await this.#connection.listen(CHANNEL, (storeId) => this.#waiters.wake(storeId), again);
-      // Commits from before it may have sent no notice.
+      // Commits from before the lock may have sent no notice.
       await this.#connection.query(`SELECT pg_advisory_lock_shared(${LISTENING_LOCK})`);
       this.#waiters.wakeAll();
     } catch {

@@ -1,4 +1,4 @@
-/** The connections of a node to one database server, by what they are for, and whether the server can be used. */
+/** The connections of a node to one database server, by purpose, and whether the server can be used. */
 import type { Clock } from '../../../clock.ts';
 import { Availability, type AvailabilityOptions, type Servers } from './servers.ts';
 import { Connection, ConnectionLost, reasonOf, type ConnectionOptions } from './connection.ts';
@@ -22,7 +22,7 @@ export interface ServerConnectionsOptions extends Omit<AvailabilityOptions, 'onL
   readonly kinds: ConnectionKinds;
   /** The number of connections for each of reads by key, short queries, long queries and writes. */
   readonly connections: number;
-  /** Called after the connections were destroyed, because the server is gone. */
+  /** Called after the connections were destroyed, because the server is gone or replaced. */
   readonly onLost?: (() => void) | undefined;
   readonly clock: Clock;
 }

@@ -18,7 +18,6 @@ const OTHERS_MS = 200;
 const READ_ROLE = `SELECT current_setting('transaction_read_only') = 'on', CASE WHEN NOT pg_is_in_recovery()
   THEN ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END`;
 
-/** Knows the servers, and which of them is the primary. */
 export class Servers {
   readonly #urls: readonly string[];
   readonly #confirm: (() => Promise<void>) | undefined;
@@ -114,11 +113,10 @@ const ASK_WHILE_LOST_MS = 250;
 const ASK_WHILE_USABLE_MS = 1000;
 
 export interface AvailabilityOptions {
-  /** The subject of its reports, such as "The database". */
+  /** The subject of the reports, such as "The database". */
   readonly subject: string;
   /** Destroys the connections, so that no one waits for them. */
   readonly onLost: () => void;
-  /** Informs the operator. */
   readonly report: (event: string) => void;
 }
 
@@ -156,8 +154,8 @@ export class Availability {
   }
 
   /**
-   * Asks the server at once after a connection failed to open. On a busy machine, this can happen while the others
-   * work.
+   * Asks the server at once after a connection failed to open. On a busy machine, this can happen while other
+   * connections work.
    */
   suspect(): void {
     if (this.#isUsable) this.#askAfter(0);

@@ -1,6 +1,6 @@
 /**
  * A connection that many callers share. It reopens after a loss, turns faults of the server into refusals, and can end
- * a statement early. A pool lends each to one user at a time; its queue of waiting users is bounded.
+ * a statement early. A pool lends each connection to one user at a time; its queue of waiting users is bounded.
  */
 import type { Clock, Timer } from '../../../clock.ts';
 import { Refusal, refuseForNow } from '../../../errors.ts';
@@ -36,7 +36,7 @@ async function queryUntil<R extends Row>(
   take: (row: R) => boolean,
   { turn, cancel }: CutOptions,
 ): Promise<void> {
-  // This is sent before the first statement, without waiting for its result.
+  // Ask for the process before running the statement, without waiting for the answer.
   const pid = connection.serverPid();
   pid.catch(() => undefined);
   let cutting: Promise<unknown> | undefined;
@@ -55,7 +55,7 @@ async function queryUntil<R extends Row>(
       if (!cutting && !take(row)) cut();
     });
   } catch (fault) {
-    // There are enough rows, so the way in which the statement ended does not matter.
+    // The statement was meant to end early, so how it ended does not matter.
     if (!cutting) throw fault;
   } finally {
     turn.end = undefined;
@@ -69,7 +69,7 @@ const TOO_MANY_CONNECTIONS = '53300';
 const LOCK_NOT_AVAILABLE = '55P03';
 const DEADLOCK = '40P01';
 const BUSY = [CANCELED, LOCK_NOT_AVAILABLE, DEADLOCK];
-/** The tenant's schema was removed a moment ago. */
+/** SQLSTATEs of a tenant's schema that was just removed. */
 const REMOVED = ['3F000', '42P01'];
 
 export class SharedConnection {
@@ -204,7 +204,6 @@ interface Borrower {
   readonly giveUp: Timer;
 }
 
-/** Lends each shared connection to one user at a time. The queue of waiting users is bounded. */
 export class Pool {
   readonly #all: readonly SharedConnection[];
   readonly #free: SharedConnection[];

@@ -21,7 +21,7 @@ type SmallRow = readonly [referenceNumber: string, order: Json, lines: Json | nu
 
 /** The reads of the tenant's store. */
 interface LookupReads {
-  /** Reads the orders of a number with their lines, or one more than SMALL_ORDERS of them. */
+  /** Reads at most SMALL_ORDERS + 1 orders of a number, with their lines. */
   readonly readSmall: (referenceNumber: string) => Promise<readonly SmallRow[]>;
   /** Reads the orders of these numbers row by row. */
   readonly readLarge: (

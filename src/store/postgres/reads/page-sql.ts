@@ -49,7 +49,7 @@ export const joinLines = (parts: OrderParts, line = wrapLine(parts.json('lines')
       FROM (${linesOf(parts, line)}) l GROUP BY part ORDER BY part) x ON TRUE`,
 });
 
-/** Finds at most `?2` orders of a list of storefront numbers (`?1`). `byReference` holds for an order of the number. */
+/** Builds the lookup of at most `?2` orders of storefront numbers (`?1`). `byReference` finds those of one number. */
 export function buildLookup(parts: OrderParts, byReference: (number: string) => string): string {
   const order = parts.json('orders', [...VIEWED_FIELDS.orders, 'REFERENCE_NUMBER'], CANCELLED);
   const { join } = joinLines(parts, parts.json('lines', VIEWED_FIELDS.lines));
@@ -63,7 +63,7 @@ const TOGETHER_LIMIT = 500;
 const TOGETHER_ALTERNATIVES = 8;
 const TOGETHER_VALUES = 16;
 const TOGETHER_BYTES = 1024 * 1024;
-/** A text that occurs in more records is read separately. */
+/** A query whose text occurs in more records is read separately. */
 const TOGETHER_FOUND = 1000;
 /** Replaces the records of a question that are too large or too many for a shared statement. */
 export const LARGE_PAGE = '';
@@ -181,7 +181,7 @@ function joinPages(
   const alternatives = walks.map(({ sql, indexLed }) => {
     const where = sql.replaceAll('?', bind);
     if (indexLed) return { from: table, where };
-    // These records are found first, because the planner cannot estimate how many records contain a text. The text is the
+    // These records are found first, because the planner cannot estimate how many records contain a text, which is the
     // last value.
     const found = `SELECT * FROM ${table} WHERE ${search(`q.${names.at(-1)!}`)} LIMIT ${TOGETHER_FOUND + 1}`;
     return { from: `s${searches.push(found)}`, where };

@@ -41,19 +41,19 @@ import { buildSortedPage, isFoundFirst } from './sorted-page-sql.ts';
 const INDEXED_CHARACTERS = 256;
 const TRIGRAM = 3;
 
-/** Maximum number of lines of an order that is read together with others. */
+/** Maximum lines, and bytes of them, of an order that is read together with others. */
 const SMALL = { lines: 100, bytes: 64 * 1024 };
 /** Maximum number of orders of a storefront number that is read together with others. */
 export const SMALL_ORDERS = 10;
 /** Replaces lines that are too many or too large. */
 export const LARGE = '';
-/** Ends each cell of an exported record, since texts of PostgreSQL have no NUL. */
+/** Ends each cell of an exported record, since texts of PostgreSQL cannot contain NUL. */
 const CELL_END = { sql: 'chr(1)', text: '\x01', byte: 1 };
 
 const filterDialect: Dialect = {
   equals: (column, isIndexed, bind) =>
     isIndexed
-      ? // The planner would multiply both estimates. For the second condition, it assumes half of the rows.
+      ? // The planner would multiply both estimates. With `coalesce`, it assumes half of the rows for the second.
         `left(${column}, ${INDEXED_CHARACTERS}) = left(${bind()}, ${INDEXED_CHARACTERS}) AND coalesce(${column} = ${bind()}, FALSE)`
       : `${column} = ${bind()}`,
   isOneOf: (column, isIndexed, bind) => {
@@ -78,7 +78,7 @@ const filterDialect: Dialect = {
 
 export type PostgresPimsSql = ReturnType<typeof buildPimsSql>;
 
-/** Builds a value on first use, because most of thousands of tenants need few. */
+/** Builds a value on first use, because most tenants need few of the values. */
 function once<T>(make: () => T): () => T {
   let made: T | undefined;
   return () => (made ??= make());
@@ -130,13 +130,13 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
     lock: `${fieldsVersion} FOR UPDATE`,
     ordersWithLines: once(() => byKeys('orders', smallLines(wrapLine(json('lines'))))),
     records: ofKeyedTypes((recordType) => once(() => byKeys(recordType))),
-    /** Reads the orders of storefront numbers, and of a number with many orders one more than SMALL_ORDERS. */
+    /** Reads at most SMALL_ORDERS + 1 orders of each storefront number. */
     ordersByReference: once(
       () => `SELECT q.key, ${viewed('orders', CANCELLED)}, ${smallLines(viewed('lines'))}, (${fieldsVersion})
       FROM unnest(?::text[]) AS q(key) CROSS JOIN LATERAL
         (SELECT * FROM ${table('ORDERS')} o WHERE ${byReference('q.key')} LIMIT ${SMALL_ORDERS + 1}) o`,
     ),
-    /** Reads all orders of a list of storefront numbers. */
+    /** Reads the orders of a list of storefront numbers. */
     lookup: once(() => buildLookup(orderParts, byReference)),
     /** Reads every record of a type in the order of its key. See joinCells. */
     rows,
@@ -156,7 +156,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
   };
 }
 
-/** Joins exported records, with a NUL after each cell. A record with CELL_END in a value becomes a JSON list. */
+/** Joins exported records, with a NUL after each cell. A record with CELL_END in a value arrives as a JSON list. */
 export function joinCells(records: readonly string[]): Uint8Array {
   const isPlain = (record: string): boolean => record.endsWith(CELL_END.text);
   if (!records.every(isPlain)) {
@@ -230,7 +230,7 @@ function joinTexts(expressions: readonly string[]): string {
 const lowerEach = (folded: string): string => Array.from(folded, (character) => character.toLowerCase()).join('');
 const searchIndex = (dictionary: FieldDictionary, record: Values): string => lowerEach(searchText(dictionary, record));
 
-/** Folds every text with characters beyond ASCII. Null if there is none. */
+/** Folds every text with characters beyond ASCII. Returns null if there is none. */
 function foldedValues(dictionary: FieldDictionary, record: Values): string | null {
   const folded: Values = {};
   for (const { name, type } of dictionary.values())

@@ -71,7 +71,6 @@ export class KeyBatch<Answer, Question = string> {
 export class PageRows {
   readonly #filler: PageFiller;
   readonly #hasLines: boolean;
-  /** The last row. */
   last: LoadedRow | undefined;
 
   constructor({ limit, bytesMax, hasLines = false }: Pick<QueryRequest, 'limit' | 'bytesMax' | 'hasLines'>) {
@@ -84,7 +83,7 @@ export class PageRows {
     return this.#hasLines && this.#filler.bytesOfFirst > ORDER_CHARACTERS_MAX;
   }
 
-  /** Adds a row: a record, or further lines of the order before. Returns false when nothing more fits. */
+  /** Adds a row: a record, or further lines of the previous order. Returns false when nothing more fits. */
   take(row: LoadedRow): boolean {
     const [key, record, , lines, , value] = row;
     const isSame = key === this.last?.[0];
@@ -119,7 +118,7 @@ const BRACKETS = 2;
 
 interface SharedShape {
   readonly waiting: WaitingQuestion[];
-  /** Most records of a page of the last statement. */
+  /** The most records that a page of the last statement had. */
   records: number;
   pausedUntil: number;
   /** The values of questions that found too many or too large records for a shared statement. */
@@ -130,9 +129,9 @@ interface WaitingQuestion extends PromiseWithResolvers<Page | undefined> {
   readonly question: PageQuestion;
 }
 
-/** Reads short queries: waiting ones of the same shape share a statement. */
+/** Runs short queries. Waiting queries of the same shape share a statement. */
 export class PageBatch {
-  /** Connections without a statement of this tenant: a tenant has at most one on each, so that others wait for few. */
+  /** Connections without a statement of this tenant. It has at most one on each, so that other tenants wait for few. */
   readonly #free: SharedConnection[];
   readonly #follow: (fieldsVersion: number) => Promise<boolean>;
   readonly #clock: Clock;
@@ -177,7 +176,7 @@ export class PageBatch {
     return shape;
   }
 
-  /** Sends after this turn of the event loop, with the questions that come until then. */
+  /** Sends the questions that have arrived by the end of this turn of the event loop. */
   #plan(): void {
     if (this.#isPlanned || this.#free.length === 0 || this.#waiting.size === 0) return;
     this.#isPlanned = true;

@@ -51,7 +51,7 @@ export function buildSortedPage(asked: Asked, dialect: Dialect, parts: PageParts
     `CROSS JOIN LATERAL (SELECT * FROM ${table} WHERE "SORT_KEY" = ${key} OFFSET 0) ${as}`;
 
   const areLed = tree.every((terms) => terms.every((term) => isLed(recordType, term)));
-  // The bounds narrow the walk itself, so they need not be found first.
+  // The bounds narrow the walk itself, so their records need not be found first.
   const { tree: led, bounds } = takeBounds(recordType, tree, sort);
   const leads = sort ? led : tree;
   const isFound = leads.length > 0 && leads.every((terms) => terms.some((term) => isLed(recordType, term)));

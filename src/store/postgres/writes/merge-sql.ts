@@ -6,7 +6,7 @@ type Ask = Pick<Statement, 'sql' | 'values'>;
 
 /** Fewer statements are not joined, because unpacking a list costs more than binding a few values. */
 const SAVED_TOGETHER_LEAST = 3;
-/** Minimum number of rows for COPY. They are sent in chunks, so that the server inserts one while the next is built. */
+/** Minimum number of rows for COPY. The server inserts one chunk of rows while the node builds the next. */
 const COPIED_LEAST = 200;
 const COPIED_MOST = 1000;
 
@@ -108,7 +108,7 @@ function mergeSaves({ kind, table, names, keysAt }: RowChange): string {
       .join(' AND ')}`;
 }
 
-/** Columns that are not text. */
+/** The types of columns that are not text. */
 const TYPES: Readonly<Record<string, string>> = {
   folded: 'jsonb',
   LINE_NUMBER: 'int',

@@ -1,6 +1,6 @@
 /**
- * Which saves change which loads, and how. The invariant: after a save, the value of a load is unknown, or what the
- * database would give. A property in test/store/postgres-writes.test.ts states it.
+ * Decides which loads a save changes, and how. After a save, each known value of a load is what the database would
+ * return: a property in test/store/postgres-writes.test.ts checks this.
  */
 import { RECORD_TYPES, type Dictionaries, type KeyedType } from '../../../pims/rules/fields.ts';
 import type { LineUnits, Load, Save } from '../../../pims/writes/script.ts';
@@ -11,8 +11,8 @@ import { complete } from '../../../pims/writes/writes.ts';
 import { STAGE_FIELDS } from '../../pims/script-sql.ts';
 
 /**
- * Values known from one source, by the name and arguments of the load. A source is a record, the lines of an order, or
- * all locations. A load depends on one source; a save changes some.
+ * Values known from one source, by the name and arguments of the load. A source is a record, the lines of an order, a
+ * kept answer, or all locations. Most loads depend on one source.
  */
 export type Loaded = Map<string, Known>;
 export interface Known {

@@ -15,15 +15,15 @@ export type Begin = () => StartedScript<unknown>;
 /** The next number of each counter. */
 type NextNumbers = Map<NumberedType, number>;
 
-/** One script of a group while it runs: where it stands, its saves, and what it knows after them. */
+/** One script of a group while it runs: its progress, its saves, and the values known after them. */
 class RunningScript {
   readonly #begin: Begin;
   started: StartedScript<unknown> | undefined;
-  /** The load for which it waits. Undefined before its start and after its end. */
+  /** The load for which the script waits; undefined before its start and after its end. */
   load: Load | undefined;
   outcome: unknown;
   isDone = false;
-  /** Only the database can answer its load, so it waits until all earlier scripts are done. */
+  /** Whether the script waits for all earlier ones: only the database knows its load, or what a save changes. */
   isAlone = false;
   /** The sources of its loads. */
   readonly sources = new Set<string>();
@@ -33,7 +33,7 @@ class RunningScript {
   readonly counters = new Map<NumberedType, { readonly before: number; readonly after: number }>();
   /** Its additions to the change feed. */
   recorded: Parameters<Saves['recordChanges']>[] = [];
-  /** Values of loads after that many saves to their source. */
+  /** Values of loads, each after a number of saves to its source. */
   readonly #own = new Map<string, { readonly known: Known; readonly saves: number }>();
   #statements: Statement[] = [];
 
@@ -80,7 +80,7 @@ class RunningScript {
     if (this.outcome instanceof Refusal) this.#discard();
   }
 
-  /** Returns what is known of a load after the script's own saves, if anything is. */
+  /** Returns the value of a load after the script's own saves, if it is known. */
   find(load: Load, source: string, loaded: Known | undefined): Known | undefined {
     const changes = this.changes.get(source);
     if (!changes) return loaded;
@@ -121,7 +121,7 @@ class RunningScript {
       return;
     }
     const build = this.started!.sql.saves[save.name] as (...args: unknown[]) => Iterable<Statement>;
-    // This gives a new line its lock code, which its loads need.
+    // Building a statement gives a new line its lock code, which later loads need.
     for (const one of build(...save.args)) this.#statements.push(one);
     const sources = changedBy(save);
     this.isAlone ||= !sources;
@@ -151,7 +151,7 @@ export class WriteGroup {
   readonly #loaded = new Map<string, Loaded>();
   /** The number of scripts that are done. All later scripts run ahead of their turn, so they may have to restart. */
   #done = 0;
-  /** The next numbers after the scripts that are done. Until the tenant is locked, a guess. */
+  /** The next numbers after the scripts that are done; a guess until the tenant is locked. */
   #next: NextNumbers;
   #isLocked = false;
   /** The statements that are not sent yet. */
@@ -222,7 +222,7 @@ export class WriteGroup {
     }
   }
 
-  /** Applies the saves of a script to what is known, and restarts later scripts that have read what was before. */
+  /** Applies the saves of a script to the loaded values, and restarts later scripts that have read old values. */
   #finish(script: RunningScript): void {
     this.#complete(script);
     for (const [source, saves] of script.changes) {
@@ -251,7 +251,7 @@ export class WriteGroup {
     const recorded = this.#scripts.flatMap((script) => script.recorded);
     const now = recorded.at(-1)?.[1];
     const changed = recorded.flatMap(([some]) => some);
-    // The feed's row, which reads the last one, cannot be the last of joined statements, because Citus has no plan for that.
+    // The statement of the feed reads the feed's last row. Citus cannot plan it as the last of joined statements.
     const statements = [
       ...(now === undefined ? [] : saves.recordChanges(changed, now)),
       ...[...this.#next].flatMap(([recordType, number]) =>
@@ -266,7 +266,7 @@ export class WriteGroup {
     this.#statements.push(statement(first === '' ? last : `WITH ${first} ${last}`, ...values));
   }
 
-  /** Sends the saves of finished scripts, and the loads that all others wait for. */
+  /** Sends the saves of finished scripts, and the loads for which the others wait. */
   async #sendLoads(): Promise<void> {
     this.#sendSaves();
     const wanted = new Map<string, { readonly load: Load; readonly query: Query<unknown> }>();

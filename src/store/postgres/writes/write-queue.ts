@@ -22,16 +22,16 @@ interface PostgresWrite {
 /** The wait after which a write is refused, because its caller is about to give up. */
 const WAIT_MS = 1200;
 const GROUP_SIZE_MAX = 100;
-/** The routine of Citus that refuses a statement on a worker. The SQLSTATE is XX000, as of any internal error. */
+/** The routine of Citus that refuses a statement on a worker. The SQLSTATE is XX000, as for any internal error. */
 const ONLY_ON_COORDINATOR = 'EnsureCoordinator';
 
 export interface PostgresWriteQueueOptions {
   readonly writers: Pool;
-  /** Connections for writes that change the schema, which with Citus only the coordinator can. */
+  /** Connections for writes that change the schema. With Citus, they are to the coordinator. */
   readonly schemaWriters: Pool;
   readonly place: number;
   readonly clock: Clock;
-  /** Locks the tenant: the first statement of every transaction. */
+  /** Locks the tenant in the first statement of every transaction. */
   readonly lock: (connection: Connection) => Promise<Locked>;
   /** Called when a group is committed. */
   readonly onCommit: () => void;
@@ -39,7 +39,7 @@ export interface PostgresWriteQueueOptions {
 
 export class PostgresWriteQueue {
   readonly #options: PostgresWriteQueueOptions;
-  /** The numbers to try before the tenant is locked: other nodes may have given them. */
+  /** The numbers to try before the tenant is locked. Other nodes may have assigned them already. */
   #expected = NUMBERS_GUESSED;
   #waiting: PostgresWrite[] = [];
   #isWorking = false;
