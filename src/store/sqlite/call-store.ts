@@ -1,6 +1,6 @@
 /**
- * Metered calls and the request log of the embedded store. The log of a batch of counts is synced in the thread pool
- * before any response, which does not block the event loop (decision 0008). Commits of the request log are not synced:
+ * Metered calls and the request log of the embedded store. A batch of counts is synced in the thread pool before
+ * any response, so that it does not block the event loop (decision 0008). Commits of the request log are not synced:
  * a power loss can lose the last moments. A damaged file ends the log; the service continues.
  */
 import { existsSync } from 'node:fs';
@@ -52,7 +52,6 @@ export function openUsage(db: Database, options: Pick<SqliteWriteQueueOptions, '
       orThrow(deleted);
     },
 
-    /** Bytes of the write-ahead log. */
     get logBytes() {
       return queue.log.bytes;
     },
@@ -133,7 +132,7 @@ export function openRequests(file: string, options: RequestStoreOptions) {
         for (const { teamId, apiId, usedAt, client, usedInUrlAt } of uses)
           db.run(ADD_USE, teamId, apiId, usedAt, client, usedInUrlAt);
       }),
-    /** Deletes everything of a tenant. Creates no file for it. */
+    /** Deletes the log of a tenant. Creates no file if there is none. */
     async deleteRequests(teamId: string) {
       if (!opened && !existsSync(file)) return;
       while (await deleteSome(teamId, END_OF_TIME)) await nextTurn();
@@ -142,7 +141,6 @@ export function openRequests(file: string, options: RequestStoreOptions) {
           db.run(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
       });
     },
-    /** Bytes of the write-ahead log. */
     get logBytes() {
       return opened?.queue.log.bytes ?? 0;
     },

@@ -16,7 +16,7 @@ const OTHER_BACKUP = 'Use another backup.';
 const LOST = 'Storeroom does not recreate this file. Restore it from the last good backup.';
 const OPEN_IT =
   'The file may be intact. Give it the same owner and mode as the other files, or free space on the disk. Check again.';
-/** The remedy for only this file, so that no one undoes the writes to all others. */
+/** The remedy for one file, so that no one undoes the writes to all others. */
 const OF_PART = {
   control: undefined,
   tenant: 'Run `storeroom tenant restore` to restore it from the last backup that passes `storeroom check --backup`.',

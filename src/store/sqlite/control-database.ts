@@ -1,6 +1,6 @@
 /**
  * control.db of the embedded store: reads share a snapshot, and each commit is synced. Rows that every call needs are
- * kept in memory until the file changes (decision 0009). A tenant has a row in it and its own file of records.
+ * kept in memory until the file changes (decision 0009). A tenant has a row in this file and its own file of records.
  */
 import { randomUUID } from 'node:crypto';
 import type { AuditEntry } from '../../audit/entry.ts';
@@ -58,7 +58,6 @@ export function openControl(db: Database, options: Pick<SqliteWriteQueueOptions,
         return false;
       }
     },
-    /** The bytes of its write-ahead log. */
     get logBytes() {
       return queue.log.bytes;
     },
@@ -74,7 +73,7 @@ const FIND_CALLER = `SELECT k.SECRET_HASH, k.ENDS_AT, k.NAME, k.SCOPE, ${TENANT_
 
 type CallerRow = [secretHash: Uint8Array, endsAt: string, name: string, scope: Scope, ...TenantRow];
 
-/** The data of a tenant outside the control file. */
+/** Functions for a tenant's data outside the control file. */
 interface Elsewhere {
   readonly makeFile: (storeId: string) => void;
   readonly deleteFile: (storeId: string) => Promise<void>;
@@ -115,7 +114,7 @@ export function makeOwnTenants(control: SqliteControl, { makeFile, deleteFile, d
 
 export const newStoreId = (teamId: string): string => `${teamId}.${randomUUID().slice(0, 8)}`;
 
-/** Moves the tenant's records to another file. */
+/** Gives the tenant another file of records. */
 export const replaceStore = ({ teamId, storeId }: Tenant, entry: AuditEntry): Writing<void> =>
   audited('', teamId, entry, function* () {
     yield updateRows('TENANTS', { storeId }, 'TEAM_ID = ?', teamId);

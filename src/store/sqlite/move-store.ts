@@ -1,4 +1,4 @@
-/** The embedded store opened for a move. A marker file in the folder says that a move into it is unfinished. */
+/** Opens the embedded store for a move. A marker file in the folder says that a move into it is unfinished. */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
@@ -40,7 +40,7 @@ export function openMove(folder: string, movedAs: string, clock: Clock): MoveSto
     tenants: store.tenants,
     pims: (tenant) => store.pims(tenant),
 
-    /** Holds the lock of the service until it is closed. */
+    /** Holds the lock of the service until the store is closed. */
     async takeAlone() {
       if (!isAlone) store.lock();
       isAlone = true;
@@ -53,7 +53,6 @@ export function openMove(folder: string, movedAs: string, clock: Clock): MoveSto
       renameSync(`${marker}.new`, marker);
       sync(folder);
     },
-    /** Closing the tenants' files updates their statistics. */
     async finishMove() {
       rmSync(marker);
       sync(folder);

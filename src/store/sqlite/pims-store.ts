@@ -27,7 +27,7 @@ export interface PimsStoreOptions extends TenantReadsOptions {
 export interface SqlitePimsStore extends PimsStore {
   /** Bounds the memory of each connection for pages. */
   limitCaches(kib: number): void;
-  /** The bytes of its write-ahead log. */
+  /** Bytes of the write-ahead log. */
   readonly logBytes: number;
   /** Waits for the running calls. With `aside`, a thread checkpoints the file, so that other tenants do not wait. */
   close(aside?: boolean): Promise<void>;
@@ -177,7 +177,7 @@ function connect(file: string, { kept, checkpoint, busyTimeoutMs, onFatal, onCom
 async function* exportRows(db: Database, sql: string): AsyncGenerator<Uint8Array> {
   let [cells, count, isSynced] = ['', 0, false];
   for (const [row] of db.iterate<[string]>(sql)) {
-    // The snapshot is open. The service may have committed but not yet synced something in it.
+    // The snapshot is open, and may have commits that the service has not synced yet.
     if (!isSynced) await syncLog(db.file);
     isSynced = true;
     cells += row;

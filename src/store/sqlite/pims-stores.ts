@@ -1,7 +1,7 @@
 /**
  * The tenants' inventory systems of an open embedded store: opens and upgrades their files, bounds how many are open
- * and their memory for pages, sets files apart that cannot be used and reports them, and wakes those who wait for a
- * change. Source: decisions 0015 and 0062.
+ * and their memory for pages, sets tenants with unusable files apart, and wakes callers that wait for a change. Source:
+ * decisions 0015 and 0062.
  */
 import { readFileSync, rmSync, utimesSync, watch } from 'node:fs';
 import { totalmem } from 'node:os';
@@ -44,7 +44,7 @@ export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStor
   const upgrades = makeUpgrades(aside, clock, report);
   const kept = makeKeptAnswers();
   const waiters = makeChangeWaiters((storeId) => watchFile(fileOf(storeId), () => waiters.wake(storeId)));
-  /** Wakes those who wait for a change. A command changes the time of the file, which wakes those in the service. */
+  /** Wakes callers that wait for a change. A command changes the time of the file, which wakes those in the service. */
   const noteCommit = (storeId: string) => {
     waiters.wake(storeId);
     const seconds = clock.now() / 1000;
@@ -75,8 +75,8 @@ export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStor
     pools: [workers, aside],
     nextChange: ({ storeId }: Tenant, ended: AbortSignal): Promise<void> => waiters.wait(storeId, ended),
     /**
-     * Returns the tenant's store for a service. A file with an older schema is first upgraded in a thread. The call waits
-     * for a moment, and is then refused with SERVICE_BUSY.
+     * Returns the tenant's store for a service. A file with an older schema is first upgraded in a thread. The call
+     * waits for a moment, and is then refused with SERVICE_BUSY.
      */
     pimsOnceUpgraded(tenant: Tenant): PimsStore | Promise<PimsStore> {
       const file = fileOf(tenant.storeId);
@@ -107,7 +107,7 @@ export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStor
   };
 }
 
-/** Where files cannot be watched, those who wait see the commits of commands when their time is up. */
+/** Watches a file. If that is impossible, waiting callers see the commits of commands when their time is up. */
 function watchFile(file: string, onChange: () => void): () => void {
   try {
     const watcher = watch(file, { persistent: false }, onChange);
@@ -233,8 +233,8 @@ function makeOpenTenants({ most, open: openStore, onSetApart }: OpenTenantsOptio
 }
 
 /**
- * Returns the one of two random tenants that was called longer ago. The one called longest ago would be the next to be
- * called when more tenants than can be open are called in turn.
+ * Returns the one of two random tenants that was called longer ago. When more tenants than can be open are called in
+ * turn, the one called longest ago is the next to be called.
  */
 function chooseOne(all: readonly OpenTenant[]): OpenTenant {
   const pick = () => all[Math.floor(Math.random() * all.length)]!;

@@ -24,7 +24,7 @@ import { openRequests, openUsage } from './call-store.ts';
 import { makeWorkerPool } from './workers/worker-pool.ts';
 
 export interface OpenStoreOptions extends PimsStoresOptions {
-  /** Bounds of each tenant. */
+  /** Maximum running and waiting queries of each tenant. */
   readonly queriesRunningMost: number;
   readonly queriesWaitingMost: number;
   readonly onFatal: (fault: unknown) => void;
@@ -44,7 +44,7 @@ export function openSqlite(options: OpenStoreOptions) {
   files.makeStoreFolder(folder, options.movedAs ?? files.DATA_FOLDER);
   const fileOf = (storeId: string) => tenantFileOf(folder, storeId);
   const turns = new Turns({ running: options.workers, tenantRunning, tenantWaiting }, clock);
-  // Threads for checkpoints only: writes wait for them, so they must not wait for long queries.
+  // A thread for checkpoints only: writes wait for it, so it must not wait for long queries.
   const checkpoints = makeWorkerPool(1, 0, clock);
   const checkpoint = async (file: string) => void (await checkpoints.run({ kind: 'checkpoint', file }));
   const { open, pools, ...stores } = openPimsStores(options, { turns, checkpoint });
@@ -89,8 +89,8 @@ export function openSqlite(options: OpenStoreOptions) {
     /** Copies everything into an empty folder while the service runs. Returns the files. */
     backup: (target: string) => backupStore(folder, target, new Date(clock.now()).toISOString()),
     /**
-     * Restores a tenant's records from a backup while services run: into a new file, which replaces the old one at once.
-     * Returns the old file, which is kept, if it exists. COMMAND_REFUSED changes nothing.
+     * Restores a tenant's records from a backup while services run, into a new file that replaces the old one at once.
+     * Returns the old file, which is kept, if it exists. If it throws COMMAND_REFUSED, nothing has changed.
      */
     async restoreTenant(tenant: Tenant, source: string, entry: AuditEntry): Promise<string | null> {
       const old = fileOf(tenant.storeId);
@@ -134,7 +134,7 @@ function openSharedFiles(
   return { usage, control, requests };
 }
 
-/** Throws if SQLite is older than the release that no longer loses a write when the log is restarted. */
+/** Throws if SQLite is older than the first release that no longer loses a write when the log is restarted. */
 function checkVersion(): void {
   const version = sqliteVersion().split('.').map(Number);
   const place = SQLITE_OLDEST.findIndex((part, index) => part !== version[index]);

@@ -13,7 +13,7 @@ export interface BackupJob {
 export type BackupReply = Pick<CheckResult, 'findings' | 'count' | 'notes'>;
 
 /**
- * The niceness, with which the thread has a third of the weight of the event loop, so that a backup also ends on a busy
+ * The niceness that gives the thread a third of the weight of the event loop, so that a backup also finishes on a busy
  * machine.
  */
 const NICENESS = 5;

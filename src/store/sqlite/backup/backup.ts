@@ -1,6 +1,6 @@
 /**
  * Backs up the embedded store while the service runs, with SQLite's own backup, because a plain copy of a live file
- * lacks its log. Restores a backup after it has checked every file.
+ * lacks its log. Restores a backup after checking every file.
  */
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -73,7 +73,8 @@ export async function backupStore(folder: string, target: string, madeAt: string
 /**
  * Copies a backup into a data folder and returns its files, all of them on disk. The folder is empty, or has only the
  * files of an interrupted restore, which are deleted. Until the last file is there, nothing else opens the folder.
- * COMMAND_REFUSED changes nothing, unless a copy differs from the backup. The restore is then unfinished.
+ * If it throws COMMAND_REFUSED, nothing has changed, unless a copy differs from the backup. The restore is then
+ * unfinished.
  */
 export function restoreBackup(source: string, folder: string): string[] {
   const hashes = readManifest(source).files;
@@ -126,8 +127,8 @@ function beginFeed(db: Database): void {
 
 /**
  * Copies the file of one tenant from a backup to `file`, which is on disk on return. Numbers that `old` has given out
- * since the backup are not given out again, if `old` can still be read. COMMAND_REFUSED, without a `file`, when the
- * backup does not have the tenant or is damaged.
+ * since the backup are not given out again, if `old` can still be read. Throws COMMAND_REFUSED, without a `file`,
+ * if the backup does not have the tenant or is damaged.
  */
 export function copyTenant(source: string, teamId: string, file: string, old: string): void {
   const hashes = readManifest(source).files;
@@ -155,7 +156,7 @@ export function copyTenant(source: string, teamId: string, file: string, old: st
   }
 }
 
-/** Reads the next numbers of a file, or none if it is lost or damaged. Throws COMMAND_REFUSED if it may be intact. */
+/** Reads the next numbers of a file, or none if it is lost or damaged. If it may be intact, throws COMMAND_REFUSED. */
 function readNextNumbers(file: string): [counter: string, next: number][] {
   try {
     return withDatabase(file, READ, (db) => db.rows('SELECT NAME, NEXT FROM COUNTERS'));

@@ -86,7 +86,7 @@ export function makeScheduledBackups(options: BackupOptions) {
     });
   };
   const backups = {
-    /** Deletes the rest of an interrupted backup, and makes backups when they are due until it is closed. */
+    /** Deletes the rest of an interrupted backup, and makes backups when they are due, until `close` is called. */
     start() {
       try {
         deleteUnfinished();
@@ -170,11 +170,11 @@ async function checkSpace({ folder, backupDir, readyFreeMb }: BackupOptions): Pr
 
 /** Makes the functions that list and delete this store's backups. */
 function lookInto({ backupDir, backupKeep, identity, clock }: BackupOptions) {
-  /** Identities by the name of the backup, because a manifest never changes and can be long. */
+  /** Identities, kept by the name of the backup, because a manifest never changes and can be long. */
   const identities = new Map<string, string | undefined>();
   const isOurs = (name: string) =>
     identities.getOrInsertComputed(name, () => identityOf(join(backupDir, name))) === identity;
-  /** Lists the names of this store's backups, oldest first, without names in the future. */
+  /** Lists the names of this store's backups, oldest first, without dates in the future. */
   const list = (disagrees?: boolean) => {
     const isWanted = (name: string) =>
       NAME.test(name) &&

@@ -27,10 +27,10 @@ const OPENING_RETRY_MS = 10;
 const CACHE_KIB = 4096;
 /** Bytes of the file that a reader maps into memory. Pages that it has read count as memory of the process. */
 const MAP_BYTES = 256 * 1024 * 1024;
-/** The size that a restarted log is truncated to. Writing into space that exists is synced faster. */
+/** The size that a restarted log is truncated to. Writing into existing space is synced faster. */
 const LOG_BYTES_KEPT = 32 * 1024 * 1024;
 const STATEMENTS_MAX = 256;
-/** Rows between two looks at the clock, counted with `charge_row`. It begins with 1, because rows can be large. */
+/** Rows between two looks at the clock, counted with `charge_row`. The first look is early: rows can be large. */
 const ROWS_PER_LOOK = 64;
 /** Characters whose folding costs about as much as reading a row. */
 const CHARACTERS_PER_ROW = 128;
@@ -158,7 +158,7 @@ export class Database {
 
   /**
    * Returns the rows of a statement that calls `walk_row(key)` or `walk_row(value, key)` for every row it looks at, in
-   * their order. Restarts after the last of them from time to time, because Node keeps all texts that our functions
+   * their order. Restarts after the last such row from time to time, because Node keeps all texts that our functions
    * receive until a statement returns a row.
    */
   *walk<R extends Row>(sql: string, valuesFrom: (position: string) => Bound[], after: string): IterableIterator<R> {
@@ -219,7 +219,7 @@ export class Database {
     }
   }
 
-  /** For node:sqlite's own backup. */
+  /** The connection, for node:sqlite's own backup. */
   get connection(): DatabaseSync {
     return this.#connection;
   }
@@ -251,7 +251,7 @@ export class Database {
   }
 }
 
-/** Returns the URL of a file with which SQLite does not create it if it is missing. */
+/** Returns the URL of a file, with which SQLite does not create a missing file. */
 function locate(file: string): URL {
   const url = pathToFileURL(file);
   url.search = '?mode=rw';
@@ -292,7 +292,7 @@ const CODES = { busy: [5, 261, 517, 6, 262], full: [13, 4874], fatal: [10, 11, 2
 /** Returns the extended result code of SQLite, if the fault has one. */
 export const errcodeOf = (fault: unknown): number | undefined => (fault as { errcode?: number }).errcode;
 
-/** Called with a fault after which a file cannot be trusted. All later calls get the refusal that it returns. */
+/** Receives a fault after which a file cannot be trusted. All later calls get the refusal that it returns. */
 export type OnFatal = (fault: unknown) => Refusal;
 
 /** Adds the name of the file to the message of a fault. */

@@ -28,8 +28,8 @@ import { Database, faultOf } from './database.ts';
 export const DATA_FOLDER = 'STOREROOM_DATA';
 
 /**
- * Creates a folder for databases, with `tenants` in it. COMMAND_REFUSED when it cannot be created or written to; `name`
- * is the setting or the argument that chose it. If there is a `marker`, it becomes the first file, empty and on disk.
+ * Creates a folder for databases, with `tenants` in it. Throws COMMAND_REFUSED if it cannot be created or written to;
+ * `name` is the setting or the argument that chose it. A `marker` becomes the first file, empty and on disk.
  */
 export function makeStoreFolder(folder: string, name: string, marker?: string): void {
   try {

@@ -33,13 +33,13 @@ export function isNewest(db: Database, schema: SqliteSchema): boolean {
 /** Returns the number of the last migration of a kind of file. */
 export const newestSchema = (schema: SqliteSchema): number => loadMigrations(schema).length;
 
-/** Schemas are the numbers of the last migration a file has had. */
+/** The schemas of a file before and after an upgrade. */
 export interface Upgrade {
   readonly from: number;
   readonly to: number;
 }
 
-/** Returns the upgrade that a start would make, or undefined if there is none. Opens the file only if it has a log. */
+/** Returns the upgrade that a start would make, or undefined for none. Opens the database only if it has a log. */
 export function plannedUpgrade(file: string, schema: SqliteSchema): Upgrade | undefined {
   // Opening a pipe would block.
   if (!statSync(file).isFile()) return undefined;
@@ -88,7 +88,7 @@ function findVersion(file: string): string | undefined {
     const select = (db: Database) => db.row<[string]>(selectInstallation(''), 'version');
     return withDatabase(control, { mode: 'read', busyTimeoutMs: 0 }, select)?.[0];
   } catch {
-    // The file is older than the table, or damaged.
+    // The file is older than the table INSTALLATION, or damaged.
     return undefined;
   }
 }

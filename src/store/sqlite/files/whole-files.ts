@@ -16,7 +16,7 @@ const CHUNK_BYTES = 1024 * 1024;
 const SQLITE_READONLY = 8;
 const SQLITE_CANTOPEN = 14;
 
-/** The open read holds the snapshot: without it every commit of the service would restart the copy. */
+/** Copies a database. The open read holds the snapshot, because otherwise every commit would restart the copy. */
 export async function copyDatabase(source: string, target: string): Promise<void> {
   using db = new Database(source, READ);
   db.exec('BEGIN; SELECT count(*) FROM sqlite_schema');

@@ -8,15 +8,15 @@ import type { Database } from '../files/database.ts';
 
 /** Counts below this are not kept: counting an entry takes 30 to 60 ns. */
 const FEW = 256;
-/** Entries that one query counts, within a millisecond or two. Beginning to count takes as long as some entries. */
+/** Maximum entries that one query counts, in a millisecond or two. Beginning a count takes as long as some entries. */
 const ENTRIES_MAX = 32 * 1024;
 const ENTRIES_OF_BEGINNING = 100;
 const TRIGRAMS_MOST = 16;
 const TRIGRAMS_ENOUGH = 2;
 const FEW_OF_A_TRIGRAM = 512;
 /**
- * A list that is this many times as long as another is not worth walking, because an entry takes 30 ns, and a record
- * that it saves 2 to 5 µs.
+ * A list that is this many times as long as another is not worth walking, because an entry takes 30 ns, and saves 2
+ * to 5 µs if it excludes a record.
  */
 const TIMES_THE_RAREST = 32;
 /** A trigram with fewer records is rare. Each record in its list takes a microsecond or two. */
@@ -49,7 +49,7 @@ export function makeEntryCounts(db: Database) {
   /** Divides the entries that may still be counted among this number of values. */
   const shareOf = (values: number) => Math.max(FEW, Math.floor(left / values));
 
-  /** Returns the number of entries, or `most` if there are at least that many or it is not known. */
+  /** Returns the number of entries, or `most` if there are at least that many or the number is unknown. */
   const count = (entries: string, values: readonly string[], most: number) => {
     const key = entries + values.join('\0');
     const kept = counts.get(key);
@@ -65,7 +65,7 @@ export function makeEntryCounts(db: Database) {
     return found;
   };
 
-  /** Returns trigrams in fewer than `most` records, the rarest first. With the first bound, two are enough. */
+  /** Returns trigrams in fewer than `most` records, the rarest first. With the lowest bound, two are enough. */
   const countTrigrams = (recordType: KeyedType, trigrams: readonly string[], most: number) => {
     const search = `${RECORD_TYPES[recordType].table}_SEARCH`;
     const counted: { readonly trigram: string; readonly records: number }[] = [];

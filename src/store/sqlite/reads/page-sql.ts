@@ -20,7 +20,7 @@ import { quote, type Candidate, type EntryCounts } from './entry-counts.ts';
 
 /**
  * SQL of the rows of a page: SORT_KEY, the sorted field if there is one, the record as JSON, and its lines if they were
- * requested. ?1 is the key to begin after and ?2 the value (null: the end of all); ?3 is the number of rows.
+ * requested. ?1 is the key to begin after, ?2 the value (null: the end of all values), and ?3 the number of rows.
  */
 export interface PageSql {
   readonly sql: string;
@@ -90,7 +90,7 @@ interface Shape {
 
 /** `json` has the SQL that builds a record from the columns of its table. */
 export function makePageBuilder(json: Readonly<Record<KeyedType, string>>) {
-  /** SQL by shape: SQLite's own cache finds the same text fastest. */
+  /** SQL by shape: the cache of prepared statements finds the same text fastest. */
   const built = new Map<string, string>();
   const buildShape = (shape: Shape) => {
     const { recordType, sort, walks, condition, from, to } = shape;
@@ -144,8 +144,8 @@ export function makePageBuilder(json: Readonly<Record<KeyedType, string>>) {
 const isByField = (sort: Sort | undefined): sort is Sort => sort !== undefined && sort.by !== 'key';
 
 /**
- * Finds what leads each alternative. If one alternative has no lead, none has, and the query walks all records. `large`
- * is a lead that finds many.
+ * Finds the lead of each alternative. If one alternative has none, no lead is used, and the query walks all records.
+ * `large` is a lead that finds many.
  */
 function findLeads(recordType: KeyedType, tree: FilterTree, counts: EntryCounts, isSorted: boolean) {
   const found = tree.map((terms) => findLead(recordType, terms, counts, isSorted));
@@ -239,7 +239,7 @@ function buildSorted({ recordType, walks, condition, from, to, json }: Shape, so
     ) CROSS JOIN ${table} ON ID = "sorted ID" ${LIMIT}`;
 }
 
-/** Builds the records that one index finds, in no particular order. */
+/** Builds the SQL of the records that one index finds, in no particular order. */
 function findBy(recordType: KeyedType, lead: FilterTerm, condition: string): string {
   const { table } = RECORD_TYPES[recordType];
   const [index, which] =
@@ -247,7 +247,7 @@ function findBy(recordType: KeyedType, lead: FilterTerm, condition: string): str
   return `${table} ${index} WHERE ${which} AND charge_row(ID)`;
 }
 
-/** Names the index, since the planner knows nothing of the data. It finds the index of the key by itself. */
+/** Names the index, since the planner knows nothing of the data. SQLite finds the index of the key by itself. */
 function indexOf(recordType: KeyedType, { field: { name } }: FilterTerm): string {
   const { table, key } = RECORD_TYPES[recordType];
   return name === key ? '' : `INDEXED BY ${table}_${name}`;

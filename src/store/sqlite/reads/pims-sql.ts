@@ -83,7 +83,7 @@ export function buildPimsSql(dictionaries: Dictionaries) {
   };
   const keyedJson = ofKeyedTypes(json);
   const pages = makePageBuilder(keyedJson);
-  // An empty row for each record that is found.
+  // These pages have an empty row for each record.
   const countedPages = makePageBuilder(ofKeyedTypes(() => "''"));
   // The lines of an order are side by side in the primary key of the table, so they need no sorting.
   const linesOf = (line: string, order: string) =>

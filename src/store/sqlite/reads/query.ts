@@ -1,6 +1,6 @@
 /**
- * Begin here: the reads of a tenant, which are records, orders with their lines, pages and storefront lookups. The event
- * loop runs them within milliseconds or not at all; threads run them to their end.
+ * Begin here: the reads of a tenant, which are records, orders with their lines, pages and storefront lookups. The
+ * event loop runs them within milliseconds or not at all; threads run them to their end.
  */
 import type { Outcome } from '../../../errors.ts';
 import type { OrderFound, Page, RecordFound } from '../../../pims/pims-port.ts';
@@ -51,7 +51,7 @@ export const TOO_LONG = Symbol('too long');
 /** The result of a lookup that is too large for one answer. */
 export const TOO_LARGE = 'too large';
 
-/** Plain data, so that it can cross to a thread. */
+/** Plain data, so that it can be sent to a thread. */
 export type Read = RecordRead | PageRead | LookupRead;
 interface Found {
   page: Page;

@@ -200,7 +200,7 @@ export function makeKeptAnswers() {
   };
 }
 
-/** Keys that were added lately, by their hash. A newer key takes the place of an older one. */
+/** Remembers keys that were added lately, by their hash. A newer key can replace an older one. */
 function makeRecentKeys() {
   const hashes = new Int32Array(RECENT_MAX);
   return {

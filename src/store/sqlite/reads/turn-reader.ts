@@ -30,7 +30,7 @@ export type TurnReader = ReturnType<typeof makeTurnReader>;
 
 export function makeTurnReader(db: Database, { onChange, unsynced, onFatal }: TurnReaderOptions) {
   let waiting: QueuedRead[] = [];
-  /** Changes with every commit of another connection. */
+  /** A number that changes with every commit of another connection. */
   let version = -1;
   const reasonOf = (fault: unknown) => (faultOf(fault) === 'fatal' ? onFatal(fault) : fault);
 

@@ -30,7 +30,7 @@ const IDLE_MS = 10_000;
 
 export type WorkerPool = ReturnType<typeof makeWorkerPool>;
 
-/** `niceness` is the niceness of the threads, which makes them yield to the event loop. */
+/** `niceness` makes the threads yield to the event loop. */
 export function makeWorkerPool(size: number, niceness: number, clock: Clock) {
   const idle: Thread[] = [];
   const all = new Set<Thread>();
@@ -90,7 +90,7 @@ export function makeWorkerPool(size: number, niceness: number, clock: Clock) {
   };
 
   return {
-    /** Runs a job in a thread. `turn` can end it. Throws QUERY_TOO_COSTLY when its time is used up. */
+    /** Runs a job in a thread. `turn` can end it. Returns QUERY_TOO_COSTLY when its time or memory is used up. */
     run: <T>(job: Job, turn?: Turn): Promise<Outcome<T>> =>
       new Promise((resolve, reject) => {
         waiting.push({ job, turn, resolve, reject });

@@ -59,8 +59,8 @@ export function makeWriteAheadLog({ file }: Database, options: LogOptions) {
   return {
     checkpoint,
     /**
-     * Exists while others can read a commit that is not on disk. No response may show that commit before this resolves.
-     * If the log could not be synced, it stays and is rejected with a Refusal.
+     * A promise while others can read a commit that is not on disk. No response may show the commit before it resolves.
+     * If the log could not be synced, the promise stays and is rejected with a Refusal.
      */
     get unsynced() {
       return unsynced;

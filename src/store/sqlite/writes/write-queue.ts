@@ -85,7 +85,7 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
     return ended;
   };
   const begin = () => beginWriting(db, options.clock, refuse);
-  /** On a full disk, a restarted log has space, so that reads are still counted. */
+  /** Restarts the log, which then has space even on a full disk, so that reads are still counted. */
   const restartFullLog = async () => {
     await log.checkpoint();
     return !((await begin()) instanceof Refusal);
@@ -167,10 +167,9 @@ async function beginWriting(
 }
 
 /**
- * Runs the writes of a group, and leaves writes that would block the event loop for too long to the next group, the
- * writes in `waiting`. Savepoints are expensive, because SQLite copies every page that changes after one, and FTS5 writes
- * all pending changes. A group therefore first runs without them, and returns false if one of its writes has to be
- * undone.
+ * Runs the writes of a group, and returns those that would block the event loop for too long to `waiting`, for the next
+ * group. Savepoints are expensive, because SQLite copies every page that changes after one, and FTS5 writes all pending
+ * changes. A group therefore first runs without savepoints, and returns false if one of its writes has to be undone.
  */
 function runAll(db: Database, group: SqliteWrite[], waiting: SqliteWrite[], savepoints: boolean): boolean {
   const late: LateWork[] = [];
