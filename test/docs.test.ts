@@ -373,7 +373,9 @@ suite('decision records', () => {
       records.map((file) => `${numberOf(file)} ${file.slice('docs/decisions/'.length)}`),
     );
     assert.ok(inForce.length <= 35, 'merge records that tell one story');
-    const superseded = lines.flatMap((line) => /^- (\d{4}) .+: \[\d{4}\]/.exec(line)?.[1] ?? []);
+    const superseded = lines
+      .filter((line) => /^- \[\d{4}\]\([^)]+\): /.test(line))
+      .flatMap((line) => [...line.matchAll(/[:,] (\d{4}) /g)].map(([, number]) => number!));
     const numbers = [...records.map(numberOf), ...superseded].toSorted();
     assert.deepEqual(
       numbers,

@@ -118,7 +118,9 @@ function describeRows({ rows, start }: StoreResults): string[] {
 }
 
 /** Requests a second and, in brackets, the share of the bare server's. */
+/** Empty until a store was measured with two numbers of orders. */
 function describeGrowth(all: readonly StoreResults[]): string[] {
+  if (all.length < 2) return [];
   const rows = Object.keys(GROWN_LEAST).map((name) => {
     const points = all.map((results) => ({ ours: sidesOf(results, name)[0], share: shareOfBare(results, name) }));
     const shares = points.flatMap(({ share }) => share ?? []);
