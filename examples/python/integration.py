@@ -1,6 +1,6 @@
 """Keeps a storefront and Storeroom in step: orders in, stock out, status back.
 
-It may be killed and started again at any time: nothing is doubled, nothing is lost. Copy it and write storefront.py for
+You can kill and restart the program at any time: nothing is written twice or lost. Copy it and replace storefront.py for
 your storefront.
 """
 
@@ -26,7 +26,7 @@ client = Storeroom(
 
 
 def main():
-    stock_seen = ""  # The newest MODIFIED_DATE seen. After a start all parts are read once.
+    stock_seen = ""  # The newest MODIFIED_DATE read so far. The first round reads all parts.
     while True:
         pause = ROUND_SECONDS
         try:
@@ -35,7 +35,7 @@ def main():
             bring_status_back()
         except StoreroomError as error:
             print(error, file=sys.stderr, flush=True)
-            # What is left comes with the next round, or in an hour if only next month helps. Else a person has to.
+            # The next round does the rest, after an hour if the monthly quota is used up. Other errors need a person.
             if error.code == "QUOTA_EXCEEDED":
                 pause = PAUSE_SECONDS
             elif not error.repeatable:
@@ -54,14 +54,14 @@ def bring_orders_in():
         except HalfAnOrder as reason:
             storefront.set_aside(order["number"], str(reason))
         except StoreroomError as error:
-            # Where the order itself is refused, the others go on.
+            # If the order itself is refused, the program sets it aside and continues with the others.
             if error.repeatable or error.code == "QUOTA_EXCEEDED" or error.status in (401, 403):
                 raise
             storefront.set_aside(order["number"], str(error))
 
 
 def create_order(order):
-    """The order and its lines. Sent again with the same key, it continues where a run was killed."""
+    """Create an order with its lines. The key is made from its number, so the next run continues where this one ended."""
     number = order["number"]
     fields = {"REFERENCE_NUMBER": number, "ORDER_TYPE": "sales_order", "SNAME": order["name"]}
     lines = [
@@ -72,7 +72,7 @@ def create_order(order):
 
 
 def find_old_order(order):
-    """Of an order that a run may have sent when its key has been forgotten since: what Storeroom has of it."""
+    """Return the number of an order that an earlier run may have sent under a key that has expired, or None."""
     sold_at = datetime.fromisoformat(order["soldAt"].replace("Z", "+00:00"))
     if datetime.now(timezone.utc) - sold_at < KEY_KEPT:
         return None

@@ -1,7 +1,7 @@
-"""The storefront: here a folder, in your program its API.
+"""The storefront: here a folder, in your program the API of your storefront.
 
-`orders` has the orders that were sold, `taken` those that Storeroom has, `aside` those that a person has to look at. A
-file is replaced whole, so that a crash leaves it old or new.
+`orders` has the orders that were sold, `taken` those that Storeroom has, `aside` those that a person has to look at.
+Files are replaced as a whole, so that a crash leaves the old or the new file.
 """
 
 import json, os, urllib.parse
@@ -27,7 +27,7 @@ def replace(file, content):
 
 
 def new_orders():
-    """Orders that Storeroom does not have yet, as far as the storefront knows."""
+    """Return the orders that are neither taken by Storeroom nor set aside."""
     orders = [read(file) for file in sorted((FOLDER / "orders").glob("*.json"))]
     done = lambda number: file_of("taken", number).exists() or file_of("aside", number).exists()
     return [order for order in orders if not done(order["number"])]
@@ -42,7 +42,7 @@ def set_aside(number, reason):
 
 
 def open_numbers():
-    """Numbers of orders that are still on their way."""
+    """Return the numbers of orders that are neither shipped nor cancelled."""
     taken = [read(file) for file in sorted((FOLDER / "taken").glob("*.json"))]
     return [one["number"] for one in taken if one.get("status", {}).get("state") not in ("shipped", "cancelled")]
 

@@ -1,6 +1,6 @@
 /**
- * Keeps a copy of all orders with their lines, customers and parts in a SQLite file. It may be killed and started again
- * at any time: a page of changes and the position after it are one transaction, so that nothing is skipped.
+ * Keeps a copy of all orders with their lines, customers and parts in a SQLite file. You can kill and restart the
+ * program at any time: it saves a page of changes and the position after it in one transaction, so it skips nothing.
  */
 import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -12,10 +12,10 @@ const KEYS = JSON.parse(readFileSync(process.env['KEYS_FILE'] ?? 'keys.json', 'u
   apiID: string;
   apiSecret: string;
 };
-/** A filter takes 100 values: the orders of a page are read in one query. */
+/** A filter accepts 100 values, so one query can read all orders of a page. */
 const PAGE_SIZE = 100;
 
-// It only reads, so every call is repeated until it is answered.
+// The program only reads, so the client repeats every call until it succeeds.
 const storeroom = new Storeroom({ baseUrl: BASE, ...KEYS, tries: Infinity, totalTimeoutMs: Infinity });
 
 const copy = new DatabaseSync(process.env['COPY'] ?? 'copy.db', { timeout: 5000 });
@@ -36,7 +36,7 @@ for (;;)
   } catch (error) {
     if (!(error instanceof StoreroomError)) throw error;
     console.error(error.message);
-    // Anything else needs a person, such as keys that have ended.
+    // Other errors need a person, for example if the keys have ended.
     if (error.code !== 'CHANGES_GONE') process.exit(1);
     // The copy was stopped for too long, or Storeroom was restored from a backup: read everything again.
     copy.exec('DELETE FROM position');
@@ -57,7 +57,7 @@ function inTransaction(work: () => void): void {
   }
 }
 
-/** Reads everything once. The position is older than the first page, so the changes made meanwhile come afterwards. */
+/** Reads everything once. The position is older than the first page, so `follow` reads the changes made meanwhile. */
 async function load(): Promise<void> {
   const position = readPosition();
   if (position?.loaded) return;
@@ -70,12 +70,12 @@ async function load(): Promise<void> {
     inTransaction(() => records.forEach((customer) => save('customers', customer.CUSTOMER_CODE, customer)));
   for await (const { records } of storeroom.inventory.query().pages())
     inTransaction(() => records.forEach((part) => save('inventory', part.PART_CODE, part)));
-  // No record is ever deleted, but a backup may have fewer.
+  // Storeroom deletes no records, but may have fewer after a restore from a backup.
   inTransaction(() => copy.exec('DELETE FROM records WHERE old; UPDATE position SET loaded = 1'));
   console.log('Everything was read');
 }
 
-/** Saves the records of each page of changes as they are now. What is saved twice is the same or newer. */
+/** Saves the current records of each page of changes. If a page is read twice, its records are the same or newer. */
 async function follow(): Promise<void> {
   let { seq } = readPosition()!;
   for await (const page of storeroom.changes({ after: seq, include: 'records', pageSize: PAGE_SIZE }).pages()) {
@@ -91,7 +91,7 @@ async function follow(): Promise<void> {
   }
 }
 
-/** Changes have orders without their lines. */
+/** Reads orders with their lines, which the records in changes lack. */
 async function readOrders(keys: readonly string[]) {
   if (keys.length === 0) return [];
   const filter = { field: 'ORDER_NUMBER', op: 'in', value: [...new Set(keys)] } as const;

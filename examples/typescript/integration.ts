@@ -1,6 +1,6 @@
 /**
- * Keeps a storefront and Storeroom in step: orders in, stock out, status back. It may be killed and started again at any
- * time: nothing is doubled, nothing is lost. Copy it and write storefront.ts for your storefront.
+ * Keeps a storefront and Storeroom in step: orders in, stock out, status back. You can kill and restart the program at
+ * any time: nothing is written twice or lost. Copy it and replace storefront.ts for your storefront.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -25,7 +25,7 @@ const storeroom = new Storeroom({ baseUrl: BASE, ...KEYS, tries: 4, timeoutMs: 3
 
 class HalfAnOrder extends Error {}
 
-/** The newest MODIFIED_DATE seen. After a start all parts are read once. */
+/** The newest MODIFIED_DATE read so far. The first round reads all parts. */
 let stockSeen = '';
 
 for (;;) {
@@ -37,7 +37,7 @@ for (;;) {
   } catch (error) {
     if (!(error instanceof StoreroomError)) throw error;
     console.error(error.message);
-    // What is left comes with the next round, or in an hour if only next month helps. Else a person has to.
+    // The next round does the rest, after an hour if the monthly quota is used up. Other errors need a person.
     if (error.code === 'QUOTA_EXCEEDED') pauseMs = PAUSE_MS;
     else if (!error.repeatable) process.exit(1);
   }
@@ -54,13 +54,13 @@ async function bringOrdersIn(): Promise<void> {
     }
 }
 
-/** Whether the order itself is refused, so that the others can go on. */
+/** Returns whether Storeroom refused the order itself, so that the program can continue with the others. */
 function isWrong(error: unknown): error is StoreroomError {
   if (!(error instanceof StoreroomError) || error.repeatable) return false;
   return error.code !== 'QUOTA_EXCEEDED' && error.status !== 401 && error.status !== 403;
 }
 
-/** The key of an order is made from its number, so that the next run continues what this one did not finish. */
+/** Creates an order with its lines. The key is made from its number, so the next run continues where this one ended. */
 async function createOrder({ number, name, shipping, lines }: SoldOrder): Promise<string> {
   const { orderNumber } = await storeroom.orders.createWithLines(
     { REFERENCE_NUMBER: number, ORDER_TYPE: 'sales_order', SNAME: name, FREIGHT: shipping },
@@ -70,7 +70,7 @@ async function createOrder({ number, name, shipping, lines }: SoldOrder): Promis
   return orderNumber;
 }
 
-/** Of an order that a run may have sent when its key has been forgotten since: what Storeroom has of it. */
+/** Returns the number of an order that an earlier run may have sent under a key that has expired. */
 async function findOldOrder({ number, soldAt, lines }: SoldOrder): Promise<string | undefined> {
   if (Date.now() - Date.parse(soldAt) < KEY_KEPT_MS) return undefined;
   const found = await storeroom.orders.byStorefrontReference(number);

@@ -1,7 +1,7 @@
 /**
- * The storefront: here a folder, in your program its API. `orders` has the orders that were sold, `taken` those that
- * Storeroom has, `aside` those that a person has to look at. A file is replaced whole, so that a crash leaves it old or
- * new.
+ * The storefront: here a folder, in your program the API of your storefront. `orders` has the orders that were sold,
+ * `taken` those that Storeroom has, `aside` those that a person has to look at. Files are replaced as a whole, so that
+ * a crash leaves the old or the new file.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import type { Fulfillment } from '@storeroom/client';
 export interface SoldOrder {
   /** The storefront's own number, such as `#5501`. */
   readonly number: string;
-  /** ISO 8601. */
+  /** The time in ISO 8601. */
   readonly soldAt: string;
   readonly name: string;
   readonly shipping: string;
@@ -44,7 +44,7 @@ interface Taken {
   readonly status?: Status;
 }
 
-/** Orders that Storeroom does not have yet, as far as the storefront knows. */
+/** Returns the orders that are neither taken by Storeroom nor set aside. */
 export const newOrders = (): SoldOrder[] =>
   listFolder('orders')
     .map((file) => read<SoldOrder>(file))
@@ -55,7 +55,7 @@ export const markTaken = (number: string, orderNumber: string): void =>
 
 export const setAside = (number: string, reason: string): void => replace(fileOf('aside', number), { number, reason });
 
-/** Numbers of orders that are still on their way. */
+/** Returns the numbers of orders that are neither shipped nor cancelled. */
 export const openNumbers = (): string[] =>
   listFolder('taken')
     .map((file) => read<Taken>(file))

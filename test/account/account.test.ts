@@ -1,4 +1,4 @@
-/** Links, sessions with their proofs, and what owners do with users. */
+/** Tests one-time links, sessions, proofs of identity, and what owners do with users. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { changeRole, deleteUser, inviteUser, isProven, renewLink, requireProof } from '../../src/account/users.ts';

@@ -1,4 +1,4 @@
-/** What users change of their own account: password and second factor, what others do meanwhile, and its log. */
+/** Tests how users change their own password and second factor, also while others act, and what the audit log has. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { suite, test } from 'node:test';
@@ -65,13 +65,13 @@ suite('passwords', () => {
         [NEW, linkPassword, PASSWORD].map((password) => ann.signIn(visit(3), { password })),
       );
       assert.deepEqual(valuesOf(good, 'status'), [change.status, link.status, 'rejected']);
-      // What is open: whatever the winner opened, and the sign-in just made.
+      // Two sessions are open: one of the call that succeeded, and one of the sign-in after it.
       assert.equal((await store.sessions.listSessions(signedIn.user)).length, 2);
     }
   });
 });
 
-/** The accounts of the real store; only, `beforeIt` happens before this method of it does its work, once. */
+/** Returns accounts on the real store. The first call of `method` waits until `beforeIt` has ended. */
 function interrupted<Part extends 'users' | 'sessions'>(
   part: Part,
   method: keyof (typeof store)[Part],

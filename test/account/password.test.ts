@@ -1,4 +1,4 @@
-/** Passwords: the form of a hash, how many hashings run at once, and which passwords are refused with which words. */
+/** Tests the form of password hashes, how many are made at once, and which passwords are refused with which message. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { suite, test } from 'node:test';
@@ -8,7 +8,7 @@ import { Refusal } from '../../src/errors.ts';
 
 const ANN = { teamId: 'acme-tools', email: 'ann.smith@hardware.example' };
 const PASSWORD = 'lantern gravel poplar seventeen';
-/** Made by the first version, with its key. */
+/** A hash that the first version made, and its key. */
 const KEPT = '$argon2id$v=19$m=19456,t=2,p=1$ru+JF0XFH2l0m/y5EqVCbg$OldChZwkPbCami8YFnf/4YWxfTWQGqNFVBux/Ba3hZA';
 const KEPT_KEY = '6CtqjUKyOtUcZ2Mg5JkeKmSHuR8mPucM3lJqshQ+Ruk=';
 
@@ -116,7 +116,7 @@ suite('strength', () => {
     assert.match((await weaknessOf('aaaaaaaaaaaaaaaaaa'))!, /much of it is repetition\. Use four unrelated words/);
     assert.match((await weaknessOf('passwordpassword'))!, /repetition/);
     assert.match((await weaknessOf('aaaaa13/02/1987'))!, /much of it is a date/);
-    // Just strong enough: 3 of 4.
+    // This password is just strong enough: its score is 3 of 4.
     assert.equal(await weaknessOf('1987-02-13 1988'), undefined);
     const easy = '123456789012345 qwertyuiopasdfgh iloveyouiloveyou abcdefghijklmnopqrstuvwxyz'.split(' ');
     for (const password of [...easy, '😀'.repeat(15)]) {
@@ -136,7 +136,7 @@ suite('strength', () => {
     for (const password of [...names, 'storeroom ann 2026!!'])
       assert.match((await weaknessOf(password)) ?? password, refusal, password);
     assert.equal(await weaknessOf('ann lantern gravel poplar seventeen'), undefined);
-    // Ten characters of one's own are enough. Of two names of which one is in the other the longer one counts.
+    // Ten characters besides the names are enough. If one name contains another, the longer one is removed first.
     assert.equal(await weaknessOf('smithk7#qPwX2vL'), undefined);
     for (const [teamId, user] of [
       ['cat', 'catalogue'],

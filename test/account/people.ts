@@ -1,4 +1,4 @@
-/** Tenants and users in a real store in a folder of their own, who sign in at the times a test says. */
+/** Makes tenants and users in a real store in a temporary folder. They sign in at times that the test chooses. */
 import assert from 'node:assert/strict';
 import { Accounts, type OpenedSession } from '../../src/account/accounts.ts';
 import { inviteUser } from '../../src/account/users.ts';
@@ -14,7 +14,7 @@ export const PASSWORD = 'lantern gravel poplar seventeen';
 export const WRONG = 'lantern gravel poplar eighteen';
 export const folder = newFolder();
 export const store = openForAll(folder);
-/** The pause before a refusal is over at once. */
+/** A clock whose timers end in the next turn, so that no refusal is delayed. */
 export const atOnce: Clock = {
   ...passing,
   after: (_ms, work) => {
@@ -27,7 +27,7 @@ export const accounts = new Accounts(store, atOnce);
 let tenants = 0;
 let addresses = 0;
 
-/** A visit at so many seconds after the start, from an address of its own. */
+/** Returns a visit this many seconds after the start, from a new address unless one is given. */
 export const visit = (seconds = 0, client = `10.0.${++addresses >> 8}.${addresses & 255}`) => ({
   nowMs: START + seconds * 1000,
   client,
@@ -41,12 +41,12 @@ export async function newTeam(): Promise<string> {
   return teamId;
 }
 
-/** An owner with a password, in a tenant of their own; signs in and out as a test needs it. */
+/** An owner with a password, in a separate tenant. */
 export class Person {
   readonly teamID: string;
   readonly email = 'ann@example.com';
   password = PASSWORD;
-  /** Base32; '' without a second factor. */
+  /** The secret of the second factor in base32; '' without a second factor. */
   secret = '';
 
   constructor(teamID: string) {
@@ -60,7 +60,7 @@ export class Person {
     return person;
   }
 
-  /** One with a second factor that was put in force at the start; `recoveryCodes` are theirs. */
+  /** Creates an owner whose second factor was enabled at the start, and returns its recovery codes too. */
   static async createWithFactor(): Promise<{ person: Person; recoveryCodes: string[] }> {
     const person = await Person.create();
     const { signedIn } = await person.signIn(visit());
@@ -68,7 +68,7 @@ export class Person {
     return { person, recoveryCodes };
   }
 
-  /** Puts a new second factor in force, so many seconds after the start. */
+  /** Enables a new second factor, this many seconds after the start. */
   enableFactor(signedIn: OpenedSession['signedIn'], seconds: number): ReturnType<Accounts['enableSecondFactor']> {
     const { secret } = accounts.beginSecondFactor(signedIn);
     this.secret = secret;
@@ -83,12 +83,12 @@ export class Person {
     return accounts.signIn({ teamID: this.teamID, email: this.email, password: this.password, ...proof }, when);
   }
 
-  /** What the app shows at so many seconds after the start. */
+  /** Returns the code that the authenticator app shows this many seconds after the start. */
   codeAt(seconds: number): string {
     return formatCode(decodeBase32(this.secret)!, Math.floor((START / 1000 + seconds) / 30));
   }
 
-  /** Codes of six digits that are not good around then. */
+  /** Returns six digits that are not a valid code at this time, 30 seconds earlier or 30 seconds later. */
   wrongCodeAt(seconds: number): string {
     const near = [-30, 0, 30].map((away) => this.codeAt(seconds + away));
     return ['000000', '000001', '000002', '000003'].find((code) => !near.includes(code))!;
@@ -98,7 +98,7 @@ export class Person {
     return (await store.users.findUser({ teamId: this.teamID, email: this.email }))!.failures;
   }
 
-  /** The audit log, oldest first. */
+  /** Returns the audit log, oldest record first. */
   log(): Promise<AuditRecord[]> {
     return store.audit.loadAuditFrom(this.teamID, 1, 1000);
   }
@@ -111,7 +111,7 @@ export async function expectRefused(code: ErrorCode, attempt: Promise<unknown>):
 
 export const refusedWith = async (attempt: Promise<unknown>): Promise<ErrorCode> => (await refusalOf(attempt)).code;
 
-/** What the attempt is refused with; fails when it is not. */
+/** Returns the refusal of an attempt. Throws if the attempt succeeds or fails in another way. */
 export async function refusalOf(attempt: Promise<unknown>): Promise<Refusal> {
   try {
     await attempt;

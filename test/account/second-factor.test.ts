@@ -1,4 +1,4 @@
-/** The second factor against RFC 4648 and RFC 6238: base32, codes, their windows, sealing, recovery codes as typed. */
+/** Tests the second factor: base32 (RFC 4648), codes and their time windows (RFC 6238), sealing, and recovery codes. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { suite, test } from 'node:test';
@@ -43,7 +43,7 @@ suite('base32', () => {
 
 suite('codes', () => {
   test('the vectors of RFC 6238 (SHA-1)', () => {
-    // Of the eight digits there the last six are the code of six.
+    // The vectors have eight digits; the last six are the code of six digits.
     const vectors = {
       59: '287082',
       1111111109: '081804',

@@ -1,4 +1,4 @@
-/** Sessions: when one has ended, whatever the clock does, and what a token looks like. */
+/** Tests when a session has ended, also if the clock jumps, and the form of a token. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import * as fc from 'fast-check';

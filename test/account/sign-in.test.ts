@@ -1,4 +1,4 @@
-/** Signing in: one refusal for every cause, how many guesses are looked at, and codes that are good once. */
+/** Tests signing in: one refusal for every cause, a limited number of guesses, and codes that work once. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { pick, times } from '../kit/lists.ts';
@@ -93,7 +93,10 @@ suite('signing in', () => {
 });
 
 suite('throttle', () => {
-  /** Tries so often, or until waiting does not help; waits as told, and a second each. Gives what was answered. */
+  /**
+   * Signs in with a wrong password this many times, or until waiting does not help. Waits as each refusal says and one
+   * second more. Returns the refusals.
+   */
   async function guess(teamID: string, email: string, attempts: number): Promise<string[]> {
     const answers: string[] = [];
     for (let seconds = 0, count = 0; count < attempts; count++, seconds++) {
@@ -122,7 +125,7 @@ suite('throttle', () => {
     const answers = await guess(ann.teamID, ann.email, 300);
     assert.equal(answers.filter((answer) => answer.startsWith('SIGN_IN_REFUSED')).length, 5);
     assert.match(answers.at(-1)!, /^TOO_MANY_ATTEMPTS This account is locked after 100 failed attempts/);
-    // Not even the right password, years later.
+    // Even the right password is refused, three years later.
     await expectRefused('TOO_MANY_ATTEMPTS', ann.signIn(visit(100_000_000)));
     const { token } = await renewLink(store.users, ann.teamID, ann.email, operator(100_000_000));
     await accounts.useLink(token, 'velvet harbour onion thirty', visit(100_000_001));

@@ -1,4 +1,4 @@
-/** Throttling: the waits after failures, the attempts of an address in a minute, clocks that jump, many addresses. */
+/** Tests the waits after failures, the attempts per address and minute, clocks that jump, and many addresses. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { checkFailures, MinuteThrottle, networkOf, nextTry, UnknownAccounts } from '../../src/account/attempts.ts';
@@ -6,7 +6,7 @@ import { Refusal } from '../../src/errors.ts';
 
 const NOW = Date.parse('2026-11-20T09:30:00.000Z');
 
-/** Seconds to wait; null when one may try, Infinity when waiting does not help. */
+/** Returns the seconds to wait: null if an attempt is allowed, Infinity if waiting does not help. */
 function waitOf(attempt: () => void): number | null {
   try {
     attempt();

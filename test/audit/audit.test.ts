@@ -1,4 +1,4 @@
-/** The audit log of a real store, tampered with: what is changed, taken out, put in or swapped is found. */
+/** Tests that the check of an audit log finds records that were changed, removed, inserted or swapped in a store. */
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ const TAMPERINGS = 1000;
 const FIELDS = ['AT', 'ACTOR', 'ACTION', 'TARGET', 'CLIENT', 'DETAIL', 'HASH'] as const;
 
 let seed = 20261120;
-/** The same row of numbers in every run: 0 up to, and without, `below`. */
+/** Returns a pseudo-random integer from 0 to `below` - 1. Every run gets the same sequence. */
 function pick(below: number): number {
   seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
   return Math.floor((seed / 2 ** 32) * below);
@@ -33,7 +33,7 @@ async function writeLog(records: number): Promise<string> {
   return teamId;
 }
 
-/** One tampering, as somebody would do it who may write to the file; says what it was. */
+/** Tampers with the log once, as someone with write access to the file could, and returns what was done. */
 function tamper(db: DatabaseSync, teamId: string): string {
   const number = 1 + pick(RECORDS);
   const where = `"TEAM_ID" = '${teamId}' AND "NUMBER" = `;
@@ -68,7 +68,7 @@ function tamper(db: DatabaseSync, teamId: string): string {
       return `${which} taken out`;
     }
     case 2: {
-      // Taken out, and what follows moved up.
+      // Removes a record and moves the later ones up.
       db.exec(`DELETE FROM "AUDIT" WHERE ${where}${number}`);
       for (let next = number + 1; next <= RECORDS; next++) move(next, next - 1);
       return `${number} taken out, the rest moved up`;
@@ -79,7 +79,7 @@ function tamper(db: DatabaseSync, teamId: string): string {
       return `put in at ${number}, the rest moved down`;
     }
     case 4: {
-      // With the right hash for its place: only the head, or the number, tells.
+      // The hash is right for its place, so only the head or the number shows that the record was inserted.
       const [at, before] = pick(2) === 0 ? [RECORDS + 1, hashAt(RECORDS)] : [-pick(3), ''];
       insert(at, number, `'${hashRecord(teamId, at, before, { ...entryOf(number), action: 'put in' })}'`);
       return `put in as ${at}`;
@@ -130,7 +130,7 @@ suite('the audit log', () => {
   test(`all of ${TAMPERINGS} tamperings are found: changed, taken out, put in, swapped, another head`, async () => {
     const teamId = await writeLog(RECORDS);
     using db = new DatabaseSync(join(folder, 'control.db'));
-    // Triggers guard against mistakes. Whoever may write to the file can drop them; the chain is for them.
+    // Triggers prevent mistakes, but anyone who can write to the file can drop them. The hashes reveal such changes.
     const triggers = `SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'AUDIT'`;
     for (const { name } of db.prepare(triggers).all()) db.exec(`DROP TRIGGER "${String(name)}"`);
     const tables = ['AUDIT', 'AUDIT_HEADS'];

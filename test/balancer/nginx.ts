@@ -1,6 +1,6 @@
 /**
- * nginx with the worked example of docs/nginx.conf, as it stands there but for addresses, port, certificate and files.
- * Starts, reloads and stops it, and reads its logs. Judges nothing.
+ * Starts, reloads and stops nginx with the worked example of docs/nginx.conf, and reads its logs. Only addresses, port,
+ * certificate and paths of files differ from the example.
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
@@ -15,7 +15,7 @@ import { until } from '../kit/wait.ts';
 const EXAMPLE = join(import.meta.dirname, '../../docs/nginx.conf');
 const ADDRESSES = ['10.0.0.11:8080', '10.0.0.12:8080', '10.0.0.13:8080'];
 
-/** A call as the access log has it. Several addresses when it was sent more than once. */
+/** A line of the access log. It has several addresses if nginx sent the call more than once. */
 export interface LoggedCall {
   readonly line: string;
   readonly status: number;
@@ -41,7 +41,7 @@ export class Nginx {
         );
   }
 
-  /** In front of these three (`address:port`), with a certificate of its own. */
+  /** Starts nginx with a new certificate in front of these three hosts (`address:port`). */
   static async start(hosts: readonly string[]): Promise<Nginx> {
     const nginx = new Nginx(await findFreePort(), hosts);
     await nginx.#open();
@@ -75,7 +75,7 @@ export class Nginx {
     await this.#untilListening();
   }
 
-  /** What a distribution's nginx.conf has around the files of conf.d. */
+  /** Returns the part of nginx.conf that a distribution has around the files of conf.d. */
   #writeMain(): string {
     const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${name};`);
     const user = process.getuid!() === 0 ? 'user root;' : '';
@@ -100,7 +100,7 @@ export class Nginx {
     writeFileSync(join(this.#folder, 'example.conf'), text);
   }
 
-  /** Marks these as `down`, and no others; back when the processes that did not know have ended. */
+  /** Marks exactly these hosts as `down`, and waits until the workers with the earlier configuration have ended. */
   async takeOut(...down: string[]): Promise<void> {
     this.#writeExample(down);
     const before = this.#workers();
@@ -121,7 +121,7 @@ export class Nginx {
     });
   }
 
-  /** Everything it has written to logs. */
+  /** Returns everything that nginx has written to its logs. */
   readLogs(): string {
     const files = globSync('*.log', { cwd: this.#folder });
     return files.map((file) => readFileSync(join(this.#folder, file), 'utf8')).join('');

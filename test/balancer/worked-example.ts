@@ -1,7 +1,7 @@
 /**
- * The worked example of docs/nginx.conf: a real nginx in front of three nodes over one PostgreSQL keeps what
- * docs/several-nodes/balancer.md promises of nodes that die, hang or restart, of what is sent twice, and of credentials
- * in logs. Run by `npm run test:balancer`: `npm test` has to run without nginx.
+ * Tests docs/nginx.conf: with a real nginx in front of three nodes on one PostgreSQL, the promises of
+ * docs/several-nodes/balancer.md hold for nodes that die, hang or restart, for calls that are sent twice, and for
+ * credentials in logs. Only `npm run test:balancer` runs this file, because `npm test` must not need nginx.
  */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
@@ -15,7 +15,7 @@ import { until } from '../kit/wait.ts';
 import { Nginx } from './nginx.ts';
 
 const CONNECTIONS = 16;
-/** Of a load, before a change and after it. */
+/** Writes of the load before a change, and again after it. */
 const WRITES = 30;
 
 Nginx.assertInstalled();
@@ -55,11 +55,11 @@ async function countOrders(reference: string): Promise<number> {
   return (body.data as unknown[]).length;
 }
 
-/** A read of an order that is not there is answered 404 by a node; everything else here has to succeed. */
+/** Checks that a call succeeded, or that a node returned 404: some reads here are of orders that do not exist. */
 const assertAnswered = ({ status, text }: Answer): void =>
   assert.ok(status === 200 || status === 404, `${status} ${text}`);
 
-/** Reads, queries and writes with a key on every connection, until `isOver`; each has to be answered. */
+/** Sends reads, queries and writes with an Idempotency-Key on every connection until `isOver`. No call may fail. */
 async function loadNodes(written: string[], isOver: () => boolean): Promise<void> {
   const work = async (): Promise<void> => {
     for (let turn = 0; !isOver(); turn++) {
@@ -71,7 +71,7 @@ async function loadNodes(written: string[], isOver: () => boolean): Promise<void
   await Promise.all(times(CONNECTIONS, work));
 }
 
-/** Runs `change` while the nodes are under load, which goes on after it; then every write has to be there once. */
+/** Runs `change` under load that continues after it, then checks that every write took effect exactly once. */
 async function assertNobodyNotices(change: () => Promise<void>): Promise<void> {
   let isOver = false;
   const written: string[] = [];
@@ -89,8 +89,8 @@ async function assertNobodyNotices(change: () => Promise<void>): Promise<void> {
 }
 
 /**
- * Until nginx sends calls to all three again: a node that failed is not asked for the `fail_timeout` of the example,
- * which nginx takes from its own clock. While it takes all of them for dead it answers 503 itself.
+ * Waits until nginx sends calls to all three nodes again. After a failure, nginx leaves a node out for the
+ * `fail_timeout` of the example, by its own clock. While it considers all nodes dead, it returns 503 itself.
  */
 async function untilAllServe(): Promise<void> {
   await until(async () => {
@@ -162,7 +162,7 @@ suite('three nodes behind the nginx of the example', () => {
 
   test('restarted after nginx was told to leave it alone: writes without Idempotency-Key succeed too', async () => {
     const [node] = nodes as [Service];
-    // A reload ends kept connections, which callers have to stand anyway; here each call has its own.
+    // A reload closes idle connections, which callers must expect anyway. Here each call has its own connection.
     const single = await HttpClient.through(nginx, nodes[1]!);
     const written: string[] = [];
     const over = new AbortController();

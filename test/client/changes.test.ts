@@ -1,4 +1,4 @@
-/** Following the change feed with the TypeScript client: nothing skipped, nothing twice, through every kind of failure. */
+/** Tests that the TypeScript client skips and repeats no change of the feed, through every kind of failure. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
@@ -21,7 +21,7 @@ async function failureOf(running: Promise<unknown>): Promise<StoreroomError> {
   return failure;
 }
 
-/** Takes changes until one has this number. */
+/** Reads changes up to the one with this number, and returns their numbers. */
 async function takeTo(last: string, changes: AsyncIterable<{ readonly seq: string }>): Promise<string[]> {
   const taken: string[] = [];
   for await (const { seq } of changes) {
@@ -42,7 +42,7 @@ test('every change comes once and in order, through lost connections, broken ans
     refuse(500, 'INTERNAL_ERROR'),
   ];
   feed.faults = times(60, (at) => (at % 7 < 6 ? faults[at % 7] : undefined));
-  // No limit of the client ends it: six failures follow one another.
+  // Six failures follow one another, and `tries` is 2: following continues, as its calls have no limit of tries.
   const client = clientOf(feed, { tries: 2, totalTimeoutMs: 60_000 });
   const taking = takeTo('50', client.changes({ after: 0, pageSize: 4 }));
   await feed.server.has(60);

@@ -1,4 +1,4 @@
-/** Clients of a service's tenants, with what they tell of every try. */
+/** Makes TypeScript clients for the tenants of a service, and keeps a list of their tries. */
 import { Storeroom, type StoreroomError, type StoreroomOptions, type Try } from '../../client/src/storeroom.ts';
 import type { CustomFields } from '../../client/src/records.ts';
 import type { Shop } from '../kit/records.ts';
@@ -10,7 +10,7 @@ export interface Watched<Custom extends CustomFields> {
   readonly tries: Try[];
 }
 
-/** A client that a test can watch. It never waits for long. */
+/** Returns a client and the list of its tries. The client waits 1 ms before its first retry. */
 export function clientOf<Custom extends CustomFields = CustomFields>(
   { service, keys }: Shop,
   options: Partial<StoreroomOptions> = {},
@@ -21,5 +21,5 @@ export function clientOf<Custom extends CustomFields = CustomFields>(
   return { client: new Storeroom<Custom>({ baseUrl, ...keys, firstWaitMs: 1, onTry, ...options }), tries };
 }
 
-/** What an error says of itself beside its message. */
+/** Returns the members of an error other than its message. */
 export const membersOf = (error: StoreroomError): Record<string, unknown> => Object.fromEntries(Object.entries(error));

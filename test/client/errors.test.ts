@@ -1,4 +1,4 @@
-/** What the errors of the TypeScript client say, and what it refuses to send. */
+/** Tests the errors of the TypeScript client, and which values it refuses to send. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
@@ -135,7 +135,7 @@ suite('a value that JSON would change is refused before anything is sent', () =>
     await refuses(few.first(), `The value of filter 0 on QTY_ONHAND is NaN. ${remedy}`);
     const some = client.inventory.query([{ field: 'QTY_ONHAND', op: 'in', value: [1, NaN] }]);
     await refuses(some.count(), /^The value of filter 0 on QTY_ONHAND is NaN\. /);
-    // No line of it is written, although the first batches would pass.
+    // Nothing is sent, although the first batches have no wrong value.
     const lines = Array.from({ length: 250 }, (_, at) => ({ QUANTITY: at === 249 ? NaN : 1 }));
     await refuses(
       client.orders.createWithLines({}, lines),
@@ -145,7 +145,7 @@ suite('a value that JSON would change is refused before anything is sent', () =>
 
   test('a Date, which has a time and a zone, and a bigint, but nothing else', async () => {
     server.will(succeed());
-    // The types refuse them too.
+    // The compiler refuses these values too.
     const day = new Date('2026-11-30T00:00:00Z') as unknown as string;
     const never = new Date('soon') as unknown as string;
     const large = 7n as unknown as number;
@@ -159,7 +159,7 @@ suite('a value that JSON would change is refused before anything is sent', () =>
       client.orders.create({ FREIGHT: large }),
       "FREIGHT of createOrder is a bigint. Send it as text: '7'.",
     );
-    // Everything else is sent as it is.
+    // All other values are sent unchanged.
     const fields = { FREIGHT: -0.5, DROP_SHIP: true, NOTES: null, ORDER_DATE: '2026-11-30', PO_NUMBER: 'NaN' } as const;
     await client.orders.create(fields);
     assert.deepEqual(JSON.parse(server.received[0]!.body), fields);

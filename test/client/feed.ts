@@ -1,4 +1,4 @@
-/** A change feed that a test writes and that answers badly at times: a server for `listChanges`, on an UnkindServer. */
+/** A server for `listChanges`. The test writes the changes, and chooses which calls fail. */
 import type { ServerResponse } from 'node:http';
 import { times } from '../kit/lists.ts';
 import { UnkindServer, type Answering } from './unkind-server.ts';
@@ -14,7 +14,7 @@ interface FeedChange {
 export class Feed {
   readonly server: UnkindServer;
   readonly changes: FeedChange[] = [];
-  /** What is done with the next calls instead, one for each; undefined answers them. */
+  /** The faults of the next calls, one for each call; undefined for a normal response. */
   faults: (Answering | undefined)[] = [];
   #waiting: (() => void)[] = [];
 
@@ -29,19 +29,19 @@ export class Feed {
     return feed;
   }
 
-  /** Adds so many changes and answers the calls that wait for them. */
+  /** Adds this many changes and answers the calls that wait for changes. */
   commit(count: number): void {
     const begun = this.changes.length;
     this.changes.push(...times(count, (at) => ({ seq: String(begun + at + 1), type: TYPES[(begun + at) % 3]! })));
     for (const answer of this.#waiting.splice(0)) answer();
   }
 
-  /** The parameters of each call so far, but for the tenant. */
+  /** The parameters of each call so far, without the tenant. */
   get asked(): string[] {
     return this.server.received.map(({ url }) => url.replace(/^[^?]*\?teamID=shop&?/, ''));
   }
 
-  /** Answers the calls that wait with an empty page, as the service does after so many seconds. */
+  /** Answers the waiting calls with an empty page, as the service does when their wait has ended. */
   endWaits(): void {
     for (const answer of this.#waiting.splice(0)) answer();
   }

@@ -1,4 +1,4 @@
-/** What the clients derive from the storefront lookup: the TypeScript and the Python client the same. */
+/** Tests that the TypeScript and the Python client derive the same fulfilment from a storefront lookup. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -12,7 +12,10 @@ import {
   type StorefrontOrder,
 } from '../../client/src/storeroom.ts';
 
-/** `part:shipped/quantity:serials`; a plan's name begins with P-, and `=Chair` has a description and no part. */
+/**
+ * Returns an item from `part:shipped/quantity:serials`. The part of a care plan begins with `P-`; `=Chair` has a
+ * description and no part.
+ */
 function itemOf(text: string): StorefrontItem {
   const [part = '', units = '', serials = ''] = text.split(':');
   const [shipped, quantity] = units.split('/').map(Number);
@@ -52,7 +55,7 @@ const orderOf = (
   ...more,
 });
 
-/** A line as the items are written, and what of it is open, returned, and covered. */
+/** Formats a line as `itemOf` reads it, followed by its open and returned units and the line that it covers. */
 const show = ({ partNumber, description, shipped, ordered, serialNumbers, open, returned, parent }: FulfillmentLine) =>
   `${partNumber || description}:${shipped}/${ordered}:${serialNumbers.join()} open ${open}${returned === 0 ? '' : ` back ${returned}`}${parent === undefined ? '' : ` of ${parent}`}`;
 

@@ -1,6 +1,7 @@
 /**
- * What openapi-typescript, Hey API and Orval make of openapi.json compiles in strict TypeScript, calls the service, and
- * puts no secret into a URL. They are installed at these versions for the test alone: one of them needs an older compiler.
+ * Tests that the clients which openapi-typescript, Hey API and Orval generate from openapi.json compile in strict
+ * TypeScript, can call the service, and put no secret into a URL. The test installs the three generators itself,
+ * because one of them needs an older compiler.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -30,7 +31,7 @@ const folder = temporaryFolder();
 const shop = await Shop.open(await sharedService(), 'generators');
 const { teamID, apiID, apiSecret } = shop.keys;
 
-/** What the service was sent, by the server before it. */
+/** The requests to the service, recorded by a server in front of it. */
 const received: { url: string; headers: IncomingHttpHeaders }[] = [];
 const recorder = createServer((request, response) => {
   const { method = '', url = '', headers } = request;

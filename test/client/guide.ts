@@ -1,10 +1,10 @@
-/** What the guide says of repeating a call. */
+/** Reads the section "Repeating a call" of docs/api-reference.md. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const GUIDE = join(import.meta.dirname, '../../docs/api-reference.md');
 
-/** The codes that the guide says to repeat, beside every 5xx. */
+/** Returns the codes after which a call may be repeated, besides every 5xx. */
 export function repeatedCodes(): ReadonlySet<string> {
   const table = readFileSync(GUIDE, 'utf8').split('\n## Repeating a call\n')[1]!.split('\n## ')[0]!;
   const rows = [...table.matchAll(/^\| [^|]+ \| yes \|.*$/gm)];

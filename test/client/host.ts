@@ -1,10 +1,10 @@
-/** The TypeScript client in a host that gives it what workers have, and the time of a clock. */
+/** Runs the TypeScript client in a context that has the globals of workers and the time of a given clock. */
 import { join } from 'node:path';
 import { createContext, runInContext, type Context } from 'node:vm';
 import { rolldown } from 'rolldown';
 import type { Clock, Timer } from '../../src/clock.ts';
 
-/** The globals of workers that the client uses. Timers and text aside, there is nothing of a host in it. */
+/** The globals of workers that the context has, besides `Date`, `performance` and timers, which use the clock. */
 const GLOBALS = [AbortController, AbortSignal, Headers, Request, Response, TextDecoder, TextEncoder];
 const ADDRESSES = [URL, URLSearchParams];
 const FUNCTIONS = { atob, btoa, crypto, fetch };
@@ -28,7 +28,7 @@ const bundle = await rolldown({
 });
 const { output } = await bundle.generate({ format: 'cjs' });
 
-/** A client of its own for each clock. */
+/** Loads a separate copy of the client that uses this clock. */
 export function loadClient(clock: Clock): Client {
   const client = {};
   const run = runInContext(`(exports) => {${output[0].code}\n}`, hostOf(clock)) as (exports: object) => void;

@@ -1,4 +1,4 @@
-/** Every operation through the TypeScript client, against the service. */
+/** Tests every operation of the TypeScript client against the service. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -87,7 +87,7 @@ test('every operation of the contract can be called, and answers what the servic
   assert.match(etag, /^"/);
 
   assert.ok((await client.fields.list('lines')).some(({ name, assigned }) => name === 'LINE_NUMBER' && assigned));
-  // The batch counts for each of its steps.
+  // Every call counts once, but the batch counts once for each of its steps.
   assert.equal((await client.usage.get()).total, tries.length + 2);
   assert.equal(tries.at(-1)!.monthRequests, tries.length + 2);
 

@@ -1,4 +1,4 @@
-/** The package of the TypeScript client: what is in it, how large it is, and that it needs nothing else. */
+/** Tests the package of the TypeScript client: its files, its size, and that it has no dependencies. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
 const MODULES = join(CLIENT, '../node_modules');
 const NODE_TYPES = ['--lib', 'esnext', '--typeRoots', join(MODULES, '@types'), '--types', 'node', '--skipLibCheck'];
 
-/** Compiles programs that use the client; throws what the compiler says. */
+/** Compiles programs that use the client. Throws the messages of the compiler. */
 function compile(words: readonly string[], ...files: string[]): void {
   const strict = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
   const all = ['--noEmit', ...strict, '--module', 'nodenext', '--target', 'es2022', ...words, ...files];
@@ -89,7 +89,7 @@ test('the TypeScript of the guide and of the tutorial compiles in strict TypeScr
       const blocks = loadBlocks(readFileSync(join(CLIENT, '..', document), 'utf8')).filter(
         ({ language }) => language === 'ts',
       );
-      // Blocks without a name are one program, from top to bottom.
+      // All blocks of a document without a file name form one program.
       const whole = `${document.replaceAll('/', '-')}.ts`;
       return [...Map.groupBy(blocks, ({ file = whole }) => file)];
     },

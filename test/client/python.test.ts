@@ -1,4 +1,4 @@
-/** The Python client: its own tests, against the service and a server that is unkind. */
+/** Runs the tests of the Python client, which call the service and a server that answers badly. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

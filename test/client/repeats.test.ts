@@ -1,4 +1,4 @@
-/** Which calls the TypeScript client repeats, and with what. */
+/** Tests which calls the TypeScript client repeats, and what it sends then. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { inspect } from 'node:util';

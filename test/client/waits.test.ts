@@ -1,4 +1,4 @@
-/** How long the TypeScript client waits before it repeats a call, and when it gives up, on a clock that the test moves. */
+/** Tests how long the TypeScript client waits before a retry and when it gives up, on a clock that the test moves. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { suite, test } from 'node:test';
@@ -11,7 +11,7 @@ import { membersOf } from './clients.ts';
 import { loadClient } from './host.ts';
 import { keepSilent, refuse, succeed, UnkindServer } from './unkind-server.ts';
 
-/** A client whose time stands still, and the server it calls. */
+/** A client on a clock that only the test moves, and the server that it calls. */
 class Waiting {
   readonly clock = new TestClock();
   readonly tries: Try[] = [];
@@ -42,7 +42,7 @@ class Waiting {
     return new Waiting(await UnkindServer.start(), options);
   }
 
-  /** Waits for the end of a try, and gives how long the client then waits, as it has begun to. */
+  /** Waits until this try has ended and the client has begun its wait. Returns the length of that wait. */
   async tried(count: number): Promise<number | undefined> {
     while (this.tries.length < count) await once(this.#told, 'try');
     await nextTurn();
@@ -60,7 +60,7 @@ class Waiting {
     return failure;
   }
 
-  /** So much time ends what the client waits for, and one millisecond less does not. */
+  /** Checks that exactly this time ends the only wait, and that one millisecond less does not. */
   passExactly(ms: number): void {
     this.clock.move(Math.ceil(ms) - 1);
     assert.equal(this.clock.waiting, 1);
@@ -93,7 +93,7 @@ suite('between two tries', () => {
     assert.partialDeepStrictEqual(membersOf(await fail('QUOTA_EXCEEDED', 1)), { retryAfter: 1, repeatable: false });
     const lost = membersOf(await fail('STORE_UNAVAILABLE', 86_400));
     assert.partialDeepStrictEqual(lost, { retryAfter: 86_400, repeatable: true });
-    // No timer is that long.
+    // A timer of JavaScript cannot be as long as 30 days.
     const busy = await fail('SERVICE_BUSY', 30 * 86_400, { timeoutMs: Infinity, totalTimeoutMs: Infinity });
     assert.equal(busy.code, 'SERVICE_BUSY');
   });

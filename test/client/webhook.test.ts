@@ -1,11 +1,11 @@
-/** verifyWebhook of the TypeScript client: what is signed and new is taken, and nothing else. */
+/** Tests that verifyWebhook of the TypeScript client only accepts messages that are signed and recent. */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { TestClock } from '../kit/clock.ts';
 import { loadClient } from './host.ts';
 
-// The values of the examples in the specification and in its reference libraries.
+// The values are from the examples of the Standard Webhooks specification and of its reference libraries.
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const EXAMPLE = {
   'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',

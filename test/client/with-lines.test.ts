@@ -1,4 +1,4 @@
-/** orders.createWithLines: one batch where it fits, pieces where it does not, and nothing twice in either case. */
+/** Tests that orders.createWithLines sends one batch if it fits, otherwise several, and writes nothing twice. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { inspect } from 'node:util';
@@ -25,13 +25,13 @@ async function failureOf(running: Promise<unknown>): Promise<StoreroomError> {
 
 const linesOf = (count: number): { DESCRIPTION: string }[] => times(count, (at) => ({ DESCRIPTION: `line ${at}` }));
 
-/** A server whose tenant has a rate, and that keeps the answers of batches by their keys, as the service does. */
+/** A server that limits the steps of a batch and keeps the answers of batches by key, as the service does. */
 class Rated {
   /** The most steps that a batch may have. */
   most: number;
-  /** The key whose batch is not answered: written before, or not. */
+  /** The key of a batch that gets no answer, and whether the batch is written. */
   lost: { readonly key: string; readonly isWritten: boolean } | undefined;
-  /** The most steps from when a batch with this key has come. */
+  /** New values of `most`, by the key of the batch from which on they hold. */
   rateFrom: Readonly<Record<string, number>> = {};
   /** Size and key of each batch. */
   readonly sent: string[] = [];
@@ -76,7 +76,7 @@ class Rated {
     return isLost ? hangUp : succeed(data);
   }
 
-  /** The order and every line were written, once each, in order. */
+  /** Checks that the order and every line were written exactly once, in order. */
   assertWhole(lines: readonly { readonly DESCRIPTION: string }[]): void {
     assert.deepEqual(
       this.written.map(({ operation, body }) => body.DESCRIPTION ?? operation),

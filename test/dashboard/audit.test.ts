@@ -1,6 +1,6 @@
 /**
- * The audit log: each thing people and the command line do leaves one record, without secrets; and whatever is done to
- * the records by SQL is found by `storeroom audit verify` and by the page, with the number of the first wrong record.
+ * Tests the audit log: each action of a person or the command line leaves one record without secrets. `storeroom audit
+ * verify` and the page find every change that SQL makes to the records, and name the first wrong record.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { codeOf, expectCode, expectOk, NEW_PASSWORD, PASSWORD, tokenOf, Visitor 
 
 type Check = AnswerOf<'GET /audit/verify'>;
 
-// Its own, as it breaks what the store keeps.
+// The file has its own service because it damages stored data.
 const service = await ownService({ env: BEHIND_PROXY });
 
 suite('what is in it', () => {
@@ -87,7 +87,7 @@ suite('what is in it', () => {
       expectRecord(action, target);
     }
     const records = (await auditOf(owner)).slice(began);
-    expected.at(-1)!.target = records.at(-1)!.target; // an ID that only the command has told
+    expected.at(-1)!.target = records.at(-1)!.target; // the new API ID, which this test does not know
     assert.deepEqual(pick(records, 'action', 'target', 'actor', 'client'), expected);
     const at = valuesOf(records, 'at');
     assert.ok(at[0]! >= startedAt && at.at(-1)! <= service.timeAt());
@@ -168,7 +168,7 @@ suite('tampering', () => {
   const MINE = `"TEAM_ID" = '${teamID}'`;
   let owner: Visitor;
   let whole: Check;
-  /** The log as it was written. */
+  /** The rows of the log before the tests change them. */
   let kept: Record<'AUDIT' | 'AUDIT_HEADS', Row[]>;
   type Row = Record<string, string | number | bigint>;
   const loadRows = async (table: string): Promise<Row[]> =>
@@ -193,9 +193,9 @@ suite('tampering', () => {
     }
   }
 
-  /** What the page says. */
+  /** Returns the result that the page shows. */
   const look = (): Promise<Check> => owner.ask('GET /audit/verify');
-  /** What the command and the page say, which has to be the same. */
+  /** Returns the result of the command, and checks that the page shows the same. */
   async function verify(exitCode: number): Promise<Check> {
     const { code, stdout } = await service.command('audit', 'verify', teamID, '--json');
     const { teamID: of, ...check } = JSON.parse(stdout) as Check & { teamID: string };
@@ -258,7 +258,7 @@ suite('tampering', () => {
     `INSERT INTO @AUDIT SELECT "TEAM_ID", ${at}, "AT", "ACTOR", "ACTION", "TARGET", "CLIENT", "DETAIL", "HASH"
      FROM @AUDIT WHERE ${MINE} AND "NUMBER" = ${from}`;
   const setHead = (what: string): string => `UPDATE @AUDIT_HEADS SET ${what} WHERE ${MINE}`;
-  /** The statements of each, and the number that is told; of the last record and beyond, counted from the last. */
+  /** The statements of each change, and the number of the first wrong record that the check has to report. */
   const TAMPERINGS: Record<string, [sql: string[], number: number | `last${'' | ' + 1'}`]> = {
     'the first record taken out': [[`DELETE FROM @AUDIT WHERE ${nth(1)}`], 1],
     'a record in the middle taken out': [[`DELETE FROM @AUDIT WHERE ${nth(4)}`], 4],

@@ -1,6 +1,6 @@
 /**
- * The dashboard in a real browser: pages that fail their test when the browser complains, when the content policy is
- * broken or when anybody but the service is asked; signing in; axe-core over what is shown. Files share the browser.
+ * Opens the dashboard in a real browser, which the test files share, signs in, and runs axe-core. A test fails if the
+ * browser reports an error, if a page violates its content policy, or if it calls another server.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -20,10 +20,10 @@ const ARGS = [
   '--disable-component-update',
   '--disable-sync',
   '--force-color-profile=srgb',
-  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1', // the browser itself finds nobody either
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1', // the browser itself cannot reach other hosts either
 ];
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
-/** WCAG 2.2 AA, and what axe-core calls best practice. */
+/** WCAG 2.2 AA, and the rules that axe-core calls best practice. */
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
 export const openBrowser = share<Browser>(
@@ -31,13 +31,13 @@ export const openBrowser = share<Browser>(
     const { executablePath, env } = await unpackChromium();
     const launch = (): Promise<Browser> =>
       chromium.launch({ executablePath, args: ARGS, env: { ...process.env, ...env, TMPDIR: temporaryFolder() } });
-    // Chromium can crash (SIGSEGV) while it starts, before anything of ours has run in it.
+    // Chromium can crash (SIGSEGV) while it starts, before it has run any of our code. Then it is started once more.
     return launch().catch(launch);
   },
   (browser) => browser.close(),
 );
 
-/** An empty page of a context of its own. When the test ends, it fails with whatever the browser complained of. */
+/** Opens an empty page in a new browser context. The test fails at its end if the browser has reported an error. */
 export async function openPage(test: TestContext, service: Service): Promise<Page> {
   const browser = await openBrowser();
   const context = await browser.newContext({
@@ -50,7 +50,7 @@ export async function openPage(test: TestContext, service: Service): Promise<Pag
     permissions: ['clipboard-read', 'clipboard-write'],
   });
   context.setDefaultTimeout(0); // run.ts ends a file that hangs
-  await context.clock.install({ time: service.now() }); // it passes on
+  await context.clock.install({ time: service.now() }); // the clock runs from there
   await context.addInitScript(`addEventListener('securitypolicyviolation', (event) =>
     console.error('The policy forbids', event.violatedDirective, event.blockedURI, event.sample))`);
   const page = await context.newPage();
@@ -62,7 +62,7 @@ export async function openPage(test: TestContext, service: Service): Promise<Pag
   return page;
 }
 
-/** Collects what no page may cause. Refusals are not among it: the pages show them, and tests look there. */
+/** Collects errors that no page may cause. Refusals are not among them: tests look for these on the pages. */
 function listen(page: Page, origin: string): string[] {
   const complaints: string[] = [];
   page.on('pageerror', (fault) => complaints.push(`${page.url()}: ${fault.stack ?? fault.message}`));
@@ -80,7 +80,7 @@ function listen(page: Page, origin: string): string[] {
   });
   page.on('requestfailed', (request) => {
     const reason = request.failure()?.errorText ?? '';
-    // A page that is left cancels what it no longer wants.
+    // A page cancels its requests when the user leaves it.
     if (reason !== 'net::ERR_ABORTED') complaints.push(`${request.url()}: ${reason}`);
   });
   return complaints;
@@ -94,7 +94,7 @@ export async function sendSignIn(page: Page, { teamID, email }: Visitor): Promis
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
 }
 
-/** Signs in on the real page, and goes on to the orders. */
+/** Signs in on the sign-in page, then opens the list of orders. */
 export async function signIn(page: Page, visitor: Visitor): Promise<void> {
   await page.goto('/dashboard/sign-in');
   await sendSignIn(page, visitor);
@@ -103,13 +103,13 @@ export async function signIn(page: Page, visitor: Visitor): Promise<void> {
   await goTo(page, '/records/orders');
 }
 
-/** Goes to a path below /dashboard and waits until all that the page shows first has been loaded. */
+/** Goes to a path below /dashboard and waits until the page has loaded everything that it shows at first. */
 export async function goTo(page: Page, path: string): Promise<void> {
   await page.goto(`/dashboard${path}`);
   await waitUntilLoaded(page);
 }
 
-/** Until there is a heading and nothing is on its way any more. */
+/** Waits until the page has a heading and no request is pending. */
 export async function waitUntilLoaded(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor();
   await page.waitForLoadState('networkidle');
@@ -122,7 +122,7 @@ interface Violation {
   nodes: { target: string[]; failureSummary?: string }[];
 }
 
-/** axe-core over the page as it is now, in its colours. Fails with every violation and where it is. */
+/** Runs axe-core on the page as it is now. Fails with every violation and its place. */
 export async function checkAxe(page: Page): Promise<void> {
   await page.evaluate(AXE);
   const violations = await page.evaluate<Violation[]>(
@@ -135,7 +135,7 @@ export async function checkAxe(page: Page): Promise<void> {
   assert.equal(said.join('\n'), '', `axe-core at ${page.url()}`);
 }
 
-/** No page is wider than its window: on a phone nothing is cut off or scrolls sideways. */
+/** Checks that the page is not wider than its window, so that a phone cuts nothing off and does not scroll sideways. */
 export async function checkWidth(page: Page): Promise<void> {
   const tooWide = (await page.locator('html').evaluate((root) => root.scrollWidth)) - page.viewportSize()!.width;
   assert.ok(tooWide <= 0, `${page.url()} is ${tooWide} px wider than the window`);

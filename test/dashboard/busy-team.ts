@@ -1,7 +1,7 @@
 /**
- * A service whose demo tenant has been at work for some days, for pictures of the dashboard: calls that went well and
- * wrong, keys of several programs, replaced ones, users of every role, a field of its own, an order invoiced in part. Earlier days are made by a
- * service whose clock is behind.
+ * Starts a service whose demo tenant has worked for some days, for pictures of the dashboard: successful and failed
+ * calls, keys of several programs, replaced keys, users, custom fields, and an order invoiced in part. For the calls of
+ * earlier days, the service runs with an earlier clock.
  */
 import { Service, type Keys } from '../kit/service.ts';
 import { until } from '../kit/wait.ts';
@@ -10,10 +10,10 @@ import { codeOf, expectOk, PASSWORD, Visitor } from './visitor.ts';
 
 const TEAM = 'demo';
 const DAY_MS = 86_400_000;
-/** How busy the team was today, a day ago, two days ago, … */
+/** Rounds of calls that the team made today, a day ago, two days ago, … */
 const ROUNDS = [5, 17, 6, 21, 11, 0, 0, 14, 9, 4];
 
-/** Two of each line of an order of the demo tenant. */
+/** Invoices two units of each of the two lines of an order of the demo tenant. */
 export const PARTIAL_INVOICE = {
   ORDER_NUMBER: '20010',
   quantities: { 1: '2', 2: '2' },
@@ -24,20 +24,20 @@ export const PARTIAL_INVOICE = {
 export interface BusyTeam {
   readonly service: Service;
   readonly owner: Visitor;
-  /** Has a second factor, by this secret. */
+  /** A developer with a second factor. */
   readonly withFactor: Visitor;
-  /** Of a user who has not set a password yet. */
+  /** The one-time link of a user who has not set a password yet. */
   readonly link: string;
-  /** The sales order that was left by a partial invoice, and that invoice. */
+  /** The sales order that a partial invoice left. The invoice is the next field. */
   readonly order: string;
   readonly invoice: string;
-  /** ID of an endpoint that answers. */
+  /** ID of a webhook whose endpoint answers. */
   readonly webhook: string;
-  /** Of a request that was refused. */
+  /** ID of a request that was refused. */
   readonly requestID: string;
 }
 
-/** A process whose clock is behind by so many days. */
+/** Starts a service whose clock is this many days behind. */
 function startEarlier(daysAgo: number, place?: string): Promise<Service> {
   const code = `const Real = Date, by = ${daysAgo * DAY_MS};
     globalThis.Date = class Date extends Real {
@@ -91,7 +91,7 @@ export async function startBusyTeam(): Promise<BusyTeam> {
   return { service, owner: today, withFactor, link, ...shown };
 }
 
-/** An endpoint that answers, whose ID it gives, and a paused one. */
+/** Adds a webhook whose endpoint answers and a paused one. Returns the ID of the first. */
 async function addWebhooks(owner: Visitor): Promise<string> {
   const receiver = await Receiver.start();
   const { url } = receiver;
@@ -103,7 +103,7 @@ async function addWebhooks(owner: Visitor): Promise<string> {
   return id;
 }
 
-/** As a shop's programs would call: mostly reads, some writes, now and then something that is refused. */
+/** Calls the service as a shop's programs would: mostly reads, some writes, and now and then a refused call. */
 async function makeCalls(service: Service, keys: Keys, rounds: number): Promise<void> {
   const call = service.call.bind(service, keys);
   for (let round = 0; round < rounds; round++) {

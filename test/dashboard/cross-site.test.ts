@@ -1,6 +1,6 @@
 /**
- * Requests that do not come from the dashboard's own pages: every route refuses them before it does anything; bodies of
- * forms are not taken; nothing is shared with another origin; and no GET changes anything.
+ * Tests requests that do not come from the dashboard's own pages: every route refuses them before it does anything. No
+ * route accepts the body of a form or shares a response with another origin, and no GET changes anything.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -17,12 +17,12 @@ const owner = tenant.users.owner;
 const nameOf = ({ method, path }: Row): string => `${method} ${path}`;
 const rows = (): Row[] => rowsOf(tenant.named, owner);
 
-/** Of texts that are each sent to every route: `npm test` takes the first two. */
+/** Returns the texts that are each sent to every route: all of them, or the first two in `npm test`. */
 const few = (texts: string[]): string[] => (IS_THOROUGH ? texts : texts.slice(0, 2));
 
 type Variants = Record<string, Record<string, string>>;
 
-/** Sends every row with the owner's session and each set of headers; all are refused and nothing changes. */
+/** Sends every row with the owner's session and each set of headers. All have to be refused without any change. */
 async function expectRefused(variants: Variants, code = '403 CROSS_SITE', selected = rows()): Promise<void> {
   const earlier = await everythingOf(owner);
   const { token } = owner;
@@ -35,7 +35,7 @@ async function expectRefused(variants: Variants, code = '403 CROSS_SITE', select
     }
   assert.equal(owner.token, token);
   assert.equal(await everythingOf(owner), earlier);
-  await owner.ask('POST /link/check', { token: tenant.named.linkToken }); // not used up
+  await owner.ask('POST /link/check', { token: tenant.named.linkToken }); // the link is still unused
 }
 
 const expectShared = ({ headers }: Pick<Reply, 'headers'>): void => {

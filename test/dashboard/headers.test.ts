@@ -1,4 +1,4 @@
-/** Headers of the dashboard's pages, assets and JSON, to the letter; what paths lead to, and that none leads out. */
+/** Tests the exact headers of the dashboard's pages, assets and JSON, and that no path leads out of its folder. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

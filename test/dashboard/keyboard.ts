@@ -1,11 +1,11 @@
-/** The keyboard as a person uses it who has no mouse: Tab to something, and see that it has the focus. */
+/** Uses the keyboard like a person without a mouse: presses Tab until an element has the focus. */
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../kit/wait.ts';
 
 const TABS_MAX = 60;
 
-/** Tab until it has the focus. */
+/** Presses Tab until the target has the focus. Fails if 60 presses do not reach it. */
 export async function tabTo(page: Page, target: Locator): Promise<void> {
   for (let tabs = 0; tabs < TABS_MAX; tabs++) {
     await page.keyboard.press('Tab');

@@ -1,6 +1,6 @@
 /**
- * Keys in the dashboard: replacing them with and without an overlap, ending one before its time, what is told of them,
- * and that a secret is shown once and is nowhere afterwards.
+ * Tests keys in the dashboard: replacing them with and without an overlap, ending one early, what is shown of them, and
+ * that a secret is shown once and kept nowhere.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -21,13 +21,13 @@ const service = await openScene({ STOREROOM_LOG_LEVEL: 'debug' });
 interface Tenant extends OwnedTenant {
   readonly developer: Visitor;
 }
-/** A tenant with keys of the command line, its owner and a developer. */
+/** Makes a tenant with keys from the command line, an owner and a developer. */
 async function open(): Promise<Tenant> {
   const tenant = await openTenant(service);
   return { ...tenant, developer: await tenant.owner.add('developer') };
 }
 let shared: Tenant | undefined;
-/** The same tenant again, with a new pair and no other. */
+/** Returns the same tenant each time, with a new pair as its only keys. */
 async function renew(): Promise<Tenant> {
   const { teamID, owner } = (shared ??= await open());
   owner.client = owner.elsewhere().client;

@@ -1,4 +1,4 @@
-/** The list of requests that follows the log: each is in it once, newest first, whatever came between two looks. */
+/** Tests that the live list shows each request once, newest first, however many arrive between two reads. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
@@ -7,12 +7,12 @@ import type { RequestsView, RequestView } from '../../src/http/dashboard/interfa
 
 const PAGE = 5;
 const requestOf = (number: number): RequestView => ({ requestID: `r${number}` }) as RequestView;
-/** The numbers of requests, newest first, as the service answers them. */
+/** Returns a page of these requests, newest first, as the service returns it. */
 const pageOf = (numbers: readonly number[]): RequestsView =>
   ({ requests: numbers.map(requestOf), next: 'older' }) as RequestsView;
 const shown = (pages: readonly RequestsView[]): string[] =>
   pages.flatMap(({ requests }) => requests.map(({ requestID }) => requestID));
-/** From the newest down, so many. */
+/** Returns up to `count` numbers, from `newest` down. */
 const downFrom = (newest: number, count: number): number[] =>
   Array.from({ length: Math.min(count, newest) }, (_, index) => newest - index);
 

@@ -1,6 +1,6 @@
 /**
- * The page Operate: owners of the operator's team alone see it, it has the calls of each team as `storeroom usage`
- * prints them, and a backup begun there is made and verified.
+ * Tests the page Operate: only owners of the operator's team see it, it shows the calls of each team as `storeroom
+ * usage` prints them, and a backup begun there is made and verified.
  */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * What the dashboard does to records: approving and invoicing as API and stock show it, refusals that change nothing,
- * fields of the tenant's own; and strings that break programs, which no form answers with a fault.
+ * Tests how the dashboard changes records: approving, invoicing, refusals that change nothing, and custom fields. Also
+ * tests that no form fails on strings that break programs.
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
@@ -185,13 +185,13 @@ suite('strings that break programs', () => {
   test('are answered in every form and parameter without a fault, and leave all else whole', async () => {
     let sent = 0;
     for (const [index, text] of NAUGHTY.entries()) {
-      // A sign-in has twenty proofs a minute.
+      // A session may send twenty passwords or codes a minute, so every tenth string gets a new one.
       if (index % 10 === 0) {
         owner.client = owner.elsewhere().client;
         assert.equal((await owner.signIn()).status, 200);
       }
       for (const [at, [place, make]] of Object.entries(POSITIONS).entries()) {
-        // In `npm test` each string comes in a third of the places, and in each place a third of the strings.
+        // `npm test` tries each string in a third of the places, and each place with a third of the strings.
         if (!IS_THOROUGH && (at + index) % 3 > 0) continue;
         const [path, body, query = {}] = make(text);
         if (body === null && !text.isWellFormed()) continue;
@@ -217,7 +217,7 @@ suite('strings that break programs', () => {
       for (const { status, text: answer } of await Promise.all(tries))
         assert.ok([400, 401].includes(status), `${JSON.stringify(text.slice(0, 80))}: ${answer}`);
     };
-    // No more at once than the service lets wait.
+    // At most fifty password checks may wait, so only 20 strings are tried at once.
     for (let start = 0; start < NAUGHTY.length; start += 20)
       await Promise.all(NAUGHTY.slice(start, start + 20).map(attempt));
     for (const text of ['\u00e9', '%00', '"', '\u00a0x', ';;;']) {

@@ -1,6 +1,6 @@
 /**
- * Every page and the main dialogs pass axe-core (WCAG 2.2 AA) and fit their window, on a laptop in light and on a phone
- * in dark colours, with the demo tenant's data. `npm run screenshots` looks at all four combinations.
+ * Tests that every page and the main dialogs pass axe-core (WCAG 2.2 AA) and fit their window, on a laptop in light and
+ * on a phone in dark colours, with the demo tenant's data. `npm run screenshots` checks all four combinations.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ const LOOKS = [
 
 const service = await openScene(PRIVATE);
 const keys = await service.makeTenant('demo');
-// With PostgreSQL there is no demo tenant at the first start, so its data is imported.
+// With PostgreSQL the first start makes no demo tenant, so the test imports its data.
 for (const folder of ['northwind', 'dealer'])
   for (const recordType of ['customers', 'orders', 'lines', 'inventory']) {
     const file = join(DEMO, folder, `${recordType}.csv`);
@@ -50,13 +50,13 @@ await owner.ask('POST /webhooks/test', { id });
 
 let looked = 0;
 
-/** Looks at the page as it is now in both ways, in `npm test` in one by turns. No fault hides another. */
+/** Checks the page as it is now in both looks, in `npm test` in one of them by turns. Reports all faults together. */
 async function look(page: Page): Promise<void> {
   const faults: string[] = [];
   for (const { size, colorScheme } of IS_THOROUGH ? LOOKS : [LOOKS[looked++ % 2]!]) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     await page.setViewportSize(size);
-    await page.locator('.is-loading').first().waitFor({ state: 'detached' }); // rows read again are dimmed
+    await page.locator('.is-loading').first().waitFor({ state: 'detached' }); // rows are dimmed while they are reloaded
     for (const check of [checkAxe, checkWidth])
       await check(page).catch((fault: unknown) => faults.push(`${size.width}, ${colorScheme}: ${String(fault)}`));
   }

@@ -1,6 +1,6 @@
 /**
- * The changes in a browser: each that was made is on top within the waiting call, links to its record, and is there once;
- * a type alone; paused, cut off, and back; no more rows than the page keeps.
+ * Tests the page Changes in a browser: the waiting call shows each new change on top, once, with a link to its record.
+ * Also tests the filter by type, pausing, lost connections, and the limit of rows.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -25,7 +25,7 @@ const list = (page: Page): Locator => region(page, 'Changes');
 const newest = (page: Page, text: string): Locator =>
   list(page).locator('tbody tr:first-child').filter({ hasText: text });
 const isLive = (page: Page): Promise<void> => page.getByRole('main').getByText('Live', { exact: true }).waitFor();
-/** The records and what became of them, newest first. */
+/** Returns the rows of the list, newest first: key, type, change and operation. */
 const shown = async (page: Page): Promise<string[]> =>
   (await shownCells(list(page))).map(([key, type, change, , operation]) => [key, type, change, operation].join(' '));
 const newCustomer = async (shop: Shop, code: string): Promise<void> => {
@@ -92,7 +92,7 @@ test('Pause keeps the list as it is, says so, and Resume shows what came in betw
   await button(page, 'Pause').click();
   await page.getByText('Paused', { exact: true }).waitFor();
   await newCustomer(shop, 'grace');
-  // Longer than a waiting call needs to tell of it.
+  // A waiting call would report the change within this time.
   await page.clock.fastForward(30_000);
   assert.deepEqual(await shown(page), ['ada customer created createCustomer']);
   await button(page, 'Resume').click();
@@ -110,7 +110,7 @@ test('a list that is cut off says so, and shows what it missed once the service 
   await newest(page, 'ada').waitFor();
   await isLive(page);
   await page.route(FEED, (route) => route.abort('aborted'));
-  // Ends the call that waits; the next one finds nobody.
+  // The change ends the waiting call; the next call cannot reach the service.
   await newCustomer(shop, 'grace');
   await page.getByText('Disconnected').first().waitFor();
   await page.getByText('Trying again.').waitFor();

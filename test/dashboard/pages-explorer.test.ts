@@ -1,4 +1,4 @@
-/** The explorer in a browser: every operation of the contract with its example, conditional headers, optional ones. */
+/** Tests the explorer in a browser: every operation with its example, conditional headers, and optional parameters. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ if (STORE === 'postgres') await makeDemo();
 const owner = await Visitor.make(service, 'demo', 'owner');
 const LOCK_CODE = /"LINE_REF_LOCK_CODE": "([^"]+)"/;
 
-/** The examples are of the demo tenant, which a start over PostgreSQL never makes. */
+/** Makes the demo tenant, whose records the examples use. On PostgreSQL the service never makes it. */
 async function makeDemo(): Promise<void> {
   await service.makeTenant('demo');
   for (const folder of ['northwind', 'dealer'])
@@ -25,14 +25,14 @@ async function makeDemo(): Promise<void> {
     }
 }
 
-/** Goes to an operation; a write is confirmed. */
+/** Opens an operation, and confirms it if it is a write. */
 async function openOperation(page: Page, name: string): Promise<void> {
   await goTo(page, `/explorer/${name}`);
   const confirmation = field(page, 'This changes live data');
   if ((await confirmation.count()) > 0) await confirmation.check();
 }
 
-/** Sends what is in the form; the status, and all that is shown of the answer. */
+/** Sends the form, and returns the status and everything that the page shows of the response. */
 async function send(page: Page): Promise<{ status: string; text: string }> {
   const answered = page.waitForResponse((response) => response.url().includes('/dashboard/api/explorer/'));
   await button(page, 'Send').click();
@@ -42,7 +42,7 @@ async function send(page: Page): Promise<{ status: string; text: string }> {
   return { status, text: await answer.innerText() };
 }
 
-/** The value beside a header of the answer. */
+/** Returns the value of a header that the page shows. */
 const headerIn = (text: string, name: string): string => new RegExp(`^${name}\\s+(\\S+)`, 'm').exec(text)?.[1] ?? '';
 
 test('every operation of the contract gets 200 with the example that fills its form', async (context) => {

@@ -1,4 +1,4 @@
-/** One box for everything, by keyboard alone, and the first page of a team: what waits, and how a new one begins. */
+/** Tests the search box by keyboard alone, and the home page: a team's open work, and the first steps of a new team. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';

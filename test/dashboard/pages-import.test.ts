@@ -1,4 +1,4 @@
-/** The import of a CSV file in a browser, what other tabs see of it, and a list that stays while nothing can be reached. */
+/** Tests the import of a CSV file in a browser, its effect on other tabs, and a list while the service is down. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
@@ -86,7 +86,7 @@ test('while the service cannot be reached the rows stay, and the next try shows 
   const table = region(page, 'Inventory').getByRole('table');
   const rows = await shownCells(table);
   assert.equal(rows.length, 2);
-  // Aborted like this, the browser does not complain.
+  // The browser reports no error for requests that are aborted with this reason.
   await page.route('**/dashboard/api/**', (route) => route.abort('aborted'));
   await page.evaluate("dispatchEvent(new Event('storeroom:changed'))");
   await page.getByRole('alert').getByText('The service could not be reached.').waitFor();

@@ -1,6 +1,6 @@
 /**
- * The keys in a browser: from the one-time link to a pair that works, an overlap and its end, what becomes of the
- * secret on the page, and all of it by keyboard alone.
+ * Tests keys in a browser: from the one-time link to a pair that works, an overlap and its end, how long the page keeps
+ * the secret, and all of it by keyboard alone.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -33,7 +33,7 @@ const statusOf = async (keys: Keys): Promise<number> =>
   (await service.call(keys, 'POST', '/orders/query', { body: [] })).status;
 const password = (page: Page): Locator => field(page, 'Your password');
 
-/** The pair that is shown, by its copy buttons. */
+/** Reads the pair that the page shows, with its copy buttons. */
 async function copyPair(page: Page, { teamID }: Keys): Promise<Keys> {
   const apiID = await copy(page, button(page, 'Copy the new API ID'));
   return { teamID, apiID, apiSecret: await copy(page, button(page, 'Copy the new API Secret')) };
@@ -178,7 +178,7 @@ test('a secret is shown once: not after a reload or Back, in storage or in a lat
 
   const bodies: Promise<string>[] = [];
   page.on('response', (response) => bodies.push(response.text().catch(() => '')));
-  page.on('dialog', (question) => void question.accept()); // the browser asks too, before the page is loaded anew
+  page.on('dialog', (question) => void question.accept()); // the browser also asks before it reloads the page
   await page.getByRole('link', { name: 'Usage', exact: true }).click();
   await page.getByRole('dialog', { name: 'Leave without copying it?' }).waitFor();
   await button(page, 'Stay').click();
@@ -282,7 +282,7 @@ test('a password is asked for once in 5 minutes, a fault is at its field, what w
   assert.equal(await statusOf(keys), 401);
   await button(page, 'Done').click();
 
-  // The proof holds for what follows, also on another page.
+  // The dashboard does not ask for the password again for a while, not even on another page.
   await goByMenu(page, 'Users');
   await button(page, 'Invite user').click();
   await field(page, 'E-mail address').fill('newcomer@example.com');

@@ -1,6 +1,6 @@
 /**
- * The lists of records in a browser: views with the counts of the API, sorting heads, ranges, the CSV of what is shown,
- * several orders approved at once, cards on a phone, and the place that Back returns to.
+ * Tests the lists of records in a browser: views with the counts of the API, sorting, ranges, CSV files, approving
+ * several orders at once, cards on a phone, and the place that Back returns to.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -37,7 +37,7 @@ await shop.load('inventory', [
   { PART_CODE: 'CHAIR', PART_DESCRIPTION: 'Steel chair', QTY_ONHAND: '9', UNIT_PRICE: '120' },
 ]);
 
-/** A sales order for five lamps, two of which are there. */
+/** Creates a sales order for five lamps; two are in stock. */
 async function orderLamps(more: Values = {}): Promise<string> {
   const ORDER_NUMBER = await succeed<string>(shop.createOrder({ ORDER_TYPE: 'sales_order', ...more }));
   await succeed(shop.addLineItem({ ORDER_NUMBER, PART_CODE: 'LAMP', QUANTITY: '5' }));
@@ -103,7 +103,7 @@ test('the views have their counts, and no link to back orders, where there are n
 
 test('heads sort by every indexed field, and a range of dates filters by label', async (context) => {
   const page = await openAs(context, service, clerk);
-  await button(page, 'Customer name').waitFor({ state: 'detached' }); // BNAME has no index of its own
+  await button(page, 'Customer name').waitFor({ state: 'detached' }); // BNAME of an order has no index
   for (const [head, sort] of [
     ['Storefront number', 'REFERENCE_NUMBER'],
     ['Storefront number', '-REFERENCE_NUMBER'],

@@ -1,6 +1,6 @@
 /**
- * What it takes to be shown the first pages: bytes as they come over the wire, and whom they are fetched from, by a
- * browser that was never here before. How long it takes is in bench/dashboard.
+ * Tests how many bytes a browser without a cache fetches for the first pages, and that it fetches them from the service
+ * alone. bench/dashboard measures the time.
  */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
@@ -9,7 +9,7 @@ import { openAt } from './at-pages.ts';
 import { checkAxe, checkWidth, signIn, waitUntilLoaded } from './browser.ts';
 import { openStockedScene } from './scene.ts';
 
-/** Of all files and answers together. */
+/** Maximum bytes of all files and responses of a page together. */
 const BYTES_MAX = 60_000;
 
 const { service, owner } = await openStockedScene();
@@ -20,7 +20,7 @@ interface Fetched {
   bytes: number;
 }
 
-/** Everything the page fetches from now on, with the bytes that came: headers, and the body as it was encoded. */
+/** Returns a list that receives everything the page fetches from now on, with its bytes: headers and encoded body. */
 async function weigh(page: Page): Promise<Fetched[]> {
   const session = await page.context().newCDPSession(page);
   const fetched = new Map<string, Fetched>();
@@ -53,7 +53,7 @@ test('first loads of sign-in page and records fetch less than 60 kB each, of the
   assert.ok(fetched.length >= 3);
   assert.ok(tell(context, 'sign-in page', fetched) < BYTES_MAX);
 
-  // Another browser, whose session is there already: all of it is fetched for the records.
+  // A third browser gets the session's cookies but has an empty cache, so it fetches everything for the list.
   const other = await openAt(context, service, owner);
   await signIn(other, owner);
   const cookies = await other.context().cookies();

@@ -1,6 +1,6 @@
 /**
- * People in a browser: a second factor, a user invited and given other roles, sessions ended elsewhere, settings and
- * fields that are in force for the API, calls of the explorer, and the audit log that has it all and is whole.
+ * Tests people in a browser: a second factor, inviting users, changing roles, ending sessions, settings and fields that
+ * change the API, calls of the explorer, and the audit log that records all of it.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -34,13 +34,13 @@ async function open(): Promise<{ shop: Shop; teamID: string; owner: Visitor }> {
   return { shop, teamID, owner: await Visitor.make(service, teamID, 'owner') };
 }
 
-/** From anywhere inside, by the button of the menu, which loads the dashboard anew. */
+/** Signs out by the button of the menu, from any page. The browser then loads the dashboard again. */
 async function signOut(page: Page): Promise<void> {
   await Promise.all([page.waitForEvent('load'), button(page, 'Sign out').click()]);
   await arrive(page, 'Sign in');
 }
 async function givePassword(page: Page, visitor: Visitor): Promise<void> {
-  await sendSignIn(page, visitor); // the team too: signing out clears what the browser had stored
+  await sendSignIn(page, visitor); // fills in the team too, because signing out clears the browser's storage
   await arrive(page, 'Two-step verification');
 }
 async function sendCode(page: Page, label: string, code: string): Promise<void> {
@@ -73,7 +73,7 @@ test('a second factor is asked for at the next sign-in; a recovery code is good 
 
   await signOut(page);
   await givePassword(page, owner);
-  await sendCode(page, 'Code', codeOf(secret, service, 1)); // that of now was used when it was set up
+  await sendCode(page, 'Code', codeOf(secret, service, 1)); // the current code was used to enable the second factor
   await page.waitForURL('**/dashboard/home');
 
   for (const isFirst of [true, false]) {
@@ -137,7 +137,7 @@ test('an invited user sets a password and sees what the role allows; a new role 
   await row.getByText('viewer').waitFor();
   await button(theirs, 'Save').click();
   await theirs.getByRole('dialog').getByRole('alert').getByText(/role/).waitFor();
-  await succeed(shop.queryOrders([])); // the keys are still good
+  await succeed(shop.queryOrders([])); // the keys still work
   await changeRole(page, newcomer.email, 'Owner');
   await goTo(theirs, '/users');
   assert.ok((await menuOf(theirs)).includes('Audit log'));
@@ -149,7 +149,7 @@ test('End all others ends the session at every other browser, and not this one',
   const [here, there] = [await openAs(context, service, owner), await openAs(context, service, owner)];
   await openAccount(here, owner);
   const sessions = region(here, 'Your sessions').locator('tbody').getByRole('row');
-  assert.equal(await sessions.count(), 3); // that of the link too
+  assert.equal(await sessions.count(), 3); // the two browsers and the one-time link
   await button(here, 'End all others').click();
   await here.getByText('All other sessions have ended').waitFor();
   await until(async () => (await sessions.count()) === 1);
@@ -158,7 +158,7 @@ test('End all others ends the session at every other browser, and not this one',
   await again.waitFor();
   await expectCode(owner.get('/session'), '401 NOT_SIGNED_IN');
   await goByMenu(here, 'Usage');
-  // Signing in again over the page shows what was wanted.
+  // After signing in again in the dialog, the user sees the page that they had asked for.
   await again.getByLabel('Your password', { exact: true }).fill(PASSWORD);
   await again.getByRole('button', { name: 'Sign in', exact: true }).click();
   await again.waitFor({ state: 'detached' });
@@ -220,7 +220,7 @@ test('settings and a custom field are in force for the API at once; the audit lo
   await page.waitForURL(`**/records/orders/${gift}`);
 });
 
-/** Sends what is in the form and gives the data of the answer. */
+/** Sends the form and returns the data of the response. */
 async function send<T = Values>(page: Page): Promise<T> {
   await button(page, 'Send').click();
   return (JSON.parse(await region(page, 'Response body').innerText()) as { data: T }).data;

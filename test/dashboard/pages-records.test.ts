@@ -1,6 +1,6 @@
 /**
- * Records in a browser: found, filtered and paged through as the API has them, the call shown for it run as it stands;
- * and an order approved and invoiced in part, as the API, the stock and the page tell of it afterwards.
+ * Tests records in a browser: finding, filtering and paging give the results of the API, and the curl command that the
+ * page shows works. An order approved and invoiced in part then looks the same in the API, in stock and on the page.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -32,12 +32,12 @@ await shop.load('orders', orders);
 const parts = ['APPROVED', 'PHONE', 'REFUSED'].map((PART_CODE) => ({ PART_CODE, QTY_ONHAND: '9', SERIALIZED: 'Y' }));
 await shop.load('inventory', parts);
 
-/** The order of the list. */
+/** The sort order of the list. */
 const NEWEST = { sort: '-CREATE_DATE' };
 
 const numbersIn = (page: Page): Promise<string[]> =>
   region(page, 'Orders').getByRole('row').getByRole('link').allInnerTexts();
-/** The texts of the cells of the row with this one first. */
+/** Returns the texts of the cells of the first row that has a cell with this name. */
 async function rowOf(page: Page, table: string, first: string): Promise<string[]> {
   const row = region(page, table)
     .getByRole('row')
@@ -49,7 +49,7 @@ async function stockOf(partCode: string): Promise<[onHand: string, committed: st
   const { QTY_ONHAND = '', QTY_COMMITTED = '' } = await succeed(shop.getInventoryItem(partCode));
   return [QTY_ONHAND, QTY_COMMITTED];
 }
-/** Where an order for five of a part and a care plan for each of them begins. */
+/** Creates an order for five units of a part, with a care plan for each unit. */
 async function makeOrder(partCode: string, ORDER_TYPE: string, REFERENCE_NUMBER: string): Promise<string> {
   const ORDER_NUMBER = await succeed<string>(shop.createOrder({ ORDER_TYPE, REFERENCE_NUMBER }));
   await succeed(shop.addLineItem({ ORDER_NUMBER, PART_CODE: partCode, QUANTITY: '5', UNIT_PRICE: '100' }));

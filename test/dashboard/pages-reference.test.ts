@@ -1,4 +1,4 @@
-/** The pages of the reference in a browser: what they show, to whom, and what they ask for. */
+/** Tests the pages of the API reference in a browser: what they show, to whom, and which addresses they request. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { Page } from 'playwright-core';

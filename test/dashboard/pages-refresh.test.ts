@@ -1,4 +1,4 @@
-/** Lists that are asked for again while an answer is on its way, in a browser. */
+/** Tests in a browser that a list can be refreshed while its first page is still loading. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { arrive, button, openAs, region } from './at-pages.ts';
@@ -13,7 +13,7 @@ for (const [name, path] of Object.entries({ 'Audit log': 'audit', Requests: 'req
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
     await page.route(address, async (route) => {
       await isReleased;
-      // The browser has given up the first of them.
+      // The browser has already cancelled the first request, so `continue` fails for it.
       await route.continue().catch(() => undefined);
     });
     const link = page.getByRole('navigation', { name: 'Dashboard' }).getByRole('link', { name, exact: true });

@@ -1,4 +1,4 @@
-/** The end of a session in a browser: it is told in time, can be put off, and takes nothing that was typed. */
+/** Tests the end of a session in a browser: the page warns in time, the user can stay, and no typed text is lost. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ownService } from '../kit/service.ts';

@@ -1,7 +1,7 @@
 /**
- * A day of a shop in a browser, from an empty team, by a clerk: parts received, orders in through the API and by form,
- * corrected, cancelled, shipped in part, filled, drop-shipped, voided, and stock counted. Every figure is then the API's,
- * the ledger's sum, and what `storeroom check` finds right.
+ * Tests a clerk's day in a browser, from an empty team: receiving parts, taking orders by API and form, and correcting,
+ * cancelling, invoicing, drop-shipping and voiding them, and counting stock. At the end the page, the API, the ledger
+ * and `storeroom check` agree.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -19,7 +19,7 @@ const clerk = await owner.add('clerk');
 
 const dialog = (page: Page) => page.getByRole('dialog');
 const fill = (page: Page, label: string, text: string) => dialog(page).getByLabel(label, { exact: true }).fill(text);
-/** Presses a button of the dialog, and waits until the dialog is gone and the page has loaded. */
+/** Presses a button of the dialog, and waits until the dialog has closed and the page has loaded. */
 async function send(page: Page, name: string): Promise<void> {
   await dialog(page).getByRole('button', { name, exact: true }).click();
   await dialog(page).waitFor({ state: 'detached' });
@@ -67,7 +67,7 @@ test('a clerk works a day without the command line, and everything adds up', asy
   const wrong = await order([{ PART_CODE: 'CASE', QUANTITY: '1' }]);
   const dropped = await order([{ PART_CODE: 'CASE', QUANTITY: '7' }], { DROP_SHIP: 'Y' });
 
-  // Two are corrected, the header of one and the line of the other.
+  // Corrects two orders: the header of one, and the lines of the other.
   await openOrder(page, phones);
   await button(page, 'Edit').click();
   await fill(page, 'Purchase order', 'PO 7');
@@ -97,7 +97,7 @@ test('a clerk works a day without the command line, and everything adds up', asy
   await send(page, 'Cancel order');
   assert.equal((await shop.order(wrong))['ORDER_STATUS'], 'CANCELLED');
 
-  // Three of five phones are there. The others wait, are received, and fill the back order.
+  // Three of five phones are in stock. The other two wait, are received later, and fill the backorder.
   await invoice(page, phones, '3', 'P1\nP2\nP3');
   const [{ pims_order_number: backorder }] = (await shop.findOrdersByStorefrontReference('#1')).body.orders.slice(-1);
   await goTo(page, '/records/inventory/PHONE');
@@ -113,7 +113,7 @@ test('a clerk works a day without the command line, and everything adds up', asy
   await invoice(page, backorder as string, '2', 'P4\nP5');
   await invoice(page, dropped, '7');
 
-  // One is voided: its units and serial numbers are back, and can be sold again.
+  // Voids an invoice: its units and serial numbers return to stock and can be sold again.
   await openOrder(page, backorder as string);
   await button(page, 'Void').click();
   await fill(page, 'Reason', 'sent back');
@@ -124,7 +124,7 @@ test('a clerk works a day without the command line, and everything adds up', asy
   await fill(page, 'Units counted', '9');
   await send(page, 'Count');
 
-  // On hand, committed and available.
+  // The figures are on hand, committed and available.
   assert.deepEqual(await stockOf('PHONE'), ['3', '1', '2']);
   assert.deepEqual(await stockOf('CASE'), ['9', '3', '6']);
   await goTo(page, '/records/inventory/PHONE');
@@ -150,7 +150,7 @@ test('a new order is made by form in one step, found by the name of its customer
     .or(page.getByRole('link', { name: 'New order' }))
     .click();
   await page.getByRole('heading', { level: 1, name: 'New order' }).waitFor();
-  // The first field has the focus, and says whether anybody has what is typed.
+  // The first field has the focus, and shows whether a customer has the typed code.
   await page.keyboard.type('Lighthouse');
   await page.getByText('No customer has this code.').waitFor();
   await page.getByLabel('Customer', { exact: true }).fill('BOB');
@@ -168,7 +168,7 @@ test('a new order is made by form in one step, found by the name of its customer
   assert.match(made['ORDER_DATE']!, /^\d\d\/\d\d\/\d{4}$/);
   assert.deepEqual([made['BNAME'], made['CUSTOMER_CODE'], made['ORDER_TOTAL']], ['Bob Lighthouse', 'BOB', '24.5']);
 
-  // A program and the clerk change it; the clerk's form was open meanwhile, and loses nothing.
+  // A program changes the order while the clerk's form is open. The form loses nothing.
   await button(page, 'Edit').click();
   await fill(page, 'Carrier', 'Federal');
   await succeed(shop.updateOrder({ ORDER_NUMBER: number, NOTES: 'ring twice' }));
@@ -241,7 +241,7 @@ test('views count what the API counts, heads sort, several orders are approved a
   for (const number of numbers) await page.getByLabel(`Select order ${number}`).check();
   await button(page, 'Approve selected').click();
   await send(page, 'Approve');
-  // The dialog closes before the first of them is approved.
+  // The dialog closes before the first order is approved.
   await page.getByText(`${numbers.length} of ${numbers.length} orders changed`, { exact: true }).waitFor();
   assert.deepEqual(await succeed(shop.queryOrders([{ field: 'ORDER_TYPE', value: 'quote' }])), []);
   await page.setViewportSize({ width: 390, height: 800 });

@@ -1,6 +1,6 @@
 /**
- * Whatever is in the data stays text: strings that break programs, and markup that would run a script, stored in every
- * text field and shown by every page. A script that ran, a dialog, a broken policy or an element out of data fails.
+ * Tests that all data stays text: strings that break programs and markup that would run a script are stored in every
+ * text field and shown by every page. A script, dialog, policy violation or element from the data fails the test.
  */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
@@ -16,7 +16,7 @@ import { openScene } from './scene.ts';
 import { expectOk, Visitor } from './visitor.ts';
 
 const RUN = 'window.broken=1';
-/** Each would set the flag, ask a stranger or take the page over if it were more than text. */
+/** Each text would set the flag, call another server or take over the page if the page treated it as markup. */
 const ALL_MARKUP: readonly string[] = [
   `<script>${RUN}</script>`, `<img src=x onerror=${RUN}>`, `"><svg onload=${RUN}>`, `'><img src=x onerror='${RUN}'>`,
   `</textarea><img src=x onerror=${RUN}>`, `</title><script>${RUN}</script>`, `javascript:${RUN}`,
@@ -35,7 +35,7 @@ const STORED = [
   ),
   ...MARKUP,
 ];
-/** What takes more than this is only begun until somebody wants the rest. */
+/** Length from which a page shows only the beginning of a text, until the user asks for the rest. */
 const WHOLE_MAX = 160;
 const NAME_MAX = 200;
 const PAGE_ROWS = 50;
@@ -44,7 +44,7 @@ const NOTHING_OF_DATA = [
   '[ontoggle], [onmouseover], a[href^="javascript:"], main script, b, svg[onload], math',
 ].join();
 
-/** A record for each string, with another one in every field: together they have every string in every field. */
+/** Makes a record for each string. Fields of a record have different strings; together, each field has every string. */
 const recordsOf = (names: readonly string[], strings: readonly string[]): Values[] =>
   strings.map((_, row) =>
     Object.fromEntries(names.map((name, place) => [name, strings[(row + place) % strings.length]!])),
@@ -76,7 +76,7 @@ await inBatches(recordsOf(textFields['lines']!, STORED), async (line) =>
   succeed(shop.addLineItem({ ...line, ORDER_NUMBER: lined, QUANTITY: '9' })),
 );
 
-/** A page whose dialogs fail the test when it ends; a broken policy and strangers fail every page. */
+/** Opens a page. A dialog fails the test at its end, as policy violations and calls of other servers always do. */
 async function openStrict(context: TestContext, visitor = owner): Promise<Page> {
   const page = await openAs(context, service, visitor);
   const dialogs: string[] = [];
@@ -105,7 +105,7 @@ const without = (all: readonly string[], isThere: (text: string) => boolean): st
 const isBegunIn = (text: string, shown: readonly string[]): boolean =>
   shown.some((one) => one.includes(text)) ||
   (text.length > WHOLE_MAX && shown.some((one) => one.endsWith('…') && text.startsWith(one.slice(0, -1))));
-/** Of rows, as they stand in the document. */
+/** Returns the text of each cell in these rows. */
 const textsOfCells = (rows: Locator): Promise<string[][]> =>
   rows.evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent as string)));
 const pathOf = (kind: string, key: string): string => `/records/${kind}/${encodeURIComponent(key)}`;
@@ -116,7 +116,7 @@ const LISTS = [
   ['inventory', 'PART_CODE', 'queryInventoryItems'],
 ] as const;
 
-// The three are shown by the same code.
+// The same code shows all three lists, so `npm test` checks one of them.
 for (const [kind, key, query] of IS_THOROUGH ? LISTS : LISTS.slice(0, 1))
   test(`${kind}: every string in every text field is shown as it is, in the list and on its page`, async (context) => {
     const page = await openStrict(context);
@@ -144,7 +144,7 @@ for (const [kind, key, query] of IS_THOROUGH ? LISTS : LISTS.slice(0, 1))
       shown.push(...(await textsOfCells(page.locator('tbody tr'))));
       await expectOnlyText(page);
     }
-    // An order has the code of its customer below the name, and a last cell that selects it.
+    // A row of an order has the customer's code below the name, and a last cell with a check box.
     const selected = kind === 'orders' ? [''] : [];
     const named = records.map((record) =>
       kind === 'orders' ? { ...record, BNAME: `${record['BNAME']}${record['CUSTOMER_CODE']}` } : record,
@@ -198,9 +198,9 @@ test('lines: every string is shown as it is in the lines and in the form that in
   await expectOnlyText(page);
 });
 
-/** A line of the request log has room for so many bytes of a query. */
+/** Bytes of a query that fit into a line of the request log. */
 const LOGGED_BYTES = 500;
-/** As a value, and as a name. */
+/** Returns the bytes that a text needs in the log when it is sent both as a value and as a name. */
 const bytesOf = (text: string): number => 2 * Buffer.byteLength(JSON.stringify(text)) + 12;
 function countFitting(all: readonly string[]): number {
   let room = LOGGED_BYTES;
@@ -210,7 +210,7 @@ function countFitting(all: readonly string[]): number {
 
 test('requests: what was sent, as a name or a value, is shown as it is', async (context) => {
   const page = await openStrict(context);
-  // Of a parameter that is called like a secret the log keeps nothing.
+  // The log keeps no parameter whose name looks like a secret's.
   const short = STORED.filter((text) => bytesOf(text) <= LOGGED_BYTES / 2 && !/passw/i.test(text));
   const asked: [Record<string, string>, string][] = [];
   const idOf = async (method: string, path: string, options: CallOptions): Promise<string> =>
@@ -292,7 +292,7 @@ test('names of the team, addresses of users and names of browsers are shown as t
 
 test('what an address says is shown as it is, and leads nowhere else', async (context) => {
   const page = await openStrict(context);
-  // A field of one line takes line breaks away.
+  // An input field of one line removes line breaks.
   const short = STORED.filter((text) => text.length <= WHOLE_MAX && !/[\r\n]/.test(text));
   for (let from = 0; from < short.length; from += 50) {
     const batch = short.slice(from, from + 50);

@@ -1,6 +1,6 @@
 /**
- * Usage and requests in a browser, after calls that are known: figures shown and downloaded are those of the calls; a
- * request is found by its ID and repeated by the command that is copied; new ones come in; filters keep what they say.
+ * Tests Usage and Requests in a browser after known calls: the shown and downloaded figures are right, a request is
+ * found by its ID and repeated by the copied command, new requests appear, and filters work.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ interface Made {
   readonly status: number;
   readonly requestID: string;
 }
-/** Calls of several operations, answered and refused; one with a wrong secret, which is not counted. */
+/** Makes successful and refused calls of several operations, and one with a wrong secret, which is not counted. */
 async function makeMix(keys: Keys): Promise<Made[]> {
   const made: Made[] = [];
   const call = async (operation: string, times: number, ...[method, path, options]: [string, string, object]) => {
@@ -98,7 +98,7 @@ test('usage shows and downloads the calls that were made, and the figure of `sto
   await figureOf(page, 'Calls this month').getByText(oneMore, { exact: true }).waitFor();
 });
 
-/** Types the ID into the box for everything. */
+/** Finds a request by typing its ID into the search box. */
 async function find(page: Page, requestID: string): Promise<void> {
   await page.keyboard.press('Control+k');
   await page.getByRole('combobox').fill(requestID);
@@ -144,7 +144,7 @@ test('the command of Copy as curl runs with the keys put in, and answers the sam
     const command = await copy(page, button(page, 'Copy as curl'));
     assert.equal(command.includes(keys.apiSecret), false);
     const again = JSON.parse(await paste(command, keys)) as Record<string, unknown>;
-    // Each answer has its own ID; only refusals carry it in the body.
+    // Each response has its own ID; only refusals have it in the body.
     assert.deepEqual({ ...again, requestId: '' }, { ...(answer.body as object), requestId: '' });
   };
   const query = await service.call(keys, 'POST', '/orders/query', {

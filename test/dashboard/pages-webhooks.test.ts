@@ -1,6 +1,6 @@
 /**
- * Webhooks in a browser: from the dialog to a delivery that the copied secret verifies, tests and their outcome, pause,
- * replay, rotation and removal, what is kept of each delivery, and all of it by keyboard alone.
+ * Tests webhooks in a browser: from the dialog to a delivery that the copied secret verifies, test events, pausing,
+ * replaying, rotating and removing, what is kept of each delivery, and all of it by keyboard alone.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -26,7 +26,7 @@ async function openShop(): Promise<{ shop: Shop; owner: Visitor; receiver: Recei
   return { shop, owner: await Visitor.make(service, teamID, 'owner'), receiver: await Receiver.start() };
 }
 
-/** Adds the receiver by the dialog. It knows the secret that was copied, and verifies each message with it. */
+/** Adds a webhook for the receiver by the dialog. The receiver verifies each message with the copied secret. */
 async function addWebhook(page: Page, receiver: Receiver): Promise<void> {
   await goByMenu(page, 'Webhooks');
   await button(page, 'Add webhook').click();
@@ -37,13 +37,13 @@ async function addWebhook(page: Page, receiver: Receiver): Promise<void> {
   await button(page, 'Done').click();
 }
 const listed = (page: Page): Locator => region(page, 'Webhooks').getByRole('table');
-/** Opens the only endpoint. */
+/** Opens the only webhook. */
 async function openWebhook(page: Page): Promise<void> {
   await listed(page).getByRole('link').click();
   await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
   await waitUntilLoaded(page);
 }
-/** Whether the answers and the state that are shown are of now. */
+/** Presses Refresh until this is visible. */
 async function refreshUntil(page: Page, shown: Locator): Promise<void> {
   await until(async () => {
     if (await shown.isVisible()) return true;
@@ -52,7 +52,7 @@ async function refreshUntil(page: Page, shown: Locator): Promise<void> {
     return false;
   });
 }
-/** The value beside a name. */
+/** Finds the value beside a name. */
 const factOf = (page: Page, name: string): Locator =>
   page.getByText(name, { exact: true }).locator('xpath=following-sibling::dd');
 const newCustomer = async (shop: Shop, code: string): Promise<void> => {
@@ -184,7 +184,7 @@ test('Rotate shows a new secret once, both sign for a day, and Remove asks befor
   assert.notEqual(secret, old);
   const until24h = await factOf(page, 'Old secret valid until').locator('time').getAttribute('datetime');
   assert.equal(until24h!.slice(0, 10), service.timeAt(86_400_000).slice(0, 10));
-  // Each alone verifies what is sent.
+  // The old and the new secret each verify the messages.
   for (const [count, one] of [secret, old].entries()) {
     receiver.secrets = [one];
     await newCustomer(shop, `customer ${count}`);

@@ -1,6 +1,6 @@
 /**
- * The request log in the dashboard: each call found by the ID of its answer, filters and pages, what is taken out of a
- * request, and what is not there: calls that were not let in, those of a tenant before, and those too old.
+ * Tests the request log in the dashboard: finding a call by the ID of its response, filters, pages, and secrets that it
+ * omits. It has no calls that were not let in, that are too old, or of a removed tenant with the same name.
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';

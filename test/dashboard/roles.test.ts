@@ -1,6 +1,6 @@
 /**
- * Who may do what: every route of the dashboard, the explorer's and the records' too, for two tenants, three roles and
- * nobody. Another tenant's names in a request answer and change nothing of it.
+ * Tests who may use each route of the dashboard, including the explorer and the records: four roles of two tenants, and
+ * a visitor who is not signed in. A request that names data of another tenant neither returns nor changes it.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,18 +11,18 @@ import { everythingOf, openScene } from './scene.ts';
 import { makeMarkedTenant, openSession, type MarkedTenant } from './tenants.ts';
 import { codeIn, NEW_PASSWORD, PASSWORD, ROLES, Visitor, type Reply, type Role } from './visitor.ts';
 
-/** No team's owners operate the service: operate.test.ts has those. */
+/** No team operates this service; operate.test.ts tests the team that does. */
 const service = await openScene({ STOREROOM_OPERATOR_TEAM: 'none' });
 const tenants = await Promise.all([makeMarkedTenant(service, 'one'), makeMarkedTenant(service, 'two')]);
 
-/** Each tenant is the other's; `npm test` lets the first try what is the second's. */
+/** Each tenant tries to reach the other. In `npm test` only the first one does. */
 const TURNS = [tenants, tenants.toReversed()].slice(0, IS_THOROUGH ? 2 : 1) as [MarkedTenant, MarkedTenant][];
 
 const nameOf = ({ method, path }: Row): string => `${method} ${path}`;
 const mayAct = (role: Role, needed: Row['role']): boolean =>
   needed === 'nobody' || ROLES.indexOf(role) <= ROLES.indexOf(needed);
 
-/** Sends a row; a password that it changed is changed back. */
+/** Sends a row. If it changed the password, changes it back. */
 async function carryOut(visitor: Visitor, row: Row, headers?: Record<string, string>): Promise<Reply> {
   const reply = await sendRow(visitor, row, headers);
   if (row.path === '/password' && reply.status === 200)
@@ -30,7 +30,7 @@ async function carryOut(visitor: Visitor, row: Row, headers?: Record<string, str
   return reply;
 }
 
-/** A row that names another tenant wherever it could, in ever fewer ways; `npm test` takes the first. */
+/** Returns a row and variants that also name the other tenant in the query or the body. `npm test` uses the first. */
 function variantsOf(row: Row, { named: { teamID }, keys: { apiID, apiSecret } }: MarkedTenant): Row[] {
   const body = row.body as object;
   const variants: Row[] = [
@@ -57,7 +57,7 @@ test('whoever names what is another tenant’s gets and changes nothing of it, i
     let answered = 0;
     for (const role of ROLES) {
       const visitor = await own.users[role].again();
-      // A link's token lets in whoever has it, and is nothing to be guessed or named.
+      // The token of a link lets in everyone who has it and cannot be guessed, so links are left out.
       for (const row of rowsOf(other.named, visitor).filter(({ path }) => !path.startsWith('/link'))) {
         for (const variant of variantsOf(row, other)) {
           const reply = await carryOut(visitor, variant);
@@ -100,7 +100,7 @@ test('each role may do exactly what the table says; nobody signed in may only si
       const visitor = role === 'nobody' ? nobody : await users[role].again();
       const sessionId = role === 'nobody' ? named.sessionId : await openSession(visitor);
       for (const row of rowsOf({ ...named, sessionId }, visitor)) {
-        if (row.path === '/link' && role !== 'owner') continue; // the link is there for the last
+        if (row.path === '/link' && role !== 'owner') continue; // a link works once, so only the last role uses it
         const reply = await carryOut(visitor, row);
         const code = codeIn(reply);
         const who = `${role} of ${named.teamID}: ${nameOf(row)}`;

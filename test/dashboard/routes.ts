@@ -1,6 +1,6 @@
 /**
- * Every route of the dashboard below /dashboard/api, with the least role that may use it and a request that would be
- * carried out. `listRoutes` gives the routes there are, so that none is added without a row here.
+ * Lists every route below /dashboard/api with the least role that may use it and a request that succeeds. `listRoutes`
+ * returns the routes of the service, so that a test notices a route without a row here.
  */
 import { ROUTES } from '../../src/http/dashboard/route-table.ts';
 import { bodyOf, type GoodCall } from '../kit/operations.ts';
@@ -12,10 +12,10 @@ const WRITES = ['createOrder', 'addLineItem', 'updateLineItem', 'updateOrder', '
   'batch',
 );
 
-/** A secret as it could have been begun with. */
+/** A secret of a second factor, in the form that /second-factor/begin returns. */
 const SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
 
-/** A password and a code, which is made when it is sent. */
+/** Returns a password and a code. The code is made when the request is sent. */
 const proofOf = ({ password, service }: Visitor, steps = 0): object => ({
   password,
   get code(): string {
@@ -23,28 +23,28 @@ const proofOf = ({ password, service }: Visitor, steps = 0): object => ({
   },
 });
 
-/** All that an order has left, invoiced. */
+/** Invoices everything that an order has left. */
 export const WHOLE = { quantities: {}, serials: {}, tracking: [] };
 
-/** Whatever of a tenant a request can name. */
+/** Everything of a tenant that a request can name. */
 export interface Named {
   readonly teamID: string;
-  /** Of the pair in force, and of one that was replaced and is good still. */
+  /** API ID of the current pair. `oldApiID` belongs to a replaced pair that still works. */
   readonly apiID: string;
   readonly oldApiID: string;
-  /** E-mail address of a user besides those who ask. */
+  /** E-mail address of a user who sends no requests. */
   readonly email: string;
   readonly sessionId: string;
   readonly requestID: string;
   readonly cursor: string;
-  /** An order that can be approved, and one that can be invoiced. */
+  /** An order that can be approved. `salesOrder` can be invoiced. */
   readonly quote: string;
   readonly salesOrder: string;
-  /** An invoice, and a part in stock. */
   readonly invoice: string;
+  /** A part in stock. */
   readonly part: string;
   readonly webhook: string;
-  /** Of a link that was not used. */
+  /** Token of an unused one-time link. */
   readonly linkToken: string;
   readonly calls: readonly GoodCall[];
 }
@@ -52,13 +52,13 @@ export interface Named {
 export interface Row {
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: string;
-  /** The least; `nobody` where no session is needed. */
+  /** The least role that may use the route; `nobody` if it needs no session. */
   readonly role: Role | 'nobody';
   readonly query?: Record<string, string>;
   readonly body?: unknown;
 }
 
-/** Words that make a name of its own of each request. */
+/** Counts requests, so that `unique` returns a different name each time. */
 let requests = 0;
 const unique = (): string => `R${process.pid}X${++requests}`;
 
@@ -70,7 +70,7 @@ const own =
   (make: Ask<object>): Make =>
   (...given) => ({ body: make(...given) });
 
-/** What ends the session, or changes what the requests behind it need, is last. */
+/** The routes, except the operations. Requests that end the session, or change what others need, are at the end. */
 const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], make: Make][] = [
   ['GET', '/session', 'viewer', nothing],
   ['GET', '/sessions', 'viewer', nothing],
@@ -148,7 +148,7 @@ const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], m
   ['POST', '/link', 'nobody', own(({ linkToken }) => ({ token: linkToken, password: NEW_PASSWORD }))],
 ];
 
-/** All routes, with requests that name what is `named`, sent by the visitor. */
+/** Returns all routes, with requests of this visitor for the data in `named`. */
 export function rowsOf(named: Named, visitor: Visitor): Row[] {
   const rows = ROWS.map(([method, path, role, make]): Row => ({ method, path, role, ...make(named, visitor) }));
   const operations = named.calls.flatMap((call): Row[] => {
@@ -159,11 +159,11 @@ export function rowsOf(named: Named, visitor: Visitor): Row[] {
     const explorer: Row = { ...row, path: `/explorer${path}`, role: isWrite ? 'developer' : 'viewer' };
     return [explorer, { ...row, path: `/records${path}`, role: isWrite ? 'clerk' : 'viewer' }];
   });
-  // In front, as what follows ends sessions.
+  // The operations are first because some of the rows end sessions.
   return [...operations, ...rows];
 }
 
-/** `METHOD /path` of every route there is: those of the table, and the operations below /explorer and /records. */
+/** Returns `METHOD /path` of every route of the service, and of the operations below /explorer and /records. */
 export async function listRoutes(service: Service): Promise<string[]> {
   const { paths } = (await (await fetch(`${service.origin}/openapi.json`)).json()) as {
     paths: Record<string, Record<string, { operationId: string }>>;
@@ -177,7 +177,7 @@ export async function listRoutes(service: Service): Promise<string[]> {
   return [...Object.keys(ROUTES), ...operations].toSorted();
 }
 
-/** Sends a row as the pages would; headers given win. */
+/** Sends a row as the pages would. The given headers replace the usual ones. */
 export function sendRow(
   visitor: Visitor,
   { method, path, query, body }: Row,

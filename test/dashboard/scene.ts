@@ -1,6 +1,6 @@
 /**
- * What the tests of the dashboard set up and look into: services that take each visitor's address from X-Forwarded-For,
- * SQL on either store beside its service, everything a store holds as bytes, and what must not have changed.
+ * Sets up services and tenants for the tests of the dashboard, runs SQL on a store beside its service, searches all
+ * bytes of a store, and reads everything that an owner sees.
  */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,10 +17,10 @@ const SCHEMA = 'storeroom';
 const BUSY_MS = 5000;
 const OPENING_BRACKET = 0x5b;
 
-/** The settings of a service behind a proxy on this machine, so that visitors have addresses of their own. */
+/** The settings of a service behind a proxy on this machine, so that visitors can have different addresses. */
 export const BEHIND_PROXY = { STOREROOM_TRUSTED_PROXIES: '127.0.0.1' };
 
-/** Such a service, which test files share. */
+/** Returns a service behind a proxy that all test files with the same settings share. */
 export const openScene = (env: Record<string, string> = {}): Promise<Service> =>
   sharedService({ ...BEHIND_PROXY, ...env });
 
@@ -30,19 +30,19 @@ export interface OwnedTenant {
   readonly owner: Visitor;
 }
 
-/** One of this file alone, whose date stands until it is moved. */
+/** Starts a service for this file alone. Its date and time of day stand still until the test moves them. */
 export const openStandingScene = (): Promise<Service> => ownService({ env: BEHIND_PROXY, dateStands: true });
 
 let tenants = 0;
 
-/** Another tenant, with keys of the command line and its owner signed in. */
+/** Makes another tenant, with keys from the command line and its owner signed in. */
 export async function openTenant(service: Service, ...settings: string[]): Promise<OwnedTenant> {
   const teamID = `shop${++tenants}`;
   const keys = await service.makeTenant(teamID, ...settings);
   return { teamID, keys, owner: await Visitor.make(service, teamID, 'owner') };
 }
 
-/** A service with one tenant that has records of every kind, and its owner. */
+/** Returns a service with a tenant that has records of every type, and the tenant's owner. */
 export async function openStockedScene(): Promise<{ service: Service; owner: Visitor }> {
   const service = await openScene();
   await stockShop(service, 'shop');
@@ -51,7 +51,7 @@ export async function openStockedScene(): Promise<{ service: Service; owner: Vis
 
 export type File = 'control.db' | 'requests.db' | 'usage.db';
 
-/** One statement on the control data beside the service, with SQLite in this file. `@SESSIONS` is a table. */
+/** Runs a statement on the database, or with SQLite on this file. The statement writes a table as `@SESSIONS`. */
 export async function runSql(
   service: Service,
   statement: string,
@@ -69,7 +69,7 @@ export async function runSql(
   }
 }
 
-/** The names of those needles that are anywhere in the store, or in what it keeps compressed. */
+/** Returns the names of the needles that are anywhere in the store, also in data that it keeps compressed. */
 export async function findInStore(
   service: Service,
   needles: Readonly<Record<string, string | Uint8Array>>,
@@ -84,13 +84,13 @@ export async function findInStore(
     .map(([name]) => name);
 }
 
-/** The lines of a block of the request log, which are compressed where that makes them shorter. */
+/** Returns the lines of a block of the request log. The store compresses them if that makes them shorter. */
 export function unpack(lines: unknown): Buffer {
   const bytes = Buffer.from(lines as Uint8Array);
   return bytes[0] === OPENING_BRACKET ? bytes : zstdDecompressSync(bytes);
 }
 
-/** As it is, and as PostgreSQL writes bytes. */
+/** Returns the needle as it is, and in hexadecimal, as PostgreSQL prints bytes. */
 function formsOf(needle: string | Uint8Array): Buffer[] {
   const bytes = Buffer.from(needle);
   return [bytes, Buffer.from(bytes.toString('hex'))];
@@ -113,13 +113,13 @@ async function readDatabase(url: string): Promise<Buffer[]> {
   return rows.map((found) => Buffer.from(found.map(({ text }) => text as string).join('\n')));
 }
 
-/** Lets six minutes pass since the user proved in any session who they are. */
+/** Makes the last proof of a password six minutes old in every session of the user, which is too old. */
 export const forgetProof = (service: Service, email: string): Promise<unknown> =>
   runSql(service, `UPDATE @SESSIONS SET "PROVEN_AT" = '${service.timeAt(-360_000)}' WHERE "EMAIL" = '${email}'`);
 
 const QUERIES = ['/orders/query', '/customers/query', '/inventory/query'];
 
-/** All that an owner sees of the tenant, in one text, but for what looking changes: times, usage and requests. */
+/** Returns all that an owner sees of the tenant as one text, except what reading changes: times, usage, requests. */
 export async function everythingOf(owner: Visitor): Promise<string> {
   const seen: unknown[] = [];
   for (const path of QUERIES) seen.push((await owner.post(`/records${path}`, [])).body);
@@ -132,13 +132,13 @@ export async function everythingOf(owner: Visitor): Promise<string> {
   return JSON.stringify([seen, ...named], undefined, 1);
 }
 
-/** What an outsider could tell two refusals apart by: all but their dates and IDs. */
+/** Returns everything by which an outsider could tell two refusals apart: all except their dates and IDs. */
 export function appearanceOf({ status, headers, body, text }: Reply): unknown {
   const { requestId, ...rest } = body as { requestId: string };
   const shown = [...headers].filter(([name]) => !['date', 'x-request-id', 'content-length'].includes(name));
   return { status, headers: shown, length: text.length - requestId.length, body: rest };
 }
 
-/** The audit log, oldest first. */
+/** Returns the audit log, oldest record first. */
 export const auditOf = async (owner: Visitor): Promise<AuditRecord[]> =>
   (await owner.ask('GET /audit')).records.toReversed();

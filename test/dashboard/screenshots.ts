@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots`: the pictures of docs/dashboard.md. axe-core looks at every page and notable state, on a phone and
- * on a laptop, light and dark. What looks like a secret is replaced before a picture is taken.
+ * `npm run screenshots` takes the pictures of README.md and docs/dashboard.md. It also runs axe-core on every page and
+ * notable state, on a phone and on a laptop, light and dark. Secrets are masked before a picture is taken.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { PASSWORD } from './visitor.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const FOLDER = join(ROOT, 'docs/screenshots');
-/** The pictures that a document shows. Of the others only the pages are checked. */
+/** The pictures that a document shows. Other pages are checked, but no picture of them is kept. */
 const SHOWN = new Set(
   ['README.md', 'docs/dashboard.md'].flatMap((file) =>
     [...readFileSync(join(ROOT, file), 'utf8').matchAll(/screenshots\/([\w-]+)\.webp/g)].map(([, name]) => name),
@@ -33,7 +33,7 @@ before(async () => {
 });
 after(() => team.service.stop());
 
-/** Checks the page in all four ways, and takes the pictures that are shown. No fault hides another. */
+/** Checks the page in both sizes and both colour schemes, and takes the shown pictures. Reports all faults together. */
 async function take(page: Page, name: string): Promise<void> {
   const faults: unknown[] = [];
   for (const { width, height } of SIZES)
@@ -51,7 +51,7 @@ async function take(page: Page, name: string): Promise<void> {
   if (faults.length > 0) throw new Error(faults.join('\n'));
 }
 
-/** As high as the page, within bounds. WebP is a third of what PNG is; the driver takes none, the browser does. */
+/** Takes a WebP picture as high as the page, within bounds. Playwright itself only takes PNG, 3 times as large. */
 async function shoot(page: Page, width: number, least: number): Promise<Buffer> {
   const whole = await page.locator('html').evaluate((root) => root.scrollHeight);
   await page.setViewportSize({ width, height: Math.min(Math.max(whole, least), HEIGHT_MAX) });
@@ -62,13 +62,13 @@ async function shoot(page: Page, width: number, least: number): Promise<Buffer> 
   return Buffer.from(data, 'base64');
 }
 
-/** Replaces in the page what looks like a secret, also where it is drawn for a program to read. */
+/** Replaces everything in the page that looks like a secret, including QR codes. */
 async function maskSecrets(page: Page): Promise<void> {
   await page.locator('html').evaluate((root) => {
     const texts = root.ownerDocument.createTreeWalker(root, 4); // NodeFilter.SHOW_TEXT
     for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
       const text = node.nodeValue ?? '';
-      // Groups of the secret of a second factor, and recovery codes, are texts of their own.
+      // Each group of a second factor's secret, and each recovery code, is a separate text node.
       const isCode = node.parentElement?.closest('.groups, .codes') !== null;
       const masked = isCode
         ? text.replace(/\w/g, '•')
@@ -98,7 +98,7 @@ test('pages for anybody', async (context) => {
   await take(page, 'link');
 });
 
-/** Pages that are shown by their address alone. */
+/** Pages that need only their address to be opened. */
 const PAGES: readonly (readonly [name: string, path: (team: BusyTeam) => string])[] = [
   ['orders', () => '/records/orders'],
   ['customers', () => '/records/customers'],

@@ -1,6 +1,6 @@
 /**
- * The second factor over HTTP: putting it in force, codes good once and around their time, recovery codes, guesses,
- * taking it away, and that its secret is nowhere in the store. The codes are the visitor's own.
+ * Tests the second factor over HTTP: enabling and disabling it, codes that work once and only near their time, recovery
+ * codes, guesses, and that its secret is nowhere in the store. `codeOf` in visitor.ts makes the codes.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -19,7 +19,7 @@ import {
 } from './visitor.ts';
 
 const service = await openStandingScene();
-// A code is of the present time step for as long as the date stands.
+// The time stands still at the beginning of a step, so a code stays current until the test moves the clock.
 await service.move(STEP_MS - (service.now() % STEP_MS));
 await service.makeTenant('shop');
 const owner = await Visitor.make(service, 'shop', 'owner');
@@ -34,14 +34,14 @@ const begin = (user: Visitor) => user.ask('POST /second-factor/begin');
 const enable = (user: Visitor, secret: string, steps = 0) =>
   user.ask('POST /second-factor/enable', { password: PASSWORD, secret, code: codeOf(secret, service, steps) });
 
-/** A user with a second factor, put in force by the code of the step before, so that this step's is good still. */
+/** Adds a user with a second factor, enabled by the code of the previous step, so that the current code is unused. */
 async function protect(name: string): Promise<Protected> {
   const user = await owner.add('developer', `${name}@shop.example`);
   const { secret } = await begin(user);
   return { user, secret, ...(await enable(user, secret, -1)) };
 }
 
-/** Failures of a test before this one are forgotten, and whoever waits waits no longer. */
+/** Resets the failed attempts of all users, so that no one has to wait. */
 const forgive = (): Promise<unknown> => runSql(service, `UPDATE @USERS SET "FAILURES" = 0, "NEXT_TRY_AT" = ''`);
 
 test('it begins with a secret of 160 bits and its URI; a code sent with the password puts it in force', async () => {
@@ -51,7 +51,7 @@ test('it begins with a secret of 160 bits and its URI; a code sent with the pass
   for (const part of [/^otpauth:\/\/totp\/Storeroom:/, /issuer=Storeroom/, new RegExp(`secret=${secret}`)])
     assert.match(uri, part);
   assert.notEqual((await begin(user)).secret, secret);
-  await user.again(); // begun is not in force
+  await user.again(); // without a code: the second factor is not enabled yet
   const tryTo = (body: object): Promise<Reply> =>
     user.post('/second-factor/enable', { password: PASSWORD, secret, code: codeOf(secret, service), ...body });
   await expectCode(tryTo({ password: NEW_PASSWORD }), '401 SIGN_IN_REFUSED');
@@ -70,7 +70,7 @@ test('a right password without a code asks for one; a wrong password is refused 
   await expectCode(user.elsewhere().signIn(NEW_PASSWORD), '401 SIGN_IN_REFUSED');
   await expectCode(user.elsewhere().signIn(NEW_PASSWORD, codeOf(secret, service)), '401 SIGN_IN_REFUSED');
   const visitor = user.elsewhere();
-  await expectOk(visitor.signIn(PASSWORD, codeOf(secret, service))); // a wrong password has not used the code up
+  await expectOk(visitor.signIn(PASSWORD, codeOf(secret, service))); // the wrong password did not use up the code
   assert.notEqual(visitor.token, undefined);
 });
 

@@ -1,5 +1,5 @@
 /**
- * Sessions over HTTP: the cookie, when its token changes and when it ends, and that what is no token lets nobody in.
+ * Tests sessions over HTTP: the cookie, when its token changes and ends, and that only a valid token lets a user in.
  */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
@@ -22,7 +22,7 @@ const expectSignedOut = async (visitor: Visitor): Promise<void> => {
   const { headers } = await expectCode(visitor.get('/session'), '401 NOT_SIGNED_IN');
   assert.deepEqual(headers.getSetCookie(), [], 'a refusal sets no cookie');
 };
-/** Another browser that sends this token. */
+/** Returns another visitor, who sends this token. */
 const holding = (token: string | undefined, { email } = user): Visitor => {
   const visitor = new Visitor(service, 'shop', email);
   visitor.token = token;
@@ -30,7 +30,7 @@ const holding = (token: string | undefined, { email } = user): Visitor => {
 };
 const signIn = (): Promise<Visitor> => user.again();
 const hashOf = (token: string | undefined): string => hash('sha256', token!, 'hex');
-/** So much time passes, after which the owner and the user are signed in again. */
+/** Moves the clock, then signs in the owner and the user again. */
 async function pass(ms: number): Promise<void> {
   await service.move(ms);
   for (const visitor of [owner, user]) await expectOk(visitor.signIn());

@@ -1,6 +1,6 @@
 /**
- * Signing in over HTTP and `storeroom user …`: one-time links, one refusal for every cause, weak passwords, users of
- * two tenants with one address. Sessions are in sessions.test.ts, more about waiting in throttle.test.ts.
+ * Tests signing in over HTTP and `storeroom user …`: one-time links, one refusal for every cause, weak passwords, and
+ * one e-mail address in two tenants. Sessions are in sessions.test.ts, waits in throttle.test.ts.
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
@@ -35,7 +35,7 @@ test('five failures cost nothing; after the sixth the right password waits too, 
   await expectCode(user.elsewhere().signIn(PASSWORD), '429 TOO_MANY_ATTEMPTS');
   await service.move(1);
   await expectOk(user.elsewhere().signIn(PASSWORD));
-  for (let failure = 1; failure <= 5; failure++) await guess(); // a sign-in forgets failures
+  for (let failure = 1; failure <= 5; failure++) await guess(); // the sign-in has reset the count of failures
 });
 
 suite('links', () => {
@@ -111,7 +111,7 @@ suite('links', () => {
 });
 
 test('no answer takes a link or an address from the Host of its request', async () => {
-  const there = owner.elsewhere(); // the sign-in below ends its session
+  const there = owner.elsewhere(); // a separate session, because the sign-in below ends it
   assert.equal((await there.signIn()).status, 200);
   const made = ['Host: evil.example', 'X-Forwarded-Host: evil.example', 'X-Forwarded-Proto: https'];
   const headers = [...made, 'Sec-Fetch-Site: same-origin', `Cookie: ${COOKIE}=${there.token}`];

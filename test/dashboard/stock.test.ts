@@ -1,6 +1,6 @@
 /**
- * The stock that people move by hand: the ledger adds up to QTY_ONHAND after receipts, counts, adjustments, invoices and
- * void invoices; serial numbers are in one place; `storeroom check` agrees.
+ * Tests stock that people move by hand: the ledger adds up to QTY_ONHAND after receipts, counts, adjustments, invoices
+ * and voids, each serial number is in one place, and `storeroom check` finds no fault.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -18,7 +18,7 @@ const partOf = async (partCode: string): Promise<Record<string, string>> =>
   (await expectOk(clerk.get('/records/inventory/single', { partCode }))).body.data as Record<string, string>;
 const ledgerOf = async (PART_CODE: string) => (await clerk.ask('GET /stock/movements', { PART_CODE })).movements;
 
-/** An order with one line of this part, as a sales order. */
+/** Creates a sales order with one line of this part. */
 async function order(PART_CODE: string, QUANTITY: string, more: object = {}): Promise<string> {
   const ORDER_NUMBER = await shop.newOrder({ ORDER_TYPE: 'sales_order', ...more });
   await succeed(shop.addLineItem({ ORDER_NUMBER, PART_CODE, QUANTITY, UNIT_PRICE: '2' }));
@@ -152,7 +152,7 @@ test('400 a serialised part moves with exactly one serial number a unit, and eac
   const sold = await expectCode(invoice(second, ['B']), refused);
   assert.match(sold.body.message as string, new RegExp(`'B' of part PHONE is already sold on order ${first}`));
 
-  // The line of an invoice may be corrected, and serial numbers follow.
+  // The serial numbers of an invoice's line can be corrected, and stock follows.
   const { body } = await shop.getOrder(first);
   const line = body.subRecords[0].ORDER_LINEITEMS as Record<string, string>;
   const correct = (SERIAL_NUMBERS: string) =>
@@ -201,7 +201,7 @@ test('the orders that wait for a part are listed, the oldest first, and which ca
   await expectOk(invoice(await order('BOX', '1', { BNAME: 'shipped' })));
   const { orders } = await clerk.ask('GET /stock/waiting', { PART_CODE: 'BOX' });
   const told = orders.map((one) => [one.ORDER_NUMBER, one.quantity, one.canFill, one.BNAME]);
-  // Four are on hand now.
+  // Four units are on hand now.
   assert.deepEqual(told, [
     [numbers[0], '3', true, ''],
     [numbers[1], '4', false, ''],

@@ -1,6 +1,6 @@
 /**
- * Tenants that are told apart: each with a user of every role, a record, key, user, session and request of every kind,
- * and a mark that is in all of them and in nothing that a request names, so that whatever shows it shows the tenant's.
+ * Makes tenants with users of every role, records, keys, sessions and requests. All their data has a mark that no
+ * request contains, so a response with the mark shows data of that tenant.
  */
 import { stockShop } from '../kit/operations.ts';
 import { times } from '../kit/lists.ts';
@@ -16,11 +16,11 @@ export interface MarkedTenant {
   readonly users: Readonly<Record<Role, Visitor>>;
   readonly keys: Keys;
   readonly named: Named;
-  /** In lower case. */
+  /** Texts in lower case that only data of this tenant has. */
   readonly marks: readonly string[];
 }
 
-/** The sessionId of a session besides the visitor's own, opened for this. */
+/** Opens another session of the visitor and returns its ID. */
 export async function openSession(visitor: Visitor): Promise<string> {
   const { sessions } = await (await visitor.again()).ask('GET /sessions');
   return sessions.find(({ isThisOne }) => isThisOne)!.sessionId;

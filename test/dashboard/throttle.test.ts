@@ -1,6 +1,6 @@
 /**
- * Guessing over HTTP: what a wrong password costs an account and an address, at once and one after another, for users
- * that exist and users that do not, over restarts and nodes, behind a proxy; and that the API goes on meanwhile.
+ * Tests guessing over HTTP: how wrong passwords delay an account and an address, at once and one after another, for
+ * users that exist and users that do not, over restarts and nodes, and behind a proxy. The API keeps working meanwhile.
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
@@ -19,7 +19,7 @@ const keys = await service.makeTenant('shop');
 const owner = await Visitor.make(service, 'shop', 'owner');
 
 const [REFUSED, TOO_MANY] = ['401 SIGN_IN_REFUSED', '429 TOO_MANY_ATTEMPTS'];
-/** So many wrong passwords, one after another, each from another address. */
+/** Tries this many wrong passwords, one after another, each from another address. Returns the codes of the answers. */
 async function guess(user: Visitor, count: number): Promise<string[]> {
   const codes: string[] = [];
   for (let attempt = 0; attempt < count; attempt++) codes.push(codeIn(await user.elsewhere().signIn(WRONG)));
@@ -114,8 +114,8 @@ suite('an address', () => {
       assert.equal((await expectCode(again(), TOO_MANY)).headers.get('retry-after'), '60');
     }
     assert.equal(await countOf(user.email), 0, 'an attempt that was not looked at counts for no account');
-    await from(user).ask('GET /session'); // who is signed in stays so
-    await user.again(); // at another address
+    await from(user).ask('GET /session'); // a session at this address continues
+    await user.again(); // another address can sign in
   });
 
   test('is the last of X-Forwarded-For behind a trusted proxy, in sessions and both logs', async () => {
@@ -151,7 +151,7 @@ suite('an address', () => {
 test('failures of an account outlive a restart, and are one count for all nodes of a database', async (context) => {
   const user = await owner.add('viewer', 'nodes@shop.example');
   assert.deepEqual(await guess(user, 3), Array(3).fill(REFUSED));
-  // With SQLite the only node there can be is the next one.
+  // Only one process at a time can use SQLite, so the first node is stopped.
   const isShared = service.databaseUrl !== undefined;
   if (!isShared) await service.stop();
   const node = await Service.start({ place: service.place, env: BEHIND_PROXY, dateStands: true });

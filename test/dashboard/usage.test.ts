@@ -1,4 +1,4 @@
-/** Usage in the dashboard: the figures of `storeroom usage` whatever was called, quotas, and earlier months. */
+/** Tests usage in the dashboard: its figures are those of `storeroom usage`, and quotas and earlier months work. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { valuesOf } from '../kit/lists.ts';
@@ -63,7 +63,7 @@ test('a write of the explorer counts, one of the pages does not, and the audit l
   await expectCode(clerk.post('/records/orders/update', { ORDER_NUMBER: 'none', NOTES: 'y' }), '400 ORDER_NOT_FOUND');
   await expectCode(clerk.post('/records/batch', [{ operation: 'none', body: {} }]), '400 UNKNOWN_OPERATION');
   await expectCode(clerk.post('/explorer/orders/cancel', { ORDER_NUMBER: number }), '403 ROLE_NOT_ALLOWED');
-  // A person who approves an order makes no call of the API either.
+  // Approving an order in the dashboard is not a call of the API either.
   const quote = await service.call(keys, 'PUT', '/orders/create', { body: { ORDER_TYPE: 'quote' } });
   assert.equal((await clerk.post('/orders/approve', { ORDER_NUMBER: quote.body.data as string })).status, 200);
   assert.equal(await service.usageOf(teamID), counted + 2);
@@ -133,7 +133,7 @@ test('429 owners set a limit below the one of the operator, and the lower one ho
   const session = await owner.ask('GET /session');
   assert.deepEqual([session.monthCalls, session.monthQuota], [4, 3]);
   assert.equal((await owner.ask('GET /usage')).monthQuota, 3);
-  // Settings that do not name the limit keep it; null removes it, and the operator's holds.
+  // Settings without the limit keep it. null removes it, and the operator's limit remains.
   await owner.ask('POST /settings', settings);
   assert.equal((await read()).status, 429);
   await owner.ask('POST /settings', { ...settings, ownQuota: null });

@@ -1,6 +1,6 @@
 /**
- * Somebody at the dashboard without a browser: signs in by a one-time link, keeps the cookie, and asks what the pages
- * ask, with the headers a browser sends from them. Also the six digits an authenticator app shows, by RFC 6238.
+ * A user of the dashboard without a browser: signs in by a one-time link, keeps the cookie, and sends the requests of
+ * the pages with the headers of a browser. `codeOf` returns the code of an authenticator app (RFC 6238).
  */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
@@ -14,7 +14,7 @@ export const NEW_PASSWORD = 'seven copper kites above';
 export const API = '/dashboard/api';
 export const COOKIE = '__Host-storeroom_session';
 
-/** Every visitor has an address of its own where the service trusts its proxy: an address has few attempts a minute. */
+/** Counts visitors. Each gets a different address, because an address has only a few attempts a minute. */
 let visitors = 0;
 const nextAddress = (): string => `10.0.${Math.floor(++visitors / 256)}.${visitors % 256}`;
 
@@ -25,7 +25,7 @@ export interface Reply {
   body: any; // eslint-disable-line typescript/no-explicit-any -- tests look into it freely
 }
 
-/** `401 SIGN_IN_REFUSED`, or `200`. */
+/** Returns the status, followed by the code if the call was refused: `200` or `401 SIGN_IN_REFUSED`. */
 export const codeIn = ({ status, body }: Reply): string =>
   status < 400 ? `${status}` : `${status} ${body?.code ?? ''}`;
 
@@ -37,17 +37,17 @@ export async function expectCode(replying: Reply | Promise<Reply>, code: string)
 
 export const expectOk = (replying: Reply | Promise<Reply>): Promise<Reply> => expectCode(replying, '200');
 
-/** The token of a one-time link. */
+/** Returns the token of a one-time link. */
 export const tokenOf = ({ link }: { link: string }): string => link.split('#')[1]!;
 
 export class Visitor {
   readonly service: Service;
   readonly teamID: string;
   readonly email: string;
-  /** X-Forwarded-For; '' for none. */
+  /** The value of X-Forwarded-For; '' sends no such header. */
   client = nextAddress();
   password = PASSWORD;
-  /** The token in the cookie; undefined when nobody is signed in. */
+  /** The token in the cookie; undefined if no one is signed in. */
   token: string | undefined;
 
   constructor(service: Service, teamID: string, email: string) {
@@ -56,7 +56,7 @@ export class Visitor {
     this.email = email;
   }
 
-  /** Makes a user through the command line and signs in by the link. */
+  /** Makes a user by the command line and signs in by the link. */
   static async make(
     service: Service,
     teamID: string,
@@ -68,33 +68,33 @@ export class Visitor {
     return visitor;
   }
 
-  /** Another user of the tenant, invited by this owner. */
+  /** Invites another user to the tenant, as this owner, and signs in that user. */
   async add(role: Role, email = `${role}@${this.teamID}.example`): Promise<Visitor> {
     const visitor = new Visitor(this.service, this.teamID, email);
     await visitor.open(tokenOf(await this.ask('POST /users', { email, role })));
     return visitor;
   }
 
-  /** Sets the password by the token of a link, and is signed in. */
+  /** Sets the password with the token of a link, which also signs in. */
   open(token: string): Promise<Reply> {
     return expectOk(this.post('/link', { token, password: this.password }));
   }
 
-  /** The same user at another browser, not signed in. */
+  /** Returns the same user in another browser, not signed in. */
   elsewhere(): Visitor {
     const visitor = new Visitor(this.service, this.teamID, this.email);
     visitor.password = this.password;
     return visitor;
   }
 
-  /** The same user signed in at another browser. */
+  /** Signs in the same user in another browser. */
   async again(): Promise<Visitor> {
     const visitor = this.elsewhere();
     await expectOk(visitor.signIn());
     return visitor;
   }
 
-  /** `storeroom user create`; the token of the link it prints. */
+  /** Runs `storeroom user create` and returns the token of the link that it prints. */
   async invite(role: Role): Promise<string> {
     const words = ['user', 'create', this.teamID, this.email, '--role', role, '--json'];
     const { code, stderr, json } = await this.service.command(...words);
@@ -107,7 +107,7 @@ export class Visitor {
     return this.post('/sign-in', { teamID, email, password, ...(code !== undefined && { code }) });
   }
 
-  /** What a route answers, which has to be 200. */
+  /** Calls a route and returns the body of its response. The status has to be 200. */
   async ask<Name extends RouteName>(route: Name, sent: object = {}): Promise<AnswerOf<Name>> {
     const [method, path = ''] = route.split(' ');
     const reply = method === 'GET' ? this.get(path, sent as Record<string, string>) : this.post(path, sent);
@@ -123,7 +123,10 @@ export class Visitor {
     return this.send('POST', API + path, JSON.stringify(body), headers);
   }
 
-  /** One request as the pages send it; headers given win, one that is '' is left out. Keeps the cookie it is given. */
+  /**
+   * Sends a request as the pages do, and keeps the cookie of the response. The given headers replace the usual ones; a
+   * header with the value '' is left out.
+   */
   async send(method: string, path: string, body?: string, headers: Record<string, string> = {}): Promise<Reply> {
     const all: Record<string, string> = {
       'sec-fetch-site': 'same-origin',
@@ -153,13 +156,13 @@ export class Visitor {
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 export const STEP_MS = 30_000;
 
-/** The bytes of base32 whose characters make whole bytes. */
+/** Decodes base32 text that makes whole bytes. */
 export function bytesOf(base32: string): Buffer {
   const bits = Array.from(base32, (character) => BASE32.indexOf(character).toString(2).padStart(5, '0')).join('');
   return Buffer.from(bits.match(/.{8}/g)!.map((byte) => Number.parseInt(byte, 2)));
 }
 
-/** The code for a base32 secret, some time steps from the service's present one. */
+/** Returns the code of a base32 secret, this many time steps after the service's current one. */
 export function codeOf(secret: string, service: Pick<Service, 'now'>, steps = 0): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(Math.floor(service.now() / STEP_MS) + steps));

@@ -1,7 +1,7 @@
 /**
- * Random runs of what clerks and callers do to stock and orders, on both stores: QTY_ONHAND is the sum of its movements,
- * QTY_COMMITTED what open sales orders ask for, a serial number is in one place, no unit of an order is lost or doubled,
- * and both stores answer alike. STOREROOM_TEST_RUNS sets how many; STOREROOM_TEST_SEED repeats a run.
+ * Tests random changes of stock and orders by clerks and callers. QTY_ONHAND is the sum of its movements, QTY_COMMITTED
+ * is the sum of open sales orders, each serial number is in one place, and both stores return the same.
+ * STOREROOM_TEST_RUNS sets the number of runs; STOREROOM_TEST_SEED repeats them.
  */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
@@ -77,12 +77,12 @@ const recordsOf = async (store: PimsStore, recordType: 'orders' | 'inventory'): 
 };
 
 /**
- * Serial numbers, each with its part and invoice, that were received again by hand. Their units are in stock, and the
- * invoices still name them.
+ * Serial numbers that were received again by hand, each with its part and invoice. Their units are in stock, although
+ * the invoices still have the numbers.
  */
 type Returned = Set<string>;
 
-/** Carries out a step, and gives what it answers. A lock code is random, so no line is told whole. */
+/** Carries out a step and returns its result. For lines, the result is a word, because their lock codes are random. */
 async function carryOut(store: PimsStore, run: Step, returned: Returned): Promise<unknown> {
   const orders = await recordsOf(store, 'orders');
   const number = 'at' in run ? (orders[run.at % Math.max(1, orders.length)]?.['ORDER_NUMBER'] ?? '1') : '';
@@ -105,7 +105,7 @@ async function carryOut(store: PimsStore, run: Step, returned: Returned): Promis
       const change = ORDER_TYPE === 'invoice' ? { SERIAL_NUMBERS: run.serials.join() } : { QUANTITY: run.quantity };
       const lock = { ORDER_NUMBER: number, LINE_REF_LOCK_CODE: line?.['LINE_REF_LOCK_CODE'] ?? 'none' };
       await operations.updateLineItem(store, { ...lock, ...change }, OPTIONS);
-      // The same numbers again are no change, so what was received by hand stays in stock.
+      // Sending the current serial numbers changes nothing, so units that were received by hand stay in stock.
       if (line?.['SERIAL_NUMBERS'] !== change.SERIAL_NUMBERS)
         for (const serial of run.serials) returned.delete(`${line?.['PART_CODE']} ${serial} ${number}`);
       return 'changed';
@@ -131,12 +131,12 @@ async function carryOut(store: PimsStore, run: Step, returned: Returned): Promis
   }
 }
 
-/** The invoice that has sold this unit; '' while it is in stock. */
+/** Returns the invoice that has sold this unit; '' if the unit is in stock. */
 async function findOwner(store: PimsStore, partCode: string, serial: string): Promise<string | undefined> {
   return (await store.look('serials', serial)).find(({ PART_CODE }) => PART_CODE === partCode)?.ORDER_NUMBER;
 }
 
-/** What has to hold after every step. */
+/** Checks what has to be true after every step. */
 async function checkInvariants(store: PimsStore, returned: Returned): Promise<void> {
   const committed = new Map<string, string>();
   const owners = new Map<string, string>();
@@ -208,7 +208,7 @@ test('stock, serial numbers and orders hold together whatever is done to them, o
   const lanes = Array.from({ length: LANES }, (_, lane) =>
     fc.assert(property, { seed: SEED + lane, numRuns: Math.ceil(RUNS / LANES) }),
   );
-  // The stores are closed once no lane uses them.
+  // Waits for all lanes even if one fails, because the stores are closed when this test ends.
   await Promise.allSettled(lanes);
   await Promise.all(lanes);
 });

@@ -1,4 +1,4 @@
-/** Batches of a plan: how their steps refer to each other, and what references stand for, written again. */
+/** Makes batches whose steps refer to each other, and implements references a second time, for the model. */
 import { Refusal } from '../../src/errors.ts';
 import type { BatchStep } from '../../src/pims/batch.ts';
 import type { RawValue } from '../../src/pims/rules/values.ts';
@@ -6,7 +6,7 @@ import type { Body, WriteContext, Written } from '../../src/pims/writes/writes.t
 import { refuse } from './closed-orders.ts';
 
 type Operation = BatchStep['operation'];
-/** How a step refers: `link` chooses what for, `to` and `field` what to. */
+/** A reference of a step. `link` chooses its use; `to` and `field` choose the step and field that it names. */
 export interface LinkPlan {
   readonly link: number;
   readonly to: number;
@@ -21,7 +21,7 @@ const MAKERS: Partial<Record<Operation, Operation>> = {
   updateLineItem: 'addLineItem',
 };
 
-/** The body with references to steps before it: mostly to what it is about, now and then to anything. */
+/** Adds references to a body: usually to the step that made its record, now and then to any step, or malformed ones. */
 export function linkBody(body: Body, operation: Operation, before: readonly Operation[], plan: LinkPlan): Body {
   const makers = [...before.keys()].filter((at) => before[at] === MAKERS[operation]);
   const maker = makers[plan.to % makers.length];
@@ -37,10 +37,10 @@ export function linkBody(body: Body, operation: Operation, before: readonly Oper
   return { ...body, [operation === 'updateCustomer' ? 'CUSTOMER_CODE' : 'ORDER_NUMBER']: `$${maker}.data` };
 }
 
-/** What a system has to do its steps with. */
+/** The writes of a system, by operation. */
 export type Single = Record<Operation, (body: Body, context: WriteContext) => Written>;
 
-/** Does the steps, and gives their envelopes. A refusal has its step. */
+/** Carries out the steps and returns their envelopes. A refusal has the number of its step. */
 export function doSteps(single: Single, steps: readonly BatchStep[], context: WriteContext): object[] {
   const answers: unknown[] = [];
   for (const [step, { operation, body }] of steps.entries())
@@ -83,7 +83,7 @@ function valueOf(name: string, text: string, answers: readonly unknown[]): strin
   );
 }
 
-/** Gives what brings back the entries that a map has now, each as it is now. */
+/** Copies a map and its values. Returns a function that restores them. */
 export function rememberMap<T>(map: Map<string, T>): () => void {
   const before = structuredClone(map);
   return () => {

@@ -1,4 +1,4 @@
-/** The calls of a plan: made from what the model has, run on the model and on a store, their outcome as one text. */
+/** Turns a plan into calls for the records of the model, runs them on model or store, and formats outcomes as text. */
 import { createHash } from 'node:crypto';
 import { orThrow, Refusal } from '../../src/errors.ts';
 import * as operations from '../../src/pims/operations.ts';
@@ -20,7 +20,7 @@ import type { RunPlan, Step, WritePlan } from './operations.ts';
 
 type MaybeLater<T> = T | Promise<T>;
 
-/** One tenant's inventory system as its callers and its operator see it. */
+/** A tenant's inventory system, as its callers and its operator use it. */
 export interface System {
   getOrder(key: string, fields?: FieldNames): MaybeLater<OrderFound>;
   getCustomer(key: string, fields?: FieldNames): MaybeLater<RecordFound>;
@@ -69,7 +69,7 @@ interface AdvancePlan {
   readonly write: WritePlan;
 }
 
-/** The operations of the service over a store. */
+/** Returns the operations of the service on a store. */
 export function systemOver(store: PimsStore): System {
   return {
     getOrder: (key, fields) => operations.getOrder(store, key, PATIENT.signal, fields),
@@ -100,7 +100,7 @@ export function systemOver(store: PimsStore): System {
   };
 }
 
-/** What the call comes to, as text: the bytes of the answer and what goes out beside them, or the refusal. */
+/** Returns the outcome of a call as text: the bytes of the response and the members beside them, or the refusal. */
 export async function outcomeOf(system: System, call: Call): Promise<string> {
   try {
     return await answerOf(system, call);
@@ -150,7 +150,7 @@ const withoutQuotes = (tag: string | undefined): string | undefined => tag?.repl
 const writtenText = ({ data, replayed }: Written): string => `${data}${replayed ? ' replayed' : ''}`;
 
 const QUERIES = { orders: 'queryOrders', customers: 'queryCustomers', inventory: 'queryInventoryItems' } as const;
-/** What is asked where there is nothing to go on with or to repeat. */
+/** The call that is made if there is no next page or no call to repeat. */
 const ALL_ORDERS: Extract<Call, { request: QueryRequest }> = {
   name: 'queryOrders',
   request: { filters: [], limit: 2, after: '', ...PATIENT },
@@ -158,14 +158,14 @@ const ALL_ORDERS: Extract<Call, { request: QueryRequest }> = {
 const START = Date.parse('2026-11-20T09:30:00.000Z');
 
 /**
- * Turns the steps of one plan into calls, one after the other; each has to be made on the model before the next is
- * asked for.
+ * Turns the steps of a plan into calls, one after the other. Each call must have run on the model before the next one
+ * is made.
  */
 export class Caller {
   readonly #model: Model;
   readonly #defaultStage: RunPlan['defaultStage'];
   readonly #keyed: Extract<Call, { context: WriteContext }>[] = [];
-  /** The tags last asked for. */
+  /** The tag of each record when a write last needed it. */
   readonly #tags = new Map<string, string>();
   #lastQuery = ALL_ORDERS;
   #time = START;
@@ -179,7 +179,7 @@ export class Caller {
     return new Date(this.#time).toISOString();
   }
 
-  /** The call a step stands for. */
+  /** Returns the call of a step. */
   callOf(step: Step): Call {
     switch (step.do) {
       case 'getOrder':
@@ -192,7 +192,7 @@ export class Caller {
         return { name: step.do, numbers: step.numbers };
       case 'query': {
         const filters = step.filters.map((filter) => this.#filter(step.recordType, filter));
-        // A cursor with a NUL never comes as far as the operations.
+        // The service refuses a cursor with a NUL before it calls the operations.
         const isBegun = step.after !== null && step.sort === null;
         const after = isBegun ? sortKey(this.#key(step.after!)).replaceAll('\0', '') : '';
         const sort = step.sort === null ? {} : { sort: step.sort };
@@ -234,7 +234,7 @@ export class Caller {
     }
   }
 
-  /** What If-Match names: the state as it is now, or one that the record was in when it was asked for before. */
+  /** Returns the tags of If-Match: with the current one, or with the one that the record had at the previous write. */
   #expected({ ifMatch }: WritePlan, { ORDER_NUMBER, CUSTOMER_CODE }: Body): Expected | undefined {
     if (ifMatch === undefined || ifMatch === '*') return ifMatch;
     const subject = ORDER_NUMBER ?? CUSTOMER_CODE;
@@ -250,7 +250,7 @@ export class Caller {
     return this.#write({ name: 'advanceOrder', key: this.#key(step.order), step: transition, context });
   }
 
-  /** Invoices some units of a line that is open, so that the rest and the other lines of its order move. */
+  /** Invoices some units of an open line, so that its other units and the order's other lines move to a backorder. */
   #split(step: Extract<Step, { do: 'split' }>): Call {
     const orders = this.#model.values('orders').filter((order) => order['ORDER_TYPE'] !== 'invoice');
     const open = orders.map((order) => order['ORDER_NUMBER']);
@@ -298,7 +298,7 @@ export class Caller {
     return Object.fromEntries([...this.#subject(step), ...values]);
   }
 
-  /** What the body says of the record it is about. */
+  /** Returns the fields that name the record to write to. */
   #subject(step: Extract<Step, { body: BodyPlan }>): (readonly [string, RawValue])[] {
     if (!('line' in step))
       return 'key' in step && step.key !== null
@@ -320,7 +320,7 @@ export class Caller {
 
   #filter(recordType: KeyedType, { more: [others, chance], ...plan }: FilterPlan): Filter {
     const filter = this.#filterOf(recordType, plan);
-    // Now and then as they come, whether they fit the operator or not.
+    // Now and then the value and `contains` stay, even if they do not fit the operator.
     if (plan.op === undefined || chance === 0) return filter;
     const { contains: _contains, value, ...rest } = filter;
     if (plan.op === 'empty' || plan.op === 'not_empty') return rest;
@@ -361,7 +361,7 @@ export class Caller {
   }
 }
 
-/** The read that answers the tag a write sends with If-Match. */
+/** Returns the read whose response has the tag that a write sends in If-Match. */
 export function readBefore(call: Call): Call | undefined {
   if (!('body' in call) || typeof call.context.expected !== 'object') return undefined;
   const { ORDER_NUMBER, CUSTOMER_CODE } = call.body;
@@ -374,6 +374,6 @@ const numbered = <T>(pairs: readonly (readonly [number, T])[]): Map<string, T> =
   new Map(pairs.map(([number, value]) => [String(number), value]));
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** JSON that shows what is in Maps too. */
+/** Formats a value as JSON, with the entries of Maps. */
 export const describe = (value: unknown): string =>
   JSON.stringify(value, (_, part: unknown) => (part instanceof Map ? Object.fromEntries(part) : part));

@@ -1,4 +1,4 @@
-/** What of an order no longer changes, and the stock it has committed: additions section 2, written again. */
+/** The model's second implementation of S7.14 to S7.18 and S8.5: closed orders, and the stock that an order commits. */
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
 import { addDecimals, subtractDecimals } from '../../src/pims/rules/decimal.ts';
 import type { FieldDictionary } from '../../src/pims/rules/fields.ts';
@@ -45,7 +45,7 @@ export class ClosedOrders {
   }
 }
 
-/** By part. */
+/** Returns the units that an order commits, by part. */
 export function committedBy(order: Values, lines: readonly Values[]): ReadonlyMap<string, string> {
   const sums = new Map<string, string>();
   if (order['ORDER_TYPE'] !== 'sales_order' || order['DROP_SHIP'] === 'Y') return sums;

@@ -1,5 +1,5 @@
-// Every store answers what the model answers, byte for byte, in random runs of the operations and operator commands.
-// STOREROOM_TEST_RUNS sets how many; STOREROOM_TEST_SEED repeats a run that failed.
+// Tests that every store returns the same bytes as the model in random runs of operations and operator commands.
+// STOREROOM_TEST_RUNS sets the number of runs; STOREROOM_TEST_SEED repeats those of a failed test.
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { after, before, test } from 'node:test';
@@ -23,10 +23,10 @@ import { passing } from '../kit/clock.ts';
 
 const RUNS = trials('RUNS', { quick: 20, all: 100 });
 const SEED = Number(process.env['STOREROOM_TEST_SEED'] ?? randomInt(2 ** 31));
-/** Runs side by side: most of a run is waiting for disks. */
+/** Runs at the same time. Most of a run is waiting for disks. */
 const LANES = 4;
 const ATTEMPTS_MAX = 5;
-/** No query is refused for what else the machine is doing. */
+/** Long enough that no query is refused because the machine is busy. */
 const QUERY_BUDGET_MS = 60_000;
 const SHOWN_CHARACTERS = 400;
 const RECORD_TYPES = ['orders', 'lines', 'customers', 'inventory'] as const;
@@ -51,19 +51,19 @@ before(async () => {
 after(() => postgres?.close());
 
 let tenants = 0;
-/** Set when a lane has found a difference, so that the others end. */
+/** Whether a lane has found a difference. The other lanes then end. */
 let isOver = false;
 
 /**
- * Lock codes and tags are random: each store's are told by the line or record they stand at, and compared under the
- * model's names.
+ * Lock codes and tags are random, so those of a store are replaced by the model's names for the same line or record
+ * before texts are compared.
  */
 class RandomNames {
   readonly #names = new Map<string, string>();
   readonly #codes = new Map<string, string>();
 
   /**
-   * The store's text with the model's names; codes not seen before belong to what is at the same places in the model's
+   * Returns the store's text with the model's names. A new code gets the name that is at the same place in the model's
    * text.
    */
   rename(text: string, expected: string): string {
@@ -77,7 +77,7 @@ class RandomNames {
     return text.replace(RANDOM, (code) => this.#names.get(code) ?? code);
   }
 
-  /** The call as this store has to be asked. */
+  /** Returns the call with the codes of this store. */
   translate(call: Call): Call {
     if (call.name === 'batch') {
       const steps = call.steps.map((step) => ({ ...step, body: this.#translateBody(step.body) }));
@@ -106,7 +106,7 @@ interface StoreUnderRun {
   readonly names: RandomNames;
 }
 
-/** The model and the stores, on one tenant each, and what they have been asked so far. */
+/** A run of a plan on the model and on a tenant of each store, with the calls made so far. */
 class Run {
   readonly #model = new Model();
   readonly #stores: StoreUnderRun[];
@@ -131,7 +131,7 @@ class Run {
       const seen = readBefore(call);
       if (seen) await this.#call(seen);
       await this.#call(call);
-      // It makes lock codes and does not answer them.
+      // advanceOrder makes lock codes that its result does not contain. The export shows them.
       if (call.name === 'advanceOrder') await this.#export('lines');
     }
     for (const recordType of RECORD_TYPES) await this.#export(recordType);
@@ -193,7 +193,7 @@ class Run {
   }
 }
 
-/** A line a record. */
+/** Formats records, one per line. */
 const listRecords = (records: readonly Values[]): string => records.map((record) => JSON.stringify(record)).join('\n');
 function faultText(fault: unknown): string {
   if (isUnavailable(fault)) throw fault;
@@ -206,8 +206,8 @@ const shorten = (text: string): string =>
 const isUnavailable = (fault: unknown): boolean => fault instanceof Refusal && fault.code === 'STORE_UNAVAILABLE';
 
 /**
- * Where other tests keep the machine busy, a database can be too slow to be waited for: then nothing can be said of the
- * run, and it is begun anew.
+ * Runs a plan on new tenants. If the store is unavailable, because other tests keep the machine too busy, the run shows
+ * nothing and is repeated.
  */
 async function runOnNewTenants(plan: RunPlan): Promise<void> {
   for (let attempt = 1; ; attempt++)
@@ -234,7 +234,7 @@ async function runOnce(plan: RunPlan): Promise<void> {
   }
 }
 
-/** The difference a plan shows, if it does. */
+/** Returns the difference that a plan shows, if any. */
 async function differenceOf(plan: RunPlan): Promise<string | undefined> {
   try {
     await runOnNewTenants(plan);
@@ -245,8 +245,8 @@ async function differenceOf(plan: RunPlan): Promise<string | undefined> {
 }
 
 /**
- * Takes away all that is not needed to show the difference: fast-check does not come back to what it could not take
- * away at first.
+ * Removes everything from a plan that is not needed to show the difference. fast-check itself never tries a part again
+ * that it could not remove at first.
  */
 async function reduce(plan: RunPlan): Promise<RunPlan> {
   for (const part of ['steps', 'rows', 'fields'] as const)
@@ -257,7 +257,7 @@ async function reduce(plan: RunPlan): Promise<RunPlan> {
   return plan;
 }
 
-/** The first difference that the runs of a seed show, in as few steps as can be found. */
+/** Returns the first difference that the runs of a seed show, in as few steps as possible. */
 async function findDifference(seed: number): Promise<string | undefined> {
   const details = await fc.check(
     fc.asyncProperty(runPlan, async (plan) => isOver || runOnNewTenants(plan)),

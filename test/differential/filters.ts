@@ -1,4 +1,4 @@
-/** Filters and sorting in plain JavaScript, written again from the specification of the operators. */
+/** Filters and sorting in plain JavaScript: the model's second implementation of the specified operators. */
 import { containsFolded, foldCase, type Filter } from '../../src/pims/reads/query.ts';
 import type { FieldType } from '../../src/pims/rules/fields.ts';
 import { compareKeys } from '../store/query-model.ts';
@@ -9,7 +9,7 @@ export interface Compared {
   readonly isKey: boolean;
 }
 
-/** Whether a stored value is what a filter asks for. */
+/** Returns whether a stored value matches a filter. */
 export function holds(value: string, field: Compared, filter: Filter): boolean {
   const op = filter.contains === true ? 'contains' : (filter.op ?? 'eq');
   const wanted = [filter.value ?? ''].flat().map(String);
@@ -28,7 +28,7 @@ export function holds(value: string, field: Compared, filter: Filter): boolean {
 const isSame = (value: string, field: Compared, wanted: string): boolean =>
   value === '' || wanted === '' ? value === wanted : compare(value, field, wanted) === 0;
 
-/** Negative, zero or positive. Neither is empty. */
+/** Returns a negative number, zero or a positive number. Neither value may be empty. */
 function compare(value: string, { type, isKey }: Compared, wanted: string): number {
   if (isKey) return compareKeys(value, wanted);
   if (type === 'number') return order(scale(value), scale(wanted));
@@ -43,24 +43,24 @@ const order = <T extends string | number | bigint>(a: T, b: T): number => (a < b
 export const compareTexts = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 const isoOf = (day: string): string => `${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)}`;
 
-/** The number in units of 10 to the power of -30. */
+/** Returns the number in units of 10 to the power of -30. */
 function scale(text: string): bigint {
   const [, sign, whole, fraction = ''] = /^([+-]?)(\d+)(?:\.(\d+))?$/.exec(text)!;
   const units = BigInt(whole! + fraction.padEnd(30, '0'));
   return sign === '-' ? -units : units;
 }
 
-/** `yyyymmdd` of `m/d/yyyy` or `yyyy-mm-dd…`. */
+/** Returns `yyyymmdd` for `m/d/yyyy` or `yyyy-mm-dd…`. */
 function dayOf(text: string): string {
   const american = /^(\d+)\/(\d+)\/(\d{4})$/.exec(text);
   const [year, month, day] = american ? [american[3], american[1], american[2]] : text.slice(0, 10).split('-');
   return `${year}${month!.padStart(2, '0')}${day!.padStart(2, '0')}`;
 }
 
-/** What records are sorted by in one field: empty values first. */
+/** Compares two values of a field for sorting. Empty values are first. */
 export const compareSorted = (a: string, b: string, { type }: Pick<Compared, 'type'>): number =>
   a === '' || b === '' || type !== 'date' ? compareTexts(a, b) : order(dayOf(a), dayOf(b));
 
-/** What a position has of a value: a date with its year first, and no more than 256 characters. */
+/** Returns the part of a value that a cursor contains: a date with its year first, or the first 256 characters. */
 export const positionOf = (value: string, type: FieldType): string =>
   type === 'date' ? value.slice(6) + value.slice(0, 5) : Array.from(value).slice(0, 256).join('');

@@ -1,4 +1,4 @@
-/** One tenant in plain Maps: the operations, written again from the specification. Shares the rules of pims. */
+/** A tenant in plain Maps: a second implementation of the operations, which uses the rules of src/pims. */
 import { orThrow, Refusal } from '../../src/errors.ts';
 import { addDecimals, subtractDecimals } from '../../src/pims/rules/decimal.ts';
 import { parseFilters, parseSort, type Sort } from '../../src/pims/reads/query.ts';
@@ -34,7 +34,7 @@ import { SHIPPING_ADDRESS } from '../kit/shipping-address.ts';
 import { Tags } from './tags.ts';
 
 const KEYS = { orders: 'ORDER_NUMBER', customers: 'CUSTOMER_CODE', inventory: 'PART_CODE' } as const;
-/** The most progressed stage first. */
+/** The stages, from the last to the first. */
 const LOOKUP_ORDER = ['invoice', 'sales_order', 'quote', 'worksheet'];
 
 export class Model {
@@ -46,7 +46,7 @@ export class Model {
   /** The lines of each order, in the order of their numbers. */
   readonly #lines = new Map<string, Values[]>();
   readonly #totals = new Totals();
-  /** The order each partial invoice left. */
+  /** The backorder that each partial invoice left. */
   readonly #backorders = new Map<string, string>();
   readonly #closed = new ClosedOrders();
   readonly #nextNumber = { orders: 10_001, customers: 10_001 };
@@ -60,10 +60,10 @@ export class Model {
   values = (recordType: KeyedType): Values[] => [...this.#records[recordType].values()];
   tagOf = (recordType: KeyedType, key: string): string => this.#tags.of(recordType, key);
   lines = (): Values[] => [...this.#lines.values()].flat();
-  /** The fields of a type. */
+  /** The names of a record type's fields. */
   names = (recordType: RecordType): string[] => [...this.#dictionaries[recordType].keys()];
 
-  /** The order of which a partial invoice left this one. */
+  /** Returns the order whose partial invoice left this backorder. */
   orderBefore = (left: string): string | undefined => [...this.#backorders].find(([, number]) => number === left)?.[0];
 
   getOrder(orderNumber: string, fields?: readonly string[]): OrderFound {
@@ -241,7 +241,7 @@ export class Model {
     });
   }
 
-  /** The step of an operator between two calls. */
+  /** Approves or invoices an order, as a clerk does. */
   advanceOrder(orderNumber: string, step: OrderTransition, options: WriteOptions): Written {
     return this.#once(options, () => {
       const order = this.#existingOrder(orderNumber);
@@ -296,7 +296,7 @@ export class Model {
     return JSON.stringify(listed);
   };
 
-  /** One row of a file; refused when its key is taken or it is no record. */
+  /** Imports a row of a file. Refuses a row whose key exists or that is not a valid record. */
   importRow(recordType: KeyedType, given: Readonly<Values>, now: string): void {
     const values: Values = { CREATE_DATE: now, MODIFIED_DATE: now, ...given };
     const key = values[KEYS[recordType]]!;
@@ -349,7 +349,7 @@ export class Model {
     const sorted = parseSort(dictionary, recordType, sort);
     parseFilters(dictionary, recordType, filters);
     const comparedOf = (name: string) => ({ type: dictionary.get(name)!.type, isKey: name === KEYS[recordType] });
-    // Whether each term holds is found here, and what that makes of the record by the model of the filters.
+    // The result of each filter is found here; the model of queries combines the results by their conjunctions.
     const found = this.values(recordType).map((record): Values => {
       const truths = filters.map((filter) => holds(record[filter.field]!, comparedOf(filter.field), filter));
       return {
@@ -376,7 +376,7 @@ export class Model {
     };
   }
 
-  /** Keys, which come in their order, behind a position in the order asked for. */
+  /** Returns the keys after a position, in the requested order. `keys` are sorted by key. */
   #sortedBehind(recordType: KeyedType, keys: readonly string[], after: string, sort: Sort | undefined) {
     const isBehind = (key: string): boolean => compareTexts(sortKey(key), after) > 0;
     if (!sort || sort.field.name === KEYS[recordType]) {
@@ -407,7 +407,10 @@ export class Model {
     for (const name of fields) findField(this.#dictionaries[recordType], recordType, name);
   }
 
-  /** All steps, or none. What is wrong with the body of the first alone is told before its key is looked at. */
+  /**
+   * Carries out all steps or none. A fault in the body of the first step is reported before the Idempotency-Key is
+   * looked up.
+   */
   batch(steps: readonly BatchStep[], context: WriteContext): Written {
     const probe = { key: '', operation: 'probe', bodyHash: '', keptMs: 0 };
     this.#kept.set(JSON.stringify([probe.operation, probe.key]), { bodyHash: '', data: '""' });
@@ -423,7 +426,7 @@ export class Model {
     });
   }
 
-  /** Gives what brings everything back that a batch can change. */
+  /** Copies everything that a batch can change. Returns a function that restores it. */
   #remember(): () => void {
     const { orders, customers, inventory } = this.#records;
     const undo = [orders, customers, inventory].map(rememberMap);
@@ -436,7 +439,7 @@ export class Model {
     };
   }
 
-  /** Runs a write once per key, and then repeats its answer. */
+  /** Runs a write once per Idempotency-Key. Repeating the key returns the first result. */
   #once({ idempotency }: WriteOptions, work: () => unknown): Written {
     const name = idempotency && JSON.stringify([idempotency.operation, idempotency.key]);
     const kept = name === undefined ? undefined : this.#kept.get(name);
@@ -447,11 +450,11 @@ export class Model {
     return { data, replayed: false };
   }
 
-  /** Keeps the record under its own key, or under the next number that is free, and gives the key. */
+  /** Saves a record under the key that it has, or under the next free number. Returns the key. */
   #create(recordType: 'orders' | 'customers', values: Values, now: string, stamps: Values = {}): string {
     let key = values[KEYS[recordType]] || String(this.#nextNumber[recordType]++);
     while (this.#records[recordType].has(key)) key = String(this.#nextNumber[recordType]++);
-    // A number from outside is followed by those given out, as long as it is one they can reach.
+    // Next numbers continue after a number that a caller has chosen, if it has at most 15 digits.
     if (/^[1-9][0-9]{0,14}$/.test(key))
       this.#nextNumber[recordType] = Math.max(this.#nextNumber[recordType], Number(key) + 1);
     this.#records[recordType].set(
@@ -473,7 +476,7 @@ export class Model {
     }
   }
 
-  /** For a strict tenant: codes that are sent have to exist; a location does when a part lies there. */
+  /** Checks for a strict tenant that the sent codes exist. A location exists if a part is there. */
   #checkKnown(values: Values, ...names: string[]): void {
     const places = new Set(this.values('inventory').map((part) => part['LOCATION_CODE']));
     for (const name of names) {
@@ -503,7 +506,7 @@ export class Model {
     return order ?? refuse('ORDER_NOT_FOUND', 'ORDER_NUMBER', `There is no order '${orderNumber.slice(0, 64)}'.`);
   }
 
-  /** Whether a record that is there is in a state that the caller names. */
+  /** Refuses a write unless the current tag of the record is one that the caller sent. */
   #checkExpected(recordType: KeyedType, key: string, noun: string, { expected = '*' }: WriteOptions): void {
     const tag = this.#tags.of(recordType, key);
     if (expected === '*' || expected.includes(tag)) return;
@@ -531,7 +534,7 @@ function refuseMoved(orderNumber: string, left: string): never {
   throw new Refusal('LINE_MOVED', message, { field: 'ORDER_NUMBER', suggestion: left });
 }
 
-/** The record, or only these fields of it, each once. */
+/** Renders a record, or only these of its fields, each once. */
 function render(record: Values, fields?: readonly string[]): string {
   const names = [...new Set(fields ?? Object.keys(record))];
   return `{${names.map((name) => `${JSON.stringify(name)}:${JSON.stringify(record[name])}`).join(',')}}`;
@@ -561,7 +564,7 @@ function viewOrder(order: Values, lines: readonly Values[], isCancelled: boolean
   };
 }
 
-/** What the body names under a field that says what to write to. */
+/** Returns the value of a field that names the record to write to. */
 function nameOf(body: Body, field: string): string {
   const name = body[field] ?? '';
   if (name === '') throw refuseMissingKey(field);
@@ -569,7 +572,7 @@ function nameOf(body: Body, field: string): string {
   return String(name);
 }
 
-/** Told before an Idempotency-Key is looked at, as all that is wrong with the body alone. */
+/** Refuses a key that is too long, before the Idempotency-Key is looked up, like every fault of the body alone. */
 function checkLength(recordType: KeyedType, key: string): void {
   const { length } = Array.from(key);
   const most = 'The key of a record can have at most 256';

@@ -1,4 +1,4 @@
-/** Random plans of a caller and operator; steps name records by place, so that a plan can shrink. Runs nothing. */
+/** Makes random plans for callers and an operator. Steps name records by their place, so that a plan can shrink. */
 import * as fc from 'fast-check';
 import { FILTER_OPS } from '../../src/pims/reads/query.ts';
 import type { RawValue } from '../../src/pims/rules/values.ts';
@@ -13,7 +13,7 @@ import {
 import { smallKey } from '../store/query-model.ts';
 import { incompressible, oddText, text, valueOf, weighted } from './texts.ts';
 
-/** A key as it is written, or that of one of the records there are. */
+/** A literal key, or the key of an existing record. */
 export type KeyPlan = string | { readonly of: KeyedType; readonly nth: number };
 export type BodyPlan = readonly (readonly [name: string, value: RawValue | KeyPlan])[];
 type Made<Arbitrary> = Arbitrary extends fc.Arbitrary<infer Value> ? Value : never;
@@ -23,7 +23,7 @@ export type Step = Made<typeof step>;
 export type RunPlan = Made<typeof runPlan>;
 
 const REFERENCES = ['#1001', '#1002', '1001', '#ß', '#SS', '#İ', "#'", '%', '_'];
-/** Alike for longer than an index may look at them. */
+/** Texts that begin alike. An index has their first 256 characters, so it cannot tell the longer ones apart. */
 const LONG_REFERENCES = [255, 256, 257, 8191, 8192].map((characters) => incompressible(characters, 1));
 const CODES = [
   ...'7 07 007 0 00 10001 10002 10003 010001 999999999999998 1000000000000000 A1 a1 é ~'.split(' '),
@@ -44,10 +44,10 @@ const UNKNOWN_NAMES = [
   'X'.repeat(70),
 ];
 
-/** The order of which a partial invoice left that of the line. */
+/** Means the order from which a partial invoice moved the line to a backorder. */
 export const EARLIER = Symbol('earlier');
 
-/** Mostly one of the first, so that steps meet. */
+/** A place, usually one of the first, so that steps often use the same records. */
 const nth = fc.oneof(fc.nat(2), fc.nat(11));
 const known = (of: KeyedType): fc.Arbitrary<KeyPlan> => nth.map((place) => ({ of, nth: place }));
 const code = weighted(
@@ -56,14 +56,14 @@ const code = weighted(
   [4, oddText],
   [1, fc.constantFrom(...TOO_LONG_CODES)],
 );
-/** Mostly of a record that is there. */
+/** Makes a key, usually of an existing record. */
 const keyOf = (of: KeyedType): fc.Arbitrary<KeyPlan> => weighted([16, known(of)], [2, code], [1, text]);
 
-/** An operator's command line cannot carry what is no text. */
+/** A key without invalid text, which a command line cannot contain. */
 const commandKey: fc.Arbitrary<KeyPlan> = weighted([12, known('orders')], [1, code]);
 
 const reference = weighted([8, fc.constantFrom(...REFERENCES)], [2, fc.constantFrom(...LONG_REFERENCES)], [1, text]);
-/** Values of fields whose contents mean something; the others have any value of their type. */
+/** Values of fields that have rules. Other fields get any value of their type. */
 const MEANT = new Map<string, fc.Arbitrary<RawValue | KeyPlan>>(
   Object.entries({
     REFERENCE_NUMBER: reference,
@@ -86,7 +86,7 @@ const MEANT = new Map<string, fc.Arbitrary<RawValue | KeyPlan>>(
     GIFT: valueOf('flag'),
   }),
 );
-/** Fields whose values other steps look for come often; all others now and then. */
+/** Fields that bodies have often, because other steps use their values. Bodies rarely have the others. */
 const OFTEN: Record<RecordType, string[]> = {
   orders: [
     ...'REFERENCE_NUMBER REFERENCE_NUMBER CUSTOMER_CODE ORDER_TYPE ORDER_DATE ORDER_STATUS SNAME'.split(' '),
@@ -121,7 +121,7 @@ const bodyOf = (recordType: RecordType, without: readonly string[] = []): fc.Arb
   const kept = BUILT_IN_FIELDS[recordType]
     .filter((field) => field.assigned || without.includes(field.name))
     .map((field) => field.name);
-  // What PIMS sets is refused; seldom enough that most bodies are taken.
+  // Fields that PIMS sets are refused, so only a few bodies have them.
   const name = fc
     .tuple(fieldName(recordType), fc.nat(19))
     .map(([one, chance]) => (kept.includes(one) && chance > 0 ? OFTEN[recordType][0]! : one));
@@ -137,7 +137,7 @@ const write = fc.record({
 });
 
 const OTHER_VALUES = ['sales_order', '3/4/2026', '2026-01-02', 'true', '', 2, 0.5, true, false, 'x'.repeat(257)];
-/** Part of what a record has in the field, in one of several cases; or a value as it is. */
+/** A part of a record's value, as it is or with its case changed, or any other value. */
 const filterValue = weighted(
   [12, fc.record({ nth, from: fc.nat(5), length: fc.integer({ min: 0, max: 7 }), form: fc.nat(3) })],
   [2, oddText],
@@ -146,11 +146,11 @@ const filterValue = weighted(
 const filterOf = (recordType: KeyedType) =>
   fc.record(
     {
-      // By its place among the fields in which the record has a value, or by its name.
+      // The name of a field, or its place among the fields in which the record has a value.
       field: weighted([3, fc.nat(20)], [1, fieldName(recordType)]),
       value: filterValue,
       op: fc.constantFrom(...FILTER_OPS),
-      /** More values, and how seldom it does not fit the operator. */
+      /** More values for `in`, and a number that is 0 if the filter need not fit its operator. */
       more: fc.tuple(fc.array(filterValue, { maxLength: 3 }), fc.nat(24)),
       contains: fc.constantFrom(true, true, false),
       conjunction: weighted(
@@ -165,7 +165,7 @@ const SORTED = {
   customers: 'CUSTOMER_CODE CUSTOMER_NAME BCITY BEMAIL CREATE_DATE MODIFIED_DATE'.split(' '),
   inventory: 'PART_CODE PART_DESCRIPTION BARCODE LOCATION_CODE CREATE_DATE MODIFIED_DATE'.split(' '),
 };
-/** Usually all fields, otherwise some of them, and now and then one that does not exist. */
+/** Makes a list of fields: usually undefined, otherwise some fields, and now and then an unknown one. */
 const fieldsOf = (recordType: KeyedType): fc.Arbitrary<string[] | undefined> =>
   weighted([5, fc.constant(undefined)], [2, fc.array(fieldName(recordType), { minLength: 1, maxLength: 4 })]);
 const query = fc.constantFrom<KeyedType[]>('orders', 'customers', 'inventory').chain((recordType) =>
@@ -203,7 +203,7 @@ const customField: fc.Arbitrary<CustomField> = fc
     return { recordType, name, type: chance === 0 ? 'text' : type };
   });
 
-/** Values for lines by their numbers. */
+/** Makes values by line number. */
 const perLine = <T>(value: fc.Arbitrary<T>, maxLength: number): fc.Arbitrary<[number, T][]> =>
   fc.array(fc.tuple(fc.integer({ min: 1, max: 4 }), value), { maxLength });
 type Planned<Plan> = { [Name in keyof Plan]: fc.Arbitrary<Plan[Name]> };
@@ -240,7 +240,7 @@ const steps = {
     write,
   },
 };
-/** A step of a batch, and how it refers to those before it. */
+/** A step of a batch, with its reference to an earlier step. */
 const batched = fc.record({
   one: weighted(
     stepOf(4, 'createOrder', steps.createOrder),
@@ -291,7 +291,7 @@ const step = weighted(
 const rowOf = (weight: number, recordType: KeyedType, values: Planned<Record<string, string>>) =>
   [weight, fc.record(values).map((row) => ({ recordType, values: row }))] as const;
 
-/** Rows as the import takes them: values in their canonical text. */
+/** A row for the import, with values in their canonical text. */
 const row = weighted(
   rowOf(3, 'inventory', {
     PART_CODE: weighted([6, fc.constantFrom(...PARTS)], [1, fc.constantFrom('', '\ue000', '00')]),
@@ -322,7 +322,7 @@ const row = weighted(
 );
 
 const STEPS = 30;
-/** Steps are taken away one by one when a difference is to be shown in few. */
+/** The steps of a plan. Each is optional, so that a plan can shrink by single steps. */
 const allSteps = fc
   .array(fc.option(step, { freq: 100_000 }), { minLength: STEPS, maxLength: STEPS })
   .map((list) => list.filter((one) => one !== null));

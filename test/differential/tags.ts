@@ -1,4 +1,4 @@
-/** The tags of the model's records: another one with every write of the record, and with every field of its dictionary. */
+/** The tags of the model's records. Every write of a record, and every new field of its type, changes the tag. */
 import type { KeyedType } from '../../src/pims/rules/fields.ts';
 import { rememberMap } from './batches.ts';
 
@@ -6,7 +6,7 @@ export class Tags {
   readonly #moves = new Map<string, number>();
   readonly #fields = { orders: 0, customers: 0, inventory: 0 };
 
-  /** Names the state that the record is in now. */
+  /** Returns the current tag of a record. */
   of(recordType: KeyedType, key: string): string {
     const name = nameOf(recordType, key);
     return `${name} ${this.#moves.get(name) ?? 0} ${this.#fields[recordType]}`;
@@ -24,5 +24,5 @@ export class Tags {
   }
 }
 
-/** Without a character that JSON escapes. */
+/** Returns a name without characters that JSON escapes. */
 const nameOf = (recordType: KeyedType, key: string): string => `${recordType} ${Buffer.from(key).toString('hex')}`;

@@ -1,12 +1,12 @@
-/** Values as a caller may send them: odd Unicode, wildcards, dates and numbers in all forms, what is refused. */
+/** Makes values that a caller may send: odd Unicode, wildcards, dates and numbers in all forms, and invalid values. */
 import * as fc from 'fast-check';
 import type { RawValue } from '../../src/pims/rules/values.ts';
 import type { FieldType } from '../../src/pims/rules/fields.ts';
 import { anyCharacter } from '../store/query-model.ts';
 
 /**
- * Pieces that change their length with their case, look like others, join their neighbours, run backwards, or mean
- * something to a database.
+ * Texts that change their length with their case, look like others, join their neighbours, are written from right to
+ * left, or have a meaning for a database.
  */
 const ODD_PIECES = [
   'Σίσυφος ΣΊΣΥΦΟΣ ς σ Σ ß ẞ ss SS Straße STRASSE İ i\u0307 ı I i \u212a k K \u212b å Å',
@@ -19,7 +19,7 @@ const ODD_PIECES = [
   .flatMap((line) => line.split(' '))
   .concat(' ', ' OR ');
 
-/** One of these, each as often as its weight says. */
+/** Chooses one of these arbitraries, in proportion to their weights. */
 export const weighted = <T extends unknown[]>(
   ...choices: { [Index in keyof T]: readonly [weight: number, arbitrary: fc.Arbitrary<T[Index]>] }
 ): fc.Arbitrary<T[number]> =>
@@ -29,7 +29,7 @@ const oddPiece = fc.constantFrom(...ODD_PIECES);
 export const oddText = fc.array(oddPiece, { minLength: 1, maxLength: 6, size: 'max' }).map((pieces) => pieces.join(''));
 const anyText = fc.array(anyCharacter, { minLength: 1, maxLength: 8 }).map((characters) => characters.join(''));
 
-/** Random letters cannot be compressed, so that an index sees all of them. */
+/** Returns random letters. They cannot be compressed, so an index cannot shorten them. */
 export function incompressible(length: number, seed: number): string {
   let state = seed;
   return Array.from({ length }, () => {
@@ -49,7 +49,7 @@ const longText = fc.oneof(
     .tuple(length, oddPiece)
     .map(([characters, piece]) => Array.from(piece.repeat(characters)).slice(0, characters).join('')),
 );
-/** Text no field takes. */
+/** Text that every field refuses. */
 const badText = fc.constantFrom('\0', 'a\0b', '\ud83d', 'a\udc00', '\udc00\ud83d', '\\\0');
 export const text = weighted([40, oddText], [12, anyText], [2, longText], [1, badText]);
 
@@ -115,6 +115,6 @@ const formatDate = (month: number, day: number, how: number): string =>
   ]!;
 
 const VALUES: Record<FieldType, fc.Arbitrary<RawValue>> = { text, number, date, flag, timestamp };
-/** Any value for a field of a type: mostly good, now and then none. */
+/** Makes a value for a field of this type: usually valid, now and then empty or invalid. */
 export const valueOf = (type: FieldType): fc.Arbitrary<RawValue> =>
   weighted([16, VALUES[type]], [2, fc.constantFrom<RawValue[]>(null, '')], [1, text]);

@@ -1,4 +1,4 @@
-/** SUBTOTAL and ORDER_TOTAL of orders, summed up from all lines with every write: decision 0065, written again. */
+/** The model's second implementation of totals (decision 0065): sums up all lines with every write. */
 import Big from 'big.js';
 import type { Values } from '../../src/pims/rules/values.ts';
 import { rememberMap } from './batches.ts';
@@ -17,9 +17,9 @@ const amountOf = ({ QUANTITY, UNIT_PRICE, DISCOUNT }: Values): Big =>
 const inCents = (amount: Big): Big => amount.round(2, Big.roundHalfUp);
 
 export class Totals {
-  /** The names that are summed up, by order. */
+  /** The totals that PIMS calculates, by order. */
   readonly #kept = new Map<string, string[]>();
-  /** What a SUBTOTAL has beside its lines, by order: a remainder of shares. */
+  /** The difference between SUBTOTAL and the sum of the lines, by backorder. A partial invoice leaves it. */
   readonly #beside = new Map<string, string>();
 
   remember(): () => void {
@@ -36,7 +36,7 @@ export class Totals {
     );
   }
 
-  /** A caller changes an order. */
+  /** Notes which totals a caller has set by a change of an order. */
   take(order: Values, change: Values): void {
     const isTaken = (name: string): boolean => change[name] !== undefined && change[name] !== order[name];
     const number = order['ORDER_NUMBER']!;
@@ -46,7 +46,7 @@ export class Totals {
     );
   }
 
-  /** A partial invoice: the totals of an order become those of the invoice and of the backorder. */
+  /** Shares the totals of an order between a partial invoice and its backorder. */
   split([before, lines]: OrderAndLines, [invoice, invoiced]: OrderAndLines, [backorder, open]: OrderAndLines): void {
     const [all, mine, theirs] = [lines, invoiced, open].map((some) => add(some.map((line) => inCents(amountOf(line)))));
     const isSum = before['SUBTOTAL'] !== '' && lines.every(isPriced) && big(before['SUBTOTAL']).eq(all!);

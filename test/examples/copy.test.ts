@@ -1,6 +1,6 @@
 /**
- * examples/typescript/copy.ts against the service, while it and the service are killed and others write: the copy equals
- * an export. STOREROOM_TEST_COPY_KILLS sets how often.
+ * Tests that the copy of examples/typescript/copy.ts equals an export, although the program and the service are killed
+ * while others write. STOREROOM_TEST_COPY_KILLS sets the number of kills.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ const service = await ownService({ keepsPort: true });
 
 const HEADERS = ['retry-after', 'x-has-more', 'x-next-after', 'x-next-cursor'];
 
-/** Stands between the program and the service, and can hold a call of the program for ever. */
+/** A proxy between the program and the service. It can leave a call of the program unanswered. */
 class Gate {
   readonly origin: string;
   #held: { readonly path: string; readonly tell: () => void } | undefined;
@@ -38,7 +38,7 @@ class Gate {
     });
   }
 
-  /** Resolves when the program makes such a call, which is not answered. */
+  /** Leaves calls with this path unanswered. Resolves when the program makes the first one. */
   hold = (path: string): Promise<void> =>
     new Promise((resolve) => {
       this.#held = { path, tell: resolve };
@@ -57,7 +57,7 @@ class Gate {
   }
 }
 
-/** The call in which the program is killed once it follows the feed; undefined kills it when a page is saved. */
+/** The call during which the program is killed while it follows the feed; undefined kills it after a saved page. */
 const MOMENTS = [undefined, '/changes', '/orders/query'] as const;
 const gate = new Gate(await UnkindServer.start());
 
@@ -75,16 +75,16 @@ class Copy extends Example {
     this.#shop = shop;
   }
 
-  /** How many pages it has saved, over all its runs. */
+  /** Number of pages that the program has saved in all its runs. */
   get pages(): number {
     return this.output.split(' changes, up to ').length - 1;
   }
 
-  /** Waits until it has saved every change up to this one. */
+  /** Waits until the program has saved every change up to this one. */
   reaches = (seq: string): Promise<void> =>
     this.until(() => Number(/.* up to (\d+)\n/s.exec(this.output)?.[1] ?? 0) >= Number(seq));
 
-  /** A second program on the same file. */
+  /** Returns a second program on the same file. */
   another = (): Copy => new Copy(this.#shop, dirname(this.#database));
 
   run(sql: string): void {
@@ -92,7 +92,7 @@ class Copy extends Example {
     database.exec(sql);
   }
 
-  /** Each record of a type by its key. */
+  /** Returns the records of a type in the copy, by key. */
   read(type: string): Record<string, Values> {
     using database = new DatabaseSync(this.#database, { readOnly: true });
     const rows = database.prepare('SELECT key, record FROM records WHERE type = ?').all(type);
@@ -100,7 +100,7 @@ class Copy extends Example {
   }
 }
 
-/** Each record of a type by its key, as `storeroom export` has it; orders with their lines. */
+/** Returns the records of a type from `storeroom export`, by key. Orders have their lines. */
 async function exportAll(shop: Shop, type: keyof typeof KEY_FIELDS): Promise<Record<string, object>> {
   const load = async (name: string): Promise<Values[]> =>
     (await shop.run<{ records: Values[] }>('export', shop.keys.teamID, name)).records;
@@ -115,7 +115,7 @@ async function assertExact(shop: Shop, copy: Copy): Promise<void> {
     assert.deepEqual(copy.read(type), await exportAll(shop, type), type);
 }
 
-/** Writes as callers do, also while the service is down, until it is told to stop. */
+/** Writes as callers do, also while the service is down, until `stop` is aborted. */
 async function write(client: Storeroom, stop: AbortSignal): Promise<void> {
   for (let round = 0; !stop.aborted; round++) {
     const order = { ORDER_TYPE: 'sales_order', CUSTOMER_CODE: 'C0', NOTES: String(round) } as const;
@@ -145,7 +145,7 @@ test('killed at any moment, and the service too, while others write: the copy eq
   for (let kill = 0; kill < KILLS; kill++) {
     const seen = copy.pages;
     copy.start();
-    // In the first two runs it reads everything; later it has saved a page before it is held.
+    // In the first two runs the program reads everything. In later runs it saves a page before a call is held.
     if (kill > 1) await copy.until(() => copy.pages > seen + (kill % 2));
     const call = kill < 2 ? '/customers/query' : MOMENTS[kill % 3];
     if (call !== undefined) await gate.hold(call);
@@ -157,13 +157,13 @@ test('killed at any moment, and the service too, while others write: the copy eq
   stop.abort();
   await writing;
   copy.start();
-  // What commands write beside the service.
+  // A command writes beside the service.
   await shop.load('customers', [{ CUSTOMER_CODE: 'late', CUSTOMER_NAME: 'Late' }]);
   await copy.reaches((await client.listChanges()).next);
   await copy.kill();
   await assertExact(shop, copy);
 
-  // As after a restore from a backup: the position is not in the feed, and the copy has a record more.
+  // Makes the state after a restore from a backup: the feed lacks the position, and the copy has one more record.
   copy.run("UPDATE position SET seq = '99999999999999'; INSERT INTO records VALUES ('customers', 'gone', '{}', 0)");
   await client.customers.update({ CUSTOMER_CODE: 'C1', NOTES: 'changed meanwhile' });
   copy.start();
@@ -172,7 +172,7 @@ test('killed at any moment, and the service too, while others write: the copy eq
   assert.match(copy.output, /CHANGES_GONE/);
   await assertExact(shop, copy);
 
-  // A second program on the same file: one of the two stops.
+  // If a second program uses the same file, one of the two stops.
   const other = copy.another();
   for (const program of [copy, other]) program.start();
   for (let round = 0; !copy.isOver && !other.isOver; round++)

@@ -1,4 +1,4 @@
-/** A program of examples/, run where the client is installed, as the README of the examples tells. */
+/** Runs a program of examples/ where the client is installed, as examples/README.md describes it. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { cpSync } from 'node:fs';
@@ -22,15 +22,15 @@ after(() => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** The program, which can be killed and started again. */
+/** A program that can be killed and started again. */
 export class Example {
   readonly #command: readonly [string, string];
   readonly #env: NodeJS.ProcessEnv;
   #child: ChildProcess | undefined;
   output = '';
-  /** Those of whom nothing follows. */
+  /** The processes that have ended and whose output is complete. */
   readonly #over = new Set<ChildProcess>();
-  /** Told of what the program prints and of its end; by a subclass of more. */
+  /** Emits `change` when the program prints or ends. A subclass can emit it for other changes too. */
   protected readonly changed = new EventEmitter();
 
   constructor(command: readonly [string, string], env: Record<string, string>) {
@@ -53,12 +53,12 @@ export class Example {
     running.add((this.#child = child));
   }
 
-  /** Whether it has ended. */
+  /** Whether the program has ended. */
   get isOver(): boolean {
     return this.#over.has(this.#child!);
   }
 
-  /** Resolves to the exit code: null when it was killed. */
+  /** Kills the program. Returns its exit code if it had already ended, otherwise null. */
   async kill(): Promise<number | null> {
     const child = this.#child!;
     running.delete(child);
@@ -71,7 +71,7 @@ export class Example {
   ended = async (): Promise<number | null> =>
     this.#child!.exitCode ?? ((await once(this.#child!, 'exit')) as [number])[0];
 
-  /** Waits for something that the program does. */
+  /** Waits until `isSo` returns true. Throws if the program ends before that. */
   async until(isSo: () => boolean): Promise<void> {
     const child = this.#child!;
     while (!isSo()) {

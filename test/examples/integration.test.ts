@@ -1,4 +1,4 @@
-/** examples/ against the service: orders in, stock out, status back, and what the programs do about each error. */
+/** Tests the integrations of examples/ against the service: orders in, stock out, status back, and errors. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { byNumber, times } from '../kit/lists.ts';
@@ -40,7 +40,7 @@ async function keepInStep(language: keyof typeof LANGUAGES): Promise<void> {
   await shop.run('order', 'invoice', shop.keys.teamID, backorder);
   await store.until(() => stateOf('#1') === 'shipped 2 of 2' && store.stock()['P0'] === '8');
   assert.equal(stateOf('#3'), 'open 0 of 2');
-  // Keys that have ended need a person: it stops and says so.
+  // The keys have ended, which needs a person, so the program stops and prints the code.
   await shop.run('keys', 'replace', shop.keys.teamID);
   assert.equal(await store.ended(), 1);
   assert.match(store.output, /INVALID_CREDENTIALS/);

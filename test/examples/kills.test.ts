@@ -1,6 +1,6 @@
 /**
- * examples/ against the service, while the integration and the service are killed: nothing is doubled, nothing is lost.
- * STOREROOM_TEST_EXAMPLE_ORDERS sets how many orders are sold.
+ * Tests that the integrations of examples/ lose and repeat no order although they and the service are killed.
+ * STOREROOM_TEST_EXAMPLE_ORDERS sets the number of orders.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -26,7 +26,7 @@ async function sell(language: keyof typeof LANGUAGES): Promise<void> {
   orders.push(sold('#long', 130), sold('#old', 2, { soldAt: '2026-01-01T00:00:00Z' }));
   for (const order of orders) store.sell(order);
   store.sell(sold('#wrong', 1, { shipping: 'much' }));
-  // What a run from before has sent and was killed over, more than a day ago.
+  // An earlier run sent this order and was killed before it marked the order as taken, more than a day ago.
   const old = await shop.newOrder({ REFERENCE_NUMBER: '#old', ORDER_TYPE: 'sales_order', SNAME: '$mith & Co' });
   for (const PART_CODE of ['P0', 'P1']) await succeed(shop.addLineItem({ ORDER_NUMBER: old, PART_CODE }));
 
@@ -55,7 +55,7 @@ async function sell(language: keyof typeof LANGUAGES): Promise<void> {
   }
   const all = (await shop.queryOrders([])).body.data as unknown[];
   assert.equal(all.length, orders.length);
-  // The lines hold stock, which the storefront has to see.
+  // The lines commit stock, which the storefront has to show.
   const parts = (await shop.queryInventoryItems([])).body.data as { PART_CODE: string; QTY_AVAILABLE: string }[];
   const available = Object.fromEntries(parts.map((part) => [part.PART_CODE, part.QTY_AVAILABLE]));
   await store.until(() => parts.every(({ PART_CODE }) => store.stock()[PART_CODE] === available[PART_CODE]));

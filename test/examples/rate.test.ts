@@ -1,4 +1,4 @@
-/** examples/ for a tenant whose rate allows fewer steps at once than an order has: it comes in pieces, and arrives whole. */
+/** Tests that examples/ send an order in several batches if it has more steps than the tenant's rate allows at once. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -14,13 +14,13 @@ const HEADERS = ['retry-after', 'ratelimit-policy', 'x-request-id'];
 
 const service = await sharedService();
 
-/** Stands between an integration and the service, and loses the answers to some batches after they were written. */
+/** A proxy between an integration and the service. It loses the responses to some batches that were written. */
 class LossyProxy {
   readonly origin: string;
   readonly #told = new EventEmitter();
   #written = 0;
 
-  /** `lost` has the numbers of those batches, from 1. Repetitions that the service answers from memory do not count. */
+  /** `lost` has the numbers of these batches, from 1. Replayed batches do not count. */
   constructor(server: UnkindServer, lost: readonly number[]) {
     this.origin = new URL(server.baseUrl).origin;
     server.will((response, request) => void this.#forward(response, request, lost));
@@ -51,7 +51,7 @@ async function sellAtLowRate(language: keyof typeof LANGUAGES): Promise<void> {
     'inventory',
     times(3, (at) => ({ PART_CODE: `P${at}`, QTY_ONHAND: '1000' })),
   );
-  // The first piece of each order.
+  // The first batch of each order.
   const lost = [1, 3];
   const proxy = new LossyProxy(await UnkindServer.start(), lost);
   const store = new Storefront(LANGUAGES[language], { keys: shop.keys, service: proxy });

@@ -1,4 +1,4 @@
-/** The storefront of the examples: its folder, and the integration that runs on it. */
+/** The storefront of the tests of examples/: sells orders in a folder, and runs an integration on it. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { times } from '../kit/lists.ts';
@@ -17,10 +17,10 @@ export interface Sold {
   readonly lines: readonly { readonly part: string; readonly quantity: string; readonly price: string }[];
 }
 
-/** The tenant, and where its calls go. */
+/** The keys of a tenant, and the address to which its calls are sent. */
 type Place = Pick<Shop, 'keys'> & { readonly service: { readonly origin: string } };
 
-/** The storefront's folder, and the integration that runs on it. */
+/** The folder of a storefront, with the integration that runs on it. */
 export class Storefront extends Example {
   readonly folder: string;
 
@@ -60,7 +60,7 @@ export interface Taken {
   readonly status?: { readonly state: string; readonly shipped: number; readonly ordered: number };
 }
 
-/** Not sold long ago, as the programs look at their own time. */
+/** Makes an order. It was sold in the far future, so that the integrations, which use real time, never call it old. */
 export const sold = (number: string, lines: number, more: Partial<Sold> = {}): Sold => ({
   number,
   soldAt: '9999-12-31T00:00:00Z',

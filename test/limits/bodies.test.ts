@@ -1,4 +1,4 @@
-/** A body costs nothing before its caller is known, and those that arrive slowly lock nobody out. */
+/** Tests that a body needs no memory before its caller is known, and that slow bodies do not lock others out. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
@@ -7,7 +7,7 @@ import { basicOf } from '../kit/operations.ts';
 import { exchange, openSocket, readAnswers, send, writeRequest } from '../kit/raw-http.ts';
 import { BASE_PATH, ownService } from '../kit/service.ts';
 
-/** Above the calls that may be in flight. */
+/** More bodies than calls may be in flight. */
 const SLOW = 1100;
 const CREATE = `${BASE_PATH}/orders/create`;
 const JSON_LINE = 'Content-Type: application/json';
@@ -17,7 +17,7 @@ const service = await ownService();
 const keys = await service.makeTenant('shop');
 const good = `Authorization: ${basicOf(keys)}`;
 
-/** A request whose body begins and does not go on. */
+/** Sends a request whose body begins and does not continue. */
 async function sendSlow(origin: string, lines: readonly string[], target = `${CREATE}?teamID=shop`): Promise<Socket> {
   const socket = openSocket(origin);
   socket.on('error', () => undefined);
@@ -97,7 +97,7 @@ test('503 bodies beyond the bytes that may be arriving give way, those of unknow
   for (const socket of unknown) socket.destroy();
 });
 
-/** Takes 64 bodies at a time. */
+/** Starts a service that accepts 64 bodies at a time. */
 async function startSmall() {
   const small = await ownService({ env: { STOREROOM_TRAFFIC_BYTES_MOST: String(1024 * 1024) } });
   return { origin: small.origin, keys: await small.makeTenant('shop') };

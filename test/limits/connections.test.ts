@@ -1,4 +1,4 @@
-/** What one connection may do: how many requests wait on it, in which order they are answered, and how it ends. */
+/** Tests the limits of a connection: how many requests wait on it, the order of their responses, and how it ends. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
@@ -57,7 +57,7 @@ test('a connection on which too many requests wait is ended and counted, and oth
   const ended = once(socket, 'close');
   socket.on('error', () => undefined);
   socket.resume();
-  // Less than 64 KiB, which Node takes at once.
+  // The text has less than 64 KiB, so Node reads it at once.
   socket.write(Buffer.concat([create, Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(2000))]));
   await ended;
   assert.equal((await shop.createOrder({})).status, 200);

@@ -1,4 +1,4 @@
-/** Long queries take turns: a tenant's, abandoned or not, delay no other's, and none runs when its caller is gone. */
+/** Tests that long queries take turns: they do not delay other tenants, and none runs after its caller has left. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
@@ -17,12 +17,12 @@ const CUSTOMERS = 2000;
 const BUDGET_MS = 500;
 const ABANDONED = 60;
 const MEMORY_MIB = 256;
-/** Of a tenant: one runs, as there is one thread or connection, and 64 wait. */
+/** Queries of a tenant: one runs, because there is one thread or connection, and 64 wait. */
 const RUNNING_AND_WAITING = 65;
 const REFUSED = 20;
-/** A service that stops gives queries so long to end. */
+/** Time that a stopping service gives queries to end. */
 const STOPPING_MS = 1000;
-/** From one look for callers who are gone to the next. */
+/** Interval at which the service looks for callers that have left. */
 const LOOK_MS = 25;
 
 const service = await ownService({
@@ -40,7 +40,7 @@ await busy.load(
 );
 await quiet.createCustomer({ NOTES: 'Bolts and Nuts' });
 
-/** Fifty searches of long texts, which find nothing. */
+/** A query with fifty searches in long texts, which find nothing. */
 const worst = times(50, (index) => ({ field: 'NOTES', value: `needle ${index}`, contains: true, conjunction: 'OR' }));
 const bytes = writeRequest(
   'POST',
@@ -49,17 +49,17 @@ const bytes = writeRequest(
   JSON.stringify(worst),
 );
 
-/** No index leads it, so it takes a turn. */
+/** Searches without an index, so that the query needs a turn. */
 const search = (shop: Shop): Promise<Answer> =>
   shop.queryCustomers([{ field: 'NOTES', value: 'bolts', contains: true }], { maxReturn: '1' });
 
-/** Long queries that run or wait. */
+/** Returns the number of long queries that run or wait. */
 async function measureTurns(): Promise<number> {
   const { samples } = await readMetrics(service);
   return sumOf(samples, 'storeroom_queries_running')! + sumOf(samples, 'storeroom_queries_waiting')!;
 }
 
-/** So many searches on connections of their own, which arrive together: one runs, the others wait. */
+/** Sends this many worst queries at once, each on its own connection. One runs, and the others wait. */
 async function beginWorst(count: number): Promise<Socket[]> {
   await until(async () => (await measureTurns()) === 0);
   const sockets = times(count, () => openSocket(service.origin).on('error', () => undefined));
@@ -67,7 +67,7 @@ async function beginWorst(count: number): Promise<Socket[]> {
     service,
     sockets.map((socket) => [socket, bytes]),
   );
-  // One or the other may have come to its end before all have arrived.
+  // Some queries may have ended before all have arrived.
   await until(async () => (await measureTurns()) > 0.75 * Math.min(count, RUNNING_AND_WAITING));
   return sockets;
 }
@@ -117,7 +117,7 @@ suite('turns for costly work', () => {
     const refused = answers.filter(({ status }) => status === 429);
     for (const { body, headers } of refused)
       assert.deepEqual([body.code, headers.get('retry-after')], ['TOO_MANY_QUERIES', '1']);
-    // Those that have ended may have made room before all had arrived.
+    // Queries that have ended may have made room before all had arrived.
     const ended = answers.length - refused.length;
     assert.ok(
       refused.length <= REFUSED && refused.length >= REFUSED - ended,
@@ -136,7 +136,7 @@ suite('turns for costly work', () => {
       'lines',
       times(40, () => ({ ORDER_NUMBER: orderNum, DESCRIPTION: note })),
     );
-    await busy.getOrder(orderNum); // From here on the embedded store knows that it is large.
+    await busy.getOrder(orderNum); // From here on the embedded store knows that the order is large.
     const path = `${BASE_PATH}/orders/single?orderNum=${orderNum}&teamID=busy`;
     const read = writeRequest('GET', path, [`Authorization: ${basicOf(busy.keys)}`]);
     const running = await beginWorst(3);
@@ -157,7 +157,7 @@ suite('turns for costly work', () => {
     for (const socket of sockets) socket.once('data', () => seen.answers++);
     const ask = async (path: string, query = {}): Promise<string> => {
       const { status } = await owner.get(path, query);
-      await measureTurns(); // What the service has answered before is here by then.
+      await measureTurns(); // Responses that the service sent earlier have arrived by then.
       return `${path} ${status}, after ${Math.min(seen.answers, 1)}`;
     };
     const asked = [ask('/requests'), ask('/requests/single', { requestID: 'none-1' }), ask('/audit/verify')];
@@ -177,7 +177,7 @@ suite('turns for costly work', () => {
     await until(async () => codes.length + (await measureTurns()) >= ABANDONED);
     process.kill(service.pid, 'SIGTERM');
     await service.said((output) => output.includes('Stopping'));
-    await service.move(0); // It drains for no time.
+    await service.move(0); // The service drains for 0 ms.
     await service.move(STOPPING_MS - 1);
     for (let turn = 0; turn < 3; turn++) await service.move(0);
     assert.ok(!codes.includes('SERVICE_BUSY'));

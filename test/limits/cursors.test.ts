@@ -1,4 +1,4 @@
-/** A cursor goes on with the query it was issued for and no other: not of a tenant, a type or filters beside it. */
+/** Tests that a cursor only continues the query that it was issued for: the same tenant, record type and filters. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { range } from '../kit/lists.ts';

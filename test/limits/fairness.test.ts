@@ -1,4 +1,4 @@
-/** A flood of ordinary pages of one tenant: the reads of another come in between, however many pages wait. */
+/** Tests that reads of a tenant are answered between the ordinary pages of another, however many pages wait. */
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
@@ -13,9 +13,12 @@ const RECORDS = 500;
 const PAGES = 64;
 const READS = 100;
 const ROUNDS = 5;
-/** About ten are made in a turn of the event loop. Made in one turn, all are but those that go on in a thread. */
+/**
+ * The service makes about ten pages in a turn of the event loop. If it made all of them in one turn, only those that
+ * continue in a thread would be missing.
+ */
 const TOGETHER_MOST = PAGES / 2;
-/** In which a user may look at records 200 times again. */
+/** Time after which a user may read records 200 times again. */
 const REFILL_MS = 10_000;
 
 const service = await ownService();
@@ -25,14 +28,14 @@ await busy.load(
   times(RECORDS, (index) => ({ CUSTOMER_CODE: `C${index}`, BSTATE: 'ME', NOTES: 'x'.repeat(1000) })),
 );
 const orderNum = await quiet.newOrder();
-/** What the dashboard shows of records is not counted, so that no answer waits for the disk to have its count. */
+/** Returns the headers of a dashboard user. Reads there are not counted, so no response waits for a count on disk. */
 const headersOf = async (teamID: string): Promise<string[]> => {
   const { token } = await Visitor.make(service, teamID, 'viewer');
   const origin = [`Origin: ${service.origin}`, 'Sec-Fetch-Site: same-origin'];
   return [...origin, `Cookie: ${COOKIE}=${token}`, 'Content-Type: application/json'];
 };
 const [busyHeaders, quietHeaders] = [await headersOf('busy'), await headersOf('quiet')];
-/** An index leads it to all records, of which it finds none: the whole answer leaves as soon as it is made. */
+/** Returns a query that reads all records by an index and matches none. Its response is sent as soon as it is made. */
 const pageOf = (needle: string): Buffer => {
   const notes = { field: 'NOTES', value: needle, contains: true };
   const filters = JSON.stringify([{ field: 'BSTATE', value: 'ME' }, notes]);
@@ -41,15 +44,15 @@ const pageOf = (needle: string): Buffer => {
 const read = writeRequest('GET', `${API}/records/orders/single?orderNum=${orderNum}`, quietHeaders);
 const health = writeRequest('GET', '/healthz');
 
-/** Of requests of one process: one that has begun later has a higher one. */
+/** Returns the number in a request ID. A request that begins later in the same process has a higher one. */
 const numberOf = ({ headers }: RawAnswer): number => Number.parseInt(headers.get('x-request-id')!.slice(9), 36);
 
-/** How many pages, at most, were made one after the other while no read of the other tenant was answered. */
+/** Returns the most pages that were made in a row, without a read of the other tenant between them. */
 async function longestRun(sockets: readonly Socket[], reader: Socket, round: number): Promise<number> {
   const making = sockets.map((socket) => readAnswers(socket, { count: 2 }));
   const reading = readAnswers(reader, { count: READS });
   await sendTogether(service, [
-    // On a connection, a request begins when the answer before it has been sent.
+    // A health check follows each page. It begins when the page has been sent, so its number shows the order.
     ...sockets.map((socket, index) => [socket, Buffer.concat([pageOf(`${round} ${index}`), health])] as const),
     [reader, Buffer.concat(times(READS, () => read))],
   ]);
@@ -57,7 +60,7 @@ async function longestRun(sockets: readonly Socket[], reader: Socket, round: num
   for (const { status, text } of [...pages.flat(), ...reads]) assert.equal(status, 200, text);
   const marks = [...pages.map(([, next]) => [numberOf(next!), 1]), ...reads.map((answer) => [numberOf(answer), 0])];
   const inOrder = marks.toSorted(([a], [b]) => a! - b!).map(([, isPage]) => isPage);
-  // What is left when all reads are answered comes between none.
+  // Pages after the last read are not between two reads.
   const runs = inOrder.join('').split('0').slice(0, -1);
   return Math.max(...runs.map(({ length }) => length));
 }

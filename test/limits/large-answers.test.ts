@@ -1,4 +1,4 @@
-/** An answer has a bound: a page by its bytes, the storefront lookup by its orders. */
+/** Tests the bounds of responses: of a page in bytes, and of the storefront lookup in orders. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { times } from '../kit/lists.ts';

@@ -1,4 +1,4 @@
-/** Orders with many or large lines, and storefront numbers with many orders, are answered whole or not at all. */
+/** Tests that orders with many or large lines, and lookups with many orders, are returned as a whole or not at all. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { range, times } from '../kit/lists.ts';
@@ -15,7 +15,7 @@ const shop = await Shop.shared();
 const lookUp = async (reference: string): Promise<Lookup['orders']> =>
   ((await shop.findOrdersByStorefrontReference(reference)).body as unknown as Lookup).orders;
 
-/** Orders 1, 2, … of a number, each with its count of lines, which have gaps between their numbers. */
+/** Loads orders with this reference, each with its count of lines. The line numbers have gaps. */
 async function load(reference: string, first: number, counts: readonly number[], more: Values = {}): Promise<void> {
   const orders = counts.map((count, index) => ({ ORDER_NUMBER: String(first + index), count }));
   await shop.load(
@@ -42,7 +42,7 @@ test('an order is answered with all its lines in their order: around a hundred, 
   const counts = [99, 100, 101, 102, 1000, 1001];
   await load('#lines', 100, counts);
   await load('#large', 110, [3, 8, 9, 30], { DESCRIPTION: 'é'.repeat(4000) });
-  // The second time it is known that an order is long.
+  // At the second read, the store knows that an order is long.
   for (const [index, count] of [...counts, ...counts].entries())
     await expectLines(String(100 + (index % counts.length)), count);
   for (const [index, count] of [3, 8, 9, 30].entries()) await expectLines(String(110 + index), count);

@@ -1,4 +1,4 @@
-/** Queries over records as large as a body allows cost what their pages cost, not what their records cost. */
+/** Tests that queries over the largest records need memory for their pages, not for all records that they match. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { memoryOf } from '../kit/attack.ts';
@@ -12,11 +12,11 @@ const AT_ONCE = 20;
 const QUERIES = 16;
 const FIELD_CHARACTERS = 8000;
 const ORDER_FIELDS = 29;
-/** All that the records of the pages take, four times over. */
+/** Four times the memory of the records in all pages. */
 const MEMORY_MIB = 4 * QUERIES * 4;
 
 test(`${QUERIES} queries at once over ${ORDERS} orders of 230 kB cost at most ${MEMORY_MIB} MiB`, async () => {
-  // What is measured is memory: no query is cut short for its time, and none refused as its reader is slow.
+  // The test measures memory, so no query may be refused because it takes long or because its reader is slow.
   const service = await ownService({
     env: { STOREROOM_QUERY_BUDGET_MS: '60000', STOREROOM_TRAFFIC_BYTES_MOST: String(512 * 1024 * 1024) },
   });
@@ -26,7 +26,7 @@ test(`${QUERIES} queries at once over ${ORDERS} orders of 230 kB cost at most ${
   assert.equal(texts.length, ORDER_FIELDS);
   const wide = Object.fromEntries(texts.map((name) => [name, 'x'.repeat(FIELD_CHARACTERS)]));
   let busy = 0;
-  /** The answer, once the service is not too busy for the call. */
+  /** Repeats a call until the service is not too busy for it. */
   const unlessBusy = async (call: () => Promise<Answer>): Promise<Answer> => {
     let answer = await call();
     for (; answer.body.code === 'SERVICE_BUSY'; answer = await call()) busy++;

@@ -1,4 +1,4 @@
-/** An event loop that is late takes fewer calls at a time, and as many as before once it is punctual again. */
+/** Tests that the service accepts fewer calls at a time while its event loop is late, and the usual number after it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sendTogether } from '../kit/attack.ts';
@@ -8,13 +8,13 @@ import { basicOf } from '../kit/operations.ts';
 import { openSocket, readAnswers, writeRequest } from '../kit/raw-http.ts';
 import { BASE_PATH, ownService } from '../kit/service.ts';
 
-/** No tenant has as many calls as one may always have in flight. */
+/** Enough tenants that none of them has as many calls in flight as each is guaranteed. */
 const TENANTS = 6;
-/** At once: fewer than the service takes by default, more than it takes when it is late. */
+/** Calls at once: fewer than the default limit, and more than the limit of a late loop. */
 const CALLS = 600;
 const MOST = 1024;
 const LEAST = 256;
-/** From one look at the time to the next, and by how much a look may be late. */
+/** Interval at which the service checks whether the loop is late. A check may be `LATE_MS` late. */
 const LOOK_MS = 100;
 const LATE_MS = 200;
 
@@ -25,7 +25,7 @@ const limit = async (): Promise<number> =>
 test('a loop late by more than 200 ms takes a fifth fewer calls, down to 256, and as many again once it is punctual', async () => {
   await service.stand();
   assert.equal(await limit(), MOST);
-  // From the first late look on it is known when the next is due.
+  // The first check is due within LOOK_MS, so the first hold is longer. Each later check is due LOOK_MS after the last.
   await service.hold(LOOK_MS + LATE_MS + LOOK_MS);
   assert.equal(await limit(), 819);
   await service.hold(LOOK_MS + LATE_MS);
@@ -51,7 +51,7 @@ test('503 some of 600 calls at once while it is late, and none when it is punctu
     requests.push(writeRequest('PUT', `${BASE_PATH}/orders/create?teamID=${teamID}`, headers, '{}'));
   }
   const sockets = times(CALLS, () => openSocket(service.origin));
-  /** How many calls have each status, when the process finds all of them at once. */
+  /** Sends all calls so that the process finds them at once. Returns the number of calls by status. */
   const callAll = async (): Promise<Record<number, number>> => {
     const answering = sockets.map((socket) => readAnswers(socket));
     await sendTogether(

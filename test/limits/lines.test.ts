@@ -1,4 +1,4 @@
-/** An order has at most 10,000 lines, however they come. */
+/** Tests that an order has at most 10,000 lines, whether calls add them or an import. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const shop = await Shop.shared();
 const orders = (await Promise.all(times(3, () => succeed<string>(shop.createOrder({}))))) as [string, string, string];
 const reason = (order: string): string => `Order ${order} already has 10000 lines, the maximum.`;
 
-/** Imports lines, whatever becomes of them. */
+/** Imports lines, and returns the exit code and the report. */
 async function importLines(rows: readonly Values[]): Promise<{ code: number | null; report: Report }> {
   const names = Object.keys(rows[0]!);
   const file = join(temporaryFolder(), 'lines.csv');
@@ -28,7 +28,7 @@ async function importLines(rows: readonly Values[]): Promise<{ code: number | nu
 
 test('400 TOO_MANY_LINES for the line after the 10,000th; the lines stay, and change as before', async () => {
   const [ORDER_NUMBER] = orders;
-  // The numbers have gaps: what counts is the lines.
+  // The line numbers have gaps, because only the count of lines is limited.
   await shop.load(
     'lines',
     range(LINES_MAX - 1).map((line) => ({ ORDER_NUMBER, LINE_NUMBER: String(line * 2) })),

@@ -1,4 +1,4 @@
-/** The members of Node that Node does not document: each is there, and does what the bounds of a connection need. */
+/** Tests that the undocumented members of Node that the limits of a connection use exist and work as needed. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
@@ -20,7 +20,7 @@ async function listen(handle: RequestListener, isHalfOpen = false) {
   return { server, open: () => connect({ port, host: '127.0.0.1', allowHalfOpen: true }) };
 }
 
-/** What the client receives when it closes its half before the server answers. */
+/** Returns what a client receives that closes its half of the connection before the server answers. */
 async function readAfterFin(isHalfOpen: boolean): Promise<string> {
   const handle = (message: IncomingMessage, response: ServerResponse): void =>
     void message.socket.once('end', () => response.end('answered'));

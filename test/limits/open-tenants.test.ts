@@ -1,4 +1,4 @@
-/** More tenants than may be open are served all the same: their files close and open again under load. */
+/** Tests that the service serves more tenants than may be open: it closes and reopens their files under load. */
 import assert from 'node:assert/strict';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { test } from 'node:test';
@@ -10,10 +10,10 @@ import { until } from '../kit/wait.ts';
 const TENANTS = 8;
 const OPEN_MOST = 3;
 const ROUNDS = 8;
-/** The file and its log, for what reads, what writes and four threads, and the index of the log, which all share. */
+/** The reader, the writer and four threads each have the file and its WAL open; they share the index of the WAL. */
 const HANDLES_EACH = 13;
 
-/** The files of tenants that a process has open. PostgreSQL's are its own. */
+/** Lists the open tenant files of a process. A service on PostgreSQL has none. */
 function openFiles(pid: number): string[] {
   const folder = `/proc/${pid}/fd`;
   return readdirSync(folder).flatMap((name) => {
@@ -21,7 +21,7 @@ function openFiles(pid: number): string[] {
       const file = readlinkSync(`${folder}/${name}`);
       return file.includes('/tenants/') ? [file] : [];
     } catch {
-      // Closed meanwhile.
+      // The file was closed meanwhile.
       return [];
     }
   });

@@ -1,4 +1,4 @@
-/** Compressing answers costs a bounded amount of memory: answers that nobody reads, and callers that leave early. */
+/** Tests that compressing responses needs bounded memory, even if no one reads the responses or callers leave early. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
@@ -13,17 +13,17 @@ import { until } from '../kit/wait.ts';
 
 const CONNECTIONS = 100;
 const PIPELINED = 4;
-/** Of so many the answer has begun when others are asked for. */
+/** Connections whose responses have begun when the reads of the other tenant are sent. */
 const BEGUN = 40;
 const LINES = 4000;
-/** What all of them ask for is 2 GB, several times the memory allowed. */
+/** Rounds of callers that leave. Each round asks for 2 GB, several times the allowed memory. */
 const ROUNDS = 4;
-/** Reads of another tenant while the answers stand open, one after the other. */
+/** Reads of another tenant, one after the other, while the responses are unread. */
 const READS = 50;
-/** On PostgreSQL orders of 5 MB cost 350 MiB as they are: so many are read at once. */
+/** On PostgreSQL, orders of 5 MB need 350 MiB even without compression, because many are read at once. */
 const MEMORY_MIB = STORE === 'postgres' ? 700 : 300;
 
-/** Text that no coding makes much shorter, so that it waits to be taken. */
+/** Returns text that no coding makes much shorter, so that most of it waits until the client reads. */
 const oddText = (): string => randomBytes(600).toString('base64');
 
 interface Attacked {
@@ -31,7 +31,7 @@ interface Attacked {
   readonly ask: () => Promise<void>;
 }
 
-/** A service of its own for each attack: the most memory a process has had never falls. */
+/** Starts a service for one attack, because the peak of a process's memory never falls. */
 async function prepare(context: TestContext): Promise<Attacked> {
   const service = await Service.start();
   context.after(() => service.stop());
@@ -43,11 +43,11 @@ async function prepare(context: TestContext): Promise<Attacked> {
   );
   const other = await service.makeTenant('other');
   const orderNum = (await service.call(other, 'PUT', '/orders/create', { body: {} })).body.data as string;
-  // On a busy machine a call may wait for longer than the service lets it: then it is repeated, as clients do.
+  // On a busy machine, a call may wait for longer than the service allows. Then it is repeated, as clients do.
   return { shop, ask: asker(service, other, '/orders/single', { orderNum }, { repeats: true }) };
 }
 
-/** Connections that ask for pages of 4 MiB and read nothing. */
+/** Opens connections that each ask for an order of 5 MB four times and read nothing. */
 function open({ shop }: Attacked, coding: string): Socket[] {
   const lines = [`Authorization: ${basicOf(shop.keys)}`, `Accept-Encoding: ${coding}`];
   const query = writeRequest('GET', `${BASE_PATH}/orders/single?teamID=busy&orderNum=1`, lines);
@@ -55,7 +55,7 @@ function open({ shop }: Attacked, coding: string): Socket[] {
   return times(CONNECTIONS, () => sendUnread(shop.service.origin, bytes));
 }
 
-/** Others are answered during the attack, its cost is bounded, and afterwards answers are compressed as before. */
+/** Checks that others are answered during the attack, that its memory is bounded, and that compression works later. */
 async function endure({ shop, ask }: Attacked, coding: string, attack: () => Promise<unknown>): Promise<void> {
   const { pid, origin } = shop.service;
   const idle = memoryOf(pid).now;

@@ -1,4 +1,4 @@
-/** Looking at records in the dashboard is not counted, and yet nobody has more of it than a person needs. */
+/** Tests that reading records in the dashboard is not counted, but limited to what a person needs. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BEHIND_PROXY, openTenant } from '../dashboard/scene.ts';
@@ -7,7 +7,7 @@ import { times } from '../kit/lists.ts';
 import { ownService } from '../kit/service.ts';
 
 const AT_ONCE = 20;
-/** After a burst, one look is answered in so many milliseconds. */
+/** Time after which one more read is answered after a burst. */
 const NEXT_MS = 50;
 
 const service = await ownService({ env: BEHIND_PROXY });
@@ -17,7 +17,7 @@ test('429 a session that reads records 200 times at once has 20 a second from th
   const viewer = await owner.add('viewer');
   await service.stand();
   const look = () => viewer.get('/records/orders/single', { orderNum: '1' });
-  /** How many of so many looks are answered (there is no such order), and how many have to wait. */
+  /** Reads an unknown order this many times. Returns how many reads got 404, and how many 429. */
   const lookMany = async (count: number): Promise<[number, number]> => {
     const replies: Reply[] = [];
     for (let sent = 0; sent < count; sent += AT_ONCE) replies.push(...(await Promise.all(times(AT_ONCE, look))));

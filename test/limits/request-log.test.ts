@@ -1,6 +1,6 @@
 /**
- * The request log under a flood: what is kept of a tenant is bounded in lines and bytes, others lose nothing, counts
- * are exact, and on a disk that fills up the log stops first.
+ * Tests the request log under a flood: the lines and bytes of a tenant are bounded, others lose nothing, counts are
+ * exact, and the log stops before the disk is full.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -13,11 +13,11 @@ import { readMetrics, sumOf } from '../kit/metrics.ts';
 import { ownService, STORE, type Keys, type Service } from '../kit/service.ts';
 
 const CONNECTIONS = 32;
-/** Lines a second; a burst has ten times as many, and refusals half of them. */
+/** Lines per second. A burst may have ten times as many; half of a burst may be refused calls. */
 const RATE = 20;
 const BURST_REFUSED = 5 * RATE;
 const REFUSED = 1000;
-/** After which what waits is written. */
+/** Time after which waiting lines are written. */
 const FLUSH_MS = 250;
 const OTHERS = 60;
 const CHANGED = 1200;
@@ -28,7 +28,7 @@ interface Logged {
   httpStatus: number;
 }
 
-/** All there is in the log, newest first. */
+/** Reads the whole log, newest line first. */
 async function readLog(visitor: Visitor): Promise<Logged[]> {
   const found: Logged[] = [];
   for (let cursor: string | null = ''; cursor !== null;) {
@@ -41,7 +41,7 @@ async function readLog(visitor: Visitor): Promise<Logged[]> {
   return found;
 }
 
-/** Makes so many calls on as many connections as the client has. */
+/** Makes this many calls, as many at once as there are connections. */
 async function callMany(count: number, call: (index: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   const work = async (): Promise<void> => {
@@ -52,7 +52,7 @@ async function callMany(count: number, call: (index: number) => Promise<unknown>
 
 const noise = (characters: number): string => randomBytes(characters).toString('base64url').slice(0, characters);
 
-/** What the files of the log take. */
+/** Returns the bytes of the files of the log. */
 const logBytes = ({ dataFolder }: Service): number =>
   globSync('requests.db*', { cwd: dataFolder }).reduce((sum, name) => sum + statSync(join(dataFolder, name)).size, 0);
 
@@ -112,7 +112,7 @@ test('of more bytes than a tenant may log the newest stay', async () => {
   });
   await readLog(owner);
   const kept = new Set((await readLog(owner)).map(({ requestID }) => requestID));
-  // A line is about 1.2 KB when it is compressed.
+  // A compressed line has about 1.2 KB.
   assert.ok(kept.size >= 400 && kept.size <= 1000, `${kept.size} of ${CHANGED} are kept`);
   for (const id of ids.slice(-100)) assert.ok(kept.has(id), id);
   assert.equal(await service.usageOf('flood'), CHANGED);

@@ -1,4 +1,4 @@
-/** What the service takes on has bounds: calls in flight, and bytes of answers that nobody takes. */
+/** Tests the limits on calls in flight and on the bytes of responses that clients do not read. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sendUnread } from '../kit/attack.ts';
@@ -85,7 +85,7 @@ test('429 TOO_MANY_QUERIES for a record that was read and has no room left has n
   await load(before);
   const [page, one] = [await before.queryCustomers([]), await before.getCustomer('7')];
   assert.ok(one.headers.has('etag'));
-  // There is room for the page beside half a record.
+  // The tenant may use half of these bytes: a page and half a record.
   const most = 2 * page.text.length + one.text.length;
   const service = await ownService({ env: { STOREROOM_TRAFFIC_BYTES_MOST: String(most) } });
   const shop = await Shop.open(service, 'alike');

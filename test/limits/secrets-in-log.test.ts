@@ -1,4 +1,4 @@
-/** Secrets in odd clothes: what decodes to a secret or a password is in no log and no answer, wherever it was sent. */
+/** Tests that no log and no response contains an encoded secret or password, wherever it was sent. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ const owner = await Visitor.make(service, 'shop', 'owner');
 const { apiID, apiSecret } = keys;
 const pair = Buffer.from(`${apiID}:${apiSecret}`);
 
-/** Values, and the part of each that must not be found. */
+/** The secret in different encodings, by a name. */
 const VALUES: Record<string, string> = {
   plain: apiSecret,
   'a header': basicOf(keys),
@@ -30,7 +30,7 @@ const VALUES: Record<string, string> = {
   'an address': `https://${apiID}:${apiSecret}@pims.example.com/`,
 };
 
-/** What of a value shows it: its end is never part of what the log cuts. */
+/** Returns the end of a value, by which a leak is found. The log never cuts the end off. */
 const tailOf = (value: string): string => value.replaceAll(/[\s=/]/g, '').slice(-24);
 
 async function assertHidden(where: string, text: string, value: string): Promise<void> {

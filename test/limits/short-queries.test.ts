@@ -1,4 +1,4 @@
-/** Queries led by an index travel together on PostgreSQL; one that takes long there keeps nobody else waiting. */
+/** Tests queries that use an index and are sent to PostgreSQL together: a long one does not delay other tenants. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { times } from '../kit/lists.ts';
@@ -18,7 +18,7 @@ await busy.load(
 );
 await quiet.createCustomer({ CUSTOMER_NAME: 'Bolts', BSTATE: 'VT' });
 
-/** An exact match on an index leads it, to 2,000 long texts that are searched to their end. */
+/** A query whose exact filter uses an index and finds 2,000 records, whose long texts are searched to their end. */
 const costly = [
   { field: 'BSTATE', value: 'ME' },
   ...times(13, () => ({ field: 'NOTES', value: 'end', contains: true })),

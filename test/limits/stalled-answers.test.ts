@@ -1,4 +1,4 @@
-/** A connection that takes nothing of its answer for 30 s is ended; one that takes some is not. */
+/** Tests that a connection is ended if its client reads nothing of a response for 30 s, and not if it reads some. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
@@ -11,13 +11,13 @@ import { ownService } from '../kit/service.ts';
 import { until } from '../kit/wait.ts';
 
 const LOOK_MS = 5000;
-/** The first look finds what is to be taken, six more in a row that nothing of it was. */
+/** The first check notes the unread bytes. A connection is ended when six more checks in a row find as many. */
 const LOOKS = 7;
 const FILES = 30;
-/** So much that the service sends more, and no part of a file, so that another amount is left each time. */
+/** Bytes to read between two checks: enough that the service sends more, and each check finds a different rest. */
 const TAKEN_BYTES = 5_000_003;
 
-/** Takes so much, and leaves the rest. */
+/** Reads this many bytes and leaves the rest. */
 async function take(socket: Socket, bytes: number): Promise<void> {
   for (let taken = 0; taken < bytes;) {
     const chunk = socket.read() as Buffer | null;
@@ -36,7 +36,7 @@ test('a connection that takes nothing of its answer is ended after 30 s, a slow 
   const slow = openSocket(service.origin);
   slow.write(files);
   await take(slow, TAKEN_BYTES);
-  // The time from one look to the next begins with the service.
+  // The first check comes LOOK_MS after the start of the service.
   await service.move(LOOK_MS);
   for (let look = 2; look < LOOKS; look++) {
     await take(slow, TAKEN_BYTES);
@@ -46,7 +46,7 @@ test('a connection that takes nothing of its answer is ended after 30 s, a slow 
   await take(slow, TAKEN_BYTES);
   await service.move(LOOK_MS);
   assert.equal(await ended(), 1);
-  // A client that reads nothing sees the end by what it can no longer send.
+  // A client that does not read notices the end of the connection when it can no longer send.
   const closed = { isSo: false };
   stuck.once('close', () => (closed.isSo = true));
   await until(() => {

@@ -1,4 +1,4 @@
-/** A session alone hands on no power over the tenant; who proves who they are is held up by nobody who is not signed in. */
+/** Tests that a stolen session cannot change users, keys or settings, and that strangers cannot delay its user. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { ProofNeed } from '../../src/account/users.ts';
@@ -13,7 +13,7 @@ const WRONG = 'wrong wrong wrong wrong';
 const FREE = 5;
 const ADDRESS_ATTEMPTS = 20;
 const GUESSES = 30;
-/** A refusal takes so long, and after six the next look is so much later. */
+/** Duration of a refusal. After six refusals, `WAIT_MS` passes before another password is checked. */
 const REFUSAL_MS = 250;
 const WAIT_MS = 1000;
 const PROOF_MS = 300_000;
@@ -83,7 +83,7 @@ suite('a stolen session', () => {
 
   test('429 guesses the password as slowly as anybody, and other sessions of the user do not wait for it', async () => {
     const user = await owner.add('developer', 'guessed@example.com');
-    await service.move(1); // Attempts are counted by the time of the sign-in.
+    await service.move(1); // Attempts are counted per sign-in time, so the two sessions must differ in it.
     const other = user.elsewhere();
     await other.signIn();
     await service.stand();
@@ -93,7 +93,7 @@ suite('a stolen session', () => {
       const found = await runSql(service, `SELECT "FAILURES" FROM @SESSIONS WHERE "EMAIL" = '${user.email}'`);
       return Math.max(...found.map(({ FAILURES }) => Number(FAILURES)));
     };
-    // Those that are looked at are answered a while later.
+    // Checked guesses are answered REFUSAL_MS later.
     await until(async () => codes.length + (await counted()) === GUESSES);
     assert.deepEqual(new Set(codes), new Set(['429 TOO_MANY_ATTEMPTS']));
     assert.equal(await counted(), FREE + 1);
@@ -104,7 +104,7 @@ suite('a stolen session', () => {
       times(FREE + 1, () => '401 SIGN_IN_REFUSED'),
     );
     await service.move(WAIT_MS - REFUSAL_MS - 1);
-    // The throttle comes before all that costs: what would be refused as weak is not looked at either.
+    // The throttle comes before all expensive work, so weak new passwords are not checked either.
     for (const newPassword of ['short', 'aaaaaaaaaaaaaaaaaaaa', 'x1'.repeat(128)])
       assert.equal(codeIn(await user.post('/password', { password: WRONG, newPassword })), '429 TOO_MANY_ATTEMPTS');
     assert.equal((await other.post('/confirm', { password: PASSWORD })).status, 200);
@@ -125,7 +125,7 @@ test('strangers who fail to sign in as a user, from any address, do not hold up 
     }),
   ];
   await Promise.all(strangers.map((stranger) => stranger.signIn(WRONG)));
-  // The wait that this has earned passes as the others are answered.
+  // The wait after these failures has passed while the answers arrived, so the test sets a new one.
   await service.stand();
   const soon = service.timeAt(60_000);
   await runSql(service, `UPDATE @USERS SET "NEXT_TRY_AT" = '${soon}' WHERE "EMAIL" = '${user.email}'`);

@@ -1,4 +1,4 @@
-/** Answers that nobody reads cost a bounded amount of memory, and others are answered as if there were none. */
+/** Tests that responses that no one reads need a bounded amount of memory and do not delay other calls. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asker, firstBytes, memoryOf, sendUnread } from '../kit/attack.ts';
@@ -11,7 +11,7 @@ import { BASE_PATH, ownService } from '../kit/service.ts';
 const CONNECTIONS = 10;
 const PIPELINED = 100;
 const QUERIES = 500;
-/** Reads of another tenant meanwhile, one after the other. */
+/** Reads of another tenant, one after the other, while the responses are unread. */
 const READS = 200;
 const MEMORY_MIB = 100;
 
@@ -19,7 +19,7 @@ test('a static file asked for 1,000 times and never read costs at most 100 MiB, 
   const service = await ownService();
   const keys = await service.makeTenant('other');
   const { body } = await service.call(keys, 'PUT', '/orders/create', { body: {} });
-  // The first who asks has the page made, once for all.
+  // The first request makes the service prepare the file, once for all later requests.
   await (await fetch(`${service.origin}/docs/js/scalar.js`)).arrayBuffer();
   const idle = memoryOf(service.pid).now;
   const bytes = 'GET /docs/js/scalar.js HTTP/1.1\r\nHost: storeroom\r\n\r\n'.repeat(PIPELINED);

@@ -1,4 +1,4 @@
-/** Decimal numbers: one canonical text each, exact arithmetic. The oracle is whole numbers of 10⁻³⁰. */
+/** Tests decimal numbers: one canonical text for each, and exact arithmetic. The oracle counts units of 10⁻³⁰. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
@@ -7,13 +7,13 @@ import { addDecimals, compareDecimals, isZero, parseDecimal, subtractDecimals } 
 const PLACES = 30;
 const digits = (least: number): fc.Arbitrary<string> =>
   fc.string({ unit: fc.constantFrom(...Array.from('0123456789')), minLength: least, maxLength: PLACES });
-/** Every form a caller may write a number in. */
+/** Numbers in every form that a caller may write. */
 const written = fc
   .tuple(fc.constantFrom('', '-', '+'), digits(1), digits(0))
   .map(([sign, whole, part]) => `${sign}${whole}${part === '' ? '' : `.${part}`}`);
 const decimal = written.map((text) => parseDecimal(text)!);
 
-/** The number as a count of 10⁻³⁰. */
+/** Returns the number in units of 10⁻³⁰. */
 function scale(text: string): bigint {
   const [, sign, whole, part = ''] = /^([+-]?)(\d+)(?:\.(\d+))?$/.exec(text)!;
   const units = BigInt(whole! + part.padEnd(PLACES, '0'));

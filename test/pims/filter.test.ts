@@ -1,4 +1,4 @@
-/** Filters: AND before OR, exact and contains, and what `contains` means in every script. */
+/** Tests filters: AND before OR, exact and contains, and the meaning of `contains` in every script. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
@@ -9,7 +9,7 @@ import { times, valuesOf } from '../kit/lists.ts';
 
 const { orders: dictionary } = buildDictionaries([]);
 const read = (filters: readonly Filter[]) => parseFilters(dictionary, 'orders', filters);
-/** The values of the terms, alternative by alternative. */
+/** Returns the values of the terms, for each alternative of an OR. */
 const shape = (filters: readonly Filter[]): string[][] => read(filters).map((terms) => terms.map(valueOf));
 const valueOf = (term: FilterTerm): string =>
   term.kind === 'is' ? term.values.join(' ') : term.kind === 'within' ? JSON.stringify(term.ranges) : term.value;
@@ -22,7 +22,7 @@ function refuses(code: ErrorCode, filters: readonly Filter[], field?: string): v
   );
 }
 
-/** Filters A, B, C … with these conjunctions; '-' stands for none. */
+/** Makes filters A, B, C … with these conjunctions; '-' means none. */
 const chain = (...conjunctions: string[]): Filter[] =>
   conjunctions.map((conjunction, index) => ({
     field: 'NOTES',
@@ -31,7 +31,7 @@ const chain = (...conjunctions: string[]): Filter[] =>
   }));
 
 test('AND binds tighter than OR, whatever the order', () => {
-  // The filters of each alternative.
+  // Each entry has conjunctions, and the filters of each alternative.
   const table: Record<string, string> = {
     '-': 'A',
     '- AND': 'AB',
@@ -67,7 +67,7 @@ test('a query means what the same expression means in a programming language', (
         })),
       );
       const answer = tree.some((terms) => terms.every((term) => valueOf(term) === 'true'));
-      // One pass from left to right, as a compiler would: a running conjunction, and what was true before the last OR.
+      // The oracle reads from left to right. `running` is the current alternative, `before` any earlier one.
       let before = false;
       let running = true;
       for (const [index, [holds, conjunction]] of chosen.entries()) {

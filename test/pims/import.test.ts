@@ -1,4 +1,4 @@
-/** Imports as scripts: what a batch loads and saves together, and how a rejected row names what is wrong with it. */
+/** Tests imports as scripts: what a batch loads and saves together, and how a rejected row names its fault. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Refusal } from '../../src/errors.ts';
@@ -15,7 +15,7 @@ const ORDER = { ordersOfLines: orderOfLines(0) };
 const NOW = '2026-11-20T09:30:00.000Z';
 
 interface Ran {
-  /** The names of what was loaded, each with its last argument. */
+  /** The names of the loads, each with its last argument. */
   readonly loaded: string[];
   /** The last argument of each save, by its name. */
   readonly saved: Record<string, unknown>;
@@ -23,7 +23,7 @@ interface Ran {
   readonly imported: number;
 }
 
-/** Imports rows over a store that answers a load by its name, perhaps by what is asked, or with nothing. */
+/** Imports rows into a store that answers a load by its name, with a value or a function, otherwise with []. */
 function run(recordType: RecordType, rows: Values[], answers: Record<string, unknown> = {}): Ran {
   const loaded: string[] = [];
   const saved: Record<string, unknown> = {};

@@ -1,4 +1,4 @@
-/** The life of an order. Stock is checked against a model that counts whole units in numbers of JavaScript. */
+/** Tests the life of an order. A model that counts hundredths of a unit in JavaScript numbers checks the stock. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import * as fc from 'fast-check';
@@ -216,8 +216,8 @@ suite('invoicing', () => {
 });
 
 /**
- * An order with lines in hundredths of a unit, and what is asked to be invoiced in each round, as shares of what is
- * then open.
+ * An order whose lines have quantities in hundredths of a unit, and the percentage of each open line that each round
+ * invoices.
  */
 const story = fc.record({
   dropShip: fc.constantFrom('', 'Y', 'N'),
@@ -238,7 +238,7 @@ const story = fc.record({
 const write = (hundredths: number): string => String(hundredths / 100);
 const count = (text: string | undefined): number => Math.round(Number(text ?? 0) * 100);
 
-/** Plays a story to its end: everything invoiced. Gives every record that came of it, and every movement of stock. */
+/** Plays a story until everything is invoiced. Returns the lines, the invoices, and every movement of stock. */
 function play({
   dropShip,
   stage,

@@ -1,4 +1,4 @@
-/** Line items: what a new line starts with, what an update may change, and the stock it moves. */
+/** Tests line items: the values of a new line, the fields that an update may change, and the stock that it moves. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';

@@ -1,4 +1,4 @@
-/** Records: the field dictionaries, how values are parsed, what is refused, and the order of records. */
+/** Tests records: the field dictionaries, how values are parsed, which are refused, and the order of records. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';

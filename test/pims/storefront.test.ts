@@ -1,4 +1,4 @@
-/** The storefront lookup: which order comes first, and what each order and item shows. Computes no fulfilment. */
+/** Tests the storefront lookup: which order comes first, and what each order and item contains. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** The writes as scripts: what each loads, what it refuses and by which name, and what it saves. */
+/** Tests the writes as scripts: what each loads, saves and refuses, and which field a refusal names. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
@@ -13,12 +13,12 @@ const CONTEXT = { now: '2026-11-20T09:30:00.000Z', strict: false, defaultStage: 
 const ORDER = { ORDER_NUMBER: '7', ORDER_TYPE: 'quote' };
 
 interface Ran {
-  /** `load record`, `save insert`, … */
+  /** The kind and name of each step: `load record`, `save insert`, … */
   readonly steps: string[];
   readonly outcome: unknown;
 }
 
-/** Runs a script over a store that answers a load by its name, or with nothing. */
+/** Runs a script on a store that answers a load by its name, or with undefined. */
 function run(script: Script<unknown>, answers: Record<string, unknown> = {}): Ran {
   const steps: string[] = [];
   try {

@@ -1,7 +1,6 @@
 /**
- * `npm run test:executable`: the executable in a root that has the libraries it is linked with and nothing else, as the
- * first process there, as in a container: it starts in an empty folder, its printed lines answer, signals end it. Linux
- * and root.
+ * `npm run test:executable` tests the executable as in a container: as process 1, in a root with nothing but its
+ * libraries. It starts in an empty folder, the calls that it prints succeed, and signals end it. Needs Linux and root.
  */
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawn } from 'node:child_process';
@@ -15,7 +14,7 @@ import { readUntil } from '../kit/printed.ts';
 
 const EXECUTABLE = join(import.meta.dirname, `../../build/storeroom-linux-${process.arch}`);
 const BYTES_MAX = 130e6;
-/** Without the pages of the executable, of which the kernel maps more or fewer, and which are in its cache once. */
+/** Maximum memory without the pages of the executable, whose number the kernel varies and which processes share. */
 const OWN_BYTES_MAX = 80e6;
 
 const root = mkdtempSync(join(tmpdir(), 'storeroom-root-'));
@@ -28,7 +27,7 @@ for (const [file] of execFileSync('ldd', [EXECUTABLE], { encoding: 'utf8' }).mat
 
 interface Started {
   readonly ended: Promise<[code: number | null]>;
-  /** Of the service, as seen from outside. */
+  /** The process ID of the service outside its namespace. */
   readonly pid: number;
   readonly output: string;
 }

@@ -1,6 +1,6 @@
 /**
- * A bare Debian in a folder, made by debootstrap, in which commands run in namespaces of their own: their mounts and
- * processes are gone with them. Of this machine they have the network: its resolver, certificates and npm settings.
+ * Makes a bare Debian in a folder with debootstrap, and runs commands there in separate namespaces: their mounts and
+ * processes end with them. Commands use the network of this machine: its resolver, certificates and npm settings.
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
@@ -11,11 +11,11 @@ import { join } from 'node:path';
 const MIRROR = 'http://deb.debian.org/debian';
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const ISOLATED = ['--mount', '--pid', '--fork', '--kill-child'];
-/** What reaches registries: settings of npm, and variables. */
+/** Settings of npm and environment variables that commands need to reach registries. */
 const NPM_SETTINGS = ['registry', 'cafile', 'proxy', 'https-proxy', 'noproxy', 'strict-ssl'];
 const VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'];
 const EXTRA_CERTIFICATES = 'NODE_EXTRA_CA_CERTS';
-/** The first shell stays root's: a process that changes its user would outlive unshare. */
+/** The first shell stays root, because a process that changes its user would outlive unshare. */
 const INTO = `set -e
   mount -t proc proc "$1/proc"
   mount --rbind /dev "$1/dev"
@@ -25,7 +25,7 @@ const INTO = `set -e
 export interface User {
   readonly name: string;
   readonly home: string;
-  /** Its number and that of its group. */
+  /** The number of the user and of its group. */
   readonly id: number;
 }
 
@@ -39,7 +39,7 @@ export class Debian {
   readonly #network: Record<string, string> = {};
   readonly #children = new Set<ChildProcess>();
 
-  /** Makes it in a folder that is not there yet. Ends with this process at the latest. */
+  /** Makes a Debian in a folder that does not exist yet. It is removed when this process ends, if not earlier. */
   static async make(root: string, suite: string): Promise<Debian> {
     const debian = new Debian(root);
     const words = ['debootstrap', '--variant=minbase', suite, root, MIRROR];
@@ -56,7 +56,7 @@ export class Debian {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   }
 
-  /** Runs a shell command as a user, in a folder; `started` may end it by ending the process it is given. */
+  /** Runs a shell command as a user, in a folder. `told` gets the output, and the process, which it may end. */
   run(
     user: User,
     folder: string,
@@ -67,7 +67,7 @@ export class Debian {
     return this.#run(words, { ...this.#network, ...env, HOME: user.home, USER: user.name }, told);
   }
 
-  /** Ends what runs in it, and removes it. */
+  /** Ends all commands that run in the Debian, and removes it. */
   remove(): void {
     for (const child of this.#children) child.kill('SIGKILL');
     rmSync(this.root, { recursive: true, force: true, maxRetries: 10 });
@@ -107,7 +107,7 @@ export class Debian {
 
   #copyNetwork(): void {
     copyFileSync('/etc/resolv.conf', join(this.root, 'etc/resolv.conf'));
-    // Under names that no package has.
+    // The copies have names that no package uses.
     for (const name of ['npm_config_cafile', EXTRA_CERTIFICATES]) {
       const file = this.#network[name];
       if (file === undefined) continue;

@@ -1,7 +1,7 @@
 /**
- * `npm run test:fresh`: the first commands of the README and the tests, in a clone of this commit, on a Debian that has
- * the packages the README names and nothing else, as root and as another user. Linux and root; Debian: debootstrap. The
- * whole output stays in build/fresh-….log. Minutes, and some 500 MB of downloads.
+ * `npm run test:fresh` runs the first commands of the README and the tests, in a clone of this commit, on a Debian with
+ * only the packages that the README names, as root and as another user. Needs Linux, root and debootstrap, downloads
+ * about 500 MB and takes minutes. The output of the tests stays in build/fresh-….log.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -20,7 +20,7 @@ const START = 'npm ci && npm start';
 const TEST = 'npm ci && npm test';
 const ROOT_USER: User = { name: 'root', home: '/root', id: 0 };
 const USERS: readonly User[] = [ROOT_USER, { name: 'ann', home: '/home/ann', id: 1000 }];
-/** What npm keeps in a home; shells have files there from the beginning. */
+/** Names that may be in a home afterwards: the cache of npm and the clone. A new home also has the files of shells. */
 const KEPT = new Set(['.npm', 'storeroom']);
 
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
@@ -49,7 +49,7 @@ before(async () => {
 
 /** Runs `npm ci && npm start`, then the calls of the README in another shell. */
 async function startAndCall(context: TestContext, user: User, folder: string): Promise<void> {
-  const env = { STOREROOM_PORT: String(await findFreePort()) }; // that of the README may be taken on this machine
+  const env = { STOREROOM_PORT: String(await findFreePort()) }; // the README's port may be in use on this machine
   const ready = Promise.withResolvers<string>();
   const ended = debian.run(user, folder, START, {
     env,

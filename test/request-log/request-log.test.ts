@@ -1,4 +1,4 @@
-/** The request log over a real store: searches, page by page; no secrets; forgetting; a store that fails. */
+/** Tests the request log on a real store: searches, pages, hidden secrets, deleting old lines, and a failing store. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,10 +27,10 @@ let teams = 0;
 let numbers = 0;
 const ofTeam = (teamId: string): { teamId: string; createdAt: string } => ({ teamId, createdAt: '' });
 const newTeam = (): string => `team-${++teams}`;
-/** All that the store has of a tenant. */
+/** Returns all blocks that the store has of a tenant. */
 const blocksOf = (teamId: string, of: Pick<RequestStore, 'loadBlocks'> = requests): Promise<RequestBlock[]> =>
   of.loadBlocks(teamId, { before: '', from: '', to: '' }, 10_000);
-/** Its time stands still unless it gets a clock that is moved. */
+/** Makes a request log. Its time stands still unless the test gives it a clock and moves that. */
 const newLog = (store: RequestStore = requests, more: Partial<RequestLogOptions> = {}): RequestLog =>
   new RequestLog(store, {
     requestLogDays: 30,
@@ -62,7 +62,7 @@ function call(teamId: string, more: Partial<LoggedCall> = {}): LoggedCall {
   };
 }
 
-/** Records calls and lets them into the store in groups. */
+/** Records calls, and waits after each group until it is in the store. */
 async function record(log: RequestLog, calls: readonly LoggedCall[], groupSize = Infinity): Promise<void> {
   for (const [index, one] of calls.entries()) {
     log.record(one);
@@ -93,7 +93,7 @@ async function searchAll(log: RequestLog, teamId: string, query: RequestsQuery =
 }
 const idsOf = (found: readonly FoundRequest[]): string[] => valuesOf(found, 'requestID');
 
-/** The same with a list: newest first, those of one moment by boot and number. */
+/** The oracle of a search: filters a list, and sorts it newest first, calls of one time by boot and number. */
 function expectIds(calls: readonly LoggedCall[], keep: (one: LoggedCall) => boolean = () => true): string[] {
   const placeOf = ({ at: time, requestId }: LoggedCall): string => {
     const dash = requestId.lastIndexOf('-');
@@ -364,7 +364,7 @@ test('what is older than the days kept is not shown, and then deleted from the s
   assert.ok(await log.find(ofTeam(teamId), calls[2]!.requestId, NOW_MS));
 });
 
-/** The store, but for how it adds. */
+/** Returns the store with another way to add blocks. */
 const withAdding = (addRequests: RequestStore['addRequests']): RequestStore =>
   Object.assign(Object.create(requests) as RequestStore, {
     addRequests,
@@ -644,6 +644,6 @@ test('what goes through the log leaves little behind that only a full garbage co
   };
   const before = await measure();
   const left = (await measure()) - before;
-  // 80,000 lines are 12 MB. About 0.8 MB stay; with a stream of zstd for each block it was 2.6 MB.
+  // 80,000 lines have 12 MB. About 0.8 MB of memory stay; with a zstd stream for each block, 2.6 MB stayed.
   assert.ok(left < 1536 * 1024, `${left} bytes are left`);
 });

@@ -1,4 +1,4 @@
-/** Contract: users and sessions are what was last said of them, for every process; what is good once is taken once. */
+/** Contract: every process sees the last change of users and sessions, and accepts a one-time value only once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { User, UserChange, UserName } from '../../src/account/account-port.ts';
@@ -193,7 +193,7 @@ function describeUsers(people: People): void {
 
 function describeAttempts(people: People): void {
   const both = async (): Promise<OpenedStore[]> => [await people.opened(), await people.store.openAgain()];
-  /** How many of eight, asked for at once on two stores, were granted. */
+  /** Tries to take something eight times at once on two stores. Returns how many tries succeeded. */
   const countTaken = async (take: (store: OpenedStore) => Promise<boolean>): Promise<number> => {
     const stores = await both();
     const taken = await Promise.all(times(8, (index) => untilTaken(() => take(stores[index % 2]!))));

@@ -1,4 +1,4 @@
-/** Contract: every change leaves one record in one unbroken chain, which goes with its tenant. Keys change with it. */
+/** Contract: every change, also of keys, leaves one record in an unbroken chain, which is deleted with its tenant. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { times } from '../kit/lists.ts';

@@ -1,4 +1,4 @@
-/** Contract: a tenant's own fields are fields like all others, at once, for every process and for good. */
+/** Contract: every process treats a tenant's custom fields like all others, immediately and permanently. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CUSTOM_FIELD_TYPES, type RecordType } from '../../src/pims/rules/fields.ts';
@@ -6,7 +6,7 @@ import { parseValues, type Values } from '../../src/pims/rules/values.ts';
 import { times, valuesOf } from '../kit/lists.ts';
 import { type StoreUnderTest, accepted, assertRefused, lineOf } from './store-under-test.ts';
 
-/** How often a write and reads beside it meet a new field. */
+/** Number of times that a write and `READS` reads run while a field is added. */
 const RACES = 15;
 const READS = 3;
 const RECORD_TYPES: RecordType[] = ['orders', 'lines', 'customers', 'inventory'];

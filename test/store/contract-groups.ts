@@ -1,4 +1,4 @@
-/** Contract: calls sent at once have the outcomes, and leave the records, that they have one after the other. */
+/** Contract: calls that are sent at once have the same outcomes and leave the same records as one after the other. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
@@ -21,7 +21,7 @@ type Kind =
   | 'approve'
   | 'again'
   | 'batch';
-/** What comes in one group. A fault makes each of its calls run by itself: few kinds show what does not end in one. */
+/** The kinds of calls in a group. A fault makes each call of its group run alone; fewer kinds make fewer faults. */
 const GROUPED: Kind[][] = [
   ['customer', 'update', 'update'],
   ['changeLine'],
@@ -34,7 +34,7 @@ const GROUPED: Kind[][] = [
   ['order', 'customer', 'update', 'line', 'changeLine', 'approve', 'again', 'batch'],
 ];
 const ORDERS = 3;
-/** More than the write of one order reads beside other writes. */
+/** More parts than the write of an order may read in a group with other writes. */
 const MANY_PARTS = 101;
 const group = (kinds: Kind[]) =>
   fc.array(
@@ -47,11 +47,11 @@ const group = (kinds: Kind[]) =>
   );
 type Call = ReturnType<typeof group> extends fc.Arbitrary<(infer T)[]> ? T : never;
 
-/** What open orders commit of each part. */
+/** Returns the committed units of each part. */
 const readCommitted = (pims: Pims, ...partCodes: string[]): Promise<string[]> =>
   Promise.all(partCodes.map(async (code) => (await pims.readRecord('inventory', code))!['QTY_COMMITTED']!));
 
-/** Sales orders over parts with stock, with a line each. */
+/** Imports parts with stock and orders, and adds a line to each order. Returns the lock codes of the lines. */
 async function begin(pims: Pims): Promise<string[]> {
   await pims.importAll(
     'inventory',
@@ -81,7 +81,7 @@ function send(pims: Pims, locks: readonly string[], { kind, n, text }: Call, at:
     return pims.updateOrder(`${n + 1}`, at % 3 ? { DROP_SHIP: at % 2 ? 'Y' : 'N' } : { NOTES: text }, options);
   if (kind === 'cancel' && (at > 20 || n > 1)) return pims.cancelOrder(`${n + 1}`, options);
   if (kind === 'batch') {
-    // Refused while the customer is not there, when much of it is done.
+    // While the customer does not exist, the batch is refused at its sixth step.
     const known = { ORDER_NUMBER: `${n + 1}`, LINE_REF_LOCK_CODE: locks[n]! };
     return pims.batch(
       [
@@ -223,7 +223,7 @@ export function describeGroups(store: StoreUnderTest): void {
           return records.length;
         }),
       );
-    // At most 72 queries of a tenant run and wait.
+    // At most 72 queries of a tenant may run and wait.
     let most = 0;
     for (let from = 0; from < cities.length; from += 7) {
       const together = cities.slice(from, from + 7).flatMap((value, index) => askFor(value, from + index));
@@ -233,7 +233,7 @@ export function describeGroups(store: StoreUnderTest): void {
   });
   test('a text that more than a thousand records have is found in all of them, in the order of their keys', async () => {
     const { pims } = await store.newTenant();
-    // The last keys are written first.
+    // The records are written in descending order of their keys.
     const codes = times(1100, (index) => String(5000 - index));
     await pims.importAll(
       'customers',

@@ -1,4 +1,4 @@
-/** Contract: each good row is imported, or all or none; stock and counters follow; exports are what was imported. */
+/** Contract: an import saves every valid row, or all or none; stock and next numbers follow; exports return them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
@@ -73,7 +73,7 @@ export function describeImport(store: StoreUnderTest): void {
     assert.equal((await to.pims.readRecord('inventory', 'P'))!['QTY_COMMITTED'], '2');
     assert.deepEqual(await to.pims.viewOrders('#1'), await from.pims.viewOrders('#1'));
     assertRefused(await to.pims.addLine('10001', { PART_CODE: 'P' }), 'ORDER_CLOSED');
-    // Parts that are loaded after the lines, and an invoice that says so: it is none.
+    // A part can be imported after its lines, and an invoice with the status CANCELLED is not a cancelled order.
     await to.pims.importAll('orders', [{ ORDER_NUMBER: '5', ORDER_TYPE: 'invoice', ORDER_STATUS: 'CANCELLED' }]);
     const more = ['10001', '10002', '5'].map((ORDER_NUMBER) => ({ ORDER_NUMBER, PART_CODE: 'LATE', QUANTITY: '3' }));
     await to.pims.importAll('lines', more);
@@ -186,7 +186,7 @@ export function describeImport(store: StoreUnderTest): void {
       { PART_CODE: 'P', QTY_ONHAND: '10', QTY_COMMITTED: '99', QTY_AVAILABLE: '99' },
       { PART_CODE: 'PLAN', CARE_PLAN: 'Y' },
     ];
-    // Parts first, parts last, and parts between the lines: the stock is the same.
+    // The stock is the same whether parts are imported first, last, or between the lines.
     const importIn = async (partsAt: number): Promise<void> => {
       const { pims: own } = await store.newTenant();
       await own.importAll('orders', orders);

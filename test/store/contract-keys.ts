@@ -1,4 +1,4 @@
-/** Contract: a tenant's named pairs of keys, which one a replacement is for, their bounds, and their calls. */
+/** Contract: a tenant's named pairs of keys, which pair a replacement replaces, their limits, and their calls. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
@@ -15,7 +15,7 @@ export function describeKeys(store: StoreUnderTest): void {
   let teams = 0;
   let ids = 0;
 
-  /** A tenant of its own with short ways to make, replace, end and list its keys, each at a minute. */
+  /** Makes a tenant, with functions that make, replace and list its keys and check one, each at a given minute. */
   async function open(keys?: TenantStore) {
     const tenants = keys ?? (await store.first()).tenants;
     const teamId = `keys-${++teams}`;

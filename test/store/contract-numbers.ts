@@ -1,4 +1,4 @@
-/** Contract: numbers are never given twice; each write has its own outcome; a refused write leaves nothing. */
+/** Contract: no number is assigned twice, each write has its own outcome, and a refused write changes nothing. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';

@@ -1,4 +1,4 @@
-/** Contract: orders with their lines; stages, splits and stock in one step. The stock is what the orders say. */
+/** Contract: orders with their lines; a stage, a split and the stock change together; the stock matches the orders. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
@@ -14,7 +14,7 @@ const everything = {
   serials: new Map<string, string[]>(),
   tracking: [] as string[],
 };
-/** Invoices units by line number; gives the number of the order with what is still open. */
+/** Invoices units by line number. Returns the number of the backorder, or null. */
 async function invoice(
   pims: Pims,
   order: string,

@@ -1,4 +1,4 @@
-/** Contract: a query answers what the plain-JavaScript model answers, page by page, also after every write. */
+/** Contract: a query returns the same pages as the model in plain JavaScript, also after every write. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
@@ -41,7 +41,7 @@ const VALUES: Record<FieldType, fc.Arbitrary<string>> = {
   timestamp: fc.constant(''),
 };
 
-/** Records as they are in the store, the same in every run of the tests. */
+/** Makes records with values as the store keeps them. Every run of the tests makes the same ones. */
 function makeRecords(recordType: KeyedType, count: number): Values[] {
   const { key, types } = FIELDS[recordType];
   const record = fc.record({
@@ -57,7 +57,7 @@ function makeRecords(recordType: KeyedType, count: number): Values[] {
   return fc.sample(records, { numRuns: 1, seed: 7 })[0]!;
 }
 
-/** Every page of a query, one after the other. */
+/** Reads all pages of a query, one after the other. */
 async function askAll(pims: Pims, recordType: KeyedType, filters: readonly Filter[], limit: number): Promise<Values[]> {
   const found: Values[] = [];
   let after: string | null = '';

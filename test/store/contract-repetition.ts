@@ -1,4 +1,4 @@
-/** Contract: a write repeated under its idempotency key is done once. Its transaction keeps the key. */
+/** Contract: a write that is repeated under its idempotency key takes effect once. Its transaction saves the key. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal, type Outcome } from '../../src/errors.ts';

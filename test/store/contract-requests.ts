@@ -1,4 +1,4 @@
-/** Contract: blocks of the request log, counts of refusals and uses of keys, and what is forgotten of them. */
+/** Contract: blocks of the request log, counts of refusals, uses of keys, and deleting old ones. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { UsageStore } from '../../src/tenant/tenant-port.ts';
@@ -9,7 +9,7 @@ import { NOW, type StoreUnderTest } from './store-under-test.ts';
 const at = (seconds: number): string => new Date(Date.parse(NOW) + seconds * 1000).toISOString();
 const ALL = { before: '', from: '', to: '' };
 
-/** A block of a second, from `seconds` on. */
+/** Returns a block of one second, which begins at `seconds`. */
 const block = (teamId: string, seconds: number, more: Partial<RequestBlock> = {}): RequestBlock => {
   const { boot = 'boot-1', firstNumber = seconds * 10 } = more;
   const blockId = `${at(seconds + 1)} ${boot}-${firstNumber.toString(36)}`;
@@ -180,7 +180,7 @@ export function describeRequests(store: StoreUnderTest): void {
     const lines = new Uint8Array(10_000);
     const many = Array.from({ length: 130 }, (_, index) => block('trim-a', index, { lines }));
     await add(...many.slice(0, 100), ...many.slice(90), block('trim-b', 0, { lines: new Uint8Array(100_000) }));
-    // 200 bytes of a block are not its lines.
+    // A block counts 200 bytes more than its lines.
     await Promise.all([one.trimRequests(1_020_000), (await store.openAgain()).requests.trimRequests(1_020_000)]);
     const left = await one.loadBlocks('trim-a', ALL, 1000);
     assert.ok(left.length >= 90 && left.length <= 100, `${left.length} blocks`);

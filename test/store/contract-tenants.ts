@@ -1,4 +1,4 @@
-/** Contract: tenants and keys are what was last said of them; a removed tenant leaves nothing; usage is exact. */
+/** Contract: every process sees the last change of a tenant or key; a removed tenant leaves nothing; usage is exact. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
@@ -136,7 +136,7 @@ export function describeTenants(store: StoreUnderTest): void {
     const [here, there] = [await tenants(), (await store.openAgain()).tenants];
     const find = async (apiId: string): Promise<(string | undefined)[]> => {
       const found = [];
-      // Each asks twice, so that the second answer may come from what the first has left behind.
+      // Each store is asked twice, because it may answer the second time from its cache.
       for (const one of [here, there, here, there]) found.push((await one.findCaller('hot', apiId, NOW))?.tenant.name);
       return found;
     };

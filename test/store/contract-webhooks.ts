@@ -1,4 +1,4 @@
-/** Contract: the endpoints of webhooks, the progress and deliveries of each, and the lease of the sender. */
+/** Contract: webhooks, the progress and deliveries of each, and the lease of the sender. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DELIVERIES_MAX, WEBHOOKS_MAX } from '../../src/webhooks/webhooks.ts';
@@ -56,7 +56,7 @@ export function describeWebhooks(store: StoreUnderTest): void {
       accepted(await webhooks.addWebhook(webhook, entry()));
       return webhook;
     };
-    // One store gives bytes as a Buffer.
+    // One of the stores returns bytes as a Buffer, so `plain` makes them comparable.
     const load = async ({ id }: Webhook): Promise<Webhook> => plain((await webhooks.findWebhook(tenant.teamId, id))!);
     return { tenant, tenants, webhooks, make, add, load };
   }

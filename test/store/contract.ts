@@ -1,5 +1,5 @@
-// The promises of the ports, as one suite that every store passes: `describeStore('SQLite', (place) => …)`.
-// Each place is an empty store of its own; the same place opened twice is one store.
+// The promises of the ports, as a suite that every store passes: `describeStore('SQLite', 'writes', (place) => …)`.
+// Each place is a separate store, empty at first. A place that is opened twice is the same store.
 import { suite } from 'node:test';
 import { describeAccounts } from './contract-accounts.ts';
 import { describeAudit } from './contract-audit.ts';
@@ -17,7 +17,7 @@ import { describeTenants } from './contract-tenants.ts';
 import { describeWebhooks } from './contract-webhooks.ts';
 import { StoreUnderTest, type OpenStore } from './store-under-test.ts';
 
-/** Groups of about the same length, each in a file of its own where a store is slow. */
+/** Groups that take about the same time. For a slow store, each group has a separate test file. */
 export const GROUPS = {
   writes: {
     'numbers and outcomes': describeNumbers,
@@ -43,7 +43,7 @@ export const GROUPS = {
 
 export type Group = keyof typeof GROUPS;
 
-/** The parts of a group run at the same time: each has a place of its own. */
+/** Runs the parts of a group at the same time, each on a separate place. */
 export function describeStore(name: string, group: Group, openStore: OpenStore): void {
   suite(`${name}: ${group}`, { concurrency: true }, () => {
     for (const [part, describe] of Object.entries(GROUPS[group]))

@@ -1,4 +1,4 @@
-/** Kept answers: found in the state they were read in alone, and never more than fit. */
+/** Tests that kept answers are found only in the state in which they were read, and that their size is bounded. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeKeptAnswers, type KeptAnswers } from '../../src/store/sqlite/reads/tenant-reads.ts';

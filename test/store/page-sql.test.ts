@@ -1,4 +1,4 @@
-/** What a page costs on SQLite: what few records have leads, and no more is looked at than the page needs. */
+/** Tests the cost of a page on SQLite: the most selective filter leads, and only the needed rows are read. */
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ const or = (filter: Filter): Filter => ({ ...filter, conjunction: 'OR' });
 const build = (...filters: Filter[]): PageSql =>
   pages.build('customers', parseFilters(customers, 'customers', filters), counts);
 
-/** How SQLite runs it, and how many rows it looks at for a page of 50. */
+/** Returns the query plan of SQLite, and the number of rows that it reads for a page of 50. */
 function look({ sql, values }: PageSql): { plan: string; rows: number } {
   const plan = db.rows<[number, number, number, string]>(`EXPLAIN QUERY PLAN ${sql}`, '', null, 51, ...values);
   let rows = 0;

@@ -1,4 +1,4 @@
-/** Tenants with users, their sessions, and the audit log as one chain. Speaks the ports alone. */
+/** Makes tenants with users and sessions, and checks that the audit log is a chain. Uses only the ports of a store. */
 import assert from 'node:assert/strict';
 import type { Session, User, UserChange, UserName } from '../../src/account/account-port.ts';
 import { Refusal } from '../../src/errors.ts';
@@ -14,14 +14,14 @@ export const linkOf = (teamId: string, email: string): Uint8Array =>
 export const actionsOf = (records: readonly AuditRecord[]): string[] => records.map(({ action }) => action);
 
 const hex = (value: Uint8Array): string => Buffer.from(value).toString('hex');
-/** With bytes as text: stores give them in classes of their own. */
+/** Returns the value with all bytes as text, because stores return bytes in different classes. */
 export function plain<T>(value: T): T {
   if (value instanceof Uint8Array) return hex(value) as T;
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plain(one as unknown)])) as T;
 }
 
-/** All records of a tenant, which have to be one chain that ends at its head. */
+/** Returns all audit records of a tenant. Checks that they are a chain that ends at its head. */
 export async function readChain(audit: AuditStore, teamId: string): Promise<AuditRecord[]> {
   const records = await audit.loadAuditFrom(teamId, 1, 1000);
   let before = '';
@@ -38,7 +38,7 @@ export async function readChain(audit: AuditStore, teamId: string): Promise<Audi
   return records;
 }
 
-/** Does it again where the store was too busy: nothing was written then. */
+/** Repeats work while the store is too busy, in which case it has written nothing. */
 export async function untilTaken<T>(work: () => Promise<T>): Promise<T> {
   for (;;) {
     const outcome = await work().catch((fault: unknown) => {
@@ -59,7 +59,7 @@ export class People {
     return this.store.first();
   }
 
-  /** A tenant with these users, by the first letters of their roles. */
+  /** Makes a tenant with a user for each of these roles. */
   async newTeam(...roles: User['role'][]): Promise<{ teamId: string; names: UserName[] }> {
     const { teamId } = (await this.store.newTenant()).tenant;
     const names = roles.map((role, index) => ({ teamId, email: `${role}-${index}@example.com` }));
@@ -72,7 +72,7 @@ export class People {
     return { teamId, names };
   }
 
-  /** A user with a password, a second factor and three recovery codes. */
+  /** Makes a user with a password, a second factor and three recovery codes. */
   async newUser(): Promise<UserName> {
     const [name] = (await this.newTeam('owner')).names;
     const change: UserChange = {

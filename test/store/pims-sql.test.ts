@@ -1,4 +1,4 @@
-/** The SQL of a page on PostgreSQL: what is asked of which index, so that a query need not read every record. */
+/** Tests the SQL of a page on PostgreSQL: which index a query uses, so that it need not read every record. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { buildDictionaries } from '../../src/pims/rules/fields.ts';

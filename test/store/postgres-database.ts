@@ -1,14 +1,14 @@
-/** The PostgreSQL store on databases of the server that the run shares. */
+/** Opens the PostgreSQL store on databases of the server that all tests of a run share. */
 import { PostgresStore } from '../../src/store/postgres/store.ts';
 import { TURNS } from '../kit/caller.ts';
 import { TestClock } from '../kit/clock.ts';
 import { newDatabase } from '../kit/postgres.ts';
 
-/** Stands still: nothing is refused because a busy machine took long. */
+/** A clock that stands still, so that nothing is refused because a busy machine is slow. */
 const clock = new TestClock();
 const databases = new Map<string, Promise<string>>();
 
-/** The URL of a database that belongs to this place in this process. */
+/** Returns the URL of the database of a place. Within a process, a place always has the same database. */
 export function urlOf(place: string): Promise<string> {
   const url = databases.get(place) ?? newDatabase();
   databases.set(place, url);

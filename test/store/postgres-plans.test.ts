@@ -1,4 +1,4 @@
-/** How PostgreSQL finds what each operator and each sort asks for: by the index that is there for it. */
+/** Tests that PostgreSQL uses the intended index for each operator and each sort. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { Client } from 'pg';
@@ -35,7 +35,7 @@ await new Pims(store.pims(tenant)).importAll(
 await store.close();
 const client = new Client(url);
 await client.connect();
-// A table as small as this is often read whole, whatever indexes there are.
+// PostgreSQL often reads such a small table as a whole, although it has indexes.
 await client.query('SET enable_seqscan = off');
 after(() => client.end());
 const sql = buildPimsSql(tenant.storeId, buildDictionaries([]));

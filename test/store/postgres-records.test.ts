@@ -1,4 +1,4 @@
-/** The PostgreSQL store passes the contract of the ports: queries, import and export. */
+/** Tests the contract of the ports on the PostgreSQL store: the group `records` of contract.ts. */
 import { describeStore } from './contract.ts';
 import { openDatabase } from './postgres-database.ts';
 

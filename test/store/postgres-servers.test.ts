@@ -1,11 +1,11 @@
-/** Which of several PostgreSQL servers takes the writes. test/system/failover.test.ts has what a service makes of it. */
+/** Tests which of several PostgreSQL servers a node uses. test/system/failover.test.ts tests a service's failover. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Servers } from '../../src/store/postgres/connection/servers.ts';
 import { PostgresPair } from '../kit/postgres-pair.ts';
 import { TestClock } from '../kit/clock.ts';
 
-/** Time stands still, so a search waits for every server. */
+/** The clock stands still, so that a search waits for every server. */
 const OPTIONS = {
   name: 'storeroom test',
   session: {},
@@ -14,7 +14,7 @@ const OPTIONS = {
   clock: new TestClock(),
 };
 
-/** The port of the server that a node chooses when it starts. */
+/** Returns the port of the server that a node chooses at its start. */
 async function findPrimary(url: string): Promise<number> {
   const servers = new Servers(url);
   const connection = await servers.find(OPTIONS);
@@ -29,7 +29,7 @@ test('of two servers that take writes, a node that starts uses the one that was 
   assert.equal(await findPrimary(pair.url), old, 'a standby takes no writes');
   await pair.primary.kill();
   await pair.promote();
-  // The old primary comes back and does not know of the promotion.
+  // The old primary restarts, and does not know of the promotion.
   await pair.standby.restart();
   assert.equal(pair.standby.port, old);
   assert.equal(await findPrimary(pair.url), pair.primary.port);

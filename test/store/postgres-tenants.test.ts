@@ -1,4 +1,4 @@
-/** The PostgreSQL store passes the contract of the ports: tenants, keys, fields, people, the request log and the audit log. */
+/** Tests the contract of the ports on the PostgreSQL store: the group `tenants` of contract.ts. */
 import { describeStore } from './contract.ts';
 import { openDatabase } from './postgres-database.ts';
 

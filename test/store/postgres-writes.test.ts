@@ -1,4 +1,4 @@
-/** The PostgreSQL store passes the contract of the ports: numbers, groups of writes, repetition, orders and stock. */
+/** Tests the PostgreSQL store: the group `writes` of contract.ts, and that a script sees its own saves. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
@@ -13,7 +13,7 @@ describeStore('PostgreSQL', 'writes', openDatabase);
 const TRIALS = trials('OWN_SAVES', { quick: 200, all: 2000 });
 const KEPT = idempotency('key').idempotency!;
 const KEYS = ['1', '2'];
-/** The loads that a record's saves can change. */
+/** Returns the loads whose results the saves of a record can change. */
 const loadsOf = (key: string): readonly Load[] => [
   ask('record', 'orders', key),
   ask('isThere', 'orders', key),
@@ -62,7 +62,7 @@ function* takeStep({ kind, key, text, quantity }: typeof STEP extends fc.Arbitra
     yield save('keepAnswer', { ...KEPT, key }, text, NOW);
 }
 
-/** In memory the units are not added up. */
+/** Adds up lines of the same part and quantity, which a script's own saves do not. */
 function addUnits(value: unknown): unknown {
   const sums = new Map<string, number>();
   for (const [part, quantity, lines] of value as LineUnits[])
@@ -75,11 +75,11 @@ test('after its own saves a script is given what the database gives once they ar
   const { tenant } = await store.newTenant();
   const pims = (await store.first()).pims(tenant);
   const trial = fc.record({
-    // Known before the saves, or first loaded after them.
+    // Whether the value is also loaded before the saves.
     isKnown: fc.boolean(),
     load: fc.nat(loadsOf('').length - 1),
     key: fc.constantFrom(...KEYS),
-    // Of records that earlier trials have written, or of new ones.
+    // Whether the saves write new records, or those of earlier trials.
     isNew: fc.boolean(),
     steps: fc.array(STEP, { minLength: 1, maxLength: 4 }),
   });

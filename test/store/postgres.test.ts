@@ -1,4 +1,4 @@
-/** What the PostgreSQL store promises beside the contract: about its audit log, its connections and older versions. */
+/** Tests promises of the PostgreSQL store besides the contract: its audit log, its connections, and older versions. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -14,13 +14,13 @@ import { GROUPS } from './contract.ts';
 import { openDatabase as open, urlOf } from './postgres-database.ts';
 import { accepted, entry, NOW, Pims } from './store-under-test.ts';
 
-/** Of queries, and how many are asked at the same time of each tenant. */
+/** Number of queries that are cut short. `WORKERS` is the number of queries at the same time. */
 const CUTS = 150;
 const WORKERS = 4;
 const DELAYS = 32;
-/** FOUND of src/store/postgres/reads/sorted-page-sql.ts. */
+/** The constant FOUND of src/store/postgres/reads/sorted-page-sql.ts. */
 const FOUND_MAX = 10_000;
-/** The last page is not full. */
+/** Records of a page, chosen so that the last page is not full. */
 const PAGE_SIZE = 4000;
 
 test('each group of the contract has a file that runs it', () => {
@@ -53,7 +53,7 @@ test(`${CUTS} queries are cut short, and none of another tenant on the same conn
   const whole = await fill('whole', 400, 'some text');
   let begun = 0;
   const isOver = (): boolean => begun >= CUTS;
-  // Two records fit into a page. The server is told to stop while it sends the others, or has just sent the last.
+  // Two records fit into a page. The request to cancel arrives while the server sends the others, or just after them.
   const cutting = times(WORKERS, async (index) => {
     const [pims, bytesMax] = index % 2 === 0 ? [long, 10_000] : [short, 2500];
     for (; !isOver(); begun++) assert.equal((await pims.ask('customers', [], { bytesMax })).records.length, 2);
@@ -62,7 +62,7 @@ test(`${CUTS} queries are cut short, and none of another tenant on the same conn
   const asking = times(WORKERS, async () => {
     for (; !isOver(); asked++) assert.equal((await whole.ask('customers', [])).records.length, 400);
   });
-  // What tells the server is behind these, and comes when the next statement has begun.
+  // These queries delay the request to cancel, so that it arrives when the next statement has begun.
   const delaying = times(DELAYS, async () => {
     while (!isOver()) await store.tenants.listTenants();
   });
@@ -96,7 +96,7 @@ test(`${FOUND_MAX} records of a time, as many as are found before they are sorte
   await store.close();
 });
 
-/** Gives the tenant the schema of the first version in place of its own, without records. */
+/** Replaces the schema of a tenant by that of the first version, without records. */
 async function makeOld(place: string, { teamId, storeId }: Tenant): Promise<void> {
   const script = readFileSync(new URL('../../src/store/postgres/migrations/pims-0001.sql', import.meta.url), 'utf8');
   const path = `SET LOCAL search_path TO "${storeId}", public`;
@@ -242,7 +242,7 @@ test('a commit wakes those who wait on another node, and nothing is sent while n
   const writeElsewhere = async (): Promise<void> => {
     const other = await open('notices');
     await new Pims(other.pims(tenant)).createCustomer({});
-    await other.close(); // which sends what is unsent
+    await other.close(); // sends the notices that are not sent yet
     await told.query('SELECT 1');
   };
   await writeElsewhere();

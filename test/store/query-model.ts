@@ -1,10 +1,10 @@
-/** What filters mean in plain JavaScript, without a line of the service. Every store's queries are compared with it. */
+/** A model of filters in plain JavaScript, without code of the service. Tests compare every store's queries with it. */
 import * as fc from 'fast-check';
 import type { Filter } from '../../src/pims/reads/query.ts';
 import type { Values } from '../../src/pims/rules/values.ts';
 import type { FieldType } from '../../src/pims/rules/fields.ts';
 
-/** Records that match, in the order of their keys. */
+/** Returns the matching records, sorted by key. */
 export function queryModel(
   records: readonly Values[],
   types: Readonly<Record<string, FieldType>>,
@@ -12,7 +12,7 @@ export function queryModel(
   filters: readonly Filter[],
 ): Values[] {
   const matches = (record: Values): boolean => {
-    // From right to left: what follows an OR is one side of it, and AND gathers what stands on one side.
+    // Reads from right to left: AND joins the filters of one side, and OR ends the side that follows it.
     let anySideHolds = false;
     let sideHolds = true;
     for (let index = filters.length - 1; index >= 0; index--) {
@@ -37,7 +37,7 @@ function holds(value: string, type: FieldType, filter: Filter): boolean {
 }
 
 /**
- * All-digit keys as numbers before all others; equal numbers by their length; the others by the bytes of their UTF-8.
+ * Compares keys. Keys of digits come first, as numbers, then by length. The bytes of UTF-8 sort the others.
  */
 export function compareKeys(a: string, b: string): number {
   const isNumber = (key: string): boolean => /^[0-9]+$/.test(key);
@@ -48,12 +48,12 @@ export function compareKeys(a: string, b: string): number {
 }
 
 /**
- * Small texts that meet one another often: letters of several scripts in both cases, what other systems take for
- * wildcards, and pieces of three.
+ * Parts of small texts that often match one another: letters of several scripts in both cases, wildcards of other
+ * systems, and parts of three letters.
  */
 const LETTERS = `a A é É σ ς Σ ж Ж k \u212A % _ \\ " ' * [ . 😀 1 0 - abc Abc NOT`.split(' ');
 const PIECES = [...LETTERS, '\n', ' ', ' OR '];
-/** Any character there is but NUL, which no field takes. */
+/** Any character except NUL, which every field refuses. */
 export const anyCharacter = fc
   .integer({ min: 1, max: 0x10ffff })
   .filter((code) => code < 0xd800 || code > 0xdfff)
@@ -69,7 +69,7 @@ export const smallDate = fc
   .map(([month, day, year]) => `0${month}/0${day}/${year}`);
 export const smallNumber = fc.integer({ min: -20, max: 20 }).map((tenths) => String(tenths / 10));
 
-/** Another way to write the same value. */
+/** Writes the same value in another form. */
 function rewrite(value: string, type: FieldType, how: number): string {
   if (value === '' || how === 0) return value;
   if (type === 'number') return value.includes('.') ? `${value}0` : `${value}.0`;
@@ -78,7 +78,7 @@ function rewrite(value: string, type: FieldType, how: number): string {
   return value;
 }
 
-/** Lists of filters over these records, most of which find some of them. */
+/** Makes lists of filters, most of which match some of these records. */
 export function filtersOver(
   records: readonly Values[],
   types: Readonly<Record<string, FieldType>>,

@@ -1,7 +1,8 @@
+/** Asserts that calls of a store are refused with the right code. */
 import assert from 'node:assert/strict';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
 
-/** Asserts that work throws this refusal, with these parts. */
+/** Asserts that work throws a refusal with this code and these parts. */
 export async function assertRefusedBy(
   work: Promise<unknown>,
   code: ErrorCode,

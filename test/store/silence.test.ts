@@ -1,4 +1,4 @@
-/** When a server that says nothing is given up: after so long in which somebody listened. */
+/** Tests that a silent server is given up only after the process has listened to it for long enough. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';

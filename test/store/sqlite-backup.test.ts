@@ -1,4 +1,4 @@
-/** Backup and restore of the embedded store: one moment of it, whole, while writes go on; nothing else is restored. */
+/** Tests backup and restore of the embedded store: a backup has one complete state, also while writes continue. */
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const DAY = { teamId: 'team', day: '2026-11-20', operation: 'getOrder', calls: 7
 
 const READER = { apiId: 'reader', secretHash: new Uint8Array(32).fill(2), name: 'reports', scope: 'read' } as const;
 
-/** A store with a tenant, its keys, its usage and some records. */
+/** Makes a store with a tenant, its keys, its usage and some records. */
 async function makeStore(folder: string): Promise<{ store: SqliteStore; tenant: Tenant }> {
   const store = openFolder(folder);
   const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));

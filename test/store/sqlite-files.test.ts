@@ -1,4 +1,4 @@
-/** The files of the embedded store: how they are opened and made, and that schema and field dictionary are one. */
+/** Tests the files of the embedded store: how they are made and opened, and that schema and field dictionary agree. */
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const makeTenant = async (store: SqliteStore, teamId = 'team'): Promise<Tenant> 
   accepted(await store.tenants.createTenant(teamId, 'A tenant', NOW));
 const fileOf = (folder: string, { storeId }: Tenant): string => join(folder, 'tenants', `${storeId}.db`);
 
-/** A closed store with one tenant that has one order. */
+/** Makes a store with a tenant that has an order, and closes it. */
 async function makeFolder(): Promise<{ folder: string; tenant: Tenant }> {
   const folder = newFolder();
   const store = openFolder(folder);
@@ -122,7 +122,7 @@ suite('the schema', () => {
     );
     await store.close();
     const db = new DatabaseSync(file, { readOnly: true });
-    // Or a write waits long for the index to be rewritten (decision 0037).
+    // With other values, a write can wait long until the index is rewritten (decision 0037).
     for (const table of ['ORDERS', 'CUSTOMER', 'INVENTORY'])
       assert.deepEqual(
         db.prepare(`SELECT k, v FROM ${table}_SEARCH_config WHERE k <> 'version' ORDER BY k`).all().map(Object.values),
@@ -219,7 +219,7 @@ suite('the schema', () => {
     const store = openFolder(folder);
     const pims = new Pims(store.pims(tenant));
     const longName = (index: number): string => `F${index}_`.padEnd(63, 'X');
-    // One by one they would take long; the store follows what is in the file.
+    // Adding fields one by one would take long. The store reads the fields from the file.
     const db = new DatabaseSync(fileOf(folder, tenant), { timeout: 5000 });
     db.exec('BEGIN');
     for (const recordType of ['orders', 'lines'] as const)
@@ -340,12 +340,12 @@ suite('a folder', () => {
     const { folder, tenant } = await makeFolder();
     const store = openFolder(folder, { openTenantsMost: 20 });
     const tenants = await Promise.all(times(100, (index) => makeTenant(store, `many-${index}`)));
-    // Files made by copying: making each of them anew is not what is shown here.
+    // The files are copies, because making each one is not what this test is about.
     for (const one of tenants) copyFileSync(fileOf(folder, tenant), fileOf(folder, one));
     assert.ok(existsSync(fileOf(folder, tenants[0]!)));
     const numbers = await Promise.all(
       tenants.map(async (one) => {
-        // As the service does: each call asks for the store anew, since its file may have been closed meanwhile.
+        // Each call gets the store again, as in the service, because its file may have been closed meanwhile.
         const pims = () => new Pims(store.pims(one));
         await pims().port.dictionaries();
         const number = await pims().createOrder();

@@ -1,4 +1,4 @@
-/** The embedded store on folders that go away with the test process, and in processes of their own. */
+/** Opens the embedded store in folders that are removed at the end of the test process, or in separate processes. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -17,10 +17,10 @@ let folders = 0;
 process.once('exit', () => rmSync(root, { recursive: true, force: true }));
 
 export const folderOf = (place: string): string => join(root, place);
-/** A folder that is not there yet. */
+/** Returns the path of a folder that does not exist yet. */
 export const newFolder = (): string => folderOf(`folder-${++folders}`);
 
-/** Opened as the service does it. Whatever would stop the service fails the test. */
+/** Opens the store as the service does. A fault that would stop the service fails the test. */
 export function openFolder(folder: string, options: Partial<OpenStoreOptions> = {}): SqliteStore {
   const onFatal = (fault: unknown): never => {
     throw fault;
@@ -37,14 +37,14 @@ export function openFolder(folder: string, options: Partial<OpenStoreOptions> = 
   });
 }
 
-/** The same, closed when the test files are over. */
+/** Opens the store, and closes it after the test files. */
 export function openForAll(folder: string, options: Partial<OpenStoreOptions> = {}): SqliteStore {
   const store = openFolder(folder, options);
   whenOver(() => store.close());
   return store;
 }
 
-/** A process that opens the store at a folder and runs a script, which knows `store`, and makes and opens a tenant by `pims`. */
+/** Starts a process that opens the store in a folder and runs a script with `store`, and `pims` of a new tenant. */
 export async function runProcess(folder: string, script: string): Promise<ChildProcess> {
   const source = `
     const { systemClock: clock } = await import(${JSON.stringify(CLOCK)});
@@ -66,10 +66,10 @@ export async function runProcess(folder: string, script: string): Promise<ChildP
   return child;
 }
 
-/** Lets a process of `runProcess` begin. */
+/** Lets a process of `runProcess` run its script. */
 export const begin = (child: ChildProcess): boolean => child.stdin!.end('begin\n') && true;
 
-/** What the process printed until it ended, and how it ended. */
+/** Waits until the process ends. Returns its exit code and everything that it printed. */
 export async function ending(child: ChildProcess): Promise<{ code: number | null; output: string }> {
   let output = '';
   child.stdout!.setEncoding('utf8').on('data', (text: string) => (output += text));

@@ -1,4 +1,4 @@
-/** The embedded store under load: long queries, the length of the log, and the transactions of other processes. */
+/** Tests the embedded store under load: long queries, the length of the WAL, and transactions of other processes. */
 import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ async function openTenant(
   };
 }
 
-/** Whether reads asked for after work that is under way are answered before it ends: it runs in a worker. */
+/** Returns whether reads that begin after this work are answered before it ends, because it runs in a worker. */
 async function isOvertaken(pims: Pims, work: Promise<unknown>): Promise<boolean> {
   let isOver = false;
   void work.finally(() => (isOver = true));
@@ -43,8 +43,8 @@ async function isOvertaken(pims: Pims, work: Promise<unknown>): Promise<boolean>
 suite('long queries', () => {
   const BUDGET_MS = 150;
   /**
-   * The worst there are: fifty filters, long texts, no match; over all records, and led by an index that brings all of
-   * them.
+   * The worst queries: fifty filters on long texts without a match. `scan` reads all records, and an index leads `led`
+   * to all of them.
    */
   const scan = times(50, (index): Filter => ({
     field: 'NOTES',
@@ -127,7 +127,7 @@ suite('long queries', () => {
       else await store.usage.addUsage([{ teamId: 'team', day: '2026-11-20', operation: 'updateCustomer', calls: 1 }]);
       if (count % 20 === 0) writes.emit('write');
     }
-    // Every write was acknowledged before the asking ended, so none of them waited for its end.
+    // All writes were acknowledged while queries were running, so no write waited for their end.
     over.abort();
     writes.emit('write');
     await Promise.all(asking);
@@ -135,10 +135,10 @@ suite('long queries', () => {
   });
 });
 
-/** How often a write looks whether the file is free. */
+/** Interval at which a write checks whether the file is free. */
 const BUSY_RETRY_MS = 5;
 const WRITES = trials('WRITES', { quick: 6000, all: 20_000 });
-/** SQLite counts them in the header of the log. */
+/** Returns how often the WAL was restarted. SQLite counts this in its header. */
 const countLogRestarts = (file: string): number => readFileSync(`${file}-wal`).readUInt32BE(12);
 
 suite('writes', () => {
@@ -170,11 +170,11 @@ suite('writes', () => {
     assert.equal((await store.usage.loadUsage('team', '2026-11')).total, 1000);
   });
 
-  /** A tenant whose file another process holds, and writes to it that wait, at a time that stands still. */
+  /** Opens a tenant whose file another process has locked, with writes that wait for it. The clock stands still. */
   async function openHeld(context: TestContext, records: readonly ('customers' | 'orders')[]) {
     const clock = new TestClock();
     let end = (): Promise<void> => Promise.resolve();
-    // Also when the test fails, and before the store is closed, which waits for the writes.
+    // Ends the lock even if the test fails, before the store is closed, because closing waits for the writes.
     context.after(() => end());
     const { pims, file } = await openTenant({ clock });
     const other = new Database(file, { mode: 'write', busyTimeoutMs: 0 });
@@ -182,7 +182,7 @@ suite('writes', () => {
     const before = clock.waiting;
     const outcomes = Promise.all(records.map((recordType) => pims.createRecord(recordType, {})));
     while (clock.waiting === before) await nextTurn();
-    /** So much time passes as to a process that is not busy, and what it ends has ended. */
+    /** Moves the clock in small steps, as time passes for a process that is not busy. */
     const pass = async (ms: number): Promise<void> => {
       for (let passed = 0; passed < ms; passed += BUSY_RETRY_MS) {
         clock.move(BUSY_RETRY_MS);

@@ -1,4 +1,4 @@
-/** The file of the request log: made with the first request, bounded, part of backups and moves, broken. */
+/** Tests the file of the request log: the first request makes it, its size is bounded, backups and moves include it. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * When the service backs up its store by itself, to the millisecond of a clock that is moved; and what happens to the
- * backups that are there when one cannot be made, or is of a store that is damaged.
+ * Tests when the service backs up its store by schedule, on a clock that the test moves, and that existing backups are
+ * kept if a new one cannot be made or the store is damaged.
  */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
@@ -32,7 +32,7 @@ import { newFolder, openFolder } from './sqlite-folder.ts';
 import { accepted, NOW, Pims } from './store-under-test.ts';
 
 const [START, SECOND, HOUR, DAY] = [Date.parse(NOW), 1000, 3_600_000, 86_400_000];
-/** After the start, and between the looks that follow. */
+/** Time from the start to the first check for a due backup, and from one check to the next. */
 const [FIRST_LOOK, LOOK] = [2 * SECOND, 30 * SECOND];
 const data = newFolder();
 let identity = '';
@@ -59,7 +59,7 @@ class Schedule {
   readonly told: Told[] = [];
   readonly #events = new EventEmitter();
 
-  /** With backups of these times, and files of these names. */
+  /** Makes a schedule with backups of these times, and folders with these names. */
   constructor({ made = [], names = [], ...more }: Partial<BackupOptions> & { made?: number[]; names?: string[] } = {}) {
     for (const name of names) mkdirSync(join(this.backupDir, name), { recursive: true });
     for (const ms of made) this.add(ms);
@@ -81,7 +81,7 @@ class Schedule {
     after(() => this.backups.close());
   }
 
-  /** A backup of this time, of this store if not told otherwise. */
+  /** Adds a backup of this time, of this store unless another identity is given. */
   add(ms: number, of = identity): void {
     mkdirSync(join(this.backupDir, nameOf(ms)), { recursive: true });
     writeFileSync(
@@ -90,7 +90,7 @@ class Schedule {
     );
   }
 
-  /** Moves the clock, and sees that no backup begins. */
+  /** Moves the clock, and checks that no backup begins. */
   wait(ms: number): void {
     const { length } = this.told;
     this.clock.move(ms);
@@ -98,13 +98,13 @@ class Schedule {
     assert.equal(this.told.length, length);
   }
 
-  /** Moves the clock, and waits until the backup that is due by then has ended. */
+  /** Moves the clock, and waits until the backup that is due then has ended. */
   async moveTo(ms: number): Promise<Told> {
     const told = once(this.#events, 'told');
     this.clock.move(ms);
     assert.equal(this.clock.waiting, 0, 'one is being made');
     await told;
-    await nextTurn(); // it sets the next look
+    await nextTurn(); // the schedule sets its next check
     return this.told.at(-1)!;
   }
 
@@ -113,7 +113,7 @@ class Schedule {
   }
 }
 
-/** A copy of the data, and the file of its tenant. */
+/** Copies the data. Returns the folder and the file of its tenant. */
 function copyData(): { folder: string; file: string } {
   const folder = newFolder();
   cpSync(data, folder, { recursive: true });
@@ -227,7 +227,7 @@ suite('backups by themselves', () => {
     const { event, isFault } = await schedule.moveTo(FIRST_LOOK);
     assert.match(event, /^Records disagree .*numbers of shop/);
     assert.deepEqual([isFault, schedule.names], [true, [nameOf(good), `${nameOf(START + FIRST_LOOK)}-disagrees`]]);
-    schedule.wait(LOOK); // it looks at the folder again
+    schedule.wait(LOOK); // the schedule reads the folder again
     const { failures, lastSuccessSeconds } = schedule.backups.reading;
     assert.deepEqual([failures, lastSuccessSeconds], [1, good / SECOND], 'the last good one is the old one');
   });

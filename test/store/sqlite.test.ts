@@ -1,4 +1,4 @@
-/** The embedded store passes the contract of the ports. */
+/** Tests the contract of the ports on the embedded store. */
 import { describeStore, GROUPS, type Group } from './contract.ts';
 import { folderOf, openFolder } from './sqlite-folder.ts';
 

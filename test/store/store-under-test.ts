@@ -1,4 +1,4 @@
-/** What the parts of the contract share. Speaks the ports alone, so that it fits every store. */
+/** Functions that the parts of the contract share. They use only the ports, so they work with every store. */
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import { Refusal, type ErrorCode, type Outcome } from '../../src/errors.ts';
@@ -22,7 +22,7 @@ import type { Tenant, TenantStore, UsageStore } from '../../src/tenant/tenant-po
 import type { RequestStore } from '../../src/request-log/request-log-port.ts';
 import type { WebhookStore } from '../../src/webhooks/webhooks-port.ts';
 
-/** A store as a whole, opened. */
+/** An open store with all its ports. */
 export interface OpenedStore {
   readonly tenants: TenantStore;
   readonly usage: UsageStore;
@@ -37,13 +37,13 @@ export interface OpenedStore {
 }
 
 /**
- * Opens the store at a place: a folder, a database. Opening a place that is open already is what another process does.
+ * Opens the store at a place, such as a folder or a database. Opening a place again is what another process does.
  */
 export type OpenStore = (place: string) => OpenedStore | Promise<OpenedStore>;
 
 export const NOW = '2026-11-20T09:30:00.000Z';
 export const write = (more: Partial<WriteOptions> = {}): WriteOptions => ({ now: NOW, strict: false, ...more });
-/** Something for the audit log. */
+/** Returns an entry for the audit log. */
 export function entry(more: Partial<AuditEntry> = {}): AuditEntry {
   const {
     at = NOW,
@@ -71,24 +71,24 @@ export class StoreUnderTest {
     });
   }
 
-  /** The store; the same for all tests of a part. */
+  /** Returns the store that all tests of a part share. */
   first(): Promise<OpenedStore> {
     return (this.#first ??= this.openAgain());
   }
 
-  /** The same place once more, as another process opens it, or the same one after it died without closing. */
+  /** Opens the place again, as another process does, or the same one after it died without closing the store. */
   async openAgain(): Promise<OpenedStore> {
     const store = await this.#open();
     this.#opened.push(store);
     return store;
   }
 
-  /** A tenant's inventory system as another process has it. */
+  /** Returns the tenant's inventory system as another process sees it. */
   async reopened(tenant: Tenant): Promise<Pims> {
     return new Pims((await this.openAgain()).pims(tenant));
   }
 
-  /** A tenant nobody has used yet, and its inventory system. */
+  /** Makes a tenant. Returns it with its inventory system. */
   async newTenant(): Promise<{ tenant: Tenant; pims: Pims }> {
     const store = await this.first();
     const tenant = accepted(await store.tenants.createTenant(`team-${++this.#tenants}`, 'A tenant', NOW));
@@ -112,7 +112,7 @@ export const lineOf = (outcome: Outcome<Written>): Values => JSON.parse(accepted
 const context = (options: WriteOptions): WriteContext => ({ defaultStage: 'worksheet', ...options });
 type Writing = Promise<Outcome<Written>>;
 
-/** A tenant's inventory system, with short ways to write, import and read back. A refused write is given back. */
+/** A tenant's inventory system, with short functions to write, import and read. A refused write returns its refusal. */
 export class Pims {
   readonly port: PimsStore;
   constructor(port: PimsStore) {
@@ -152,7 +152,7 @@ export class Pims {
     return this.#write(options, (dictionaries) => cancelOrder(dictionaries, { ORDER_NUMBER }, options));
   }
 
-  /** Each step: the operation and its body. */
+  /** Writes a batch. Each step has an operation and a body. */
   batch(steps: readonly (readonly [BatchStep['operation'], Values])[], options = write()): Writing {
     const all = steps.map(([operation, body]) => ({ operation, body, refusal: undefined }));
     return this.#write(options, (dictionaries) => writeBatch(dictionaries, all, context(options)));
@@ -166,22 +166,22 @@ export class Pims {
     return this.port.write((dictionaries) => writes.addField(dictionaries, field));
   }
 
-  /** The number of the order. */
+  /** Creates an order and returns its number. */
   async createOrder(values: Values = {}, options = write()): Promise<string> {
     return JSON.parse(accepted(await this.createRecord('orders', values, options)).data) as string;
   }
 
-  /** The code of the customer. */
+  /** Creates a customer and returns its code. */
   async createCustomer(values: Values = {}, options = write()): Promise<string> {
     return JSON.parse(accepted(await this.createRecord('customers', values, options)).data) as string;
   }
 
-  /** A line as it was answered. */
+  /** Adds a line and returns it as the write does. */
   async newLine(order: string, values: Values, options = write()): Promise<Values> {
     return lineOf(await this.addLine(order, values, options));
   }
 
-  /** An order as a reader finds it. */
+  /** Reads an order with its lines. */
   async readOrder(orderNumber: string): Promise<{ order: Values; lines: Values[] }> {
     const found = accepted(await this.port.getOrder(orderNumber));
     assert.ok(found, `There is no order ${orderNumber}.`);
@@ -194,31 +194,31 @@ export class Pims {
     return found === undefined ? undefined : (JSON.parse(found.record) as Values);
   }
 
-  /** What the storefront lookup answers. */
+  /** Returns the orders of a storefront lookup. */
   async viewOrders(referenceNumber: string, options: LookupOptions = PATIENT): Promise<StorefrontOrder[]> {
     const view = textOf(accepted(await this.port.viewOrders(referenceNumber, options)));
     return (JSON.parse(view) as StorefrontLookup).orders;
   }
 
-  /** Every record of a type, as names and values. */
+  /** Reads every record of a type, as names and values. */
   async readAll(recordType: RecordType): Promise<Values[]> {
     const names = [...(await this.port.dictionaries())[recordType].keys()];
     const chunks = await Array.fromAsync(this.port.exportRows(recordType));
     return chunks.flatMap((cells) => parseRecords(cells, names));
   }
 
-  /** What every record of a type has in one field. */
+  /** Reads the value of a field in every record of a type. */
   async readField(recordType: RecordType, name: string): Promise<string[]> {
     return (await this.readAll(recordType)).map((record) => record[name]!);
   }
 
-  /** Everything a tenant has. */
+  /** Reads all records of the tenant. */
   async readEverything(): Promise<Record<RecordType, Values[]>> {
     const [orders, lines] = [await this.readAll('orders'), await this.readAll('lines')];
     return { orders, lines, customers: await this.readAll('customers'), inventory: await this.readAll('inventory') };
   }
 
-  /** One page. */
+  /** Reads a page of a query. */
   async ask(
     recordType: KeyedType,
     filters: readonly Filter[],
@@ -229,7 +229,7 @@ export class Pims {
     return { records: JSON.parse(textOf(records)) as Values[], next };
   }
 
-  /** Imports rows and gives what came of them, batch by batch. */
+  /** Imports rows in batches, and returns the sum of the results. */
   async importRows(
     recordType: RecordType,
     rows: readonly Values[],
@@ -253,7 +253,7 @@ export class Pims {
   }
 }
 
-/** Rows in batches, numbered as the lines of a file with a header are. */
+/** Splits rows into batches. Rows are numbered like the lines of a file with a header. */
 export async function* batches(rows: readonly Values[], size = 1000): AsyncGenerator<ImportRow[]> {
   for (let from = 0; from < rows.length; from += size)
     yield rows.slice(from, from + size).map((row, index) => ({ lineNumber: from + index + 2, values: { ...row } }));

@@ -1,4 +1,4 @@
-/** Records of a tenant from before the additions are found, changed and sorted by all of them, on both stores. */
+/** Tests on both stores that records written at schema 2 are found, changed and sorted after an upgrade. */
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,10 +16,10 @@ import { newFolder, openFolder } from './sqlite-folder.ts';
 import { accepted, assertRefused, NOW, Pims, write, type OpenedStore } from './store-under-test.ts';
 import { passing } from '../kit/clock.ts';
 
-/** How many files of migrations the version before the additions has. */
+/** The schema of the earlier version: the number of its files of migrations. */
 const BEFORE = 2;
 const DAYS = ['12/31/2025', '01/02/2026', '', '02/01/2025', '01/02/2026'];
-/** Two of each time, and two without. */
+/** Returns the time of a record: two records have no time, and every two others have the same. */
 const timeOf = (at: number): string => (at < 2 ? '' : `2026-01-0${1 + (Math.floor(at / 2) % 9)}T00:00:00.000Z`);
 const ORDERS = times(10, (at): Values => {
   const dates = { ORDER_DATE: DAYS[at % 5]!, CREATE_DATE: timeOf(9 - at), MODIFIED_DATE: timeOf(at) };
@@ -35,7 +35,7 @@ const KEYS = { ORDERS: 'ORDER_NUMBER', INVENTORY: 'PART_CODE' } as const;
 interface Old {
   readonly open: () => Promise<OpenedStore>;
   readonly tenant: Tenant;
-  /** As a process of the version before does it. */
+  /** Runs a statement as a process of the earlier version does. */
   readonly run: (statement: string) => Promise<void>;
 }
 
@@ -50,7 +50,7 @@ const insert = (table: string, columns: Readonly<Record<string, string>>): strin
   const names = Object.keys(columns).map((name) => `"${name}"`);
   return `INSERT INTO "${table}" (${names.join(', ')}) VALUES (${values.join(', ')})`;
 };
-/** `more`: columns that a record has on one store alone. */
+/** Returns the statements that insert all records. `more` has the columns that only one of the stores has. */
 function insertAll(more: Values): string {
   const record = (table: keyof typeof KEYS, values: Values): string =>
     insert(table, { SORT_KEY: sortKey(values[KEYS[table]]!), ...more, ...values });
@@ -147,7 +147,7 @@ for (const [name, make] of Object.entries({ SQLite: makeSqlite, PostgreSQL: make
     const { QTY_COMMITTED, QTY_AVAILABLE } = (await pims.readRecord('inventory', 'P'))!;
     assert.deepEqual([QTY_COMMITTED, QTY_AVAILABLE], ['0', '9']);
     if (name === 'PostgreSQL') {
-      // A node of the version before goes on.
+      // A node of the earlier version continues to write.
       const [before, later] = [await tagOf('5'), '2026-12-01T00:00:00.000Z'];
       await old.run(`UPDATE "ORDERS" SET "MODIFIED_DATE" = '${later}' WHERE "ORDER_NUMBER" = '5'`);
       await old.run(

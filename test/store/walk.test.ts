@@ -1,4 +1,4 @@
-/** A walk through large texts keeps few of them in memory, and passes over no row for it. */
+/** Tests that a walk through large texts keeps few of them in memory and skips no row. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ import { temporaryFolder } from '../kit/service.ts';
 
 const ROWS = 40;
 const CHARACTERS = 1_000_000;
-/** Of texts that functions were given, in characters, before the statement begins anew behind the last of them. */
+/** Maximum characters of texts that functions receive before the statement is restarted after the last row. */
 const KEPT_MAX = 10_000_000;
 
 test('a walk that finds nothing for long begins anew where it is, and finds each row once', () => {

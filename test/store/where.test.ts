@@ -1,4 +1,4 @@
-/** What a filter tree becomes: its WHERE, and whether an index leads it; and a page. */
+/** Tests how filters become a WHERE clause, whether an index leads it, and how a page is filled. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseFilters, type Filter } from '../../src/pims/reads/query.ts';
@@ -7,7 +7,7 @@ import { PageFiller } from '../../src/store/pims/page.ts';
 import { buildWhere, type Dialect, type Where } from '../../src/store/pims/where.ts';
 
 const { orders } = buildDictionaries([]);
-/** Shows what it is asked for. An index of the search knows needles of three characters and more. */
+/** A dialect that shows its arguments. Its search index finds needles of at least three characters. */
 const DIALECT: Dialect = {
   equals: (column, isIndexed, bind) => `${column} ${isIndexed ? 'is' : '='} ${bind()}`,
   contains: (column, placeholder) => `${column} has ${placeholder}`,

@@ -1,4 +1,4 @@
-/** The group commit: writes of one turn share a transaction; a fault of one is undone for it alone. */
+/** Tests the group commit: writes of one turn share a transaction, and a fault of one write undoes only that write. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { pbkdf2Sync } from 'node:crypto';
@@ -20,7 +20,7 @@ interface Opened {
   readonly db: Database;
   readonly queue: SqliteWriteQueue;
   readonly fatal: unknown[];
-  /** The numbers that are there, as another connection sees them. */
+  /** Returns the committed numbers, as another connection sees them. */
   readonly committed: () => number[];
   readonly insert: (number: number) => number;
 }
@@ -150,7 +150,7 @@ test('the writes of one turn are one transaction', async () => {
   assert.equal(db.row<[number]>('PRAGMA data_version')![0], before);
 });
 
-/** Work that keeps any processor busy for so long that a few of them are longer than a group may be. */
+/** Keeps any processor busy so long that a few calls exceed the maximum time of a group. */
 const workHard = (): unknown => pbkdf2Sync('a', 'b', 60_000, 64, 'sha512');
 
 test('writes that together take long are several transactions in their order, and others have turns between', async () => {
@@ -183,8 +183,8 @@ test('writes that together take long are several transactions in their order, an
 });
 
 /**
- * Keeps every thread that syncs files busy until it is let go, so that no sync of this process can end meanwhile: each
- * opens a pipe that nobody writes to.
+ * Keeps every thread that syncs files busy, so that no sync of this process can end: each thread opens a pipe without a
+ * writer. The returned function lets the threads continue.
  */
 function holdSyncs(): () => Promise<void> {
   const pipe = folderOf('pipe');
@@ -207,7 +207,7 @@ suite('nobody is answered while the sync is under way', () => {
   const openPims = (): Pims => new Pims(openForAll(folder).pims({ storeId: 'team.1' }));
   const [pims, elsewhere] = [openPims(), openPims()];
   const day = '2026-11-20';
-  /** What the service is asked for while the sync lasts, the first once it has committed, and how to see that. */
+  /** A write, a check that it has committed, and a read after that. Neither may be answered while the sync lasts. */
   interface Held {
     readonly write: () => Promise<unknown>;
     readonly isCommitted: () => Promise<boolean>;
@@ -247,7 +247,7 @@ suite('nobody is answered while the sync is under way', () => {
   };
   for (const [what, { write, isCommitted, read }] of Object.entries(held))
     test(what, async () => {
-      // Workers have to have started: they cannot while the threads are kept busy.
+      // Workers have to start before this, because they cannot while the threads are busy.
       for (const one of [pims, elsewhere]) await one.ask('customers', [], { limit: 1000 });
       const letGo = holdSyncs();
       let answers = 0;
@@ -255,7 +255,7 @@ suite('nobody is answered while the sync is under way', () => {
       try {
         while (!(await isCommitted())) await nextTurn();
         if (read) answered.push(read().then(() => answers++));
-        // Reads that do not depend on the sync are answered in the meantime.
+        // Reads that do not depend on the sync are answered meanwhile.
         for (let page = 0; page < 20; page++) await elsewhere.ask('customers', [], { limit: 1000 });
         assert.equal(answers, 0);
       } finally {

@@ -1,4 +1,4 @@
-/** Scripts on a bare connection, without savepoints: a refused write, a rejected row has changed nothing by then. */
+/** Tests scripts on a connection without savepoints: a refused write or a rejected row has changed nothing. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { orThrow } from '../../src/errors.ts';

@@ -1,4 +1,4 @@
-/** The limits of a tenant: none by default, a quota to the call, and a rate with its burst. Tests give the time. */
+/** Tests the limits of a tenant: none by default, an exact quota, and a rate with its burst. The tests set the time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
@@ -21,7 +21,7 @@ const tenant = (limits: Partial<Tenant> = {}): Tenant => ({
 const NOON = new Date('2026-11-20T12:00:00.000Z');
 const after = (ms: number): Date => new Date(NOON.getTime() + ms);
 
-/** Checks calls of a tenant with these limits, and gives what they were refused with, or undefined. */
+/** Returns a function that checks a call of a tenant with these limits. It returns the refusal, or undefined. */
 function checksOf(given: Partial<Tenant>, limits = new Limits()) {
   const who = tenant(given);
   return async (now = NOON, total = 1): Promise<Refusal | undefined> => {

@@ -1,4 +1,4 @@
-/** Keys: every key of ours is recognised, every mistyped one is not. One strict form of a Basic header is parsed. */
+/** Tests that issued keys are recognised and mistyped ones are not, and that a Basic header has one strict form. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import * as fc from 'fast-check';
@@ -37,7 +37,7 @@ suite('keys', () => {
       for (const character of apiId.slice(6) + apiSecret.slice(6, -6))
         counts.set(character, counts.get(character)! + 1);
     const expected = (KEYS * 65) / 62;
-    // Seven standard deviations: by chance less than once in ten billion runs.
+    // The bound is seven standard deviations. Chance exceeds it less than once in ten billion runs.
     for (const [character, count] of counts)
       assert.ok(Math.abs(count - expected) < 7 * Math.sqrt(expected), `${character}: ${count}, not about ${expected}`);
   });

@@ -1,4 +1,4 @@
-/** The rules of named pairs of keys: names, which pair a replacement is for, which are in force. */
+/** Tests the rules of named pairs of keys: their names, which pair is replaced, and which pairs are valid. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../src/errors.ts';

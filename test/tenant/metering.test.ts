@@ -1,4 +1,4 @@
-/** The meter, over a usage store in memory whose writes end when the test says so. */
+/** Tests the meter on a usage store in memory whose writes end when the test releases them. */
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { test } from 'node:test';
@@ -10,13 +10,13 @@ import type { CallingKey, KeyCount, UsageCount, UsageStore } from '../../src/ten
 const QUIET = { clock: passing, report: () => undefined, isUsable: () => true };
 const NOW = '2026-11-20T09:30:00.000Z';
 
-/** Keeps counts in memory; a batch is written when `release` lets it, and fails when told to. */
+/** Keeps counts in memory. `release` writes the oldest waiting batch, or makes it fail with the given fault. */
 class HeldUsage implements UsageStore {
   readonly batches: UsageCount[][] = [];
   readonly byKey: KeyCount[][] = [];
   readonly #held: { write: () => void; fail: (fault: Error) => void }[] = [];
   readonly #months = new Map<string, number>();
-  /** Writes at once instead of waiting to be released. */
+  /** Whether batches are written without `release`. */
   open = false;
 
   addUsage(counts: readonly UsageCount[], byKey: readonly KeyCount[] = []): Promise<ReadonlyMap<string, number>> {
@@ -53,7 +53,7 @@ class HeldUsage implements UsageStore {
   listMonths = (): Promise<never> => assert.fail('The meter never asks.');
 }
 
-/** A meter over a store of its own; `count` gives what the answer to a call waits for. */
+/** Opens a meter on a new store. `count` returns the promise that the response to a call waits for. */
 function openMeter({ open = false } = {}) {
   const usage = new HeldUsage();
   usage.open = open;

@@ -1,4 +1,4 @@
-/** Secrets in odd clothes: whatever decodes to one is hidden, and what decodes to none is shown as it is. */
+/** Tests that every text that decodes to a secret is hidden, and that every other text is shown unchanged. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
@@ -11,7 +11,7 @@ const toPercent = (byte: number): string => `%${byte.toString(16).padStart(2, '0
 const escape = (text: string): string =>
   Array.from(text, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
 
-/** What a caller may have done to a text before it sent it. */
+/** Encodings that a caller may apply to a text. */
 const CLOTHES: Record<string, (text: string) => string> = {
   'URI component': (text) => encodeURIComponent(text).replaceAll('_', '%5F'),
   percent,

@@ -1,4 +1,4 @@
-/** What a tenant may be called, what it begins with, and when its replaced keys end. */
+/** Tests the names and the first settings of a tenant, and when its replaced keys end. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
@@ -7,7 +7,7 @@ import { checkTeamId, checkTenantName, FIRST_SETTINGS, refuseTaken } from '../..
 
 const NOW = '2026-11-20T09:30:00.000Z';
 
-/** Whether the check passes; its refusal has to name the field. */
+/** Returns whether the check passes. Its refusal has to name the field. */
 function isGood(check: (text: string) => void, text: string, field: string): boolean {
   try {
     check(text);

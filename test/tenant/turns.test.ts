@@ -1,4 +1,4 @@
-/** Turns for costly work: how much runs, whose turn is next, and what becomes of work that nobody waits for. */
+/** Tests turns for costly work: how much runs, whose turn is next, and the end of work that no one waits for. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -8,14 +8,14 @@ import { times } from '../kit/lists.ts';
 import { TestClock } from '../kit/clock.ts';
 
 const PRESENT = new AbortController().signal;
-/** How often callers are looked after. */
+/** Interval at which the turns check whether callers have left. */
 const LOOK_MS = 25;
 
-/** Turns whose work ends when the test says so. */
+/** Turns whose work ends when the test ends it. */
 class HeldWork {
   readonly clock = new TestClock();
   readonly turns: Turns;
-  /** In the order in which it began. */
+  /** Names of the work, in the order in which it began. */
   readonly begun: string[] = [];
   readonly #ends = new Map<string, (outcome: string | Refusal | Error) => void>();
 
@@ -23,7 +23,7 @@ class HeldWork {
     this.turns = new Turns({ running, tenantRunning, tenantWaiting }, this.clock);
   }
 
-  /** Work called `a1` is of tenant `a`. Gives its outcome, refusals by their code and faults by their message. */
+  /** Runs work; `a1` is work of tenant `a`. Returns its result, its refusal's code, or its fault's message. */
   async run(name: string, signal = PRESENT, canEnd = false): Promise<string> {
     const work = async (turn: Turn): Promise<string | Refusal> => {
       this.begun.push(name);
@@ -43,7 +43,7 @@ class HeldWork {
     for (let turn = 0; turn < 3; turn++) await nextTurn();
   }
 
-  /** Time passes, and what it ends has ended. */
+  /** Moves the clock, and waits until the work whose time is over has ended. */
   async pass(ms: number): Promise<void> {
     this.clock.move(ms);
     for (let turn = 0; turn < 3; turn++) await nextTurn();

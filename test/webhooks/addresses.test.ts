@@ -1,4 +1,4 @@
-/** The addresses that deliveries may reach: public ones only, whatever a name resolves to and when. */
+/** Tests that deliveries only reach public addresses, also if the address of a name changes. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
@@ -50,7 +50,7 @@ test('no connection is opened to a private address: a literal one, one of a name
   after(() => server.close());
   const { port } = server.address() as AddressInfo;
   let isRebound = false;
-  /** A name that is public when it is looked at first. */
+  /** Resolves a name to a public address first, and then to a private one. */
   const lookup = lookUpPublic(async () => [{ address: isRebound ? '127.0.0.1' : '1.1.1.1', family: 4 }]);
   const before = await new Promise((resolve) => lookup('rebinding.example', {}, (...answer) => resolve(answer)));
   assert.deepEqual(before, [null, '1.1.1.1', 4]);

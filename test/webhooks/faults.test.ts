@@ -1,7 +1,7 @@
 /**
- * Webhooks beside faults: receivers that fail in every way and restart, a service that is killed, a sender that is lost.
- * Every change is taken, in order, and none is sent before those below it were taken. How many:
- * STOREROOM_TEST_WEBHOOK_CHANGES and _WEBHOOK_KILLS.
+ * Tests webhooks with faults: receivers fail in every way and restart, the service is killed, and the sender is lost.
+ * Each change is accepted in order, and sent only after all earlier ones were accepted. STOREROOM_TEST_WEBHOOK_CHANGES
+ * and STOREROOM_TEST_WEBHOOK_KILLS set the numbers.
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
@@ -16,14 +16,14 @@ import { addWebhook, createCustomers, passUntil, PRIVATE, Receiver, webhook, typ
 
 const CHANGES = trials('WEBHOOK_CHANGES', { quick: 300, all: 10_000 });
 const KILLS = trials('WEBHOOK_KILLS', { quick: 3, all: 20 });
-/** A message in so many is not taken at once. */
+/** One in this many messages is not accepted at the first attempt. */
 const FAULT_EVERY = 25;
 const FAULTS: readonly Behaviour[] = [500, 'close', 'redirect', 'hang', 429, 'slow'];
-/** Changes of a page, the most that come again after a kill. */
+/** Changes of a page, which is the maximum that is sent again after a kill. */
 const PAGE_MAX = 64;
 const SECOND_MS = 1000;
 
-/** The numbers of all changes of the tenant, in order. */
+/** Returns the numbers of all changes of the tenant, in order. */
 async function feedOf(service: Service, keys: Keys): Promise<string[]> {
   const seqs: string[] = [];
   for (let after = '0'; ;) {
@@ -35,8 +35,8 @@ async function feedOf(service: Service, keys: Keys): Promise<string[]> {
 }
 
 /**
- * Checks that each change was taken, and came only after all below it had been taken. Returns how many came again after
- * they had been taken.
+ * Checks that each change was accepted, and sent only after all earlier ones were accepted. Returns the number of
+ * changes that were sent again after that.
  */
 function checkOrder(receiver: Receiver, feed: readonly string[]): number {
   let taken = 0;
@@ -62,7 +62,7 @@ test('every change is taken, in order, by a receiver that fails, while the servi
   const { secret } = await addWebhook(service, 'shop', receiver);
   const tried = new Set<string>();
   let faults = 0;
-  /** What every message meets just before a kill. */
+  /** The answer to every message just before a kill. */
   let atKill: Behaviour | undefined;
   receiver.behave = ({ id }) => {
     const isNew = !tried.has(id);
@@ -79,7 +79,7 @@ test('every change is taken, in order, by a receiver that fails, while the servi
     const before = receiver.received.length;
     atKill = kills % 2 === 0 ? 200 : 'hang';
     await pass(() => receiver.received.length > before);
-    // Without an answer, or with deliveries that are not saved yet, as no time passes.
+    // The kill comes while a message has no answer, or while the progress of deliveries is not saved yet.
     if (atKill === 200) await receiver.has(before + PAGE_MAX / 2);
     await service.stop('SIGKILL');
     atKill = undefined;
@@ -92,7 +92,7 @@ test('every change is taken, in order, by a receiver that fails, while the servi
   const repeats = checkOrder(receiver, feed);
   assert.ok(repeats <= KILLS * PAGE_MAX, `${repeats} changes came again`);
   assert.ok(faults >= FAULTS.length, `${faults} faults`);
-  // The secret is nowhere in the clear (S16.5).
+  // The store and the log contain no secret in plain text (S16.5).
   const bytes = Buffer.from(secret.slice('whsec_'.length), 'base64');
   assert.deepEqual(await findInStore(service, { secret: secret.slice(6), bytes, url: receiver.url }), ['url']);
   assert.ok(!service.output.includes(secret.slice(6)));
@@ -119,7 +119,7 @@ test('while nine receivers hang, the tenth gets everything: no time has to pass'
   await service.pass();
 });
 
-/** Returns how old the oldest change is that this node has not delivered; 0 for a node that does not send. */
+/** Returns the age of the oldest change that this node has not delivered; 0 for a node that does not send. */
 async function lagOf(node: Service): Promise<number> {
   const { samples } = await readMetrics(node);
   return samples.find(({ name }) => name === 'storeroom_webhook_lag_seconds')!.value;

@@ -1,4 +1,4 @@
-/** The lease of the sender: of several nodes one sends at a time, also when the holder stops, hangs or comes back late. */
+/** Tests the lease of the sender: one node sends at a time, even if the holder stops, hangs or comes back late. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Lease } from '../../src/webhooks/sender.ts';
@@ -7,7 +7,7 @@ import { TestClock } from '../kit/clock.ts';
 
 const SECOND_MS = 1000;
 
-/** Makes two nodes with one clock, and the lease as both stores keep it (test/store/contract-webhooks.ts). */
+/** Makes two nodes with one clock, and a lease in memory that works like those of test/store/contract-webhooks.ts. */
 function makeNodes({ isAlone = false } = {}) {
   const clock = new TestClock();
   let lease: SenderLease = { owner: '', tick: 0, changes: 0, hasWebhooks: true };

@@ -1,6 +1,6 @@
 /**
- * Begin here: a receiver of webhooks in this process. It verifies every message with the package `standardwebhooks`, and
- * answers as the test says. Also the endpoints of a tenant, and the time that passes for the service in between.
+ * Begin here: a receiver of webhooks in this process verifies every message with the package `standardwebhooks` and
+ * answers as the test chooses. Other functions add and list webhooks, and let time pass for the service.
  */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
@@ -21,13 +21,13 @@ export interface Message {
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
   readonly url: string;
-  /** Whether the receiver has answered that it took the message. */
+  /** Whether the receiver has answered with a status of success. */
   isTaken: boolean;
 }
 
 /**
- * A status; `hang`: no answer; `slow`: 200 when `answerSlow` says so; `close`: the connection ends; `redirect`: to a place
- * that would take it.
+ * The answer to a message: a status; `hang`: none; `slow`: 200 at a later `answerSlow`; `close`: the connection ends;
+ * `redirect`: a redirect to an address that would accept the message.
  */
 export type Behaviour = number | 'hang' | 'slow' | 'close' | 'redirect';
 
@@ -36,11 +36,11 @@ export class Receiver {
   readonly #events = new EventEmitter();
   readonly #sockets = new Set<Socket>();
   readonly received: Message[] = [];
-  /** The first of these secrets that fits verifies a message. */
+  /** The secrets of the webhooks. One of them has to verify each message. */
   secrets: string[] = [];
   behave: (message: Message) => Behaviour = () => 200;
   answer = 'Thanks';
-  /** Connections that were opened. */
+  /** Number of connections that were opened. */
   connections = 0;
   #slow: { readonly message: Message; readonly response: ServerResponse; isDue: boolean }[] = [];
 
@@ -73,7 +73,7 @@ export class Receiver {
     return `http://127.0.0.1:${this.port}/hooks?shop=1`;
   }
 
-  /** Ends, and listens again at its address. */
+  /** Closes the receiver, and listens again at the same address. */
   async restart(): Promise<void> {
     const { port } = this;
     const ended = once(this.#server, 'close');
@@ -82,7 +82,7 @@ export class Receiver {
     await this.listen(port);
   }
 
-  /** Answers the slow messages that the call before this one has seen waiting. Nothing may have come after them. */
+  /** Answers the slow messages that already waited at the previous call. No other message may have arrived since. */
   async answerSlow(): Promise<void> {
     const due = this.#slow.filter(({ isDue }) => isDue);
     this.#slow = this.#slow.filter(({ isDue }) => !isDue);
@@ -95,14 +95,14 @@ export class Receiver {
     }
   }
 
-  /** Ends all connections. */
+  /** Stops listening and ends all connections. */
   close(): void {
     this.#slow = [];
     this.#server.close();
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Waits for so many messages in all. */
+  /** Waits until this many messages have arrived in total. */
   async has(count: number): Promise<Message[]> {
     while (this.received.length < count) await once(this.#events, 'message');
     return this.received;
@@ -127,7 +127,7 @@ export class Receiver {
   }
 }
 
-/** Verifies a message at the time of its header, which is that of the service, and returns how many signatures it has. */
+/** Verifies a message at the time in its header, which is the service's time. Returns the number of its signatures. */
 function verify(body: string, headers: Record<string, string>, secrets: readonly string[]): number {
   mock.timers.enable({ apis: ['Date'], now: Number(headers['webhook-timestamp']) * 1000 });
   try {
@@ -145,17 +145,17 @@ function verify(body: string, headers: Record<string, string>, secrets: readonly
   return headers['webhook-signature']!.split(' ').length;
 }
 
-/** The settings of a service that may call receivers of this machine. */
+/** The settings of a service that may call receivers on this machine. */
 export const PRIVATE = { STOREROOM_WEBHOOK_PRIVATE: 'on' };
 
-/** Runs `storeroom webhook …`; throws the message of a command that is refused. */
+/** Runs `storeroom webhook …`. Throws the message of the command if it is refused. */
 export async function webhook(service: Service, ...words: string[]): Promise<Record<string, string>> {
   const { stdout, stderr } = await service.commandWith(PRIVATE, 'webhook', ...words, '--json');
   if (stdout === '') throw new Error(stderr);
   return JSON.parse(stdout) as Record<string, string>;
 }
 
-/** Adds an endpoint at a receiver, which knows its secret from then on. Returns its ID and secret. */
+/** Adds a webhook for a receiver, and tells the receiver the secret. Returns the ID and secret of the webhook. */
 export async function addWebhook(
   service: Service,
   teamID: string,
@@ -171,7 +171,7 @@ export async function listWebhooks(service: Service, teamID: string): Promise<We
   return ((await webhook(service, 'list', teamID)) as unknown as { webhooks: WebhookView[] }).webhooks;
 }
 
-/** Lets the service look at its endpoints, and go on, until it is so. */
+/** Moves the clock of the service in steps until `isSo` returns true. */
 export async function passUntil(service: Service, isSo: () => boolean | Promise<boolean>, ms = 2000): Promise<void> {
   while (!(await isSo())) {
     await service.move(ms);
@@ -179,7 +179,7 @@ export async function passUntil(service: Service, isSo: () => boolean | Promise<
   }
 }
 
-/** Creates so many customers, as one batch for each hundred. */
+/** Creates this many customers, in batches of a hundred. */
 export async function createCustomers(service: Service, keys: Keys, count: number): Promise<void> {
   for (let done = 0; done < count; done += 100) {
     const step = { operation: 'createCustomer', body: { CUSTOMER_NAME: 'Ann' } };

@@ -1,4 +1,4 @@
-/** The order, the schedule and the pauses of deliveries: what a receiver gets, and when, whatever it answers. */
+/** Tests the order, the schedule and the pauses of deliveries: what a receiver gets, and when, for each answer. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { valuesOf } from '../kit/lists.ts';
@@ -8,7 +8,7 @@ import { addWebhook, createCustomers, listWebhooks, passUntil, PRIVATE, Receiver
 
 const SECOND_MS = 1000;
 const HOUR_MS = 3_600_000;
-/** S16.3. */
+/** The waits between retries (S16.3). */
 const SCHEDULE_MS = [
   5 * SECOND_MS,
   300 * SECOND_MS,
@@ -21,7 +21,7 @@ let teams = 0;
 const newTeam = () => service.makeTenant(`team-${++teams}`);
 const only = async (of: Service, teamID: string) => (await listWebhooks(of, teamID))[0]!;
 
-/** Lets time pass, and looks one millisecond before its end. That also gives the sender time to renew its lease. */
+/** Lets time pass, and calls `look` one millisecond before its end, in which the sender can also renew its lease. */
 async function passTo(ms: number, look: () => Promise<void>): Promise<void> {
   await service.hold(ms - 1);
   await look();
