@@ -1,7 +1,7 @@
 /**
- * How long the event loop stands still at most while the embedded store runs its worst queries, while a write waits for
- * another process, and while a body made to be costly is searched for secrets: `node bench/event-loop.ts`. Bar: 50 ms;
- * on an idle machine it is about 10.
+ * `npm run bench:event-loop` measures the longest time that the event loop stands still while the embedded store runs
+ * its worst queries, while a write waits for another process, and while a costly body is searched for secrets. The bar
+ * is 50 ms; on an idle machine the time is about 10 ms.
  */
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';

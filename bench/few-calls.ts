@@ -1,6 +1,6 @@
 /**
- * `npm run bench:few-calls`: much in one call beside the same in many, one caller, call after call. The two ways take
- * turns, on records that neither has read before. Ends with 1 when a bar was missed.
+ * `npm run bench:few-calls` compares one large call with many small ones for the same work, by one caller, one call
+ * after the other. The two ways take turns, on records that neither has read before. Exits with 1 if a bar is missed.
  */
 import { times } from '../test/kit/lists.ts';
 import { temporaryFolder } from '../test/kit/service.ts';
@@ -26,7 +26,7 @@ interface Answer {
   readonly bytes: Buffer;
   readonly headers: Headers;
 }
-/** Sends a call and returns the answer, in which a key has to be found as often as expected. */
+/** Sends a call and returns the answer, which must contain a key this many times. */
 type Send = (asked: LoadRequest, key: string, expected: number) => Promise<Answer>;
 type Call = ReturnType<typeof callOf>;
 
@@ -43,7 +43,7 @@ const SUCCESS = '"status":"success"';
 const NEW_ORDER = { CUSTOMER_CODE: 'VINET', ORDER_TYPE: 'sales_order', BNAME: 'Vins et alcools', BCITY: 'Reims' };
 const storefrontNumber = (i: number): string => `#S${i}`;
 const partCode = (i: number): string => `PART-${i % PARTS}`;
-/** The items of a round, of `count` a round. */
+/** Returns the numbers of the items of a round, if each round has `count` items. */
 const itemsOf = (round: number, count: number): number[] => times(count, (index) => round * count + index);
 
 function listComparisons(send: Send, call: Call): Comparison[] {

@@ -17,12 +17,12 @@ export interface Options {
   readonly peers: readonly PeerName[];
   readonly rounds: number;
   readonly seconds: number;
-  /** How often the services are started, with all rounds each time; the one that starts first changes. */
+  /** Number of starts of the services. Each start has all rounds, and a different service starts first each time. */
   readonly starts: number;
   readonly orders: number;
   /** The commit to compare this checkout with, instead of peers. */
   readonly against: string | undefined;
-  /** Whether the run measures every workload, and peers at the main size. Only such results are worth keeping. */
+  /** Whether the run measures every workload, with peers at the main size. Only such results are kept. */
   readonly isWhole: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Begin here. `npm run bench`: the service on both stores beside a bare HTTP server and its peers, or beside a commit.
- * bench/README.md names the options and says how to read the figures. Ends with 1 when a bar was missed.
+ * Begin here. `npm run bench` compares the service on both stores with a bare HTTP server and with peers, or with a
+ * commit. bench/README.md has the options and explains the figures. Exits with 1 if a bar is missed.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,24 +28,24 @@ import { ourDialect, type Side } from './sides/side.ts';
 const options = readOptions(process.argv.slice(2));
 const { orders, rounds, workloads: wanted } = options;
 const isComparison = options.against !== undefined;
-/** By the names of its sides: this checkout, and the commit it is compared with. */
+/** The folders of this checkout and of the commit that it is compared with, if any, by the name of the side. */
 const checkouts: Readonly<Record<string, string>> =
   options.against === undefined
     ? { storeroom: THIS_CHECKOUT }
     : { here: THIS_CHECKOUT, there: checkOut(options.against) };
 const names = Object.keys(checkouts);
 
-/** It imports the records: a commit may not read what a later one wrote. */
+/** The checkout that imports the records, because a commit may be unable to read what a later one wrote. */
 const LAST_CHECKOUT = Object.values(checkouts).at(-1)!;
 
-/** An import takes longer than a round. */
+/** Maximum rounds of imports, because an import takes longer than another round. */
 const IMPORT_ROUNDS_MAX = 3;
 
 const workloads = buildWorkloads(orders).filter(({ name }) => wanted.includes(name.split(' ')[0] as 'W1'));
 const peers = isComparison || workloads.every(({ isOwn }) => isOwn) ? [] : options.peers;
 const [firstWorkload] = buildWorkloads(orders) as [Workload];
 
-/** Answers every request with the bytes of an order and its lines. */
+/** Starts the bare server, which answers every request with the bytes of an order and its lines. */
 async function startBare({ server: { origin }, dialect }: Side): Promise<Side> {
   const answer = join(temporaryFolder(), 'answer');
   writeFileSync(answer, await fetchText(origin, firstWorkload.requestsOf(dialect)[0]!));
@@ -58,7 +58,7 @@ const load = (workload: Workload, sides: readonly Side[]): LoadedSide[] =>
     .filter(({ name }) => !workload.isOwn || name === BARE || names.includes(name))
     .map((side) => ({ side, requests: workload.requestsOf(side.dialect) }));
 
-/** Compares reads before anything is written: the records that each side writes have different times. */
+/** Compares the answers of all sides, reads first, because the records that each side writes have different times. */
 async function compareAll(sides: readonly Side[]): Promise<void> {
   for (const workload of workloads.toSorted((a, b) => Number(Boolean(a.written)) - Number(Boolean(b.written)))) {
     const [first, ...rest] = load(workload, sides);
@@ -80,7 +80,7 @@ interface Seeded {
   readonly keys: Keys;
 }
 
-/** Measures rows that each checkout reads or writes. */
+/** Measures the rows per second that each checkout reads or writes. */
 async function measureRows(
   title: string,
   turns: number,
@@ -91,7 +91,7 @@ async function measureRows(
   results.rows.push(...concludeRows(names, await takeTurns(turns, measures)));
 }
 
-/** W11 of every checkout, or one import. Returns what the last checkout imported last, for the other workloads. */
+/** Runs W11 of every checkout, or one import. Returns the last import of the last checkout, for the other workloads. */
 async function importRecords(run: Run): Promise<Seeded> {
   const files = writeRecordFiles(temporaryFolder(), orders);
   let seeded: Seeded | undefined;
@@ -113,7 +113,10 @@ async function importRecords(run: Run): Promise<Seeded> {
   return seeded!;
 }
 
-/** W1 to W10. Two processes of one program differ by up to a fifth for as long as they live: `--starts` starts more. */
+/**
+ * Measures W1 to W10. Two processes of the same program differ in speed by up to a fifth as long as they run, so
+ * `--starts` measures several.
+ */
 async function measureLoad(run: Run, { place, keys }: Seeded): Promise<void> {
   const { store, places, results, started } = run;
   const starts: (() => Promise<Side>)[] = [];

@@ -1,6 +1,6 @@
 /**
- * A collection of all operations for Bruno (https://www.usebruno.com), made from the contract. Keys come from the
- * environment of whoever sends a request. Format: https://docs.usebruno.com/bru-lang/tag-reference.
+ * Makes a collection of all operations for Bruno (https://www.usebruno.com) from the contract. Bruno reads the keys
+ * from the environment. Format: https://docs.usebruno.com/bru-lang/tag-reference.
  */
 import {
   readOperations,
@@ -10,11 +10,11 @@ import {
 } from '../src/http/contract/documented-operations.ts';
 
 const ROOT = 'examples/bruno';
-/** Values that Bruno fills in, by the parameter. */
+/** Values that Bruno fills in, by the name of the parameter. */
 const FILLED: Readonly<Record<string, string>> = { teamID: '{{teamID}}', 'Idempotency-Key': '{{$guid}}' };
 const LOCK_CODE = 'LINE_REF_LOCK_CODE';
 
-/** The text of each file of the collection. */
+/** Returns the text of each file of the collection, by its path. */
 export function renderBruno(contract: Contract): Record<string, string> {
   const files: Record<string, string> = {
     'bruno.json': `${JSON.stringify({ version: '1', name: contract.info.title, type: 'collection' }, null, 2)}\n`,
@@ -55,7 +55,7 @@ function renderRequest(operation: DocumentedOperation, seq: number): string {
   );
 }
 
-/** Names a line by the code in the answer that added it. */
+/** Replaces the lock code by that of the line that `addLineItem` has added. */
 const fillIn = (body: string): string => body.replace(new RegExp(`("${LOCK_CODE}": )"[^"]*"`, 'g'), '$1"{{lockCode}}"');
 
 const isSent = ({ name, isRequired }: DocumentedParameter): boolean => isRequired || name === 'teamID';

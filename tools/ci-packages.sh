@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that `npm run test:all` runs programs of, where they are missing. Root of a Debian machine.
+# Installs missing Debian packages whose programs `npm run test:all` runs. Needs Debian and root.
 set -euo pipefail
 
 # program=package

@@ -1,6 +1,6 @@
 /**
- * client/src/contract.ts, made from the contract: the named schemas as TypeScript, the path of each operation, and what
- * a batch takes. Custom fields are not in it: the client adds them by a type parameter.
+ * Makes client/src/contract.ts from the contract: the named schemas as TypeScript, the path of each operation, and the
+ * operations of a batch. Custom fields are not in it: the client adds them by a type parameter.
  */
 
 import {
@@ -12,7 +12,7 @@ import {
 import { BASE_PATH } from '../src/http/operations/operation.ts';
 
 const WIDTH = 120;
-/** The types that the client's users name. Those that they refer to are added. */
+/** The types that users of the client name. The types that these refer to are added. */
 const ROOTS = `Order OrderLine Customer InventoryItem StorefrontLookup NewOrder NewOrderLine OrderLineChange OrderChange
   NewCustomer CustomerChange Filter ErrorCode`.split(/\s+/);
 /** The types that other files of the client use. */
@@ -46,7 +46,7 @@ export const OPERATIONS = {
 ${operations.map(({ name, method, path }) => `  ${name}: ['${method.toUpperCase()}', '${path.slice(BASE_PATH.length)}'],`).join('\n')}
 } as const;
 
-/** The operations that a batch takes, and the data each of them answers. */
+/** The operations that a batch accepts, and the data that each of them returns. */
 export interface BatchOperations {
 ${steps.join('\n')}
 }
@@ -56,7 +56,7 @@ ${named.map(([name, schema]) => declare(name, schema)).join('\n\n')}
   return text.replace(/^.*\|.*$/gm, breakUnion);
 }
 
-/** A union that is too long for its line has a member on each of its lines. */
+/** Writes a union that is too long for its line with one member per line. */
 function breakUnion(line: string): string {
   if (line.length <= WIDTH) return line;
   const inner = `\n${/^ */.exec(line)![0]}  | `;
@@ -114,7 +114,7 @@ function typeOf(schema: ContractSchema, indent = ''): string {
   if (schema.$ref !== undefined) return lastName(schema.$ref);
   if ('const' in schema) return literal(schema.const);
   if (schema.enum) return schema.enum.map(literal).join(' | ');
-  // A pattern beside a list of values says how else they may be written; the client's users need no second way.
+  // A pattern beside a list of values allows other forms of them. The client only accepts the values themselves.
   if (schema.anyOf)
     return (schema.anyOf[0]!.enum ? [schema.anyOf[0]!] : schema.anyOf).map((one) => typeOf(one, indent)).join(' | ');
   const ofType = (type: string): string => {

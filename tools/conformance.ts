@@ -1,6 +1,6 @@
 /**
  * Renders docs/conformance.md: the numbered promises of docs/specification.md with the tests that hold them. A comment
- * above a test or a suite, `// Holds S3.4, S6.2.`, is the link.
+ * above a test or a suite, `// Holds S3.4, S6.2.`, names the promises.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '..');
 const PROMISE = /^- \*\*(S\d+\.\d+)\*\* /gm;
 const TAG = /^ *\/\/ Holds (S[\d.]+(?:, S[\d.]+)*)\.\n(.*)/gm;
 
-/** Renders the page. Throws when a promise has no test, or a tag no promise or no test below it. */
+/** Renders the page. Throws if a promise has no test, or if a tag names no promise or has no test below it. */
 export function renderConformance(): string {
   const specification = readFileSync(join(ROOT, 'docs/specification.md'), 'utf8');
   const files = globSync('test/**/*.test.ts', { cwd: ROOT }).toSorted();

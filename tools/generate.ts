@@ -1,8 +1,7 @@
 /**
- * Begin here. `npm run generate`: writes what the code already says into files people read: openapi.json, docs/errors.md,
- * docs/configuration.md, docs/conformance.md, examples/bruno, client/src/contract.ts, a part of
- * client-python/storeroom.py. With --check it writes nothing and fails when one of them is not in step. It adds no
- * fact to them.
+ * Begin here. `npm run generate` writes facts from the code into openapi.json, docs/errors.md, docs/configuration.md,
+ * docs/conformance.md, examples/bruno, client/src/contract.ts and a part of client-python/storeroom.py. With --check it
+ * writes nothing, and fails if one of the files is out of date.
  */
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -21,7 +20,7 @@ const ROOT = join(import.meta.dirname, '..');
 const PYTHON_MODULE = 'client-python/storeroom.py';
 const WRITTEN = '<!-- Written by `npm run generate` from the code; change the code, not this file. -->';
 
-/** Options that every command has; the page says them once. */
+/** Options that every command has. The page describes them once. */
 const EVERY_OPTION = /^ +(--json +print only one JSON object|-h, --help +display help for command)\n/gm;
 
 const contract = contractOf(parseConfig({}, {}).config);
@@ -142,7 +141,7 @@ interface CommandHelp {
   readonly help: string;
 }
 
-/** Returns the help of each command below `command`, in its own order. A word that only groups commands has none. */
+/** Returns the help of each command below `command`, in its order. A word that only groups commands has no help. */
 function listCommands(command: Command, words: readonly string[]): CommandHelp[] {
   if (command.commands.length > 0) return command.commands.flatMap((one) => listCommands(one, [...words, one.name()]));
   let help = '';

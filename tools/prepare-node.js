@@ -1,8 +1,8 @@
 /**
- * Run by npm after every install (`prepare`): fails, with a sentence that says what to do, when the Node the lockfile names is not there.
- * Without it the first sign would be a syntax error from an old Node. Removes that Node's headers, 67 MB that only compilers read, and
- * links node_modules/.bin/node to it, which npm 9 does not do where several packages have a command of that name.
- * Plain JavaScript: it has to run under an old Node.
+ * npm runs this script after every install (`prepare`). If the Node of the lockfile is missing, the script fails and says
+ * what to do, because the first sign would otherwise be a syntax error from an old Node. It removes that Node's headers,
+ * 67 MB that only compilers read, and links node_modules/.bin/node to it, because npm 9 makes no such link if several
+ * packages have the command `node`. The script is plain JavaScript because it has to run with an old Node.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
@@ -14,7 +14,7 @@ const { optionalDependencies } = JSON.parse(readFileSync(new URL('../package.jso
 const wanted = optionalDependencies[packageName];
 const MISSING_LIBRARY = /error while loading shared libraries: (\S+): /;
 
-/** Says what is wrong, or nothing. */
+/** Returns a message about the fault, or undefined if there is none. */
 function findFault() {
   if (packageName === undefined) {
     if (isNewEnough) return undefined;

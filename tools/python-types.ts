@@ -1,6 +1,6 @@
 /**
- * The part of client-python/storeroom.py that is made from the contract: the path of each operation, the names of the
- * fields of each record type, and what writes take. Custom fields are not in it: the client takes any name beside them.
+ * Makes a part of client-python/storeroom.py from the contract: the path of each operation, the names of the fields of
+ * each record type, and the bodies of writes. Custom fields are not in it, because the client accepts any other name.
  */
 
 import {
@@ -13,7 +13,7 @@ import { BASE_PATH } from '../src/http/operations/operation.ts';
 
 const WIDTH = 120;
 const RECORDS = ['Order', 'OrderLine', 'Customer', 'InventoryItem'];
-/** The bodies of writes. One that extends another comes after it. */
+/** The bodies of writes. A body that extends another comes after it. */
 const WRITES = 'AddressValues NewOrder OrderChange NewOrderLine OrderLineChange NewCustomer CustomerChange'.split(' ');
 const VALUES: Readonly<Record<string, string>> = {
   DecimalValue: 'Number',
@@ -23,7 +23,7 @@ const VALUES: Readonly<Record<string, string>> = {
 const FIRST = '# Written by `npm run generate` from the contract. Change tools/python-types.ts, not this part.\n';
 const LAST = '# The end of what `npm run generate` writes.\n';
 
-/** Returns the module with that part replaced. */
+/** Returns the module with its generated part replaced. */
 export function renderPythonModule(contract: Contract, module: string): string {
   const [before, rest] = cut(module, FIRST);
   const [, after] = cut(rest, LAST);
@@ -71,7 +71,7 @@ function valueOf(schemas: Contract['components']['schemas'], schema: ContractSch
   return values === undefined ? (VALUES[name] ?? 'Value') : literalOf(values);
 }
 
-/** A Literal, on as many lines as it takes. */
+/** Writes a Literal, on several lines if it is long. */
 function literalOf(values: readonly unknown[]): string {
   const words = values.map((value) => (value === null ? 'None' : JSON.stringify(value)));
   const whole = `Literal[${words.join(', ')}]`;

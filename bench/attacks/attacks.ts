@@ -1,5 +1,6 @@
 /**
- * The attacks. Each runs until its process ends and counts its answers. An earlier service failed at these rates.
+ * The attacks. Each runs until its process ends and counts its answers. An earlier version of the service failed at
+ * these rates.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { times } from '../../test/kit/lists.ts';
@@ -10,7 +11,7 @@ import { callOf, callWith, formatRequest, type LoadRequest } from '../sides/call
 import { NUMBER_OF_MANY, type Target } from './target.ts';
 
 export interface Attack {
-  /** The fault of the service that it uses, as it was found. */
+  /** The number of the fault in the earlier version that the attack uses, and what the attack does. */
   readonly fault: string;
   readonly caller: 'anonymous' | 'authenticated';
   readonly begin: (target: Target, count: Count) => void;
@@ -23,14 +24,14 @@ const BODY_BYTES = 256 * 1024;
 const PAUSE_MS = 100;
 const MORE_MS = 2000;
 
-/** Sends a call and counts the answer, when it has been read. */
+/** Sends a call, reads the answer and counts it. Returns whether there was an answer. */
 async function send(connection: RawConnection, call: LoadRequest, count: Count): Promise<boolean> {
   const answer = await connection.send(formatRequest(call), false);
   count(answer?.status ?? 'closed');
   return answer !== undefined;
 }
 
-/** Starts callers who each send a call as soon as the one before is answered, in turns out of a list. */
+/** Starts callers that each send the calls of a list in turn, the next one as soon as the last one is answered. */
 function flood({ origin }: Target, callers: number, calls: readonly LoadRequest[], count: Count): void {
   const repeat = async (first: number): Promise<void> => {
     const connection = new RawConnection(origin);
@@ -41,8 +42,8 @@ function flood({ origin }: Target, callers: number, calls: readonly LoadRequest[
 }
 
 /**
- * Opens connections that send these bytes, then `more` every 2 s, and open again when they are closed. A connection
- * that reads nothing notices the end when it writes.
+ * Opens connections that send these bytes, then `more` every 2 s, and replaces each one that is closed. A connection
+ * that reads nothing notices that it is closed when it writes.
  */
 function hold({ origin }: Target, connections: number, bytes: string, more: string, count: Count): void {
   const isReading = more.length === 1;
@@ -174,7 +175,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
   },
 };
 
-/** Starts an attack. The function returned gives its answers so far, by status. */
+/** Starts an attack. Returns a function that returns the count of its answers so far, by status. */
 export function attack(name: string, target: Target): () => Record<string, number> {
   const counts: Record<string, number> = {};
   ATTACKS[name]!.begin(target, (outcome) => void (counts[outcome] = (counts[outcome] ?? 0) + 1));

@@ -1,7 +1,7 @@
 /**
- * Callers beside the attacks. Onlookers call at a fixed rate, also while earlier calls wait, and measure each wait from
- * the moment the call was due, so that a service that stands still shows. `load` is more calls than the service can
- * answer, from eight tenants: seven in ten read an order, two create one, one asks for a page of 50.
+ * Callers beside the attacks. Onlookers call at a fixed rate, even while earlier calls wait, and measure each wait from
+ * the time when the call was due, so that the figures show a service that stands still. `load` makes more calls than
+ * the service can answer, from eight tenants: seven in ten read an order, two create one, one reads a page of 50.
  */
 import { times } from '../../test/kit/lists.ts';
 import { RawConnection } from '../../test/kit/raw-connection.ts';
@@ -9,7 +9,7 @@ import { callOf, formatRequest, type LoadRequest } from '../sides/calls.ts';
 import type { Target } from './target.ts';
 
 interface Caller {
-  /** Calls a second; undefined for as many as CAPACITY_CONNECTIONS get answered. */
+  /** Calls a second; undefined for as many as CAPACITY_CONNECTIONS connections can make. */
   readonly perSecond: number | undefined;
   readonly callsOf: (target: Target) => LoadRequest[];
 }
@@ -38,28 +38,28 @@ function loadOf({ busy }: Target): LoadRequest[] {
   });
 }
 
-/** Milliseconds of the calls answered 200 since the last time, and how many were not. */
+/** Milliseconds that the calls with status 200 took since the last report, and the number of other calls. */
 export interface Waits {
   readonly p50: number;
   readonly p99: number;
   readonly worst: number;
   readonly count: number;
   readonly failed: number;
-  /** How the failed ones ended: a status, or `closed`. */
+  /** The number of failed calls by their end: a status, or `closed`. */
   readonly failures: Record<string, number>;
-  /** Answers 200 a second. */
+  /** Answers with status 200 per second. */
   readonly goodPerSecond: number;
   readonly sentPerSecond: number;
 }
 
 const CAPACITY_CONNECTIONS = 64;
-/** More than the service lets be in flight. */
+/** More connections than the service allows calls in flight. */
 const CONNECTIONS = 2000;
 const CONNECTIONS_AT_ONCE = 100;
 const TICK_MS = 2;
 const GIVE_UP_MS = 30_000;
 
-/** Begins to call, as an onlooker or with a load. The function returned gives the waits since its last call. */
+/** Starts an onlooker or a load. Returns a function that returns the waits since it was last called. */
 export function beginCalls(name: string, target: Target, loadPerSecond?: number): () => Waits {
   const { perSecond, callsOf } = ONLOOKERS[name] ?? { perSecond: loadPerSecond, callsOf: loadOf };
   const requests = callsOf(target).map(formatRequest);
@@ -110,7 +110,7 @@ export function beginCalls(name: string, target: Target, loadPerSecond?: number)
   };
 }
 
-/** Opens the connections of a load before its first call, in parts: the kernel loses a burst of new ones. */
+/** Opens the connections of a load before its first call, in parts, because the kernel drops a burst of new ones. */
 async function openConnections(connect: () => RawConnection): Promise<RawConnection[]> {
   const opened: RawConnection[] = [];
   while (opened.length < CONNECTIONS) {

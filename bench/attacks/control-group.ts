@@ -1,13 +1,13 @@
 /**
- * A control group of Linux with a bound on memory, for a service that must not need more. Where none can be made the
- * memory is only measured, and the caller says so.
+ * A control group of Linux that limits the memory of a service. If no group can be made, the caller only measures the
+ * memory, and says so.
  */
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const V1 = '/sys/fs/cgroup/memory';
 const V2 = '/sys/fs/cgroup';
-/** Puts itself into the group and becomes the program. */
+/** A shell command that puts itself into the group and becomes the program. */
 const ENTER = 'echo $$ > "$0" && exec "$@"';
 
 export class ControlGroup {
@@ -20,7 +20,7 @@ export class ControlGroup {
     this.kind = kind;
   }
 
-  /** Makes a group whose processes may use `bytes` together; undefined where none can be made. */
+  /** Makes a group whose processes may use `bytes` together. Returns undefined if no group can be made. */
   static make(bytes: number): ControlGroup | undefined {
     const name = `storeroom-test-${process.pid}`;
     for (const { parent, kind, bounds } of [
@@ -34,7 +34,7 @@ export class ControlGroup {
         for (const [bound, value] of Object.entries(bounds)) writeFileSync(join(folder, bound), String(value));
         return new ControlGroup(folder, kind);
       } catch {
-        // This user may not make one, or the machine has no such bound.
+        // This user may not make a group, or the machine cannot limit memory this way.
       }
     return undefined;
   }
@@ -44,13 +44,13 @@ export class ControlGroup {
     return ['sh', '-c', ENTER, join(this.#folder, 'cgroup.procs')];
   }
 
-  /** How often the kernel has killed a process of the group for its memory. */
+  /** Number of processes of the group that the kernel has killed because of their memory. */
   get kills(): number {
     const file = ['memory.oom_control', 'memory.events'].find((name) => existsSync(join(this.#folder, name)))!;
     return Number(/^oom_kill (\d+)$/m.exec(readFileSync(join(this.#folder, file), 'utf8'))?.[1] ?? 0);
   }
 
-  /** Its processes have to have ended. */
+  /** Removes the group. Its processes must have ended. */
   remove(): void {
     rmdirSync(this.#folder);
   }

@@ -1,6 +1,6 @@
 /**
- * A process of `npm run bench:attacks`: an attack, which is nice to everybody else so that the attacked service is
- * measured and not the machine of the attackers, or a caller beside it. `prepare` starts one and talks to it.
+ * A process of `npm run bench:attacks`: an attack, or a caller beside it. `prepare` starts the process and talks to it.
+ * An attack runs at the lowest priority, so that it does not take the processor from the service and the callers.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,7 +28,7 @@ interface Order {
 }
 
 const NICE = 19;
-/** Starting costs as well, and a process starts with the niceness it is given. */
+/** Starts a process at the lowest priority from the beginning, because its start also takes processor time. */
 const NICELY = { execPath: 'nice', execArgv: ['-n', String(NICE), process.execPath] };
 
 const children = new Set<ChildProcess>();
@@ -36,7 +36,7 @@ process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-/** Prepares an attack (Counts) or a caller (Waits) by its name; `load` makes `perSecond` calls. */
+/** Prepares an attack (Counts) or a caller (Waits) by its name. The caller `load` makes `perSecond` calls. */
 export async function prepare<Report>(name: string, target: Target, perSecond?: number): Promise<Part<Report>> {
   const child = fork(import.meta.filename, [], name in ATTACKS ? NICELY : {});
   children.add(child);
@@ -55,7 +55,7 @@ export async function prepare<Report>(name: string, target: Target, perSecond?: 
   };
 }
 
-/** Lets a caller call for some seconds, after a time that is not measured, and returns its waits. */
+/** Runs a caller for some seconds, after a time that is not measured, and returns its waits. */
 export async function watch(
   name: string,
   target: Target,

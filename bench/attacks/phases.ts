@@ -1,4 +1,4 @@
-/** Runs attacks and measures the service, and the waits of others, meanwhile. */
+/** Runs attacks, and measures the service and the waits of other callers meanwhile. */
 import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Service } from '../../test/kit/service.ts';
@@ -10,13 +10,13 @@ import type { Target } from './target.ts';
 type Looks = Readonly<Record<string, Waits>>;
 
 export interface Figures {
-  /** Waits of others before the attack and during it. */
+  /** Waits of other callers before the attack. `during` has those during it. */
   readonly idle: Looks;
   readonly during: Looks;
-  /** Resident memory in MiB, and the most of it. */
+  /** Resident memory before the attack, in MiB. `peakMib` is the maximum during it. */
   readonly idleMib: number;
   readonly peakMib: number;
-  /** The same without cached pages of files, which the kernel takes back when it needs memory. */
+  /** The same two figures without cached pages of files, which the kernel takes back when it needs memory. */
   readonly ownIdleMib: number;
   readonly ownPeakMib: number;
   /** Growth of the data folder. */
@@ -45,7 +45,7 @@ async function prepareAll<Report>(names: readonly string[], target: Target) {
   };
 }
 
-/** Runs attacks together, and `beside` with them. The service has to run; it may have ended afterwards. */
+/** Runs attacks at the same time, with `beside`. The service has to be running; it may have ended afterwards. */
 export async function measure(
   service: Service,
   target: Target,
@@ -86,13 +86,13 @@ export async function measure(
   return { idle, during, idleMib, peakMib, ownIdleMib, ownPeakMib, grownMib, diedAfter, counts };
 }
 
-/** MiB of the data folder; 0 with PostgreSQL. */
+/** Returns the size of the data folder in MiB; 0 with PostgreSQL. */
 function folderSize({ databaseUrl, place }: Service): number {
   if (databaseUrl !== undefined) return 0;
   return Number.parseInt(execFileSync('du', ['-s', '--apparent-size', '--block-size=1K', place]).toString(), 10) / 1024;
 }
 
-/** Resolves to the seconds until the service's own memory is below `mib`, or to undefined when that takes too long. */
+/** Returns the seconds until the service's own memory is at most `mib`, or undefined if that takes too long. */
 export async function waitForMemory(service: Service, mib: number, withinSeconds: number): Promise<number | undefined> {
   const begunAt = performance.now();
   for (;;) {

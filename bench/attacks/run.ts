@@ -1,6 +1,6 @@
 /**
- * Begin here. `npm run bench:attacks`: the costliest calls, tried one by one and all at once against a service in a
- * control group of 512 MB. docs/reliability.md has the figures and the bars.
+ * Begin here. `npm run bench:attacks` runs the costliest calls, one attack after the other and all at once, against a
+ * service in a control group of 512 MB. docs/reliability.md has the figures and the bars.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -30,7 +30,7 @@ const WRITERS = 4;
 const SETTLE_SECONDS = 60;
 const SETTLED_MIB = 100;
 const HEALTH_MS = 100;
-/** How much longer others may wait than before the attack. */
+/** How many times as long as before the attack other callers may wait. */
 const BARS: Readonly<Record<Attack['caller'], readonly ['p50' | 'p99', number]>> = {
   anonymous: ['p50', 2],
   authenticated: ['p99', 3],
@@ -39,7 +39,7 @@ const ALL = 'all at once';
 const OVERLOAD = 'overload';
 const CAPACITY_SECONDS = 8;
 const OVER = 3;
-/** Until a load has opened its connections. */
+/** Time in which a load opens its connections. */
 const LOAD_MS = 2000;
 const GOODPUT_LEAST = 0.8;
 const ACCEPTED_P99_MS = 1000;
@@ -51,7 +51,7 @@ const measured: Record<string, Figures> = {};
 const group = ControlGroup.make(MEMORY_BYTES);
 let service: Service;
 let target: Target;
-/** Writes beside the attacks, and knows what was acknowledged. */
+/** Writers beside the attacks, with a list of their acknowledged writes. */
 let writers: MixedLoad;
 before(async () => {
   console.log(
@@ -129,7 +129,7 @@ if (chosen.includes(OVERLOAD))
     assert.ok(normal.p50 <= idle.p50 * 2, `p50 is ${ms(normal.p50)} ms after the overload`);
   });
 
-/** Starts the service again, so that nothing of the attack before is left. */
+/** Restarts the service, so that nothing of the last attack is left in it. */
 async function rest(): Promise<void> {
   await service.stop('SIGKILL');
   await service.restart();

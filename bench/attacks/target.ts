@@ -9,14 +9,15 @@ import { writeRecords } from '../records/records.ts';
 /** Everything that the processes of the attacks need. */
 export interface Target {
   readonly origin: string;
-  /** Attacks. */
+  /** A tenant that attacks. It has many customers, and an order with as many lines as the service allows. */
   readonly greedy: Keys;
-  /** Attacks too; has wide orders, and may make one call a second. */
+  /** A tenant that attacks with orders whose fields are long. */
   readonly wide: Keys;
+  /** A tenant that attacks although it may make only one call a second. */
   readonly limited: Keys;
-  /** Is attacked. */
+  /** The tenant that the onlookers call for. */
   readonly quiet: Keys;
-  /** Make more calls than can be answered. */
+  /** Tenants that together make more calls than the service can answer. */
   readonly busy: readonly { readonly keys: Keys; readonly order: string }[];
   readonly orderOf: { readonly quiet: string; readonly manyLines: string };
 }
@@ -26,7 +27,7 @@ const SIZES = { customers: 100_000, ordersOfNumber: 30_000, lines: 100_000, wide
 const FIELD_CHARACTERS = 8000;
 const BUSY = 8;
 
-/** Makes them in a service that runs. Rows beyond a limit of the service are left out by it. */
+/** Makes the tenants and their records in a running service. The service rejects rows beyond its limits. */
 export async function makeTarget(service: Service): Promise<Target> {
   const [greedy, wide, quiet] = [
     await service.makeTenant('greedy'),

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:dashboard`: how long it takes until a new browser can use the first pages of a warm service. The
- * median of seven loads has a bar. Not in `npm test`, where other tests take the processors.
+ * `npm run bench:dashboard` measures how long it takes until a new browser can use the first pages of a warm service.
+ * The median of seven loads has a bar. It is not in `npm test`, because other tests take the processors there.
  */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
@@ -15,7 +15,7 @@ const LOADS = 7;
 
 const { service, owner } = await openStockedScene();
 
-/** When `holds` first held, in ms since the navigation began; looked at when the document or the focus changes. */
+/** Returns the milliseconds from the navigation until `holds` is first true, checked when document or focus change. */
 async function timeUntil(page: Page, path: string, holds: string): Promise<number> {
   await page.addInitScript(`{
     const look = () => { if (window.heldAt === undefined && (${holds})) window.heldAt = performance.now(); };
@@ -26,7 +26,7 @@ async function timeUntil(page: Page, path: string, holds: string): Promise<numbe
   await until(async () => (await page.evaluate('window.heldAt')) !== undefined);
   return page.evaluate<number>('window.heldAt');
 }
-/** Loads the page again and again, each time in a new browser; fails when the median is over the bar. */
+/** Loads the page several times, each time in a new browser context. Fails if the median misses the bar. */
 async function measure(context: TestContext, open: () => Promise<Page>, path: string, holds: string): Promise<void> {
   const times: number[] = [];
   for (let load = 0; load < LOADS; load++) times.push(await timeUntil(await open(), path, holds));

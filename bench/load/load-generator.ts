@@ -1,6 +1,6 @@
 /**
- * Puts load on a server, by wrk where it is installed, else by autocannon (npm): sends requests, drawn at random, over
- * a number of connections and says how many were answered and how fast.
+ * Puts load on a server, with wrk if it is installed, otherwise with autocannon (npm): sends random requests from a
+ * list over a number of connections, and returns how many were answered and how fast.
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -33,16 +33,16 @@ type Generator = (
 
 const folder = temporaryFolder();
 const SCRIPT = join(import.meta.dirname, 'wrk.lua');
-/** autocannon builds every request once for every connection before it begins. */
+/** Maximum requests with autocannon, which builds each request once for each connection before it begins. */
 const AUTOCANNON_REQUESTS = 200;
 const hasWrk = spawnSync('wrk', ['--version']).error === undefined;
-/** The file of each list of requests, written when they are sent first. */
+/** The file of each list of requests. It is written when the list is first sent. */
 const files = new Map<readonly LoadRequest[], string>();
-/** Longer than any load: a slow answer is no failure. */
+/** Longer than any load, because a slow answer is not a failure. */
 const TIMEOUT = '120s';
 export const loader = hasWrk ? 'wrk' : 'autocannon';
 
-/** Throws when one answer was no success: figures of failures are worth nothing. */
+/** Runs a load. Throws if one answer is not a success, because figures with failures mean nothing. */
 export async function load(origin: string, requests: readonly LoadRequest[], amount: LoadAmount): Promise<LoadFigures> {
   const { failures, ...figures } = await (hasWrk ? loadByWrk : loadByAutocannon)(origin, requests, amount);
   if (failures > 0)

@@ -1,5 +1,5 @@
 /**
- * W10: one caller reads page after page to the end, or 100,000 records, each page from the cursor of the one before.
+ * W10: one caller reads page after page by cursor, up to the end or to 100,000 records.
  */
 import { RawConnection } from '../../test/kit/raw-connection.ts';
 import type { RowFigures } from '../records/seed.ts';
@@ -31,7 +31,7 @@ export async function measurePaging({ server, dialect }: Side, recordType: keyof
   return { name: `page through ${recordType}`, rows, rowsPerSecond, memoryMb: peakMemoryMb([server.pid]) };
 }
 
-/** Parsing them would take the reader longer than the service takes to answer. */
+/** Counts a key in an answer. Parsing the answer would take longer than the service needs to make it. */
 export function countOf(bytes: Buffer, key: string): number {
   let count = 0;
   for (let at = bytes.indexOf(key); at !== -1; at = bytes.indexOf(key, at + key.length)) count++;

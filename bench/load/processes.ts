@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 /** The kernel counts CPU time in hundredths of a second. */
 const TICK_US = 10_000;
-/** In /proc/PID/stat, behind the name: parent, own user and system time, and the same of children that have ended. */
+/** Fields of /proc/PID/stat after the name: parent, user and system time, and these times of ended children. */
 const [PARENT, USER, SYSTEM, CHILD_USER, CHILD_SYSTEM] = [1, 11, 12, 13, 14] as const;
 
 const read = (pid: number | 'self', name: string): string => readFileSync(`/proc/${pid}/${name}`, 'utf8');
@@ -15,7 +15,7 @@ const statOf = (pid: number | 'self'): number[] =>
     .split(' ')
     .map(Number);
 
-/** Processes end while they are looked at. */
+/** Returns `nothing` if the process has ended meanwhile. */
 function orNothing<T>(look: () => T, nothing: T): T {
   try {
     return look();
@@ -24,7 +24,7 @@ function orNothing<T>(look: () => T, nothing: T): T {
   }
 }
 
-/** A process and all that it started, and these again. */
+/** Lists a process and all its descendants. */
 export function treeOf(root: number): number[] {
   const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   const parents = all.map((name) => [Number(name), orNothing(() => statOf(Number(name))[PARENT], 0)] as const);
@@ -33,14 +33,14 @@ export function treeOf(root: number): number[] {
   return tree;
 }
 
-/** The CPU time that processes have taken, theirs and the kernel's for them. */
+/** Returns the CPU time of processes, including the kernel's work for them. */
 export const cpuTimeUs = (pids: readonly number[]): number =>
   pids.reduce((sum, pid) => {
     const fields = orNothing(() => statOf(pid), []);
     return sum + ((fields[USER] ?? 0) + (fields[SYSTEM] ?? 0)) * TICK_US;
   }, 0);
 
-/** The CPU time of the machine, and of what this process has started and seen the end of. */
+/** Returns the CPU time of the machine, and of the ended children of this process. */
 export function machineTimeUs(): { busy: number; total: number; children: number } {
   const fields = readFileSync('/proc/stat', 'utf8').split('\n', 1)[0]!.split(/\s+/).slice(1, 9).map(Number);
   const total = fields.reduce((sum, one) => sum + one, 0);
@@ -58,13 +58,13 @@ const sumOfStatus = (pids: readonly number[], name: string): number =>
     return sum + Number(found?.[1] ?? 0) / 1024;
   }, 0);
 
-/** Memory that processes hold. */
+/** Returns the resident memory of processes. */
 export const memoryMb = (pids: readonly number[]): number => sumOfStatus(pids, 'VmRSS');
 
-/** The same without pages of files, which the kernel takes back when it needs them. */
+/** Returns the memory of processes without pages of files, which the kernel takes back when it needs memory. */
 export const ownMemoryMb = (pids: readonly number[]): number => sumOfStatus(pids, 'RssAnon');
 
-/** The most that they have held since `forgetPeaks`. */
+/** Returns the maximum resident memory of processes since `forgetPeaks`. */
 export const peakMemoryMb = (pids: readonly number[]): number => sumOfStatus(pids, 'VmHWM');
 
 export function forgetPeaks(pids: readonly number[]): void {

@@ -1,5 +1,5 @@
 /**
- * Begin here: in a round every side is loaded for a moment, in turns, so that the rest of the machine's work affects
+ * Begin here: each round loads every side for a moment, one after the other, so that other work on the machine affects
  * all of them.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,21 +10,21 @@ import { cpuTimeUs, forgetPeaks, machineTimeUs, peakMemoryMb, treeOf } from './p
 import type { Side } from '../sides/side.ts';
 
 const TRIES = 4;
-/** How many times as long a repeated load runs. */
+/** Factor by which a repeated load is longer. */
 const LONGER = 2;
 const IDLE_LOOK_MS = 100;
 const IDLE_GIVE_UP_MS = 20_000;
-/** CPU time a millisecond above which a server still works. */
+/** CPU time per millisecond, in microseconds, above which a server is still busy. */
 const BUSY_US_A_MS = 300;
-/** V8 compiles what a server does often for the first two seconds of load, in threads that count as the server's. */
+/** Longer than the first two seconds of load, in which V8 compiles frequent code in threads of the server. */
 const WARM_UP_SECONDS = 3;
 
 export interface SideFigures extends LoadFigures {
-  /** CPU time a request, of the server and of its connections in PostgreSQL. */
+  /** CPU time per request of the server and of its connections in PostgreSQL. */
   readonly cpuUs: number;
-  /** The most memory that the server held, without PostgreSQL. */
+  /** Maximum memory of the server, without PostgreSQL. */
   readonly memoryMb: number;
-  /** The share of the machine that neither the server nor the load took, of 1. */
+  /** Share of the machine's CPU time, from 0 to 1, that neither the server nor the load took. */
   readonly elsewhere: number;
 }
 
@@ -39,7 +39,7 @@ export interface RoundOptions {
   readonly connections: number;
 }
 
-/** Runs each of the measures once a round, from round 1, and returns their results. Each round begins with another one. */
+/** Runs every measure once per round, from round 1, and returns the results. Each round begins with a different one. */
 export async function takeTurns<T>(
   rounds: number,
   measures: readonly ((round: number) => Promise<T>)[],
@@ -54,7 +54,7 @@ export async function takeTurns<T>(
   return found;
 }
 
-/** The figures of each side, one a round, after a round that warms up. `first` is the side that begins. */
+/** Returns the figures of each side for each round, after a round that warms up. `first` is the side that begins. */
 export async function measureRounds(
   sides: readonly LoadedSide[],
   { rounds, seconds, connections }: RoundOptions,
@@ -70,7 +70,7 @@ export async function measureRounds(
   return takeTurns(rounds, measures, first);
 }
 
-/** On a machine with other work a request may fail, or none be answered in time: such a load is repeated for longer. */
+/** Measures a load. Repeats a longer one if a request failed or none was answered, as can happen on a busy machine. */
 async function measure(loaded: LoadedSide, amount: LoadAmount, tries = TRIES): Promise<SideFigures> {
   try {
     const figures = await measureOnce(loaded, amount);
@@ -101,7 +101,7 @@ async function measureOnce({ side, requests }: LoadedSide, amount: LoadAmount): 
   };
 }
 
-/** Waits, because a slow server continues to work for callers that are gone while the next side is measured. */
+/** Waits until a server is idle. A slow one would still work for callers that have left while the next is measured. */
 async function waitUntilIdle(pids: readonly number[]): Promise<void> {
   const giveUpAt = Date.now() + IDLE_GIVE_UP_MS;
   for (let isBusy = true; isBusy && Date.now() < giveUpAt;) {
@@ -111,7 +111,7 @@ async function waitUntilIdle(pids: readonly number[]): Promise<void> {
   }
 }
 
-/** The processes of PostgreSQL that work for a side. */
+/** Lists the processes of PostgreSQL that work for a side. */
 async function findBackends({ databaseUrl }: Side): Promise<number[]> {
   if (databaseUrl === undefined) return [];
   const backends = await runStatement(

@@ -1,5 +1,5 @@
 /**
- * Measures how fast a service starts after a `kill -9` of the one before, and the memory it holds when idle.
+ * Measures how fast a service starts after a `kill -9` of the previous one, and its memory when it is idle.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { memoryMb, treeOf } from './processes.ts';
@@ -10,7 +10,7 @@ import { startService } from '../sides/servers.ts';
 const IDLE_MS = 3000;
 
 export interface StartFigures {
-  /** From the start of the process to its first answer. */
+  /** Time from the start of the process to its first answer. */
   readonly startMs: number;
   readonly idleMb: number;
 }

@@ -1,5 +1,5 @@
 /**
- * Many tenants with one order each, called at random, beside fewer of them: one service for each number, in turns.
+ * Compares many tenants with few: each has one order, and calls choose tenants at random. The two services take turns.
  */
 import { addLineItem, createOrder } from '../../src/pims/operations.ts';
 import { byCommand } from '../../src/audit/entry.ts';
@@ -18,12 +18,12 @@ import { startService } from '../sides/servers.ts';
 import { ourDialect } from '../sides/side.ts';
 import { systemClock } from '../../src/clock.ts';
 
-/** Few connections with PostgreSQL: there the time of a call is compared, not how many calls there can be. */
+/** PostgreSQL has few connections, because there the time of a call is compared, not the number of calls. */
 const SIZES = { sqlite: { few: 100, many: 1000, connections: 64 }, postgres: { few: 1, many: 2000, connections: 4 } };
 const SPEED_LEAST = 0.7;
 const P99_MOST = 2;
 
-/** Through the store, as a command for each would take an hour. */
+/** Makes the tenants directly in the store, because a command for each would take an hour. */
 async function makeTenants(place: StorePlace, count: number): Promise<Keys[]> {
   const settings = { ...TURNS, ...place, databaseConnections: 4, queryBudgetMs: 5000, queryThreads: 1 };
   const user = { name: 'storeroom bench', busyTimeoutMs: 5000, onFatal: () => undefined, clock: systemClock };

@@ -1,4 +1,4 @@
--- For wrk: sends raw requests of a file (a NUL between two), drawn at random, and prints the figures as one line of JSON.
+-- For wrk: sends random requests of a file, in which NUL separates them, and prints the figures as one line of JSON.
 local requests = {}
 
 function init(args)

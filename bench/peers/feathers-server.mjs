@@ -1,5 +1,5 @@
-// A Feathers service over the tables of the benchmark, by knex; every call from outside shows a key, whose hash lies in
-// the database. It is copied beside its packages and started by feathers.ts.
+// A Feathers service on the tables of the benchmark, with knex. Every call from outside has a key, whose hash is in the
+// database. feathers.ts copies this file beside its packages and starts it.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { feathers } from '@feathersjs/feathers';

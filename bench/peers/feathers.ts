@@ -1,4 +1,4 @@
-/** Feathers: services over knex, a key checked against the database on every call. */
+/** Feathers: services on knex that check a key against the database on every call. */
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RECORD_TYPES } from '../../src/pims/rules/fields.ts';

@@ -1,12 +1,12 @@
 /**
- * Installs the peers in npm's current releases, each in a folder below `.bench/peers`, which git ignores.
+ * Installs the current releases of the peers from npm, each in a folder below `.bench/peers`, which git ignores.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { THIS_CHECKOUT } from '../sides/servers.ts';
 
-/** How many releases before the current one are tried, when that one cannot be installed. */
+/** Number of earlier releases that are tried if the current one cannot be installed. */
 const EARLIER_TRIED = 2;
 
 export interface InstalledPeer {
@@ -22,7 +22,7 @@ interface Release {
   readonly installed: string;
 }
 
-/** Installs the current release of a peer, if it is not there; without a registry the one that is. */
+/** Installs the current release of a peer if it is missing. Without a registry, returns the installed release. */
 export function installPeer(name: string, [main, ...others]: readonly [string, ...string[]]): InstalledPeer {
   const folder = join(THIS_CHECKOUT, '.bench/peers', name);
   const releaseFile = join(folder, 'release.json');
@@ -47,7 +47,7 @@ export function installPeer(name: string, [main, ...others]: readonly [string, .
   throw new Error(`No release of ${name} can be installed.`);
 }
 
-/** Native parts are compiled for the Node that runs them, from the headers beside it. */
+/** Installs packages. Native parts are compiled for the Node that runs them, with its headers. */
 function install(folder: string, packages: readonly string[], node: string): void {
   const nodeFolder = dirname(node);
   const env = {
@@ -59,7 +59,7 @@ function install(folder: string, packages: readonly string[], node: string): voi
   execFileSync('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', ...packages], { cwd: folder, env });
 }
 
-/** The current release and those before it, the newest first; none without a registry. */
+/** Lists the current release and earlier ones, newest first. The list is empty without a registry. */
 function findReleases(name: string): string[] {
   try {
     const words = ['view', name, 'version', 'versions', '--json'];

@@ -1,4 +1,4 @@
-/** A peer of the benchmarks, and the calls that all of them make alike. */
+/** The interface of a peer of the benchmarks, and the writes that all peers have in common. */
 import type { callWith } from '../sides/calls.ts';
 import type { Server } from '../sides/servers.ts';
 import type { Dialect, Values } from '../sides/side.ts';
@@ -6,18 +6,18 @@ import type { InstalledPeer } from './install.ts';
 
 export interface Peer {
   readonly title: string;
-  /** The version of the first is reported. */
+  /** The npm packages of the peer. The version of the first is reported. */
   readonly packages: readonly [string, ...string[]];
-  /** Starts it on a file of SQLite, or the URL of a database. */
+  /** Starts the peer on a file of SQLite or on the URL of a database. */
   readonly start: (installed: InstalledPeer, database: string) => Promise<Server>;
-  /** Its calls. `like` is the operator of substrings that ignores case. */
+  /** Returns the calls of the peer. `like` is the operator that finds substrings in any case. */
   readonly dialectOf: (like: 'like' | 'ilike') => Dialect;
 }
 
-/** Line number of an added line. A peer has no rules that would number it. */
+/** Line number of an added line, because a peer does not number lines. */
 const ADDED_LINE_NUMBER = '4';
 
-/** Writes of records by paths, their fields by other names. */
+/** Returns the writes of a peer: its paths, and its names of the fields. */
 export function writesOf(
   call: ReturnType<typeof callWith>,
   nameOf: (field: string) => string,

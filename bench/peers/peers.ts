@@ -1,6 +1,6 @@
 /**
- * Begin here: the peers that Storeroom is measured beside, each on a copy of the same tables. A run continues without a
- * peer that does not start.
+ * Begin here: starts the peers that Storeroom is compared with, each on a copy of the same tables. A run continues
+ * without a peer that does not start.
  */
 import { join } from 'node:path';
 import { exportRecords } from '../records/seed.ts';

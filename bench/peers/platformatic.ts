@@ -1,4 +1,4 @@
-/** Platformatic DB: REST and GraphQL made from the tables, its admin secret checked on every call. */
+/** Platformatic DB: makes REST and GraphQL from the tables, and checks its admin secret on every call. */
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
@@ -19,7 +19,7 @@ const nameOf = (field: string): string =>
   field.toLowerCase().replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 const call = callWith(HEADERS);
 
-/** A line's ORDER_NUMBER is a relation there, which would cost a look at the order. */
+/** Lists the fields to request, without a line's ORDER_NUMBER: it is a relation, so it would read the order again. */
 const fieldsOf = (recordType: 'orders' | 'lines'): string =>
   BUILT_IN_FIELDS[recordType]
     .filter(({ name }) => recordType !== 'lines' || name !== 'ORDER_NUMBER')
@@ -41,7 +41,7 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-/** Returns the origin when a path there is answered with success: the peer does not print where it is. */
+/** Returns the origin when a call succeeds there, because the peer does not print its address. */
 async function waitForAnswer(origin: string, hasEnded: () => boolean): Promise<string> {
   for (const until = Date.now() + READY_MS; Date.now() < until && !hasEnded(); await sleep(POLL_MS)) {
     const answer = await fetch(`${origin}/customers/?limit=1`, { headers: HEADERS }).catch(() => undefined);

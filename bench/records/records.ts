@@ -1,6 +1,6 @@
 /**
- * The records of the benchmarks. Each is a function of its number alone, so that two runs measure the same thing:
- * the orders have three lines each, and there are as many customers and parts as orders, and ten orders with 500 lines.
+ * The records of the benchmarks. Each is a function of its number alone, so that two runs measure the same thing. There
+ * are as many customers and parts as orders; an order has three lines, and ten more orders have 500 lines.
  */
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export const LARGE_ORDERS = 10;
 const LINES_OF_LARGE = 500;
 /** Orders with the same storefront number: two sales orders and two invoices. */
 const ORDERS_EACH_REFERENCE = 4;
-/** How many customers have the same six letters in their name, however many there are. */
+/** Number of customers that have the same six letters in their name. It does not depend on the number of customers. */
 const SHARING = 12;
 const ROWS_A_WRITE = 10_000;
 export const CITIES = 200;
@@ -28,7 +28,7 @@ const LABELS = LETTERS.length ** LABEL_LETTERS;
 
 type Record = Readonly<globalThis.Record<string, string>>;
 
-/** A number that scatters over 32 bits. */
+/** Returns a number that is scattered over 32 bits. */
 function scatterOf(i: number, salt: number): number {
   let mixed = Math.imul(i + 1, 0x9e_37_79_b1) ^ Math.imul(salt + 1, 0x85_eb_ca_6b);
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x21_f0_aa_ad);
@@ -36,7 +36,7 @@ function scatterOf(i: number, salt: number): number {
   return (mixed ^ (mixed >>> 15)) >>> 0;
 }
 
-/** Six letters, different for every number. */
+/** Returns six letters, different for every number. */
 function labelOf(i: number): string {
   let rest = (i * 16_180_339) % LABELS;
   let label = '';
@@ -55,9 +55,9 @@ export const storefrontNumber = (i: number): string => `#${Math.floor(i / ORDERS
 export const cityName = (city: number): string => `City ${city}`;
 export const stateOf = (city: number): string => STATES[city % STATES.length]!;
 export const emailOf = (i: number): string => `u${i}@example.com`;
-/** Letters that twelve customers have in their name. */
+/** Returns six letters that twelve customers have in their name. */
 export const sharedLetters = (i: number, customers: number): string => labelOf(i % Math.ceil(customers / SHARING));
-/** Every other two orders are sales orders, the rest invoices. */
+/** Returns whether an order is a sales order. In turn, two orders are sales orders and two are invoices. */
 export const isSalesOrder = (i: number): boolean => i % ORDERS_EACH_REFERENCE < 2;
 
 const address = (side: 'B' | 'S', i: number): Record => {
@@ -125,7 +125,7 @@ export interface RecordFile {
   readonly count: number;
 }
 
-/** Writes `count` records of a type as a CSV file. No value may have a comma or a quote in it. */
+/** Writes `count` records of a type as a CSV file. No value may contain a comma or a quote. */
 export function writeRecords(
   folder: string,
   name: string,
@@ -142,15 +142,15 @@ export function writeRecords(
   return { name, recordType, file, count };
 }
 
-/** Writes the records as CSV files, in the order they have to be imported in. */
+/** Writes the records as CSV files. Returns the files in the order in which they must be imported. */
 export function writeRecordFiles(folder: string, orders: number): RecordFile[] {
   const half = orders / 2;
-  /** The k-th line of sales orders or of invoices. */
+  /** Returns the k-th line of sales orders (`first` is 0) or of invoices. */
   const lineOf = (first: number) => (k: number) => {
     const nth = Math.floor(k / LINES_EACH);
     return lineRecord(first + Math.floor(nth / 2) * ORDERS_EACH_REFERENCE + (nth % 2), k % LINES_EACH, orders);
   };
-  /** The ten large ones come last and are invoices. */
+  /** Returns one of the ten large orders, which come last and are invoices. */
   const largeOrder = (k: number): Record => ({
     ...orderRecord(orders + k, orders),
     ORDER_TYPE: 'invoice',

@@ -1,6 +1,6 @@
 /**
- * W11: the records go in by `storeroom import` and come out by `storeroom export`; how many rows a second, and the most
- * memory the command held. What was imported is what the other workloads ask for.
+ * W11: imports the records with `storeroom import` and exports them with `storeroom export`. Measures rows per second
+ * and the maximum memory of the command. The other workloads use the imported records.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,11 +9,11 @@ import { temporaryFolder, type Keys } from '../../test/kit/service.ts';
 import { TEAM, type RecordFile } from './records.ts';
 import { runStoreroom } from '../sides/servers.ts';
 
-/** Makes a process print the most memory it held when it ends. */
+/** Makes a process print its maximum memory when it ends. */
 const PRINT_PEAK =
   "--import=data:text/javascript,process.on('exit',()=>process.stderr.write(String(process.resourceUsage().maxRSS)))";
 
-/** How fast rows went in or came out. */
+/** The speed of an import, an export or a reading of pages. */
 export interface RowFigures {
   readonly name: string;
   readonly rows: number;
@@ -27,14 +27,14 @@ interface Place {
   readonly checkout: string;
 }
 
-/** Makes the tenant with its keys and imports the files. */
+/** Makes the tenant and its keys, and imports the files. */
 export async function seed(
   { place, checkout }: Place,
   files: readonly RecordFile[],
 ): Promise<{ keys: Keys; imports: RowFigures[] }> {
   const run = (...words: string[]) => runStoreroom(place, words, { checkout, nodeOptions: [PRINT_PEAK] });
   const create = ['tenant', 'create', TEAM, '--name', 'Bench'];
-  // Versions before 0.2.0 make a store unasked, and do not know the option.
+  // Versions before 0.2.0 make a store without the option --create, and do not know it.
   await run(...create, '--create').catch(() => run(...create));
   const keys = JSON.parse((await run('keys', 'replace', TEAM, '--json')).stdout) as Keys;
   const imports: RowFigures[] = [];
@@ -51,7 +51,7 @@ export async function seed(
 const EXPORTED = ['customers', 'inventory', 'orders', 'lines'] as const;
 export type ExportedFiles = Readonly<Record<(typeof EXPORTED)[number], string>>;
 
-/** Exports the records as CSV. The time is that from making the file to its last byte. */
+/** Exports the records as CSV. Measures the time from making the file to writing its last byte. */
 export async function exportRecords({
   place,
   checkout,

@@ -1,5 +1,5 @@
 /**
- * The requests of the workloads W1 to W9, over the records of records.ts, for every kind of server.
+ * The requests of the workloads W1 to W9, for the records of records.ts and every kind of server.
  */
 import type { LoadRequest } from '../sides/calls.ts';
 import * as records from './records.ts';
@@ -16,16 +16,16 @@ export interface Workload {
   readonly title: string;
   readonly connections: number;
   readonly requestsOf: (dialect: Dialect) => LoadRequest[];
-  /** Whether it is for Storeroom and the bare server alone. */
+  /** Whether the workload is only for Storeroom and the bare server. */
   readonly isOwn?: true;
-  /** For writes: a request that reads what the n-th one wrote, and the values it sent. */
+  /** For writes: returns a request that reads the record of the n-th write, and the values that the write sent. */
   readonly written?: (dialect: Dialect, n: number) => { readonly read: LoadRequest; readonly sent: Values };
 }
 
-/** The record that the n-th request is for. */
+/** Returns the number of the record for the n-th request. */
 const nth = (n: number, count: number): number => (n * 7919 + 5) % count;
 
-/** Makes requests for `count` records, in no order. */
+/** Makes requests for `count` records, in scattered order. */
 const spread = <T>(count: number, make: (i: number) => T): T[] =>
   Array.from({ length: Math.min(count, REQUESTS_MAX) }, (_, n) => make(nth(n, count)));
 
@@ -35,7 +35,7 @@ const newOrder = (i: number, orders: number): Values => {
 };
 
 function newLine(i: number, orders: number): Values {
-  // Invoices take no more lines.
+  // An invoice accepts no more lines.
   const order = records.isSalesOrder(i) ? i : i ^ 2;
   const { NUMBER_SHIPPED: _, ...values } = records.lineRecord(order, i % records.LINES_EACH, orders);
   return { ...values, DESCRIPTION: `Added ${i}` };

@@ -1,16 +1,16 @@
 /**
- * The bars: the least or most that each figure may be at 100,000 orders, and beside a commit.
+ * The bars: the minimum or maximum of each figure at 100,000 orders, and of comparisons with a commit.
  */
 import { checkLeast, checkMost } from './report.ts';
 import { BARE, fastestPeer, findSide, MAIN_ORDERS, shareOfBare, type StoreResults } from './results.ts';
 
 const BESIDE_LEAST = 0.97;
-/** How many times as fast as the fastest peer on the same store. */
+/** Minimum ratio of our speed to that of the fastest peer on the same store. */
 const PEER_LEAST: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   sqlite: { W1: 6, W2: 3, W3: 3, W4: 30, W5: 2.5, W6: 2.5, W7: 4 },
   postgres: { W1: 4, W2: 1.5, W3: 2, W4: 10, W5: 1.5, W6: 1.5, W7: 1.5 },
 };
-/** Requests to those of the bare server, on the embedded store. */
+/** Minimum ratio of our speed to that of the bare server, on the embedded store. */
 const BARE_LEAST: Readonly<Record<string, number>> = { W1: 0.45, 'W1 hot': 0.65, W8: 0.25 };
 const P99_MOST_MS = 5;
 const LARGE_ORDER_MOST_MS = 2;
@@ -36,7 +36,7 @@ const START_MOST_MS = 500;
 const IDLE_MOST_MB = 120;
 const LOADED_MOST_MB = 350;
 
-/** Share of the speed at the fewest orders that remains at the most. */
+/** Minimum ratio of the speed with the most orders to the speed with the fewest. */
 export const GROWN_LEAST: Readonly<Record<string, number>> = {
   W1: 0.85,
   W2: 0.85,
@@ -72,7 +72,7 @@ export function checkBars({ store, orders, workloads, rows, start }: StoreResult
   checkMost(`${store}: idle memory in MB`, start.idleMb, IDLE_MOST_MB);
 }
 
-/** Checks the results of one store, the fewest orders first. */
+/** Checks the results of one store. Those with the fewest orders come first. */
 export function checkGrowth(results: readonly StoreResults[]): void {
   const [first, last] = [results[0]!, results.at(-1)!];
   for (const [name, least] of Object.entries(GROWN_LEAST)) {

@@ -28,7 +28,7 @@ export function keepResults(results: StoreResults): void {
   writeFileSync(join(RESULTS, `${results.store}-${results.orders}.json`), `${JSON.stringify(results, null, 1)}\n`);
 }
 
-/** The results with the fewest orders come first. */
+/** Loads all kept results. Those with the fewest orders come first. */
 export const loadResults = (): StoreResults[] =>
   readdirSync(RESULTS)
     .map((name) => JSON.parse(readFileSync(join(RESULTS, name), 'utf8')) as StoreResults)
@@ -62,7 +62,7 @@ export function writeDocuments(all: readonly StoreResults[]): void {
   putParts(README, { speed: describeShort(mains) });
 }
 
-/** How many times as fast as the fastest peer each store is. */
+/** Returns a table that shows how many times as fast as the fastest peer each store is. */
 function describeShort(mains: readonly StoreResults[]): string[] {
   const compared = mains[0]?.workloads.filter(({ sides }) => fastestPeer(sides)) ?? [];
   const cellOf = (main: StoreResults, name: string): string => {
@@ -74,7 +74,7 @@ function describeShort(mains: readonly StoreResults[]): string[] {
   return table(['', ...titles], rows);
 }
 
-/** The cell of a side; empty when it was not measured. */
+/** Returns the cell of a side. The cell is empty if the side was not measured. */
 const cell = (side: SideResult | undefined, describe: (side: SideResult) => string): string =>
   side === undefined ? '' : describe(side);
 const speedOf = ({ perSecond, cpuUs }: SideResult): string => `${formatNumber(perSecond)} (${formatNumber(cpuUs)})`;
@@ -117,8 +117,10 @@ function describeRows({ rows, start }: StoreResults): string[] {
   return [...table(['', 'rows', 'rows a second', 'memory MB'], figures), ...starts];
 }
 
-/** Requests a second and, in brackets, the share of the bare server's. */
-/** Empty until a store was measured with two numbers of orders. */
+/**
+ * Returns a table with requests per second and, in brackets, their share of the bare server's. It is empty until a
+ * store was measured with two numbers of orders.
+ */
 function describeGrowth(all: readonly StoreResults[]): string[] {
   if (all.length < 2) return [];
   const rows = Object.keys(GROWN_LEAST).map((name) => {

@@ -1,5 +1,5 @@
 /**
- * Begin here: the parts that all benchmarks share are medians, ratios with their spread, printed rows, and missed bars.
+ * Begin here: functions that all benchmarks share, for medians, ratios and their spread, printed rows, and missed bars.
  */
 import { availableParallelism, cpus } from 'node:os';
 import { loader } from '../load/load-generator.ts';
@@ -27,25 +27,25 @@ export function ratioOf<Name extends string>(
   return { median: median(ratios), low: quantile(ratios, 0.25), high: quantile(ratios, 0.75) };
 }
 
-/** Two cells: the median, and the quartiles. */
+/** Returns two cells: the median, and the quartiles. */
 export const formatRatio = ({ median: middle, low, high }: Ratio): [string, string] => [
   formatNumber(middle),
   `${formatNumber(low)}–${formatNumber(high)}`,
 ];
 
-/** Three digits that count, more of large numbers. */
+/** Formats a number with three significant digits, or as an integer from 1,000 on. */
 export function formatNumber(value: number): string {
   if (value >= 1000) return Math.round(value).toLocaleString('en');
   return value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : value >= 0.1 ? 3 : 4);
 }
 
-/** A name and columns of figures. */
+/** Prints a name and columns of figures. */
 export function printRow(name: string, ...cells: readonly (string | number)[]): void {
   const texts = cells.map((cell) => (typeof cell === 'number' ? formatNumber(cell) : cell));
   console.log([name.padEnd(30), ...texts.map((text) => ` ${text.padStart(12)}`)].join(''));
 }
 
-/** The lines of a table in Markdown. */
+/** Returns the lines of a table in Markdown. */
 export const table = (headings: readonly string[], rows: readonly (readonly string[])[]): string[] =>
   [headings, ...rows].map((cells) => `| ${cells.join(' | ')} |`).toSpliced(1, 0, `|${'---|'.repeat(headings.length)}`);
 
@@ -60,7 +60,7 @@ export function checkMost(name: string, value: number, most: number): void {
   if (!(value <= most)) missed.push(`${name} is ${formatNumber(value)}, and should be at most ${most}`);
 }
 
-/** Prints the bars that were missed. The process ends with 1 when there are any. */
+/** Prints the missed bars. If there are any, the process exits with 1. */
 export function reportBars(): void {
   for (const line of missed) console.log(`MISSED: ${line}.`);
   if (missed.length === 0) console.log('\nNo bar was missed.');

@@ -1,5 +1,5 @@
 /**
- * The results of a run: medians of the rounds of each side, and how many times ours is as fast, round by round.
+ * The results of a run: the medians of each side's rounds, and the ratio of our speed to that of each side.
  */
 import type { SideFigures } from '../load/rounds.ts';
 import type { StartFigures } from '../load/start.ts';
@@ -8,9 +8,9 @@ import { formatRatio, median, printRow, ratioOf, type Ratio } from './report.ts'
 
 export interface SideResult extends SideFigures {
   readonly name: string;
-  /** Requests a second of the first side, to those of this one. */
+  /** Ratio of the first side's requests per second to this side's. */
   readonly ratio: Ratio;
-  /** The same of the CPU time a request. */
+  /** Ratio of the first side's CPU time per request to this side's. */
   readonly cpuRatio: Ratio;
 }
 
@@ -21,7 +21,7 @@ interface WorkloadResult {
 }
 
 interface RowResult extends RowFigures {
-  /** Rows a second of the first side, to those of this one. */
+  /** Ratio of the first side's rows per second to this side's. */
   readonly ratio: Ratio;
 }
 
@@ -40,11 +40,11 @@ export interface StoreResults {
   start?: StartFigures;
 }
 
-/** Number of orders for the bars and the tables beside peers. Other numbers show growth. */
+/** Number of orders for the bars and for the comparison with peers. Other numbers show growth. */
 export const MAIN_ORDERS = 100_000;
 export const BARE = 'bare node:http';
 
-/** The sides of a workload, the first being ours; none when it was not measured. */
+/** Returns the sides of a workload. The first is ours. There are none if the workload was not measured. */
 export const sidesOf = ({ workloads }: StoreResults, workload: string): readonly SideResult[] =>
   workloads.find(({ name }) => name === workload)?.sides ?? [];
 
@@ -57,7 +57,7 @@ export const fastestPeer = (sides: readonly SideResult[]): SideResult | undefine
     .filter(({ name }) => name !== BARE)
     .toSorted((a, b) => b.perSecond - a.perSecond)[0];
 
-/** Our speed divided by the bare server's in the same rounds, which can be compared between runs. */
+/** Returns our speed divided by the bare server's in the same rounds, which can be compared between runs. */
 export const shareOfBare = (results: StoreResults, workload: string): number | undefined =>
   findSide(sidesOf(results, workload), BARE)?.ratio.median;
 
@@ -65,7 +65,7 @@ export function printHeadings(): void {
   printRow('', 'calls/s', 'p50 ms', 'p99 ms', 'CPU µs', 'memory MB', 'ratio', '', 'CPU ratio', '', 'elsewhere');
 }
 
-/** The medians of all figures of some rounds, and the most memory. */
+/** Returns the medians of the figures of some rounds, with the maximum memory. */
 function conclude<Figures extends { readonly memoryMb: number }>(rounds: readonly Figures[]): Figures {
   const medians = Object.entries(rounds[0]!).map(([name, value]) => [
     name,
@@ -74,7 +74,7 @@ function conclude<Figures extends { readonly memoryMb: number }>(rounds: readonl
   return { ...Object.fromEntries(medians), memoryMb: Math.max(...rounds.map(({ memoryMb }) => memoryMb)) } as Figures;
 }
 
-/** The figures of each side, the first being ours, as a result that is printed as well. */
+/** Makes a result from the figures of each side, and prints it. The first side is ours. */
 export function concludeWorkload(
   { name, title }: Pick<WorkloadResult, 'name' | 'title'>,
   names: readonly string[],
@@ -93,7 +93,7 @@ export function concludeWorkload(
   return { name, title, sides };
 }
 
-/** The same for rows that go in or come out. Each side has a list of figures a round. */
+/** Makes results from the figures of rows, and prints them. Each side has a list of figures for each round. */
 export function concludeRows(names: readonly string[], figures: readonly (readonly RowFigures[][])[]): RowResult[] {
   return figures[0]![0]!.map(({ name }, place) => {
     const ofSides = figures.map((rounds) => rounds.map((round) => round[place]!));

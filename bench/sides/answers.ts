@@ -1,5 +1,5 @@
 /**
- * That two servers give the same answers, before they are timed: the same records with the same values.
+ * Checks that two servers return the same records with the same values before they are measured.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { LoadedSide } from '../load/rounds.ts';
@@ -10,7 +10,7 @@ import type { Workload } from '../records/workloads.ts';
 const SAMPLES = [0, 1, 2, 203, 399, 400, 401];
 const TOLD_CHARACTERS = 1000;
 
-/** Asks two sides the same and throws when their answers differ. Of a write, it looks at what was written. */
+/** Sends the same requests to two sides. Throws if their answers or, after writes, the written records differ. */
 export async function compareAnswers(workload: Workload, ours: LoadedSide, other: LoadedSide): Promise<void> {
   for (const n of SAMPLES.filter((sample) => sample < ours.requests.length)) {
     const answers = await Promise.all([ours, other].map((loaded) => look(workload, loaded, n)));

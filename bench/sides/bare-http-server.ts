@@ -1,6 +1,6 @@
 /**
- * The yardstick: a bare node:http server that answers every request with the bytes of a file.
- * Usage: node bench/sides/bare-http-server.ts FILE; prints its address.
+ * The standard of comparison: a bare node:http server that prints its address and answers every request with the bytes
+ * of a file. Usage: node bench/sides/bare-http-server.ts FILE
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -1,4 +1,4 @@
-/** The calls of the benchmarks: how they are made with the keys of a tenant, written as bytes, and sent. */
+/** Makes the calls of the benchmarks with the keys of a tenant, formats them as bytes, and sends them. */
 import { writeRequest } from '../../test/kit/raw-http.ts';
 import { basicOf } from '../../test/kit/operations.ts';
 import { BASE_PATH, type Keys } from '../../test/kit/service.ts';
@@ -10,13 +10,13 @@ export interface LoadRequest {
   readonly body?: string;
 }
 
-/** Makes requests with these headers. */
+/** Returns a function that makes requests with these headers. */
 export const callWith =
   (headers: Record<string, string>) =>
   (method: string, path: string, body?: unknown): LoadRequest =>
     body === undefined ? { method, path, headers } : { method, path, headers, body: JSON.stringify(body) };
 
-/** Makes calls of the service with these keys. */
+/** Returns a function that makes calls of the service with these keys. */
 export function callOf(keys: Keys) {
   const call = callWith({ authorization: basicOf(keys), 'content-type': 'application/json' });
   return (method: string, path: string, parameters: Readonly<Record<string, string>> = {}, body?: unknown) => {
@@ -33,7 +33,7 @@ export const formatRequest = ({ method, path, headers, body }: LoadRequest): Buf
     body,
   );
 
-/** Resolves to the text of an answer. Throws when it is no success. */
+/** Sends a call and returns the text of its answer. Throws if the answer is not a success. */
 export async function fetchText(origin: string, { method, path, headers, body }: LoadRequest): Promise<string> {
   const answer = await fetch(origin + path, { method, headers, ...(body !== undefined && { body }) });
   const text = await answer.text();

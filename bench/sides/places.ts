@@ -1,5 +1,5 @@
 /**
- * Where the data of the sides lies: folders, or databases of a PostgreSQL that runs for the benchmark alone.
+ * The places for the data of the sides: folders, or databases of a PostgreSQL that runs only for the benchmark.
  */
 import { cpSync, rmSync } from 'node:fs';
 import { PostgresServer, runStatement } from '../../test/kit/postgres.ts';
@@ -11,12 +11,12 @@ export type StoreName = (typeof STORES)[number];
 const POSTGRES_SETTINGS = { shared_buffers: '1GB', effective_cache_size: '4GB', max_wal_size: '8GB' };
 
 export interface Places {
-  /** An empty data folder or database. */
+  /** Makes an empty data folder or database. */
   readonly make: () => Promise<string>;
-  /** A copy of one, under a name. Nothing may be connected to it. */
+  /** Copies a place under a name. Nothing may be connected to the place. */
   readonly copy: (place: string, name: string) => Promise<string>;
   readonly drop: (place: string) => Promise<void>;
-  /** Writes out what the last steps left, so that no round pays for it. */
+  /** Writes pending data to disk, so that no round pays for it. */
   readonly settle: () => Promise<void>;
   readonly close: () => Promise<void>;
 }

@@ -1,5 +1,5 @@
 /**
- * Starts servers, and runs commands of Storeroom, of this checkout or of a commit.
+ * Starts servers and runs commands of Storeroom, from this checkout or from a commit.
  */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,13 +19,13 @@ export interface Server {
 export interface ServerOptions {
   readonly env?: Record<string, string>;
   readonly cwd?: string;
-  /** The program that runs the script. */
+  /** The Node that runs the script. */
   readonly node?: string;
-  /** Resolves when a server that does not print its address answers there. */
+  /** For a server that does not print its address: resolves to the address when the server answers there. */
   readonly waitFor?: (hasEnded: () => boolean) => Promise<string>;
 }
 
-/** Runs a script, and resolves when it has printed its address or answers. */
+/** Starts a script as a server, and resolves when it has printed its address or `waitFor` has resolved. */
 export async function startServer(words: readonly string[], options: ServerOptions = {}): Promise<Server> {
   const { env = {}, cwd = THIS_CHECKOUT, node = process.execPath, waitFor } = options;
   const child = spawn(node, words, {
@@ -49,13 +49,13 @@ export async function startServer(words: readonly string[], options: ServerOptio
   return { origin, pid: child.pid!, stop };
 }
 
-/** `storeroom serve` of a checkout on a data folder or the URL of a database. */
+/** Runs `storeroom serve` of a checkout on a data folder or the URL of a database. */
 export function startService(place: string, checkout = THIS_CHECKOUT): Promise<Server> {
   const words = [join(checkout, 'src/main.ts'), 'serve', '--port', '0', '--json'];
   return startServer(words, { env: { ...placeVariables(place), STOREROOM_DEMO: 'off' } });
 }
 
-/** Runs `storeroom …words` of a checkout. Resolves to what it printed, throws when it failed. */
+/** Runs `storeroom …words` of a checkout and returns its output. Throws if the command fails. */
 export function runStoreroom(
   place: string,
   words: readonly string[],
@@ -65,14 +65,14 @@ export function runStoreroom(
   return promisify(execFile)(process.execPath, [...nodeOptions, join(checkout, 'src/main.ts'), ...words], { env });
 }
 
-/** The short name of the commit checked out here, with a + when files differ from it. */
+/** Returns the short name of the current commit, with a + if files in src differ from it. */
 export function nameCheckout(): string {
   const git = (...words: string[]): string =>
     execFileSync('git', words, { cwd: THIS_CHECKOUT, encoding: 'utf8' }).trim();
   return git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '--', 'src') === '' ? '' : '+');
 }
 
-/** Unpacks a commit into a new folder. It runs with the packages and the built dashboard of this checkout. */
+/** Unpacks a commit into a new folder, with the packages and the built dashboard of this checkout. */
 export function checkOut(revision: string): string {
   const folder = temporaryFolder();
   const archive = execFileSync('git', ['archive', revision], { cwd: THIS_CHECKOUT, maxBuffer: 2 ** 30 });

@@ -1,6 +1,6 @@
 /**
- * Begin here: a side of a comparison is a server under load, and how it is asked. Each kind of server is asked for the
- * same records in its own words; the answers are compared before anything is timed.
+ * Begin here: a side of a comparison is a server under load, with its dialect. Each kind of server is asked for the
+ * same records in its dialect, and the answers are compared before anything is measured.
  */
 import { BUILT_IN_FIELDS, type KeyedType } from '../../src/pims/rules/fields.ts';
 import type { Keys } from '../../test/kit/service.ts';
@@ -18,9 +18,9 @@ export interface Filter {
 
 /** The requests of a kind of server. Fields have the names of PIMS. */
 export interface Dialect {
-  /** An order with its lines. */
+  /** Requests an order with its lines. */
   readonly getOrder: (orderNumber: string) => LoadRequest;
-  /** Records in the order of their keys. */
+  /** Requests records, sorted by key. */
   readonly query: (recordType: KeyedType, filters: readonly Filter[], limit: number) => LoadRequest;
   readonly createOrder: (values: Values) => LoadRequest;
   readonly addLine: (values: Values) => LoadRequest;
@@ -33,7 +33,7 @@ export interface Side {
   readonly name: string;
   readonly server: Server;
   readonly dialect: Dialect;
-  /** The URL of its database, when it has one in PostgreSQL. */
+  /** The URL of the side's PostgreSQL database, if it has one. */
   readonly databaseUrl?: string | undefined;
 }
 
@@ -57,8 +57,8 @@ const FIELDS = new Map(
 );
 
 /**
- * The records of an answer, wherever they stand in it: their values that are not empty, by their names in PIMS. Not every
- * server repeats the order's number in its lines.
+ * Returns the records of an answer at any depth: their values that are not empty, by their names in PIMS. A line has no
+ * order number here, because not every server repeats it in lines.
  */
 export function recordsOf(answer: unknown): Values[] {
   if (Array.isArray(answer)) return answer.flatMap(recordsOf);

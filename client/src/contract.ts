@@ -23,7 +23,7 @@ export const OPERATIONS = {
   getUsage: ['GET', '/usage'],
 } as const;
 
-/** The operations that a batch takes, and the data each of them answers. */
+/** The operations that a batch accepts, and the data that each of them returns. */
 export interface BatchOperations {
   readonly createOrder: { readonly body: NewOrder; readonly data: string };
   readonly addLineItem: { readonly body: NewOrderLine; readonly data: OrderLine };

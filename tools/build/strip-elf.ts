@@ -1,6 +1,6 @@
 /**
- * Takes from a Linux executable what only debuggers read: symbols and debug information, 33 MB of Node's 150. They lie
- * behind all that is loaded. Source: the ELF specification, https://refspecs.linuxfoundation.org/elf/elf.pdf.
+ * Removes symbols and debug information, which only debuggers read, from a Linux executable: 33 of Node's 150 MB. They
+ * are after everything that is loaded. Source: the ELF specification, https://refspecs.linuxfoundation.org/elf/elf.pdf.
  */
 
 const MAGIC = 0x7f454c46;

@@ -1,14 +1,14 @@
-/** The small mistakes that `npm run test:mutation` plants in a source file, one at a time. */
+/** Finds the small mistakes that `npm run test:mutation` plants in a source file, one at a time. */
 import { parseSync, type Program } from 'oxc-parser';
 
 export interface Mutant {
   readonly file: string;
   readonly line: number;
-  /** Where it is, in characters from the beginning of the file. */
+  /** The place of the mistake, in characters from the beginning of the file. */
   readonly start: number;
   readonly end: number;
   readonly after: string;
-  /** Names it in survivors.md: its function and what is written instead of what. Survives moves of lines. */
+  /** The name in survivors.md: the function, the text, and the text that replaces it. The line is not part of it. */
   readonly name: string;
 }
 
@@ -30,7 +30,7 @@ const SWAPS = new Map(
 );
 /** Nodes that have no meaning when the code runs. */
 const IS_TYPE = /^TS(?!AsExpression|NonNullExpression|SatisfiesExpression)|^(Import|Export(All|Named))Declaration$/;
-/** Three words and more are for people. SQL is for a database. */
+/** A string with three or more words is a text for people, unless it is SQL. */
 const SENTENCE = /[a-z]+[,;:]? [a-z']+[,;:]? [a-z']/i;
 const SHOWN_CHARACTERS = 60;
 
@@ -107,7 +107,7 @@ export function findMutants(file: string, source: string): Mutant[] {
     const inside = /^[#\w]+$/.test(named) && (where === '' || !/Declarator/.test(node.type)) ? named : where;
     if (!isForPeople(node)) mutate(node, inside || 'file');
     for (const [member, value] of Object.entries(node)) {
-      // The name of a property is no text, and a type no code.
+      // The name of a property is not a text, and a type is not code that runs.
       if (
         (member === 'key' && node['computed'] !== true) ||
         /^(type|return|super)(Annotation|Type|Parameters|Arguments|TypeArguments)$/.test(member)

@@ -1,7 +1,7 @@
 /**
- * Begin here. `npm run test:mutation [-- file…]`: plants one small mistake at a time in a copy of the tree and runs the
- * tests that reach it, the quick ones first. A mistake that no test notices is a survivor. Those judged in survivors.md
- * are known; a new one makes the run fail. docs/mutation.md has the options.
+ * Begin here. `npm run test:mutation [-- file…]` plants one small mistake at a time in a copy of the tree and runs the
+ * tests that reach it, quick tests first. A mistake that no test notices is a survivor. survivors.md has the known
+ * ones; a new one makes the run fail. docs/mutation.md has the options.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 import { PostgresServer } from '../../test/kit/postgres.ts';
 import { findMutants, type Mutant } from './mutants.ts';
 
-/** A test file, or the suites of it that have this name. */
+/** A test file, or its suites with this name. */
 interface Unit {
   readonly file: string;
   readonly suite?: string;
@@ -20,7 +20,7 @@ interface Unit {
 interface Baseline {
   readonly unit: Unit;
   readonly ms: number;
-  /** Characters of each source file that ran, as ranges from V8, the inner ones deciding. */
+  /** Ranges from V8 for each source file that ran. For a character, its innermost range says whether it ran. */
   readonly ranges: Map<string, Range[][]>;
 }
 interface Range {
@@ -47,7 +47,7 @@ const filesOf = (...patterns: string[]): Unit[] =>
   globSync(patterns, { cwd: ROOT })
     .toSorted()
     .map((file) => ({ file }));
-/** Each suite and test of the files by itself: where one takes long, and few of them reach a mutant. */
+/** Returns each suite and test of these files as a unit. Used for long files of which few suites reach a mutant. */
 const suitesOf = (pattern: string): Unit[] =>
   filesOf(pattern).flatMap(({ file }) =>
     [...readFileSync(join(ROOT, file), 'utf8').matchAll(/^(?:suite|test)\('([^']+)'/gm)].map(([, name]) => ({
@@ -56,7 +56,7 @@ const suitesOf = (pattern: string): Unit[] =>
     })),
   );
 
-/** The files to mutate, and their tests: those of the rules, then of the stores, then over HTTP. */
+/** The files to mutate and the stages of their tests: tests of the rules, then of the stores, then over HTTP. */
 const FOLDERS: Record<string, Unit[][]> = {
   'src/pims/operations.ts': [
     filesOf(
@@ -105,13 +105,13 @@ const PARTS = [
   'tsconfig.json',
 ];
 const SCORE_MIN = 85;
-/** A test that takes so much longer than without the mutant will not end. */
+/** Returns the time after which a test with a mutant counts as endless, from its time without a mutant. */
 const patience = (ms: number): number => 5000 + 6 * ms;
 /** Ends the process at the first test that fails. */
 const REPORTER = `data:text/javascript,export default async function* (events) {
   for await (const { type } of events) if (type === 'test:fail') process.exit(1);
 }`;
-/** Most of a test of people is hashing, which only the tests of password.ts are about. */
+/** Makes password hashes quick. Tests of accounts mostly hash, but only those of password.ts need real hashes. */
 const QUICK_HASHES = `data:text/javascript,import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 const { argon2 } = crypto;
@@ -132,7 +132,7 @@ const work = mkdtempSync(join(tmpdir(), 'storeroom-mutation-'));
 const copy = join(work, 'tree');
 let databaseUrl = '';
 
-/** The exit code of a unit; undefined when it did not end in time. */
+/** Runs a unit and returns its exit code, or undefined if it does not end in time. */
 async function runUnit({ file, suite }: Unit, ms: number, coverage?: string): Promise<number | undefined> {
   const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
   const env = {
@@ -150,7 +150,7 @@ async function runUnit({ file, suite }: Unit, ms: number, coverage?: string): Pr
   const code = await promise;
   clearTimeout(timer);
   try {
-    process.kill(-child.pid!, 'SIGKILL'); // with the services it has started
+    process.kill(-child.pid!, 'SIGKILL'); // also ends the services that the test has started
   } catch {
     // All processes of the group have already ended.
   }
@@ -167,7 +167,7 @@ async function measure(unit: Unit): Promise<Baseline> {
   const prefix = `${pathToFileURL(copy).href}/`;
   for (const name of readdirSync(coverage)) {
     const text = readFileSync(join(coverage, name), 'utf8');
-    if (!text.endsWith('}')) continue; // of a process that was killed
+    if (!text.endsWith('}')) continue; // the file of a killed process is incomplete
     const { result } = JSON.parse(text) as { result: { url: string; functions: { ranges: Range[] }[] }[] };
     for (const { url, functions } of result) {
       if (!url.startsWith(`${prefix}src/`)) continue;
@@ -195,7 +195,7 @@ function compiles(): boolean {
   return spawnSync(join(ROOT, 'node_modules/.bin/tsc'), ['-p', config]).status === 0;
 }
 
-/** Whether a unit notices the mutant that stands in the copy. Slowness of the machine is none of its doing. */
+/** Returns how a unit notices the planted mutant, if it does. A slow unit is measured again without the mutant. */
 async function notices({ unit, ms }: Baseline, plant: (isIn: boolean) => void): Promise<Fate | undefined> {
   const code = await runUnit(unit, patience(ms));
   if (code !== undefined) return code === 0 ? undefined : 'killed';
@@ -213,7 +213,7 @@ async function judge(mutant: Mutant, stages: Baseline[][], killers: Map<string, 
   const source = readFileSync(path, 'utf8');
   const mutated = source.slice(0, mutant.start) + mutant.after + source.slice(mutant.end);
   const plant = (isIn: boolean): void => writeFileSync(path, isIn ? mutated : source);
-  // The unit that noticed the last mutant of the function runs first.
+  // The unit that noticed the last mutant of the same function runs first.
   const where = mutant.name.slice(0, mutant.name.indexOf(':'));
   const rank = (one: Baseline): number => (killers.get(where) === one ? 0 : one.ms);
   plant(true);

@@ -1,4 +1,4 @@
-/** The files of a release: the packages for npm, an archive of each executable, licences, SBOM and notes. */
+/** Makes the files of a release: the packages for npm, an archive of each executable, licences, SBOM and notes. */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
@@ -20,7 +20,7 @@ export interface Release {
   readonly time: number;
 }
 
-/** Makes the files, with the executables of these platforms, or of all. `nodes` keeps their Nodes between releases. */
+/** Makes the files, with the executables of these platforms or, if there are none, of all. `nodes` caches the Nodes. */
 export function makeArtifacts(release: Release, nodes: string, platforms: readonly string[]): void {
   const { tree, out, version, notes, time } = release;
   const env = {

@@ -1,8 +1,8 @@
-/** CHANGELOG.md: what is unreleased, which version that makes, and the file and the notes of that release. */
+/** Reads the unreleased entries of CHANGELOG.md, chooses their version, and makes the file and notes of the release. */
 
 const UNRELEASED = '## [Unreleased]';
 
-/** The text below a heading such as `## [0.2.0] - 2026-11-22`, up to the next. Throws when there is none. */
+/** Returns the text below a heading such as `## [0.2.0] - 2026-11-22`, up to the next one. Throws if it is missing. */
 export function readSection(changelog: string, heading: string): string {
   const start = changelog.indexOf(`\n${heading}`);
   if (start === -1) throw new Error(`CHANGELOG.md has no "${heading}".`);
@@ -14,7 +14,7 @@ export function readSection(changelog: string, heading: string): string {
     .trim();
 }
 
-/** Throws when nothing is unreleased. */
+/** Returns the unreleased entries. Throws if there are none. */
 export function readUnreleased(changelog: string): string {
   const text = readSection(changelog, UNRELEASED);
   if (!/^- /m.test(text)) throw new Error('CHANGELOG.md has no entry under Unreleased: there is nothing to release.');
@@ -22,8 +22,8 @@ export function readUnreleased(changelog: string): string {
 }
 
 /**
- * After a version: the next minor one, or the next patch when nothing was added, changed or removed. The same where it
- * was raised since the last release.
+ * Returns the next minor version, or the next patch if nothing was added, changed, deprecated or removed. Returns
+ * `last` itself if it is not released yet.
  */
 export function chooseVersion(last: string, changelog: string): string {
   if (!changelog.includes(`\n## [${last}]`)) return last;
@@ -33,7 +33,7 @@ export function chooseVersion(last: string, changelog: string): string {
   return isMinor ? `${major}.${minor + 1}.0` : `${major}.${minor}.${patch + 1}`;
 }
 
-/** The file with what was unreleased under the version and a day such as 2026-11-22. */
+/** Returns the file with the unreleased entries moved under the version and a day such as 2026-11-22. */
 export function closeUnreleased(changelog: string, version: string, day: string): string {
   return changelog.replace(UNRELEASED, `${UNRELEASED}\n\n## [${version}] - ${day}`);
 }

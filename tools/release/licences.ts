@@ -1,9 +1,9 @@
-/** The list of licences in every package and executable: each package of others, its licence and the licence's text. */
+/** Renders the licences in every package and executable: each third-party package, its licence, and its text. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ShippedPackage } from './shipped.ts';
 
-/** SPDX names of licences that let a program under Apache-2.0 carry the code. */
+/** SPDX names of licences that allow a program under Apache-2.0 to contain the code. */
 const ALLOWED = new Set([
   '0BSD',
   'Apache-2.0',
@@ -15,13 +15,13 @@ const ALLOWED = new Set([
   'MIT',
 ]);
 
-/** The package whose one file is a page with more packages in it; their notices stand in that file. */
+/** A package whose only file is a page that contains more packages. The file has their notices. */
 const PAGE = { name: '@scalar/fastify-api-reference', file: 'dist/index.js' };
 const NOTICE = /(?:\/\*[!*]|@license)(?:(?!\*\/)[^])*?(?:licen[cs]e|copyright)(?:(?!\*\/)[^])*?\*\//gi;
 
 const RULE = '-'.repeat(80);
 
-/** Throws when a licence is not allowed, or a package has no text of its licence. */
+/** Renders the list. Throws if a licence is not allowed, or if a package has no text of its licence. */
 export function renderLicences(root: string, nodeFolder: string, shipped: readonly ShippedPackage[]): string {
   const refused = shipped.filter(({ licence }) => !isAllowed(licence));
   if (refused.length > 0)
@@ -40,7 +40,7 @@ export function renderLicences(root: string, nodeFolder: string, shipped: readon
   return `${[opening, ...chapters, node].join(`\n\n${RULE}\n\n`)}\n`.replaceAll('\r\n', '\n');
 }
 
-/** One allowed alternative is enough; licences that hold together must all be allowed. */
+/** Returns whether one alternative (OR) has only allowed licences (AND). */
 export function isAllowed(expression: string): boolean {
   const words = expression.replaceAll(/[()]/g, ' ').trim();
   return words.split(/\s+OR\s+/).some((one) => one.split(/\s+AND\s+/).every((name) => ALLOWED.has(name.trim())));
@@ -61,7 +61,7 @@ function textsOf({ name, licence, author, path, texts }: ShippedPackage, root: s
   return all;
 }
 
-/** For packages that name the licence and leave out its text. */
+/** Renders the MIT licence for packages that name it but do not contain its text. */
 function renderMit(holder: string): string {
   return `Copyright (c) ${holder}
 

@@ -1,4 +1,4 @@
-/** The manifests of both npm packages. Where the project is found stands in the root's package.json alone. */
+/** Renders the manifests of both npm packages. Only the root's package.json has the addresses of the project. */
 
 interface Addresses {
   readonly repository?: string | object | undefined;
@@ -16,7 +16,7 @@ export interface RootManifest extends Addresses {
 
 export const LAUNCHER = 'bin/storeroom.js';
 
-/** Members that are undefined are left out of the file. */
+/** Returns the addresses. JSON leaves out the undefined ones. */
 const addressesOf = ({ repository, bugs, homepage }: Addresses): Addresses => ({ repository, bugs, homepage });
 
 export const renderServerManifest = (root: RootManifest): string =>

@@ -1,6 +1,6 @@
 /**
- * `npm run build:npm`: makes build/npm, the folder of the package `@storeroom/server`, from build/server, and its
- * archive beside it. The package needs no other but the Node of the machine's platform: all else is in the bundle.
+ * `npm run build:npm` makes build/npm, the folder of the package `@storeroom/server`, from build/server, and its
+ * archive beside it. The package only depends on the Node of the platform: everything else is in the bundle.
  */
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -40,7 +40,7 @@ writeFileSync(
 );
 console.log(`build/npm and build/${archive}`);
 
-/** In the checkout the launcher starts the sources. */
+/** Returns the launcher with the path of the bundle. In the checkout, the launcher starts the sources. */
 function startBundle(launcher: string): string {
   const parts = launcher.split(SOURCES);
   if (parts.length !== 3) throw new Error(`${LAUNCHER} names ${SOURCES} ${parts.length - 1} times instead of twice.`);

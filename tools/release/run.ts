@@ -1,8 +1,8 @@
 /**
- * Begin here. `npm run release`: makes the next release of this checkout into build/release, commits and tags it. With
- * --dry-run it changes nothing but build/; with --publish it gives the packages to npm; with --platform NAME it makes that executable
- * and no other. With --raise VERSION it sets the version of this checkout and makes nothing. On a commit that is
- * tagged it makes the same files again. Two runs on a commit make the same bytes, wherever they run. It asks nothing.
+ * Begin here. `npm run release` makes the next release of this checkout in build/release, commits and tags it. With
+ * --dry-run it changes only build/, with --publish it publishes the packages on npm, and with --platform NAME it makes
+ * only that executable. With --raise VERSION it only sets the version of this checkout. On a tagged commit it makes the
+ * same files again. All runs on a commit make the same bytes, on any machine. It asks no questions.
  */
 import { execFileSync, type StdioOptions } from 'node:child_process';
 import { hash } from 'node:crypto';
@@ -15,18 +15,18 @@ import { chooseVersion, closeUnreleased, readSection, readUnreleased } from './c
 interface Plan extends Release {
   /** The version in package.json. */
   readonly last: string;
-  /** Whether the commit is the release's already. */
+  /** Whether the commit is already that of the release. */
   readonly isMade: boolean;
 }
 
 const ROOT = join(import.meta.dirname, '../..');
 const OUT = join(ROOT, 'build/release');
-/** Where the release is committed and built. The checkout is unchanged until all is made. */
+/** The folder in which the release is committed and built. The checkout stays unchanged until all files are made. */
 const TREE = join(ROOT, 'build/release-tree');
-/** Files that hold the version. */
+/** Files with the version as a member. */
 const MANIFESTS = ['package.json', 'package-lock.json', 'client/package.json'];
 
-/** Files that name it beside other things. */
+/** Other files that name the version in their text. */
 const NAMING = [
   'client-python/storeroom.py',
   'client-python/pyproject.toml',
@@ -37,7 +37,7 @@ const NAMING = [
   'deploy/kubernetes/several-nodes/kustomization.yaml',
 ];
 
-/** Programs print to the terminal, beside our own lines. */
+/** Lets programs print to the terminal, between our own lines. */
 const LOUD = ['ignore', 'inherit', 'inherit'] satisfies StdioOptions;
 
 const { values: options } = parseArgs({
@@ -81,7 +81,7 @@ function release(): void {
       execFileSync('npm', ['publish', join(OUT, name), '--access', 'public'], { stdio: 'inherit' });
 }
 
-/** Throws when this checkout cannot be released. */
+/** Returns the plan of the release. Throws if this checkout cannot be released. */
 function planRelease(): Plan {
   if (git('status', '--porcelain') !== '') throw new Error('The checkout has changes: commit them first.');
   const time = Number(git('log', '-1', '--format=%ct'));
@@ -97,7 +97,7 @@ function planRelease(): Plan {
   return { ...fixed, version, notes, isMade: false };
 }
 
-/** The commit of the release, checked out. It has the time of the commit before it, so that its name is the same too. */
+/** Checks out and makes the release's commit. It has the time of its parent, so that each run makes the same commit. */
 function prepareTree({ last, version, isMade, time }: Plan): string {
   git('worktree', 'add', '--quiet', '--detach', TREE, 'HEAD');
   symlinkSync(join(ROOT, 'node_modules'), join(TREE, 'node_modules'));
@@ -132,7 +132,7 @@ function edit(path: string, change: (text: string) => string): void {
   writeFileSync(path, change(readFileSync(path, 'utf8')));
 }
 
-/** In the lockfile the version stands twice, for itself and for its first package. */
+/** Sets the version. The lockfile has it twice, for itself and for its first package. */
 function setVersion(text: string, version: string): string {
   const manifest = JSON.parse(text) as { version: string; packages?: { '': { version: string } } };
   manifest.version = version;
@@ -146,7 +146,7 @@ function renameVersion(file: string, text: string, last: string, version: string
   return renamed;
 }
 
-/** Writes the sums of all files of the release and returns the files' names. */
+/** Writes the checksums of all files of the release and returns the files' names. */
 function writeSums(): string[] {
   const names = readdirSync(OUT).toSorted();
   const lines = names.map((name) => {
@@ -162,7 +162,7 @@ function git(...words: string[]): string {
   return execFileSync('git', words, { cwd: ROOT, encoding: 'utf8' }).trim();
 }
 
-/** After a release, and what one that was cut short has left. */
+/** Removes the tree of this release, or one that an interrupted release has left. */
 function removeTree(): void {
   rmSync(TREE, { recursive: true, force: true });
   git('worktree', 'prune');

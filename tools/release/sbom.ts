@@ -1,6 +1,6 @@
 /**
- * The software bill of materials of a release, CycloneDX 1.6: every package of others it carries, and Node with the
- * libraries inside it. It is checked against the standard's own schema before it is given out.
+ * Renders the software bill of materials of a release (CycloneDX 1.6): every third-party package in it, and Node with
+ * its libraries. The bill is checked against the schema of the standard.
  */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -10,12 +10,12 @@ import { listNodePackages, type ShippedPackage } from './shipped.ts';
 
 const SPEC = '1.6';
 const LICENCE_IDS = /^[\w.-]+$/;
-/** Entries of process.versions that are no libraries: numbers of interfaces, and Node itself. */
+/** Entries of process.versions that are not libraries: versions of interfaces, and Node itself. */
 const NO_LIBRARIES = new Set(['node', 'modules', 'napi', 'unicode']);
 
 type Json = Record<string, unknown>;
 
-/** Time in whole seconds since 1970. */
+/** Renders the bill. `time` is in whole seconds since 1970. */
 export function renderSbom(root: string, version: string, shipped: readonly ShippedPackage[], time: number): string {
   const purl = purlOf({ name: '@storeroom/server', version });
   const node = `pkg:generic/node@${process.versions.node}`;
@@ -47,7 +47,7 @@ export function renderSbom(root: string, version: string, shipped: readonly Ship
   return `${JSON.stringify(bom, undefined, 2)}\n`;
 }
 
-/** Throws when the schema of the standard refuses it. */
+/** Throws if the schema of the standard refuses the bill. */
 export function checkSbom(bom: unknown): void {
   const readSchema = (name: string): Json => {
     const library = import.meta.resolve('@cyclonedx/cyclonedx-library/package.json');
@@ -65,7 +65,7 @@ export function checkSbom(bom: unknown): void {
 
 type Named = Pick<ShippedPackage, 'name' | 'version'>;
 
-/** The members that say which package of npm it is. */
+/** Returns the members that identify a package of npm. */
 function identify(one: Named & Pick<ShippedPackage, 'sha512'>, scope: string, licenses?: readonly Json[]) {
   const purl = purlOf(one);
   const [name, group] = one.name.split('/').toReversed() as [string, string?];
@@ -90,7 +90,7 @@ function describePackage(one: ShippedPackage): Json {
   };
 }
 
-/** Executables contain Node; the npm package depends on it. */
+/** Describes Node, which executables contain and the npm package depends on. */
 function describeNode(ref: string): Json {
   const libraries = Object.entries(process.versions).filter(([name]) => !NO_LIBRARIES.has(name));
   return {
@@ -108,7 +108,7 @@ function describeNode(ref: string): Json {
   };
 }
 
-/** One entry for each name and version, however many copies of it npm installs. */
+/** Returns one entry for each name and version, even if npm installs several copies. */
 function mergeNeeds(shipped: readonly ShippedPackage[], refs: Map<string, string>): Json[] {
   const needs = new Map<string, Set<string>>();
   for (const { path, needs: paths } of shipped) {
@@ -120,7 +120,7 @@ function mergeNeeds(shipped: readonly ShippedPackage[], refs: Map<string, string
 
 const purlOf = ({ name, version }: Named): string => `pkg:npm/${name.replace('@', '%40')}@${version}`;
 
-/** A UUID that follows from the content: the same release has the same. */
+/** Returns a UUID that is made from the content, so that the same release has the same one. */
 function serialOf(content: Json): string {
   const hex = hash('sha256', JSON.stringify(content));
   return `urn:uuid:${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

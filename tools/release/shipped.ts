@@ -1,6 +1,6 @@
 /**
- * The packages of others that a release carries, from the lockfile: all that those of `dependencies` need, but for the
- * tools that only build. A bundle that holds any other package is refused.
+ * Lists the third-party packages in a release, from the lockfile: the `dependencies` and everything that they need,
+ * without tools that only build. Refuses a bundle that contains another package.
  */
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,19 +8,19 @@ import { join } from 'node:path';
 export interface ShippedPackage {
   readonly name: string;
   readonly version: string;
-  /** An SPDX expression. */
+  /** The licence as an SPDX expression. */
   readonly licence: string;
-  /** SHA-512 of the archive the registry has, as the lockfile says it: base64. */
+  /** SHA-512 of the registry's archive in base64, from the lockfile. */
   readonly sha512: string;
   readonly author: string;
   readonly homepage: string | undefined;
   /** A key of the lockfile, such as `node_modules/pg`. */
   readonly path: string;
-  /** Whether Storeroom itself names it. */
+  /** Whether Storeroom depends on the package directly. */
   readonly isDirect: boolean;
-  /** Paths of the packages it needs. */
+  /** Paths of the packages that the package needs. */
   readonly needs: readonly string[];
-  /** Its licence and notices: the files' texts. */
+  /** The texts of the package's licence and notice files. */
   readonly texts: readonly string[];
 }
 
@@ -38,10 +38,10 @@ interface Manifest {
   readonly homepage?: string;
 }
 
-/** Nothing of them is in what they build. */
+/** Tools that leave none of their code in the files that they build. */
 const BUILD_TOOLS = new Set(['vite']);
 const TEXTS = /^(licen[cs]e|copying|notice)\b/i;
-/** In a map, the package of a source: the last folder of packages on its path. */
+/** Matches the package of a source in a source map: the name after the last `node_modules` of its path. */
 const PACKAGE_OF_SOURCE = /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//;
 
 const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
@@ -50,7 +50,7 @@ const byCode = (a: string, b: string): number => (a < b ? -1 : 1);
 const readLock = (root: string): Record<string, Locked> =>
   (readJson(join(root, 'package-lock.json')) as { packages: Record<string, Locked> }).packages;
 
-/** Sorted by name and version. */
+/** Returns the packages, sorted by name and version. */
 export function listShipped(root: string): ShippedPackage[] {
   const packages = readLock(root);
   const direct = Object.keys(packages['']!.dependencies ?? {}).filter((name) => !BUILD_TOOLS.has(name));
@@ -68,7 +68,7 @@ export function listShipped(root: string): ShippedPackage[] {
   return [...shipped.values()].toSorted((a, b) => byCode(`${a.name}@${a.version}`, `${b.name}@${b.version}`));
 }
 
-/** The npm packages of Node, one for each platform, with their versions. */
+/** Returns the npm packages of Node, one for each platform, with their versions. */
 export function listNodePackages(root: string): Pick<ShippedPackage, 'name' | 'version' | 'sha512'>[] {
   const packages = readLock(root);
   const names = Object.keys(packages['']!.optionalDependencies ?? {}).toSorted(byCode);
@@ -78,7 +78,7 @@ export function listNodePackages(root: string): Pick<ShippedPackage, 'name' | 'v
   });
 }
 
-/** Throws when the maps of a bundle name a package that is not among those shipped. */
+/** Throws if the source maps of a bundle name a package that is not in the list. */
 export function checkBundle(folder: string, shipped: readonly ShippedPackage[]): void {
   const names = new Set(shipped.map(({ name }) => name));
   const maps = globSync('*.map', { cwd: folder });
@@ -91,7 +91,7 @@ export function checkBundle(folder: string, shipped: readonly ShippedPackage[]):
     }
 }
 
-/** Finds a package as Node does: in the nearest folder of packages on the way up. */
+/** Finds a package as Node does: in the nearest `node_modules` on the way up. */
 function resolvePackage(packages: Record<string, Locked>, from: string, name: string): string | undefined {
   for (let at = from; ; at = at.slice(0, Math.max(0, at.lastIndexOf('node_modules/') - 1))) {
     const path = `${at === '' ? '' : `${at}/`}node_modules/${name}`;

@@ -1,11 +1,11 @@
 /**
- * Tar archives whose bytes depend on nothing but what is in them: sorted, without owners, at one time, compressed by
- * the Node of the lockfile. The tar and npm of a machine differ from one to the next.
+ * Makes tar archives whose bytes depend only on their content: sorted, without owners, with one time, and compressed by
+ * the Node of the lockfile. The tar and npm of different machines would make different bytes.
  */
 import { gzipSync } from 'node:zlib';
 
 export interface TarFile {
-  /** With slashes, at most 100 bytes. */
+  /** The path with slashes, at most 100 bytes. */
   readonly path: string;
   readonly bytes: Uint8Array;
   readonly isProgram: boolean;
@@ -14,14 +14,14 @@ export interface TarFile {
 const BLOCK = 512;
 const PATH_BYTES_MAX = 100;
 
-/** Time in whole seconds since 1970. */
+/** Packs files into a compressed archive. `time` is in whole seconds since 1970. */
 export function packTar(files: readonly TarFile[], time: number): Buffer {
   const sorted = files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
   const parts = sorted.flatMap((file) => [renderHeader(file, time), file.bytes, padding(file.bytes.length)]);
   return gzipSync(Buffer.concat([...parts, Buffer.alloc(2 * BLOCK)]), { level: 6 });
 }
 
-/** The header of POSIX.1-1988 (ustar): numbers are octal texts, and the sum is taken with blanks in its place. */
+/** Renders a header of POSIX.1-1988 (ustar). Numbers are octal texts; the checksum counts its own field as blanks. */
 function renderHeader({ path, bytes, isProgram }: TarFile, time: number): Buffer {
   const header = Buffer.alloc(BLOCK);
   if (Buffer.byteLength(path) > PATH_BYTES_MAX) throw new Error(`${path} is too long for an archive.`);
