@@ -3,8 +3,8 @@
     storeroom = Storeroom("http://127.0.0.1:8080/tenant/api/pims/v1", team_id="demo", api_id="…", api_secret="…")
     order = storeroom.orders.get("10248")
 
-It sends, waits and repeats as docs/api-reference.md asks of a caller, with the standard library alone. A client may be
-used by several threads: each has its own connection. Failures are raised as StoreroomError.
+The client waits and retries as docs/api-reference.md recommends, and needs only the standard library. Several threads
+can use a client; each has its own connection. Failures are raised as StoreroomError.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ __version__ = "0.2.0"
 TIMEOUT_SECONDS, LONG_TIMEOUT_SECONDS, TOTAL_TIMEOUT_SECONDS = 10.0, 30.0, 120.0
 TRIES = 5
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 1.0, 30.0
-SPREAD_SECONDS = 0.25  # Callers that were told the same time to wait do not come back together.
-HELD_SECONDS = 25  # The longest that the service holds a call for a change.
+SPREAD_SECONDS = 0.25  # Spreads the retries of callers that got the same Retry-After.
+HELD_SECONDS = 25  # Maximum time that the service holds a call for a change.
 TOLERANCE_SECONDS = 300.0
-WEBHOOK_SECRET = re.compile("whsec_([A-Za-z0-9+/]{32,}=*)")  # 24 bytes at least.
-LIMIT_SECONDS = 86_400.0  # A socket takes no time without an end.
-IDLE_SECONDS = 60.0  # The service closes a connection after 72.
+WEBHOOK_SECRET = re.compile("whsec_([A-Za-z0-9+/]{32,}=*)")  # A secret has at least 24 bytes.
+LIMIT_SECONDS = 86_400.0  # The timeout of a socket cannot be infinite.
+IDLE_SECONDS = 60.0  # The service closes an idle connection after 72 seconds.
 NUMBERS_MAX = 100
-MOVES_MAX = 3  # A line can move again while its update is on its way.
+MOVES_MAX = 3  # Maximum moves that an update follows, because a line can move again meanwhile.
 STEPS_MAX, BATCH_BYTES_MAX = 100, 1024 * 1024
 KEY_CHARACTERS_MAX = 255
 PIECES_DIGITS = len(".10001")  # An order has at most 10,000 lines.
 
 LONG = re.compile("query|find|batch")
-# Codes that a wait helps with. Every 5xx and every call without an answer may be repeated too.
+# Codes after which a wait can help. A call that gets a 5xx or no response can also be repeated.
 REPEATED = ("REQUEST_TIMEOUT", "RATE_LIMITED", "TOO_MANY_QUERIES", "TOO_MANY_WAITING", "IDEMPOTENCY_KEY_RUNNING")
-REPEATED_STATUSES = (200, 408, 425, 429)  # A balancer or proxy may answer these in its own words.
+REPEATED_STATUSES = (200, 408, 425, 429)  # A balancer or proxy may return these with its own body.
 
 Value = Union[str, int, float, Decimal, bool, date, datetime, None]
 Number = Union[str, int, float, Decimal, None]
 Day = Union[str, date, None]
 Flag = Union[Literal["Y", "N", ""], bool, None]
-Fields = Mapping[str, object]  # With custom fields, which the types below do not have.
+Fields = Mapping[str, object]  # Allows custom fields, which the types below do not have.
 Lookup = Dict[str, Any]
 
 # Written by `npm run generate` from the contract. Change tools/python-types.ts, not this part.
@@ -194,10 +194,10 @@ class CustomerChange(NewCustomer, total=False):
 Name = TypeVar("Name", bound=str)
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack  # Type checkers have it; nothing of this runs.
+    from typing_extensions import Unpack  # Only type checkers need this module.
 
     class AnyName(Protocol):
-        """Any text, for the names of custom fields. Beside it, editors still offer the names of the others."""
+        """Any text, for custom fields. Unlike with `str`, editors still suggest the names of the other fields."""
 
         def isidentifier(self) -> bool: ...
 
@@ -234,11 +234,11 @@ if TYPE_CHECKING:
 
 
 class StoreroomError(Exception):
-    """A call that was refused or not answered. Branch on `code`: the codes are those of docs/errors.md, and
+    """A call that was refused or not answered. Branch on `code`. The codes are those of docs/errors.md, and
 
-    `NO_ANSWER`: there was no connection, the time was up or the connection ended. `status` is 0, and unless the message
-    says that it could not connect, whether a write happened is unknown.
-    `UNREADABLE_ANSWER`: not an answer of Storeroom. Check `base_url`, and the proxies in between.
+    `NO_ANSWER`: there was no connection, the time was up or the connection ended. `status` is 0. Unless the message
+    says that the client could not connect, it is unknown whether a write took effect.
+    `UNREADABLE_ANSWER`: the response is not from Storeroom. Check `base_url` and the proxies in between.
 
     `remedy` says what to do, and `docs` is the path of the page about the code.
     """
@@ -251,12 +251,12 @@ class StoreroomError(Exception):
         self.field: Optional[str] = refusal.get("field")
         self.suggestion: Optional[str] = refusal.get("suggestion")
         self.step: Optional[int] = refusal.get("step")
-        self.earliest: Optional[str] = refusal.get("earliest")  # Of CHANGES_GONE: the lowest position that is left.
+        self.earliest: Optional[str] = refusal.get("earliest")  # For CHANGES_GONE, the lowest remaining position.
         self.remedy: Optional[str] = refusal.get("remedy")
         self.docs: Optional[str] = refusal.get("docs")
-        # Of BATCH_TOO_LONG: the most steps that the rate of the tenant allows at once, where it has one.
+        # For BATCH_TOO_LONG, the maximum steps of a batch of this tenant, if its rate limits them.
         self.steps_max: Optional[int] = _steps_of(headers) if self.code == "BATCH_TOO_LONG" else None
-        self.order_number: Optional[str] = None  # Where `create_with_lines` has made the order, but not all its lines.
+        self.order_number: Optional[str] = None  # For `create_with_lines`, the order that is already written, if any.
         self.request_id: Optional[str] = refusal.get("requestId", headers.get("X-Request-Id"))
         self.retry_after: Optional[int] = _seconds_of(headers.get("Retry-After"))
         self.etag: Optional[str] = headers.get("ETag")
@@ -265,7 +265,7 @@ class StoreroomError(Exception):
 
 
 class Record(Dict[str, str], Generic[Name]):
-    """The fields of a record. It has an `etag` when it was read by its key, and `lines` when it is an order with them."""
+    """The fields of a record. It has an `etag` if it was read by its key, and `lines` if it is an order with lines."""
 
     etag: str = ""
     lines: List[Record[OrderLineField]]
@@ -287,7 +287,7 @@ InventoryItem = Record[InventoryItemField]
 
 
 class OrderWithLines(NamedTuple):
-    """What `create_with_lines` has made."""
+    """The order and lines that `create_with_lines` has written."""
 
     order_number: str
     lines: List[OrderLine]
@@ -295,7 +295,7 @@ class OrderWithLines(NamedTuple):
 
 @dataclass(frozen=True)
 class Try:
-    """What came of a try, for logs and figures. It holds no secret."""
+    """The outcome of a try, for logs and figures. It contains no secret."""
 
     operation: str
     number: int
@@ -316,7 +316,7 @@ class _Answer:
 
 
 class _Caller:
-    """One call from its first try to its answer. Knows no record."""
+    """Makes calls, each from its first try to its response. It knows nothing about records."""
 
     def __init__(self, base_url: str, team_id: str, api_id: str, api_secret: str, options: Mapping[str, Any]):
         given = {"base_url": base_url, "team_id": team_id, "api_id": api_id, "api_secret": api_secret}
@@ -331,7 +331,7 @@ class _Caller:
         self._options = dict(options)
         self._own = threading.local()
         pair = base64.b64encode(f"{api_id}:{api_secret}".encode()).decode()
-        # In a closure, so that no list of the client's attributes shows it.
+        # A closure keeps the pair, so that no list of the client's attributes shows it.
         self._authorize: Callable[[], Dict[str, str]] = lambda: {"Authorization": "Basic " + pair}
 
     def call(
@@ -343,7 +343,7 @@ class _Caller:
         options: Optional[Mapping[str, Any]] = None,
         held: float = 0,
     ) -> _Answer:
-        """`held` is how long the service may hold the call before it answers: a try may take that much longer."""
+        """Makes a call. The service may hold it for `held` seconds, so a try may take that much longer."""
         chosen = {**self._options, **(options or {})}
         unknown = set(chosen) - {"timeout", "total_timeout", "tries", "first_wait", "on_try"}
         if unknown:
@@ -379,7 +379,7 @@ class _Caller:
         if error.retry_after:
             return error.retry_after + random.random() * SPREAD_SECONDS
         first: float = chosen.get("first_wait") or FIRST_WAIT_SECONDS
-        doubled = first * 2.0 ** min(number - 1, 60)  # A feed is followed through thousands of tries.
+        doubled = first * 2.0 ** min(number - 1, 60)  # Following a feed can take thousands of tries.
         return float(min(doubled, LONGEST_WAIT_SECONDS)) * (0.5 + random.random() / 2)
 
     def _try(
@@ -408,7 +408,7 @@ class _Caller:
             self.close()
             return _fail(operation, self._address(), cause, limit, connection is not None)
         except BaseException:
-            self.close()  # An answer may still come on this connection.
+            self.close()  # A late response may still arrive on this connection.
             raise
         return _read(operation, self._address(), status, answered, text)
 
@@ -438,7 +438,7 @@ class _Caller:
             if not part:
                 break
             parts.append(part)
-        if response.length:  # Fewer bytes came than were announced.
+        if response.length:  # The body is shorter than its Content-Length.
             raise http.client.IncompleteRead(b"", response.length)
         response.close()  # The connection stays open for the next call.
         self._own.used_at = time.monotonic()
@@ -517,7 +517,7 @@ def _describe(
 
 
 def _seconds_of(header: Optional[str]) -> Optional[int]:
-    """Seconds of a Retry-After, which a proxy may write as a date."""
+    """Returns the seconds of a Retry-After, which a proxy may write as a date."""
     try:
         return None if header is None else max(math.ceil(float(header)), 0)
     except (ValueError, OverflowError):
@@ -529,14 +529,14 @@ def _seconds_of(header: Optional[str]) -> Optional[int]:
 
 
 def _steps_of(headers: Message) -> Optional[int]:
-    """The most calls that the rate of a tenant allows at once: the `q` of the item "rate"."""
+    """Returns the quota (`q`) of the item "rate", which is the maximum number of steps in a batch."""
     found = re.search(r'"rate"[^,]*;\s*q=(\d+)', ", ".join(headers.get_all("RateLimit-Policy", [])))
     return max(int(found[1]), 1) if found else None
 
 
 @dataclass(frozen=True)
 class Page(Generic[Name]):
-    """A page of a query: `cursor` is where the next one begins, None on the last; `total` is there when asked for."""
+    """A page of a query. `cursor` is the start of the next page, None on the last. `total` is None unless requested."""
 
     records: List[Record[Name]]
     cursor: Optional[str]
@@ -544,7 +544,7 @@ class Page(Generic[Name]):
 
 
 class Query(Generic[Name]):
-    """A query: its records one by one, or page by page. Each page is a call, made when it is needed."""
+    """A query, which returns records one by one or page by page. Each page is a call that is made when it is needed."""
 
     def __init__(self, load: Callable[[Optional[str], Optional[int], bool], Page[Name]]):
         self._load = load
@@ -554,7 +554,7 @@ class Query(Generic[Name]):
             yield from page.records
 
     def pages(self, cursor: Optional[str] = None) -> Iterator[Page[Name]]:
-        """All pages, from the first or from a cursor on, which may have been kept."""
+        """Returns all pages, from the first or from a saved cursor."""
         page = self.page(cursor)
         while page.cursor is not None:
             yield page
@@ -562,15 +562,15 @@ class Query(Generic[Name]):
         yield page
 
     def page(self, cursor: Optional[str] = None) -> Page[Name]:
-        """One page: the first, or the one that begins at the cursor."""
+        """Returns one page: the first, or the one at the cursor."""
         return self._load(cursor, None, False)
 
     def first(self) -> Optional[Record[Name]]:
-        """The first record, or None."""
+        """Returns the first record, or None."""
         return next(iter(self._load(None, 1, False).records), None)
 
     def to_list(self, limit: int) -> List[Record[Name]]:
-        """So many records at most."""
+        """Returns a list of at most `limit` records."""
         found: List[Record[Name]] = []
         if limit > 0:
             for record in self:
@@ -580,12 +580,12 @@ class Query(Generic[Name]):
         return found
 
     def count(self) -> int:
-        """How many records match. It costs a call."""
+        """Returns the number of matching records. It makes a call."""
         return self._load(None, 1, True).total or 0
 
 
 def _plain(name: str, value: Any) -> Any:
-    """A value as JSON has it. Raises ValueError or TypeError for one that no field can have."""
+    """Returns the JSON form of a value. Raises ValueError or TypeError for a value that no field can have."""
     if isinstance(value, (float, Decimal)):
         if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
             raise ValueError(f"{name} must be a finite number, not {value}. Send a number, or None if there is none.")
@@ -615,7 +615,7 @@ def _write(caller: _Caller, operation: str, fields: Any, options: Any) -> Any:
 
 
 def _send(caller: _Caller, operation: str, body: Any, options: Dict[str, Any]) -> Any:
-    """A write has one Idempotency-Key for all its tries."""
+    """Sends a write, with one Idempotency-Key for all its tries, and returns its data."""
     headers = {"Idempotency-Key": options.pop("idempotency_key", None) or str(uuid.uuid4())}
     headers["If-Match"] = options.pop("if_match", None)
     return caller.call(operation, None, body, headers, options).body["data"]
@@ -644,7 +644,7 @@ def _query(caller: _Caller, operation: str, filters: Iterable[Any], include: Opt
     sort, fields, page_size = (options.pop(name, None) for name in ("sort", "fields", "page_size"))
     body = [_plain_filter(one) for one in filters]
     if include == "lines" and fields is not None and "ORDER_NUMBER" not in fields:
-        fields = ["ORDER_NUMBER", *fields]  # Lines say which order they are of by its number.
+        fields = ["ORDER_NUMBER", *fields]  # The ORDER_NUMBER of a line identifies its order.
     query = {"sort": sort, "fields": None if fields is None else ",".join(fields), "include": include}
 
     def load(cursor: Optional[str], size: Optional[int], counted: bool) -> Page[Any]:
@@ -664,10 +664,10 @@ def _query(caller: _Caller, operation: str, filters: Iterable[Any], include: Opt
 
 @dataclass(frozen=True)
 class Change:
-    """A committed change of a record. Read the record for its values, or ask for them with `include="records"`."""
+    """A committed change of a record. Read the record for its values, or request them with `include="records"`."""
 
     seq: str  # The number of the change. Send it as `after` to continue with the next one.
-    type: Literal["orders", "customers", "inventory"]  # The change of a line is one of its order.
+    type: Literal["orders", "customers", "inventory"]  # A change of a line is a change of its order.
     key: str  # The ORDER_NUMBER, CUSTOMER_CODE or PART_CODE.
     change: Literal["created", "updated"]
     at: str  # ISO 8601.
@@ -685,7 +685,7 @@ class ChangePage:
 
 
 class Changes:
-    """Every change after a position, in order, and then those to come. It ends only with an error."""
+    """All changes after a position, in order, including future ones. The loop ends only with an error."""
 
     def __init__(self, load: Callable[[Union[str, int, None]], ChangePage], after: Union[str, int, None]):
         self._load, self._after = load, after
@@ -695,9 +695,9 @@ class Changes:
             yield from page.changes
 
     def pages(self) -> Iterator[ChangePage]:
-        """Whole pages, whose `next` is the position to keep.
+        """Returns whole pages, whose `next` is the position to keep.
 
-        A page without changes comes at least every 25 seconds, so that the position stays new where changes are rare.
+        If there are no changes, an empty page comes every 25 seconds, so that the position stays recent.
         """
         after = self._after
         while True:
@@ -743,7 +743,7 @@ class Orders:
         self._caller = caller
 
     def create(self, fields: Union[NewOrder, Fields], **options: Unpack[WriteOptions]) -> str:
-        """Makes an order and gives its ORDER_NUMBER. `create_with_lines` makes one with its lines."""
+        """Creates an order and returns its ORDER_NUMBER. `create_with_lines` creates an order with its lines."""
         return str(_write(self._caller, "createOrder", fields, options))
 
     def create_with_lines(
@@ -752,11 +752,11 @@ class Orders:
         lines: Iterable[Union[NewOrderLine, Fields]],
         **options: Unpack[WriteOptions],
     ) -> OrderWithLines:
-        """Makes an order and its lines, in one batch where they fit one: all of it, or nothing.
+        """Creates an order with its lines, in one batch if they fit. A batch writes everything or nothing.
 
-        A batch has at most 100 steps and 1 MiB, and no more steps than the tenant's rate allows at once. What is more is
-        sent in pieces. When a piece fails, those before it stay: the error has the `order_number`, and the same call with
-        the same `idempotency_key` continues where this one stopped.
+        A batch has at most 100 steps and 1 MiB, and no more steps than the tenant's rate allows at once. A larger order
+        is sent in several batches, and a failure can leave the order with only its first lines. The error then has the
+        number as `order_number`: call again with the same `idempotency_key` to add the rest.
         """
         chosen: Dict[str, Any] = dict(options)
         key = chosen.pop("idempotency_key", None) or str(uuid.uuid4())
@@ -780,7 +780,7 @@ class Orders:
             try:
                 answers += _send(self._caller, "batch", piece, {**options, "idempotency_key": own_key})
             except StoreroomError as error:
-                # A batch that is refused as too long has done nothing, and its key is still free.
+                # A batch that is refused as too long has no effect, so its key is still unused.
                 if error.steps_max is not None and error.steps_max < len(piece):
                     most = error.steps_max
                     continue
@@ -793,11 +793,11 @@ class Orders:
         return OrderWithLines(number or "", [Record(one["data"]) for one in answers[1:]])
 
     def get(self, order_number: str, **options: Unpack[ReadOptions[OrderField]]) -> Order:
-        """An order and its lines. Raises `NOT_FOUND`. With `if_none_match` it is None while nothing has changed."""
+        """Returns an order and its lines. Raises `NOT_FOUND`. With `if_none_match`, returns None if it is unchanged."""
         return _get(self._caller, "getOrder", {"orderNum": order_number}, options)  # type: ignore[no-any-return]
 
     def find(self, order_number: str, **options: Unpack[ReadOptions[OrderField]]) -> Optional[Order]:
-        """As `get`, but None where there is no such order."""
+        """Reads like `get`, but returns None if there is no such order."""
         return _find(self._caller, "getOrder", {"orderNum": order_number}, options)  # type: ignore[no-any-return]
 
     def query(
@@ -806,15 +806,15 @@ class Orders:
         include: Optional[Literal["lines"]] = None,
         **options: Unpack[QueryOptions[OrderField]],
     ) -> Query[OrderField]:
-        """The orders that pass the filters; all of them without any. `include="lines"` brings the lines of each."""
+        """Queries the orders that match the filters, or all orders. `include="lines"` adds the lines of each."""
         return _query(self._caller, "queryOrders", filters, include, options)
 
     def update(self, fields: Union[OrderChange, Fields], **options: Unpack[ChangeOptions]) -> Order:
-        """Changes the fields that are given and gives the order. None and "" clear a field."""
+        """Changes the given fields and returns the order. None and "" clear a field."""
         return Record(_write(self._caller, "updateOrder", fields, options))
 
     def cancel(self, order_number: str, **options: Unpack[ChangeOptions]) -> Order:
-        """Releases the stock of the order. Cancelling a cancelled order succeeds; an invoice raises `ORDER_CLOSED`."""
+        """Cancels an order and releases its stock. Cancelling it again succeeds; an invoice raises `ORDER_CLOSED`."""
         return Record(_write(self._caller, "cancelOrder", {"ORDER_NUMBER": order_number}, options))
 
     @overload
@@ -824,14 +824,14 @@ class Orders:
     @overload
     def by_storefront_reference(self, numbers: Sequence[str], **options: Unpack[CallOptions]) -> List[Lookup]: ...
     def by_storefront_reference(self, numbers: Union[str, Sequence[str]], **options: Unpack[CallOptions]) -> Any:
-        """Every order with a storefront number. A list is answered in its order, by a call for each 100 numbers."""
+        """Returns every order with a storefront number, or for a list of numbers, the results in the same order."""
         if not isinstance(numbers, str):
             return self._look_up(list(numbers), options)
         query = {"storefront_order_number": numbers}
         return self._caller.call("findOrdersByStorefrontReference", query, options=options).body
 
     def _look_up(self, numbers: List[str], options: Mapping[str, Any]) -> List[Lookup]:
-        """In halves where one answer does not hold them all."""
+        """Looks up a list of numbers. Splits the list if one response cannot contain all results."""
         if not numbers:
             return []
         size = NUMBERS_MAX
@@ -851,14 +851,13 @@ class Lines:
         self._caller = caller
 
     def add(self, fields: Union[NewOrderLine, Fields], **options: Unpack[ChangeOptions]) -> OrderLine:
-        """Adds a line to an order and gives it, with its LINE_REF_LOCK_CODE. `if_match` takes the tag of the order."""
+        """Adds a line to an order and returns it with its LINE_REF_LOCK_CODE. `if_match` is the tag of the order."""
         return Record(_write(self._caller, "addLineItem", fields, options))
 
     def update(self, fields: Union[OrderLineChange, Fields], **options: Unpack[ChangeOptions]) -> OrderLine:
-        """Changes the fields of a line that are given and gives the line. A QUANTITY of 0 takes it out of the order.
+        """Changes the given fields of a line and returns the line. A line with QUANTITY 0 stays, but holds no stock.
 
-        Where a partial invoice has moved it to another order, it is changed there, unless `if_match` says which order
-        is meant.
+        If a partial invoice has moved the line to another order, changes it there, unless `if_match` names an order.
         """
         options.setdefault("idempotency_key", str(uuid.uuid4()))
         sent, moves = {**fields}, 0
@@ -882,15 +881,15 @@ class _Readable(Generic[Name]):
         self._caller = caller
 
     def get(self, code: str, **options: Unpack[ReadOptions[Name]]) -> Record[Name]:
-        """The record with the code. Raises `NOT_FOUND`. With `if_none_match` it is None while nothing has changed."""
+        """Returns the record with a code. Raises `NOT_FOUND`. With `if_none_match`, returns None if it is unchanged."""
         return _get(self._caller, self._get, {self._key: code}, options)  # type: ignore[no-any-return]
 
     def find(self, code: str, **options: Unpack[ReadOptions[Name]]) -> Optional[Record[Name]]:
-        """As `get`, but None where there is no such record."""
+        """Reads like `get`, but returns None if there is no such record."""
         return _find(self._caller, self._get, {self._key: code}, options)  # type: ignore[no-any-return]
 
     def query(self, filters: Filters[Name] = (), **options: Unpack[QueryOptions[Name]]) -> Query[Name]:
-        """The records that pass the filters; all of them without any."""
+        """Queries the records that match the filters, or all records without filters."""
         return _query(self._caller, self._list, filters, None, options)
 
 
@@ -902,17 +901,17 @@ class Customers(_Readable[CustomerField]):
     _get, _list, _key = "getCustomer", "queryCustomers", "customerCode"
 
     def create(self, fields: Union[NewCustomer, Fields], **options: Unpack[WriteOptions]) -> str:
-        """Makes a customer and gives its CUSTOMER_CODE: yours if it is free (else `CODE_TAKEN`), or the next number."""
+        """Creates a customer and returns its CUSTOMER_CODE: yours (raises `CODE_TAKEN` if used), or the next number."""
         return str(_write(self._caller, "createCustomer", fields, options))
 
     def update(self, fields: Union[CustomerChange, Fields], **options: Unpack[ChangeOptions]) -> str:
-        """Changes the fields that are given and gives the CUSTOMER_CODE. None and "" clear a field."""
+        """Changes the given fields and returns the CUSTOMER_CODE. None and "" clear a field."""
         return str(_write(self._caller, "updateCustomer", fields, options))
 
 
 @dataclass(frozen=True)
 class Reference:
-    """Stands for a text that an earlier step answers: its data, or a field of it: `step(1).data["PART_CODE"]`."""
+    """Refers to a text that an earlier step returns: its data, or a field such as `step(1).data["PART_CODE"]`."""
 
     at: int
     name: str = ""
@@ -927,12 +926,12 @@ class _Step:
 
 
 def step(at: int) -> _Step:
-    """What a step of a batch, counted from 0, will have answered: `step(0).data`."""
+    """Refers to the result of an earlier step of a batch, counted from 0: `step(0).data`."""
     return _Step(Reference(at))
 
 
 def _render(name: str, value: Any) -> Any:
-    """References in the words of the API, and texts that only look like one marked."""
+    """Returns the value to send: a reference in the API's notation, or a text that only looks like one, escaped."""
     if isinstance(value, Reference):
         return f"${value.at}.data" + (f".{value.name}" if value.name else "")
     plain = _plain(name, value)
@@ -944,7 +943,7 @@ def _step_of(operation: str, fields: Any) -> Dict[str, Any]:
 
 
 def _count_fitting(steps: Sequence[Any]) -> int:
-    """How many of the steps fit the body of a batch: one at least."""
+    """Returns how many of the steps fit into the body of a batch: at least one."""
     size = 0
     for at, one in enumerate(steps):
         size += len(json.dumps(one)) + len(", ")
@@ -956,10 +955,10 @@ def _count_fitting(steps: Sequence[Any]) -> int:
 class Storeroom:
     """A tenant's orders, customers and inventory.
 
-    Every call takes these options by name, and they can be given here for all: `timeout` for a try (10 seconds; 30 for
-    queries, lookups and batches), `total_timeout` for all tries and waits (120), `tries` (5), `first_wait` (1 second,
-    doubled up to 30), `on_try`, which is told of every try. Reads take `fields` and `if_none_match`, queries `sort`,
-    `fields` and `page_size`, writes `idempotency_key`, changes `if_match`.
+    The client and every call accept these options by name: `timeout` for a try (10 seconds; 30 for queries, lookups and
+    batches), `total_timeout` for all tries and waits (120), `tries` (5), `first_wait` (1 second, doubled up to 30), and
+    `on_try`, which is called after every try. Reads also accept `fields` and `if_none_match`, queries `sort`, `fields`
+    and `page_size`, writes `idempotency_key`, and changes `if_match`.
     """
 
     def __init__(self, base_url: str, team_id: str, api_id: str, api_secret: str, **options: Unpack[CallOptions]):
@@ -972,11 +971,11 @@ class Storeroom:
     def fields(
         self, record_type: Literal["orders", "lines", "customers", "inventory"], **options: Unpack[CallOptions]
     ) -> List[Dict[str, Any]]:
-        """The fields of `orders`, `lines`, `customers` or `inventory`, custom ones included."""
+        """Lists the fields of `orders`, `lines`, `customers` or `inventory`, including custom fields."""
         return list(self._caller.call("listFields", {"type": record_type}, options=options).body["data"])
 
     def usage(self, month: Optional[str] = None, **options: Unpack[CallOptions]) -> Dict[str, Any]:
-        """The calls of a month (UTC), `2026-11`; of this month by default."""
+        """Returns the calls of a month (UTC), such as `2026-11`, by default of this month."""
         return dict(self._caller.call("getUsage", {"month": month}, options=options).body["data"])
 
     def changes(
@@ -987,10 +986,10 @@ class Storeroom:
         page_size: Optional[int] = None,
         **options: Unpack[CallOptions],
     ) -> Changes:
-        """Follows the change feed: every change after a position (a `seq`, the `next` of a page, 0), in order.
+        """Follows the change feed: returns all changes after a position (a `seq`, the `next` of a page or 0), in order.
 
-        It then waits for the next ones, and continues by itself after lost connections, 429 and 5xx. Without `after` it
-        begins now. It raises `CHANGES_GONE` if some of the changes are already deleted.
+        It then waits for the next changes, and continues by itself after lost connections, 429 and 5xx. Without
+        `after`, it begins now. It raises `CHANGES_GONE` if some of the changes are already deleted.
         """
         chosen = {"tries": math.inf, "total_timeout": math.inf, **options}
 
@@ -1009,17 +1008,17 @@ class Storeroom:
         wait: int = 0,
         **options: Unpack[CallOptions],
     ) -> ChangePage:
-        """A page of the change feed. Without `after` it is empty, and its `next` is the position of now.
+        """Returns a page of the change feed. Without `after`, the page is empty and its `next` is the current position.
 
-        `wait`: the most seconds, up to 25, to wait for a change if there is none.
+        `wait` is the maximum number of seconds to wait for a change if there is none, up to 25.
         """
         return _list_changes(self._caller, after, types, include, page_size, wait, options)
 
     def batch(self, steps: Iterable[Mapping[str, Any]], **options: Unpack[WriteOptions]) -> List[Any]:
-        """Does 1 to 100 writes, or none of them, and gives the data of each.
+        """Runs 1 to 100 writes in one transaction and returns the data of each.
 
-        A step is `{"operation": …, "body": {…}}`; a value may be what an earlier step answers: `step(0).data`. An error
-        has the number of the refused step as `step`.
+        A step is `{"operation": …, "body": {…}}`. A value can be the result of an earlier step: `step(0).data`. An
+        error has the index of the rejected step as `step`.
         """
         sent = [{**one, **_step_of(one["operation"], one["body"])} for one in steps]
         answers = [one["data"] for one in _send(self._caller, "batch", sent, dict(options))]
@@ -1046,11 +1045,11 @@ def verify_webhook(
     body: Union[bytes, str],
     tolerance_seconds: float = TOLERANCE_SECONDS,
 ) -> Dict[str, Any]:
-    """The event, if a signature matches one of the secrets and its time is near. Otherwise raises WebhookError.
+    """Returns the event if a signature matches one of the secrets and its time is within the tolerance.
 
-    The form is that of the Standard Webhooks specification (https://www.standardwebhooks.com). `body` is what was
-    received, unchanged. While a secret is replaced, either of the two is enough. The event says that a record changed;
-    the change feed has the change.
+    Otherwise raises WebhookError. Webhooks follow the Standard Webhooks specification
+    (https://www.standardwebhooks.com). Pass the body exactly as received. While a secret is replaced, either of the two
+    is enough. The event says that a record changed; the change feed has the change.
     """
     if not isinstance(body, (bytes, str)):
         raise TypeError("verify_webhook needs the raw body of the request, not the value that was parsed from it.")
@@ -1063,7 +1062,7 @@ def verify_webhook(
     signed = f"{found['webhook-id']}.{timestamp}.".encode() + raw
     signatures = found["webhook-signature"].encode().split(b" ")
     expected = [_sign(one, signed) for one in (secret if isinstance(secret, (list, tuple)) else [secret])]
-    # Every pair is compared, in a time that does not depend on where they differ.
+    # Every pair is compared, in a time that does not depend on the place where the two differ.
     if not sum(hmac.compare_digest(own, signature) for own in expected for signature in signatures):
         raise WebhookError("No signature of the webhook matches the secret.")
     is_number = re.fullmatch("[0-9]{1,15}", timestamp) is not None
@@ -1074,7 +1073,7 @@ def verify_webhook(
 
 
 def _sign(secret: str, signed: bytes) -> bytes:
-    """The signature, such as `v1,K5oZ…`."""
+    """Returns the signature of the text, such as `v1,K5oZ…`."""
     encoded = WEBHOOK_SECRET.fullmatch(secret) if isinstance(secret, str) else None
     if encoded is None:
         raise TypeError("The secret of a webhook must begin with whsec_ and be complete, such as Storeroom showed it.")
@@ -1089,20 +1088,21 @@ class FulfillmentLine:
     part_number: str
     description: str
     is_care_plan: bool
-    parent: Optional[str]  # Of a care plan: the part_number of the product it covers, if that can be told.
+    parent: Optional[str]  # For a care plan, the part_number of the product that it covers, if that is known.
     ordered: float = 0
     shipped: float = 0
-    open: float = 0  # Units that are still to come.
-    returned: float = 0  # Units of lines with a negative quantity; they count nowhere else.
-    serial_numbers: Tuple[str, ...] = ()  # Of the units shipped. A care plan has those of its parent.
+    open: float = 0  # Units that are not shipped yet.
+    returned: float = 0  # Units of lines with a negative quantity. They count only here.
+    serial_numbers: Tuple[str, ...] = ()  # Serial numbers of the shipped units. A care plan has its parent's.
 
 
 @dataclass(frozen=True)
 class Fulfillment:
-    """What became of a storefront order.
+    """The fulfilment of a storefront order.
 
-    `state`: `unknown` (there is no record), `draft` (worksheets and quotes, nothing is ordered yet), `open` (nothing was
-    shipped), `partly_shipped`, `shipped`, `cancelled` (all that was ordered is).
+    `state` is `unknown` (there is no record), `draft` (there are only worksheets and quotes, so nothing is ordered
+    yet), `open` (nothing is shipped), `partly_shipped` (some ordered units are shipped), `shipped` (all are shipped) or
+    `cancelled` (every record is cancelled).
     """
 
     state: str
@@ -1114,11 +1114,12 @@ class Fulfillment:
 
 
 def derive_fulfillment(lookup: Mapping[str, Any]) -> Fulfillment:
-    """Adds up invoices and sales orders: a partial invoice makes two records of one order. Calls nothing.
+    """Adds up the invoices and sales orders of a storefront lookup, without a call.
 
-    What is cancelled is left out. Lines with the same part are one line, and so are lines without a part that have the
-    same description. The parent of a care plan is the product before it in its record; where a partial invoice has
-    parted the two, the one it has in another record.
+    A partial invoice makes two records of one order. Cancelled records are left out. Lines with the same part are one
+    line, and so are lines without a part that have the same description. The parent of a care plan is the product
+    before it in its record. If a partial invoice has separated the two, it is the product that the plan has in another
+    record.
     """
     orders = lookup["orders"]
     binding = [one for one in orders if not one.get("cancelled") and one["order_type"] in ("invoice", "sales_order")]
@@ -1163,13 +1164,13 @@ def _add_up(records: Sequence[Sequence[Mapping[str, Any]]]) -> List[FulfillmentL
 
 
 def _find_parent(items: Sequence[Mapping[str, Any]], at: int) -> Optional[str]:
-    """The product of the record that a care plan belongs to: the nearest before it, else the first after it."""
+    """Returns the product of a care plan in its record: the nearest before it, otherwise the first after it."""
     near = [*reversed(items[:at]), *items[at:]]
     return next((item["part_number"] for item in near if not item["is_care_plan"]), None)
 
 
 def _parents_of(records: Sequence[Sequence[Mapping[str, Any]]]) -> Dict[str, Optional[str]]:
-    """The parents of care plans by part, for records with a plan and no product. Ambiguous ones are left out."""
+    """Returns the parents of care plans by part, for records with a plan and no product. Ambiguous parents are None."""
     parents: Dict[str, Optional[str]] = {}
     plans = {item["part_number"] for items in records for item in items if item["is_care_plan"]}
     products = {item["part_number"] for items in records for item in items if not item["is_care_plan"]}
@@ -1179,13 +1180,13 @@ def _parents_of(records: Sequence[Sequence[Mapping[str, Any]]]) -> Dict[str, Opt
             if parent is not None:
                 is_other = parents.get(item["part_number"], parent) != parent
                 parents[item["part_number"]] = None if is_other else parent
-    if len(products) == 1:  # Of a plan that never stands beside a product: the only product there is.
+    if len(products) == 1:  # A plan that is never in a record with a product belongs to the only product.
         for plan in plans:
             parents.setdefault(plan, next(iter(products)))
     return parents
 
 
 def _sum(numbers: Iterable[float]) -> float:
-    """Decimals as they are written: 0.1 and 0.2 make 0.3."""
+    """Adds decimals exactly: 0.1 and 0.2 make 0.3."""
     total = float(f"{sum(numbers):.15g}")
     return int(total) if total.is_integer() else total

@@ -1,8 +1,8 @@
 /**
- * npm runs this script after every install (`prepare`). If the Node of the lockfile is missing, the script fails and says
- * what to do, because the first sign would otherwise be a syntax error from an old Node. It removes that Node's headers,
- * 67 MB that only compilers read, and links node_modules/.bin/node to it, because npm 9 makes no such link if several
- * packages have the command `node`. The script is plain JavaScript because it has to run with an old Node.
+ * npm runs this script after every install (`prepare`). If the Node of the lockfile is missing, the script fails and
+ * says what to do, because the first sign would otherwise be a syntax error from an old Node. It removes the headers of
+ * that Node, 67 MB that only compilers read, and links node_modules/.bin/node to it, because npm 9 makes no such link
+ * if several packages have the command `node`. The script is plain JavaScript because it has to run with an old Node.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';

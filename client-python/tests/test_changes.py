@@ -1,4 +1,4 @@
-"""Following the change feed with the Python client: nothing skipped, nothing twice, through every kind of failure."""
+"""Tests that the Python client skips and repeats no change of the feed, through every kind of failure."""
 
 import json
 from unittest import main, mock
@@ -35,7 +35,7 @@ class ChangesCase(UnkindCase):
         return [{name: values[0] for name, values in one.items() if name != "teamID"} for one in asked]
 
     def serve(self, newest, *faults):
-        """Answers as a feed of so many changes does, after a fault for each of the first calls."""
+        """Answers like a feed with this many changes, after these faults, one for each of the first calls."""
         left = list(faults)
 
         def choose(_headers, _body):
@@ -53,7 +53,7 @@ class ChangesCase(UnkindCase):
     def test_every_change_comes_once_and_in_order_through_failures_in_every_place(self):
         faults = [HANG_UP, HANG_UP_MIDWAY, refuse(429, "RATE_LIMITED"), page(502), refuse(500, "INTERNAL_ERROR")]
         self.serve(40, *faults)
-        # No limit of the client ends it: five failures follow one another.
+        # Five failures follow one another, and `tries` is 2: following continues, as its calls have no limit of tries.
         changes = self.make_client(tries=2, total_timeout=60).changes(after=0, page_size=4)
         taken = []
         for change in changes:

@@ -1,4 +1,4 @@
-"""What errors of the Python client tell."""
+"""Tests the errors of the Python client."""
 
 import socket, unittest
 
@@ -20,7 +20,7 @@ class Errors(UnkindCase):
 
     def test_without_a_connection_they_say_so(self):
         with socket.socket() as other:
-            other.bind(("127.0.0.1", 0))  # Nobody listens on it.
+            other.bind(("127.0.0.1", 0))  # No server listens on this port.
             address = f"127.0.0.1:{other.getsockname()[1]}"
             client = self.make_client(base_url=f"http://{address}/tenant/api/pims/v1", tries=1)
             error = self.failure_of(client.orders.get, "1")
@@ -41,7 +41,7 @@ class Errors(UnkindCase):
         error = self.failure_of(self.client.orders.get, "1")
         self.assertEqual((error.remedy, error.docs), ("Check ORDER_NUMBER.", "/docs/errors#NOT_FOUND"))
         self.assertEqual(str(error), "NOT_FOUND: No.")
-        self.will(refuse(404, "NOT_FOUND"))  # A service of before.
+        self.will(refuse(404, "NOT_FOUND"))  # An earlier version of the service sends no remedy.
         error = self.failure_of(self.client.orders.get, "1")
         self.assertEqual((error.remedy, error.docs), (None, None))
 

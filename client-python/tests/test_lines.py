@@ -1,4 +1,4 @@
-"""Orders with their lines: in one batch where it fits, otherwise in pieces that a repeated call continues."""
+"""Tests orders with their lines: one batch if they fit, otherwise several, which a repeated call continues."""
 
 import json, unittest
 from decimal import Decimal
@@ -8,7 +8,7 @@ from unkind import HANG_UP, UnkindCase, refuse
 
 
 class Service:
-    """Takes batches of so many steps, once for each key."""
+    """Accepts batches with at most this many steps, and carries out each key once."""
 
     def __init__(self, most=100, policy='"quota";q=9000;w=2592000, "rate";w=2;q={}'):
         self.most, self.policy = most, policy
@@ -46,7 +46,7 @@ class Lines(UnkindCase):
         return self.client.orders.create_with_lines({"SNAME": "$mith"}, lines(count), **options)
 
     def asked(self):
-        """The key and the number of steps of each call."""
+        """Returns the key and the number of steps of each call."""
         return [(headers["Idempotency-Key"], len(json.loads(body))) for _, headers, body in self.received()]
 
     def test_an_order_that_fits_is_one_batch(self):

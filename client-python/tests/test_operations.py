@@ -1,6 +1,7 @@
-"""Every operation through the Python client, against the service that the variables BASE and KEYS_FILE name.
+"""Tests every operation of the Python client against the service of the variables BASE and KEYS_FILE.
 
-`npm test` runs it: test/client/python.test.ts makes the tenant, with a part `A/1#x` (9 units at 2.5) and a part `B`.
+`npm test` runs these tests: test/client/python.test.ts makes the tenant, with the parts `A/1#x` (9 units at 2.5) and
+`B`.
 """
 
 import json, os, unittest
@@ -66,7 +67,7 @@ class Operations(unittest.TestCase):
         last = page.changes[-1]
         self.assertEqual((last.key, last.change, last.operation, last.record), (made, "updated", "addLineItem", order))
         self.assertIn("LINE_NUMBER", [one["name"] for one in client.fields("lines")])
-        # The batch counts for each of its steps.
+        # Every call counts once, but the batch counts once for each of its steps.
         self.assertEqual(client.usage()["total"] - begun_at, len(self.tries) - 1 + 2)
 
         paths = [methods for path, methods in CONTRACT["paths"].items() if path.startswith("/tenant/")]

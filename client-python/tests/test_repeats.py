@@ -1,4 +1,4 @@
-"""When the Python client repeats a call, how long it waits, and when it gives up: against a server that is unkind."""
+"""Tests when the Python client repeats a call, how long it waits, and when it gives up."""
 
 import json, os, threading, time, unittest
 from unittest import mock
@@ -7,12 +7,12 @@ import storeroom
 from storeroom import Storeroom, StoreroomError
 from unkind import HANG_UP, HANG_UP_MIDWAY, KEEP_SILENT, SECRET, UnkindCase, page, refuse, succeed
 
-# [status, code, whether the guide says to repeat it], of every code of the service: test/client/python.test.ts knows them.
+# [status, code, whether the guide says to repeat the call] for every code. test/client/python.test.ts makes the list.
 ANSWERS = json.loads(os.environ["ANSWERS"])
 
 
 class StandingTime:
-    """The time of the client: it passes only while the client waits to repeat a call."""
+    """The time of the client, which passes only while the client waits before it repeats a call."""
 
     time = staticmethod(time.time)
 

@@ -1,4 +1,4 @@
-"""The types of the Python client name the fields of the contract."""
+"""Tests that the types of the Python client name the fields of the contract."""
 
 import json, typing, unittest
 from pathlib import Path

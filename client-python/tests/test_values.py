@@ -1,4 +1,4 @@
-"""What values of Python become in JSON, and which are refused before anything is sent."""
+"""Tests how values of Python are written in JSON, and which are refused before anything is sent."""
 
 import json, unittest
 from datetime import date, datetime, timedelta, timezone

@@ -1,4 +1,4 @@
-"""verify_webhook of the Python client: what is signed and new is taken, and nothing else."""
+"""Tests that verify_webhook of the Python client only accepts messages that are signed and recent."""
 
 import base64, hashlib, hmac, json
 from email.message import Message
@@ -7,7 +7,7 @@ from unittest import TestCase, main, mock
 import storeroom
 from storeroom import WebhookError, verify_webhook
 
-# The values of the examples in the specification and in its reference libraries.
+# The values are from the examples of the Standard Webhooks specification and of its reference libraries.
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 EXAMPLE = {
     "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",

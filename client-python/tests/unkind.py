@@ -1,4 +1,4 @@
-"""A server that answers as a test tells it to: badly, late, in part or not at all."""
+"""A server that answers as the test chooses: badly, late, in part or not at all."""
 
 import http.server, json, threading, unittest
 
@@ -25,7 +25,7 @@ HANG_UP, HANG_UP_MIDWAY, KEEP_SILENT = "hang up", "hang up midway", "keep silent
 
 class UnkindHandler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    wbufsize = -1  # Headers and body in one piece: two wait 40 ms for each other.
+    wbufsize = -1  # Sends headers and body in one piece, because the second of two pieces would wait 40 ms.
 
     def do_any(self):
         server = self.server
@@ -62,10 +62,10 @@ class UnkindHandler(http.server.BaseHTTPRequestHandler):
 
 
 class UnkindCase(unittest.TestCase):
-    """Tests of a client against that server. `will` says how it answers: a function is asked for each answer."""
+    """Tests of a client against an unkind server. `will` sets its answers; a function is called for each answer."""
 
     def setUp(self):
-        # One for each test: a request that was given up may arrive late, and counts for no other.
+        # Each test has its own server, because a request that was given up may arrive late.
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), UnkindHandler)
         self.server.daemon_threads = True
         self.server.released = threading.Event()

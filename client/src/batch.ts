@@ -27,7 +27,7 @@ export interface Reference<At extends number = number, Name extends string = str
   readonly [REFERENCE]: readonly [at: At, name: Name];
 }
 
-/** The data of a step, if it is a number or a code, or its fields, if it is a record. */
+/** The data of a step if it is a number or a code, and its fields if it is a record. */
 export type StepData<At extends number> = Reference<At, ''> & {
   readonly [Name in keyof Order | keyof OrderLine]: Reference<At, Name>;
 };
@@ -57,7 +57,7 @@ export type BatchAnswers<Custom, Steps extends readonly BatchStep<Custom>[]> = {
   -readonly [At in keyof Steps]: DataOf<Custom, Steps[At]['operation']>;
 };
 
-/** The steps if each field is known and each reference names a text of an earlier step, or else the mistake. */
+/** The steps if each field is known and each reference names a text of an earlier step, otherwise the mistake. */
 export type CheckedSteps<
   Custom,
   Left,

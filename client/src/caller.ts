@@ -1,6 +1,5 @@
 /**
- * Makes one call, from its first try to its response: credentials, time limits, repetitions. It knows no record and no
- * operation.
+ * Makes a call, from its first try to its response: credentials, time limits and retries. It knows nothing of records.
  */
 import { explainFailure } from './connection.ts';
 import { OPERATIONS } from './contract.ts';

@@ -14,7 +14,7 @@ export async function dataOf<T>(call: Promise<Answer>): Promise<T> {
   return ((await call).body as Envelope).data as T;
 }
 
-/** A write has one Idempotency-Key for all its tries. */
+/** Sends a write, with one Idempotency-Key for all its tries, and returns its data. */
 export function write<T>(
   caller: Caller,
   operation: OperationName,
@@ -80,7 +80,7 @@ function addLines(orders: readonly OrderKey[], entries: NonNullable<Envelope['su
 export const hasCode = (error: unknown, code: string): error is StoreroomError =>
   error instanceof StoreroomError && error.code === code;
 
-/** Returns undefined if the record does not exist. */
+/** Returns the record that is read, or undefined if it does not exist. */
 export async function orUndefined<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;

@@ -1,4 +1,4 @@
-/** The change feed: a page of it, or every change after a position, which waits for those to come. */
+/** The change feed: a page of it, or all changes after a position, including future ones. */
 import type { Caller, CallOptions } from './caller.ts';
 import type * as contract from './contract.ts';
 import { StoreroomError } from './error.ts';
@@ -67,7 +67,7 @@ export async function listChanges<T>(
   };
 }
 
-/** Every change after a position, in order, and then those to come. It ends only with an error or an abort. */
+/** All changes after a position, in order, including future ones. The loop ends only with an error or an abort. */
 export class Changes<T> implements AsyncIterable<T> {
   readonly #caller: Caller;
   readonly #options: ChangesOptions;
@@ -86,8 +86,8 @@ export class Changes<T> implements AsyncIterable<T> {
   }
 
   /**
-   * Returns whole pages, whose `next` is the position to keep. A page without changes comes at least every 25 seconds, so
-   * that the position stays new where changes are rare.
+   * Returns whole pages, whose `next` is the position to keep. If there are no changes, an empty page comes every 25
+   * seconds, so that the position stays recent.
    */
   async *pages(): AsyncGenerator<ChangePage<T>, void, undefined> {
     const { tries = Infinity, totalTimeoutMs = Infinity } = this.#options;

@@ -36,9 +36,9 @@ const REPEATED: readonly string[] = [
 const REPEATED_STATUSES: readonly number[] = [200, 408, 425, 429];
 
 /**
- * A call that was refused or not answered. Branch on `code`: the codes are those of docs/errors.md, and
- * - `NO_ANSWER`: the time was up or the connection ended. `status` is 0, and whether a write happened is unknown.
- * - `UNREADABLE_ANSWER`: not an answer of Storeroom. Look at `baseUrl`, and at the proxies in between.
+ * A call that was refused or not answered. Branch on `code`. The codes are those of docs/errors.md, and
+ * - `NO_ANSWER`: the time was up or the connection ended. `status` is 0, and whether a write took effect is unknown.
+ * - `UNREADABLE_ANSWER`: the response is not from Storeroom. Check `baseUrl` and the proxies in between.
  */
 export class StoreroomError extends Error {
   override readonly name = 'StoreroomError';
@@ -57,7 +57,7 @@ export class StoreroomError extends Error {
   readonly remedy: string | undefined;
   /** The path where the service documents the code, such as `/docs/errors#NOT_FOUND`. */
   readonly docs: string | undefined;
-  /** Quote it when you report a fault. */
+  /** The ID of the request. Quote it when you report a fault. */
   readonly requestId: string | undefined;
   /** Seconds to wait. For `QUOTA_EXCEEDED`, this can be days. */
   readonly retryAfter: number | undefined;
@@ -94,7 +94,7 @@ export class StoreroomError extends Error {
       (refusal.code === 'UNREADABLE_ANSWER' && REPEATED_STATUSES.includes(status));
   }
 
-  /** Returns every member for a log. `JSON.stringify` leaves the message of an ordinary error out. */
+  /** Returns every member for a log. `JSON.stringify` would leave out the message of an ordinary error. */
   toJSON(): Record<string, unknown> {
     const { name, message, code, status, operation, field, suggestion, step } = this;
     const { remedy, docs, requestId, retryAfter, etag, stepsMax, earliest, orderNumber, repeatable } = this;

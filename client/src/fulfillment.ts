@@ -3,8 +3,9 @@ import type { StorefrontItem, StorefrontLookup, StorefrontOrder } from './contra
 
 export interface Fulfillment {
   /**
-   * `unknown`: there is no record. `draft`: worksheets and quotes, nothing is ordered yet. `open`: nothing was shipped.
-   * `partly_shipped`, `shipped`: of what is ordered. `cancelled`: all that was ordered is.
+   * `unknown`: there is no record. `draft`: there are only worksheets and quotes, so nothing is ordered yet. `open`:
+   * nothing is shipped. `partly_shipped`: some ordered units are shipped. `shipped`: all ordered units are shipped.
+   * `cancelled`: every record is cancelled.
    */
   readonly state: 'unknown' | 'draft' | 'open' | 'partly_shipped' | 'shipped' | 'cancelled';
   /** Units of all lines together, care plans included. */
@@ -29,17 +30,17 @@ export interface FulfillmentLine {
   /** Serial numbers of the shipped units. A care plan has its parent's. */
   readonly serialNumbers: readonly string[];
   readonly isCarePlan: boolean;
-  /** For a care plan, the partNumber of the product it covers, if that is known. */
+  /** For a care plan, the partNumber of the product that it covers, if that is known. */
   readonly parent: string | undefined;
 }
 
 type Sum = { -readonly [Member in keyof FulfillmentLine]: FulfillmentLine[Member] };
 
 /**
- * Adds up invoices and sales orders: a partial invoice makes two records of one order. What is cancelled is left out.
- * Lines with the same part are one line, and so are lines without a part that have the same description. The parent of
- * a care plan is the product before it in its record; where a partial invoice has parted the two, the one it has in
- * another record.
+ * Adds up invoices and sales orders, because a partial invoice makes two records of one order. Leaves out cancelled
+ * records. Lines with the same part are one line, and so are lines without a part that have the same description. The
+ * parent of a care plan is the product before it in its record. If a partial invoice has separated the two, it is the
+ * product that the plan has in another record.
  */
 export function deriveFulfillment({ orders }: Pick<StorefrontLookup, 'orders'>): Fulfillment {
   const binding = orders.filter(isBinding);
@@ -113,14 +114,14 @@ const emptySum = (item: StorefrontItem, parent: string | undefined): Sum => ({
   parent,
 });
 
-/** Returns the product of a care plan in its record: the nearest before it, or else the first after it. */
+/** Returns the product of a care plan in its record: the nearest before it, otherwise the first after it. */
 function findParent(items: readonly StorefrontItem[], at: number): string | undefined {
   const isProduct = ({ is_care_plan: isPlan }: StorefrontItem): boolean => !isPlan;
   const product = items.slice(0, at).findLast(isProduct) ?? items.slice(at).find(isProduct);
   return product?.part_number;
 }
 
-/** The parents of care plans by part, for records that have a plan without a product. Ambiguous ones are left out. */
+/** Returns the parents of care plans by part, for records with a plan and no product. Ambiguous ones are undefined. */
 function parentsOf(orders: readonly StorefrontOrder[]): ReadonlyMap<string, string | undefined> {
   const parents = new Map<string, string | undefined>();
   const products = new Set<string>();
@@ -137,5 +138,5 @@ function parentsOf(orders: readonly StorefrontOrder[]): ReadonlyMap<string, stri
   return parents;
 }
 
-/** Adds in decimal: 0.1 and 0.2 make 0.3. */
+/** Adds decimals exactly: 0.1 and 0.2 make 0.3. */
 const add = (a: number, b: number): number => Number((a + b).toPrecision(15));

@@ -24,10 +24,11 @@ export class Orders<Custom> {
   }
 
   /**
-   * Creates an order with its lines and returns its number and the lines. It is one batch, so all is written or nothing,
-   * if it has at most 99 lines and 1 MiB, and no more steps than the tenant's rate allows at once. Otherwise it is sent
-   * in several batches, and a failure can leave the order with only its first lines. The error then has its number as
-   * `orderNumber`: call again with the same `idempotencyKey` and the rest is added. Each batch has its own tries and time.
+   * Creates an order with its lines, and returns its number and the lines. An order with at most 99 lines and 1 MiB,
+   * and no more steps than the tenant's rate allows at once, is one batch, which writes everything or nothing. A larger
+   * one is sent in several batches, and a failure can leave the order with only its first lines. The error then has the
+   * number as `orderNumber`: call again with the same `idempotencyKey` to add the rest. Each batch has its own tries
+   * and time.
    */
   async createWithLines(
     order: records.NewOrder<Custom>,
@@ -84,8 +85,8 @@ export class Orders<Custom> {
   }
 
   /**
-   * Releases the stock of the order and returns the order. Cancelling a cancelled order succeeds. Cancelling an invoice throws
-   * `ORDER_CLOSED`.
+   * Releases the stock of the order and returns the order. Cancelling a cancelled order succeeds. Cancelling an invoice
+   * throws `ORDER_CLOSED`.
    */
   cancel(orderNumber: string, options?: ChangeOptions): Promise<records.OrderFields<Custom>> {
     return write(this.#caller, 'cancelOrder', { ORDER_NUMBER: orderNumber }, options);
@@ -106,7 +107,7 @@ export class Orders<Custom> {
     return (await this.#caller.call('findOrdersByStorefrontReference', lookup)).body as StorefrontLookup;
   }
 
-  /** Splits the list if one response cannot contain all results. */
+  /** Looks up a list of numbers. Splits the list if one response cannot contain all results. */
   async #lookUp(numbers: readonly string[], options: CallOptions | undefined): Promise<StorefrontLookup[]> {
     if (numbers.length === 0) return [];
     const inParts = async (size: number): Promise<StorefrontLookup[]> => [

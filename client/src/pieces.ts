@@ -1,4 +1,4 @@
-/** An order with its lines: one batch if they fit, otherwise several consecutive batches. */
+/** Writes an order with its lines: in one batch if they fit, otherwise in several consecutive batches. */
 import { renderSteps, step, type BatchStep } from './batch.ts';
 import { hasCode, write } from './calls.ts';
 import type { Caller } from './caller.ts';
@@ -15,10 +15,10 @@ const KEY_CHARACTERS_MAX = 249;
 type Written = readonly unknown[];
 
 /**
- * Writes the order and its lines, and returns the result of each step. The first batch has the given key, each further
- * one the key with its number, and each begins where the one before ended. A repetition under the same key thus gets
- * the same answers up to the first missing line. If it would divide the order differently, the service refuses a key
- * that it knows with another body, so nothing is written twice.
+ * Writes the order and its lines, and returns the result of each step. The first batch has the given key, and each
+ * later batch has the key with its number. Each batch begins where the last one ended. So a repeated call with the same
+ * key gets the same answers up to the first missing line. If it divides the order differently, the service refuses a
+ * known key with another body, so nothing is written twice.
  */
 export async function writeInPieces(
   caller: Caller,
@@ -28,7 +28,7 @@ export async function writeInPieces(
 ): Promise<Written> {
   if (idempotencyKey.length > KEY_CHARACTERS_MAX)
     throw new TypeError(`The idempotencyKey of createWithLines must have at most ${KEY_CHARACTERS_MAX} characters.`);
-  // A value that cannot be sent must not stop a later piece when the first is already written.
+  // Checks all values first, so that no later piece fails when the first is already written.
   checkBody('batch', renderNext(order, lines, [], Infinity));
   const written: unknown[] = [];
   let sizeMax = STEPS_MAX;
@@ -69,7 +69,7 @@ function cut(steps: readonly object[]): readonly object[] {
   return end === -1 ? steps : steps.slice(0, end);
 }
 
-/** Adds the order to an error, whose `step` then counts from the order and not from the first step of its batch. */
+/** Adds the order number to an error. Its `step` then counts from the order, not from the first step of the batch. */
 function tellWritten(error: unknown, written: Written): unknown {
   if (!(error instanceof StoreroomError)) return error;
   const counted = error.step === undefined ? undefined : written.length + error.step;

@@ -4,7 +4,7 @@ import type * as contract from './contract.ts';
 
 export type RecordType = 'orders' | 'lines' | 'customers' | 'inventory';
 
-/** Names of a tenant's custom fields: `{ orders: 'GIFT_NOTE' | 'GIFT_WRAP' }`; `Uppercase<string>` is any. */
+/** Names of a tenant's custom fields: `{ orders: 'GIFT_NOTE' | 'GIFT_WRAP' }`. `Uppercase<string>` allows any name. */
 export type CustomFields = { readonly [Type in RecordType]?: Uppercase<string> };
 
 type NamesOf<Custom, Type extends RecordType> = Type extends keyof Custom

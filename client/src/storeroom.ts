@@ -22,7 +22,7 @@ export type { Page, Query } from './query.ts';
 export type * from './records.ts';
 export { verifyWebhook, WebhookError, type WebhookEvent, type WebhookOptions } from './webhook.ts';
 
-/** A tenant's orders, customers and inventory. `Custom` names the tenant's own fields. */
+/** A tenant's orders, customers and inventory. `Custom` names the tenant's custom fields. */
 export class Storeroom<Custom extends CustomFields = CustomFields> {
   readonly orders: Orders<Custom>;
   readonly lines: Lines<Custom>;
@@ -61,7 +61,7 @@ export class Storeroom<Custom extends CustomFields = CustomFields> {
     return new Changes(this.#caller, options);
   }
 
-  /** Returns a page of the change feed. Without `after`, the page is empty and its `next` is the position of now. */
+  /** Returns a page of the change feed. Without `after`, the page is empty and its `next` is the current position. */
   listChanges(
     options: ListChangesOptions & { readonly include: 'records' },
   ): Promise<ChangePage<ChangeWithRecord<Custom>>>;

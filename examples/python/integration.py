@@ -1,7 +1,7 @@
 """Keeps a storefront and Storeroom in step: orders in, stock out, status back.
 
-You can kill and restart the program at any time: nothing is written twice or lost. Copy it and replace storefront.py for
-your storefront.
+You can kill and restart the program at any time: nothing is written twice or lost. Copy it and replace storefront.py
+for your storefront.
 """
 
 import json, os, sys, time
@@ -61,7 +61,7 @@ def bring_orders_in():
 
 
 def create_order(order):
-    """Create an order with its lines. The key is made from its number, so the next run continues where this one ended."""
+    """Creates an order with its lines. A key made from its number lets the next run continue where this one ended."""
     number = order["number"]
     fields = {"REFERENCE_NUMBER": number, "ORDER_TYPE": "sales_order", "SNAME": order["name"]}
     lines = [
@@ -72,7 +72,7 @@ def create_order(order):
 
 
 def find_old_order(order):
-    """Return the number of an order that an earlier run may have sent under a key that has expired, or None."""
+    """Returns the number of an order that an earlier run may have sent under a key that has expired, or None."""
     sold_at = datetime.fromisoformat(order["soldAt"].replace("Z", "+00:00"))
     if datetime.now(timezone.utc) - sold_at < KEY_KEPT:
         return None

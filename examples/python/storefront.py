@@ -27,7 +27,7 @@ def replace(file, content):
 
 
 def new_orders():
-    """Return the orders that are neither taken by Storeroom nor set aside."""
+    """Returns the orders that are neither taken by Storeroom nor set aside."""
     orders = [read(file) for file in sorted((FOLDER / "orders").glob("*.json"))]
     done = lambda number: file_of("taken", number).exists() or file_of("aside", number).exists()
     return [order for order in orders if not done(order["number"])]
@@ -42,7 +42,7 @@ def set_aside(number, reason):
 
 
 def open_numbers():
-    """Return the numbers of orders that are neither shipped nor cancelled."""
+    """Returns the numbers of orders that are neither shipped nor cancelled."""
     taken = [read(file) for file in sorted((FOLDER / "taken").glob("*.json"))]
     return [one["number"] for one in taken if one.get("status", {}).get("state") not in ("shipped", "cancelled")]
 

@@ -60,7 +60,7 @@ function isWrong(error: unknown): error is StoreroomError {
   return error.code !== 'QUOTA_EXCEEDED' && error.status !== 401 && error.status !== 403;
 }
 
-/** Creates an order with its lines. The key is made from its number, so the next run continues where this one ended. */
+/** Creates an order with its lines. A key made from its number lets the next run continue where this one ended. */
 async function createOrder({ number, name, shipping, lines }: SoldOrder): Promise<string> {
   const { orderNumber } = await storeroom.orders.createWithLines(
     { REFERENCE_NUMBER: number, ORDER_TYPE: 'sales_order', SNAME: name, FREIGHT: shipping },
