@@ -30,10 +30,10 @@ interface Answer {
 type Send = (asked: LoadRequest, key: string, expected: number) => Promise<Answer>;
 type Call = ReturnType<typeof callOf>;
 
-/** Two ways to do the same. Both get the number of the round; round 0 warms up and is repeated. */
+/** Two ways to do the same work. Both get the number of the round; round 0 warms up and is repeated. */
 interface Comparison {
   readonly name: string;
-  /** How many times faster the one call has to be. */
+  /** Minimum factor by which the one call has to be faster. */
   readonly bars: Readonly<Record<StoreName, number>>;
   readonly inOne: (round: number) => Promise<unknown>;
   readonly inMany: (round: number) => Promise<unknown>;

@@ -55,7 +55,7 @@ function renderRequest(operation: DocumentedOperation, seq: number): string {
   );
 }
 
-/** Replaces the lock code by that of the line that `addLineItem` has added. */
+/** Replaces the lock code by a variable with the lock code of the line that `addLineItem` has added. */
 const fillIn = (body: string): string => body.replace(new RegExp(`("${LOCK_CODE}": )"[^"]*"`, 'g'), '$1"{{lockCode}}"');
 
 const isSent = ({ name, isRequired }: DocumentedParameter): boolean => isRequired || name === 'teamID';

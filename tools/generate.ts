@@ -149,7 +149,7 @@ function listCommands(command: Command, words: readonly string[]): CommandHelp[]
   return [{ words, help: shorten(help.replace(EVERY_OPTION, '').replace('Options:\n\n', '').trim()) }];
 }
 
-/** Returns the help of a command without options without its example, which repeats the usage. */
+/** Shortens the help of a command that has no options: its example only repeats the usage. */
 function shorten(help: string): string {
   if (help.includes('\nOptions:\n')) return help;
   return help.replace(' [options]', '').replace(/\n\nExample:[^]*$/, '');

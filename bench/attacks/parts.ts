@@ -16,7 +16,7 @@ export type Counts = Readonly<Record<string, number>>;
 /** A process that waits for `go`. */
 export interface Part<Report> {
   readonly go: () => Promise<unknown>;
-  /** Returns its figures since the last report. */
+  /** Returns the figures of the process since the last report. */
   readonly report: () => Promise<Report>;
   readonly end: () => void;
 }

@@ -21,7 +21,7 @@ export interface LoadFigures {
 export interface LoadAmount {
   readonly connections: number;
   readonly seconds: number;
-  /** Loads of the same seed draw the same requests. */
+  /** Loads with the same seed send the same requests. */
   readonly seed: number;
 }
 

@@ -12,7 +12,7 @@ const EARLIER_TRIED = 2;
 export interface InstalledPeer {
   readonly folder: string;
   readonly version: string;
-  /** The Node that runs it. */
+  /** The Node that runs the peer. */
   readonly node: string;
 }
 

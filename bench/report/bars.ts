@@ -5,12 +5,12 @@ import { checkLeast, checkMost } from './report.ts';
 import { BARE, fastestPeer, findSide, MAIN_ORDERS, shareOfBare, type StoreResults } from './results.ts';
 
 const BESIDE_LEAST = 0.97;
-/** Minimum ratio of our speed to that of the fastest peer on the same store. */
+/** Minimum ratio of our speed to the fastest peer's on the same store. */
 const PEER_LEAST: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   sqlite: { W1: 6, W2: 3, W3: 3, W4: 30, W5: 2.5, W6: 2.5, W7: 4 },
   postgres: { W1: 4, W2: 1.5, W3: 2, W4: 10, W5: 1.5, W6: 1.5, W7: 1.5 },
 };
-/** Minimum ratio of our speed to that of the bare server, on the embedded store. */
+/** Minimum ratio of our speed to the bare server's, on the embedded store. */
 const BARE_LEAST: Readonly<Record<string, number>> = { W1: 0.45, 'W1 hot': 0.65, W8: 0.25 };
 const P99_MOST_MS = 5;
 const LARGE_ORDER_MOST_MS = 2;

@@ -1,5 +1,5 @@
 /**
- * The results of a run: the medians of each side's rounds, and the ratio of our speed to that of each side.
+ * The results of a run: the medians of each side's rounds, and the ratio of our speed to each side's.
  */
 import type { SideFigures } from '../load/rounds.ts';
 import type { StartFigures } from '../load/start.ts';

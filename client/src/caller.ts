@@ -17,7 +17,7 @@ export interface StoreroomOptions {
   /** Milliseconds for a try: 10,000 by default, 30,000 for queries, lookups and batches. */
   readonly timeoutMs?: number | undefined;
   /**
-   * Milliseconds for a call with all its tries and waits: 120,000 by default. The client does not begin a longer wait.
+   * Milliseconds for a call with all its tries and waits: 120,000 by default. The client begins no wait beyond it.
    */
   readonly totalTimeoutMs?: number | undefined;
   /** Maximum number of tries, 5 by default. With 1, a call is never repeated. */
@@ -145,7 +145,7 @@ export class Caller {
     }
   }
 
-  /** Returns the whole milliseconds to wait before the call is repeated; undefined when it must not be. */
+  /** Returns the whole milliseconds to wait before the call is repeated; undefined if it must not be. */
   #chooseWait({ repeatable, code, retryAfter }: StoreroomError, number: number): number | undefined {
     if (!repeatable) return undefined;
     if (code === 'REQUEST_TIMEOUT') return 0;

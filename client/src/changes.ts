@@ -86,8 +86,8 @@ export class Changes<T> implements AsyncIterable<T> {
   }
 
   /**
-   * Returns whole pages, whose `next` is the position to keep. If there are no changes, an empty page comes every 25
-   * seconds, so that the position stays recent.
+   * Returns whole pages, whose `next` is the position to keep. Without changes, an empty page comes every 25 seconds,
+   * so that the position stays recent.
    */
   async *pages(): AsyncGenerator<ChangePage<T>, void, undefined> {
     const { tries = Infinity, totalTimeoutMs = Infinity } = this.#options;

@@ -69,7 +69,7 @@ export class StoreroomError extends Error {
   readonly earliest: string | undefined;
   /** For `createWithLines`, the order that earlier batches have written, if there is one. */
   readonly orderNumber: string | undefined = undefined;
-  /** Whether the same call may succeed later. The client has then used up its tries or its time. */
+  /** Whether the same call may succeed later. The client has then used up its tries or time. */
   readonly repeatable: boolean;
 
   constructor(refusal: Refusal, { operation, status, requestId, retryAfter, etag, stepsMax, cause }: Circumstances) {
@@ -94,7 +94,7 @@ export class StoreroomError extends Error {
       (refusal.code === 'UNREADABLE_ANSWER' && REPEATED_STATUSES.includes(status));
   }
 
-  /** Returns every member for a log. `JSON.stringify` would leave out the message of an ordinary error. */
+  /** Returns every member for a log. `JSON.stringify` leaves out the message of an ordinary error. */
   toJSON(): Record<string, unknown> {
     const { name, message, code, status, operation, field, suggestion, step } = this;
     const { remedy, docs, requestId, retryAfter, etag, stepsMax, earliest, orderNumber, repeatable } = this;

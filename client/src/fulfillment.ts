@@ -37,10 +37,9 @@ export interface FulfillmentLine {
 type Sum = { -readonly [Member in keyof FulfillmentLine]: FulfillmentLine[Member] };
 
 /**
- * Adds up invoices and sales orders, because a partial invoice makes two records of one order. Leaves out cancelled
- * records. Lines with the same part are one line, and so are lines without a part that have the same description. The
- * parent of a care plan is the product before it in its record. If a partial invoice has separated the two, it is the
- * product that the plan has in another record.
+ * Adds up invoices and sales orders: a partial invoice makes two records of one order. Leaves out cancelled records.
+ * Lines with the same part are one line, and so are lines without a part that have the same description. The parent of
+ * a care plan is the product before it in its record or, if a partial invoice has separated the two, in another record.
  */
 export function deriveFulfillment({ orders }: Pick<StorefrontLookup, 'orders'>): Fulfillment {
   const binding = orders.filter(isBinding);
@@ -121,7 +120,7 @@ function findParent(items: readonly StorefrontItem[], at: number): string | unde
   return product?.part_number;
 }
 
-/** Returns the parents of care plans by part, for records with a plan and no product. Ambiguous ones are undefined. */
+/** Returns the parents of care plans by part, for records that have a plan without a product. Omits ambiguous ones. */
 function parentsOf(orders: readonly StorefrontOrder[]): ReadonlyMap<string, string | undefined> {
   const parents = new Map<string, string | undefined>();
   const products = new Set<string>();

@@ -24,11 +24,10 @@ export class Orders<Custom> {
   }
 
   /**
-   * Creates an order with its lines, and returns its number and the lines. An order with at most 99 lines and 1 MiB,
-   * and no more steps than the tenant's rate allows at once, is one batch, which writes everything or nothing. A larger
-   * one is sent in several batches, and a failure can leave the order with only its first lines. The error then has the
-   * number as `orderNumber`: call again with the same `idempotencyKey` to add the rest. Each batch has its own tries
-   * and time.
+   * Creates an order with its lines and returns its number and the lines. If it has at most 99 lines and 1 MiB, and no
+   * more steps than the tenant's rate allows at once, it is one batch, which writes all or nothing. Otherwise it is
+   * sent in several batches, and a failure can leave the order with only its first lines. The error then has its number
+   * as `orderNumber`: call again with the same `idempotencyKey` to add the rest. Each batch has its own tries and time.
    */
   async createWithLines(
     order: records.NewOrder<Custom>,
@@ -107,7 +106,7 @@ export class Orders<Custom> {
     return (await this.#caller.call('findOrdersByStorefrontReference', lookup)).body as StorefrontLookup;
   }
 
-  /** Looks up a list of numbers. Splits the list if one response cannot contain all results. */
+  /** Looks up numbers. Splits the list if one response cannot contain all results. */
   async #lookUp(numbers: readonly string[], options: CallOptions | undefined): Promise<StorefrontLookup[]> {
     if (numbers.length === 0) return [];
     const inParts = async (size: number): Promise<StorefrontLookup[]> => [

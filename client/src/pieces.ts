@@ -1,4 +1,4 @@
-/** Writes an order with its lines: in one batch if they fit, otherwise in several consecutive batches. */
+/** Writes an order with its lines: in one batch if they fit, otherwise in several. */
 import { renderSteps, step, type BatchStep } from './batch.ts';
 import { hasCode, write } from './calls.ts';
 import type { Caller } from './caller.ts';
@@ -15,10 +15,10 @@ const KEY_CHARACTERS_MAX = 249;
 type Written = readonly unknown[];
 
 /**
- * Writes the order and its lines, and returns the result of each step. The first batch has the given key, and each
- * later batch has the key with its number. Each batch begins where the last one ended. So a repeated call with the same
- * key gets the same answers up to the first missing line. If it divides the order differently, the service refuses a
- * known key with another body, so nothing is written twice.
+ * Writes the order and its lines, and returns the result of each step. The first batch has the given key, each later
+ * one the key with its number, and each begins where the last one ended. So a repeated call with the same key gets the
+ * same answers up to the first missing line. If it divides the order differently, the service refuses a known key with
+ * another body, so nothing is written twice.
  */
 export async function writeInPieces(
   caller: Caller,

@@ -1,4 +1,4 @@
-/** A query, which returns records one by one or page by page. Each page is a call that is made when it is needed. */
+/** A query, which returns records one by one or page by page. Each page is a call, made when it is needed. */
 
 export interface Page<T> {
   readonly records: readonly T[];

@@ -88,7 +88,7 @@ export interface ChangeOptions extends WriteOptions {
 }
 
 export interface QueryOptions<Name extends string, Sortable extends string = string> extends CallOptions {
-  /** An indexed field, or one with `-` before it for descending. */
+  /** The indexed field to sort by. A `-` before it sorts in descending order. */
   readonly sort?: Sortable | `-${Sortable}` | undefined;
   /** The only fields to return. */
   readonly fields?: readonly Name[] | undefined;

@@ -1,4 +1,4 @@
-/** Verifies webhooks according to the Standard Webhooks specification, https://www.standardwebhooks.com. */
+/** Verifies webhooks of the Standard Webhooks specification, https://www.standardwebhooks.com. */
 import type { Change } from './changes.ts';
 
 const TOLERANCE_SECONDS = 300;
@@ -28,9 +28,8 @@ export interface WebhookOptions {
 }
 
 /**
- * Returns the event if a signature matches one of the secrets and its time is within the tolerance. Otherwise throws a
- * WebhookError. Pass the body as bytes or text, exactly as received. While a secret is replaced, either of the two is
- * enough.
+ * Returns the event if a signature matches one of the secrets and its time is within the tolerance, otherwise throws a
+ * WebhookError. Pass the body as bytes or text, exactly as received. While a secret is replaced, either is enough.
  */
 export async function verifyWebhook(
   secret: string | readonly string[],

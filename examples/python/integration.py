@@ -16,7 +16,7 @@ BASE = os.environ.get("BASE", "http://127.0.0.1:8080/tenant/api/pims/v1")
 KEYS = json.loads(Path(os.environ.get("KEYS_FILE", "keys.json")).read_text())
 ROUND_SECONDS = float(os.environ.get("ROUND_SECONDS", 60))
 PAUSE_SECONDS = 3600
-KEY_KEPT = timedelta(hours=20)  # Storeroom keeps an Idempotency-Key for 24 hours.
+KEY_KEPT = timedelta(hours=20)  # Shorter than the 24 hours for which Storeroom keeps an Idempotency-Key.
 OVERLAP = timedelta(minutes=1)  # A change can become visible a little after its MODIFIED_DATE.
 
 

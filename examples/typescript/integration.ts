@@ -16,7 +16,7 @@ const KEYS = JSON.parse(readFileSync(process.env['KEYS_FILE'] ?? 'keys.json', 'u
 };
 const ROUND_MS = Number(process.env['ROUND_SECONDS'] ?? 60) * 1000;
 const PAUSE_MS = 3_600_000;
-/** Storeroom keeps an Idempotency-Key for 24 hours. */
+/** Shorter than the 24 hours for which Storeroom keeps an Idempotency-Key. */
 const KEY_KEPT_MS = 20 * 3_600_000;
 /** A change can become visible a little after its MODIFIED_DATE. */
 const OVERLAP_MS = 60_000;

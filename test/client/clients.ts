@@ -6,7 +6,7 @@ import { BASE_PATH } from '../kit/service.ts';
 
 export interface Watched<Custom extends CustomFields> {
   readonly client: Storeroom<Custom>;
-  /** Every try so far. */
+  /** All tries so far, in order. */
   readonly tries: Try[];
 }
 

@@ -27,7 +27,7 @@ const linesOf = (count: number): { DESCRIPTION: string }[] => times(count, (at) 
 
 /** A server that limits the steps of a batch and keeps the answers of batches by key, as the service does. */
 class Rated {
-  /** The most steps that a batch may have. */
+  /** Maximum steps of a batch. */
   most: number;
   /** The key of a batch that gets no answer, and whether the batch is written. */
   lost: { readonly key: string; readonly isWritten: boolean } | undefined;

@@ -100,7 +100,7 @@ export function systemOver(store: PimsStore): System {
   };
 }
 
-/** Returns the outcome of a call as text: the bytes of the response and the members beside them, or the refusal. */
+/** Returns the outcome of a call as text: the bytes of the response with its tag or cursor, or the refusal. */
 export async function outcomeOf(system: System, call: Call): Promise<string> {
   try {
     return await answerOf(system, call);

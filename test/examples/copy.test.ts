@@ -157,7 +157,7 @@ test('killed at any moment, and the service too, while others write: the copy eq
   stop.abort();
   await writing;
   copy.start();
-  // A command writes beside the service.
+  // An import also writes to the store while the service runs.
   await shop.load('customers', [{ CUSTOMER_CODE: 'late', CUSTOMER_NAME: 'Late' }]);
   await copy.reaches((await client.listChanges()).next);
   await copy.kill();

@@ -17,7 +17,7 @@ const NOW = '2026-11-20T09:30:00.000Z';
 interface Ran {
   /** The names of the loads, each with its last argument. */
   readonly loaded: string[];
-  /** The last argument of each save, by its name. */
+  /** The last argument of each save, by the name of the save. */
   readonly saved: Record<string, unknown>;
   readonly rejected: string[];
   readonly imported: number;

@@ -7,7 +7,7 @@ import { TestClock } from '../kit/clock.ts';
 
 const SECOND_MS = 1000;
 
-/** Makes two nodes with one clock, and a lease in memory that works like those of test/store/contract-webhooks.ts. */
+/** Makes two nodes with one clock, and a lease in memory that works as in both stores (see contract-webhooks.ts). */
 function makeNodes({ isAlone = false } = {}) {
   const clock = new TestClock();
   let lease: SenderLease = { owner: '', tick: 0, changes: 0, hasWebhooks: true };

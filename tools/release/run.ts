@@ -15,7 +15,7 @@ import { chooseVersion, closeUnreleased, readSection, readUnreleased } from './c
 interface Plan extends Release {
   /** The version in package.json. */
   readonly last: string;
-  /** Whether the commit is already that of the release. */
+  /** Whether the commit is already the release's commit. */
   readonly isMade: boolean;
 }
 
