@@ -39,7 +39,7 @@ export class ControlGroup {
     return undefined;
   }
 
-  /** The words that start a program in the group. */
+  /** The words to put before a command so that it runs in the group. */
   get under(): string[] {
     return ['sh', '-c', ENTER, join(this.#folder, 'cgroup.procs')];
   }

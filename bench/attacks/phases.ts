@@ -10,11 +10,13 @@ import type { Target } from './target.ts';
 type Looks = Readonly<Record<string, Waits>>;
 
 export interface Figures {
-  /** Waits of other callers before the attack. `during` has those during it. */
+  /** Waits of other callers before the attack. */
   readonly idle: Looks;
+  /** Waits of other callers during the attack. */
   readonly during: Looks;
-  /** Resident memory before the attack, in MiB. `peakMib` is the maximum during it. */
+  /** Resident memory before the attack, in MiB. */
   readonly idleMib: number;
+  /** Maximum resident memory during the attack, in MiB. */
   readonly peakMib: number;
   /** The same two figures without cached pages of files, which the kernel takes back when it needs memory. */
   readonly ownIdleMib: number;

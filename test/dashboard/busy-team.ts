@@ -28,8 +28,9 @@ export interface BusyTeam {
   readonly withFactor: Visitor;
   /** The one-time link of a user who has not set a password yet. */
   readonly link: string;
-  /** The sales order that a partial invoice left. The invoice is the next field. */
+  /** The sales order that a partial invoice left. */
   readonly order: string;
+  /** The partial invoice. */
   readonly invoice: string;
   /** ID of a webhook whose endpoint answers. */
   readonly webhook: string;

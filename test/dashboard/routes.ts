@@ -29,16 +29,18 @@ export const WHOLE = { quantities: {}, serials: {}, tracking: [] };
 /** Everything of a tenant that a request can name. */
 export interface Named {
   readonly teamID: string;
-  /** API ID of the current pair. `oldApiID` belongs to a replaced pair that still works. */
+  /** API ID of the current pair. */
   readonly apiID: string;
+  /** API ID of a replaced pair that still works. */
   readonly oldApiID: string;
   /** E-mail address of a user who sends no requests. */
   readonly email: string;
   readonly sessionId: string;
   readonly requestID: string;
   readonly cursor: string;
-  /** An order that can be approved. `salesOrder` can be invoiced. */
+  /** An order that can be approved. */
   readonly quote: string;
+  /** An order that can be invoiced. */
   readonly salesOrder: string;
   readonly invoice: string;
   /** A part in stock. */

@@ -7,7 +7,7 @@ import { basicOf } from '../kit/operations.ts';
 import { exchange, openSocket, readAnswers, send, writeRequest } from '../kit/raw-http.ts';
 import { BASE_PATH, ownService } from '../kit/service.ts';
 
-/** More bodies than calls may be in flight. */
+/** Number of slow bodies. It exceeds the limit of calls in flight. */
 const SLOW = 1100;
 const CREATE = `${BASE_PATH}/orders/create`;
 const JSON_LINE = 'Content-Type: application/json';

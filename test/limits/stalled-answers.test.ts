@@ -14,7 +14,7 @@ const LOOK_MS = 5000;
 /** The first check notes the unread bytes. A connection is ended when six more checks in a row find as many. */
 const LOOKS = 7;
 const FILES = 30;
-/** Bytes to read between two checks: enough that the service sends more, and each check finds a different rest. */
+/** Bytes to read between two checks: so many that the service sends more and the unread rest differs each time. */
 const TAKEN_BYTES = 5_000_003;
 
 /** Reads this many bytes and leaves the rest. */

@@ -14,7 +14,7 @@ import { GROUPS } from './contract.ts';
 import { openDatabase as open, urlOf } from './postgres-database.ts';
 import { accepted, entry, NOW, Pims } from './store-under-test.ts';
 
-/** Number of queries that are cut short. `WORKERS` is the number of queries at the same time. */
+/** Number of queries that are cut short. `WORKERS` queries of each kind run at the same time. */
 const CUTS = 150;
 const WORKERS = 4;
 const DELAYS = 32;
@@ -96,7 +96,7 @@ test(`${FOUND_MAX} records of a time, as many as are found before they are sorte
   await store.close();
 });
 
-/** Replaces the schema of a tenant by that of the first version, without records. */
+/** Replaces the schema of a tenant with the first version of it, without records. */
 async function makeOld(place: string, { teamId, storeId }: Tenant): Promise<void> {
   const script = readFileSync(new URL('../../src/store/postgres/migrations/pims-0001.sql', import.meta.url), 'utf8');
   const path = `SET LOCAL search_path TO "${storeId}", public`;
