@@ -14,8 +14,8 @@ const PAGES = 64;
 const READS = 100;
 const ROUNDS = 5;
 /**
- * The service makes about ten pages in a turn of the event loop. Without turns, it would make all pages together, except
- * those that continue in a thread.
+ * The service makes about ten pages in a turn of the event loop. Without turns, it would make all pages together,
+ * except those that continue in a thread.
  */
 const TOGETHER_MOST = PAGES / 2;
 /** Time after which a user may read records 200 times again. */
