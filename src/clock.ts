@@ -1,9 +1,9 @@
 /** Tells the time and runs work later. main.ts passes the real clock, tests their own. Source: decision 0061. */
 
 export interface Clock {
-  /** Returns UTC in milliseconds since 1970, for times that are stored. A clock can be set, so they can go back. */
+  /** Returns UTC in milliseconds since 1970, for times that are stored. It goes back when the clock is set back. */
   readonly now: () => number;
-  /** Returns milliseconds since an arbitrary moment, for waits and durations. They never go back. */
+  /** Returns milliseconds since an arbitrary moment, for waits and durations. It never goes back. */
   readonly elapsed: () => number;
   /** Runs `work` once after `ms` milliseconds, unless the timer is closed. Does not keep the process alive. */
   readonly after: (ms: number, work: () => void) => Timer;

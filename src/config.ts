@@ -1,16 +1,16 @@
-/** Every setting: variable, default, unit, bounds and meaning. `npm run generate` makes docs/configuration.md from it. */
+/** Every setting: variable, default, form and meaning. `npm run generate` writes docs/configuration.md from it. */
 import { isIP } from 'node:net';
 import { Refusal } from './errors.ts';
 
 interface Setting<T> {
   readonly variable: string;
   readonly default: T;
-  /** Returns undefined when the text is not valid. */
+  /** Parses a text. Returns undefined if it is not valid. */
   readonly parse: (text: string) => T | undefined;
   /** The texts that `parse` accepts, in words. */
   readonly form: string;
   readonly meaning: string;
-  /** Its value can hold a password: it is not repeated in messages, and `variable`_FILE may name a file with it. */
+  /** The value can contain a password: messages do not repeat it, and `variable`_FILE may name a file that has it. */
   readonly secret?: true;
 }
 
@@ -71,7 +71,7 @@ function networks(variable: string, meaning: string): Setting<readonly string[]>
   return { variable, default: [], parse, form, meaning };
 }
 
-/** Returns whether a word is an IP address without a zone, or one with the length of a prefix: `::1`, `10.0.0.0/8`. */
+/** Returns whether a word is an IP address without a zone, with or without a prefix length: `::1`, `10.0.0.0/8`. */
 function isNetwork(word: string): boolean {
   const [, address = '', bits = '0'] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(word) ?? [];
   const version = isIP(address);
@@ -213,7 +213,7 @@ export const SETTINGS = {
     'STOREROOM_DISK_FREE_MB',
     1024,
     [0, 999_999_999],
-    'Free megabytes on the disk of the embedded store below which the request log stops.',
+    'Minimum free megabytes on the disk of the embedded store. Below it, the request log stops.',
   ),
   diskFreePercent: wholeNumber(
     'STOREROOM_DISK_FREE_PERCENT',
@@ -225,7 +225,7 @@ export const SETTINGS = {
     'STOREROOM_READY_FREE_MB',
     64,
     [0, 999_999_999],
-    'Free megabytes on the disk of the embedded store below which /readyz returns 503.',
+    'Minimum free megabytes on the disk of the embedded store. Below it, /readyz returns 503.',
   ),
   backupDir: anyText(
     'STOREROOM_BACKUP_DIR',
@@ -297,7 +297,6 @@ export const CLIENT_VARIABLES = [
 type ValueOf<S> = S extends Setting<infer T> ? T : never;
 export type Config = { readonly [Name in keyof typeof SETTINGS]: ValueOf<(typeof SETTINGS)[Name]> };
 export type Environment = Readonly<Record<string, string | undefined>>;
-/** The origin of a value. */
 type SettingSource = 'default' | 'environment' | 'command line';
 
 /** Returns a database address without its password: `postgres://user:…@host/database`. */

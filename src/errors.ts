@@ -4,7 +4,7 @@
  */
 
 /**
- * The place that answers a code: any request, every operation, some kinds of operation (`body`: operations with a body,
+ * The place that returns a code: any request, every operation, some kinds of operation (`body`: operations with a body,
  * `fields`: operations that name fields), a path without an operation, the dashboard, or a command.
  */
 export type ErrorPlace = 'any' | 'operation' | KindPlace | 'path' | 'dashboard' | 'command';
@@ -169,7 +169,7 @@ export class Refusal extends Error {
   /** A name that the caller may have meant by `field`, or the number of the order that has the line. */
   readonly suggestion: string | undefined;
   readonly retryAfterSeconds: number | undefined;
-  /** The step of a batch that is refused. */
+  /** The index of the refused step of a batch. */
   readonly step: number | undefined;
   /** ETag of the record's current state. */
   readonly tag: string | undefined;
@@ -196,7 +196,6 @@ export class Refusal extends Error {
     this.earliest = about.earliest;
   }
 
-  /** Returns this refusal with the index of a step of a batch. */
   atStep(step: number): Refusal {
     const { field, suggestion, retryAfterSeconds } = this;
     return new Refusal(this.code, this.message, { field, suggestion, retryAfterSeconds, step });

@@ -34,7 +34,7 @@ export interface BatchOperations {
   readonly updateCustomer: { readonly body: CustomerChange; readonly data: string };
 }
 
-/** All fields of the tenant, including custom fields; "" if a field has no value. */
+/** Every field of the record, including custom fields; "" if a field has no value. */
 export interface Order extends Addresses {
   /** Order number, assigned by PIMS. Identifies the order in every call. */
   readonly ORDER_NUMBER: string;
@@ -78,7 +78,7 @@ export interface Order extends Addresses {
   readonly MODIFIED_DATE: Timestamp;
 }
 
-/** All fields of the tenant, including custom fields; "" if a field has no value. */
+/** Every field of the record, including custom fields; "" if a field has no value. */
 export interface OrderLine {
   /** ORDER_NUMBER of the order the line belongs to. */
   readonly ORDER_NUMBER: string;
@@ -108,7 +108,7 @@ export interface OrderLine {
   readonly MODIFIED_DATE: Timestamp;
 }
 
-/** All fields of the tenant, including custom fields; "" if a field has no value. */
+/** Every field of the record, including custom fields; "" if a field has no value. */
 export interface Customer extends Addresses {
   /** Code that identifies the customer. */
   readonly CUSTOMER_CODE: string;
@@ -126,7 +126,7 @@ export interface Customer extends Addresses {
   readonly MODIFIED_DATE: Timestamp;
 }
 
-/** All fields of the tenant, including custom fields; "" if a field has no value. */
+/** Every field of the record, including custom fields; "" if a field has no value. */
 export interface InventoryItem {
   /** Code that identifies the part. */
   readonly PART_CODE: string;

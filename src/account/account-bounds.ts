@@ -7,5 +7,5 @@ export const RECOVERY_CODES = 10;
 /** A session ends after this many minutes without use, and at the latest this many hours after it was opened. */
 export const SESSION_IDLE_MINUTES = 30;
 export const SESSION_HOURS = 12;
-/** Minutes for which a proof counts, so that the password is not requested again. */
+/** Minutes after a proof of identity in which the password is not requested again. */
 export const PROOF_MINUTES = 5;

@@ -13,7 +13,7 @@ export interface UserName {
   readonly email: string;
 }
 
-/** The attempts that failed since the last successful one: of a user to sign in, or in a session to prove who it is. */
+/** The failed attempts since the last successful one: sign-ins of a user, or proofs of identity in a session. */
 export interface Failures {
   readonly failures: number;
   /** Attempts before this time are refused; '' when there is no wait. */
@@ -26,7 +26,7 @@ export type PasswordHash = string;
 export interface User extends UserName, Failures {
   readonly role: Role;
   readonly createdAt: string;
-  /** '' until the user has set a password by the link. */
+  /** '' until the user has set a password through the link. */
   readonly passwordHash: PasswordHash;
   readonly passwordSetAt: string;
   /** The TOTP secret, sealed with a key derived from the password; null without a second factor. */
@@ -46,7 +46,7 @@ export interface UserChange {
   readonly recoveryHashes?: readonly Uint8Array[];
   /** The secret of the second factor, sealed with the key of a new password, if there still is a second factor. */
   readonly resealedSecret?: Uint8Array;
-  /** The hash of the password that was proven. The change is refused (NOT_FOUND) if the user has another one now. */
+  /** The hash of the password that was proven. The change is refused (NOT_FOUND) if it has changed since. */
   readonly whilePassword?: PasswordHash;
   readonly endSessions?: SessionChoice;
 }
@@ -62,11 +62,11 @@ export interface UserStore {
   listUsers(teamId: string): Promise<User[]>;
   /** Refuses (USER_EXISTS) when the team has a user with this address. */
   createUser(user: NewUser, entry: AuditEntry): Promise<Outcome<void>>;
-  /** Refuses (NOT_FOUND, LAST_OWNER) what checkUserChange of users.ts refuses inside the transaction. */
+  /** Updates a user. Refuses with NOT_FOUND or LAST_OWNER what checkUserChange refuses inside the transaction. */
   updateUser(name: UserName, change: UserChange, entry: AuditEntry): Promise<Outcome<void>>;
   /** Deletes a user and ends the user's sessions. Refuses with NOT_FOUND or LAST_OWNER. */
   deleteUser(name: UserName, entry: AuditEntry): Promise<Outcome<void>>;
-  /** Counts an attempt, or undoes it. Returns false when there are no longer `before` failures. */
+  /** Counts an attempt, or undoes one. Returns false when the user no longer has `before` failures. */
   setFailures(name: UserName, before: number, after: Failures): Promise<boolean>;
   /** Uses up a TOTP time step. Returns false when it, or a later one, was used before. */
   useStep(name: UserName, step: number): Promise<boolean>;
@@ -81,7 +81,7 @@ export interface Session extends UserName, Failures {
   readonly sessionId: string;
   readonly createdAt: string;
   readonly seenAt: string;
-  /** The address that opened it. */
+  /** The IP address that opened the session. */
   readonly client: string;
   /** The User-Agent, cut to 200 characters. */
   readonly agent: string;
@@ -96,7 +96,7 @@ export interface SignedIn {
 }
 
 export interface SessionStore {
-  /** Returns the current session; undefined when it was ended. The caller decides whether it is too old. */
+  /** Loads a session, its user and its tenant; undefined when it was ended. The caller checks whether it is too old. */
   findSession(tokenHash: Uint8Array): Promise<SignedIn | undefined>;
   /** Inserts a session, resets the user's failures, and ends the session with the token hash `replaces`. */
   openSession(session: Session, entry: AuditEntry | null, replaces?: Uint8Array): Promise<void>;

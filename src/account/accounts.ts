@@ -89,13 +89,16 @@ export class Accounts {
     return signedIn;
   }
 
-  /** Returns the name of the user whom a link is for. Throws LINK_INVALID. */
+  /** Returns the name of the user for whom a link was issued. Throws LINK_INVALID. */
   async checkLink(token: string, nowMs: number): Promise<UserName> {
     const { teamId, email } = await this.#findByLink(token, nowMs);
     return { teamId, email };
   }
 
-  /** Sets the password and removes the second factor. Throws LINK_INVALID, WEAK_PASSWORD or TOO_MANY_ATTEMPTS. */
+  /**
+   * Sets the password, removes the second factor, ends all sessions and opens a new one. Throws LINK_INVALID,
+   * WEAK_PASSWORD or TOO_MANY_ATTEMPTS.
+   */
   async useLink(token: string, password: string, context: ClientContext): Promise<OpenedSession> {
     this.#attempts.takeClient(context);
     const user = await this.#findByLink(token, context.nowMs);
@@ -115,7 +118,7 @@ export class Accounts {
 
   /**
    * Changes the password, keeps the second factor, and ends all other sessions. Throws SIGN_IN_REFUSED if the old
-   * password is wrong, and WEAK_PASSWORD.
+   * password is wrong, and WEAK_PASSWORD if the new one is weak.
    */
   async changePassword(
     signedIn: SignedIn,
@@ -250,7 +253,7 @@ export class Accounts {
     if (outcome instanceof Refusal) throw new Refusal('SIGN_IN_REFUSED');
   }
 
-  /** Continues the session under a new token. Its latest end stays the same. */
+  /** Continues the session under a new token. The session's latest end stays the same. */
   async #renew(
     { user, session }: SignedIn,
     proven: Proven,
@@ -287,7 +290,7 @@ export class Accounts {
 
   /**
    * Loads a session that was just opened or renewed. If the password has changed since the proof, ends this session,
-   * which that change could not reach, and throws SIGN_IN_REFUSED.
+   * because the change may have missed it, and throws SIGN_IN_REFUSED.
    */
   async #take(user: User, token: string, passwordHash: PasswordHash, context: ClientContext): Promise<OpenedSession> {
     const signedIn = await this.#sessions.findSession(hashToken(token)!);

@@ -1,7 +1,7 @@
 /**
  * Checks who a caller is, by password and second factor. Every attempt is throttled and counted before it is checked:
- * each further failure makes an account, or a session, wait longer, and an address has 20 attempts per minute. Users
- * that do not exist get the same response, and wait by the same rules. Source: decision 0023.
+ * each further failure makes an account, or a session, wait longer, and an address has 20 attempts per minute. Names
+ * without an account get the same response and the same waits. Source: decision 0023.
  */
 import { hash } from 'node:crypto';
 import type { AuditStore } from '../audit/audit-port.ts';
@@ -20,7 +20,7 @@ const MINUTE_ATTEMPTS_MAX = 20;
 const MINUTE_MS = 60_000;
 const REMEMBERED_MAX = 10_000;
 
-/** Returns when the next attempt is allowed: at once ('') for five failures, then 1 s, 2 s, 4 s … 15 min later. */
+/** Returns when the next attempt is allowed: at once ('') up to five failures, then 1 s, 2 s, 4 s … 15 min later. */
 export function nextTry(failures: number, nowMs: number): string {
   if (failures <= FREE_FAILURES) return '';
   const seconds = Math.min(WAIT_MAX_SECONDS, 2 ** Math.min(failures - FREE_FAILURES - 1, 20));
@@ -39,7 +39,7 @@ export function checkFailures({ failures, nextTryAt }: Failures, nowMs: number):
   if (waitMs > 0 && waitMs <= WAIT_MAX_SECONDS * 1000) throw tooMany('Too many failed attempts.', waitMs);
 }
 
-/** Limits the attempts of an address, or of any other key, to 20 in a minute, which begins with the first. */
+/** Limits the attempts of a key, such as an address, to 20 per minute. The first attempt begins the minute. */
 export class MinuteThrottle {
   readonly #place: string;
   readonly #minutes = new Map<string, { readonly startMs: number; attempts: number }>();
@@ -75,7 +75,7 @@ export class UnknownAccounts {
   }
 }
 
-/** Returns a hash, since a name can be as long as a body. */
+/** Returns a hash of a name, since a name can be as long as a request body. */
 const keyOf = ({ teamId, email }: UserName) => hash('sha256', JSON.stringify([teamId, email]), 'base64');
 
 /** Returns an IPv4 address, or the 64-bit network of an IPv6 address, since one client can use all of that network. */
@@ -122,7 +122,7 @@ export interface Proven {
   /** The failures before the attempt. */
   readonly failures: Failures;
   readonly factor: Factor;
-  /** The key of the secret that was sealed for the user: 32 bytes, dropped with the request. */
+  /** The key that opens the user's sealed secret: 32 bytes, derived from the password and dropped with the request. */
   readonly key: Buffer;
   /** Undoes the attempt, for a request that is refused later for another reason. */
   readonly undo: () => Promise<unknown>;
@@ -138,7 +138,7 @@ export const ownEntry = (
 /** A place where attempts are counted: the user's name, or a session, which strangers cannot reach. */
 interface Counter {
   readonly load: () => Promise<{ readonly user: User | undefined; readonly failures: Failures }>;
-  /** Returns false when there are no longer `before` failures. */
+  /** Saves the failures. Returns false when there are no longer `before` failures. */
   readonly save: (user: User | undefined, before: number, after: Failures) => Promise<boolean>;
   readonly line: Line;
   /** The action of a refusal in the audit log. */
@@ -197,8 +197,8 @@ export class Attempts {
   }
 
   /**
-   * Checks the user of a session like a sign-in. Its attempts are counted separately, so that failed sign-ins by others
-   * do not block them. Throws NOT_SIGNED_IN when the session has ended.
+   * Checks the user of a session like a sign-in. The session's attempts are counted separately, so that failed sign-ins
+   * by others do not block them. Throws NOT_SIGNED_IN when the session has ended.
    */
   async proveAgain(
     { session, user }: SignedIn,

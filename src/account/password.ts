@@ -8,12 +8,12 @@ import { PASSWORD_MAX, PASSWORD_MIN } from './account-bounds.ts';
 import type { PasswordHash, UserName } from './account-port.ts';
 
 /**
- * Maximum characters that the strength check examines, and maximum readings of digits as letters. The check blocks the
- * event loop for 6 ms; with 100 characters and 100 readings it took 50 ms.
+ * Maximum characters that the strength check examines, and maximum readings of digits as letters that it tries. The
+ * check blocks the event loop for 6 ms; with 100 characters and 100 readings it took 50 ms.
  */
 const ESTIMATED_MAX = 64;
 const LETTER_READINGS_MAX = 10;
-/** Minimum score, of 0 to 4. A score of 3 means more than 10^8 guesses by common passwords, words and patterns. */
+/** Minimum score, from 0 to 4. A score of 3 means more than 10^8 guesses by common passwords, words and patterns. */
 const SCORE_MIN = 3;
 /** Minimum length of a password after the words that an attacker tries first are removed from it. */
 const OWN_CHARACTERS_MIN = 10;
@@ -122,7 +122,7 @@ function loadEstimator(): Promise<Estimator> {
   return (estimator ??= load());
 }
 
-/** Returns whether a text can have been set as a password. Texts with lone surrogates can be equal in UTF-8. */
+/** Returns whether a text can be a password. Different texts with lone surrogates can be equal in UTF-8. */
 const isWhole = (password: string) => password.length <= 2 * PASSWORD_MAX && password.isWellFormed();
 
 const encode = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64').replace(/=+$/, '');

@@ -1,6 +1,6 @@
 /**
- * The roles of the dashboard. A viewer reads, a clerk also changes records and stock, a developer also keys, an owner
- * everything.
+ * The roles of the dashboard. A viewer can read, a clerk can also change records and stock, a developer also keys, and
+ * an owner everything.
  */
 export const ROLES = ['owner', 'developer', 'clerk', 'viewer'] as const;
 export type Role = (typeof ROLES)[number];

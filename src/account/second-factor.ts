@@ -70,7 +70,7 @@ export function formatCode(secret: Uint8Array, step: number): string {
   return String((mac.readUInt32BE(offset) & 0x7fffffff) % 10 ** DIGITS).padStart(DIGITS, '0');
 }
 
-/** Returns whether a text is the code of an app, ignoring spaces. Any other text is read as a recovery code. */
+/** Returns whether a text has the form of an app's code, ignoring spaces. Other texts are read as recovery codes. */
 export const looksLikeCode = (text: string): boolean => /^\d{6}$/.test(text.replaceAll(' ', ''));
 
 /** Returns the current or neighbouring step with this code; undefined when none has it. Takes constant time. */
@@ -84,7 +84,7 @@ export function findStep(secret: Uint8Array, code: string, nowMs: number): numbe
   return found;
 }
 
-/** Encrypts a secret. Only the same key of 32 bytes and user name open it. */
+/** Encrypts a secret. Only the same 32-byte key and the same user name open it. */
 export const seal = (secret: Uint8Array, key: Uint8Array, name: UserName): Buffer =>
   sealFor(ownerOf(name), secret, key);
 

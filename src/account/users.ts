@@ -1,7 +1,7 @@
 /**
- * The users of a tenant, the one-time links that set their passwords, the tokens of their sessions, when a session
- * ends, and the proof that its caller is its user: a stolen session must not give control over the tenant. Callers
- * check the role of the actor. Source: decision 0023.
+ * The rules for the users of a tenant, the one-time links that set their passwords, the tokens and ends of their
+ * sessions, and recent proofs of identity: a stolen session must not give control over the tenant. Callers check the
+ * role of the actor. Source: decision 0023.
  */
 import { hash, randomBytes } from 'node:crypto';
 import { entryBy, type Actor } from '../audit/entry.ts';
@@ -112,7 +112,7 @@ export function checkUserChange(
   return losesOwner && user.owners <= 1 ? new Refusal('LAST_OWNER') : undefined;
 }
 
-/** Creates a user, who sets a password by the link within 72 hours. Throws INVALID_VALUE or USER_EXISTS. */
+/** Creates a user, who sets a password through the link within 72 hours. Throws INVALID_VALUE or USER_EXISTS. */
 export async function inviteUser(
   users: UserStore,
   teamId: string,
@@ -140,7 +140,7 @@ export async function renewLink(users: UserStore, teamId: string, email: string,
   return issued;
 }
 
-/** Changes a role. Open sessions have it from their next request. Throws NOT_FOUND or LAST_OWNER. */
+/** Changes a role. Open sessions have the new role from their next request. Throws NOT_FOUND or LAST_OWNER. */
 export async function changeRole(users: UserStore, teamId: string, email: string, role: Role, actor: Actor) {
   const name = nameOf(teamId, email);
   orThrow(await users.updateUser(name, { set: { role } }, entryBy(actor, 'role changed', name.email, { role })));

@@ -1,5 +1,5 @@
 /**
- * The parts that all commands share: the option --json, an example in the help, and what is printed: results, tables
+ * The parts that all commands share: the option --json, an example in the help, and the printing of results, tables
  * (without control characters from outside), a progress bar, and faults (a sentence for refusals and for faults of
  * files and locks, a stack for everything else).
  */
@@ -12,7 +12,7 @@ import { RECORD_TYPES } from '../pims/rules/fields.ts';
 import { NewerStore } from '../store/control/control.ts';
 import { faultOf } from '../store/sqlite/files/database.ts';
 
-/** The context of a command. A command that prints a result but failed sets the exit code. */
+/** The context of a command. A command that fails after it has printed a result sets the exit code. */
 export interface CommandContext {
   readonly environment: Environment;
   readonly clock: Clock;
@@ -21,10 +21,10 @@ export interface CommandContext {
   exitCode: number;
 }
 
-/** Adds commands to the program, or to a group of it. */
+/** Adds commands to the program, or to one of its groups. */
 export type AddCommands = (parent: Command, context: CommandContext) => void;
 
-/** Adds a command such as `create <team>`. `example` is an example of its arguments after `storeroom`. */
+/** Adds a command such as `create <team>`. `example` is a command line without `storeroom`, for the help. */
 export const addCommand = (parent: Command, form: string, example: string, description: string): Command =>
   addGroup(parent, form, example, description).addOption(new Option('--json', 'print only one JSON object'));
 
@@ -81,7 +81,7 @@ interface PrintedFault {
   readonly stack?: string | undefined;
 }
 
-/** `priority` begins each line, for the journal. */
+/** Prints a fault. `priority` begins each line, for the journal. */
 export function printFault(fault: unknown, asJson: boolean, priority = ''): void {
   const { stack, ...printed } = describeFault(fault);
   if (asJson) printErrorObject(printed);

@@ -68,8 +68,8 @@ export const describeStore = ({ data, databaseUrl }: StorePlace): string =>
   databaseUrl === '' ? `${resolve(data)} (SQLite)` : `${hidePassword(databaseUrl)} (PostgreSQL)`;
 
 /**
- * A service saves its address in its store. If a service responds but the store has no address, the service uses
- * another store.
+ * Prints the store, and warns if a running service uses another one. A service saves its address in its store, so it
+ * does not use a store without an address.
  */
 async function describePlace(config: Config, { installation }: Store) {
   printStore(config);
@@ -90,7 +90,7 @@ export async function withEmbeddedStore<T>(
   return withStore(context, (store) => work(store as EmbeddedStore));
 }
 
-/** A tenant, its inventory system and the store. `teamId` is the team as it was typed. */
+/** A tenant, its inventory system and the store. `teamId` is the team ID that was typed. */
 export interface TenantData {
   readonly store: Store;
   readonly teamId: string;
@@ -125,7 +125,7 @@ export async function findTenant(store: Store, teamId: string): Promise<Tenant> 
   throw new Refusal('TENANT_NOT_FOUND', `There is no tenant '${teamId}'. \`storeroom tenant list\` shows all tenants.`);
 }
 
-/** Returns the settings of a store that exists already. */
+/** Returns the settings. Throws COMMAND_REFUSED if their embedded store does not exist. */
 export function parseStoreConfig({ environment }: CommandContext): Config {
   const { config } = parseConfig(environment);
   if (config.databaseUrl === '') checkFolder(config.data);
@@ -135,7 +135,7 @@ export function parseStoreConfig({ environment }: CommandContext): Config {
 const BACK_UP =
   'Back up PostgreSQL with its own tools (pg_basebackup, pg_dump). docs/several-nodes/backup.md shows how.';
 
-/** Throws COMMAND_REFUSED with the alternative if the store is PostgreSQL. */
+/** Returns the settings. Throws COMMAND_REFUSED with `instead` if the store is PostgreSQL. */
 export function parseEmbeddedConfig(environment: Environment, instead = BACK_UP): Config {
   const { config } = parseConfig(environment);
   if (config.databaseUrl === '') return config;
@@ -143,7 +143,8 @@ export function parseEmbeddedConfig(environment: Environment, instead = BACK_UP)
 }
 
 /**
- * Throws COMMAND_REFUSED if the folder has no data of the embedded store, or a move or a restore into it is unfinished.
+ * Throws COMMAND_REFUSED if the folder has no data of the embedded store, has lost files, or has an unfinished move or
+ * restore.
  */
 export function checkFolder(folder: string): void {
   refuseUnfinishedFolder(folder);
@@ -156,7 +157,7 @@ export function checkFolder(folder: string): void {
   );
 }
 
-/** Returns whether the settings name an empty folder that was created for a store. */
+/** Returns whether STOREROOM_DATA is set to an existing, empty folder. */
 export function isGivenEmpty(environment: Environment): boolean {
   const folder = environment[SETTINGS.data.variable];
   const found = folder === undefined ? undefined : statSync(folder, { throwIfNoEntry: false });
@@ -164,8 +165,8 @@ export function isGivenEmpty(environment: Environment): boolean {
 }
 
 /**
- * Throws COMMAND_REFUSED for root on another user's data, because the service could not use the files that root would
- * create.
+ * Throws COMMAND_REFUSED if root runs a command on another user's data, because the service could not use the files
+ * that root would create.
  */
 export function refuseOtherOwner(environment: Environment): void {
   const { data, databaseUrl } = SETTINGS;

@@ -83,7 +83,6 @@ export async function runCommandLine(argv: readonly string[], environment: Envir
   }
 }
 
-/** Builds every command with its help. */
 export function buildProgram(context: CommandContext): Command {
   const program = new Command('storeroom');
   program
@@ -96,7 +95,7 @@ export function buildProgram(context: CommandContext): Command {
     .exitOverride()
     .configureOutput({ writeErr: (text) => void (context.asJson || process.stderr.write(text)) });
   program.hook('preAction', (_program, command) => {
-    // The value of another option may be --json too.
+    // The word --json in argv may be the value of another option.
     context.asJson = command.opts()['json'] === true;
     if (command.parent?.name() !== 'service') refuseOtherOwner(context.environment);
   });
@@ -104,7 +103,7 @@ export function buildProgram(context: CommandContext): Command {
   return program;
 }
 
-/** Returns the exit code of wrong use. Commander has already printed its message, except with --json. */
+/** Returns 2 for wrong use, 0 after --help or --version. Commander has printed its message, except with --json. */
 function endUsage({ code, exitCode, message }: CommanderError, asJson: boolean): number {
   if (exitCode === 0) return 0;
   const sentence = code === 'commander.help' ? 'A command is missing.' : message.replace(/^error: /, '');
@@ -113,8 +112,8 @@ function endUsage({ code, exitCode, message }: CommanderError, asJson: boolean):
 }
 
 /**
- * Returns the environment with the value of that file, read on first use. Throws WRONG_SETTING if the file cannot be
- * read.
+ * Returns the environment with the database address from the file in STOREROOM_DATABASE_URL_FILE, read on first use.
+ * Throws WRONG_SETTING if the file cannot be read.
  */
 function readSecretFiles(environment: Environment): Environment {
   const { variable } = SETTINGS.databaseUrl;

@@ -38,7 +38,6 @@ export interface AppOptions
   readonly state: ServiceState;
   readonly keepAliveMs: number;
   readonly log: FastifyBaseLogger;
-  /** Proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[];
   /** Whether every request is logged, and not only faults. */
   readonly logRequests: boolean;
@@ -54,8 +53,8 @@ const AJV_OPTIONS = {
   removeAdditional: false,
   useDefaults: false,
   allowUnionTypes: true,
-  // Both slow down every start more than they help, because the schemas are our own and V8 optimizes code that runs
-  // often.
+  // Checking schemas and optimizing their code slow down every start more than they help, because the schemas are our
+  // own and V8 optimizes code that runs often.
   validateSchema: false,
   code: { optimize: false },
 };
@@ -63,7 +62,7 @@ const AJV_OPTIONS = {
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { clock, log, state, meter, requestLog } = options;
   const load = new ServiceLoad(options, log, clock, state.ending.signal);
-  /** Answers, by status, to requests that Fastify never sees. */
+  /** The number of responses, by status, to requests that Fastify never sees. */
   const earlyAnswers = new Map<number, number>();
   const connectionsEnded: Record<EndedFor, number> = { pipeline: 0, untaken: 0 };
   const measure = (): Readings => ({
@@ -93,7 +92,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   if (options.metrics) observers.push(addMetrics(app, clock, measure, earlyAnswers));
   if (options.logRequests) observers.push(observeRequests(log));
   const traced = options.tracing && (await trace(options, options.tracing, app));
-  // This observer must be first, because it uses the time at which it runs as the time at which the response was sent.
+  // The observer for traces is first, because it takes the time at which it runs as the time of the response.
   if (traced) observers.unshift(traced.observe);
   // All observers share one hook, because each hook slows down every request.
   app.addHook('onResponse', (request, reply, done) => {
@@ -150,8 +149,8 @@ function createServer(
 ): FastifyInstance {
   const newRequestId = () => nextRequestId(clock);
   const maxHeaderSize = URL_BYTES_MAX + HEADER_BYTES_MAX + 1024;
-  // This is ten times cheaper than Fastify's own response, so that an overloaded service spends most of its time on calls
-  // in flight.
+  // A refusal here is ten times cheaper than one by Fastify, so that an overloaded service spends most of its time on
+  // calls in flight.
   const refuse = (message: IncomingMessage, response: ServerResponse): boolean => {
     if (!load.isFull || !message.url!.startsWith(BASE_PATH)) return false;
     load.countRefusal();
@@ -186,7 +185,7 @@ function createServer(
 const boot = randomBytes(6).toString('base64url');
 let lastId = 0;
 
-/** Returns the microsecond of the process, which hides the number of requests. The request log sorts by it. */
+/** Returns an ID from the process's microseconds, by which the request log sorts. It hides the number of requests. */
 function nextRequestId(clock: Clock): string {
   lastId = Math.max(lastId + 1, Math.floor(clock.elapsed() * 1000));
   return `${boot}-${lastId.toString(36)}`;

@@ -18,7 +18,6 @@ import {
   type WriteContext,
 } from './writes/writes.ts';
 
-/** The writes that a batch accepts. */
 const WRITES = { createOrder, addLineItem, updateLineItem, updateOrder, cancelOrder, createCustomer, updateCustomer };
 export type BatchOperation = keyof typeof WRITES;
 export const BATCH_OPERATIONS = Object.keys(WRITES) as BatchOperation[];
@@ -107,7 +106,7 @@ function listLoads(dictionaries: Dictionaries, { operation, body }: BatchStep, c
     return NAMES.includes(name) ? [[name, UNKNOWN]] : [];
   });
   const first = settle(() => WRITES[operation](dictionaries, Object.fromEntries(fields) as Body, context).next());
-  // A step that is refused is refused again when its turn comes.
+  // A step that is refused here is refused again when it runs.
   if (first instanceof Refusal || first.done || first.value.kind !== 'load') return [];
   const loads = [first.value, ...(first.value.ahead ?? [])];
   return loads.filter(({ args }) => !(args as readonly unknown[]).includes(UNKNOWN));
@@ -153,7 +152,7 @@ function makeResults() {
       throw new Refusal('BATCH_TOO_LONG', `The response would be longer than ${most}. Send fewer steps.`);
     },
     render: (): Json => `[${results.map((data) => `{"status":"success","data":${data},"subRecords":null}`).join(',')}]`,
-    /** Replaces the references in a body with what they refer to. */
+    /** Replaces the references in a body with the values that they refer to. */
     fillIn: (body: Body): Body =>
       Object.fromEntries(
         Object.entries(body).map(([name, value]) => [name, isMarked(value) ? find(name, value) : value]),

@@ -1,6 +1,6 @@
 /**
- * The change feed of a tenant: what was created and updated, in the order in which it became visible. A number is
- * assigned in the transaction of its change, under the lock of the tenant, so no lower one appears later. Source:
+ * The change feed of a tenant: the changes of its records, in the order in which they became visible. A number is
+ * assigned in the transaction of its change, under the lock of the tenant, so no lower number appears later. Source:
  * decision 0066.
  */
 import { orThrow, Refusal } from '../errors.ts';
@@ -11,7 +11,7 @@ import { save } from './writes/script.ts';
 export type { Change };
 
 export interface ChangesRequest {
-  /** The last change that the caller knows. Undefined starts at the newest one, and returns none. */
+  /** The last change that the caller knows. Undefined starts at the newest change, and returns no changes. */
   readonly after: number | undefined;
   readonly types: readonly KeyedType[];
   readonly limit: number;
@@ -25,7 +25,7 @@ export interface ChangePage {
 }
 
 export const CHANGED_TYPES = Object.keys(RECORD_TYPES).filter((type): type is KeyedType => type !== 'lines');
-/** Bounds of the changes that one page reads. A page of rare types may be short, or empty, and have more. */
+/** Bounds of the changes that one page reads. A page of rare types can be short or empty although more follow. */
 const CHANGES_PER_READ = 500;
 const READS_MAX = 20;
 
@@ -60,7 +60,7 @@ export async function awaitChanges(
   ended: AbortSignal,
 ): Promise<ChangePage> {
   for (let { after } = request; ;) {
-    // Before reading, so that no change is missed in between.
+    // The wait begins before the read, so that no change is missed in between.
     const change = nextChange(ended);
     const page = await listChanges(await open(), { ...request, after });
     if (page.changes.length > 0 || page.hasMore || ended.aborted) return page;

@@ -45,8 +45,8 @@ export interface ImportTable {
 }
 
 /**
- * Imports a table in one transaction, apart from the rows that are rejected. The line of the first row is 0. With `isDry`
- * nothing is imported, and the result says what would be. Throws UNKNOWN_FIELD and COMMAND_REFUSED.
+ * Imports a table in one transaction, apart from the rows that are rejected. The line of the first row is 0. With
+ * `isDry`, imports nothing and returns what the result would be. Throws UNKNOWN_FIELD or COMMAND_REFUSED.
  */
 export async function importTable(
   store: PimsStore,

@@ -33,7 +33,7 @@ export interface ImportRow {
 export interface RowOptions {
   /** Time that fills a missing CREATE_DATE or MODIFIED_DATE. */
   readonly now: string;
-  /** Whether rows of customers and parts that exist change them, instead of being rejected. */
+  /** Whether rows change existing customers and parts, instead of being rejected. */
   readonly updates?: boolean;
   /** Who imports, for the history and the ledger. */
   readonly by?: string | undefined;
@@ -46,7 +46,6 @@ export interface ImportResult {
 }
 
 export type ImportBatches = AsyncIterable<readonly ImportRow[]>;
-/** Results of an import, one for each batch. */
 export type ImportResults = AsyncIterable<ImportResult>;
 
 /** Imports a batch. Throws COMMAND_REFUSED if it would update orders or lines. */
@@ -126,7 +125,7 @@ function* importKeyed(
   yield save('insertAll', recordType, batch.records);
 }
 
-/** Fields of an existing part that a row cannot set. QTY_ONHAND is counted, for the ledger. */
+/** Fields that a row does not set on an existing record. A row's QTY_ONHAND is entered as a count, for the ledger. */
 const KEPT_FIELDS = new Set(['CREATE_DATE', 'QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE']);
 
 function* updateRecord(
@@ -156,7 +155,7 @@ function checkStage(order: Values): void {
   if (saysCancelled(order)) order[CANCELLED_MARK] = 'Y';
 }
 
-/** Counts the numbers that a batch assigns to `left` rows at most. The counter is raised once, at the end of the batch. */
+/** Assigns numbers to at most `left` rows of a batch. The counter is raised once, at the end of the batch. */
 function* countOn(recordType: NumberedType, taken: Set<string>, left: number) {
   let next = left === 0 ? 0 : yield* load('counter', recordType);
   /** The number below which `taken` is complete. */
@@ -231,13 +230,16 @@ function* importLines(batch: ImportBatch, rows: readonly ImportRow[], now: strin
   yield* commitStock(orders.values(), now);
 }
 
-/** Returns the totals of an order with these lines. Totals that are out of date stay so until a call writes a line. */
+/**
+ * Returns the totals of an order with these lines, or undefined if they stay unchanged. Totals that are out of date
+ * stay so until a call writes a line.
+ */
 function addTotals(order: Values, added: readonly Values[]): Values | undefined {
   if (added.length === 0 || !order[TOTALS_MARK] || areTotalsBehind(order)) return undefined;
   return added.reduce((totals, line) => ({ ...totals, ...moveTotals({ ...order, ...totals }, undefined, line) }), {});
 }
 
-/** Returns the number of a new line. Throws CODE_TAKEN if the order already has a line with it or its lock code. */
+/** Returns the number of a new line. Throws CODE_TAKEN if a line of the order already has its number or lock code. */
 function placeLine(order: KnownOrder, line: Values): number {
   const lockCode = line['LINE_REF_LOCK_CODE'];
   if (lockCode && order.lockCodes.has(lockCode))
@@ -272,7 +274,7 @@ function* loadParts(rows: readonly ImportRow[]): Script<Map<string, KnownPart>> 
   return new Map((yield* load('parts', [...codes])).map((part) => [part['PART_CODE']!, part]));
 }
 
-/** Marks numbers and lock codes in the rows that saved lines have. Most rows belong to orders without saved lines. */
+/** Marks the numbers and lock codes of rows that saved lines already have. Most orders of rows have no saved lines. */
 function* loadTakenLines(rows: readonly ImportRow[], orders: ReadonlyMap<string, KnownOrder>): Script<void> {
   const names: LineName[] = [];
   for (const { values } of rows) {

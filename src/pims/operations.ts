@@ -125,7 +125,6 @@ export const cancelOrder = writeOf('cancelOrder');
 export const createCustomer = writeOf('createCustomer');
 export const updateCustomer = writeOf('updateCustomer');
 
-/** Runs all steps in one transaction, or none. */
 export const writeBatch = (store: PimsStore, steps: readonly BatchStep[], context: WriteContext): Promise<Written> =>
   writeOnce(store, (dictionaries) => writeSteps(dictionaries, steps, context), context, steps.length);
 
@@ -142,7 +141,6 @@ export async function advanceOrder(
   return { stage: 'approve' in transition ? 'sales_order' : 'invoice', backorder };
 }
 
-/** Lists the fields of a record type as viewField shows them. */
 export const listFields = async (store: PimsStore, recordType: RecordType): Promise<Json> =>
   JSON.stringify([...(await store.dictionaries())[recordType].values()].map(viewField));
 
@@ -193,15 +191,13 @@ export const setOnOrder = (
 ): Promise<{ QTY_ONORDER: string }> =>
   writeInOffice(store, 'setOnOrder', options, () => stock.setOnOrder(partCode, quantity, options));
 
-/** Creates a part and returns its code. */
 export const createPart = (store: PimsStore, body: Body, options: WriteOptions): Promise<string> =>
   writeInOffice(store, 'createPart', options, (dictionaries) => stock.createPart(dictionaries, body, options));
 
-/** Changes a part and returns its code. */
 export const updatePart = (store: PimsStore, body: Body, options: WriteOptions): Promise<string> =>
   writeInOffice(store, 'updatePart', options, (dictionaries) => stock.updatePart(dictionaries, body, options));
 
-/** Orders that are shown as waiting for a part. */
+/** Maximum orders that are shown as waiting for a part. */
 const WAITING_MOST = 100;
 export interface WaitingOrder {
   readonly order: Values;

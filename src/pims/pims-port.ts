@@ -17,7 +17,7 @@ export interface QueryRequest {
   /** Maximum bytes of the records of a page. A page always has at least one record. */
   readonly bytesMax: number;
   readonly signal: () => AbortSignal;
-  /** Position of the last record of the previous page: its sort key, or as in query.ts. '' starts at the first page. */
+  /** Position of the last record of the previous page: its sort key, or with `sort` as in query.ts. '' for page one. */
   readonly after: string;
   /** Names of the fields to return, in this order. Undefined returns all fields. */
   readonly fields?: readonly string[] | undefined;
@@ -29,7 +29,7 @@ export interface QueryRequest {
 
 export interface Page {
   readonly records: Rendered;
-  /** Lines of all orders of the page as in OrderFound, if the request has `hasLines`. */
+  /** Lines of all orders on the page as in OrderFound, if the request has `hasLines`. */
   readonly lines?: Rendered | null | undefined;
   /** Number of matching records on all pages, if the request has `isCounted`. */
   readonly count?: number | undefined;
@@ -64,7 +64,7 @@ export interface ImportOptions extends RowOptions {
 
 /** Example: `{ seq: '1024', type: 'orders', key: '20015', change: 'updated', at: '2026-11-20T…Z', operation: 'addLineItem' }`. */
 export interface Change {
-  /** Its number. Numbers ascend and can have gaps. */
+  /** The number of the change. Numbers ascend and can have gaps. */
   readonly seq: string;
   readonly type: KeyedType;
   readonly key: string;
@@ -78,26 +78,25 @@ export interface Change {
 /** Changes of the feed, and the bounds of the feed in the same snapshot. */
 export interface ChangeRows {
   readonly changes: readonly Change[];
-  /** The position before the first change that is kept, and the number of the newest one. */
+  /** The position before the first change that is kept, and the number of the newest change. */
   readonly earliest: number;
   readonly newest: number;
 }
 
 /** Reads of the back office by name, with their arguments and results. */
 export interface Looks {
-  /** Returns movements of a part with a number below this one, the newest first. */
+  /** Returns movements of a part with numbers below `before`, the newest first. */
   movements(partCode: string, before: number, limit: number): readonly NumberedMovement[];
   /**
-   * Returns the lines that wait for a part, each with its QUANTITY and fields of its order, of the 2000 open sales orders
-   * with the lowest numbers.
+   * Returns the lines that wait for a part, each with its QUANTITY and fields of its order, among the 2000 open sales
+   * orders with the lowest numbers.
    */
   waiting(partCode: string): readonly Values[];
   /**
-   * Returns the commits among the COMMITS_LOOKED before a number that may have changed a record, newest first, and the
-   * number of the first of them, or null if there is none.
+   * Looks at the last COMMITS_LOOKED commits before a number. Returns those that may have changed a record, newest
+   * first, and the lowest number that it looked at, or null if there is none.
    */
   history(recordType: KeyedType, key: string, before: number): { commits: readonly Commit[]; earliest: number | null };
-  /** Returns the parts that have a unit with this serial number. */
   serials(serial: string): readonly Pick<LedgerRow, 'PART_CODE' | 'ORDER_NUMBER'>[];
   /** Returns ORDER_NUMBER of up to 100 open backorders among the 5000 open sales orders with the highest numbers. */
   backorders(): readonly Values[];

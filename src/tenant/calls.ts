@@ -15,7 +15,7 @@ interface CountBatch {
   readonly added: PromiseWithResolvers<ReadonlyMap<string, number>>;
 }
 
-/** A counted call. `monthRequests` resolves to the tenant's total once the count is durable and the response may go. */
+/** A counted call. `monthRequests` resolves to the tenant's total once the count is durable. Responses wait for it. */
 export interface CountedCall {
   monthRequests(): Promise<number>;
 }
@@ -51,7 +51,7 @@ export class Meter {
 
   /** Whether the next call can be counted, as far as is known. If not, calls are refused. */
   get isCounting(): boolean {
-    // A fault from before the whole store was lost says nothing about the store once it is back.
+    // Once the whole store is lost, an earlier fault of counting says nothing about the store when it is back.
     this.#isFailing &&= this.#options.isUsable();
     return !this.#isFailing && this.#options.clock.elapsed() - this.#begunAt < LATE_MS;
   }
@@ -75,7 +75,6 @@ export class Meter {
     return { monthRequests: async () => (await added.promise).get(`${teamId} ${month}`) ?? 0 };
   }
 
-  /** Returns the tenant's calls of the month so far. */
   async monthTotal(teamId: string, now: string): Promise<number> {
     return (await this.#store.loadUsage(teamId, now.slice(0, 7))).total;
   }
@@ -88,7 +87,7 @@ export class Meter {
 
   #openBatch(): CountBatch {
     const added = Promise.withResolvers<ReadonlyMap<string, number>>();
-    // All callers of a batch may have gone, so that no one awaits it.
+    // All callers of a batch may have disconnected, so that no one awaits it.
     added.promise.catch(() => undefined);
     if (!this.#adding) setImmediate(() => void (this.#adding ??= this.#addBatches()));
     return { counts: new Map(), byKey: new Map(), added };
@@ -116,7 +115,7 @@ export class Meter {
       this.#isFailing = false;
       return totals;
     } catch (fault) {
-      // While the whole store is lost, the node is not ready anyway, and others probe the store.
+      // While the whole store is lost, the node is not ready anyway, and the store is probed elsewhere.
       const isOwn = isUsable();
       if (isOwn && !this.#isFailing) {
         report(`Calls cannot be counted, so the service refuses them until it can count again: ${describe(fault)}`);
@@ -135,8 +134,8 @@ export class Meter {
   }
 
   /**
-   * Adds an empty batch, to find out whether the store counts again. A node that is not ready gets no calls that would
-   * show it.
+   * Adds an empty batch, to find out whether the store counts again. A node that is not ready gets no calls from which
+   * it could find out.
    */
   async #probe() {
     if (!this.#isFailing) return;

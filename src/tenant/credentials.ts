@@ -85,7 +85,7 @@ export interface RejectedCall {
   readonly at: string;
   readonly client: string;
   readonly method: string;
-  /** Without the query. */
+  /** The path without the query. */
   readonly path: string;
   /** The beginning of the API ID that was sent; '' for none. */
   readonly apiID: string;
@@ -93,7 +93,7 @@ export interface RejectedCall {
 
 /**
  * Keeps the last calls that named a team but had no valid keys, without their secrets. Only the form of a team's name
- * is checked, so that a wrong call costs no query: beyond 500 names, the one that was called longest ago is forgotten.
+ * is checked, so that a wrong call costs no query. Beyond 500 names, the name that was called longest ago is forgotten.
  */
 export class RejectedCalls {
   readonly #byTeam = new Map<string, RejectedCall[]>();
@@ -119,5 +119,5 @@ export class RejectedCalls {
   }
 }
 
-/** Returns a copy: without it, a slice keeps the whole text in memory, which is as long as a stranger makes it. */
+/** Returns a copy of the start. A slice would keep the whole text in memory, whose length any caller can choose. */
 const copyStart = (text: string, most: number) => Buffer.from(text.slice(0, most)).toString();

@@ -1,6 +1,6 @@
 /**
  * The rules of named pairs of keys: their names, scopes and expiry, and which pair a new one replaces. The newest valid
- * pair of a name is in force. A pair that it replaced can stay valid for an overlap.
+ * pair of a name is the current one. A pair that it replaced can stay valid for an overlap.
  */
 import { formatTime } from '../clock.ts';
 import { Refusal, refuseField, type Outcome } from '../errors.ts';
@@ -18,7 +18,7 @@ export const SCOPES: readonly Scope[] = ['write', 'read'];
 /** The name of a tenant's first pair, and of pairs issued before pairs had names. */
 const DEFAULT_NAME = 'default';
 export const KEY_NAME_CHARACTERS_MAX = 64;
-/** Maximum number of pairs in force, and of replaced pairs that are still valid. */
+/** Maximum number of current pairs, and of replaced pairs that are still valid. */
 const PAIRS_MAX = 20;
 /** Maximum lifetime, in days, of a pair that expires. */
 export const DAYS_MAX = 3650;
@@ -52,7 +52,7 @@ export function checkKeyName(name: string): void {
   throw refuseField('COMMAND_REFUSED', 'name', message);
 }
 
-/** Sorts valid keys, which are given newest first: pairs in force, oldest first, then replaced pairs. */
+/** Sorts valid keys, which are given newest first: current pairs, oldest first, then replaced pairs. */
 export function sortKeys(keys: readonly Omit<KeyInfo, 'isReplaced'>[]): KeyInfo[] {
   const names = new Set<string>();
   const inForce: KeyInfo[] = [];
@@ -82,7 +82,7 @@ export function refuseNewPair(keys: readonly KeyInfo[], name: string): Refusal |
 
 /**
  * Returns the name and scope of the pair to replace: the requested pair, else `default`, else the oldest pair. Returns
- * the terms of a first pair when no pair is in force.
+ * the terms of a first pair when there is no current pair.
  */
 export function chooseReplaced(
   keys: readonly KeyInfo[],

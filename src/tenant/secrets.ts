@@ -100,7 +100,7 @@ function holdsDecoded(text: string, encoding: 'hex' | 'base64', depth: number, b
 
 /**
  * Removes repeated percent-encoding, or the escapes of JSON and JavaScript. Reads a run of backslashes only from its
- * beginning, since reading it from each of them would take quadratic time.
+ * beginning, since reading it from each backslash would take quadratic time.
  */
 function decodeEscapes(text: string): string {
   if (!/[%\\]/.test(text)) return text;
@@ -115,7 +115,7 @@ function decodeEscapes(text: string): string {
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Encrypts a secret. Only the same key of 32 bytes and the same owner open it. */
+/** Encrypts a secret. Only the same 32-byte key and the same owner open it. */
 export function sealFor(owner: string, secret: Uint8Array, key: Uint8Array): Buffer {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(owner, 'utf8'));

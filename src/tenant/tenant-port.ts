@@ -10,9 +10,9 @@ export interface TenantSettings {
   defaultStage: 'worksheet' | 'quote' | 'sales_order';
   /** Whether PART_CODE, CUSTOMER_CODE and LOCATION_CODE must exist. */
   strict: boolean;
-  /** Maximum calls per calendar month (UTC) by the operator; null means no limit. */
+  /** The operator's limit of calls per calendar month (UTC); null means no limit. */
   monthQuota: number | null;
-  /** The same by the owners of the team. The lower one holds (`quotaOf`). */
+  /** The same limit by the owners of the team. The lower of the two applies (`quotaOf`). */
   ownQuota: number | null;
   /** Maximum calls per second; null means no limit. */
   callsPerSecond: number | null;
@@ -25,7 +25,7 @@ interface TenantChange extends TenantSettings {
 export interface Tenant extends TenantChange {
   readonly teamId: string;
   readonly createdAt: string;
-  /** The name of the tenant's inventory system. A tenant created again under the same teamID has another. */
+  /** The name of the tenant's inventory system. A tenant created again under the same teamID has another name. */
   readonly storeId: string;
 }
 
@@ -68,7 +68,7 @@ export interface KeyCount {
 interface MonthUsage {
   readonly total: number;
   readonly byDay: { day: string; operation: string; calls: number }[];
-  /** The calls by key, sorted by name. Calls from the explorer, and of nodes older than this count, are in no key. */
+  /** The calls by key, sorted by name. Calls from the explorer, and calls counted by older nodes, have no key. */
   readonly byKey: Pick<KeyCount, 'apiId' | 'name' | 'calls'>[];
 }
 
@@ -84,7 +84,7 @@ export interface KeyInfo extends CallingKey {
   readonly issuedBy: string;
   /** '' for a key that never expires. */
   readonly endsAt: string;
-  /** Whether a newer pair has its name. */
+  /** Whether a newer pair has the same name. */
   readonly isReplaced: boolean;
 }
 
@@ -119,9 +119,9 @@ export interface TenantStore {
     entry: AuditEntry,
     name?: string,
   ): Promise<Outcome<KeyTerms>>;
-  /** Lists the keys that are valid at `now`: the pairs in force, oldest first, then the replaced pairs. */
+  /** Lists the keys that are valid at `now`: the current pairs, oldest first, then the replaced pairs. */
   listKeys(teamId: string, now: string): Promise<KeyInfo[]>;
-  /** Renames the valid pairs of the name that this key has. Refuses (COMMAND_REFUSED) a name in use. NOT_FOUND. */
+  /** Renames the valid pairs with the name of this key. Refuses with COMMAND_REFUSED (a name in use) or NOT_FOUND. */
   renameKeys(teamId: string, apiId: string, name: string, entry: AuditEntry): Promise<Outcome<void>>;
   /** Ends a valid key. Returns false when the tenant has no such key. */
   endKey(teamId: string, apiId: string, entry: AuditEntry): Promise<boolean>;

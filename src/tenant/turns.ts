@@ -1,13 +1,13 @@
 /**
  * Gives expensive work its turn: a bounded number runs at a time, and waiting work starts tenant by tenant, so that no
- * tenant's queue delays another's. Waiting or running work ends when its caller has gone. Source: decision 0029.
+ * tenant's queue delays another's. Waiting or running work ends when its caller disconnects. Source: decision 0029.
  */
 import { every, type Clock, type Timer } from '../clock.ts';
 import { Refusal, refuseForNow, type Outcome } from '../errors.ts';
 import type { Tenant } from './tenant-port.ts';
 
 export interface TurnBounds {
-  /** Maximum work that runs for all tenants. A tenant with nothing running may exceed it by one. */
+  /** Maximum number of calls whose work runs at a time. A tenant with nothing running may exceed it by one. */
   readonly running: number;
   readonly tenantRunning: number;
   readonly tenantWaiting: number;
@@ -15,7 +15,7 @@ export interface TurnBounds {
 
 /** The work of one call. */
 export interface Turn {
-  /** Ends the work early, if the work has set it. Its outcome is then ignored. */
+  /** Ends the work early, if the work has set it. The outcome of the work is then ignored. */
   end: (() => void) | undefined;
 }
 
@@ -31,7 +31,7 @@ interface QueuedWork extends Turn {
   start: (() => void) | undefined;
   /** The reason why the work was ended. */
   refusal: Refusal | undefined;
-  /** Whether an earlier check has seen it. Short work ends before, so that its signal is never requested. */
+  /** Whether an earlier check has seen the work. Short work ends before, so that its signal is never requested. */
   isSeen: boolean;
 }
 
@@ -43,7 +43,7 @@ interface Queue {
 /** The refusal of abandoned work. It is shown in the request log, and never sent. */
 const GONE = new Refusal('QUERY_TOO_COSTLY', 'The caller closed the connection before the query had finished.');
 const STOPPING = refuseForNow('SERVICE_BUSY', 'The service is stopping. Retry in a moment.');
-/** The interval of the checks for callers that have gone. */
+/** The interval of the checks for callers that have disconnected. */
 const CHECK_MS = 25;
 
 export class Turns {
@@ -62,7 +62,7 @@ export class Turns {
 
   /**
    * Runs the work in the tenant's turn. Refuses with TOO_MANY_QUERIES when too much work of the tenant waits, and with
-   * SERVICE_BUSY when the service stops. `signal` is aborted when the caller has gone.
+   * SERVICE_BUSY when the service stops. `signal` is aborted when the caller disconnects.
    */
   async run<T>(
     tenant: string,
@@ -95,7 +95,6 @@ export class Turns {
     }
   }
 
-  /** Counts the work that runs and the work that waits. */
   measure() {
     let waiting = 0;
     for (const queue of this.#queues.values()) waiting += queue.waiting.length;
@@ -148,7 +147,7 @@ export class Turns {
     }
   }
 
-  /** Ends the work of callers that have gone. */
+  /** Ends the work of callers that have disconnected. */
   #checkCallers() {
     if (this.#queues.size === 0) {
       this.#checking?.close();

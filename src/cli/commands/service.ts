@@ -1,6 +1,7 @@
 /**
  * The commands about the service: `serve`, `mcp`, `health`, `config`, and `service`, which installs, removes and prints
- * the systemd unit. They load the service and the protocol late, so that other commands do not wait for them.
+ * the systemd unit and runs commands with its settings. `serve` and `mcp` load their code late, so that other commands
+ * do not wait for it.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -41,7 +42,7 @@ function parsePort(text: string): string {
   return text;
 }
 
-/** Throws COMMAND_REFUSED for a value that the service does not support. */
+/** Returns whether traces are exported. Throws COMMAND_REFUSED for an unsupported value. */
 export function areTracesOn(environment: Environment): boolean {
   const valueOf = (name: string) => environment[name]?.trim().toLowerCase() || undefined;
   if (valueOf('OTEL_SDK_DISABLED') === 'true') return false;

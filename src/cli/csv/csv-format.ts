@@ -1,7 +1,7 @@
 /**
  * Reads a CSV file (RFC 4180, UTF-8 with or without a BOM) in chunks, with the line and the fault of each row, and
- * writes the cells of an export byte by byte: a record has up to 40 cells, and a text for each would be more expensive
- * than reading them.
+ * writes the cells of an export byte by byte: a record has up to 40 cells, and a string for each would cost more than
+ * reading the record.
  */
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
@@ -14,9 +14,9 @@ export interface CsvRow {
 }
 
 export interface CsvFormat {
-  /** One character; a comma unless given. */
+  /** One character, by default a comma. */
   readonly separator?: string;
-  /** UTF-8 unless given. */
+  /** The encoding, by default UTF-8. */
   readonly encoding?: 'utf8' | 'latin1';
 }
 
@@ -27,7 +27,7 @@ const BOM = '\u{feff}';
 const UTF_16 = 'It is in UTF-16: save the file as UTF-8.';
 const QUOTING = 'Put quotes around the complete cell, without spaces outside them, and double each quote inside it.';
 
-/** Yields the rows of each chunk of a file or of bytes, the header first. `onRead` is called with a chunk's bytes. */
+/** Yields the rows of each chunk of a file or of bytes, the header first. `onRead` receives the bytes of each chunk. */
 export async function* readCsv(
   source: string | Buffer,
   onRead: (bytes: number) => void = () => undefined,
@@ -52,7 +52,7 @@ export async function* readCsv(
 
 class ChunkParser {
   readonly #separator: string;
-  /** Decodes Windows-1252, which programs call Latin-1 and which has the euro sign; none for UTF-8. */
+  /** Decodes Windows-1252, which programs call Latin-1 and which has the euro sign; undefined for UTF-8. */
   readonly #latin: TextDecoder | undefined;
   /** The line break of the file, which is its first one. */
   #newline: string | undefined;
@@ -94,12 +94,12 @@ class ChunkParser {
     return rows;
   }
 
-  /** Ends the file with a row that does not end. */
+  /** Returns a row without cells, for a fault that ends the file. */
   endWithFault(fault: string): CsvRow {
     return { lineNumber: this.#lineNumber, cells: [], fault };
   }
 
-  /** Adds the place to a fault, which follows the text `before` in its row. */
+  /** Adds the place of a fault to it. `before` is the part of the row before the fault. */
   #describeFault({ fault, faultAt }: ParsedRow, before: string): string | undefined {
     if (faultAt === undefined) return fault;
     const lines = before.split('\n');
@@ -122,7 +122,7 @@ interface ParsedRow {
   readonly end: number;
   readonly hasQuotes: boolean;
   readonly fault?: string;
-  /** The place in the text, or none for a quote that is never closed. */
+  /** The place of the fault in the text; undefined for a quote that is never closed. */
   readonly faultAt?: number;
 }
 
@@ -177,7 +177,7 @@ interface WrittenCsv {
   readonly records: number;
 }
 
-/** Writes records of `columns` cells each, on request with cells that a spreadsheet does not run as formulas. */
+/** Writes records of `columns` cells each. `forSpreadsheet` marks formulas, so that a spreadsheet does not run them. */
 export function writeCsv(cells: Uint8Array, columns: number, forSpreadsheet: boolean): WrittenCsv {
   const csv = Buffer.allocUnsafe(cells.length * GROWTH_MAX);
   let to = 0;
@@ -187,7 +187,7 @@ export function writeCsv(cells: Uint8Array, columns: number, forSpreadsheet: boo
   let isQuoted = false;
   for (let at = 0; at < cells.length; at++) {
     const byte = cells[at]!;
-    // Letters and digits, which most bytes are.
+    // Most bytes are letters and digits.
     if (byte > COMMA && byte < BOM_BYTES[0]) {
       csv[to++] = byte;
       continue;

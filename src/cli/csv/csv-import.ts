@@ -16,14 +16,14 @@ export interface ImportRequest {
   readonly atomic: boolean;
   /** Whether to check all rows and import none. */
   readonly isDry?: boolean;
-  /** Whether rows of customers and parts that exist change them. Throws COMMAND_REFUSED for other records. */
+  /** Whether rows may change existing customers or parts. Other record types are refused (COMMAND_REFUSED). */
   readonly updates?: boolean;
-  /** Names of fields by the names of columns that have another name in the file. */
+  /** The field of each column that is not named like its field. */
   readonly columns?: ReadonlyMap<string, string>;
   readonly format?: CsvFormat;
   /** Called with the number of bytes of each chunk that was read. */
   readonly onRead?: (bytes: number) => void;
-  /** Called once if rows were stored, even if the import ends early, with the numbers of rows. */
+  /** Called once with the numbers of rows, even if the import ends early, unless no row was stored. */
   readonly onStored?: (report: ImportReport) => Promise<void>;
 }
 
@@ -44,8 +44,8 @@ export interface ImportReport {
 }
 
 /**
- * Other writes of the tenant wait while a batch is saved, so the size of the next batch depends on the time of the
- * last.
+ * Wanted duration of a batch. Other writes of the tenant wait while a batch is saved, so the size of the next batch
+ * depends on the time of the last.
  */
 const BATCH_MS = 150;
 const BATCH_ROWS_FIRST = 1000;
@@ -55,7 +55,7 @@ const BATCH_CELLS_MAX = 80_000;
 const BATCH_CHARACTERS_MAX = 8 * 1024 * 1024;
 const REJECTIONS_MAX = 1000;
 
-/** Throws a Refusal and imports nothing if the header cannot be used. */
+/** Imports the rows. Throws a Refusal and imports nothing if the header cannot be used. */
 export async function importCsv(pims: PimsStore, request: ImportRequest): Promise<ImportReport> {
   const { recordType, now, isDry = false, updates = false } = request;
   // The rows of a dry run are stored and undone, so that they are checked against each other.
@@ -91,7 +91,7 @@ export async function importCsv(pims: PimsStore, request: ImportRequest): Promis
   return { ...report, seconds: Number(seconds.toFixed(3)), rowsPerSecond };
 }
 
-/** Thrown through the store by an atomic import, so that the store rolls back. */
+/** Thrown through the store by an atomic import or a dry run, so that the store rolls back. */
 class RejectedBeforeStore extends Error {}
 
 function addRejection(report: ImportReport, line: number, reason: Error & { field?: string | undefined }) {

@@ -1,6 +1,6 @@
 /**
  * Calls the service through the project's own client, with the keys of the environment. Calls are counted and limited.
- * Cuts a response to a number of bytes: drops complete records, and says how many are missing and how to get them.
+ * Cuts a response to a number of bytes: drops whole records, and says how many are missing and how to get them.
  */
 import { randomUUID } from 'node:crypto';
 import { Caller, type Answer as ClientAnswer, type OperationName } from '../../../client/src/caller.ts';
@@ -20,13 +20,12 @@ export interface ToolAnswer {
   readonly etag?: string;
 }
 
-/** The variables with the address and the keys of the service. */
 const [URL_VARIABLE, ...KEY_VARIABLES] = CLIENT_VARIABLES;
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 /** An agent that waits longer assumes that the tool hangs. */
 const PATIENCE = { tries: 3, timeoutMs: 15_000, totalTimeoutMs: 20_000 };
 
-/** Throws COMMAND_REFUSED with the names of the variables that are missing or wrong. */
+/** Creates a caller. Throws COMMAND_REFUSED with the names of the variables that are missing or wrong. */
 export function openCaller(environment: Environment): Caller {
   const missing = KEY_VARIABLES.filter((name) => !environment[name]);
   if (missing.length > 0)
@@ -38,12 +37,12 @@ export function openCaller(environment: Environment): Caller {
   return new Caller({ baseUrl: new URL(url).origin + BASE_PATH, teamID, apiID, apiSecret, ...PATIENCE });
 }
 
-/** The service refused a call or did not respond. The message is for the agent. */
+/** A call that the service refused or did not respond to. The message is for the agent. */
 export class FailedCall extends Error {}
 
 /**
- * Calls an operation, and repeats the call if a short wait can help. A write keeps its key, so that it takes effect
- * once.
+ * Calls an operation, and repeats the call if a short wait can help. A repeated write has the same idempotency key, so
+ * that it takes effect once.
  */
 export async function callService(
   caller: Caller,
@@ -60,7 +59,7 @@ export async function callService(
   }
 }
 
-/** The lookup of one storefront number has no envelope. */
+/** Reads a response. The response to the lookup of one storefront number has no envelope. */
 function readAnswer({ body, headers }: ClientAnswer): ToolAnswer {
   const { data, subRecords } = ('status' in (body as object) ? body : { data: body }) as Partial<ToolAnswer>;
   const names = ['x-next-cursor', 'x-next-after', 'x-total-count', 'etag'];
@@ -75,7 +74,7 @@ function readAnswer({ body, headers }: ClientAnswer): ToolAnswer {
   };
 }
 
-/** Formats the message, the remedy and the details. */
+/** Formats the message, the remedy and the details of an error. */
 function explain(error: StoreroomError, key: string | undefined): string {
   const { message, field, suggestion, step, requestId, status } = error;
   const details = Object.entries({ field, suggestion, step, requestId, status: status || undefined })
@@ -134,7 +133,7 @@ export function renderAnswer(answer: ToolAnswer, bytesMost: number): string {
     cut: { bytesMost, lists: cuts.slice(0, CUTS_TOLD), ...(areTextsCut && { textsAfterCharacters: TEXT_CHARACTERS }) },
     howToGetTheRest: tellHow(cuts, answer),
   };
-  // They continue after the last record of the page, so they would skip the ones that are left out.
+  // The cursors continue after the last record of the page, so they would skip the records that were cut.
   const told = JSON.stringify({
     ...others,
     ...(!isPageCut && { nextCursor, nextAfter }),

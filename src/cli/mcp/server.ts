@@ -103,7 +103,7 @@ async function callTool(
 
 const tell = (text: string, isError: boolean): CallToolResult => ({ content: [{ type: 'text', text }], isError });
 
-/** Everyone who reaches the server calls with its keys. */
+/** Loopback, because everyone who reaches the server calls with its keys. */
 const HOST = '127.0.0.1';
 const PATH = '/mcp';
 
@@ -147,7 +147,10 @@ async function answerHttp(options: ServerOptions, request: IncomingMessage, resp
   await transport.handleRequest(request, response);
 }
 
-/** A page in a browser can also reach this machine, through a host name that points here or from another site. */
+/**
+ * Returns why a request is refused. A page in a browser can also reach this machine: from another site, or through a
+ * host name that points here.
+ */
 function findRefusal({ url, method, headers, socket }: IncomingMessage): [status: number, message: string] | undefined {
   const own = ['127.0.0.1', 'localhost'].map((host) => `${host}:${socket.localPort}`);
   if (headers.host === undefined || !own.includes(headers.host.toLowerCase()))
@@ -164,7 +167,7 @@ interface McpOptions extends Pick<ServerOptions, 'canWrite' | 'bytesMost'> {
   readonly port: number | undefined;
 }
 
-/** Throws COMMAND_REFUSED if the environment lacks the keys, or the server cannot listen on the port. */
+/** Starts the server. Throws COMMAND_REFUSED if the environment lacks the keys, or the server cannot listen. */
 export async function runMcp(environment: Environment, { port, ...options }: McpOptions): Promise<void> {
   const { config } = parseConfig(environment);
   const contract = contractOf(config);

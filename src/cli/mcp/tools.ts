@@ -25,7 +25,6 @@ export interface Tool {
   readonly hasBody: boolean;
 }
 
-/** The request that a tool call becomes. */
 export interface ToolRequest {
   readonly query: Record<string, string>;
   readonly header: Record<string, string>;
@@ -34,12 +33,12 @@ export interface ToolRequest {
 
 const HOUR_MS = 3_600_000;
 /**
- * Each server has one team. An agent keeps no earlier response for a comparison, and assumes that a tool that waits has
- * failed.
+ * Parameters that tools do not have. Each server has one team. An agent keeps no earlier response for a comparison, and
+ * assumes that a tool that waits has failed.
  */
 const NOT_ASKED = ['teamID', 'If-None-Match', 'wait'];
 const SCHEMAS = '#/components/schemas/';
-/** An agent has no credentials to send. */
+/** The sentence that tools lack, because an agent has no credentials to send. */
 const CREDENTIALS = ' Credentials may also be sent in the body.';
 /** An agent reads every record of a response, so it gets few unless it asks for more. */
 const PAGE = { argument: 'maxReturn', records: '50', about: 'This tool requests 50 by default.' };
@@ -75,7 +74,7 @@ function describeTool(operation: DocumentedOperation, schemas: Contract['compone
       readOnlyHint: !isWrite,
       // PUT only adds records. Other writes change or cancel an existing record.
       destructiveHint: isWrite && method !== 'put',
-      // Without its key, a repeated creation or batch is written twice.
+      // Without an idempotency key, a repeated creation or batch is written twice.
       idempotentHint: !isWrite || (parameters.has('ifMatch') && method !== 'put'),
       openWorldHint: false,
     },
@@ -85,7 +84,7 @@ function describeTool(operation: DocumentedOperation, schemas: Contract['compone
   };
 }
 
-/** `Idempotency-Key` is `idempotencyKey`. */
+/** Returns the argument for a parameter: `idempotencyKey` for `Idempotency-Key`. */
 const argumentOf = ({ name, place }: DocumentedParameter) =>
   place === 'query' ? name : name[0]!.toLowerCase() + name.slice(1).replace('-', '');
 
@@ -93,7 +92,7 @@ const argumentOf = ({ name, place }: DocumentedParameter) =>
 function withDefinitions(schema: JsonObject, schemas: Contract['components']['schemas']): Tool['inputSchema'] {
   const found: Record<string, unknown> = {};
   const collect = (name: string, value: unknown): unknown => {
-    // If a body allows its own members and credentials, the tool allows only its own members.
+    // If a body allows credentials besides its own members, the tool allows only the body's own members.
     if (name === 'additionalProperties' && JSON.stringify(value).includes('apiSecret')) return false;
     if (typeof value !== 'string') return value;
     if (!value.startsWith(SCHEMAS)) return value.replace(CREDENTIALS, '');
@@ -108,7 +107,7 @@ function withDefinitions(schema: JsonObject, schemas: Contract['components']['sc
   return Object.keys(found).length > 0 ? { ...own, $defs: found } : own;
 }
 
-/** Throws INVALID_PARAMETER or UNKNOWN_PARAMETER for arguments that the tool does not accept; the service checks the rest. */
+/** Builds a request. Throws UNKNOWN_PARAMETER or INVALID_PARAMETER; the service checks the values. */
 export function buildRequest({ name, parameters, hasBody }: Tool, given: JsonObject): ToolRequest {
   const request: ToolRequest = { query: {}, header: {}, body: hasBody ? given['body'] : undefined };
   for (const [argument, value] of Object.entries(given)) {

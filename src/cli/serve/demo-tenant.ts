@@ -11,15 +11,15 @@ import { byOperator } from '../command.ts';
 import { importCsv } from '../csv/csv-import.ts';
 
 export const DEMO_TEAM = 'demo';
-/** No mail is sent to it. */
+/** No mail is sent to this address. */
 export const DEMO_OWNER = 'owner@example.com';
 const FOLDERS = ['northwind', 'dealer'];
-/** Lines need their orders. Lines also change stock and dates of parts, so parts are imported last and keep theirs. */
+/** Lines need their orders. Lines also change stock and dates of parts, so parts are imported last, with final values. */
 const RECORD_TYPES_IN_ORDER = ['customers', 'orders', 'lines', 'inventory'] as const;
 
 /**
- * Returns the marker file that exists until the keys of the demo tenant are printed, so that the next start repeats an
- * interrupted one.
+ * Returns the marker file. It exists until the keys of the demo tenant are printed, so that the start after an
+ * interrupted one creates the tenant again.
  */
 const markerOf = (folder: string) => join(folder, 'demo-unfinished');
 

@@ -137,7 +137,7 @@ async function openOwnStore(config: Config, user: StoreUser) {
   return { embedded, store };
 }
 
-/** Logs to standard error, since standard output is for the ready line. A slow reader of the log never stops the service. */
+/** Opens the log on standard error: standard output has the ready line. A slow reader never stops the service. */
 function openLog(level: string, environment: Environment): pino.Logger {
   const priority = isJournal(environment) ? priorityOf : (): string => '';
   const hooks = { streamWrite: (line: string) => priority(line) + hideSecretsInJson(line) };
@@ -150,7 +150,7 @@ async function scheduleBackups(config: Config, { installation }: Store, log: pin
   return makeScheduledBackups({ ...config, folder: config.data, identity, report, clock }).start();
 }
 
-/** Saves the address for commands. The service also runs with a full disk or a lost database. */
+/** Saves the address for commands. Only logs a fault: the service also runs with a full disk or a lost database. */
 async function saveAddress({ installation }: Store, origin: string, log: pino.Logger) {
   await installation
     .save({ version: VERSION, origin })
@@ -158,8 +158,8 @@ async function saveAddress({ installation }: Store, origin: string, log: pino.Lo
 }
 
 /**
- * Stops at the first signal, because npm sends a second one on Ctrl-C. `close` returns how many log lines were not
- * saved.
+ * Stops at the first signal and ignores the others, because npm sends a second one on Ctrl-C. `close` returns how many
+ * log lines were not saved.
  */
 function stopOnSignal(state: ServiceState, log: pino.Logger, close: () => Promise<number>) {
   const stop = async (signal: string) => {
@@ -176,7 +176,7 @@ function stopOnSignal(state: ServiceState, log: pino.Logger, close: () => Promis
 
 /** Closes the listener. Closes the connections when the calls in flight are answered or their time is up. */
 async function closeApp(app: FastifyInstance, state: ServiceState, clock: Clock) {
-  // http.Server's close resets idle connections. This function still answers their next request and then closes them.
+  // http.Server's close would reset idle connections. net.Server's close lets each of them send one more request.
   Server.prototype.close.call(app.server);
   const giveUpAt = clock.elapsed() + IN_FLIGHT_WAIT_MS;
   while (state.inFlight > 0 && clock.elapsed() < giveUpAt) await clock.sleep(10);
@@ -184,7 +184,7 @@ async function closeApp(app: FastifyInstance, state: ServiceState, clock: Clock)
   await app.close();
 }
 
-/** Deletes changes that the feed no longer keeps, of the tenants in use. The feed of any other tenant does not grow. */
+/** Deletes the expired changes of tenants in use. The feed of any other tenant does not grow. */
 const oldChanges = (store: Store, { changesDays }: Config) => ({
   async deleteExpired(nowMs: number): Promise<void> {
     const before = formatTime(nowMs - changesDays * DAY_MS);

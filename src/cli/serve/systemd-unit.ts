@@ -10,20 +10,20 @@ const USER = 'storeroom';
 const DATA = '/var/lib/storeroom';
 const DRAIN_MS = 2000;
 /**
- * Seconds for a stop: more than the drain, the ten seconds that calls have to finish, and the saving of counts and
- * logs.
+ * Seconds for a stop: more than the sum of the drain, the ten seconds that calls have to finish, and the saving of
+ * counts and logs.
  */
 const STOP_SECONDS = 60;
-/** Seconds that `systemctl start` waits. A node of PostgreSQL may wait for another's migration. */
+/** Seconds that `systemctl start` waits. A node with PostgreSQL may wait for a migration by another node. */
 const START_SECONDS = 600;
-/** EX_CONFIG of BSD's sysexits: systemd does not start the service again until a setting has changed. */
+/** The exit code for a wrong setting, EX_CONFIG of BSD's sysexits. systemd does not restart the service after it. */
 export const SETTING_EXIT_CODE = 78;
 
 const ENVIRONMENT = `${SETTINGS.data.variable}=${DATA} ${SETTINGS.demo.variable}=off ${SETTINGS.drainMs.variable}=${DRAIN_MS}`;
 
 /**
- * Renders the unit that runs this program. `words` start the program, without `serve`. The unit does not restrict the
- * network, the JIT of Node (MemoryDenyWriteExecute would end it), and setpriority, with which the threads of long
+ * Renders the unit. `program` lists the words that start the program, without `serve`. The unit does not restrict the
+ * network, the JIT of Node (MemoryDenyWriteExecute would end it), or setpriority, with which the threads of long
  * queries lower their priority.
  */
 export function renderUnit(program: readonly string[]): string {
@@ -92,7 +92,7 @@ WantedBy=multi-user.target
 
 export const renderUser = (): string => `u ${USER} - "Storeroom" ${DATA}\n`;
 
-/** Renders the first settings file. Every setting in it is a comment. */
+/** Renders the first settings file. Every setting in it is commented out. */
 export const renderSettings =
   (): string => `# Settings of Storeroom, a NAME=value a line: docs/configuration.md has all of them.
 # This file may hold the password of a database: only root reads it. After a change: systemctl restart storeroom
@@ -103,7 +103,7 @@ export const renderSettings =
 #${SETTINGS.databaseUrl.variable}=postgres://storeroom:PASSWORD@10.0.0.20:5432/storeroom
 `;
 
-/** Returns the words that run a command as the unit runs the service: as its user, with its settings, on its data. */
+/** Returns the words that run a command as the service's user, with its settings and data, as the unit does. */
 export function askSystemdToRun(words: readonly string[]): string[] {
   const properties = [
     `User=${USER}`,
@@ -111,7 +111,7 @@ export function askSystemdToRun(words: readonly string[]): string[] {
     `Environment=${ENVIRONMENT}`,
     `EnvironmentFile=-/${SETTINGS_FILE}`,
     `WorkingDirectory=${DATA}`,
-    // Creates the folder for a restore after it was moved away.
+    // Creates the data folder for a restore, after the old folder was moved away.
     'StateDirectory=storeroom',
     'StateDirectoryMode=0700',
     'UMask=0077',
@@ -120,7 +120,7 @@ export function askSystemdToRun(words: readonly string[]): string[] {
   return ['systemd-run', ...options, ...words.map((word) => word.replaceAll('$', '$$$$'))];
 }
 
-/** Reports that the service is ready, through a program of systemd: Node has no sockets of the kind that systemd reads. */
+/** Reports to systemd that the service is ready, through a program, because Node has no Unix datagram sockets. */
 export function notifySystemd({ NOTIFY_SOCKET }: Environment, onFault: (fault: Error) => void): void {
   if (NOTIFY_SOCKET !== undefined) execFile('systemd-notify', ['--ready'], (fault) => fault && onFault(fault));
 }
@@ -131,16 +131,16 @@ export function isJournal({ JOURNAL_STREAM }: Environment): boolean {
   return JOURNAL_STREAM === `${dev}:${ino}`;
 }
 
-/** The journal reads a line's priority from such a prefix. */
+/** The prefix of an error's line, from which the journal reads its priority. */
 export const ERROR_PRIORITY = '<3>';
 
-/** Returns the prefix for pino's level: `<4>` for a warning. */
+/** Returns the journal's prefix for the level of a line of pino: `<4>` for a warning. */
 export function priorityOf(line: string): string {
   const tens = Number(line.at('{"level":'.length));
   return `<${tens < 3 ? 7 : [6, 4, 3, 2][tens - 3]}>`;
 }
 
-/** Quotes a word of a command line, so that systemd finds no specifier, variable or end in it. */
+/** Quotes a word of a command line, so that systemd finds no specifier, variable or word boundary in it. */
 function quoteWord(word: string): string {
   const text = word.replaceAll('%', '%%').replaceAll('$', '$$$$');
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `"${text.replace(/["\\]/g, '\\$&')}"`;

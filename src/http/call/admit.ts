@@ -30,7 +30,6 @@ export interface AdmissionServices {
   readonly tenants: TenantStore;
   readonly rejectedCalls: RejectedCalls;
   readonly meter: Meter;
-  /** The limits, which all operations share. */
   readonly limits: Limits;
 }
 
@@ -46,7 +45,6 @@ export interface Access {
   readonly wrote?: (request: FastifyRequest, operation: Operation, answer: Rendered) => Promise<void>;
 }
 
-/** Access by the API keys in each call. */
 export function accessByKey({ tenants, clock, rejectedCalls }: AdmissionServices): Access {
   const identify = async (request: FastifyRequest, { teamId, credentials }: Claim): Promise<Tenant> => {
     const plausible = credentials && looksLikeSecret(credentials.apiSecret);
@@ -83,7 +81,6 @@ type Basic = ReturnType<typeof parseBasic>;
 const NOTHING: Parameters = {};
 const NO_HASH = hashSecret('');
 
-/** The team and credentials a request names. */
 interface Claim {
   readonly teamId: string;
   readonly credentials: Credentials | null;
@@ -98,7 +95,7 @@ function parseEarlyClaim(request: FastifyRequest): Claim | undefined {
   return teamId && isHere ? claimOf(request, teamId, basic, NOTHING) : undefined;
 }
 
-/** Removes the three parameters from the body and returns them. Throws PARAMETER_CONFLICT or MISSING_TEAM_ID. */
+/** Parses the claim, and removes its parameters from the body. Throws PARAMETER_CONFLICT or MISSING_TEAM_ID. */
 export function parseClaim(request: FastifyRequest): Claim {
   const read = request.body as ReadBody | undefined;
   if (read) parseBody(request, read);
@@ -119,6 +116,7 @@ function refuseMissingTeam(query: Parameters, body: unknown): Refusal {
 const isFields = (body: unknown): body is Parameters =>
   typeof body === 'object' && body !== null && !Array.isArray(body);
 
+/** Reads the pair from the Basic header if there is one, or else from the query, or else from the body. */
 function claimOf(request: FastifyRequest, teamId: string, basic: Basic, body: Parameters): Claim {
   const query = request.query as Parameters;
   for (const name of CALLER_PARAMETERS) if (isConflict(query[name], body[name])) throw conflict(name);
@@ -126,7 +124,7 @@ function claimOf(request: FastifyRequest, teamId: string, basic: Basic, body: Pa
   return { teamId, credentials: basic === undefined ? parsePair(hasPair(query) ? query : body) : basic };
 }
 
-/** Folds a parameter given twice with the same value into one. Throws PARAMETER_CONFLICT for different values. */
+/** Folds a parameter that was sent twice with the same value into one. Throws PARAMETER_CONFLICT otherwise. */
 export function foldQuery(query: Parameters): void {
   for (const name in query) {
     const value = query[name];
@@ -136,14 +134,12 @@ export function foldQuery(query: Parameters): void {
   }
 }
 
-/** Parses a pair from one place: the Basic header if there is one, or else the query, or else the body. */
 function parsePair(place: Parameters): Credentials | null {
   const apiId = first(place['apiID']);
   const apiSecret = first(place['apiSecret']);
   return apiId && apiSecret ? { apiId, apiSecret } : null;
 }
 
-/** Returns whether the query contains credentials. */
 const hasPair = (query: Parameters) => query['apiID'] !== undefined || query['apiSecret'] !== undefined;
 
 function takeFromBody(body: unknown): Parameters {
@@ -152,7 +148,7 @@ function takeFromBody(body: unknown): Parameters {
   for (const name of CALLER_PARAMETERS) {
     if (!Object.hasOwn(body, name)) continue;
     const value = body[name];
-    // A list or an object counts as a missing value.
+    // A value of any other type counts as missing.
     taken[name] = typeof value === 'string' || typeof value === 'number' ? String(value) : null;
     delete body[name];
   }
@@ -177,7 +173,7 @@ function conflict(name: string): Refusal {
   return refuseField('PARAMETER_CONFLICT', field, message);
 }
 
-/** Admits the call and sets its body. Throws a refusal, of the body as well. */
+/** Admits the call and sets its body. Throws a refusal of the call or of its body. */
 export async function admit(
   request: FastifyRequest,
   operation: Operation,
@@ -249,12 +245,12 @@ async function countSteps(
   limits.checkRate(tenant, at, calls);
   request.load.enterTenant(request, tenant);
   if (quotaOf(tenant) === null) return count(1);
-  // Otherwise two simultaneous batches could both find that the quota is enough for one.
+  // Without a turn, two simultaneous batches could both be admitted when the quota is enough for one.
   await limits.inTurn(tenant, async () => {
     limits.checkQuota(tenant, (await meter.monthTotal(teamId, now)) + calls, at, calls);
     count(1);
     try {
-      // Single calls may have been counted since.
+      // Single calls may have been counted in the meantime.
       limits.checkQuota(tenant, await request.counted!.monthRequests(), at, calls);
     } catch (refusal) {
       count(-1);

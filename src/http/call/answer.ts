@@ -1,6 +1,6 @@
 /**
  * Renders the bytes of a response: envelope, error body and headers, with the ETag of a single read and the conditions
- * on it (RFC 9110 sections 8.8.3 and 13.1). It sends a response after the count of its call is on disk.
+ * on it (RFC 9110 sections 8.8.3 and 13.1). Sends a response after the count of its call is on disk.
  */
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -38,8 +38,8 @@ export const hasAnswer = (condition: string, etag: string): boolean =>
   condition.trim() === '*' || (parseTags(condition)?.some(({ text }) => text === etag) ?? false);
 
 /**
- * Parses the states in which the caller allows a write. Throws INVALID_IF_MATCH if they cannot be read, and
- * PRECONDITION_NOT_ALLOWED for an operation that does not check them.
+ * Parses If-Match, the tags of which the record must have one. Throws INVALID_IF_MATCH if it cannot be read, and
+ * PRECONDITION_NOT_ALLOWED for an operation that does not check it.
  */
 export function parseIfMatch(request: FastifyRequest, operation: string, isTaken: boolean): Expected | undefined {
   const header = request.headers['if-match'];
@@ -57,7 +57,7 @@ export function parseIfMatch(request: FastifyRequest, operation: string, isTaken
   return tags.filter(({ isWeak }) => !isWeak).map(({ text }) => text.replace(OF_STATE, '$1"'));
 }
 
-/** Returns undefined if the header is not a list of tags, or is empty. */
+/** Parses a list of tags. Returns undefined if the header is empty or not a list of tags. */
 function parseTags(header: string): EntityTag[] | undefined {
   if (!TAGS.test(header)) return undefined;
   return Array.from(header.matchAll(TAG), ([, weak, text]) => ({ isWeak: weak !== undefined, text: text! }));
@@ -72,7 +72,7 @@ export const STATIC_HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 };
 
-/** Minimum length of a response that counts until the caller has received it. */
+/** Minimum length of a response that occupies room (server/load.ts) until the caller has received it. */
 const LARGE_CHARACTERS_LEAST = 16 * 1024;
 /** Minimum size of a buffer that is freed eagerly. Kept responses are smaller. */
 const FREED_BYTES_LEAST = 256 * 1024;
@@ -115,7 +115,7 @@ export function renderError({ message, code, field, suggestion, step, earliest }
 
 /**
  * Sends a response when its count is on disk, compressed if the caller accepts that. Sends the response of a read only
- * if there is room for it (server/load.ts). Its bytes may not be used again. Throws the fault of counting.
+ * if there is room for it. The bytes of `body` may not be used again. Throws if the call cannot be counted.
  */
 export async function sendAnswer(reply: FastifyReply, httpStatus: number, body: Rendered, isRead = false) {
   const { request } = reply;
@@ -132,21 +132,21 @@ export async function sendAnswer(reply: FastifyReply, httpStatus: number, body: 
     const tag = coding ? tagOfCoding(etag, coding) : etag;
     if (hasAnswer(condition!, tag)) return sendNotModified(reply, tag, coding);
   }
-  // A large response is kept only once, as bytes.
+  // The bytes of a large response stay in memory, but not its text.
   const made = typeof body === 'string' && body.length >= LARGE_CHARACTERS_LEAST ? Buffer.from(body) : body;
   const madeBytes = countBytes(reply, made);
   if (isRead && madeBytes > 0) load.checkRoom(request, madeBytes);
   const sent = coding ? await packAnswer(reply, made, coding) : made;
   const bytes = countBytes(reply, sent);
   load.answered(request, bytes);
-  // At this point, the operating system has the bytes.
+  // When the response is finished, the operating system has the bytes.
   if (typeof sent !== 'string' && bytes >= FREED_BYTES_LEAST) reply.raw.once('finish', () => free(sent));
   // Fastify drops the content type of a response that began as an error.
   return reply.header('content-type', JSON_TYPE).code(httpStatus).send(sent);
 }
 
 /**
- * Returns the bytes that count until the response is received: none for a short one, and none if the caller has
+ * Returns the bytes that occupy room until the response is received: 0 for a short response, and 0 if the caller has
  * disconnected.
  */
 const countBytes = ({ raw }: FastifyReply, sent: Rendered) =>
@@ -165,7 +165,7 @@ async function packAnswer(reply: FastifyReply, answer: Rendered, coding: Coding)
   reply.request.load.holdAnswer(reply.request, countBytes(reply, answer));
   const packed = await compress(bytes, coding, reply.raw);
   free(bytes);
-  // The caller has disconnected.
+  // Nothing was compressed, because the caller has disconnected.
   if (!packed) return '';
   reply.headers({ 'content-encoding': coding, vary: 'accept-encoding' });
   const tag = reply.getHeader('etag');

@@ -10,7 +10,6 @@ import type { KeyedType } from '../../pims/rules/fields.ts';
 import type { Filter } from '../../pims/reads/query.ts';
 import type { Page } from '../../pims/pims-port.ts';
 
-/** Limits of one response. */
 export interface AnswerLimits {
   readonly maxReturnDefault: number;
   readonly maxReturnMost: number;
@@ -34,7 +33,7 @@ const SIGNATURE_BYTES = 16;
 export const limitOf = (maxReturn: string | undefined, { maxReturnDefault, maxReturnMost }: AnswerLimits): number =>
   Math.min(maxReturn === undefined ? maxReturnDefault : Number(maxReturn), maxReturnMost);
 
-/** Throws INVALID_CURSOR. */
+/** Parses maxReturn and the cursor. Throws INVALID_CURSOR. */
 export function parsePage(scope: CursorScope, query: Readonly<Record<string, string>>, limits: AnswerLimits) {
   const { maxReturn, cursor } = query;
   const after = cursor === undefined ? '' : parseCursor(scope, cursor, limits);
@@ -48,7 +47,7 @@ export function setPageHeaders(reply: FastifyReply, scope: CursorScope, page: Pa
   reply.header('x-has-more', 'true').header('x-next-cursor', formatCursor(scope, next, limits));
 }
 
-/** Formats the position after a signature over its query. */
+/** Formats a cursor: a signature of the query and the position, followed by the position. */
 function formatCursor(scope: CursorScope, position: string, { cursorKey }: AnswerLimits): string {
   const { teamId, recordType, filters, sort } = scope;
   const query = sort === undefined ? [] : [{ sort }];
@@ -58,7 +57,7 @@ function formatCursor(scope: CursorScope, position: string, { cursorKey }: Answe
 }
 
 /**
- * Returns the same text for filters with the same meaning. The conjunction of the first filter is ignored, and AND is
+ * Returns the same values for filters with the same meaning. The conjunction of the first filter is ignored, and AND is
  * the default.
  */
 const identifyFilter = ({ field, value, op, contains, conjunction }: Filter, index: number): unknown[] => {

@@ -26,12 +26,12 @@ import { JSON_TYPE, renderError, sendAnswer, STATIC_HEADERS, setTag } from './an
  */
 const DROPPED_BYTES_MAX = 16 * 1024;
 
-/** A request line too long for Node to parse. */
+/** Matches the beginning of a request line whose URL is too long. */
 const LONG_URL = new RegExp(`^[A-Z]+ [^ \\r\\n]{${URL_BYTES_MAX}}`);
 
 /**
- * Sends a refusal unchanged. Any other error is a fault, which is logged completely, and the caller gets
- * INTERNAL_ERROR.
+ * Sends a refusal, also for a request that Fastify rejects. Any other error is a fault, which is logged completely, and
+ * the caller gets INTERNAL_ERROR.
  */
 export async function answerError(
   error: FastifyError | Refusal,
@@ -72,7 +72,6 @@ export function answerUnknownPath(reply: FastifyReply, methods: ReadonlyMap<stri
   return sendRefusal(reply, new Refusal('METHOD_NOT_ALLOWED', message));
 }
 
-/** Answers a URL whose path cannot be decoded. */
 export function answerUndecodable(reply: FastifyReply): FastifyReply {
   const { id } = reply.request;
   const refusal = new Refusal('MALFORMED_REQUEST', 'The path of the URL cannot be decoded.');
@@ -139,7 +138,7 @@ function sendRefusal(reply: FastifyReply, refusal: Refusal): Promise<FastifyRepl
   return sendAnswer(reply, refusal.httpStatus, renderError(refusal, reply.request.id));
 }
 
-/** Forms of the parameters that accept less than any non-empty text. */
+/** The forms of parameters that do not accept every non-empty text. */
 const PARAMETER_FORMS: Record<string, string> = {
   maxReturn: 'a positive whole number',
   include: "'lines' on POST /orders/query, or 'records' on GET /changes",
@@ -238,7 +237,7 @@ function refuseFilter(
 const find = (sent: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>((value, name) => (value as Record<string, unknown> | null)?.[name], sent);
 
-/** Renders a value for a message, in 64 characters. */
+/** Renders a value for a message, in at most 64 characters. */
 const quote = (value: unknown) =>
   typeof value === 'string'
     ? `'${value.slice(0, 64)}'`

@@ -16,7 +16,7 @@ import { sendAnswer, parseIfMatch } from './answer.ts';
 
 export interface OperationServices extends AdmissionServices {
   readonly usage: UsageStore;
-  /** Returns the tenant's store, for a request if there is one. */
+  /** Returns the tenant's store, traced for the request if there is one. */
   readonly pims: (tenant: Tenant, request?: FastifyRequest) => PimsStore | Promise<PimsStore>;
   /** Resolves when the records of a tenant may have changed, or when the signal aborts. */
   readonly nextChange: (tenant: Tenant, ended: AbortSignal) => Promise<void>;
@@ -38,7 +38,7 @@ export function addOperation(
     bodyLimit: operation.kind === 'batch' ? BATCH_BYTES_MAX : BODY_BYTES_MAX,
     // 1. Receive: server/receive.ts has checked URL and headers. The body of a caller that is refused here is not read.
     ...(operation.body && { onRequest: access.authenticateEarly }),
-    // Otherwise server/receive.ts has read it.
+    // Now server/receive.ts has read the body.
     preValidation: async (request) => {
       request.operation = operation.name;
       request.load.enter(request);
@@ -72,7 +72,7 @@ export function addOperation(
         },
         reply,
       };
-      // 4. Decide: operations/ calls pims/operations.ts, which 5. stores through the port of pims.
+      // 4. Decide: operations/ calls pims/operations.ts. 5. Store: pims/operations.ts calls its port.
       const body = await operation.run(call as Call<never>);
       if (!isRead) await access.wrote?.(request, operation, body);
       // 6. Answer (answer.ts), once the count is on disk.
@@ -87,7 +87,7 @@ const schemaOf = ({ query, body, ...operation }: Operation): FastifySchema => ({
   ...(isWrite(operation) && { headers: { type: 'object', properties: { 'idempotency-key': IDEMPOTENCY_KEY } } }),
 });
 
-/** Hashes the fields as a set: their order and the credentials do not matter. */
+/** Parses the key and hashes the body. The hash ignores the order of the fields and the credentials. */
 function parseIdempotencyKey(request: FastifyRequest, operation: string, keptMs: number): WriteContext['idempotency'] {
   const key = request.headers['idempotency-key'];
   if (typeof key !== 'string') return undefined;

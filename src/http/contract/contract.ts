@@ -1,7 +1,7 @@
 /**
- * Begin here: the contract, an OpenAPI 3.1 document generated from the operations, their schemas and the table of
- * errors, with an example for every request and response; `/openapi.json`, and the pages made from it. Source:
- * https://spec.openapis.org/oas/v3.1.1.html.
+ * Begin here: renders the contract, an OpenAPI 3.1 document, from the operations, their schemas and the table of
+ * errors, with an example for every request and response. Serves it at `/openapi.json`, and the pages made from it.
+ * Source: https://spec.openapis.org/oas/v3.1.1.html.
  */
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import { readAsset, VERSION, startThread } from '../../assets.ts';
@@ -17,7 +17,6 @@ import type { ReferenceFile } from './reference-worker.ts';
 
 type Part = Readonly<Record<string, unknown>>;
 type Parts = Record<string, Part>;
-/** A kind of operation, or a path of the service itself. */
 type AnsweringKind = OperationKind | 'service';
 
 const OPERATION_KINDS: readonly OperationKind[] = ['single', 'lookup', 'lookups', 'query', 'changes', 'write', 'batch'];
@@ -70,7 +69,7 @@ const PARAMETER_SCHEMAS: Readonly<Record<string, Schema>> = {
 const CODES = Object.keys(ERRORS) as ErrorCode[];
 const HOUR_MS = 3_600_000;
 
-/** `/orders/single` gives `Orders`. */
+/** Returns the tag of a path: `Orders` for `/orders/single`. */
 const tagOf = (path: string) => path[1]!.toUpperCase() + path.split('/')[1]!.slice(1);
 const linkTo = (section: string, name: string): Part => ({ $ref: `#/components/${section}/${name}` });
 const exampleOf = (value: unknown): Part => ({ demo: { value } });
@@ -265,7 +264,7 @@ export function addReference(app: FastifyInstance, contract: () => object): void
     const coding = chooseCoding(headers['accept-encoding'] ?? '');
     reply.type(JSON_TYPE);
     if (!coding) return reply.send(text);
-    // Each coding is built once.
+    // The document is compressed once for each coding.
     const bytes = packed.get(coding) ?? compress(text, coding);
     packed.set(coding, bytes);
     return reply.headers({ 'content-encoding': coding, vary: 'accept-encoding' }).send(await bytes);

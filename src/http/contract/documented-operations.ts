@@ -1,6 +1,6 @@
 /**
- * Reads the operations from the contract, for all that is made from it: tools for agents, the dashboard's explorer, the
- * Bruno collection and the clients' types. Imports nothing, since a browser uses it too.
+ * Reads the operations from the contract, for everything that is made from it: tools for agents, the dashboard's
+ * explorer, the Bruno collection and the clients' types. Imports nothing, since browsers run this file too.
  */
 
 type ByName<T> = Readonly<Record<string, T>>;

@@ -4,7 +4,6 @@
  * run time.
  */
 
-/** A JSON Schema. */
 export type Schema = Readonly<Record<string, unknown>>;
 
 declare const TYPE: unique symbol;
@@ -28,7 +27,6 @@ export const textOf = (description?: string, more: Schema = {}): TypedSchema<str
   ...more,
 });
 
-/** Describes a string that matches a regular expression. */
 export const matching = (pattern: string): TypedSchema<string> => textOf(undefined, { pattern });
 
 /** Describes a non-empty string. `more` has further keywords. */
@@ -41,8 +39,8 @@ export type Members = Readonly<Record<string, TypedSchema<unknown>>>;
 type ValuesOf<M> = { [Name in keyof M]: TypeOf<M[Name]> };
 
 /**
- * Describes an object with exactly these members, of which the optional ones come last. The type without optional ones
- * adds those that are needed again, which changes nothing.
+ * Describes an object with exactly these members, of which the optional ones come last. Without `optional`, the type
+ * `Optional` repeats the needed members, which changes nothing.
  */
 export const objectOf = <Needed extends Members, Optional extends Members = Needed>(
   needed: Needed,

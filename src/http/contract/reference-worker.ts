@@ -7,7 +7,7 @@ import reference from '@scalar/fastify-api-reference';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { renderErrorsPage } from './errors-page.ts';
 
-/** A file of the page, shared by all responses with it. */
+/** A file of the page. All responses share its bytes. */
 export interface ReferenceFile {
   readonly httpStatus: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -18,7 +18,7 @@ export interface ReferenceFile {
 const ERRORS_PATH = '/docs/errors';
 const PATHS = ['/docs', '/docs/', '/docs/js/scalar.js', '/docs/openapi.json', '/docs/openapi.yaml', ERRORS_PATH];
 
-/** Renders every file of the page, and compresses it once. */
+/** Renders and compresses every file of the page. */
 async function renderFiles(contract: Record<string, unknown>): Promise<Map<string, ReferenceFile>> {
   const pages = await openReference(contract);
   const files = new Map<string, ReferenceFile>();

@@ -1,6 +1,6 @@
 /**
- * Signing in and out, and the user's own account: password, two-step verification, sessions. The rules are
- * those of src/account; a session's token becomes a cookie here. Source: decision 0023.
+ * Signing in and out, and the user's own account: password, two-step verification, sessions. The rules are in
+ * src/account; these routes put a session's token into a cookie. Source: decision 0023.
  */
 import type { SignedIn } from '../../account/account-port.ts';
 import { endOfSession } from '../../account/users.ts';

@@ -1,7 +1,7 @@
 /**
- * Begin here: the dashboard, its built pages below /dashboard/ and their JSON below /dashboard/api/. Everything except
- * signing in needs a session, also the operations of the API, which are served here too. Source: decision 0023,
- * https://www.w3.org/TR/CSP3/, https://www.w3.org/TR/trusted-types/, RFC 9110 sections 8.8, 13.1.
+ * Begin here: the dashboard, its built pages below /dashboard/ and their JSON below /dashboard/api/. All JSON except
+ * signing in and links needs a session, including the operations of the API, which are served here too. Source:
+ * decision 0023, https://www.w3.org/TR/CSP3/, https://www.w3.org/TR/trusted-types/, RFC 9110 sections 8.8, 13.1.
  */
 import { hash } from 'node:crypto';
 import { extname } from 'node:path';
@@ -65,8 +65,8 @@ export async function addDashboard(
 type WrittenData = string | Readonly<Record<string, string>> | readonly { readonly data: WrittenData }[];
 
 /**
- * Gives a user of the tenant access to the operations. Calls of the explorer are metered like any call; what the pages
- * of records read and write is not, and has a separate limit. The audit log has every write.
+ * Gives a user of the tenant access to the operations. Calls of the explorer are metered like any call; calls of the
+ * pages of records are not, and have a separate limit. The audit log has every write.
  */
 const accessBySession = ({ accounts, audit, clock }: DashboardServices, path: string, looks?: LookLimit): Access => ({
   prefix: API_PATH + path,
@@ -92,7 +92,7 @@ const accessBySession = ({ accounts, audit, clock }: DashboardServices, path: st
   },
 });
 
-/** Returns the record that a write changed, the first of a batch, and the names of the fields or of the steps sent. */
+/** Returns the record that a write changed (of a batch, the first one), and the names of the sent fields or steps. */
 function describeWrite(body: Body | readonly BatchStep[], data: WrittenData): [target: string, AuditEntry['detail']] {
   if (isBatch(body)) {
     const [target] = describeWrite(body[0]!.body, (data as [{ data: WrittenData }])[0].data);
@@ -107,7 +107,7 @@ const PREFIX = '/dashboard/';
 const DIST = 'dashboard/dist/';
 const PAGE = 'index.html';
 const YEAR_S = 31_536_000;
-/** Names of assets contain the hash of their content; the page is requested again each time. */
+/** The caching of assets, whose names contain the hash of their content. */
 const FOR_EVER = `public, max-age=${YEAR_S}, immutable`;
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -138,7 +138,7 @@ const HEADERS = {
   'x-permitted-cross-domain-policies': 'none',
   'x-xss-protection': '0',
 };
-/** This header is sent only if a trusted proxy reports TLS, because the service itself does not speak it. */
+/** This header is sent only if a trusted proxy reports TLS, because the service itself does not support TLS. */
 const TLS_ONLY = `max-age=${YEAR_S}; includeSubDomains`;
 
 interface PageFile {
@@ -172,7 +172,7 @@ async function addPages(app: FastifyInstance): Promise<void> {
 
 let files: ReadonlyMap<string, PageFile> | undefined;
 
-/** Sends the file with this name in dashboard/dist, or 304 if the browser has it. Returns false if there is none. */
+/** Sends the file with this name in dashboard/dist, or 304 if the browser has it. Returns false for an unknown name. */
 function sendPageFile(name: string, cacheControl: string, { headers }: FastifyRequest, reply: FastifyReply): boolean {
   files ??= readFiles();
   const file = files.get(name);

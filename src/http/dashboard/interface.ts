@@ -27,12 +27,12 @@ interface Answers {
   'GET /keys': KeysView;
   'POST /keys': CreatedKeyView;
   'POST /keys/replace': IssuedKeyView;
-  /** Oldest first. */
+  /** The webhooks, oldest first. */
   'GET /webhooks': { webhooks: WebhookView[] };
   'POST /webhooks': { id: string; secret: string };
   'POST /webhooks/test': { status: number | null; error: string | null; durationMs: number };
   'POST /webhooks/rotate': { secret: string; oldSecretEndsAt: string };
-  /** Newest first; the last 30 days. */
+  /** The deliveries of the last 30 days, newest first. */
   'GET /webhooks/deliveries': { deliveries: (Omit<Delivery, 'number'> & { number: string })[]; next: string | null };
   'GET /usage': UsageView;
   'GET /requests': RequestsView;
@@ -66,7 +66,6 @@ interface Answers {
 
 type Routes = typeof ROUTES;
 export type RouteName = keyof Routes;
-/** The names of the routes with this method. */
 export type RouteWith<Method extends 'GET' | 'POST'> = Extract<RouteName, `${Method} ${string}`>;
 type Sent<Terms, Key extends string> = TypeOf<Terms extends { [K in Key]: infer S } ? S : typeof NOTHING>;
 export type BodyOf<Name extends RouteName> = Sent<Routes[Name], 'body'>;
@@ -86,9 +85,8 @@ export interface SessionView {
   monthQuota: number | null;
   /** The latest end of the session, UTC ISO 8601. */
   endsAt: string;
-  /** Where the API is: `https://host/tenant/api/pims/v1`; without the host if no public address is set. */
+  /** The address of the API: `https://host/tenant/api/pims/v1`; without the host if no public address is set. */
   baseURL: string;
-  /** Whether the user sees the page Operate. */
   isOperator: boolean;
 }
 
@@ -103,7 +101,7 @@ export interface SecondFactorView {
   uri: string;
 }
 
-/** The pairs in force, oldest first, then replaced ones that have not ended. */
+/** The current pairs, oldest first, then replaced pairs that have not ended. */
 export interface KeysView {
   keys: (Pick<KeyInfo, 'name' | 'scope' | 'issuedAt' | 'issuedBy' | 'isReplaced'> & {
     apiID: string;
@@ -113,7 +111,7 @@ export interface KeysView {
     monthCalls: number;
     lastUsedAt: string | null;
     lastUsedFrom: string | null;
-    /** The last time its secret was in a URL, which logs may have kept. */
+    /** The last time the secret was sent in a URL, which logs may have kept. */
     lastUsedInUrlAt: string | null;
   })[];
 }
@@ -136,13 +134,11 @@ export interface IssuedKeyView extends NewPairView {
 
 export interface UsageView {
   month: string;
-  /** The total, which `storeroom usage` prints too. */
   total: number;
   refused: number;
-  /** The limit, or null for no limit. */
   monthQuota: number | null;
   rows: { day: string; operation: string; calls: number; refused: number }[];
-  /** Calls by pair of keys. The other calls are from the explorer, or older than this count. */
+  /** Calls by pair of keys. Other calls were made in the explorer, or before calls were counted by pair. */
   byKey: { apiID: string; name: string; calls: number }[];
   /** Months with calls, newest first. */
   months: { month: string; calls: number }[];
@@ -165,14 +161,14 @@ export interface AdvancedOrderView {
   backorder: string | null;
 }
 
-/** Newest first, at most 100; `next` is the `before` of the next page. */
+/** The movements, newest first, at most 100. `next` is the `before` of the next page. */
 export interface MovementsView {
   movements: {
     number: number;
     at: string;
     kind: MovementKind;
     quantity: string;
-    /** QTY_ONHAND. */
+    /** QTY_ONHAND before the movement. */
     before: string;
     after: string;
     reason: string;
@@ -189,20 +185,18 @@ export interface WaitingView {
   BNAME: string;
   /** The units that the order waits for. */
   quantity: string;
-  /** Whether the units on hand are enough for it after the older orders. */
+  /** Whether enough units are on hand for this order after the older orders are filled. */
   canFill: boolean;
 }
 
-/** The fields as the pages of records see them. */
 export type FieldView = Omit<Field, 'description' | 'required'>;
 export interface FieldsView {
   fields: Record<RecordType, FieldView[]>;
 }
 
-/** The limits are set by the operator. */
+/** The operator sets `monthQuota` and `callsPerSecond`; owners can set the other settings. */
 export interface SettingsView extends TenantSettings, Pick<Tenant, 'name' | 'createdAt'> {
   teamID: string;
-  /** Number of days that requests are kept. */
   requestLogDays: number;
 }
 
@@ -214,19 +208,19 @@ export interface UsersView {
   })[];
 }
 export interface UserLinkView {
-  /** One-time link to set a password, shown this once. It begins as `baseURL` does. */
+  /** One-time link to set a password, shown only once. Like `baseURL`, it may have no host. */
   link: string;
   endsAt: string;
 }
 
-/** `row`: index of a rejected row in the table. */
+/** The result of an import. `row` is the index of a rejected row in the table. */
 export interface ImportView {
   imported: number;
   updated: number;
   rejected: { row: number; message: string }[];
 }
 
-/** Newest first, at most 100; `next` is the `before` of the next page. */
+/** The records, newest first, at most 100. `next` is the `before` of the next page. */
 export interface AuditView {
   records: AuditRecord[];
   next: number | null;
@@ -234,7 +228,7 @@ export interface AuditView {
 export interface AuditCheckView {
   isWhole: boolean;
   records: number;
-  /** Hash of the last record: kept elsewhere, it proves later that nothing before it was changed. */
+  /** Hash of the last record. Kept elsewhere, it proves later that no earlier record was changed. */
   head: string;
   fault: { number: number; reason: string } | null;
 }
@@ -242,12 +236,11 @@ export interface AuditCheckView {
 /** The state of the node that answers. */
 export interface OperateView extends Pick<Readings, 'ready' | 'usable' | 'meteringFailures' | 'webhooks'> {
   version: string;
-  /** Seconds since the service was started. */
   upSeconds: number;
   store: 'SQLite' | 'PostgreSQL';
   disk: Pick<NonNullable<Readings['disk']>, 'freeBytes' | 'sizeBytes' | 'lowBytes'> | null;
   requestLog: Pick<Readings['requestLog'], 'isStopped' | 'dropped'>;
-  /** Null if the service makes no backups. */
+  /** The state of the backups; null if the service makes none. */
   backup: NonNullable<Readings['backup']> | null;
   /** The oldest teams, at most 100, with their calls this month (UTC). */
   teams: { teamID: string; name: string; createdAt: string; monthCalls: number }[];

@@ -1,6 +1,6 @@
 /**
  * The routes of the dashboard: the least role of each (none: no session is needed), whether a change needs proof, and
- * the schema of its body. A route without a body accepts `{}`. The types of the pages' calls follow (interface.ts).
+ * the schema of its body. A route without a body accepts `{}`. interface.ts derives the types of the pages' calls.
  */
 import type { ProofNeed } from '../../account/users.ts';
 import { ROLES, type Role } from '../../account/roles.ts';
@@ -24,7 +24,7 @@ import {
 
 export interface RouteTerms {
   readonly role?: Role;
-  /** Each change with a role decides it (decision 0023); one that did not would need a recent proof. */
+  /** The proof that a change needs, by default a recent one. Each change with a role must name it (decision 0023). */
   readonly proof?: ProofNeed;
   readonly query?: Schema;
   readonly body?: Schema;
@@ -91,61 +91,62 @@ const change = <Needed extends Members, Optional extends Members = Needed>(
 ) => ({ role, proof, body: objectOf(needed, optional) });
 
 /**
- * The codes are those of each route alone. Every route with a role may answer 401 NOT_SIGNED_IN and 403
- * ROLE_NOT_ALLOWED, one that needs a recent proof 403 PROOF_NEEDED; errors have the body of the API's errors.
+ * The codes in a comment are the refusals of that route alone. Every route with a role can also return 401
+ * NOT_SIGNED_IN and 403 ROLE_NOT_ALLOWED, and a route that needs a recent proof 403 PROOF_NEEDED. Errors have the body
+ * of the API's errors.
  */
 export const ROUTES = {
-  /** SIGN_IN_REFUSED · SECOND_FACTOR_NEEDED: repeat with `code`, six digits or a recovery code · TOO_MANY_ATTEMPTS. */
+  /** `code` is six digits or a recovery code. SIGN_IN_REFUSED, TOO_MANY_ATTEMPTS; SECOND_FACTOR_NEEDED: send a code. */
   'POST /sign-in': { body: objectOf({ teamID: any, email: any, password: any }, { code: any }) },
-  /** Whom a one-time link is for. LINK_INVALID. */
+  /** Returns the user of a one-time link. LINK_INVALID. */
   'POST /link/check': { body: objectOf({ token: any }) },
   /** Sets the password and signs in. LINK_INVALID, WEAK_PASSWORD. */
   'POST /link': { body: objectOf({ token: any, password: any }) },
-  /** Proves for five minutes who the user is. SIGN_IN_REFUSED, TOO_MANY_ATTEMPTS. */
+  /** Proves the user's identity for five minutes. SIGN_IN_REFUSED, TOO_MANY_ATTEMPTS. */
   'POST /confirm': change('viewer', 'sent', { password: any }),
   'POST /sign-out': change('viewer', 'none', {}),
   'GET /session': { role: 'viewer' },
   'GET /sessions': { role: 'viewer' },
   /** Ends one session, or all other sessions of the user if no sessionId is sent. */
   'POST /sessions/end': change('viewer', 'none', {}, { sessionId: matching('^[0-9a-f-]{1,64}$') }),
-  /** All other sessions end. SIGN_IN_REFUSED, WEAK_PASSWORD. */
+  /** Changes the password and ends all other sessions. SIGN_IN_REFUSED, WEAK_PASSWORD. */
   'POST /password': change('viewer', 'sent', { password: any, newPassword: any }),
-  /** A new secret, in force once it is enabled. */
+  /** Returns a new secret, which the next route enables. */
   'POST /second-factor/begin': change('viewer', 'none', {}),
-  /** SIGN_IN_REFUSED: wrong password or code. */
+  /** Enables two-step verification. SIGN_IN_REFUSED for a wrong password or code. */
   'POST /second-factor/enable': change('viewer', 'sent', { password: any, secret: any, code: any }),
   'POST /second-factor/disable': change('viewer', 'sent', { password: any, code: any }),
 
   'GET /keys': { role: 'viewer' },
-  /** Creates a pair, which expires after `days`. COMMAND_REFUSED: the name, or too many pairs. */
+  /** Creates a pair, which expires after `days`. COMMAND_REFUSED for a wrong name or too many pairs. */
   'POST /keys': change('developer', 'recent', { name: any, scope: oneOf(SCOPES) }, { days }),
   /**
-   * Replaces the pair with this name; without a name the pair `default`, or else the oldest. `overlap`: how long the
-   * old keys stay valid. COMMAND_REFUSED.
+   * Replaces the pair with this name; without a name, the pair `default`, or else the oldest. The old keys stay valid
+   * for the time `overlap`. COMMAND_REFUSED.
    */
   'POST /keys/replace': change('developer', 'recent', { overlap: oneOf(OVERLAPS) }, { name: any }),
-  /** Renames a pair. NOT_FOUND; COMMAND_REFUSED: the name. */
+  /** Renames a pair. NOT_FOUND; COMMAND_REFUSED for a wrong name. */
   'POST /keys/rename': change('developer', 'recent', { apiID: filled, name: any }),
   /** Ends a pair at once. NOT_FOUND. */
   'POST /keys/end': change('developer', 'recent', { apiID: any }),
 
   'GET /webhooks': { role: 'viewer' },
-  /** An empty list of types means all. COMMAND_REFUSED: the URL, or too many endpoints. */
+  /** An empty list of types means all. COMMAND_REFUSED for a wrong URL or too many endpoints. */
   'POST /webhooks': change('developer', 'recent', {
     url: textOf(undefined, { maxLength: URL_CHARACTERS_MAX }),
     types: listOf(oneOf(CHANGED_TYPES)),
   }),
   'POST /webhooks/remove': change('developer', 'recent', WEBHOOK),
-  /** Sends a message of the type `test`, and answers when the receiver has answered. */
+  /** Sends a message of the type `test`, and waits for the response of the receiver. */
   'POST /webhooks/test': change('developer', 'none', WEBHOOK),
   'POST /webhooks/pause': change('developer', 'none', WEBHOOK),
-  /** Ends any pause. Without `after`, it continues after the last delivery. COMMAND_REFUSED, CHANGES_GONE. */
+  /** Resumes deliveries after the change `after`, or else after the last delivery. COMMAND_REFUSED, CHANGES_GONE. */
   'POST /webhooks/replay': change('developer', 'none', { id: filled }, { after: matching('^[0-9]{1,15}$') }),
   'POST /webhooks/rotate': change('developer', 'recent', WEBHOOK),
-  /** `before`: number of the last delivery seen. */
+  /** `before` is the number of the last delivery seen. */
   'GET /webhooks/deliveries': read('viewer', { id: filled }, { before: position }),
 
-  /** This month unless another is asked for. */
+  /** Returns the usage of `month`, by default of this month. */
   'GET /usage': read('viewer', {}, { month: matching('^\\d{4}-(0[1-9]|1[0-2])$') }),
   'GET /requests': read(
     'viewer',
@@ -160,7 +161,7 @@ export const ROUTES = {
   /** Makes a worksheet or quote a sales order. */
   'POST /orders/approve': change('clerk', 'none', { ORDER_NUMBER: filled }),
   /**
-   * The names in `quantities` and `serials` are LINE_NUMBERs. Without quantities everything is invoiced.
+   * The names in `quantities` and `serials` are LINE_NUMBERs. Without quantities, everything is invoiced.
    * QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED, STAGE_NOT_ALLOWED.
    */
   'POST /orders/invoice': change('clerk', 'none', INVOICE),
@@ -173,18 +174,18 @@ export const ROUTES = {
   'POST /stock/count': change('clerk', 'none', { ...STOCK, reason }),
   'POST /stock/adjust': change('clerk', 'none', { ...STOCK, reason }),
   'POST /stock/on-order': change('clerk', 'none', STOCK),
-  /** `before`: number of the last movement seen. */
+  /** `before` is the number of the last movement seen. */
   'GET /stock/movements': read('viewer', { PART_CODE: filled }, { before: position }),
   'GET /stock/waiting': read('viewer', { PART_CODE: filled }),
   /** The parts that have a unit with this serial number, and the invoice that sold it. */
   'GET /stock/serial': read('viewer', { serial: filled }),
   /** The numbers of open backorders, newest first, at most 100. */
   'GET /orders/backorders': { role: 'viewer' },
-  /** Errors about a value are those of the fields. CODE_TAKEN. */
+  /** Creates a part. CODE_TAKEN, and the codes for fields and values of the API. */
   'POST /parts': change('clerk', 'none', { values: RECORD }),
   /** NOT_FOUND. */
   'POST /parts/update': change('clerk', 'none', { PART_CODE: filled, values: RECORD }),
-  /** Imports at most 200 rows of a table. `isDry`: only checks them. UNKNOWN_FIELD, COMMAND_REFUSED. */
+  /** Imports at most 200 rows of a table. `isDry` only checks them. UNKNOWN_FIELD, COMMAND_REFUSED. */
   'POST /imports': change('clerk', 'none', IMPORT),
   'GET /fields': { role: 'viewer' },
   /** Adds a custom field. COMMAND_REFUSED. */
@@ -199,12 +200,12 @@ export const ROUTES = {
   ),
   'GET /users': { role: 'owner' },
   'POST /users': change('owner', 'recent', USER_WITH_ROLE),
-  /** A new link. Using it sets a new password and turns off two-step verification. */
+  /** Issues a new link. Using it sets a new password and turns off two-step verification. */
   'POST /users/link': change('owner', 'recent', USER),
   /** LAST_OWNER. */
   'POST /users/role': change('owner', 'recent', USER_WITH_ROLE),
   'POST /users/remove': change('owner', 'recent', USER),
-  /** `before`: number of the last record seen. */
+  /** `before` is the number of the last record seen. */
   'GET /audit': read('owner', {}, { before: position }),
   'GET /audit/verify': { role: 'owner' },
 

@@ -1,6 +1,6 @@
 /**
- * The tenant's settings, users, audit log, keys and webhooks. The operator sets quota and rate; users only see them.
- * Only the response that issues a secret contains it. Source: decision 0023.
+ * The tenant's settings, users, audit log, keys and webhooks. The operator sets quota and rate; an owner can only set a
+ * second quota, `ownQuota`. Only the response that issues a secret contains it. Source: decision 0023.
  */
 import { changeRole, deleteUser, inviteUser, renewLink, type IssuedLink } from '../../account/users.ts';
 import { verifyAudit } from '../../audit/chain.ts';
@@ -118,7 +118,7 @@ export const keyRoutes = ({ tenants, usage, requests, requestLog }: DashboardSer
     },
   }) satisfies Partial<Handlers>;
 
-/** Counts are exact. The request log also has calls from before calls were counted by key. */
+/** Returns the latest time. Counts are exact; the request log also has calls from before calls were counted by key. */
 const findLatest = (...times: readonly (string | undefined)[]): string | null =>
   times
     .filter((time) => time !== undefined)

@@ -1,7 +1,7 @@
 /**
- * Adds a route of route-table.ts, behind session, role, proof and validation. A request must be from the dashboard's
- * own pages, have a session, and its user the required role. A route sees only the tenant of its session. Source:
- * decision 0023.
+ * Adds a route of route-table.ts, with the checks of session, role, proof and schema. A request must come from the
+ * dashboard's own pages and have a session whose user has the required role. A route sees only the tenant of the
+ * session. Source: decision 0023.
  */
 import type { FastifyReply, FastifyRequest, FastifyInstance, FastifySchemaValidationError } from 'fastify';
 import type { SignedIn, UserStore } from '../../account/account-port.ts';
@@ -33,7 +33,7 @@ import { NOTHING, ROUTES, type RouteTerms } from './route-table.ts';
 const COOKIE = '__Host-storeroom_session';
 const COOKIE_RULES = { path: '/', httpOnly: true, secure: true, sameSite: 'strict' } as const;
 
-/** Refuses requests from other sites, by Fetch Metadata, or by RFC 9110 Origin where the browser sends no metadata. */
+/** Refuses requests from other sites, by Fetch Metadata, or by Origin (RFC 6454) if the browser sends no metadata. */
 function refuseCrossSite({ headers }: FastifyRequest): void {
   const { 'sec-fetch-site': site, origin = '', host } = headers;
   const from = URL.parse(origin);
@@ -41,7 +41,7 @@ function refuseCrossSite({ headers }: FastifyRequest): void {
   if (!isOwn) throw new Refusal('CROSS_SITE');
 }
 
-/** Returns the session of the request's cookie, which it loads once per request. Throws CROSS_SITE or NOT_SIGNED_IN. */
+/** Returns the session of the request's cookie. Loads it once per request. Throws CROSS_SITE or NOT_SIGNED_IN. */
 export async function findSession(accounts: Accounts, request: FastifyRequest, nowMs: number): Promise<SignedIn> {
   if (request.signedIn) return request.signedIn;
   refuseCrossSite(request);
@@ -66,10 +66,9 @@ export const clearSession = (reply: FastifyReply): FastifyReply =>
 
 export const API_PATH = '/dashboard/api';
 const AGENT_CHARACTERS_MAX = 200;
-/** Maximum fields that the audit log names of one write. */
+/** Maximum fields of a write that the audit log names. */
 const FIELDS_NAMED_MAX = 20;
 
-/** The services of the operations and those that only the dashboard uses. */
 export interface DashboardServices extends OperationServices {
   readonly accounts: Accounts;
   readonly users: UserStore;
@@ -80,11 +79,11 @@ export interface DashboardServices extends OperationServices {
   readonly requestLogDays: number;
   readonly takeTurn: TakeTurn;
   /**
-   * Address at which people reach the service, without a path: `https://pims.example.com`. With '' addresses in
-   * answers are relative, because a Host header can be forged, and the browser knows the host.
+   * Address at which people reach the service, without a path: `https://pims.example.com`. If it is '', addresses in
+   * responses are relative, because a Host header can be forged, and the browser knows the host.
    */
   readonly publicUrl: string;
-  /** The team whose owners operate the service; '' for the oldest. */
+  /** The team whose owners operate the service; '' for the oldest team. */
   readonly operatorTeam: string;
   readonly readings: () => Readings;
   /** Makes a backup. Undefined if no backups are scheduled. */
@@ -103,20 +102,17 @@ export interface RequestContext<Body = unknown, Query = unknown> extends OpenCon
   readonly tenant: Tenant;
   /** The user who acts, for the audit log. */
   readonly actor: Actor;
-  /** The options of a write by this user. */
   readonly writeOptions: WriteOptions;
-  /** Opens the tenant's records. */
   readonly pims: () => PimsStore | Promise<PimsStore>;
   /** Appends an action of this user to the audit log. */
   readonly note: (action: string, target: string, detail?: AuditEntry['detail']) => Promise<void>;
-  /** Runs an expensive read in the tenant's turn. `ended` aborts when the caller has left or the service stops. */
+  /** Runs an expensive read in the tenant's turn. `ended` aborts when the caller disconnects or the service stops. */
   readonly readInTurn: <T>(read: (ended: AbortSignal) => Promise<T>) => Promise<T>;
 }
 type ContextOf<Name extends RouteName> = (typeof ROUTES)[Name] extends { role: string }
   ? RequestContext<BodyOf<Name>, QueryOf<Name>>
   : OpenContext<BodyOf<Name>, QueryOf<Name>>;
 
-/** The function of each route. */
 export type Handlers = {
   readonly [Name in RouteName]: (context: ContextOf<Name>) => Promise<AnswerOf<Name>>;
 };
@@ -208,5 +204,5 @@ function refuseForm({ keyword, params, instancePath, message }: FastifySchemaVal
 export const pick = <T, Name extends keyof T>(object: T, ...names: readonly Name[]): Pick<T, Name> =>
   Object.fromEntries(names.map((name) => [name, object[name]])) as Pick<T, Name>;
 
-/** Names the fields of a write in the audit log, at most 20. */
+/** Names the fields of a write for the audit log, at most 20. */
 export const nameFields = (values: object): string => Object.keys(values).slice(0, FIELDS_NAMED_MAX).join(' ');

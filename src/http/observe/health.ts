@@ -16,7 +16,6 @@ export interface ServiceState {
   stopping: boolean;
   /** Aborted when calls that wait for a change have to end, because the service stops. */
   readonly ending: AbortController;
-  /** Number of requests in progress. */
   inFlight: number;
 }
 
@@ -31,7 +30,7 @@ export function whyNotReady({ stopping, ...state }: ServiceState): 'disk' | 'cou
   return isCounting ? undefined : 'counting';
 }
 
-/** Both paths return 200 or 503. */
+/** Adds both paths, which return 200 or 503. */
 export function addHealth(app: FastifyInstance, state: ServiceState): void {
   const add = (url: string, why: () => string | undefined) => {
     app.get(url, { exposeHeadRoute: true }, (_request, reply: FastifyReply) => {

@@ -20,8 +20,8 @@ const DURATIONS = {
   buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
 };
 /**
- * Metrics of prom-client that break its conventions (the name of a gauge never ends with `_total`) and duplicate
- * others.
+ * Metrics of prom-client that break the conventions of Prometheus (the name of a gauge never ends with `_total`) or
+ * duplicate others.
  */
 const LEFT_OUT = [
   'nodejs_active_handles',
@@ -87,7 +87,7 @@ export function addMetrics(
   };
 }
 
-/** Registers those that exist on this node. */
+/** Registers the readings that exist on this node. */
 function addReadings(registry: Registry, first: Readings): (readings: Readings) => void {
   const shown = MEASURED.filter(({ read }) => read(first) !== undefined).map(({ name, help, label, read }) => {
     const options = { name, help, labelNames: label === undefined ? [] : [label], registers: [registry] };

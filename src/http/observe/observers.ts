@@ -1,6 +1,6 @@
 /**
- * Begin here: observers run after an answer is sent. They record its call in the tenant's request log, log a line about
- * it in the service's own log, and log calls that failed without a fault of their callers.
+ * Begin here: observers run after an answer is sent. They record its call in the tenant's request log, or log a line
+ * about it in the service's log. `logFaults` logs calls that failed through no fault of their callers.
  */
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../clock.ts';
@@ -46,12 +46,12 @@ export const observeRequests =
 
 const LINE_MS = 1000;
 
-/** `fault` is the refusal itself if it was expected. */
+/** Notes a failed call. `fault` is the refusal itself if it was expected. */
 export type NoteFault = (request: FastifyRequest, refusal: Refusal, fault: Error) => void;
 
-/** Logs one line a second for each kind of fault, then the number of the others. */
+/** Logs the first fault of each kind, and a second later the number of the others. */
 export function logFaults(log: FastifyBaseLogger, clock: Clock): NoteFault {
-  /** Faults since the line of their kind. */
+  /** The number of faults by kind, since the line about the kind. */
   const more = new Map<string, number>();
   return ({ id, method, url, operation, tenant, key }, { code, httpStatus }, fault) => {
     const isExpected = (fault as Partial<Refusal>).code === code;

@@ -3,7 +3,7 @@
  * requested, so that no call pays for them.
  */
 
-/** Readings in seconds, bytes and counts since the start. An undefined one does not exist on this node. */
+/** Readings in seconds, bytes and counts since the start. A reading that does not exist on this node is undefined. */
 export interface Readings {
   readonly ready: boolean;
   /** Whether the store responds. */
@@ -11,7 +11,7 @@ export interface Readings {
   readonly inFlight: { readonly calls: number; readonly most: number };
   /** Calls that wait for a change. */
   readonly waiting: number;
-  /** Calls answered SERVICE_BUSY. */
+  /** Requests refused with SERVICE_BUSY. */
   readonly refused: number;
   readonly connectionsEnded: Readonly<Record<string, number>>;
   /** Groups of counts that the store did not accept. */
@@ -29,7 +29,7 @@ export interface Readings {
     readonly openTenants?: number;
     readonly apartTenants?: number;
   };
-  /** Readings of the node that sends; zeros on the others. */
+  /** Readings of the node that sends webhooks; zeros on the other nodes. */
   readonly webhooks: { readonly lagSeconds: number; readonly failures: number; readonly paused: number };
   readonly disk?: DiskReading | undefined;
   readonly backup?: BackupReading | undefined;
@@ -44,11 +44,10 @@ interface PoolReading {
 interface DiskReading {
   readonly freeBytes: number;
   readonly sizeBytes: number;
-  /** The request log stops below it. */
+  /** The free bytes below which the request log stops. */
   readonly lowBytes: number;
 }
 
-/** Readings of scheduled backups. */
 interface BackupReading {
   readonly everySeconds: number;
   /** End of the last verified backup, in seconds since 1970; 0 if none is known. */

@@ -12,7 +12,7 @@ import type { Clock } from '../../clock.ts';
 import { VERSION } from '../../assets.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 
-/** Work below a request, in milliseconds since 1970. */
+/** Work for a request, with times in milliseconds since 1970. */
 interface TracedWork {
   readonly name: string;
   readonly begunAt: number;
@@ -37,7 +37,7 @@ const headerOf = {
 export class Tracing {
   readonly #system: 'sqlite' | 'postgresql';
   readonly #clock: Clock;
-  /** Milliseconds since 1970 at which the clock's elapsed time began, finer than a millisecond. */
+  /** Milliseconds since 1970, with fractions, at which the clock's elapsed time began. */
   readonly #beganAt: number;
   readonly #provider: BasicTracerProvider;
   readonly #propagator = new W3CTraceContextPropagator();
@@ -50,7 +50,7 @@ export class Tracing {
     reportTo(log, clock);
     const own = resourceFromAttributes({ 'service.name': 'storeroom', 'service.version': VERSION });
     this.#provider = new BasicTracerProvider({
-      // The variables take precedence.
+      // The variables take precedence over these attributes.
       resource: own.merge(detectResources({ detectors: [envDetector] })),
       spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
     });

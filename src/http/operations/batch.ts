@@ -11,7 +11,6 @@ import { NEW_LINE_EXAMPLE } from './examples.ts';
 import { envelopeOf, queryOf, ref } from './operation-schemas.ts';
 import { envelope, type Call, type Operation } from './operation.ts';
 
-/** A step of the request. */
 interface Step {
   readonly operation: BatchOperation;
   readonly body: Readonly<Record<string, unknown>>;
@@ -19,7 +18,7 @@ interface Step {
 
 const MEMBERS = ['operation', 'body'];
 
-/** Builds the batch from the single operations, whose bodies its steps have. */
+/** Builds the batch from the single operations, which define the bodies of its steps. */
 export function batchOperation(operations: readonly Operation[]): Operation {
   const single = new Map(operations.map((operation) => [operation.name as string, operation]));
   const taken = BATCH_OPERATIONS.map((name) => single.get(name)!);
@@ -61,7 +60,7 @@ const DESCRIPTION = `Runs the steps in order in one transaction: either all of t
 the start of a value as $$. data contains one result per step. If a step is rejected, the error is that step's, with its
 index in \`step\`. Each step counts as one call.`.replaceAll('\n', ' ');
 
-/** Describes `BatchStep`, which is one of the others: `CreateOrderStep` and so on. */
+/** Describes a step for each operation, such as `CreateOrderStep`, and `BatchStep`, which is one of them. */
 function describeSteps(taken: readonly Operation[]): Record<string, Schema> {
   const steps = taken.map(({ name, body }): [string, Schema] => [
     `${name[0]!.toUpperCase()}${name.slice(1)}Step`,

@@ -1,6 +1,6 @@
 /**
- * The records shown as examples in the contract: those of the demo tenant as it answers them (test/contract.test.ts),
- * every field of the built-in dictionary in its place.
+ * The records shown as examples in the contract: records of the demo tenant as the service returns them
+ * (test/contract.test.ts), with every built-in field in the order of the dictionary.
  */
 import type { Values } from '../../pims/rules/values.ts';
 import { BUILT_IN_FIELDS, type RecordType } from '../../pims/rules/fields.ts';
@@ -68,7 +68,7 @@ export const NEW_ORDER = {
   BNAME: 'Vins et alcools Chevalier',
   BCITY: 'Reims',
 };
-/** That order, just created in the demo tenant. */
+/** The new order after its creation in the demo tenant. */
 export const NEW_ORDER_EXAMPLE = complete('orders', {
   ...NEW_ORDER,
   ORDER_NUMBER: '20015',

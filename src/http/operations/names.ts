@@ -1,4 +1,4 @@
-/** The names of the operations, in the order of the reference: the twelve, then the additions. */
+/** The names of the operations, in the order of the reference. */
 export const OPERATION_NAMES = [
   'getOrder',
   'queryOrders',

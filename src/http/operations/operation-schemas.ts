@@ -29,7 +29,6 @@ import {
   type Schema,
 } from '../contract/json-schema.ts';
 
-/** Refers to a schema of the contract by its name. */
 export const ref = (name: string, description?: string): Schema => ({
   $ref: `#/components/schemas/${name}`,
   ...(description !== undefined && { description }),
@@ -47,7 +46,7 @@ export const queryOf = (needed: Members = {}, optional: Members = {}): Schema =>
   required: Object.keys(needed),
 });
 
-/** Only these fields of a record. */
+/** The parameter that selects fields of a record. */
 export const FIELDS = {
   fields: textOf('Comma-separated field names. Only these fields are returned, in this order.', {
     pattern: '^[^,]+(,[^,]+)*$',
@@ -77,10 +76,10 @@ export const pageQuery = (limits: AnswerLimits, more: Members = {}): Schema =>
 
 export const IDEMPOTENCY_KEY: Schema = matching('^[!-~]{1,255}$');
 
-/** A request body: the schema with which Fastify validates it, and the one with this name in the contract. */
+/** A request body: the schema with which Fastify validates it, and its schema in the contract, which has this name. */
 export interface BodySchema {
   readonly name: string;
-  /** Names of the built-in fields that it accepts, if it has fields. */
+  /** Names of the built-in fields that `documented` adds to the body it extends. */
   readonly fields?: readonly string[];
   readonly validated: Schema;
   readonly documented: Schema;
@@ -105,7 +104,7 @@ const fieldsOf = (
   additionalProperties: custom,
 });
 
-/** Describes the fields in their order. Those of addresses are adjacent, and have a separate schema. */
+/** Describes the fields in their order. Address fields are adjacent and have a separate schema. */
 function inOrder(fields: readonly Field[], addresses: string, describe: (some: readonly Field[]) => Schema): Schema {
   const at = fields.findIndex(isAddress);
   if (at < 0) return describe(fields);
@@ -123,7 +122,7 @@ const valueOf = ({ name, type, description }: Field): Schema =>
 
 /**
  * Builds a body with the fields that PIMS does not set, and the fields that identify the record (`needed`). The
- * contract leaves out fields the operation refuses, and refers to the body it extends (`base`).
+ * contract leaves out the fields that the operation refuses, and refers to the body that this one extends (`base`).
  */
 export function fieldsBody(
   name: string,
@@ -185,7 +184,7 @@ const filterOf = (conjunction: Schema): Schema =>
   );
 export const FILTERS_BODY: BodySchema = {
   name: 'Filters',
-  // The value in any case.
+  // AND and OR are valid in any case.
   validated: listOf(filterOf({ pattern: '^([Aa][Nn][Dd]|[Oo][Rr])$' }), { maxItems: FILTERS_MAX }),
   documented: listOf(ref('Filter'), { maxItems: FILTERS_MAX, description: 'Filters. [] selects all records.' }),
 };
@@ -213,7 +212,7 @@ function answerOf({ name, type, description }: Field): Schema {
 /** Describes a record in a response: every field has a value, which can be `""`. */
 function recordOf(recordType: RecordType): Schema {
   const describe = (some: readonly Field[]): Schema => fieldsOf(some, answerOf, textOf(), namesOf(some));
-  const description = 'All fields of the tenant, including custom fields; "" if a field has no value.';
+  const description = 'Every field of the record, including custom fields; "" if a field has no value.';
   return { description, ...inOrder(BUILT_IN_FIELDS[recordType], 'Addresses', describe) };
 }
 
@@ -312,7 +311,7 @@ export const SCHEMAS = {
       earliest: textOf('The lowest value of after that the change feed accepts.'),
       requestId: textOf('Value of X-Request-Id. Quote it when you report a problem.'),
     }),
-    // The others are optional, although they come before the last.
+    // The other members are optional, although some come before requestId.
     required: ['status', 'data', 'subRecords', 'message', 'code', 'remedy', 'docs', 'requestId'],
   },
 };

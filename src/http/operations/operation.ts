@@ -31,30 +31,30 @@ export interface Call<Shape = Body> {
 }
 
 /**
- * One record by its key; the storefront lookup, or another read without pages; the lookup of many numbers; one page of
- * records; the change feed; a write; several writes.
+ * The kinds, in this order: one record by its key; the storefront lookup, or another read without pages; the lookup of
+ * many numbers; one page of records; the change feed; a write; several writes.
  */
 export type OperationKind = 'single' | 'lookup' | 'lookups' | 'query' | 'changes' | 'write' | 'batch';
 
 export const isWrite = ({ kind }: Pick<Operation, 'kind'>): boolean => kind === 'write' || kind === 'batch';
 
 export interface Operation {
-  /** The one name of the operation: in the contract, the usage, the log and the documents. */
+  /** The name of the operation in the contract, the usage, the log and the documents. */
   readonly name: OperationName;
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: string;
   readonly summary: string;
   readonly description: string;
   readonly kind: OperationKind;
-  /** Whether it checks If-Match: it changes a record that a single read returns with an ETag. */
+  /** Whether the operation checks If-Match, because it changes a record that a single read returns with an ETag. */
   readonly takesIfMatch?: true;
   readonly query: Schema;
   readonly body?: BodySchema;
   readonly answer: Schema;
   readonly example: { readonly query?: Record<string, string>; readonly body?: unknown; readonly answer: unknown };
   /**
-   * Lists the operation of each step of a batch, under which the step counts. Throws a refusal of the list, which counts
-   * as one call of the batch itself.
+   * Lists the operation of each step of a batch. Each step counts as a call of its operation. Throws a refusal of the
+   * list, which counts as one call of the batch.
    */
   readonly listSteps?: (body: unknown) => readonly OperationName[];
   /** The body of the 200 response. */
@@ -83,7 +83,7 @@ export const single = (
 /** Parses the names of the only fields to return. */
 export const parseFields = ({ fields }: Call['query']): string[] | undefined => fields?.split(',');
 
-/** Returns the parts of an operation on one page of records. `more` has the parameter and subRecords of orders. */
+/** Returns the parts of an operation on one page of records. `more` adds the parameter and subRecords of orders. */
 export const page = (
   recordType: KeyedType,
   record: Schema,
@@ -133,7 +133,6 @@ export const write = (
     },
   }) satisfies Partial<Operation>;
 
-/** Returns an envelope as an example. */
 export const envelope = (data: unknown, subRecords: unknown = null): object => ({
   status: 'success',
   data,

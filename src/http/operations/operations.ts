@@ -1,6 +1,6 @@
 /**
- * The operations of the API, in the order of the contract: the twelve, then the additions. This file has those on
- * customers, inventory, fields, usage and changes; orders.ts and batch.ts have the others.
+ * The operations of the API, in the order of the contract. This file has the operations on customers, inventory,
+ * fields, usage and changes; orders.ts and batch.ts have the others.
  */
 import { awaitChanges, CHANGED_TYPES, type Change, type ChangePage } from '../../pims/changes.ts';
 import {
@@ -54,7 +54,8 @@ const customerOperations = (limits: AnswerLimits): Operation[] => [
     name: 'queryCustomers',
     path: '/customers/query',
     summary: 'Filtered list of customers',
-    description: 'Returns one page of the customers that match the filters, by CUSTOMER_CODE ascending.',
+    description:
+      'Returns one page of the customers that match the filters, sorted by CUSTOMER_CODE unless you send sort.',
     ...page('customers', CUSTOMER, queryCustomers, limits),
     example: {
       body: [
@@ -96,7 +97,6 @@ const customerOperations = (limits: AnswerLimits): Operation[] => [
 
 const ITEM = ref('InventoryItem');
 
-/** The two operations on inventory items, both read-only. */
 const inventoryOperations = (limits: AnswerLimits): Operation[] => [
   {
     name: 'getInventoryItem',
@@ -111,7 +111,7 @@ const inventoryOperations = (limits: AnswerLimits): Operation[] => [
     name: 'queryInventoryItems',
     path: '/inventory/query',
     summary: 'Filtered list of inventory items',
-    description: 'Returns one page of the parts that match the filters, by PART_CODE ascending.',
+    description: 'Returns one page of the parts that match the filters, sorted by PART_CODE unless you send sort.',
     ...page('inventory', ITEM, queryInventoryItems, limits),
     example: {
       body: [{ field: 'PART_DESCRIPTION', value: 'queso cab', contains: true }],
@@ -151,7 +151,6 @@ const USAGE = objectOf({
   ),
 });
 
-/** The two operations on a team's field dictionary and usage. */
 const TEAM_OPERATIONS: readonly Operation[] = [
   {
     name: 'listFields',
@@ -197,7 +196,7 @@ const TEAM_OPERATIONS: readonly Operation[] = [
       const { teamId } = request.tenant!;
       const quota = quotaOf(request.tenant!);
       const month = query['month'] ?? context.now.slice(0, 7);
-      // Once this call is counted.
+      // Waits until this call is counted.
       await request.counted?.monthRequests();
       const { total, byDay: days } = await usage.loadUsage(teamId, month);
       return renderEnvelope(JSON.stringify({ month, total, quota, days }));
@@ -206,7 +205,7 @@ const TEAM_OPERATIONS: readonly Operation[] = [
 ];
 
 const WAIT_SECONDS_MAX = 25;
-/** Changes whose records are read at the same time. */
+/** Maximum changes whose records are read at the same time. */
 const RECORDS_AT_ONCE = 50;
 const CHANGED_TYPE = `(${CHANGED_TYPES.join('|')})`;
 const CHANGE_EXAMPLE: Change = {
@@ -235,7 +234,7 @@ const CHANGE = objectOf(
   },
 );
 
-/** The operation that reads the change feed, and waits for a change. */
+/** Builds the operation that reads the change feed and can wait for a change. */
 const changesOperation = (limits: AnswerLimits): Operation => ({
   name: 'listChanges',
   method: 'GET',

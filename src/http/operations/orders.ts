@@ -71,10 +71,10 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     path: '/orders/query',
     summary: 'Filtered list of orders',
     description:
-      'Returns one page of the orders that match the filters, by ORDER_NUMBER ascending. subRecords is null without include=lines.',
+      'Returns one page of the orders that match the filters, sorted by ORDER_NUMBER unless you send sort. subRecords is null without include=lines.',
     ...page('orders', ORDER, queryOrders, limits, {
       query: {
-        include: textOf('Set to lines to get the lines of all orders of the page in subRecords.', { enum: ['lines'] }),
+        include: textOf('Set to lines to get the lines of all orders on the page in subRecords.', { enum: ['lines'] }),
       },
       subRecords: LINES,
     }),

@@ -7,13 +7,13 @@ import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
 
-/** The codings, the fastest for its size first. */
+/** The codings, in the order in which the service prefers them. */
 const CODINGS = ['zstd', 'br', 'gzip'] as const;
 export type Coding = (typeof CODINGS)[number];
 
 /** Minimum bytes to compress. A smaller response fits into two packets uncompressed. */
 export const COMPRESSED_BYTES_LEAST = 2048;
-/** Leaves one processor for the event loop, and one of the four threads of the pool for files. */
+/** Maximum compressions at once. Leaves a processor for the event loop and one of the pool's four threads for files. */
 const AT_ONCE_MAX = Math.min(3, Math.max(1, availableParallelism() - 1));
 /** Each compressed piece returns to the event loop. Node joins several pieces into one buffer of the right length. */
 const PIECE_BYTES_LEAST = 1024;
@@ -23,7 +23,7 @@ const WEIGHT = /^q=(0(\.\d{0,3})?|1(\.0{0,3})?)$/i;
 
 /**
  * Chooses the offered coding with the greatest weight in `Accept-Encoding`, the first of equals. Returns undefined if
- * none is accepted or no coding is preferred. A part that cannot be read counts as not accepted.
+ * none is accepted or `identity` is preferred. A part that cannot be read counts as not accepted.
  */
 export function chooseCoding(accepted: string, offered: readonly Coding[] = CODINGS): Coding | undefined {
   const weights = new Map<string, number>();
@@ -38,7 +38,7 @@ export function chooseCoding(accepted: string, offered: readonly Coding[] = CODI
   return best !== undefined && weightOf(best) >= least ? best : undefined;
 }
 
-/** A strong ETag identifies bytes, so each coding of a response has a different one: `"7"` becomes `"7-br"`. */
+/** Returns the ETag of a coding: `"7"` becomes `"7-br"`, because a strong ETag identifies the bytes of a response. */
 export const tagOfCoding = (tag: string, coding: Coding): string => `${tag.slice(0, -1)}-${coding}"`;
 
 const [packZstd, packBrotli, packGzip] = [promisify(zstdCompress), promisify(brotliCompress), promisify(gzip)];
@@ -59,7 +59,7 @@ let running = 0;
 /** Waiting compressions in order of arrival. The process has one thread pool, so it has one queue. */
 const waiting = new Set<(hasTurn: boolean) => void>();
 
-/** Compresses bytes, which stay usable. Resolves to undefined if the caller leaves before its turn. */
+/** Compresses bytes, which stay usable. Resolves to undefined if the caller disconnects before its turn. */
 export async function compress(
   bytes: Uint8Array,
   coding: Coding,
@@ -78,7 +78,7 @@ export async function compress(
   }
 }
 
-/** Resolves to false if the caller leaves. A turn that ends passes to the next, so that no one overtakes. */
+/** Resolves to false if the caller disconnects. A turn that ends passes to the next in the queue. */
 function waitForTurn(response: ServerResponse | undefined): Promise<boolean> {
   return new Promise((resolve) => {
     const leave = () => take(false);

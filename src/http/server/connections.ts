@@ -13,7 +13,8 @@ import { createServer, allowHalfOpen, countUntakenBytes, resumeReading, stopRead
 const WAITING_MAX = 512;
 const WAITING_IN_ALL_MAX = 2048;
 /**
- * The number of checks without progress, 30 s in total, after which a connection ends because its client does not read.
+ * The interval of checks, and the number of checks without progress, 30 s in total, after which a connection ends
+ * because its client does not read.
  */
 const LOOK_MS = 5000;
 const UNTAKEN_LOOKS_MAX = 6;
@@ -22,7 +23,6 @@ const ARRIVAL = { headersTimeout: 5000, requestTimeout: 10_000, connectionsCheck
 
 const CONNECTION = Symbol('connection');
 
-/** The state of a connection. */
 interface ServedConnection {
   /** The response that is being sent or prepared. */
   response: ServerResponse | undefined;
@@ -63,7 +63,7 @@ export function attach(request: FastifyRequest): void {
   connectionOf(request.raw.socket).request = request;
 }
 
-/** Returns a signal that aborts when the caller's connection closes. A FIN does not: the response can still arrive. */
+/** Returns a getter of a signal that aborts when the connection closes. A FIN does not: a response can still arrive. */
 export const signalOf = ({ request }: FastifyReply): (() => AbortSignal) => {
   const { socket } = request.raw;
   return () => {
@@ -159,7 +159,7 @@ export function createConnectionServer(handle: RequestListener, options: HttpSer
   return server;
 }
 
-/** Checks a connection. A call that takes long to answer is not stuck. */
+/** Returns whether the client has stopped reading a response. A call that takes long is not stuck. */
 function isStuck(socket: Socket): boolean {
   const connection = connectionOf(socket);
   const untaken = countUntakenBytes(socket);

@@ -25,9 +25,9 @@ export interface BodyInRoom {
 
 /** Cost of a body in addition to its bytes: its connection and its request. */
 const BODY_COST_BYTES = 16 * 1024;
-/** Attempts to sign in have a separate bound, so that people get in while calls are refused. */
+/** Attempts to sign in have a separate bound, so that people can sign in while calls are refused. */
 const SIGN_IN_MOST = 64;
-/** An event loop later than LATE_MS accepts fewer calls at a time, but never fewer than LEAST. */
+/** While the event loop is more than LATE_MS late, fewer calls are accepted at a time, but never fewer than LEAST. */
 const LATE_MS = 200;
 const LOOK_MS = 100;
 const LEAST = 256;
@@ -41,7 +41,6 @@ const GARBAGE_BYTES_MOST = 320 * 1024 * 1024;
 export class ServiceLoad {
   readonly calls: Lane;
   readonly signIns: Lane = { calls: 0, most: SIGN_IN_MOST };
-  /** Requests refused because the service was busy. */
   refused = 0;
   /** Calls that wait for a change. They are not in flight. */
   waiting = 0;
@@ -57,7 +56,7 @@ export class ServiceLoad {
   /** Bytes of large responses since the last collection, and the time at which the last one was received. */
   #uncollected = 0;
   #takenAt = 0;
-  /** Bytes of the heap after the last collection. */
+  /** Minimum bytes of the used heap since the last collection. */
   #heapLeast = Infinity;
   #reported = 0;
   #dueAt = Infinity;
@@ -72,7 +71,7 @@ export class ServiceLoad {
     every(clock, LOOK_MS, () => this.#adapt(clock.elapsed()));
   }
 
-  /** Whether calls are refused. Not beginning them is the cheapest refusal. */
+  /** Whether calls are refused. It is cheapest to refuse a call before it begins. */
   get isFull(): boolean {
     return this.calls.calls >= this.calls.most;
   }
@@ -98,8 +97,9 @@ export class ServiceLoad {
   }
 
   /**
-   * Runs work that waits for a change, until the time is up, the caller has left, or the service stops. Meanwhile the
-   * call is not in flight. Throws TOO_MANY_WAITING for the tenant, SERVICE_BUSY for all.
+   * Runs work that waits for a change, until the time is up, the caller disconnects, or the service stops. Meanwhile
+   * the call is not in flight. Throws TOO_MANY_WAITING if too many calls of the tenant wait, and SERVICE_BUSY if too
+   * many calls of all tenants wait.
    */
   async wait<T>(
     request: FastifyRequest,
@@ -125,7 +125,7 @@ export class ServiceLoad {
     }
   }
 
-  /** Begins a body. `giveWay` runs when others need its room; bodies of unknown callers give way first. */
+  /** Begins a body. `giveWay` runs when other bodies need its room; bodies of unknown callers give way first. */
   beginBody(request: FastifyRequest, giveWay: () => void): BodyInRoom {
     const body = { bytes: 0, arriving: request.tenant ? this.#known : this.#unknown, giveWay };
     body.arriving.add(body);
@@ -146,8 +146,8 @@ export class ServiceLoad {
   }
 
   /**
-   * Checks for room before a large response is built or sent. Throws TOO_MANY_QUERIES for the tenant, SERVICE_BUSY for
-   * all.
+   * Checks for room before a large response is built or sent. Throws TOO_MANY_QUERIES if the tenant has no more room,
+   * and SERVICE_BUSY if the service has none.
    */
   checkRoom({ share }: FastifyRequest, bytes = 0): void {
     const { trafficBytesMost: most } = this.#limits;
@@ -165,7 +165,7 @@ export class ServiceLoad {
     this.#countAnswer(request, bytes - request.answerBytes);
   }
 
-  /** Ends the flight of a call whose response is built. The bytes of a large response count until they are received. */
+  /** Counts a call as no longer in flight. The bytes of its response, if it is large, count until they are received. */
   answered(request: FastifyRequest, bytes: number): void {
     this.#leave(request);
     this.holdAnswer(request, bytes);
@@ -182,7 +182,7 @@ export class ServiceLoad {
     if (request.bodyInRoom) this.#endBody(request.bodyInRoom);
   }
 
-  /** Counts a refusal. The log gets one line a second about all of them. */
+  /** Counts a refusal. The log gets one line a second about all refusals. */
   countRefusal(): void {
     if (this.refused++ !== this.#reported) return;
     const report = () => {

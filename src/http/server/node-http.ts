@@ -1,5 +1,5 @@
 /**
- * The parts of node:http that the service uses; importing it would load Node's WebSocket client too: 15 MB and 30 ms of
+ * The parts of node:http that the service uses. An import would also load Node's WebSocket client: 15 MB and 30 ms of
  * every start. Only this file uses members that Node does not document. Each bounds the cost of a connection, which no
  * documented member does. test/limits/node-private.test.ts fails when a release of Node changes one.
  */
@@ -34,7 +34,6 @@ export function stopReading(socket: Socket): void {
   socket.pause();
 }
 
-/** Undoes `stopReading`. */
 export function resumeReading(socket: Socket): void {
   const stopped = socket as PrivateSocket;
   if (!stopped[PAUSED]) return;

@@ -18,7 +18,7 @@ import type { BodyInRoom, Lane, ServiceLoad, TenantShare } from './load.ts';
 
 export const BODY_BYTES_MAX = 256 * 1024;
 export const BATCH_BYTES_MAX = 1024 * 1024;
-/** Doubles print and read back exactly up to this many significant digits. */
+/** Maximum significant digits that a double reads and prints exactly. */
 const EXACT_DIGITS = 15;
 
 /** Maximum levels of lists and objects, into which rendering recurses. */
@@ -32,7 +32,7 @@ export interface ReadBody {
   refusal?: Refusal | undefined;
 }
 
-/** Parses the body of every media type for Fastify. A body that is too large stays unread, and its connection ends. */
+/** Reads a body of any media type for Fastify. A body that is too large stays unread, and its connection ends. */
 export async function readBody(request: FastifyRequest, stream: IncomingMessage): Promise<ReadBody> {
   const bytesMax = request.routeOptions.bodyLimit;
   const isTooLarge = Number(stream.headers['content-length'] ?? 0) > bytesMax;
@@ -155,18 +155,17 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Name of the operation the path belongs to. */
     operation: string | undefined;
-    /** Content-Type as it was sent. The header itself is replaced by one that Fastify passes on. */
+    /** The Content-Type that was sent. The header itself is replaced by one that Fastify accepts. */
     sentType: string | undefined;
-    /** Number of Authorization headers. */
     authorizations: number;
-    /** Time the call was authenticated, UTC ISO 8601. */
+    /** Time of the call, UTC ISO 8601. */
     now: string;
     tenant: Tenant | undefined;
     /** The caller's keys, or null before they are found and for a user of the dashboard. */
     key: CallingKey | null;
-    /** The session's user, for a request of the dashboard's pages. */
+    /** The session and its user, for a request of the dashboard's pages. */
     signedIn: SignedIn | undefined;
-    /** The load, which all requests share. */
+    /** The load of the service, which all requests share. */
     readonly load: ServiceLoad;
     /** The call's place in flight, from its arrival until its response is built. */
     lane: Lane | undefined;
@@ -175,7 +174,7 @@ declare module 'fastify' {
     bodyInRoom: BodyInRoom | undefined;
     answerBytes: number;
     counted: CountedCall | undefined;
-    /** The headers with the limits, for a tenant that has a rate or a quota. */
+    /** The limits, for a metered call of a tenant that has a rate or a quota. */
     limits: Limits | undefined;
     refusal: Refusal | undefined;
   }
@@ -185,7 +184,7 @@ export const URL_BYTES_MAX = 8192;
 export const HEADER_BYTES_MAX = 8192;
 const HEADERS_MAX = 100;
 
-/** `answerUnknown` responds to a path or method that does not exist. The body is not read. */
+/** Adds this stage. `answerUnknown` responds to a path or method that does not exist, without reading the body. */
 export function addReceiving(
   app: FastifyInstance,
   state: ServiceState,

@@ -33,7 +33,6 @@ export const FILTER_OPS = [
 export type FilterOp = (typeof FILTER_OPS)[number];
 export type FilterValue = Exclude<RawValue, null>;
 
-/** A filter as a caller sends it. */
 export interface Filter {
   readonly field: string;
   readonly value?: FilterValue | readonly FilterValue[];
@@ -42,13 +41,12 @@ export interface Filter {
   readonly conjunction?: string;
 }
 
-/** The values from `from` up to but not including `to`, by code point. Undefined `to` has no upper bound. */
+/** The values from `from` up to but not including `to`, by code point. Without `to`, there is no upper bound. */
 export interface Range {
   readonly from: string;
   readonly to: string | undefined;
 }
 
-/** A condition on the value of a field. */
 type Condition =
   /** The text contains `value`, which is case-folded. */
   | { readonly kind: 'contains'; readonly value: string }
@@ -70,8 +68,8 @@ export type FilterTerm = { readonly field: Field } & Condition;
 export type FilterTree = readonly (readonly FilterTerm[])[];
 
 /**
- * Parses filters by the dictionary: `[A, OR B, AND C]` becomes `[[A], [B, C]]`. A missing conjunction is AND, and that
- * on the first filter is ignored. Throws TOO_MANY_FILTERS, UNKNOWN_FIELD, INVALID_VALUE or INVALID_FILTER.
+ * Parses filters by the dictionary: `[A, OR B, AND C]` becomes `[[A], [B, C]]`. A missing conjunction is AND, and the
+ * conjunction of the first filter is ignored. Throws TOO_MANY_FILTERS, UNKNOWN_FIELD, INVALID_VALUE or INVALID_FILTER.
  */
 export function parseFilters(
   dictionary: FieldDictionary,
@@ -163,7 +161,7 @@ function startWith(start: string, isKey: boolean): Condition {
 const SURROGATES_FIRST = 0xd800;
 const SURROGATES_LAST = 0xdfff;
 const CODE_POINT_LAST = 0x10ffff;
-/** Returns the next text after all that begin with `start`, or undefined if there is none. */
+/** Returns the next text after all texts that begin with `start`, or undefined if there is none. */
 function findEnd(start: string): string | undefined {
   const characters = Array.from(start);
   while (characters.length > 0) {

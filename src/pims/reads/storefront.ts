@@ -21,7 +21,6 @@ export interface LookedUp {
   readonly records: number;
 }
 
-/** An order as the lookup returns it. */
 export type StorefrontOrder = ReturnType<typeof viewOrder> & { items: ReturnType<typeof viewItem>[] };
 
 export interface StorefrontLookup {

@@ -7,7 +7,7 @@ import { STAGES } from './stages.ts';
 
 export type FieldType = 'text' | 'number' | 'date' | 'flag' | 'timestamp';
 export type RecordType = 'orders' | 'lines' | 'customers' | 'inventory';
-/** Record types that one key identifies. A line is found through its order. */
+/** Record types whose records have one key. A line is found through its order. */
 export type KeyedType = Exclude<RecordType, 'lines'>;
 /** Builds one value for each keyed record type. */
 export const ofKeyedTypes = <T>(build: (recordType: KeyedType) => T): Readonly<Record<KeyedType, T>> => ({
@@ -23,7 +23,7 @@ export interface Field {
   readonly description: string;
   /** Whether a new record must have the field. */
   readonly required: boolean;
-  /** Whether PIMS sets the field, so that a caller cannot. */
+  /** Whether PIMS sets the field, so that a caller cannot set it. */
   readonly assigned: boolean;
   /** Whether exact filters on the field use an index. */
   readonly indexed: boolean;
@@ -156,7 +156,6 @@ export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
   ],
 };
 
-/** Names of the address fields that orders and customers have. */
 export const ADDRESS_FIELDS: readonly string[] = ['B', 'S'].flatMap((side) =>
   Object.keys(ADDRESS_PARTS).map((part) => side + part),
 );
@@ -169,7 +168,6 @@ export const RECORD_TYPES = {
   inventory: { table: 'INVENTORY', key: 'PART_CODE', noun: 'part' },
 } as const satisfies Record<RecordType, { table: string; key: string; noun: string }>;
 
-/** Types that a custom field can have. */
 export const CUSTOM_FIELD_TYPES = ['text', 'number', 'date', 'flag'] as const satisfies FieldType[];
 type CustomFieldType = (typeof CUSTOM_FIELD_TYPES)[number];
 export interface CustomField {
@@ -186,7 +184,6 @@ export function viewField(shown: Field): ListedField {
   return { ...shown, values };
 }
 
-/** Builds the dictionaries of a tenant with these custom fields. */
 export function buildDictionaries(customFields: readonly CustomField[]): Dictionaries {
   const build = (recordType: RecordType) => {
     const own = customFields.filter((each) => each.recordType === recordType);

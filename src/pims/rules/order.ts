@@ -1,6 +1,6 @@
 /**
- * Rules of an order and its lines: what a new line starts with, the changes that an update may make, the conditions
- * that every line meets, and approval, invoices, whole or partial, edits and cancelling of an order. Source: decision
+ * Rules of an order and its lines: the values of a new line, the conditions that every line meets, the fields that can
+ * be changed, and how an order is approved, invoiced (completely or partly), cancelled and voided. Source: decision
  * 0010.
  */
 import { Refusal, refuseField, type Outcome } from '../../errors.ts';
@@ -25,7 +25,7 @@ interface LineStep {
 /** PART_DESCRIPTION, UNIT_PRICE (not in an import) and CARE_PLAN of the part of a line, if the part exists. */
 export type KnownPart = Values | undefined;
 
-/** Fills DESCRIPTION, UNIT_PRICE and CARE_PLAN from the part where they were not sent. */
+/** Fills DESCRIPTION, UNIT_PRICE and CARE_PLAN from the part if they were not sent. */
 export function fillFromPart(values: Values, part: KnownPart): Values {
   if (!part) return values;
   return {
@@ -128,7 +128,7 @@ function refuseLine(line: Values): Refusal | undefined {
   return refuseField('QUANTITY_NOT_ALLOWED', 'NUMBER_SHIPPED', message);
 }
 
-/** Refuses more than one serial number per unit, and any of a care plan: they belong to the product that it covers. */
+/** Refuses more than one serial number per unit, and any for a care plan: the product that it covers has them. */
 function refuseSerials(line: Values): Refusal | undefined {
   if (!line['SERIAL_NUMBERS']) return undefined;
   const serials = splitList(line['SERIAL_NUMBERS']);
@@ -142,13 +142,12 @@ function refuseSerials(line: Values): Refusal | undefined {
   return undefined;
 }
 
-/** An order and its lines after a transition. */
 export interface OrderStep {
   readonly order: Values;
   readonly lines: Values[];
   /**
    * The remainder of a partial invoice, which becomes a sales order with a new number. Lines that move completely keep
-   * their LINE_REF_LOCK_CODE. The others have '' and are assigned a new one.
+   * their LINE_REF_LOCK_CODE. The other lines have '' and are assigned a new code.
    */
   readonly backorder: { readonly order: Values; readonly lines: Values[] } | null;
   readonly stock: StockMovement[];
@@ -161,7 +160,6 @@ export interface InvoiceRequest {
   readonly tracking: readonly string[];
 }
 
-/** The step of an order to its next stage. */
 export type OrderTransition = { readonly approve: true } | { readonly invoice: InvoiceRequest };
 
 /** Turns a worksheet or a quote into a sales order, which commits its stock. */
@@ -280,7 +278,10 @@ export function cancelled(order: Values): Outcome<Values> {
   return { ...order, ORDER_STATUS: CANCELLED_STATUS, [CANCELLED_MARK]: 'Y' };
 }
 
-/** Returns the invoice as void: its units are in stock again, and only its NOTES can be changed. STAGE_NOT_ALLOWED. */
+/**
+ * Returns the invoice as void: its units are in stock again, and only its NOTES can be changed. Returns
+ * STAGE_NOT_ALLOWED for any other order.
+ */
 export function voided(order: Values): Outcome<Values> {
   if (order['ORDER_TYPE'] !== 'invoice')
     return refuseStage(order, `is ${nameStage(order)}. Only an invoice can be voided; cancel the order instead`);

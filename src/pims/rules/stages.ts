@@ -2,14 +2,13 @@
 
 export const STAGES = ['worksheet', 'quote', 'sales_order', 'invoice'] as const;
 export type Stage = (typeof STAGES)[number];
-/** Stages in which a new order may start. */
 export const FIRST_STAGES = ['worksheet', 'quote', 'sales_order'] as const satisfies Stage[];
 
 /** ORDER_STATUS of a cancelled order. Only cancelOrder and an import cancel an order by setting it (decision 0010). */
 export const CANCELLED_STATUS = 'CANCELLED';
 /** ORDER_STATUS of a void invoice. Only voidInvoice and an import set it. */
 export const VOID_STATUS = 'VOID';
-/** Returns whether the fields of an order say that it is cancelled, or of an invoice that it is void. */
+/** Returns whether ORDER_STATUS says that an order is cancelled, or that an invoice is void. */
 export const saysCancelled = (order: Readonly<Record<string, string>>): boolean =>
   order['ORDER_STATUS'] === (order['ORDER_TYPE'] === 'invoice' ? VOID_STATUS : CANCELLED_STATUS);
 /** Column of an order that is 'Y' if it is cancelled, else ''. No custom field can have its name, because of the _. */

@@ -65,11 +65,9 @@ export function commitUnits(units: readonly LineUnits[], isHeld: boolean): Stock
     .map(([PART_CODE, committed]) => ({ PART_CODE, onHand: '0', committed }));
 }
 
-/** Returns the quantities of a part after a movement. */
 export const applyMovement = (part: Values, { onHand, committed }: StockMovement): Values =>
   countStock(addDecimals(part['QTY_ONHAND'] ?? '', onHand), addDecimals(part['QTY_COMMITTED'] ?? '', committed));
 
-/** Returns the quantities of a part with these units on hand and these committed to sales orders. */
 export const countStock = (QTY_ONHAND: string, QTY_COMMITTED: string): Values => ({
   QTY_ONHAND,
   QTY_COMMITTED,
@@ -116,8 +114,8 @@ export function applyAction(part: Values, { kind, quantity, serials, reason }: S
 const SERIAL_CHARACTERS_MAX = 128;
 
 /**
- * Refuses the serial numbers of units that come in or go out if one is given twice or too long, or if the part is
- * SERIALIZED and the units are not whole, or have more or fewer serial numbers.
+ * Refuses the serial numbers of moved units if one is given twice or is too long, or if there are more than units. The
+ * units of a SERIALIZED part must be whole, and have one serial number each if they are received or sold.
  */
 export function refuseSerialsOf(part: Values, units: string, serials: readonly string[]): Refusal | undefined {
   const refuse = (message: string) => refuseField('SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS', message);

@@ -20,7 +20,6 @@ import type { Values } from './values.ts';
  * changes with the lines.
  */
 export const TOTALS_MARK = '_TOTALS';
-/** Fields of an order on which its totals depend. */
 export const TOTALS_FIELDS = ['SUBTOTAL', 'FREIGHT', 'TAX_TOTAL', 'ORDER_TOTAL', TOTALS_MARK];
 
 /** Marks the totals of a new order that were not sent, for PIMS to compute. They are empty until a line has a price. */
@@ -64,10 +63,10 @@ export function takeTotals(order: Values, changed: Values): Values {
 
 /**
  * Returns the totals of the invoice and the backorder into which a partial invoice splits an order. SUBTOTAL, TAX_TOTAL
- * and ORDER_TOTAL of the two add up exactly to those of the order. They are shared by the prices of the lines, and the
- * backorder gets the remainder of rounding. FREIGHT stays with the invoice, and so do totals that cannot be shared,
- * because the lines have no price or add up to 0. Example: if one unit of an order of 3 × 999 with a TAX_TOTAL of 100
- * is invoiced, the SUBTOTALs are 999 and 1998 and the TAX_TOTALs are 33.33 and 66.67.
+ * and ORDER_TOTAL of the two add up exactly to those of the order. They are shared in proportion to the amounts of the
+ * lines, and the backorder gets the remainder of rounding. FREIGHT stays on the invoice. All totals do if they cannot
+ * be shared, because the lines have no price or add up to 0. Example: if one unit of an order of 3 × 999 with a
+ * TAX_TOTAL of 100 is invoiced, the SUBTOTALs are 999 and 1998 and the TAX_TOTALs are 33.33 and 66.67.
  */
 export function shareTotals(
   order: Values,

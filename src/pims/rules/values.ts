@@ -81,7 +81,7 @@ export function parseValues(
   return values;
 }
 
-/** Parses records that the port exports. `names` are the names of the dictionary in order. */
+/** Parses records that the port exports. `names` are the field names of the dictionary in order. */
 export function parseRecords(cells: Uint8Array, names: readonly string[]): Values[] {
   const values = Buffer.from(cells).toString().split('\0');
   return Array.from({ length: Math.floor(values.length / names.length) }, (_, record) =>

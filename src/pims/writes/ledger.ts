@@ -52,7 +52,7 @@ export function* countParts(parts: readonly Values[], cause: Cause): Script<void
 export const addUnits = (sums: Map<string, string>, code: string, quantity: string): unknown =>
   sums.set(code, addDecimals(sums.get(code) ?? '0', quantity));
 
-/** Moves the stock of parts in INVENTORY. A few are moved one by one, so that other writes of the group can run too. */
+/** Moves the stock of parts in INVENTORY. Up to 100 are moved one by one, so that other writes of the group can run. */
 export function* moveStock(movements: readonly StockMovement[], cause: Cause): Script<void> {
   if (movements.length > MOVED_SINGLY_MOST) {
     yield* moveStocks(movements, cause);
@@ -88,8 +88,8 @@ export function* moveStocks(movements: readonly StockMovement[], cause: Cause): 
 }
 
 /**
- * Keeps the serial numbers of lines of an invoice as sold, and those that only the lines `before` had as in stock. Throws
- * SERIALS_NOT_ALLOWED if a part is SERIALIZED and its units do not have one each, or if one is sold already. Care plans
+ * Records the serial numbers of an invoice's lines as sold, and those that only the lines `before` had as in stock.
+ * Throws SERIALS_NOT_ALLOWED if units of a SERIALIZED part do not have one each, or if one is sold already. Care plans
  * and drop-shipped orders have no serial numbers in stock, and neither do parts that are not in INVENTORY.
  */
 export function* sellSerials(order: Values, lines: readonly Values[], before: readonly Values[] = []): Script<void> {
@@ -119,7 +119,7 @@ export function* sellSerials(order: Values, lines: readonly Values[], before: re
   if (sold.length + freed.length > 0) yield save('saveSerials', [...freed, ...sold]);
 }
 
-/** Keeps the serial numbers of received units as in stock. Throws SERIALS_NOT_ALLOWED if one is in stock already. */
+/** Records the serial numbers of received units as in stock. Throws SERIALS_NOT_ALLOWED if one is in stock already. */
 export function* stockSerials(partCode: string, serials: readonly string[]): Script<void> {
   const received = serials.map((serial): KeptSerial => [partCode, serial, '']);
   const known = (yield* loadSerials(received)).filter(([, , owner]) => owner === '').map(([, serial]) => serial);
@@ -128,7 +128,7 @@ export function* stockSerials(partCode: string, serials: readonly string[]): Scr
   if (received.length > 0) yield save('saveSerials', received);
 }
 
-/** Keeps the serial numbers that an order has sold as in stock. */
+/** Records the serial numbers that were sold on an order as in stock again. */
 export function* returnSerials(orderNumber: string, lines: readonly Values[]): Script<void> {
   const known = yield* loadSerials(lines.flatMap((line) => serialsOf(line, '')));
   const sold = known.filter(([, , owner]) => owner === orderNumber);

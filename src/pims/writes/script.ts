@@ -1,7 +1,7 @@
 /**
  * Scripts, which carry a write to a store: a script is a generator that yields requests to load and to save, and the
  * store runs it in one transaction. Requests are data, so a script never holds a connection (decision 0027), and the
- * records that they change are known for the change feed (decision 0066).
+ * change feed can read from them which records change (decision 0066).
  */
 import { RECORD_TYPES, type CustomField, type Dictionaries, type KeyedType } from '../rules/fields.ts';
 import type { Values } from '../rules/values.ts';
@@ -61,14 +61,14 @@ export interface Loads {
   lastLineNumber(orderNumber: string): number;
   /** Returns the number of lines, counted up to LINES_MAX. */
   lineCount(orderNumber: string): number;
-  /** Increments the counter, so that no number is assigned twice. */
+  /** Returns the next number and increments the counter, so that no number is assigned twice. */
   nextNumber(recordType: NumberedType): string;
   keptAnswer(operation: string, key: string): { readonly bodyHash: string; readonly data: Json } | undefined;
 }
 
 /**
- * A record that an operation or a command changed. A change to a line counts as a change to its order. For orders
- * and customers, it also has who changed them, and the values before and after.
+ * A record that an operation or a command changed. A change to a line counts as a change to its order. For orders and
+ * customers, it also says who made the change, with the values before and after.
  */
 export type ChangedRecord = readonly [
   type: KeyedType,
@@ -78,7 +78,7 @@ export type ChangedRecord = readonly [
   by?: string,
   changes?: FieldChange[],
 ];
-/** `line` is the LINE_NUMBER of a changed or new line. Values are cut short. */
+/** A changed field. `line` is the LINE_NUMBER of a changed or new line. Long values are cut. */
 export type FieldChange = readonly [field: string, before: string, after: string, line?: string];
 
 /** A part, a QUANTITY, and how many lines of an order have both. */
@@ -111,7 +111,7 @@ export interface LoadsOfMany {
    * '0' if the order has no lines.
    */
   ordersOfLines(orderNumbers: readonly string[]): readonly Values[];
-  /** Returns the indexes in `lines` of those that exist. */
+  /** Returns the indexes in `lines` of the lines that exist. */
   areLinesThere(lines: readonly LineName[]): readonly number[];
   /** Returns PART_CODE, PART_DESCRIPTION and CARE_PLAN. */
   parts(partCodes: readonly string[]): readonly Values[];
@@ -119,7 +119,7 @@ export interface LoadsOfMany {
   stocks(partCodes: readonly string[]): readonly Values[];
   /** Returns PART_CODE and QUANTITY of every line that commits stock of these parts. */
   commitments(partCodes: readonly string[]): readonly (readonly [partCode: string, quantity: string])[];
-  /** Returns which of these serial numbers are kept. The order numbers in the list do not matter. */
+  /** Returns which of these serial numbers are kept. Ignores the order numbers in the list. */
   serials(serials: readonly KeptSerial[]): readonly KeptSerial[];
   /** Returns the next number without incrementing the counter. */
   counter(recordType: NumberedType): number;
@@ -150,13 +150,11 @@ export interface Saves {
   openLedger(rows: readonly LedgerRow[]): void;
   /** Keeps serial numbers with the invoices that sold their units. */
   saveSerials(serials: readonly KeptSerial[]): void;
-  /** Adds changes to the feed. */
   recordChanges(changed: readonly ChangedRecord[], now: string): void;
   /** Deletes some changes from before this time, but never the newest. */
   deleteChanges(before: string): void;
 }
 
-/** Requests to save many records at once. */
 export interface SavesOfMany {
   insertAll(recordType: KeyedType, records: readonly Values[]): void;
   /** Inserts lines. Their orders get a new version too. */
@@ -212,7 +210,7 @@ export function* loadWith<Name extends keyof AnyLoads>(
 export const save = <Name extends keyof AnySaves>(name: Name, ...args: Parameters<AnySaves[Name]>): Save =>
   ({ kind: 'save', name, args }) as Save;
 
-/** Maximum changed fields that are kept of one record and write, and maximum characters of a value. */
+/** Maximum changed fields that are kept for a record in one write, and maximum characters of a value. */
 const FIELDS_MOST = 20;
 const CHARACTERS_MOST = 100;
 
@@ -238,7 +236,7 @@ export function* recordChanges<T>(write: Script<T>, operation: string, now: stri
   return step.value;
 }
 
-/** Lists what a save changes in an order, a line or a customer. Columns that are not fields begin with `_`. */
+/** Lists the fields that a save changes in an order, a line or a customer. Other columns begin with `_`. */
 function fieldChanges({ name, args }: Save): FieldChange[] {
   if (name === 'insertLine') {
     const { LINE_NUMBER, PART_CODE = '', DESCRIPTION = '', QUANTITY = '' } = args[0];
@@ -259,7 +257,7 @@ function fieldChanges({ name, args }: Save): FieldChange[] {
 const cut = (value: string) =>
   value.length <= CHARACTERS_MOST ? value : value.slice(0, CHARACTERS_MOST).toWellFormed();
 
-/** Lists the records that a save changes, or their lines. */
+/** Lists the records that a save changes. A line represents its order. */
 function changesOf({
   name,
   args,

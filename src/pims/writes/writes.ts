@@ -36,7 +36,6 @@ import {
   type Values,
 } from '../rules/values.ts';
 
-/** The fields of a request body. */
 export type Body = Readonly<Record<string, RawValue>>;
 
 export interface WriteOptions {
@@ -94,7 +93,6 @@ export function* createCustomer({ customers }: Dictionaries, body: Body, { now }
   return JSON.stringify(code);
 }
 
-/** Changes fields of a customer and returns its CUSTOMER_CODE. */
 export function* updateCustomer({ customers }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: code, fields } = splitKey(body, 'CUSTOMER_CODE');
   const change = parseValues(customers, 'customers', fields);
@@ -124,7 +122,6 @@ export function* addLineItem({ lines }: Dictionaries, body: Body, options: Write
   return JSON.stringify(added);
 }
 
-/** Changes a line and returns it. */
 export function* updateLineItem({ lines }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { now, strict } = options;
   const { key: orderNumber, fields: named } = splitKey(body, 'ORDER_NUMBER');
@@ -209,8 +206,8 @@ export function recordNotFound(recordType: NumberedType, code: string): Refusal 
 }
 
 /**
- * Loads the record that a write changes, by `target`, and names the likely next loads. Throws if the record does not exist, or
- * RECORD_CHANGED if it has none of the tags that the caller expects.
+ * Loads the record that a write changes, by `target`, and names the likely next loads. Throws if the record does not
+ * exist, or RECORD_CHANGED if it has none of the tags that the caller expects.
  */
 export function* loadTarget(
   recordType: NumberedType,

@@ -30,7 +30,7 @@ interface ShownOrder {
   readonly related: readonly { readonly orderNumber: string; readonly stage: string; readonly cancelled?: true }[];
 }
 
-/** Other orders of the same storefront number that are shown. */
+/** Maximum orders with the same storefront number that are loaded. */
 const RELATED_MAX = 1000;
 const LINE_COLUMNS =
   'LINE_NUMBER PART_CODE DESCRIPTION QUANTITY NUMBER_SHIPPED SERIAL_NUMBERS LINE_REF_LOCK_CODE'.split(' ');

@@ -1,5 +1,5 @@
 /**
- * `storeroom export` and `import`: streams the records of one type at one moment as CSV or JSON, and imports one CSV
+ * `storeroom export` and `import`: streams a snapshot of the records of one type as CSV or JSON, and imports one CSV
  * file, with a progress bar and a list of the rejected rows.
  */
 import { createWriteStream, statSync } from 'node:fs';
@@ -33,7 +33,7 @@ interface ExportedRecords {
   count: number;
 }
 
-const EXPORT_HELP = 'Export records as CSV, or with --json but without --output as {"records":[…]}.';
+const EXPORT_HELP = 'Export records as CSV. With --json and without --output, print {"records":[…]} instead.';
 
 export const addExportCommand: AddCommands = (program, context) => {
   addCommand(program, 'export <team>', 'export acme orders > orders.csv', EXPORT_HELP)

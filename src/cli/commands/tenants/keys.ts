@@ -1,4 +1,4 @@
-/** `storeroom keys …`: creates, lists, replaces and ends a tenant's named pairs of keys. It prints a secret once. */
+/** `storeroom keys …`: creates, lists, replaces and ends a tenant's named pairs of keys. Prints each secret once. */
 import { InvalidArgumentError, Option } from 'commander';
 import { byCommand } from '../../../audit/entry.ts';
 import { formatTime } from '../../../clock.ts';

@@ -18,7 +18,7 @@ export const addUserCommands: AddCommands = (program, context) => {
   const description = 'Create, list, change and remove users of the dashboard.';
   const group = addGroup(program, 'user', 'user create acme ann@example.com --role owner', description);
   const operator = () => byOperator(context.clock.now());
-  /** Issues a link and tells it, with the last address of the service. */
+  /** Issues a link and returns it for printing, with the public address or the last address of the service. */
   const tellLink = async (store: Store, email: string, issue: () => Promise<IssuedLink>): Promise<TenantAnswer> => {
     const { config } = parseConfig(context.environment);
     const kept = config.publicUrl || (await store.installation.load('origin'));

@@ -1,6 +1,6 @@
 /**
- * `storeroom tenant …`: creates, lists, changes and removes tenants, and shows and changes the server of each with
- * Citus, as `database list` does. keys.ts issues their keys.
+ * `storeroom tenant …`: creates, lists, changes, restores and removes tenants, and with Citus shows and changes the
+ * server of a tenant. `storeroom database list` lists the servers. keys.ts issues the keys.
  */
 import { createInterface } from 'node:readline/promises';
 import { InvalidArgumentError, Option } from 'commander';
@@ -31,7 +31,7 @@ export const addDatabaseCommands: AddCommands = (program, context) => {
 };
 
 const addPlaceCommands: AddCommands = (group, context) => {
-  const showing = 'Show which server of the database has a tenant.';
+  const showing = 'Show the server that a tenant is on.';
   addTenantCommand(group, context, 'place <team>', 'tenant place acme', showing, async ({ store, teamId, tenant }) => {
     const server = await placementOf(store).findServer(tenant.storeId);
     return [{ server }, `${teamId} is on ${server}.`];
@@ -59,7 +59,7 @@ function placementOf({ placement }: Store) {
   throw refuseCommand('All tenants are on one server. docs/several-servers.md says how to spread them with Citus.');
 }
 
-/** 'none' means no limit, because commander replaces null. */
+/** A limit of calls. 'none' means no limit, because commander replaces null. */
 type Limit = number | 'none';
 
 interface SetOptions {

@@ -1,4 +1,4 @@
-/** `storeroom webhook …`: adds, lists, tests, pauses and removes a tenant's webhooks. It prints a secret once. */
+/** `storeroom webhook …`: manages a tenant's webhooks and their secrets. Prints each secret once. */
 import type { Command } from 'commander';
 import type { Actor } from '../../../audit/entry.ts';
 import { parseConfig } from '../../../config.ts';
