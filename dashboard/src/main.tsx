@@ -1,5 +1,5 @@
 /**
- * Starts the dashboard: puts the app onto the page. Begin here, then in `app`.
+ * Starts the dashboard: renders the app into the page. Begin here, then in `app`.
  */
 import { render } from 'preact';
 import { App } from './app/app.tsx';

@@ -7,7 +7,7 @@ import { useContext, useEffect, useState } from 'preact/hooks';
 
 const BASE = '/dashboard';
 
-/** The names in the pattern, each with the part of the path in its place, decoded. */
+/** The decoded parts of a path by their names in the pattern. */
 type Params = Readonly<Record<string, string>>;
 /** Fetches the code of a page, whose default export is its component. */
 export type LoadPage = () => Promise<{ readonly default: ComponentType }>;
@@ -45,14 +45,14 @@ let held: { readonly address: string; readonly ask: (to: string) => void } | und
 
 /**
  * Stops links and Back on this page, and passes their targets to `ask`, until the returned function is called.
- * `navigate` still leaves.
+ * `navigate` still leaves the page.
  */
 export function holdPage(ask: (to: string) => void): () => void {
   held = { address: location.pathname + location.search, ask };
   return () => (held = undefined);
 }
 
-/** Returns whether the user navigated to the page that appears now, so that its heading takes the focus. True once. */
+/** Returns true once after the user navigated to the page that appears now, so that its heading gets the focus. */
 export function takeHeadingFocus(): boolean {
   const wanted = isHeadingWanted;
   isHeadingWanted = false;
@@ -117,7 +117,7 @@ export function Router({ routes, children }: { routes: PageRoutes; children: Com
     };
     addEventListener(CHANGED, update);
     addEventListener('popstate', goBack);
-    update(); // A page may have navigated before this listened.
+    update(); // A page may have navigated before this component listened.
     return () => {
       removeEventListener(CHANGED, update);
       removeEventListener('popstate', goBack);
@@ -146,7 +146,7 @@ export type QueryChange = Readonly<Record<string, string | readonly string[] | n
 
 /**
  * Filters in the address, so that reloading and Back keep them: `const [query, setQuery] = useQuery()`,
- * `query.get('status') ?? ''`, `setQuery({ status: '4xx', cursor: null })`. `{ replace: true }` while the user types.
+ * `query.get('status') ?? ''`, `setQuery({ status: '4xx', cursor: null })`. `{ replace: true }` is for typing.
  */
 export function useQuery() {
   const { query } = useLocation();

@@ -29,7 +29,7 @@ export const parseReturnPath = (query: URLSearchParams): string => {
   return /^\/(?!\/|sign-in|link)/.test(path) ? path : HOME;
 };
 
-/** Opens the sign-in page, which returns here. */
+/** Opens the sign-in page, which returns to the current page. */
 export function leaveForSignIn(): void {
   const here = location.pathname.replace(/^\/dashboard/, '') + location.search;
   if (/^\/(sign-in|link)\b/.test(here)) return;

@@ -1,6 +1,6 @@
 /**
  * Formats a call of the API as code in three languages, with the keys or with code that reads them from the
- * environment. Few pages need it, so it is apart from call-text.ts.
+ * environment. Few pages need it, so it is separate from call-text.ts.
  */
 import { formatCurl, type ApiCallText } from './call-text.ts';
 
@@ -30,7 +30,7 @@ const allHeaders = ({ body, headers = {} }: CallOfCode): [string, string][] => [
 const quote = (text: string) => JSON.stringify(text);
 const shift = (text: string, by: string) => text.replaceAll('\n', `\n${by}`);
 
-const PRINTS = 'console'; // No code here writes to it.
+const PRINTS = 'console'; // The dashboard itself never writes to it.
 const formatTypeScript = (url: string, call: CallOfCode, pair: string | undefined) =>
   [
     `const keys = btoa(${pair === undefined ? '`${process.env.API_ID}:${process.env.API_SECRET}`' : quote(pair)});`,
@@ -67,7 +67,7 @@ const formatPython = (url: string, call: CallOfCode, pair: string | undefined) =
     '    print(json.dumps(json.load(response), indent=2))',
   ].join('\n');
 
-/** Formats a value of JSON as Python writes it. */
+/** Formats a value of JSON as a Python literal. */
 function formatLiteral(value: unknown, indent: string): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';

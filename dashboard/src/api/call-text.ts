@@ -29,13 +29,13 @@ export function callURL(
 export const addQuery = (url: string, query: Readonly<Record<string, string>>): string =>
   `${url}?${new URLSearchParams(query).toString().replaceAll('+', '%20')}`;
 
-/** Formats a body for reading, with one member a line if a list of objects would be too long for one line. */
+/** Formats a body for reading: a list with one item per line, any other body indented. */
 export function formatBody(body: unknown): string {
   if (!Array.isArray(body) || body.length === 0) return JSON.stringify(body, null, 2);
   return `[\n${body.map((item) => `  ${JSON.stringify(item)}`).join(',\n')}\n]`;
 }
 
-/** Formats the call as curl. Without `pair` it reads the keys from the environment, so that no history has them. */
+/** Formats the call as curl. Without `pair`, curl gets the keys from the environment, so that no history has them. */
 export function formatCurl(
   url: string,
   { method, body, bodyText, headers = {} }: Omit<ApiCallText, 'path'>,

@@ -1,5 +1,5 @@
 /**
- * Calls to the service, all below /dashboard/api: JSON in, JSON out, every error an ApiError. Begin here.
+ * Calls to the service below /dashboard/api. They send and receive JSON, and errors are ApiErrors. Begin here.
  */
 import type { AnswerOf, BodyOf, QueryOf, RouteWith } from '../../../src/http/dashboard/interface.ts';
 
@@ -141,12 +141,12 @@ function urlOf(path: string, query: QueryValues = {}): string {
   return `${API_BASE}${path}${search === '' ? '' : `?${search}`}`;
 }
 
-/** Example: `await getContract()`; also without a session. */
+/** Loads the contract, which needs no session. */
 export const getContract = async () => parseAnswer(await send('GET', '/openapi.json'));
 
 /** The event of the window after a user has signed in again over the page. */
 export const SIGNED_IN = 'storeroom:signed-in';
-/** The event of the window when it is used again after another tab has saved something. */
+/** The event of the window when it gets the focus after another tab has saved something. */
 export const CHANGED = 'storeroom:changed';
 const tabs = new BroadcastChannel('storeroom');
 let isBehind = false;
@@ -212,8 +212,8 @@ function parse(text: string): unknown {
 
 /**
  * Rewords an error of the service for a form, and assigns it to a field of that form. Example: `await
- * rewordError(post('/users/remove', { email }), 'LAST_OWNER', { message: 'Ann is the only owner.' })`; other errors
- * pass unchanged.
+ * rewordError(post('/users/remove', { email }), 'LAST_OWNER', { message: 'Ann is the only owner.' })`. Other errors
+ * stay unchanged.
  */
 export async function rewordError<T>(
   response: Promise<T>,
@@ -229,8 +229,7 @@ export async function rewordError<T>(
 }
 
 /**
- * Completes addresses that the service returns without a host, because it knows no host that it can trust. Example:
- * `toAddress('/dashboard/link#…')` at https://pims.example.com begins with that. Complete addresses stay
- * unchanged.
+ * Adds the host of the page to an address that the service returns without one, because it knows no host that it can
+ * trust. Complete addresses stay unchanged.
  */
 export const toAddress = (path: string): string => new URL(path, location.origin).href;

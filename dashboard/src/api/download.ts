@@ -1,6 +1,5 @@
 /**
- * Downloads of text, and tables as CSV (RFC 4180). It is one function of five lines, because papaparse would add 7 kB
- * to the page.
+ * Downloads of text, and of tables as CSV (RFC 4180), written without papaparse, which would add 7 kB to the page.
  */
 type Cell = string | number;
 

@@ -1,6 +1,6 @@
 /**
- * Filters of a query, in the form of the address and in the form of the API. In the address each is one
- * `filter=and.contains.SHIP_VIA.federal`, with the API's operators, except `exact` for `eq`.
+ * Filters of a query, in the form of the address and in the form of the API. In the address, a filter is a parameter
+ * such as `filter=and.contains.SHIP_VIA.federal`, with the API's operators, except `exact` for `eq`.
  */
 import type { FilterOp } from '../../../src/pims/reads/query.ts';
 
@@ -12,7 +12,6 @@ export interface RecordFilter {
   readonly value: string;
 }
 
-/** The operators in words, for display between field and value. */
 export const OPERATORS: Readonly<Record<RecordFilter['op'], string>> = {
   eq: 'is exactly',
   ne: 'is not',

@@ -21,7 +21,6 @@ interface KindView<Name extends Kind> {
   /** The field that identifies a record, and its parameter. */
   readonly key: (typeof RECORD_TYPES)[Name]['key'];
   readonly parameter: string;
-  /** The default columns. */
   readonly columns: readonly string[];
   /** The `sort` of its lists. Undefined sorts by the key. */
   readonly sort?: string;
@@ -73,7 +72,7 @@ interface SingleAnswer {
 }
 
 export type LoadedRecord = Awaited<ReturnType<typeof loadRecord>>;
-/** Throws NOT_FOUND. `tag` is the version, for If-Match. */
+/** Loads a record. Throws NOT_FOUND. `tag` is the version, for If-Match. */
 export async function loadRecord(kind: Kind, key: string, signal?: AbortSignal) {
   const { path, query } = singleCall(kind, key);
   const { body, headers } = await fetchOperation<SingleAnswer>('GET', path, query, undefined, { signal });
@@ -82,7 +81,7 @@ export async function loadRecord(kind: Kind, key: string, signal?: AbortSignal) 
 }
 
 export type LoadedPage = Awaited<ReturnType<typeof queryRecords>>;
-/** `next` is the cursor of the next page, or null on the last page. */
+/** Loads a page of records. `next` is the cursor of the next page, or null on the last page. */
 export async function queryRecords(
   kind: Kind,
   filters: readonly RecordFilter[],
@@ -99,7 +98,6 @@ export async function queryRecords(
   return { rows: body.data, next: headers.get('x-next-cursor') };
 }
 
-/** Returns how many records match. */
 export async function countRecords(
   kind: Kind,
   filters: readonly RecordFilter[],
@@ -117,7 +115,7 @@ export async function lookUp(number: string, signal?: AbortSignal) {
 
 export type Stock = Readonly<Record<'onHand' | 'committed' | 'available', string>>;
 
-/** Returns the stock of these parts, without those that the inventory does not have. */
+/** Returns the stock of these parts. Parts that are not in the inventory are missing. */
 export async function loadStock(parts: readonly string[], signal?: AbortSignal) {
   const codes = [...new Set(parts)].filter((code) => code !== '' && code.length <= KEY_CHARACTERS_MAX);
   const stock = new Map<string, Stock>();
@@ -132,7 +130,6 @@ export async function loadStock(parts: readonly string[], signal?: AbortSignal) 
 
 type Step = { readonly operation: string; readonly body: Values };
 
-/** Sends one write and returns its data. */
 export async function write<T>(
   method: 'POST' | 'PUT',
   path: string,

@@ -14,7 +14,6 @@ export interface Loaded<T> {
   readonly reload: () => void;
 }
 
-/** Returns a thrown value as an ApiError. */
 export const toApiError = (fault: unknown): ApiError =>
   fault instanceof ApiError
     ? fault
@@ -60,7 +59,7 @@ export function useLoad<T>(key: string, loader: (signal: AbortSignal) => Promise
   return { data: mine.data, error: mine.error, isLoading: !mine.isDone, reload };
 }
 
-/** Example: `useGet('/usage', { month })`. Another `round` loads the same again, without the data of the one before. */
+/** Example: `useGet('/usage', { month })`. Another `round` loads the same again, and drops the earlier data. */
 export const useGet = <Path extends GetPath>(path: Path, query?: GetQuery<Path>, round?: number | string) =>
   useLoad(JSON.stringify([path, query, round]), (signal) => get(path, query, signal));
 

@@ -1,4 +1,4 @@
-/** One box for everything, on every page: opened by /, Ctrl K or ⌘K, used with the arrow keys and Enter. */
+/** The dialog that finds everything, on every page. The keys /, Ctrl K and ⌘K open it; arrows and Enter choose. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useLoad } from '../api/use-load.ts';
 import { navigate } from '../router.tsx';
@@ -8,7 +8,7 @@ import { findAll, type Found } from './find.ts';
 
 const WAIT_MS = 150;
 
-/** The button of the menu, and the keys that open the box. */
+/** The button of the menu and the keys that open the dialog. */
 export function Find() {
   const [isOpen, setOpen] = useState(false);
   useEffect(() => {
@@ -43,7 +43,7 @@ function FindDialog({ onClose }: { onClose: () => void }) {
   }, [typed]);
   const found = useLoad(text, (signal) => (text === '' ? Promise.resolve([]) : findAll(text, signal)));
   const rows = found.data ?? [];
-  // If Enter is pressed before the result is there, its first item opens.
+  // If Enter is pressed before the result has arrived, the first item opens then.
   const isWanted = useRef(false);
   useEffect(() => {
     if (isWanted.current && rows[0]) go(rows[0]);
@@ -53,7 +53,7 @@ function FindDialog({ onClose }: { onClose: () => void }) {
     navigate(row.to);
   };
   const press = (event: KeyboardEvent) => {
-    // A search field would only be cleared.
+    // By default, Escape would only clear the search field.
     if (event.key === 'Escape') return onClose();
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const row = rows[at];

@@ -14,7 +14,7 @@ export interface Found {
 }
 
 const EACH_MOST = 5;
-/** The fields of each kind: found exactly, found by a part of them, and shown. All of them have an index. */
+/** The fields of each kind: those matched exactly, those matched in part, and those shown. Matches use an index. */
 const FIELDS: Readonly<Record<Kind, { exact: readonly string[]; part: readonly string[]; shown: readonly string[] }>> =
   {
     orders: {
@@ -35,7 +35,7 @@ const FIELDS: Readonly<Record<Kind, { exact: readonly string[]; part: readonly s
   };
 const GROUPS = { orders: 'Orders', customers: 'Customers', inventory: 'Parts' } as const;
 
-/** Example: `await findAll('Ann', signal)`; what one source cannot answer is left out. */
+/** Example: `await findAll('Ann', signal)`. Sources that fail are left out. */
 export async function findAll(text: string, signal: AbortSignal): Promise<Found[]> {
   const sources = [
     ...(Object.keys(FIELDS) as Kind[]).map((kind) => findRecords(kind, text, signal)),
@@ -55,7 +55,7 @@ async function findRecords(kind: Kind, value: string, signal: AbortSignal) {
   const pages = await Promise.all(
     [filters, partly]
       .filter((some) => some.length > 0)
-      // The newest first, which is also what the indexes find fastest.
+      // Newest first, because the indexes find the newest records fastest.
       .map((some) => queryRecords(kind, some, { maxReturn: EACH_MOST, sort: '-CREATE_DATE' }, signal)),
   );
   const [key = ''] = shown;

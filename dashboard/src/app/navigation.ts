@@ -46,5 +46,5 @@ export const SECTIONS: readonly MenuSection[] = [
   },
 ];
 
-/** Whether the path is the item's page or one below it. */
+/** Returns whether the path is the item's page or a page below it. */
 export const isWithin = (path: string, { to }: MenuItem): boolean => path === to || path.startsWith(`${to}/`);

@@ -1,4 +1,4 @@
-/** Says on every page that the calls of the month are nearly or completely used up, and when they begin again. */
+/** Says on every page that the quota of the month is nearly or completely used up, and when the count begins again. */
 import { useEffect } from 'preact/hooks';
 import { useLocation } from '../router.tsx';
 import { useSession } from '../session.tsx';

@@ -1,6 +1,6 @@
 /**
- * The dialogs about the session: they tell that it ends, sign the user in again over the page, and ask for a proof of the
- * user's identity.
+ * The dialogs about the session: they warn that it ends, sign the user in again over the page, and ask for a proof of
+ * the user's identity.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { PROOF_MINUTES, SESSION_IDLE_MINUTES } from '../../../src/account/account-bounds.ts';
@@ -16,8 +16,8 @@ const LOOK_MS = 10_000;
 const WARNED_MS = 2 * MINUTE_MS;
 
 /**
- * Tells two minutes before a session ends, and lets the user stay signed in. After it has ended, the user signs in again
- * over the page, so that what was typed is still there. Source: WCAG 2.2.1. There is one, next to the shell.
+ * Warns two minutes before a session ends, and lets the user stay signed in. After it has ended, the user signs in
+ * again over the page, which keeps what was typed. Source: WCAG 2.2.1. It exists once, next to the shell.
  */
 export function SessionEnd() {
   const { hasEnded } = useSessionState();
@@ -82,8 +82,8 @@ function SignInAgain({ isEnding = false }: { isEnding?: boolean }) {
 }
 
 /**
- * Asks for the password if the service needs a proof of the user's identity, and then continues the user's action. There
- * is one such dialog, next to the shell.
+ * Asks for the password if the service needs a proof of the user's identity, and then continues the user's action. It
+ * exists once, next to the shell.
  */
 export function ProofDialog() {
   const { user } = useSession();

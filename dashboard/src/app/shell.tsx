@@ -164,7 +164,7 @@ function Breadcrumb() {
   const section = SECTIONS.find(({ items }) => items.some((item) => isWithin(path, item)));
   const item = section?.items.find((one) => isWithin(path, one));
   const [name] = Object.entries(matched?.params ?? {}).flatMap(([key, value]) => (key === 'kind' ? [] : [value]));
-  // A page of the menu has its name as its title.
+  // A page of the menu needs no trail, because its title is its name.
   if (section === undefined || item === undefined || path === item.to) return null;
   return (
     <nav class="breadcrumb" aria-label="Breadcrumb">

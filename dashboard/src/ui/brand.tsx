@@ -2,7 +2,6 @@
  * The product's name and mark, for pages outside the shell.
  */
 
-/** Example: `<Brand />`. */
 export const Brand = () => (
   <p class="brand">
     <svg viewBox="6 3 20 22" width="28" height="28" aria-hidden="true" focusable="false">

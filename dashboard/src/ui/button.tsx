@@ -1,6 +1,6 @@
 /**
- * Buttons, and links that look like buttons. A submit button is busy while its form is; a busy button keeps its place,
- * label and focus.
+ * Buttons, and links that look like buttons. A submit button is busy while its form is busy; a busy button keeps its
+ * place, label and focus.
  */
 import type { ComponentChildren, TargetedMouseEvent } from 'preact';
 import { Link } from '../router.tsx';

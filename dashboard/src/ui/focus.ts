@@ -4,7 +4,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 
 /**
- * Moves the focus to the heading of the page, after a closing dialog has returned it. Used by buttons in rows that
+ * Moves the focus to the heading of the page, after a closing dialog has moved it back. Used by buttons in rows that
  * disappear.
  */
 export function focusHeading(): void {

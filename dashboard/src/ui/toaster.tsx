@@ -30,7 +30,7 @@ export function announce(text: string): void {
   say(text);
 }
 
-/** Once, in the app. */
+/** Shows the messages. The app renders it once. */
 export function Toaster() {
   const [toasts, setToasts] = useState<Toast[]>([]);
   const [said, setSaid] = useState('');

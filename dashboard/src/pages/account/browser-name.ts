@@ -20,7 +20,7 @@ const SYSTEMS: readonly [RegExp, string][] = [
 ];
 const CHARACTERS_MAX = 40;
 
-/** Example: `nameBrowser(navigator.userAgent)`; an unknown program gets the name in its own user agent. */
+/** Example: `nameBrowser(navigator.userAgent)`. The name of an unknown program is its user agent, cut. */
 export function nameBrowser(agent: string): string {
   const system = SYSTEMS.find(([form]) => form.test(agent))?.[1];
   for (const [form, name] of BROWSERS) {

@@ -1,5 +1,5 @@
 /**
- * The sessions of the user, and ending them: one, or all but this one.
+ * Lists the sessions of the user, and ends one or all others.
  */
 import { useState } from 'preact/hooks';
 import { SESSION_HOURS, SESSION_IDLE_MINUTES } from '../../../../src/account/account-bounds.ts';

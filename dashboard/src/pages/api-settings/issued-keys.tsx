@@ -10,7 +10,7 @@ import { KeyValue, Time } from '../../ui/text/text.tsx';
 
 const SOME_ORDER = '10248';
 
-/** A pair just created or replaced. */
+/** A pair that was just created, or that replaces another. */
 export type NewKeys = Pick<IssuedKeyView, 'teamID' | 'apiID' | 'apiSecret'> &
   Partial<Pick<CreatedKeyView, 'name' | 'scope'>> & {
     /** The time at which the replaced keys expire or expired, or null if there were none. */

@@ -1,6 +1,6 @@
 /**
- * The dialogs that create a pair of keys with a name, a scope and an end, replace one, and rename one. Who replaces a
- * pair sets how long the old one keeps working.
+ * The dialogs that create a pair of keys with a name, a scope and an end, replace one, and rename one. The user who
+ * replaces a pair chooses how long the old one keeps working.
  */
 import type { CreatedKeyView, IssuedKeyView } from '../../../../src/http/dashboard/interface.ts';
 import {

@@ -103,7 +103,6 @@ interface KeyTableProps {
   label: string;
   keys: readonly KeyRow[];
   onEnded: () => void;
-  /** Opens the dialog that replaces the pair of this name. */
   onReplace?: (name: string) => void;
 }
 

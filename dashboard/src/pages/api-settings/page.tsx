@@ -1,6 +1,6 @@
 /**
- * API Settings: the base URL, the keys, the replaced keys that still work, and their creation and replacement. Only the
- * state of this page holds a new secret. Begin here.
+ * API Settings: the base URL, the keys, the replaced keys that still work, and the dialogs that create and replace
+ * keys. Only the state of this page holds a new secret. Begin here.
  */
 import { useState } from 'preact/hooks';
 import { fetchOperation } from '../../api/client.ts';
@@ -105,7 +105,6 @@ export default function ApiSettingsPage() {
 }
 
 interface KeyButtonProps {
-  /** Whether there are no keys yet. */
   isFirst: boolean;
   isReady: boolean;
   onClick: () => void;

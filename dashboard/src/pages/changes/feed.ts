@@ -1,17 +1,16 @@
-/** Reads the feed of changes with the operation listChanges: the newest first, then those after them as they come. */
+/** Reads the feed of changes with the operation listChanges: the newest changes first, then later changes live. */
 import type { Change } from '../../../../client/src/contract.ts';
 import { ApiError, fetchOperation, type QueryValues } from '../../api/client.ts';
 
-/** Maximum number of changes on the page. */
 export const CHANGES_MAX = 500;
-/** The numbers that are searched for changes of one type. */
+/** The number of latest changes among which the changes of one type are searched. */
 const SEARCHED = 2000;
 
 export type Feed = Awaited<ReturnType<typeof readChanges>>;
 async function readChanges(query: QueryValues, signal: AbortSignal) {
   const { body, headers } = await fetchOperation<{ data: Change[] }>('GET', '/changes', query, undefined, { signal });
   return {
-    /** Newest first. */
+    /** The changes, newest first. */
     changes: body.data.toReversed(),
     /** The number to continue after. */
     after: Number(headers.get('x-next-after')),
@@ -31,8 +30,8 @@ export async function loadNewest(types: string, signal: AbortSignal): Promise<Fe
 }
 
 /**
- * Returns the feed with the changes after those shown, and waits for one if there is none yet. Begins again with the
- * newest if there are too many, or some are no longer kept.
+ * Adds later changes to the shown feed, and waits for a change if there is none yet. Begins again with the newest
+ * changes if there are too many, or some are no longer kept.
  */
 export async function loadNewer(types: string, shown: Feed, mayWait: boolean, signal: AbortSignal): Promise<Feed> {
   try {
@@ -44,7 +43,7 @@ export async function loadNewer(types: string, shown: Feed, mayWait: boolean, si
   return loadNewest(types, signal);
 }
 
-/** Returns the lowest position of the feed, from a fault because changes are no longer kept. Throws any other fault. */
+/** Returns the lowest position of the feed if the fault is that changes are no longer kept. Throws any other fault. */
 function earliestOf(fault: unknown): string {
   if (fault instanceof ApiError && fault.earliest !== undefined) return fault.earliest;
   throw fault;

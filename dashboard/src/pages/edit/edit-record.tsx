@@ -1,4 +1,4 @@
-/** Edits a customer or a part by form, and creates one. New orders have a page. */
+/** Edits or creates a customer or a part in a form. New orders have a page. */
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { post } from '../../api/client.ts';
 import { KINDS, recordPath, useSave, write, type Kind, type LoadedRecord } from '../../api/records.ts';

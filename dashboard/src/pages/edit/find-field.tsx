@@ -1,4 +1,4 @@
-/** A field that finds a part or a customer by what is typed: its code, its name, or part of the name. */
+/** A field that finds a part or a customer by a part of its code, its name or another searched field. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { anyOf, CONTAINS_LEAST } from '../../api/filters.ts';
@@ -28,7 +28,7 @@ export function FindField({ kind, value, onValue, ...field }: FindFieldProps) {
   const list = useId();
   const [found, setFound] = useState<readonly Values[]>([]);
   const { key } = KINDS[kind];
-  // The value that the form begins with is not searched, so that opening it changes nothing.
+  // The value that the form begins with is not searched, so that opening the form changes nothing.
   const isTyped = useRef(false);
   useEffect(() => {
     const text = value.trim();

@@ -1,4 +1,4 @@
-/** A form of the fields of a record, by the tenant's dictionary. It sends only what was changed. Begin here. */
+/** A form with the fields of a record, by the tenant's dictionary. It sends only changed fields. Begin here. */
 import { useRef, useState } from 'preact/hooks';
 import type { FieldView } from '../../../../src/http/dashboard/interface.ts';
 import type { RecordType } from '../../../../src/pims/rules/fields.ts';
@@ -18,9 +18,9 @@ interface RecordDialogProps {
   recordType: RecordType;
   /** The record that is edited; {} for a new one. */
   values: Values;
-  /** The fields to show first, in this order. The others follow in the order of the dictionary. */
+  /** The fields to show first, in this order. The other fields follow in the order of the dictionary. */
   first?: readonly string[];
-  /** Whether to show a field, which is not one that PIMS assigns. */
+  /** Returns whether to show a field. Fields that PIMS assigns are never shown. */
   isShown?: (field: FieldView) => boolean;
   action?: string;
   onSave: (changed: Values) => Promise<unknown>;
@@ -78,7 +78,7 @@ export function RecordDialog({ recordType, first = [], isShown = () => true, val
 interface EntryProps {
   field: FieldView;
   value: string;
-  /** `customer` is the one that the value names, if the field finds customers. */
+  /** `customer` is the customer that the value names, if the field finds customers. */
   onValue: (value: string, customer?: Values) => void;
   recordType: RecordType;
   autofocus: boolean;

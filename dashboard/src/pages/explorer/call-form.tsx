@@ -1,6 +1,6 @@
 /**
- * The form of an operation, filled in with the examples of the contract. The user confirms writes; a viewer cannot send
- * them.
+ * The form of an operation, filled in with the examples of the contract. Only developers and owners can send writes,
+ * after they confirm them.
  */
 import { useState } from 'preact/hooks';
 import { useSession } from '../../session.tsx';
@@ -69,7 +69,7 @@ export function CallForm({ operation, call }: { operation: ExplorerOperation; ca
             name="confirm"
             isChecked={isConfirmed}
             onChecked={setConfirmed}
-            hint={`The records of ${tenant.name} change, as with any call of an app.`}
+            hint={`The call changes the records of ${tenant.name}, like any call of an app.`}
           />
         )}
         {!isAllowed && <Notice>This operation changes records. To use it, ask an owner for the developer role.</Notice>}

@@ -57,7 +57,7 @@ export function useCall(operation: ExplorerOperation) {
   return {
     input,
     change: (change: Partial<CallInput>) => setInput((before) => ({ ...before, ...change })),
-    /** Throws an ApiError that names the field when a value cannot be sent. */
+    /** Sends the call. Throws an ApiError that names the field when a value cannot be sent. */
     send: async () => {
       refuseUnsendable(operation, input);
       await run(input);
@@ -73,7 +73,6 @@ export function useCall(operation: ExplorerOperation) {
   };
 }
 
-/** Returns the headers with a value. */
 export const headersOf = ({ headers }: CallInput): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ''));
 

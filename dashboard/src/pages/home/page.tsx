@@ -86,7 +86,7 @@ function Calls() {
   );
 }
 
-/** The first steps of a team without orders: both ways to get them in. */
+/** The first steps of a team without orders: both ways to add orders. */
 function FirstSteps() {
   const { may } = useSession();
   return (

@@ -1,12 +1,12 @@
-/** Reads a CSV file in the browser, and cuts its rows into pieces that one request can import. */
+/** Reads a CSV file in the browser, and cuts its rows into pieces, one for each request. */
 
 const BYTES_MAX = 20 * 1024 * 1024;
-/** Bounds of a piece: those of the route, and of the body of a request in UTF-8. */
+/** Bounds of a piece. The route limits the rows, and the body of a request in UTF-8 has room for the characters. */
 const PIECE_ROWS = 200;
 const PIECE_CHARACTERS = 60_000;
 
 export type CsvTable = Awaited<ReturnType<typeof readTable>>;
-/** Throws if it is not CSV. Detects the separator (comma, semicolon, tab or bar) and UTF-8 or Latin-1. */
+/** Reads a table. Detects the separator (comma, semicolon, tab or bar) and UTF-8 or Latin-1. Throws if it is no CSV. */
 export async function readTable(file: File) {
   if (file.size > BYTES_MAX) throw new Error('It is larger than 20 MB. Split it, or use storeroom import.');
   const bytes = await file.arrayBuffer();
@@ -33,7 +33,7 @@ function decode(bytes: ArrayBuffer): [text: string, encoding: string] {
   }
 }
 
-/** Yields rows without the columns that have no field, and the index of the first of them. */
+/** Yields pieces without the columns that have no field, each with the index of its first row. */
 export function* piecesOf(
   { rows }: CsvTable,
   fields: readonly string[],

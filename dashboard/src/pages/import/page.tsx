@@ -20,7 +20,6 @@ const TYPES = [
 ] as const;
 const REJECTED_SHOWN = 100;
 
-/** Result of a check or an import. */
 interface Report extends ImportView {
   readonly isDry: boolean;
   readonly fault?: string;
@@ -42,7 +41,7 @@ export default function ImportPage() {
       description="Import a CSV file whose first line names its columns. All rows are checked before any is imported."
     >
       <Toolbar label="Source">
-        <Select label="What is in the file" name="type" {...type} options={TYPES} />
+        <Select label="Record type" name="type" {...type} options={TYPES} />
         <div class="field">
           <label class="label" for="file">
             File

@@ -1,4 +1,4 @@
-/** Approves or invoices the selected orders one after the other, and says how each ended. */
+/** Approves or invoices the selected orders one after the other, and shows the result for each. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { post } from '../../api/client.ts';
 import { recordPath } from '../../api/records.ts';
@@ -29,7 +29,7 @@ export function BulkActions({ selected, onDone }: BulkProps) {
   const [results, setResults] = useState<readonly Result[]>([]);
   const [progress, setProgress] = useState<string>();
   const isStopped = useRef(false);
-  // Leaving the page stops after the order that is being changed.
+  // If the user leaves the page, the run stops after the current order.
   useEffect(() => () => void (isStopped.current = true), []);
   const run = async (name: Action) => {
     isStopped.current = false;
@@ -37,7 +37,7 @@ export function BulkActions({ selected, onDone }: BulkProps) {
     for (const number of selected) {
       if (isStopped.current) break;
       setProgress(`${DOING[name]} ${done.length + 1} of ${selected.length}`);
-      // One order after the other, so that stock is taken in their order.
+      // The orders are changed one after the other, so that they take stock in this order.
       const fault = await ACTIONS[name](number).then(
         () => undefined,
         (thrown: unknown) => toApiError(thrown).message,

@@ -1,4 +1,4 @@
-/** Exports the records that a list shows as CSV, page by page, so that a long list needs no long answer. */
+/** Exports the records that a list shows as CSV, page by page, so that a long list needs no large response. */
 import { useRef, useState } from 'preact/hooks';
 import { downloadCSV, guardFormula } from '../../api/download.ts';
 import type { RecordFilter } from '../../api/filters.ts';
@@ -27,7 +27,7 @@ export function ExportButton({ kind, filters, sort, columns }: ExportProps) {
     let cursor: string | undefined;
     do {
       setCount(rows.length);
-      // Each page begins where the one before ends.
+      // Each page begins where the previous page ends.
       const page = await queryRecords(kind, filters, { maxReturn: PAGE_SIZE, cursor, sort }, left.signal);
       rows.push(...page.rows.map((row) => columns.map((name) => guardFormula(row[name] ?? ''))));
       cursor = page.next ?? undefined;

@@ -1,4 +1,4 @@
-/** The views of a list: filters with a name and their count, and those that a user has saved on this device. */
+/** The views of a list: named filters with the number of records, and views that the user has saved on this device. */
 import { useRef, useState } from 'preact/hooks';
 import { get } from '../../api/client.ts';
 import { searchOf, where, type RecordFilter } from '../../api/filters.ts';
@@ -35,8 +35,8 @@ export const VIEWS: Readonly<Record<Kind, readonly View[]>> = {
 const SAVED_MOST = 20;
 
 /**
- * Backorders are found by their numbers, because no field tells them from other sales orders. There is no view if there
- * are none, or if they cannot be listed.
+ * Loads the view of backorders, which are found by their numbers, because no field distinguishes them from other sales
+ * orders. Returns no view if there are none, or if they cannot be listed.
  */
 async function loadBackorders(signal: AbortSignal): Promise<View[]> {
   const { numbers } = await get('/orders/backorders', {}, signal).catch(() => ({ numbers: [] }));
@@ -71,12 +71,12 @@ interface ViewsProps {
   kind: Kind;
   columns: readonly string[];
   onColumns: (columns: readonly string[]) => void;
-  /** Whether the rows are shown; the counts are loaded after them, and again with each round. */
+  /** Whether the rows are shown. The counts are loaded after the rows, and again in each round. */
   isReady: boolean;
   round: number;
 }
 
-/** The address keeps the view. */
+/** The links to the views. The address says which view is shown. */
 export function Views({ kind, columns, onColumns, isReady, round }: ViewsProps) {
   const [query] = useQuery();
   const [saved, setSaved] = useState(() => loadSaved(kind));

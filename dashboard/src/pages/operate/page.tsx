@@ -69,7 +69,7 @@ const Figures = ({ view: { version, upSeconds, store, disk } }: { view: OperateV
   </Columns>
 );
 
-/** Each check, whether it is well, and what it says where it is not. */
+/** Lists the checks, each with its result and the text to show if it is bad. */
 const listChecks = (view: OperateView): [name: string, isGood: boolean, fault: string][] => [
   ['Accepts requests', view.ready, 'No: the store, its disk or the counting of calls fails'],
   ['Database', view.usable, 'It does not answer'],

@@ -1,6 +1,6 @@
 /**
- * Adds up all records of a storefront order, a row per part: the sums of the client, and the units of each record.
- * Lines without a part code have a row per description.
+ * Adds up all records of a storefront order into a row per part, with the sums that the client computes and the units
+ * of each record. Lines without a part code have a row per description.
  */
 import { deriveFulfillment, type FulfillmentLine } from '../../../../client/src/fulfillment.ts';
 import { addDecimals } from '../../../../src/pims/rules/decimal.ts';

@@ -1,4 +1,4 @@
-/** The history of an order, newest first: who did what, and which field changed from what to what. */
+/** The history of an order, newest first: who did what, and the old and new values of changed fields. */
 import type { AnswerOf } from '../../../../src/http/dashboard/interface.ts';
 import { useGet } from '../../api/use-load.ts';
 import { Link } from '../../router.tsx';
@@ -21,7 +21,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   import: 'Imported',
 };
 
-/** A partial invoice creates the order of the open units. */
+/** Describes an entry. A partial invoice creates the order of the open units. */
 const describe = ({ operation, changes }: Entry) =>
   operation === 'invoiceOrder' && changes.every(([field]) => field !== 'ORDER_TYPE')
     ? 'Split off as a backorder'
@@ -68,7 +68,7 @@ export function History({ number, round }: { number: string; round: string }) {
         from={history}
         skeletonRows={3}
         rowKey={({ at, operation, changes }) => `${at} ${operation} ${JSON.stringify(changes)}`}
-        empty={<Empty title="No recorded changes">This order was last changed before changes were recorded.</Empty>}
+        empty={<Empty title="No recorded changes">The last change is older than the changes that are kept.</Empty>}
       />
     </Section>
   );

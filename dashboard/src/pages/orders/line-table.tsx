@@ -1,5 +1,5 @@
 /**
- * The lines of an order with what each comes to, the totals below them, and a warning where the two do not agree.
+ * The lines of an order with the total of each, the totals of the order, and a warning if these do not agree.
  */
 import { roundCents } from '../../../../src/pims/rules/decimal.ts';
 import { amountOf } from '../../../../src/pims/rules/totals.ts';
@@ -18,12 +18,12 @@ import { fieldColumn, RecordLink } from '../records/field-column.tsx';
 import { LineDialog } from './order-actions.tsx';
 import { OrderTotals } from './totals.tsx';
 
-/** The fields that a line has a column for, or that its order tells. */
+/** The built-in fields. Their columns do not depend on the values, except DISCOUNT. */
 const OWN =
   `ORDER_NUMBER LINE_NUMBER PART_CODE DESCRIPTION QUANTITY NUMBER_SHIPPED UNIT_PRICE DISCOUNT SERIAL_NUMBERS CARE_PLAN
   LINE_REF_LOCK_CODE CREATE_DATE MODIFIED_DATE`.split(/\s+/);
 
-/** The columns of lines. DISCOUNT and custom fields have one only if a line has a value. */
+/** Returns the columns of lines. DISCOUNT and custom fields have one only if a line has a value. */
 function columnsOf(lines: readonly Values[]): readonly TableColumn<Values>[] {
   const has = (name: string) => lines.some((line) => line[name]);
   const isDiscounted = lines.some(hasDiscount);

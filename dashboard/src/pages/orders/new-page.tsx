@@ -1,4 +1,4 @@
-/** Creates an order with its lines in one step: customer and parts are found by typing, prices and stock are shown. */
+/** Creates an order with its lines in one step. Finds the customer and parts by typing, and shows prices and stock. */
 import { useRef, useState } from 'preact/hooks';
 import { addDecimals, roundCents } from '../../../../src/pims/rules/decimal.ts';
 import { FIRST_STAGES } from '../../../../src/pims/rules/stages.ts';
@@ -51,7 +51,7 @@ export default function NewOrderPage() {
     const body = Object.fromEntries(Object.entries({ ...address, ...order }).filter(([, value]) => value !== ''));
     const all = [{ operation: 'createOrder', body }, ...steps];
     const text = JSON.stringify(all);
-    // A second click has the same key. A corrected order is another one.
+    // A second click has the same key. A corrected order has a new key.
     if (sent.current.text !== text) sent.current = { text, key: crypto.randomUUID() };
     const [number] = await writeBatch(all, sent.current.key);
     navigate(recordPath('orders', number as string));
@@ -138,7 +138,7 @@ function Header({ order, customer, set, onCustomer }: HeaderProps) {
   );
 }
 
-/** Returns the price that the service will use: the typed one, or the one of the part. */
+/** Returns the price that the service will use: the typed price, or the price of the part. */
 const priceOf = ({ UNIT_PRICE, part }: NewLine) => UNIT_PRICE || (part?.UNIT_PRICE ?? '');
 
 interface LineRowProps {

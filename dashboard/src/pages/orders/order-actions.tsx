@@ -1,4 +1,4 @@
-/** The other actions on an order: edit, add and change lines, cancel, void, print. */
+/** The actions on an order besides approving and invoicing: edit, add and change lines, cancel, void, print. */
 import { useState } from 'preact/hooks';
 import type { FieldView } from '../../../../src/http/dashboard/interface.ts';
 import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
@@ -31,7 +31,7 @@ const HEADER = [
   'NOTES',
 ];
 const LINE = ['PART_CODE', 'QUANTITY', 'UNIT_PRICE', 'DISCOUNT', 'DESCRIPTION', 'SERIAL_NUMBERS'];
-/** The fields that stay open on an invoice (specification, section 2 of the additions). */
+/** The fields that can be changed on an invoice (S7.14). */
 const OPEN_ON_INVOICE = ['NOTES', 'ORDER_STATUS', 'TRACKING_NUMBERS', 'SHIP_VIA'];
 const OPEN_ON_INVOICED_LINE = ['DESCRIPTION', 'SERIAL_NUMBERS'];
 

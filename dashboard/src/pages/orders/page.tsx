@@ -23,7 +23,7 @@ import { TOTALS } from './totals.tsx';
 import { stockedParts, OrderStock } from './stock-table.tsx';
 import { StorefrontComparison } from './storefront-comparison.tsx';
 
-/** The fields that are not among the other fields. */
+/** The fields that are shown elsewhere than in Other fields. */
 const SHOWN =
   `ORDER_NUMBER ORDER_TYPE REFERENCE_NUMBER CUSTOMER_CODE ORDER_DATE ORDER_STATUS TRACKING_NUMBERS CREATE_DATE
   MODIFIED_DATE`

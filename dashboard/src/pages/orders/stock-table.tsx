@@ -16,7 +16,7 @@ export const stockedParts = (lines: readonly Values[]): string[] => [
 interface OrderStockProps {
   parts: readonly string[];
   isDropShip: boolean;
-  /** The stock before the last transition; undefined before the first one. */
+  /** The stock before the last transition; undefined if there was none. */
   before: ReadonlyMap<string, Stock> | undefined;
   /** A number that increases with each transition. */
   round: number;

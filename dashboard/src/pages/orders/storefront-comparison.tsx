@@ -1,5 +1,5 @@
 /**
- * All records of a storefront order side by side, a row per part, with sums over them.
+ * All records of a storefront order side by side, a row per part, with sums over the records.
  */
 import { useMemo } from 'preact/hooks';
 import { isBinding } from '../../../../client/src/fulfillment.ts';

@@ -1,4 +1,4 @@
-/** The totals of an order, and what does not add up in them. */
+/** The totals of an order, and a warning if they do not add up. */
 import { compareDecimals, subtractDecimals } from '../../../../src/pims/rules/decimal.ts';
 import { addUp, sumCents, sumExactly } from '../../../../src/pims/rules/totals.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
@@ -55,7 +55,7 @@ function findFaults(order: Values, lines: readonly Values[]): string[] {
   return faults;
 }
 
-/** Whether two amounts differ by no more than what rounding explains: a cent for each line. */
+/** Returns whether two amounts differ at most by rounding: a cent for each line. */
 function isNear(one: string, other: string, cents: number): boolean {
   const difference = subtractDecimals(one, other).replace('-', '');
   return compareDecimals(difference, String(cents / 100)) <= 0;

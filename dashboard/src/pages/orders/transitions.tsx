@@ -1,6 +1,6 @@
 /**
- * Approves and invoices an order, or explains why it cannot. Loads the stock first, so that the page can show the
- * change.
+ * Approves and invoices an order, or explains why that is not possible. Loads the stock first, so that the page can
+ * show how it changes.
  */
 import { useState } from 'preact/hooks';
 import type { AdvancedOrderView } from '../../../../src/http/dashboard/interface.ts';
@@ -15,7 +15,6 @@ import { shorten } from '../../ui/text/text.tsx';
 import { InvoiceDialog } from './invoice-dialog.tsx';
 import { stockedParts } from './stock-table.tsx';
 
-/** A transition that was made. */
 export interface DoneTransition {
   readonly made: AdvancedOrderView;
   readonly parts: readonly string[];

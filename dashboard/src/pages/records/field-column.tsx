@@ -11,10 +11,10 @@ import { labelOf } from '../../ui/text/label.ts';
 const MONEY = 'SUBTOTAL FREIGHT TAX_TOTAL ORDER_TOTAL UNIT_PRICE UNIT_COST CREDIT_LIMIT'.split(' ');
 export const isMoney = (name: string): boolean => MONEY.includes(name);
 
-/** The columns that take the remaining width. */
+/** The columns that get the remaining width. */
 const WIDE = ['BNAME', 'CUSTOMER_NAME', 'PART_DESCRIPTION'];
 
-/** Example: `fieldColumn('QUANTITY', 'number')`; with the kind for a list of records. */
+/** Example: `fieldColumn('QUANTITY', 'number')`. A list of records also gives its kind. */
 export const fieldColumn = (name: string, type?: FieldType, kind?: Kind): TableColumn<Values> => ({
   key: name,
   ...(!isMoney(name) && { label: labelOf(name, kind) }),
@@ -44,7 +44,7 @@ function Cell({ row, name, type }: { row: Values; name: string; type: FieldType 
   return <bdi>{value}</bdi>;
 }
 
-/** Example: `<Amount value={part.QTY_ONHAND} />`; a negative one is red. */
+/** Example: `<Amount value={part.QTY_ONHAND} />`. A negative amount is red. */
 export const Amount = ({ value }: { value: string }) => (
   <span class={value.startsWith('-') ? 'negative' : undefined}>{value}</span>
 );

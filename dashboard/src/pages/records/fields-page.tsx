@@ -154,7 +154,7 @@ function AddField({
   const type = useEntry<NewField['type']>('text');
   const noun = RECORD_TYPES.find(({ value }) => value === recordType)?.noun ?? '';
   const add = async () => {
-    // The error names the field of the record; here that is the name that was typed.
+    // The error names the new field of the record. In this form, it belongs to the field `name`.
     await rewordError(post('/fields', { recordType, name, type: type.value }), 'COMMAND_REFUSED', { field: 'name' });
     toast(`Field ${name} added`);
     onAdded();

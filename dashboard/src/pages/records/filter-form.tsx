@@ -1,6 +1,6 @@
 /**
- * The filters above a list of records, applied together and kept in the address. It shows their errors, and the field
- * that the service suggests.
+ * The filters above a list of records, applied together and kept in the address. The form shows their errors, and the
+ * field that the service suggests.
  */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { FieldsView } from '../../../../src/http/dashboard/interface.ts';
@@ -32,12 +32,12 @@ interface EditedFilter extends RecordFilter {
 let lastId = 0;
 const toRow = (filter: RecordFilter): EditedFilter => ({ ...filter, id: ++lastId });
 const normalise = <F extends RecordFilter>(filter: F): F => ({ ...filter, field: filter.field.trim().toUpperCase() });
-/** Omits rows without a field, which the user is still writing. */
+/** Formats the rows, without rows that have no field yet. */
 const formatRows = (rows: readonly RecordFilter[]): string[] =>
   rows.map(normalise).flatMap((row) => (row.field === '' ? [] : [formatFilter(row)]));
 
 type Fields = FieldsView['fields'][Kind];
-/** A field is typed by its label or its name, and shown by its label. */
+/** Returns the name of the field whose name or label was typed, or the typed text. */
 function nameField(typed: string, fields: Fields, kind: Kind): string {
   const text = typed.trim().toLowerCase();
   const isMeant = (words: string) => words.toLowerCase() === text;
@@ -48,7 +48,6 @@ function nameField(typed: string, fields: Fields, kind: Kind): string {
 interface FilterBarProps {
   kind: Kind;
   fields: Fields;
-  /** The error about the applied filters. */
   error: ApiError | undefined;
 }
 
@@ -69,7 +68,7 @@ export function FilterBar({ kind, fields, error }: FilterBarProps) {
   };
   const change = (id: number, part: Partial<RecordFilter>) =>
     setRows(rows.map((row) => (row.id === id ? { ...row, ...part } : row)));
-  /** Applies filters when the pressed button disappears: the focus goes to one that stays. */
+  /** Applies filters when the pressed button disappears, and moves the focus to a button that stays. */
   const applyAndLeave = (next: readonly EditedFilter[]) => {
     apply(next);
     bar.current?.querySelector<HTMLButtonElement>('.add-filter')?.focus();
@@ -183,7 +182,6 @@ const FLAG_CHOICES = [
 ];
 
 function FilterRow({ row, kind, fields, index, list, error, onChange, onRemove }: FilterRowProps) {
-  /** The field, if it exists. */
   const known = fields.find(({ name }) => name === normalise(row).field);
   const named = (what: string) => ({
     label: `${what} of filter ${index + 1}`,

@@ -61,7 +61,7 @@ function Records({ kind }: { kind: Kind }) {
   const { label } = KINDS[kind];
   const { may } = useSession();
   const { data, error } = page;
-  // An error about the query is shown at the filters, any other in place of the table.
+  // An error about the query is shown at the filters, any other error in place of the table.
   const isRejected = error?.httpStatus === 400;
   return (
     <Page
@@ -139,7 +139,7 @@ function RecordTable({ kind, page, columns }: RecordTableProps) {
   );
 }
 
-/** The column of a field. Its head sorts if the field has an index. */
+/** Builds the column of a field. Its head sorts if the field has an index. */
 function listColumn(kind: Kind, name: string, fields: readonly FieldView[] | undefined): TableColumn<Values> {
   const field = fields?.find((one) => one.name === name);
   return { ...fieldColumn(name, field?.type, kind), isSortable: field?.indexed ?? false };
@@ -172,7 +172,7 @@ const selectColumn = (
   align: 'end',
 });
 
-/** The sort of the address, `-CREATE_DATE`. A head sorts upwards first, and downwards the second time. */
+/** Parses the sort of the address, such as `-CREATE_DATE`. The first click on a head sorts up, the second down. */
 function sortOf(sort: string, onSort: (sort: string) => void): Sort {
   const { key, isDescending } = parseSort(sort);
   return { key, isDescending, onSort: (next) => onSort(next === key && !isDescending ? `-${next}` : next) };

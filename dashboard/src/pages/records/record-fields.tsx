@@ -1,5 +1,5 @@
 /**
- * The fields of a record: two addresses, and names with values, the empty ones on demand; and the page for the address of
+ * The fields of a record: two addresses, and a list of names and values, with empty fields on demand. Also the page for
  * a record that does not exist.
  */
 import type { Values } from '../../../../src/pims/rules/values.ts';
@@ -14,7 +14,6 @@ import { Day, KeyValue, Money, None, shorten, Text, Time } from '../../ui/text/t
 
 const STAMPS: readonly string[] = ['CREATE_DATE', 'MODIFIED_DATE'];
 const PARTS = ['NAME', 'ATTN', 'ADDRESS1', 'ADDRESS2', 'CITY', 'STATE', 'ZIPCODE', 'COUNTRY', 'PHONE', 'EMAIL'];
-/** The fields of the two addresses. */
 export const ADDRESS_FIELDS: readonly string[] = ['B', 'S'].flatMap((side) => PARTS.map((part) => side + part));
 
 /** Example: `<Addresses values={order} />`. */
@@ -58,7 +57,7 @@ function Address({ title, side, values }: { title: string; side: 'B' | 'S'; valu
 
 /**
  * Example: `<OtherFields values={order} shown={['ORDER_NUMBER', …]} />` shows the fields that are not in `shown`. The
- * address keeps whether empty ones are shown too.
+ * address says whether empty fields are shown too.
  */
 export function OtherFields({ values, shown }: { values: Values; shown: readonly string[] }) {
   const [query, setQuery] = useQuery();

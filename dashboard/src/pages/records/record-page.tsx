@@ -78,7 +78,6 @@ interface ActionsProps {
   record: LoadedRecord;
   onDone: () => void;
 }
-/** The buttons of a customer or a part. */
 const Actions = ({ kind, record, onDone }: ActionsProps) => (
   <>
     {kind === 'inventory' && <StockActions part={record.values} onDone={onDone} />}

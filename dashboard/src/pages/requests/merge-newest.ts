@@ -5,8 +5,8 @@ import type { RequestsView } from '../../../../src/http/dashboard/interface.ts';
 const ROWS_MAX = 1000;
 
 /**
- * Returns the pages with the newest one on top. Both are newest first, so the requests after its last one follow it
- * here.
+ * Returns the pages with the newest page on top, and the IDs that it adds. The known requests that are older than the
+ * newest page follow it.
  */
 export function mergeNewest(
   before: readonly RequestsView[],
@@ -20,7 +20,7 @@ export function mergeNewest(
   if (last === undefined || lastBefore === undefined || added.length === 0)
     return { pages: lastBefore === undefined ? [newest] : before, added };
   const place = known.findIndex(({ requestID }) => requestID === last.requestID);
-  // None of the known requests follows the newest page, or there are too many.
+  // The newest page does not reach the known requests, or there are too many.
   if (place < 0 || known.length + added.length > ROWS_MAX) return { pages: [newest], added };
   return { pages: [{ ...lastBefore, requests: [...newest.requests, ...known.slice(place + 1)] }], added };
 }

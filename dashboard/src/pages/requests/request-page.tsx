@@ -1,6 +1,6 @@
 /**
  * One request of the log: its source, what was sent, why it failed, and the same call as curl. A request reaches the
- * log a moment after its response, so a missing one is looked for again.
+ * log a moment after its response, so the page looks for a missing request again.
  */
 import type { RequestDetailView } from '../../../../src/http/dashboard/interface.ts';
 import { LINE_BYTES_MAX, VALUE_CHARACTERS_MAX } from '../../../../src/request-log/logged-request.ts';

@@ -39,7 +39,7 @@ const NO_FILTERS = {
   to: null,
 };
 
-/** The keys in force and the explorer. A key of the address that has ended is there too. */
+/** The filter by key: the valid keys, the explorer, and the key in the address, which may have ended. */
 function KeyFilter() {
   const [query, setQuery] = useQuery();
   const value = query.get('key') ?? '';

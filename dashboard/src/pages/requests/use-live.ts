@@ -1,5 +1,5 @@
 /**
- * Follows a list: loads what is new each second while the tab is visible, and announces it every few seconds.
+ * Follows a list: loads new items each second while the tab is visible, and announces them every few seconds.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError } from '../../api/client.ts';
@@ -13,8 +13,8 @@ const SAY_MS = 8000;
 const MARKED_MS = 2500;
 
 /**
- * `look` loads what is new, also by waiting for it, and returns its IDs, which are announced as `noun`. Another `key`
- * is another list.
+ * Calls `look`, which loads or awaits new items and returns their IDs. Announces the items as `noun`. Another `key` is
+ * another list.
  */
 export function useLive(isLive: boolean, look: (signal: AbortSignal) => Promise<string[]>, noun = 'request', key = '') {
   /** IDs of rows that have just arrived. */

@@ -1,6 +1,6 @@
 /**
- * The stock of one part: what people can do to it, its ledger, and the orders that wait for it. The dialog receives,
- * counts or adjusts the part, or sets what is on order, and says what the stock becomes before it is sent.
+ * The stock of one part: the actions of people, its ledger, and the orders that wait for it. The dialog receives,
+ * counts or adjusts the part, or sets the units on order, and shows the new stock before it sends the action.
  */
 import { useState } from 'preact/hooks';
 import type { MovementsView, WaitingView } from '../../../../src/http/dashboard/interface.ts';
@@ -176,6 +176,6 @@ function stockAfter(action: Action, onHand: string, quantity: string): string | 
   return action === 'count' ? units : addDecimals(onHand, units);
 }
 
-/** The change of a movement with its sign: `+3`. */
+/** Returns the change of a movement with its sign: `+3`. */
 const signed = (quantity: string): string =>
   quantity.startsWith('-') ? quantity : `+${subtractDecimals(quantity, '0')}`;

@@ -1,4 +1,4 @@
-/** The audit log, for owners: its records, newest first, searched and exported, and their verification. */
+/** The audit log, for owners: lists its records, newest first, and searches, exports and verifies them. */
 import { useEffect, useState } from 'preact/hooks';
 import type { AuditCheckView, AuditView } from '../../../../src/http/dashboard/interface.ts';
 import { get } from '../../api/client.ts';
@@ -23,15 +23,15 @@ export default function AuditPage() {
 }
 
 const HASH_SHOWN = 10;
-/** Records that a search or an export looks at, in pages of 100. */
+/** Maximum records that a search or an export looks at, in pages of 100. */
 const LOOKED_AT_MAX = 10_000;
-/** Records that a search finds before it waits for Load more. */
+/** The number of found records after which a search waits for Load more. */
 const FOUND_MIN = 50;
 const FILTERS = { actor: 'Who', action: 'What', target: 'Target' } as const;
 type FilterName = keyof typeof FILTERS;
 const FILTER_NAMES = Object.keys(FILTERS) as FilterName[];
 
-/** Returns the page of a target that has one: an order, or a part of the stock. */
+/** Returns the path of a target that has a page: an order, a customer or a part. */
 function pathOfTarget({ action, target }: AuditRow): string | undefined {
   if (/[oO]rder|LineItem|invoice/.test(action)) return pathOf('/records/orders/:key', { key: target });
   if (/Customer/.test(action)) return pathOf('/records/customers/:key', { key: target });
@@ -64,7 +64,7 @@ const COLUMNS: readonly TableColumn<AuditRow>[] = [
   },
 ];
 
-/** Returns the filter of the address, as a condition of a record, or undefined if there is none. */
+/** Returns the filter of the address, as a condition on a record, or undefined if there is none. */
 function parseFilter(query: URLSearchParams): ((row: AuditRow) => boolean) | undefined {
   const wanted = FILTER_NAMES.map((name) => [name, (query.get(name) ?? '').trim().toLowerCase()] as const);
   if (wanted.every(([, text]) => text === '')) return undefined;
@@ -96,7 +96,6 @@ function AuditLog() {
   const { pages, error, isLoading, more, reload } = list;
   const { tenant } = useSession();
   const [query, setQuery] = useQuery();
-  /** The number of requested verifications. */
   const [round, setRound] = useState(0);
   const all = pages.flatMap(({ records }) => records);
   const filter = parseFilter(query);

@@ -1,6 +1,6 @@
 /**
- * Settings of the team: name, default stage, strict references. Owners change them, others read them. The operator sets
- * the limits. Begin here.
+ * Settings of the team: name, default stage, strict references and a limit of calls a month. Owners change them, others
+ * read them. The operator sets limits too. Begin here.
  */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';

@@ -118,7 +118,7 @@ export function NewLink({ user, onIssued, onClose }: { user: UserRow; onIssued: 
     <FormDialog title="Create a new link?" onClose={onClose} action="Create link" onSubmit={make}>
       <div class="confirm-text">
         <p>
-          For <strong>{user.email}</strong>, who forgot the password or lost the phone.
+          Use this if <strong>{user.email}</strong> forgot the password or lost the phone.
         </p>
         <p>
           {user.hasPassword

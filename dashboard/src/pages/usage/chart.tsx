@@ -1,6 +1,6 @@
 /**
- * Calls by day as bars, failed on top of succeeded. A day shows its figures on hover and focus, and is a link to its
- * requests; arrow keys move between days.
+ * Calls by day as bars, with failed calls on top of the others. A day shows its figures on hover and focus, and is a
+ * link to its requests; arrow keys move between days.
  */
 import type { TargetedKeyboardEvent } from 'preact';
 import { useState } from 'preact/hooks';
@@ -11,7 +11,7 @@ import { formatShare } from '../../ui/text/meter.tsx';
 import { countDays, formatCount, formatDay, formatMonth, listDays, type Counts } from './daily-counts.ts';
 import { TABLES_ID } from './tables.tsx';
 
-/** Maximum number of lines above the floor. */
+/** Maximum number of lines above 0. */
 const GRID_LINES = 5;
 const DAY_MS = 86_400_000;
 

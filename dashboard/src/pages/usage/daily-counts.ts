@@ -1,5 +1,5 @@
 /**
- * The calls of a month by day and by operation, and how days, months and counts are formatted. All in UTC.
+ * Adds up the calls of a month by day or by operation, and formats days, months and counts. Days and months are UTC.
  */
 import type { UsageView } from '../../../../src/http/dashboard/interface.ts';
 

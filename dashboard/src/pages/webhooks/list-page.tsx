@@ -1,5 +1,5 @@
 /**
- * Webhooks: the endpoints that receive changes, and adding one. Only the state of a page holds a secret. Begin here.
+ * Webhooks: lists the endpoints that receive changes and adds one. Only the state of a page holds a secret. Begin here.
  */
 import { useState } from 'preact/hooks';
 import { ApiError, post } from '../../api/client.ts';
@@ -30,7 +30,7 @@ export default function WebhooksPage() {
   return (
     <Page
       title="Webhooks"
-      description="Storeroom calls your apps when orders, customers or parts change, in order, and retries until they respond."
+      description="Storeroom calls your apps when records change, in order, and retries a failed call for three days."
       actions={
         <>
           <Refresh isBusy={isLoading} onClick={reload} />

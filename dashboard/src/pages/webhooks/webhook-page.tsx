@@ -1,4 +1,4 @@
-/** One webhook: its state, what a developer can do with it, and its deliveries. */
+/** One webhook: its state, the actions of developers, and its deliveries. */
 import { useRef, useState } from 'preact/hooks';
 import { get } from '../../api/client.ts';
 import { useGet, usePages } from '../../api/use-load.ts';
@@ -19,7 +19,7 @@ export default function WebhookPage() {
   const { may } = useSession();
   const webhooks = useGet('/webhooks');
   const { data, error, isLoading } = webhooks;
-  /** Grows when something was done, so that the deliveries are loaded again. */
+  /** A number that grows after each action, so that the deliveries are loaded again. */
   const [round, setRound] = useState(0);
   const reload = () => {
     webhooks.reload();

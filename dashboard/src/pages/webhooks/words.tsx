@@ -1,4 +1,4 @@
-/** The columns and words for a webhook, also as rows on its page; and the outcome of an attempt. */
+/** The columns for webhooks, whose cells are also the rows on the page of a webhook, and the outcome of an attempt. */
 import type { AnswerOf } from '../../../../src/http/dashboard/interface.ts';
 import { KINDS, type Kind } from '../../api/records.ts';
 import { Badge, countOf, StatusBadge, Time } from '../../ui/text/text.tsx';

@@ -18,7 +18,7 @@ export interface DialogProps {
 }
 
 /**
- * Open while it is rendered. Example: `{isAdding && <Dialog title="Add a user" onClose={close}><Form
+ * A dialog that is open while it is rendered. Example: `{isAdding && <Dialog title="Add a user" onClose={close}><Form
  * …/></Dialog>}`.
  */
 export function Dialog({ title, description, onClose, width = 'narrow', children }: DialogProps) {
@@ -92,7 +92,7 @@ export const FormDialog = ({ action, tone, onSubmit, children, ...dialog }: Form
 );
 
 interface ConfirmProps extends Omit<FormDialogProps, 'onSubmit'> {
-  /** Throws what `post` throws. */
+  /** Does the confirmed action. Throws the errors of `post`. */
   onConfirm: () => unknown;
 }
 

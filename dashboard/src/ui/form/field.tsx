@@ -22,7 +22,7 @@ interface Valued<Value extends string = string> {
   onValue: (value: Value) => void;
 }
 
-/** Keeps what is typed into a field, or chosen: `const email = useEntry('')`, `<TextField … {...email} />`. */
+/** Keeps the typed or chosen value of a field: `const email = useEntry('')`, `<TextField … {...email} />`. */
 export function useEntry<Value>(first: Value) {
   const [value, onValue] = useState(first);
   return { value, onValue };
@@ -132,7 +132,7 @@ export function TextField({ type = 'text', ...props }: TextFieldProps) {
   }, []);
   const isPassword = type === 'password';
   const asPassword = isPassword && { maxLength: PASSWORD_MAX, spellcheck: false, autocapitalize: 'off' };
-  // The types of preact ask for one type at a time.
+  // The types of preact allow no type that changes.
   const control: object = { ...attributes, ...asPassword, type: isShown ? 'text' : type };
   return (
     <Frame field={field}>

@@ -10,5 +10,5 @@ interface FormState {
   readonly error: ApiError | undefined;
 }
 export const FormContext = createContext<FormState | null>(null);
-/** The state, or null outside a form. */
+/** Returns the state, or null outside a form. */
 export const useFormState = (): FormState | null => useContext(FormContext);

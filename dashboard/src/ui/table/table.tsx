@@ -18,11 +18,11 @@ export interface TableColumn<Row> {
   /** `end` for numbers. */
   readonly align?: 'start' | 'end';
   readonly isMono?: boolean;
-  /** Takes the remaining width and wraps. Other columns are as wide as their text, and cut long ones. */
+  /** Whether it gets the remaining width and wraps. Other columns are as wide as their text, and cut long texts. */
   readonly isWide?: boolean;
   /** Whether to omit the column if there is no room. */
   readonly isHiddenOnPhone?: boolean;
-  /** Whether its head is a button that sorts by it, if the table has `sort`. */
+  /** Whether the head is a button that sorts by the column, if the table has `sort`. */
   readonly isSortable?: boolean;
 }
 
@@ -45,7 +45,7 @@ export interface Sort {
   readonly isDescending: boolean;
   readonly onSort: (key: string) => void;
 }
-/** Reads a sort of the address: `-calls` is downwards by `calls`. */
+/** Parses a sort of the address: `-calls` is descending by `calls`. */
 export const parseSort = (text: string) => ({ key: text.replace(/^-/, ''), isDescending: text.startsWith('-') });
 
 interface TableProps<Row> {
@@ -54,9 +54,9 @@ interface TableProps<Row> {
   columns: readonly TableColumn<Row>[];
   /** The rows, or undefined while they are loaded for the first time. */
   rows: readonly Row[] | undefined;
-  /** The name of the member that tells a row from the others, or a function. */
+  /** The name of the member that identifies a row, or a function that returns its key. */
   rowKey: (keyof Row & string) | ((row: Row) => string);
-  /** The path below /dashboard. */
+  /** Returns the path of a row below /dashboard. */
   rowLink?: ((row: Row) => string | undefined) | undefined;
   /** The sort order of the rows, which the page applies (sort.ts). */
   sort?: Sort;

@@ -35,14 +35,14 @@ export function Text({ value, charactersMax = 300 }: { value: string; characters
 export const countOf = (count: number, noun: string): string =>
   `${count.toLocaleString()} ${count === 1 ? noun : `${noun}s`}`;
 
-/** At least two decimals, and separated thousands. */
+/** Formats amounts with at least two decimals, and separated thousands. */
 const money = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 20 });
 
 /** Example: `formatMoney('24464.5')` gives `24,464.50` in English; a text that is not a number stays unchanged. */
 export const formatMoney = (amount: string): string =>
   /^-?\d+(\.\d+)?$/.test(amount) ? money.format(amount as Intl.StringNumericLiteral) : amount;
 
-/** Example: `<Money value={order.ORDER_TOTAL} />`; a negative one is red. Its title has the text of the API. */
+/** Example: `<Money value={order.ORDER_TOTAL} />`. A negative amount is red. The title has the text of the API. */
 export const Money = ({ value }: { value: string }) => (
   <span class={value.startsWith('-') ? 'negative' : undefined} title={value}>
     {formatMoney(value)}
@@ -66,7 +66,7 @@ function formatTime(time: Date, to: TimeUnit): string {
   const isThisYear = time.getFullYear() === new Date().getFullYear();
   const key = `${to} ${isThisYear}`;
   const year = isThisYear ? undefined : 'numeric';
-  // Making a format takes far longer than using one.
+  // Creating a formatter takes far longer than using it.
   const format = formats.get(key) ?? new Intl.DateTimeFormat(undefined, { hourCycle: 'h23', ...UNITS[to], year });
   formats.set(key, format);
   return format.format(time);
@@ -79,7 +79,7 @@ interface TimeProps {
   none?: string;
 }
 /**
- * A short time in the viewer's time zone; its title has all of it, in UTC. Example: `<Time at={request.at}
+ * A short time in the viewer's time zone; its title has the complete time in UTC. Example: `<Time at={request.at}
  * to="seconds" />`.
  */
 export function Time({ at, to = 'minutes', none = '–' }: TimeProps) {
@@ -101,7 +101,7 @@ export function formatDate(text: string): string {
   return year === undefined ? text : date.format(new Date(`${year}-${month}-${day}`));
 }
 
-/** A day without a time zone. Example: `<Day value={order.ORDER_DATE} />`. Its title has the text of the API. */
+/** A day without a time zone. Example: `<Day value={order.ORDER_DATE} />`. The title has the text of the API. */
 export const Day = ({ value }: { value: string }) => <span title={value}>{formatDate(value)}</span>;
 
 interface KeyValueProps {
