@@ -7,7 +7,7 @@ import { findWordFaults } from '../tools/words.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /** Of all of src, migrations included. It only falls, except where a change says by how much it may rise. */
-const SRC_TOKENS_MAX = 219_138;
+const SRC_TOKENS_MAX = 219_112;
 const FOLDER_FILES_MAX = 12;
 /** Released files, one for each change of a schema. */
 const MIGRATIONS = /\/migrations$/;
