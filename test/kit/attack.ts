@@ -1,4 +1,4 @@
-/** What attacks need: sockets that never read, the memory of a process, and another caller. */
+/** Tools for attacks: sockets that never read, the memory of a process, and the calls of other callers. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
@@ -6,24 +6,24 @@ import { basicOf } from './operations.ts';
 import { openSocket } from './raw-http.ts';
 import { BASE_PATH, type Keys, type Service } from './service.ts';
 
-/** Resident memory of a process in MiB: now, and the most it has had. */
+/** Returns the resident memory of a process in MiB: the current value and the highest so far. */
 export function memoryOf(pid: number): { now: number; peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const mib = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)![1]) / 1024;
   return { now: mib('VmRSS'), peak: mib('VmHWM') };
 }
 
-/** A connection that sends these bytes and reads nothing of what is answered. */
+/** Opens a connection that sends these bytes and never reads the answer. */
 export function sendUnread(origin: string, bytes: Buffer | string): Socket {
   const socket = openSocket(origin);
   socket.pause();
-  // The service may end it at any moment.
+  // The service may end the connection at any moment.
   socket.on('error', () => undefined);
   socket.write(bytes);
   return socket;
 }
 
-/** The process is stopped meanwhile, so that it finds all of it at once, in whatever order. */
+/** Sends all these bytes while the process is stopped, so that it finds them all at once, in any order. */
 export async function sendTogether({ pid }: Service, sent: readonly (readonly [Socket, Buffer])[]): Promise<void> {
   await Promise.all(sent.map(async ([socket]) => socket.connecting && once(socket, 'connect')));
   process.kill(pid, 'SIGSTOP');
@@ -34,7 +34,7 @@ export async function sendTogether({ pid }: Service, sent: readonly (readonly [S
   }
 }
 
-/** Until the first bytes of an answer, or its end, have come to so many. They read no more than that. */
+/** Waits until `count` of the sockets have the first bytes of an answer or are closed. Takes no bytes out of them. */
 export async function firstBytes(sockets: readonly Socket[], count = sockets.length): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let left = count;
@@ -50,7 +50,7 @@ export async function firstBytes(sockets: readonly Socket[], count = sockets.len
   await promise;
 }
 
-/** Calls again and again, one call at a time, while `work` runs. Gives how many were answered; each has to be. */
+/** Calls one call after another while `work` runs. Returns how many were answered, and throws if one was not. */
 export async function answeredDuring(ask: () => Promise<unknown>, work: () => Promise<unknown>): Promise<number> {
   const state = { isOver: false, answered: 0 };
   const asking = (async () => {
@@ -63,7 +63,7 @@ export async function answeredDuring(ask: () => Promise<unknown>, work: () => Pr
   return state.answered;
 }
 
-/** A call that throws unless it is answered 200. With `repeats` it is repeated while it is answered 503. */
+/** Returns a call that throws unless the answer is 200. With `repeats`, it is repeated while the answer is 503. */
 export function asker(
   service: Service,
   keys: Keys,

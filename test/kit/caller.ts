@@ -1,10 +1,10 @@
-/** What a store is told of a caller who takes every answer, however large the default lets it be. */
+/** Arguments for calls of a store: the default bounds, and a caller who never gives up. */
 import { SETTINGS } from '../../src/config.ts';
 import type { LookupOptions, QueryRequest } from '../../src/pims/pims-port.ts';
 
 const { signal } = new AbortController();
 
-/** How many long queries a tenant may have. */
+/** Default bounds on the long queries of a tenant. */
 export const TURNS = {
   queriesRunningMost: SETTINGS.queriesRunningMost.default,
   queriesWaitingMost: SETTINGS.queriesWaitingMost.default,

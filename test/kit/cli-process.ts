@@ -1,6 +1,6 @@
 /**
- * Runs `storeroom` on a data folder of its own that goes away with the test process: in the process that the commands of
- * a file share, or in one of its own.
+ * Runs `storeroom` with a separate data folder, which is removed when the test process ends. A command runs in the
+ * process that all commands share, or in a separate one.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -18,32 +18,32 @@ interface Fault {
 }
 
 export interface CommandLine {
-  /** The data folder; not made before a command makes it. */
+  /** The data folder. It does not exist until a command makes it. */
   readonly data: string;
-  /** Runs a command line and takes whatever it ends with. */
+  /** Runs a command line and returns its outcome, even if it fails. */
   readonly run: (line: string, ...more: string[]) => Promise<Outcome>;
   /**
-   * Runs one with --json that has to succeed, and gives its answer: one object on standard output, nothing on standard
-   * error.
+   * Runs a command line with --json that must succeed, and returns its answer: one object on standard output, nothing
+   * on standard error.
    */
   readonly ask: <T = Record<string, unknown>>(line: string, ...more: string[]) => Promise<T>;
   /**
-   * Runs one with --json that has to be refused, and gives the error: nothing on standard output, one object on
-   * standard error.
+   * Runs a command line with --json that must be refused, and returns the error: nothing on standard output, one object
+   * on standard error.
    */
   readonly refused: (line: string, ...more: string[]) => Promise<Fault>;
-  /** Runs one in a process of its own. */
+  /** Runs a command line in a separate process. */
   readonly runAlone: (line: string) => Promise<Outcome>;
-  /** The same, with a reader that goes away after the first of its output. */
+  /** Runs a command line in a separate process and closes the pipe of its output after the first bytes. */
   readonly runUnread: (line: string) => Promise<Outcome>;
-  /** Writes a file beside the data and gives its path. */
+  /** Writes a file beside the data folder and returns its path. */
   readonly file: (name: string, content: string | Buffer) => string;
 }
 
-/** The words of a line, which spaces separate, and more, which may contain spaces. */
+/** Splits a line at its spaces and appends `more`, whose words may contain spaces. */
 const wordsOf = (line: string, more: readonly string[] = []): string[] => [...line.split(' ').filter(Boolean), ...more];
 
-/** A command line with nothing but this in its environment. */
+/** Returns a command line. Its environment has only PATH, the clock, STOREROOM_DATA and these variables. */
 export function openCommandLine(environment: Record<string, string> = {}): CommandLine {
   const folder = temporaryFolder();
   const data = join(folder, 'data');
@@ -71,7 +71,7 @@ export function openCommandLine(environment: Record<string, string> = {}): Comma
   };
 }
 
-/** One line, one object. */
+/** Parses a text that must be one object in one line. */
 export function readOneObject<T>(text: string): T {
   assert.match(text, /^\{.*\}\n$/);
   return JSON.parse(text) as T;

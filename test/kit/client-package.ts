@@ -1,4 +1,4 @@
-/** The package of the TypeScript client as npm would install it: what is compiled, and what is published with it. */
+/** Installs the TypeScript client as npm would: its compiled files, and the files that are published with them. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 export const CLIENT = join(import.meta.dirname, '../../client');
 const TSC = join(import.meta.dirname, '../../node_modules/.bin/tsc');
 
-/** Puts the client where programs in this folder find it; gives its own folder. */
+/** Installs the client where programs in this folder find it, and returns the folder of the package. */
 export function installClient(folder: string): string {
   const installed = join(folder, 'node_modules/@storeroom/client');
   mkdirSync(installed, { recursive: true });

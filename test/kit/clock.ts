@@ -1,40 +1,40 @@
 /**
- * The time of the tests: it begins at noon of a day in the middle of a month, and passes as real time does, the same in
- * every process of a run. So no test meets the end of a day by chance. A `TestClock` is what a test gives to the code,
- * and moves.
+ * The time of the tests. It begins at noon on a day in the middle of a month and then passes like real time. It is the
+ * same in every process of a run, so no test meets the end of a day by chance. Tests pass a `TestClock` to the code and
+ * move it.
  */
 import type { Clock, Timer } from '../../src/clock.ts';
 import { isFromSources } from './program.ts';
 
 const BEGINS_AT = Date.parse('2026-03-18T12:00:00Z');
 /**
- * How far the time of the tests is from the real one; of a date that stands still, `=` and that date. Processes that a
- * test starts inherit it.
+ * Milliseconds from real time to the time of the tests, or `=` and a date that stands still. Processes that a test
+ * starts inherit this variable.
  */
 const VARIABLE = 'STOREROOM_TEST_CLOCK';
-/** The program as it is shipped has the real time. */
+/** The compiled program and the executable run on real time. */
 process.env[VARIABLE] ??= String(isFromSources ? BEGINS_AT - Date.now() : 0);
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Milliseconds since 1970, of an environment or of the tests. */
+/** Returns the time in an environment, or else the time of the tests, in milliseconds since 1970. */
 export function now(env: Environment = {}, real = Date.now()): number {
   const given = env[VARIABLE] ?? process.env[VARIABLE]!;
   return given.startsWith('=') ? Number(given.slice(1)) : real + Number(given);
 }
 
-/** The variable of a process whose time is so much later than that of the tests. */
+/** Returns the variable for a process whose time is this much later than the time of the tests. */
 export const clockVariable = (movedMs: number): Record<string, string> => ({
   [VARIABLE]: String(Number(process.env[VARIABLE]) + movedMs),
 });
 
-/** The variable of a process whose date stands. */
+/** Returns the variable for a process whose date stands still. */
 export const dateVariable = (date: number): Record<string, string> => ({ [VARIABLE]: `=${date}` });
 
-/** The variable of what runs on real time. */
+/** The variable for processes that run on real time. */
 export const REAL_TIME: Record<string, string> = { [VARIABLE]: '0' };
 
-/** ISO 8601, UTC: the time of the tests, or one so many milliseconds later. */
+/** Returns the time of the tests, `ms` milliseconds later, as ISO 8601 in UTC. */
 export const timeAt = (ms = 0): string => new Date(now() + ms).toISOString();
 
 interface Waiting {
@@ -45,26 +45,26 @@ interface Waiting {
 
 interface ClockOptions {
   readonly passes?: boolean;
-  /** Whether only the date is moved, ahead or back, and by nothing else; what is waited for passes. */
+  /** Whether the date changes only when it is moved, ahead or back. Waits then pass in real time and are not moved. */
   readonly dateStands?: boolean;
   readonly at?: number;
-  /** What the real time was at it. */
+  /** Real time at the moment `at`. */
   readonly real?: number;
 }
 
-/** Stands still until it is moved; with `passes`, real time moves it too. */
+/** A clock that stands still until it is moved. With `passes`, real time moves it too. */
 export class TestClock implements Clock {
   readonly #begunAt = performance.now();
-  /** How far it is from the time of the tests. */
+  /** Milliseconds that it is ahead of the time of the tests, without its moves. */
   readonly #ahead: number;
   readonly #waiting = new Set<Waiting>();
-  /** By moves alone: a whole number, as a test's are, so that what is due in so many milliseconds is due exactly. */
+  /** Sum of all moves. It is a whole number, so that a move by the length of a wait ends that wait exactly. */
   #moved = 0;
-  /** One that stands. */
+  /** The date, if it stands still. */
   #date: number | undefined;
-  /** Real time that has passed while it stood. */
+  /** Milliseconds of real time that have passed while the clock stood still. */
   #stood = 0;
-  /** Both times, but for the moves, of the moment from which on it stands; undefined while it passes. */
+  /** Both times, without the moves, of the moment since which it stands still; undefined while it passes. */
   #standsAt: { readonly now: number; readonly elapsed: number } | undefined;
 
   constructor({ passes = false, dateStands = false, at, real }: ClockOptions = {}) {
@@ -75,11 +75,11 @@ export class TestClock implements Clock {
   }
 
   readonly elapsed = (): number => this.#moved + (this.#standsAt ?? this.#passing()).elapsed;
-  /** Of two processes whose clocks pass, what the second reads after the first is never less. */
+  /** Never returns a time before one that another process with a passing clock has read. */
   readonly now = (): number =>
     this.#date ?? Math.floor((this.#standsAt ?? this.#passing()).now + this.#ahead + this.#moved);
 
-  /** Its time and the real one of the same millisecond. */
+  /** Returns its time and the real time of the same millisecond. */
   read(): [at: number, real: number] {
     for (;;) {
       const [real, at] = [Date.now(), this.now()];
@@ -100,15 +100,15 @@ export class TestClock implements Clock {
         clearInterval(alive);
         resolve();
       });
-      const alive = setInterval(() => wake, 1 << 30); // keeps the process alive, as a real one does
+      const alive = setInterval(() => wake, 1 << 30); // keeps the process alive, as a real sleep does
     });
 
-  /** How many wait for it. */
+  /** Number of pending timers and sleeps. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
-  /** So many milliseconds pass at once. What is due by then runs in its order, each at its time. */
+  /** Moves the clock by `ms` at once. Work that is due by then runs in order, each at its own time. */
   move(ms: number): void {
     if (this.#date !== undefined) {
       this.#date += ms;
@@ -127,20 +127,20 @@ export class TestClock implements Clock {
     this.#armAll();
   }
 
-  /** So many milliseconds pass in which nothing can run, as in a busy process: what was due by then runs late. */
+  /** Moves the clock as if the process were too busy to run anything: work that was due in between runs late. */
   hold(ms: number): void {
     this.#moved += ms;
     this.move(0);
   }
 
-  /** From here on it passes only when it is moved. */
+  /** Stops the clock: from now on, only moves change it. */
   stand(): void {
     const { now: at, elapsed } = this.#passing();
     this.#standsAt ??= { now: Math.floor(at), elapsed: Math.ceil(elapsed) };
     this.#armAll();
   }
 
-  /** It passes as real time does, until it stands again. */
+  /** Lets the clock pass like real time until `stand` stops it. */
   pass(): void {
     if (this.#standsAt) this.#stood += this.#passing().elapsed - this.#standsAt.elapsed;
     this.#standsAt = undefined;
@@ -158,7 +158,7 @@ export class TestClock implements Clock {
   #arm(waiting: Waiting): void {
     clearTimeout(waiting.timer);
     if (this.#standsAt) return;
-    const left = Math.max(0, waiting.at - this.elapsed()); // of a busy process, the time may be over by now
+    const left = Math.max(0, waiting.at - this.elapsed()); // in a busy process, the time may be over by now
     waiting.timer = setTimeout(() => {
       this.#forget(waiting);
       waiting.work();
@@ -171,11 +171,11 @@ export class TestClock implements Clock {
   }
 }
 
-/** The clock of a process with this environment. */
+/** Returns the clock for a process with this environment. */
 export function clockOf(env: Environment): TestClock {
   const [real, dateStands] = [Date.now(), env[VARIABLE]?.startsWith('=') === true];
   return new TestClock({ passes: true, dateStands, at: now(env, real), real });
 }
 
-/** For code to which time is not the point. */
+/** A passing clock for tests in which time does not matter. */
 export const passing: Clock = new TestClock({ passes: true });

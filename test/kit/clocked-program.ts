@@ -1,4 +1,4 @@
-/** `storeroom` from the sources, on the time of the tests. The process that has started it may move its clock. */
+/** `storeroom` from the sources, on the time of the tests. The process that started it can move its clock. */
 import { runCommandLine } from '../../src/cli/program.ts';
 import { clockOf } from './clock.ts';
 

@@ -1,6 +1,6 @@
 /**
- * A process that runs command lines one after another, each as `storeroom` runs it, and sends back what it printed: for
- * tests to which the end of the process is not the point. commands.ts starts it.
+ * A process that runs command lines one after another, each as `storeroom` would, and sends back what they print. Tests
+ * that do not depend on the end of the process use it. commands.ts starts it.
  */
 import { runCommandLine } from '../../src/cli/program.ts';
 import { clockOf } from './clock.ts';
@@ -18,9 +18,9 @@ export interface CommandOutcome {
 
 process.umask(0o077);
 process.on('disconnect', () => process.exit());
-process.stdout.setMaxListeners(0); // each command line adds one
+process.stdout.setMaxListeners(0); // each command line adds a listener
 
-/** Keeps what is printed from here on, and gives it. */
+/** Captures what is written to a stream. Returns a function that returns it as text. */
 function capture(stream: NodeJS.WriteStream): () => string {
   const parts: Buffer[] = [];
   stream.write = (part: string | Uint8Array): boolean => {

@@ -1,13 +1,13 @@
 /**
- * Runs command lines of `storeroom`: in a process of their own, or one after another in the process that a test file
- * has for all (command-runner.ts).
+ * Runs command lines of `storeroom`: each in a separate process, or one after another in a process that they share
+ * (command-runner.ts).
  */
 import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { CommandOutcome, CommandRequest } from './command-runner.ts';
 import { isFromSources, PROGRAM } from './program.ts';
 
-/** Its exit code is null when a signal ended its process. */
+/** Outcome of a command. The exit code is null if a signal ended the process. */
 export type Outcome = Omit<CommandOutcome, 'exitCode'> & { readonly exitCode: number | null };
 
 const RUNNER = new URL('command-runner.ts', import.meta.url);
@@ -15,7 +15,7 @@ const RUNNER = new URL('command-runner.ts', import.meta.url);
 let runner: ChildProcess | undefined;
 let last: Promise<unknown> = Promise.resolve();
 
-/** What `storeroom …words` prints and ends with, in this environment and no other. */
+/** Runs `storeroom …words` in the shared process, with exactly this environment. */
 export function runInRunner(request: CommandRequest): Promise<Outcome> {
   if (!isFromSources) return runProcess(request);
   const outcome = last.then(() => send(request));
@@ -44,7 +44,7 @@ async function send(request: CommandRequest): Promise<CommandOutcome> {
   }
 }
 
-/** It ends with the test process. */
+/** Starts the shared process, which ends with the test process. */
 function startRunner(): ChildProcess {
   const child = fork(RUNNER, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   child.unref();
@@ -52,7 +52,7 @@ function startRunner(): ChildProcess {
   return child;
 }
 
-/** The same in a process of its own; with `stopsReading` its reader goes away after the first of its output. */
+/** Runs a command in a separate process. `stopsReading` closes the pipe of its output after the first bytes. */
 export async function runProcess({ words, env }: CommandRequest, { stopsReading = false } = {}): Promise<Outcome> {
   const [program, ...before] = PROGRAM;
   const child = spawn(program, [...before, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -1,6 +1,6 @@
 /**
- * Checks answers against the OpenAPI document the service itself gives out: status documented, body of the documented
- * shape, headers that every answer carries. Never looks at meaning.
+ * Checks answers against the OpenAPI document of the service itself: the status is documented, the body has the
+ * documented shape, and the headers of every answer are there. It does not check what the values mean.
  */
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
@@ -14,8 +14,8 @@ interface Document {
 }
 
 /**
- * The document with every `$ref` replaced by what it names. Members beside a reference hold too; a description replaces
- * the one of what it names.
+ * Returns the document with every `$ref` replaced by its target. Members beside a reference apply too; a description
+ * replaces the description of the target.
  */
 export function inlineRefs<T>(document: T): T {
   const inline = (value: unknown): unknown => {
@@ -35,14 +35,14 @@ export function inlineRefs<T>(document: T): T {
 
 const SOME_FIELDS: Schema = { type: 'object', minProperties: 1, additionalProperties: { type: 'string' } };
 
-/** The schema of an answer whose records have some of their fields. The contract describes whole ones. */
+/** Returns the schema of an answer whose records have only some fields. The contract describes whole records. */
 function allowSomeFields(schema: Schema): Schema {
   const { data, ...others } = schema['properties'] as Record<string, Schema>;
   const some = data!['items'] ? { ...data, items: SOME_FIELDS } : SOME_FIELDS;
   return { ...schema, properties: { ...others, data: some } };
 }
 
-/** For paths and methods the document does not have: the error body every refusal shares. */
+/** The error body that all refusals share, for paths and methods that are not in the document. */
 const ERROR_SCHEMA: Schema = {
   type: 'object',
   required: ['status', 'data', 'subRecords', 'message', 'code', 'remedy', 'docs', 'requestId'],
@@ -70,7 +70,7 @@ export class Contract {
     this.#document = document;
   }
 
-  /** Of the document that is given out there. Services with the same one share what is compiled. */
+  /** Loads the document of a service. Services with the same document share its compiled schemas. */
   static async load(origin: string): Promise<Contract> {
     const text = await (await fetch(`${origin}/openapi.json`)).text();
     let contract = contracts.get(text);
@@ -99,7 +99,7 @@ export class Contract {
     if (status >= 400) assert.equal((body as { requestId: string }).requestId, headers.get('x-request-id'), where);
   }
 
-  /** `hasFields`: records may have some of their fields. */
+  /** Compiles the schema of an answer. With `hasFields`, records may have only some of their fields. */
   #compile(method: string, path: string, status: number, hasFields: boolean): ValidateFunction {
     const key = `${method} ${path} ${status} ${hasFields}`;
     let validate = this.#checks.get(key);

@@ -1,4 +1,4 @@
-/** What a text is made of that is dear to search for secrets: encodings, alone and over each other, and runs of escapes. */
+/** Parts of texts that are expensive to search for secrets: encodings, alone and nested, and runs of escapes. */
 import { times } from './lists.ts';
 
 const nested = times(5, Number).reduce((text) => Buffer.from(text).toString('base64'), 'x'.repeat(300));

@@ -1,14 +1,14 @@
-/** Parses Markdown into blocks, links and headings, and compares the answer that is shown with the one printed. */
+/** Parses Markdown into blocks, links and headings, and compares the output that it shows with what was printed. */
 import assert from 'node:assert/strict';
 
 export interface Block {
   readonly language: string;
-  /** The file the block is, when its fence names one: ```ts client.ts */
+  /** Name under which the block is saved as a file, if its fence has one: ```ts client.ts */
   readonly file: string | undefined;
   readonly text: string;
-  /** Of its opening fence, from 1. */
+  /** Line of its opening fence, counted from 1. */
   readonly line: number;
-  /** The heading it stands under, as its place in the document. */
+  /** Offset of the heading above the block in the document. */
   readonly section: number;
 }
 
@@ -29,7 +29,7 @@ export function loadBlocks(markdown: string): Block[] {
 const withoutBlocks = (markdown: string): string =>
   markdown.replace(/^```[^]*?^```$/gm, (block) => block.replace(/[^\n]/g, '')).replace(/`[^`\n]*`/g, '');
 
-/** Links into this repository. */
+/** Finds the links into this repository. */
 export function findLinks(markdown: string): { target: string; line: number }[] {
   const text = withoutBlocks(markdown);
   return [...text.matchAll(/\]\(([^)\s]+)\)/g)]
@@ -37,7 +37,7 @@ export function findLinks(markdown: string): { target: string; line: number }[] 
     .filter(({ target }) => !/^[a-z]+:/.test(target));
 }
 
-/** The names of a document's headings, as links write them. */
+/** Returns the names of a document's headings as links write them. */
 export function readSlugs(markdown: string): string[] {
   const headings = markdown.replace(/^```[^]*?^```$/gm, '').matchAll(/^#+ (.+)$/gm);
   return [...headings].map(([, heading = '']) =>
@@ -49,8 +49,8 @@ export function readSlugs(markdown: string): string[] {
 }
 
 /**
- * Fails unless the printed answer is the shown one. Shown JSON may omit members and ends of lists, shown text may omit
- * lines. The width of gaps does not matter, and `…` stands for anything.
+ * Fails unless the printed output matches what is shown. Shown JSON may omit members and the ends of lists; shown text
+ * may omit lines. The number of spaces in a gap does not matter, and `…` matches anything.
  */
 export function assertShown(
   { language, text }: Pick<Block, 'language' | 'text'>,

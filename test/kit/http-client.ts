@@ -1,7 +1,7 @@
 /**
- * Calls over kept-alive connections, for load: with node:http, as fetch costs more than the service does. Of several
- * nodes, each call goes to a running one by chance, as through a balancer. Every answer is checked against the
- * contract. A call that gets no whole answer throws NoAnswer.
+ * Makes calls over kept-alive connections, for load, with node:http, because fetch costs more than the service itself.
+ * Each call goes to a random running node, as through a balancer. Every answer is checked against the contract. A call
+ * without a whole answer throws NoAnswer.
  */
 import * as http from 'node:http';
 import * as https from 'node:https';
@@ -10,7 +10,7 @@ import { Contract } from './contract.ts';
 import { basicOf } from './operations.ts';
 import { BASE_PATH, type Answer, type CallOptions, type Keys, type Service } from './service.ts';
 
-/** The connection was lost before the answer was whole. */
+/** Reports that the connection was lost before the answer was whole. */
 export class NoAnswer extends Error {
   /** Whether the call may have arrived. */
   readonly wasSent: boolean;
@@ -22,7 +22,7 @@ export class NoAnswer extends Error {
 
 type Server = Pick<Service, 'origin' | 'hasExited'>;
 
-/** An answer and its place among all that its client has begun and ended. */
+/** An answer, and the moments (`HttpClient.mark`) at which its call began and ended. */
 export interface PlacedAnswer extends Answer {
   readonly method: string;
   readonly begunAt: number;
@@ -33,10 +33,10 @@ export class HttpClient {
   readonly #services: readonly Server[];
   readonly #contract: Contract;
   readonly #agent: http.Agent;
-  /** Is told of every answer. */
+  /** Called with every answer. */
   onAnswer: ((answer: PlacedAnswer) => void) | undefined;
   #events = 0;
-  /** The places of calls without an answer. */
+  /** Moments at which the calls without an answer began. */
   readonly #underWay = new Set<number>();
 
   private constructor(services: readonly Server[], contract: Contract, agent: http.Agent) {
@@ -46,14 +46,14 @@ export class HttpClient {
     after(() => agent.destroy());
   }
 
-  /** Its connections end with the tests of the file, or with the test, that opens it. */
+  /** Opens a client. Its connections end with the test file, or the test, that opens it. */
   static async open(services: Service | readonly Service[], connections: number): Promise<HttpClient> {
     const nodes = [services].flat();
     const agent = new http.Agent({ keepAlive: true, maxSockets: connections });
     return new HttpClient(nodes, await Contract.load(nodes[0]!.origin), agent);
   }
 
-  /** Calls a balancer that speaks TLS with a certificate of its own; without `connections` each on a new one. */
+  /** Opens a client of a balancer with its own TLS certificate. Without `connections`, each call opens its own. */
   static async through(
     { origin, certificate: ca }: { origin: string; certificate: string },
     node: Service,
@@ -63,18 +63,18 @@ export class HttpClient {
     return new HttpClient([{ origin, hasExited: false }], await Contract.load(node.origin), agent);
   }
 
-  /** The place of this moment: what was begun before has a smaller one, what is begun later a greater one. */
+  /** Returns a number for this moment, which is greater than the numbers of earlier moments. */
   mark(): number {
     return ++this.#events;
   }
 
-  /** The place of the oldest call that has no answer yet, or of this moment. */
+  /** Returns the moment at which the oldest call without an answer began, or else the latest moment. */
   oldest(): number {
     const [oldest = this.#events] = this.#underWay;
     return oldest;
   }
 
-  /** One call with Basic credentials and teamID of these keys. */
+  /** Makes a call with Basic credentials and the teamID of these keys. */
   call(keys: Keys, method: string, path: string, { query, body, headers }: CallOptions = {}): Promise<Answer> {
     const parameters = Array.isArray(query) ? query : Object.entries(query ?? {});
     return this.request(method, path, {
@@ -84,7 +84,7 @@ export class HttpClient {
     });
   }
 
-  /** One call with nothing added. */
+  /** Makes a call with nothing added. */
   async request(method: string, path: string, { query, body, headers }: CallOptions = {}): Promise<Answer> {
     const search = new URLSearchParams(query).toString();
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);

@@ -1,4 +1,4 @@
-/** Reads what /metrics answers: families with their type and text, and samples. */
+/** Reads the metrics of /metrics: families with their type and text, and samples. */
 import assert from 'node:assert/strict';
 import type { Service } from './service.ts';
 
@@ -41,7 +41,7 @@ function parseSample(line: string): Sample {
   return { name, labels, value: Number(value!.replace('+Inf', 'Infinity')) };
 }
 
-/** The sum of the samples of a name that have these labels; undefined when there is none. */
+/** Returns the sum of the samples with this name and these labels, or undefined if there are none. */
 export function sumOf(
   samples: readonly Sample[],
   name: string,

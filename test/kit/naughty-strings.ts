@@ -1,4 +1,4 @@
-/** Strings that break programs: control and half characters, numbers out of range, SQL, shells, paths, scripts. */
+/** Strings that break programs: control characters, lone surrogates, huge numbers, SQL, commands, paths, scripts. */
 import { IS_THOROUGH } from './trials.ts';
 
 const MOST_TELLING: readonly string[] = [
@@ -16,5 +16,5 @@ const MORE: readonly string[] = [
   'é', 'Ω≈ç√∫', 'ﬀ', 'İ', 'ſ', '茶', '𝒳', '🇩🇪', 'Z͑ͫ̓a̴lgo', 'مرحبا', 'ภาษา', 'x'.repeat(257),
 ]; // prettier-ignore
 
-/** All of them in `npm run test:all`, the most telling in `npm test`. */
+/** All these strings in `npm run test:all`, and only the most telling ones in `npm test`. */
 export const NAUGHTY: readonly string[] = IS_THOROUGH ? [...MOST_TELLING, ...MORE] : MOST_TELLING;

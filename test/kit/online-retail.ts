@@ -1,6 +1,6 @@
 /**
- * A real retailer's file (test/data/README.md names its authors) as the CSV files `storeroom import` takes. Streams: no
- * file is ever whole in memory.
+ * Converts a real retailer's file (test/data/README.md names its authors) into CSV files for `storeroom import`. It
+ * streams, so that no file is ever whole in memory.
  */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { join } from 'node:path';
@@ -22,10 +22,10 @@ export interface RetailRow {
 type RecordType = 'customers' | 'inventory' | 'orders' | 'lines';
 type Values = Record<string, string>;
 
-/** How many rows the file has. */
+/** Number of rows in the file. */
 export const RETAIL_ROWS = 25_281;
 
-/** The first rows of the file, or all of them, one an order line. */
+/** Yields the first rows of the file, or all rows. Each row is a line of an order. */
 export async function* readRetailRows(most = RETAIL_ROWS): AsyncGenerator<RetailRow> {
   const file = createReadStream(join(import.meta.dirname, '../data/online-retail-2010-12.csv.gz'));
   const rows = file
@@ -38,11 +38,11 @@ export async function* readRetailRows(most = RETAIL_ROWS): AsyncGenerator<Retail
   }
 }
 
-/** '17850.0' as the shop writes it: '17850'. */
+/** Returns the code as the shop writes it: '17850' for '17850.0'. */
 export const customerCode = ({ CustomerID }: RetailRow): string => CustomerID.replace(/\.0$/, '');
 export const orderDate = ({ InvoiceDate }: RetailRow): string => InvoiceDate.slice(0, 10);
 
-/** The record of each type that a row becomes, and the key of which one record is made. Every row is a line. */
+/** Makes the records of a row. Of rows with the same key, only the first makes a record; every row makes a line. */
 const RECORDS: Record<RecordType, { key: (row: RetailRow) => string; record: (row: RetailRow) => Values }> = {
   customers: {
     key: customerCode,
@@ -86,7 +86,7 @@ export interface RetailFile {
   readonly count: number;
 }
 
-/** Writes the four files of so many rows into a folder, in the order they have to be imported in. */
+/** Writes this many rows into a folder as four files. Returns them in the order in which they must be imported. */
 export async function writeRetailFiles(folder: string, rows = RETAIL_ROWS): Promise<RetailFile[]> {
   const files: RetailFile[] = [];
   for (const recordType of ['customers', 'inventory', 'orders', 'lines'] as const) {

@@ -1,6 +1,6 @@
 /**
- * One good call of each operation, on a small tenant that has a record of every kind. `mark` is in every
- * value of the tenant's records and in no other's, so that a record shows whose it is. Judges nothing.
+ * One valid call of each operation, on a small tenant that has a record of every kind. Every record of the tenant
+ * contains `mark`, and no other tenant's record does, so a record shows whose it is. No answer is checked here.
  */
 import { Shop, succeed } from './records.ts';
 import { BASE_PATH, type Answer, type Keys, type Service } from './service.ts';
@@ -17,22 +17,22 @@ export interface GoodCall {
   readonly fields?: Record<string, string>;
   /** The body of a batch. */
   readonly steps?: { readonly operation: string; readonly body: Record<string, string> }[];
-  /** The body of the lookup of many numbers. */
+  /** The body of a lookup of several numbers. */
   readonly numbers?: string[];
 }
 
 export interface StockedShop {
   readonly shop: Shop;
   readonly keys: Keys;
-  /** Of the single operations. */
+  /** One call of each operation but `batch` and those in `reads`. */
   readonly calls: GoodCall[];
   readonly batch: GoodCall;
-  /** Beside the twelve. */
+  /** Calls of the reading operations that are not in `calls`. */
   readonly reads: GoodCall[];
   call(operation: string): GoodCall;
 }
 
-/** Makes a tenant with one order, its line, a customer and a part. */
+/** Makes a tenant with a part, a customer, an order with a line, and an order without lines. */
 export async function stockShop(service: Service, mark: string, ...settings: string[]): Promise<StockedShop> {
   const shop = await Shop.open(service, mark, ...settings);
   await shop.load('inventory', [
@@ -126,7 +126,7 @@ export type Sent = { readonly [Name in keyof Keys]?: Keys[Name] | undefined };
 export const basicOf = ({ apiID = '', apiSecret = '' }: Sent): string =>
   `Basic ${Buffer.from(`${apiID}:${apiSecret}`).toString('base64')}`;
 
-/** The call with teamID and credentials in one of the three ways. What is not given is not sent. */
+/** Sends a call with teamID and credentials in one of the three ways. Omitted parts are not sent. */
 export function sendBy(
   way: Way,
   service: Service,
@@ -144,10 +144,10 @@ export function sendBy(
   return service.request(method, path, { query: { ...query, ...team }, body, headers });
 }
 
-/** The ways a call can carry credentials. */
+/** Returns the ways in which a call can send credentials. */
 export const waysOf = ({ kind }: GoodCall): Way[] =>
   kind === 'write' ? ['Basic', 'query', 'body'] : ['Basic', 'query'];
 
-/** The call's target with teamID, for a request written by hand. */
+/** Returns the target of a call with teamID, for a request written by hand. */
 export const targetOf = ({ path, query }: GoodCall, teamID: string): string =>
   `${BASE_PATH}${path}?${new URLSearchParams({ teamID, ...query }).toString()}`;

@@ -1,4 +1,4 @@
-/** The two calls that tests of load and failure make most, through a service or a client of several. */
+/** The two calls that tests of load and failures make most, through a service or an HttpClient. */
 import type { Answer, Keys, Service } from './service.ts';
 
 type Caller = Pick<Service, 'call'>;

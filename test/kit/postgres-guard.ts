@@ -1,6 +1,6 @@
 /**
- * Clears away a PostgreSQL of the tests. A process of its own, which waits for the end of its standard input: that
- * comes when its parent wants it, or dies in whatever way. Then it kills what works in the folder and removes it.
+ * Removes a PostgreSQL of the tests. This separate process waits for the end of its standard input, which its parent
+ * closes, also by ending in any way. Then it kills the processes that work in the folder, and removes the folder.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
@@ -8,16 +8,16 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Of postmaster.pid: the key and the identifier of the shared memory. */
+/** Index of the line of postmaster.pid with the key and the identifier of the shared memory. */
 const SHARED_MEMORY_LINE = 6;
 
 /**
- * The processes whose working folder is this one or in it, as that of every process of PostgreSQL is. Without /proc it
- * is the postmaster alone: when it is gone, the others end by themselves.
+ * Finds the processes that work in this folder or below it, as every process of PostgreSQL does. Without /proc, finds
+ * only the postmaster: when it has ended, the others end by themselves.
  */
 export function findProcesses(folder: string): number[] {
   const isWithin = (pid: number): boolean => `${workingFolder(pid)}/`.startsWith(`${folder}/`);
-  // By names alone: for the type of an entry whose process has just ended, a look at it fails, and with it the list.
+  // Reads only names: readdir fails when it asks for the type of an entry whose process has just ended.
   if (existsSync('/proc/self/cwd'))
     return readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
@@ -33,11 +33,11 @@ function workingFolder(pid: number): string {
   try {
     return readlinkSync(`/proc/${pid}/cwd`);
   } catch {
-    return ''; // it has ended, or belongs to somebody else
+    return ''; // it has ended, or belongs to another user
   }
 }
 
-/** Sends a signal, and says whether there was a process to take it. */
+/** Sends a signal, and returns whether there was a process to receive it. */
 export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, name);
@@ -46,18 +46,18 @@ export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Kills them, and removes the memory they have shared. Resolves when all are gone. */
+/** Kills the processes in a folder and removes their shared memory. Resolves when all have ended. */
 export async function killProcesses(folder: string): Promise<void> {
   const memory = findSharedMemory(folder);
   for (let pids = findProcesses(folder); pids.length > 0; pids = findProcesses(folder)) {
     for (const pid of pids) signal(pid, 'SIGKILL');
-    await nextTurn(); // the end of a process that is not its own child is told to nobody
+    await nextTurn(); // the end of a process that is not a child is not reported
   }
-  // A postmaster that is killed leaves it to the next one in this folder, which would not come.
+  // A killed postmaster leaves its shared memory to the next one in this folder, and there will be none.
   if (memory !== undefined) spawnSync('ipcrm', ['-m', memory]);
 }
 
-/** The identifier of the segment that a postmaster keeps while it runs. */
+/** Finds the identifier of the shared memory that a postmaster keeps while it runs. */
 export function findSharedMemory(folder: string): string | undefined {
   const lockFile = join(folder, 'data/postmaster.pid');
   const line = existsSync(lockFile) ? readFileSync(lockFile, 'utf8').split('\n')[SHARED_MEMORY_LINE] : undefined;

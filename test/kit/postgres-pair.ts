@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL and its standby for tests of failover: made, promoted and rebuilt as an operator or Patroni does. The
- * base backup is made by SQL and copying, as the programs that npm has lack pg_basebackup.
+ * A PostgreSQL and its standby for tests of failover: made, promoted and rebuilt as an operator or Patroni would do it.
+ * SQL and copied files make the base backup, because the PostgreSQL of npm lacks pg_basebackup.
  */
 import { chownSync, copyFileSync, globSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,9 +10,10 @@ import { until } from './wait.ts';
 
 const ROLE = 'shop';
 const PASSWORD = 'correct-horse-battery';
-/** Belong to one server; the folders stay, empty. */
+/** Files that belong to one server and are not copied. */
 const OWN =
   /^(postgresql\.conf|postgresql\.auto\.conf|pg_hba\.conf|pg_ident\.conf|postmaster\.(pid|opts)|standby\.signal)$/;
+/** Files that are not copied, although their folders are. */
 const EMPTIED = /^(pg_wal|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)\/./;
 
 export class PostgresPair {
@@ -27,7 +28,7 @@ export class PostgresPair {
     this.#isSynchronous = isSynchronous;
   }
 
-  /** Two servers, with an empty database. Without `isSynchronous` no commit waits for the standby. */
+  /** Starts two servers with an empty database. Without `isSynchronous`, no commit waits for the standby. */
   static async start({
     isSynchronous = true,
     settings,
@@ -42,18 +43,18 @@ export class PostgresPair {
     return pair;
   }
 
-  /** Of both servers, in an order that never changes. */
+  /** The URL of both servers, in an order that never changes. */
   get url(): string {
     const hosts = this.#servers.map(({ port }) => `127.0.0.1:${port}`).join(',');
     return `postgres://${ROLE}:${PASSWORD}@${hosts}/${ROLE}?target_session_attrs=read-write`;
   }
 
-  /** Of the primary alone. */
+  /** The URL of the primary alone. */
   get primaryUrl(): string {
     return urlOf(this.primary);
   }
 
-  /** From now on the standby gets nothing from the primary, not even what is under way. */
+  /** Cuts the standby off: it receives nothing more from the primary, not even data that is already on its way. */
   async cutOff(): Promise<void> {
     const url = urlOf(this.standby);
     await runStatement(url, `ALTER SYSTEM SET primary_conninfo = ''`);
@@ -61,13 +62,13 @@ export class PostgresPair {
     await until(async () => (await runStatement(url, 'SELECT 1 FROM pg_stat_wal_receiver')).length === 0);
   }
 
-  /** Makes the standby the primary. No commit waits for another server until there is one. */
+  /** Makes the standby the primary. Its commits wait for no standby until `rebuild` has made one. */
   async promote(): Promise<void> {
     await runStatement(urlOf(this.standby), 'SELECT pg_promote(true)');
     [this.primary, this.standby] = [this.standby, this.primary];
   }
 
-  /** Makes the standby anew from a base backup of the primary, and waits until it has all that was ever committed. */
+  /** Makes the standby again from a base backup of the primary, and waits until it has everything committed so far. */
   async rebuild(): Promise<void> {
     const { primary, standby } = this;
     await standby.kill();
@@ -100,7 +101,7 @@ export class PostgresPair {
       await runStatement(url, 'SELECT pg_reload_conf()');
     }
     await this.#untilFollows(`sync_state = '${this.#isSynchronous ? 'sync' : 'async'}'`);
-    // What was acknowledged before it was synchronous has to be there too.
+    // The standby must also have the commits from before it was synchronous.
     const [now] = await runStatement(url, 'SELECT pg_current_wal_lsn() AS lsn');
     await this.#untilFollows(`flush_lsn >= '${now!['lsn'] as string}'`);
   }
@@ -116,7 +117,7 @@ export class PostgresPair {
 
 const urlOf = ({ port }: PostgresServer): string => `postgres://${ROLE}:${PASSWORD}@127.0.0.1:${port}/${ROLE}`;
 
-/** Replaces one server's data by another's, which may be running. Files that vanish meanwhile are in its log. */
+/** Copies a server, which may run, over another. Its log has all changes of files that vanish meanwhile. */
 function copyData(source: string, target: string): void {
   for (const name of readdirSync(target).filter((one) => !OWN.test(one) || one === 'standby.signal'))
     rmSync(join(target, name), { recursive: true });
@@ -131,7 +132,7 @@ function copyData(source: string, target: string): void {
   }
 }
 
-/** To the user that the server runs as, to whom its folder belongs. */
+/** Gives the files in a folder to the owner of the folder, which is the user that the server runs as. */
 function giveTo(folder: string): void {
   const { uid, gid } = statSync(folder);
   for (const path of globSync('**', { cwd: folder })) chownSync(join(folder, path), uid, gid);

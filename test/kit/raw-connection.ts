@@ -1,11 +1,11 @@
-/** A connection that sends requests as bytes, one by one, and reads the answers with as little work as can be. */
+/** A connection that sends requests as bytes, one by one, and reads the answers with as little work as possible. */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { openSocket } from './raw-http.ts';
 
 export interface BytesAnswer {
   readonly status: number;
-  /** Names in lower case. */
+  /** The headers; their names are in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: Buffer;
 }
@@ -25,7 +25,7 @@ export class RawConnection {
     this.#origin = origin;
   }
 
-  /** The answer; undefined when the connection was closed without one. */
+  /** Returns the answer, or undefined if the connection was closed without one. */
   async send(bytes: Buffer, isBodiless: boolean): Promise<BytesAnswer | undefined> {
     const socket = (this.#socket ??= this.#open());
     this.#waiting = Promise.withResolvers();
@@ -43,7 +43,7 @@ export class RawConnection {
     await once(this.#socket, 'connect');
   }
 
-  /** Nobody waits for an answer any more. */
+  /** Closes the connection. A waiting `send` returns undefined. */
   close(): void {
     this.#socket?.destroy();
     this.#drop();
@@ -91,7 +91,7 @@ export class RawConnection {
     const { status, headers } = this.#head!;
     this.#head = undefined;
     this.#pending = [];
-    // Only an interim answer has anything behind it.
+    // Only an interim answer is followed by further bytes.
     if (status >= 200) return this.#waiting?.resolve({ status, headers, body: bytes.subarray(0, length) });
     if (bytes.length > 0) this.#take(bytes);
   }

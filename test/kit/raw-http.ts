@@ -1,4 +1,4 @@
-/** HTTP by hand, for what no client would send: writes bytes to a socket and reads the answers. Judges nothing. */
+/** Sends handwritten requests, as no client would send them, and reads the answers. It does not check the answers. */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
@@ -6,11 +6,11 @@ export interface RawAnswer {
   status: number;
   headers: Headers;
   text: string;
-  /** The parsed body; undefined when there is none. */
+  /** The parsed body; undefined unless it is JSON. */
   body: any; // eslint-disable-line typescript/no-explicit-any -- tests look into it freely
 }
 
-/** A request with these header lines, a Host unless they have one, and the Content-Length of its body. */
+/** Returns a request with these header lines, a Host unless they have one, and the Content-Length of its body. */
 export function writeRequest(
   method: string,
   target: string,
@@ -31,7 +31,7 @@ export function openSocket(origin: string): Socket {
   return connect(Number(port), hostname);
 }
 
-/** Sends the bytes and gives the first `count` answers, or those that came before the service closed the connection. */
+/** Sends the bytes and returns the first `count` answers, or fewer if the service closes the connection before. */
 export async function exchange(origin: string, bytes: Buffer | string, count = 1): Promise<RawAnswer[]> {
   const socket = openSocket(origin);
   socket.write(bytes);
@@ -40,14 +40,14 @@ export async function exchange(origin: string, bytes: Buffer | string, count = 1
   return answers;
 }
 
-/** The one answer to the bytes. Throws when there is none. */
+/** Sends the bytes and returns the one answer. Throws if there is none. */
 export async function send(origin: string, bytes: Buffer | string): Promise<RawAnswer> {
   const [answer] = await exchange(origin, bytes);
   if (!answer) throw new Error('The connection was closed without an answer.');
   return answer;
 }
 
-/** Reads answers until there are enough or the connection has ended. Interim answers (100 Continue) are passed over. */
+/** Reads answers until there are enough or the connection ends. Skips interim answers (100 Continue). */
 export async function readAnswers(socket: Socket, { count = 1, bodiless = false } = {}): Promise<RawAnswer[]> {
   const answers: RawAnswer[] = [];
   let pending = Buffer.alloc(0);
@@ -78,7 +78,7 @@ export async function readAnswers(socket: Socket, { count = 1, bodiless = false 
     }
   };
   socket.on('data', take);
-  // A connection the service has closed while bytes were still on their way ends with a reset.
+  // A connection that the service closes while bytes are still on their way ends with a reset.
   socket.on('error', () => resolve());
   socket.on('close', () => resolve());
   await promise;
@@ -86,7 +86,7 @@ export async function readAnswers(socket: Socket, { count = 1, bodiless = false 
   return answers;
 }
 
-/** A port that was free a moment ago. */
+/** Returns a port that was free a moment ago. */
 export async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,6 +1,6 @@
 /**
- * One tenant and its records: the operations by name, loading through `storeroom import`, and the two kinds of
- * answer: a success, or a refusal that changed nothing. The field lists are copies of those in the documents.
+ * A tenant and its records: the operations by name, `storeroom import`, and checks of the two kinds of answer: a
+ * success, and a refusal that changes nothing. The lists of fields are copied from the documents.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { sharedService, temporaryFolder, type Answer, type Keys, type Service } from './service.ts';
 
 export type Values = Record<string, string>;
-/** A filter object as it is sent; a wrong one may be anything. */
+/** Filters as they are sent. Wrong ones may have any members. */
 export type Filters = readonly Record<string, unknown>[];
 
 const ADDRESS = `BNAME BATTN BADDRESS1 BADDRESS2 BCITY BSTATE BZIPCODE BCOUNTRY BPHONE BEMAIL
@@ -32,7 +32,7 @@ const FLAGS = /^(DROP_SHIP|CARE_PLAN|SERIALIZED)$/;
 const ASSIGNED =
   /^(LINE_NUMBER|LINE_REF_LOCK_CODE|NUMBER_SHIPPED|CREATE_DATE|MODIFIED_DATE|QTY_COMMITTED|QTY_AVAILABLE)$/;
 
-/** A good value for every field that can be sent, another for each. `mark` tells records apart. */
+/** Returns a valid value for every field that can be sent. `mark` distinguishes records. */
 export function sampleOf(recordType: RecordType, mark = 1): Values {
   const names = FIELDS[recordType].filter((name) => !ASSIGNED.test(name) && name !== 'ORDER_NUMBER');
   const sample = (name: string, index: number): string => {
@@ -44,7 +44,7 @@ export function sampleOf(recordType: RecordType, mark = 1): Values {
   return Object.fromEntries(names.map((name, index) => [name, sample(name, index)]));
 }
 
-/** Values of a customer of 104 kB: a page of 4 MiB has 40 of them. */
+/** Values of a customer of 104 kB. A page of 4 MiB holds 40 such customers. */
 export const WIDE_CUSTOMER = Object.fromEntries(
   'CUSTOMER_NAME BNAME BATTN BADDRESS1 BADDRESS2 BCITY BCOUNTRY SNAME SATTN SADDRESS1 SADDRESS2 SCITY NOTES'
     .split(' ')
@@ -61,12 +61,12 @@ export class Shop {
     this.keys = keys;
   }
 
-  /** A tenant of the service that the test files share. */
+  /** Makes a tenant of the service that the test files share. */
   static async shared(teamID = 'shop', ...settings: string[]): Promise<Shop> {
     return Shop.open(await sharedService(), teamID, ...settings);
   }
 
-  /** Makes the tenant; `settings` go to `tenant set`. */
+  /** Makes the tenant. `settings` are arguments of `tenant set`. */
   static async open(service: Service, teamID: string, ...settings: string[]): Promise<Shop> {
     return new Shop(service, await service.makeTenant(teamID, ...settings));
   }
@@ -95,19 +95,19 @@ export class Shop {
   #write = (method: string, path: string, body: unknown): Promise<Answer> =>
     this.service.call(this.keys, method, path, { body });
 
-  /** Makes an order and gives its number. */
+  /** Makes an order and returns its number. */
   newOrder = (body: unknown = {}): Promise<string> => succeed<string>(this.createOrder(body));
 
-  /** The fields of an order. */
+  /** Returns the fields of an order. */
   order = async (orderNum: string): Promise<Values> => (await this.getOrder(orderNum)).body.data as Values;
 
-  /** The lines of an order, in the order they are answered. */
+  /** Returns the lines of an order, as the answer lists them. */
   async lines(orderNum: string): Promise<Values[]> {
     const { subRecords } = (await this.getOrder(orderNum)).body as { subRecords: { ORDER_LINEITEMS: Values }[] | null };
     return (subRecords ?? []).map((entry) => entry.ORDER_LINEITEMS);
   }
 
-  /** Loads records through `storeroom import`; the fields of the first name the columns. Every row has to be taken. */
+  /** Loads records through `storeroom import`, which must accept every row. The first record has all columns. */
   async load(recordType: RecordType, records: readonly Values[]): Promise<void> {
     const names = Object.keys(records[0]!);
     const rows = [names, ...records.map((record) => names.map((name) => record[name] ?? ''))];
@@ -119,14 +119,14 @@ export class Shop {
     await this.run('import', this.keys.teamID, recordType, file);
   }
 
-  /** Runs a command beside the service, has it succeed, and gives its JSON. */
+  /** Runs a command, which must succeed, beside the service, and returns its JSON. */
   async run<T = Values>(...words: string[]): Promise<T> {
     const { code, stderr, json } = await this.service.command(...words, '--json');
     assert.equal(code, 0, `${words.join(' ')}: ${stderr}`);
     return json() as T;
   }
 
-  /** Everything the tenant has, in one text: all records, and the lines of every order. */
+  /** Returns everything the tenant has as one text: all records, and the lines of every order. */
   async everything(): Promise<string> {
     const lists = [await this.queryOrders([]), await this.queryCustomers([]), await this.queryInventoryItems([])];
     const orders = lists[0]!.body.data as Values[];
@@ -135,8 +135,8 @@ export class Shop {
   }
 
   /**
-   * Writes that have to be refused with 400, this code and the field they stand under ('' for none), and that together
-   * change nothing the tenant has. Gives the messages.
+   * Makes writes that must be refused with 400, this code and the field that they are listed under ('' means no field).
+   * Together they must change nothing the tenant has. Returns the messages.
    */
   async refuses(
     operation: (body: unknown) => Promise<Answer>,
@@ -152,7 +152,7 @@ export class Shop {
   }
 }
 
-/** The data of a success: 200, and the envelope with subRecords null. */
+/** Checks a success, which is 200 with the envelope and subRecords null, and returns its data. */
 export async function succeed<T = Values>(answering: Promise<Answer>): Promise<T> {
   const { status, body, text } = await answering;
   assert.equal(status, 200, text);
@@ -164,7 +164,7 @@ export async function succeed<T = Values>(answering: Promise<Answer>): Promise<T
 
 export { valuesOf } from './lists.ts';
 
-/** Checks a refusal and gives its message; '' stands for no field. */
+/** Checks a refusal and returns its message. The field '' means no field. */
 export function expectRefusal(
   { status, body, text }: Answer,
   httpStatus: number,
@@ -177,7 +177,7 @@ export function expectRefusal(
   return body.message as string;
 }
 
-/** `{ NAME: bodies, … }` for `refuses`, where each body has the base and under NAME one of the values. */
+/** Returns `{ NAME: bodies, … }` for `refuses`. Each body has the members of `base` and one of the values as NAME. */
 export const eachAs = (
   names: readonly string[],
   values: readonly unknown[],

@@ -1,19 +1,19 @@
-/** Calls that are repeated as clients do, and how many of them were counted. */
+/** Repeats calls as clients do, and counts how many of them the service has counted. */
 import type { Answer } from './service.ts';
 
 const BUSY = 503;
 
-/** Every answer to an authenticated call says how many there were in the month, unless the call could not be counted. */
+/** Returns whether the call was counted: only then does the answer say how many calls the month has. */
 export const isCounted = ({ headers }: Pick<Answer, 'headers'>): boolean => headers.has('x-month-requests');
 
-/** The calls of somebody who repeats what is answered 503. A write needs its Idempotency-Key for that. */
+/** A caller who repeats calls that are answered 503. A write needs an Idempotency-Key for that. */
 export class Repeater {
-  /** Answers that say that their call was counted: so many calls there are in the usage, no more and no less. */
+  /** Number of answers to counted calls. The usage must contain exactly this number of calls. */
   counted = 0;
-  /** Calls that were answered 503, counted or not. */
+  /** Number of answers with 503, whether their calls were counted or not. */
   refused = 0;
 
-  /** The first answer that is no 503. */
+  /** Repeats a call until it is answered with another status than 503, and returns that answer. */
   async call(send: () => Promise<Answer>): Promise<Answer> {
     for (;;) {
       const answer = await send();

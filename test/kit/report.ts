@@ -1,4 +1,4 @@
-/** The reporter of worker.ts: sends which test has begun, and when a file is over what is to be printed of it and its counts. */
+/** The reporter of worker.ts: sends the name of each test that begins, and the output and counts of each file. */
 import { text } from 'node:stream/consumers';
 import { spec, type TestEvent } from 'node:test/reporters';
 
@@ -49,7 +49,7 @@ function outcomeOf({ type, data }: Result): Exclude<keyof Counts, 'tests'> {
   return failureType === 'cancelledByParent' ? 'cancelled' : 'fail';
 }
 
-/** As Node's own reporter prints it: the tests, then what is wrong with those that failed. */
+/** Formats tests as Node's own reporter does: all tests, then what is wrong with those that failed. */
 function print(events: readonly TestEvent[]): Promise<string> {
   const printer = new spec();
   for (const event of events) printer.write(event);

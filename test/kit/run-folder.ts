@@ -1,16 +1,16 @@
 /**
- * The temporary folder of a run of the tests: TMPDIR and HOME of this process and of all that it starts. It is empty at
- * the start and gone at the end, so no run finds anything of another.
+ * The temporary folder of a run of the tests. TMPDIR and HOME of this process, and of all that it starts, are in it. It
+ * is empty at the start and removed at the end, so no run finds files of another.
  */
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** These would lead programs past HOME. */
+/** Variables that would make programs use other folders than HOME. */
 const OTHER_HOMES = ['XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME'];
 
 export interface RunFolder {
-  /** Names of what is in TMPDIR. */
+  /** Returns the names of what is in TMPDIR. */
   readonly left: () => string[];
   readonly remove: () => void;
 }

@@ -1,6 +1,6 @@
 /**
- * A real service for a test: its own process on its own data folder or database, as STOREROOM_TEST_STORE says. Tenants
- * are made on the command line. Every answer is checked against the service's own contract; no test turns that off.
+ * A real service for a test: its own process, with its own data folder or database as STOREROOM_TEST_STORE says. The
+ * command line makes tenants. Every answer is checked against the service's own contract; no test turns that off.
  */
 import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
@@ -16,9 +16,9 @@ import { isFromSources, PROGRAM, SHIPPED } from './program.ts';
 import { share } from './shared.ts';
 
 export const BASE_PATH = '/tenant/api/pims/v1';
-/** Nobody can make a folder there. */
+/** A path at which no one can make a folder. */
 const NOWHERE = '/dev/null/data';
-/** What main.ts sets. */
+/** The variable that main.ts sets. */
 const MALLOC = { MALLOC_MMAP_THRESHOLD_: '262144' };
 
 /** The store that services are started with: `sqlite` or `postgres`. */
@@ -40,7 +40,7 @@ export interface Answer {
 
 export interface CallOptions {
   query?: Record<string, string> | string[][] | undefined;
-  /** Sent as JSON; a string is sent as it is. */
+  /** Sent as JSON; a string is sent unchanged. */
   body?: unknown;
   headers?: Record<string, string>;
 }
@@ -52,7 +52,7 @@ export interface CommandResult {
   json: () => any; // eslint-disable-line typescript/no-explicit-any -- tests look into it freely
 }
 
-/** An empty folder that goes away with the test process. */
+/** Makes an empty folder, which is removed when the test process ends. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'storeroom-test-'));
   folders.push(folder);
@@ -69,21 +69,21 @@ process.on('exit', () => {
 
 const isDatabase = (place: string): boolean => /^postgres(ql)?:/.test(place);
 
-/** Where an empty store will be, with the store of this run: a data folder, or the URL of a database. */
+/** Makes an empty data folder or database, as STOREROOM_TEST_STORE says. Returns its path or URL. */
 export function newPlace(): Promise<string> {
   if (STORE !== 'sqlite' && STORE !== 'postgres')
     throw new Error(`STOREROOM_TEST_STORE must be sqlite or postgres, not '${STORE}'.`);
   return STORE === 'postgres' ? newDatabase() : Promise.resolve(temporaryFolder());
 }
 
-/** The variables that choose the store at a place: always both, so that none is taken from whoever runs the tests. */
+/** Returns the variables that choose the store at a place: always both, so that none is inherited. */
 export function placeVariables(place: string): { STOREROOM_DATA: string; STOREROOM_DATABASE_URL: string } {
   return isDatabase(place)
     ? { STOREROOM_DATA: NOWHERE, STOREROOM_DATABASE_URL: place }
     : { STOREROOM_DATA: place, STOREROOM_DATABASE_URL: '' };
 }
 
-/** Runs `storeroom …args` at a place: `serve` in a process of its own, all else in the one that commands share. */
+/** Runs `storeroom …args` at a place: `serve` in a separate process, every other command in the shared one. */
 export async function runCommand(
   place: string,
   args: readonly string[],
@@ -95,18 +95,18 @@ export async function runCommand(
 }
 
 export interface ServiceOptions {
-  /** A data folder or the URL of a database, also under those names. Services with one database are its nodes. */
+  /** Data folder or URL of a database, also under the next two names. Services with the same database are nodes. */
   place?: string;
   dataFolder?: string;
   databaseUrl?: string;
   env?: Record<string, string>;
-  /** Whether it comes back on the port it had, as a balancer expects. */
+  /** Whether it keeps its port after a restart, as a balancer expects. */
   keepsPort?: boolean;
   /** A program that starts the process, such as one that puts it into a control group first. */
   under?: readonly string[];
-  /** Whether main.ts starts it, as outside tests: on real time, and with nothing that could move its clock. */
+  /** Whether main.ts starts it, as outside tests: on real time, with a clock that nothing can move. */
   asShipped?: boolean;
-  /** Whether its date stands until `move` sets it, ahead or back. What it waits for passes, and is not moved. */
+  /** Whether its date changes only by `move`, ahead or back. Its waits pass in real time and are not moved. */
   dateStands?: boolean;
 }
 
@@ -119,7 +119,7 @@ export class Service {
   readonly #asShipped: boolean;
   readonly #date: number | undefined;
   #movedMs = 0;
-  /** Where its clock stands; undefined while it passes. */
+  /** The time at which its clock stands still; undefined while it passes. */
   #standsAt: number | undefined;
   #process: ChildProcess | undefined;
   #contract: Promise<Contract> | undefined;
@@ -140,7 +140,10 @@ export class Service {
     this.#date = more.dateStands === true ? now() : undefined;
   }
 
-  /** Waits until it is ready. Without a place the store is empty; without STOREROOM_DEMO there is no demo tenant. */
+  /**
+   * Starts a service and waits until it is ready. Without a place, its store is empty. It has no demo tenant unless
+   * `env` has STOREROOM_DEMO.
+   */
   static async start(options: ServiceOptions = {}): Promise<Service> {
     const place = options.place ?? options.databaseUrl ?? options.dataFolder ?? (await newPlace());
     const service = new Service(place, options);
@@ -148,7 +151,7 @@ export class Service {
     return service;
   }
 
-  /** So many on the same store at the same moment. When one does not start, the others are stopped. */
+  /** Starts `count` services on the same store at the same moment. If one does not start, stops the others. */
   static async startAll(count: number, options: ServiceOptions): Promise<Service[]> {
     const starts = await Promise.allSettled(Array.from({ length: count }, () => Service.start(options)));
     const services = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
@@ -158,7 +161,7 @@ export class Service {
     throw failed.reason;
   }
 
-  /** Starts the process (again) on the same store, and waits until it is ready or has ended; run.ts ends a file that hangs. */
+  /** Starts the process (again) on the same store, and waits until it is ready. Throws if it ends before. */
   async restart(): Promise<void> {
     const port = this.#keepsPort && this.origin !== '' ? new URL(this.origin).port : '0';
     const [program, isClocked] = this.#asShipped || !isFromSources ? [SHIPPED, false] : [PROGRAM, true];
@@ -195,18 +198,18 @@ export class Service {
     });
   }
 
-  /** Of a service with PostgreSQL. */
+  /** The URL of its database; undefined with the embedded store. */
   get databaseUrl(): string | undefined {
     return isDatabase(this.place) ? this.place : undefined;
   }
 
-  /** Of a service with the embedded store. */
+  /** The data folder of a service with the embedded store. */
   get dataFolder(): string {
     if (isDatabase(this.place)) throw new Error('This service has a database and no data folder.');
     return this.place;
   }
 
-  /** Waits until what the process has printed, all its lives together, is as wanted. */
+  /** Waits until `isSo` accepts everything that the service has printed, including before restarts. */
   async said(isSo: (output: string) => boolean): Promise<void> {
     while (!isSo(this.output)) await once(this.#printed, 'more');
   }
@@ -219,59 +222,59 @@ export class Service {
     return this.#process!.exitCode !== null || this.#process!.signalCode !== null;
   }
 
-  /** Stops with a signal and waits for the end; resolves to the exit code (null when the signal killed it). */
+  /** Sends a signal and waits for the end. Resolves to the exit code, or to null if the signal killed the process. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     const child = this.#process!;
     if (this.hasExited) return child.exitCode;
     const ended = once(child, 'exit') as Promise<[number | null]>;
-    if (this.#standsAt !== undefined) await this.pass(); // which ending waits for
+    if (this.#standsAt !== undefined) await this.pass(); // stopping waits for timers
     child.kill(signal);
     return (await ended)[0];
   }
 
-  /** A command of the service's time. */
+  /** Runs a command on the service's store and time. */
   command(...args: string[]): Promise<CommandResult> {
     return this.commandWith({}, ...args);
   }
 
-  /** Such a command with settings. */
+  /** Runs a command on the service's store and time, with settings. */
   commandWith(env: Record<string, string>, ...args: string[]): Promise<CommandResult> {
     return runCommand(this.place, args, { env: { ...this.#time(), ...env } });
   }
 
-  /** Its time, in milliseconds since 1970. */
+  /** Returns its time in milliseconds since 1970. */
   now(): number {
     return this.#standsAt ?? now(this.#time());
   }
 
-  /** ISO 8601, UTC: its time, or one so many milliseconds later. */
+  /** Returns its time, `ms` milliseconds later, as ISO 8601 in UTC. */
   timeAt(ms = 0): string {
     return new Date(this.now() + ms).toISOString();
   }
 
-  /** So many milliseconds pass for it at once, also while it is stopped: what is due by then has begun afterwards. */
+  /** Moves its clock by `ms` at once, even while it is stopped. Work that is due by then has begun on return. */
   async move(ms: number): Promise<void> {
     await this.#tellClock('move', ms);
   }
 
-  /** So many milliseconds pass in which it can do nothing, as on a busy machine. What was due by then begins late. */
+  /** Moves its clock as if it had been too busy to do anything: work that was due in between begins late. */
   async hold(ms: number): Promise<void> {
     await this.#tellClock('hold', ms);
   }
 
-  /** From here on its time passes only when it is moved. What waits for a timer then waits for that too. */
+  /** Stops its clock: from now on, only moves change it. Work that waits for a timer then waits for a move. */
   async stand(): Promise<void> {
     [this.#standsAt] = await this.#tellClock('stand');
   }
 
-  /** Its time passes again. */
+  /** Lets its time pass again. */
   async pass(): Promise<void> {
-    // The answer may come late, so its own real time tells how far the two are apart.
+    // The answer may arrive late, so the difference is taken from the real time that it contains.
     const [at, real] = await this.#tellClock('pass');
     [this.#movedMs, this.#standsAt] = [at - now({}, real), undefined];
   }
 
-  /** Returns its time, and the real one of that moment if it runs. */
+  /** Sends its clock a command. Returns its time, and the real time of that moment if it runs. */
   async #tellClock(what: string, ms = 0): Promise<[at: number, real: number | undefined]> {
     const child = this.#process!;
     let at = (this.#standsAt ?? this.now()) + ms;
@@ -286,21 +289,21 @@ export class Service {
     return [at, real];
   }
 
-  /** The variable of a process of its time. */
+  /** Returns the variable for a process on the service's time. */
   #time(): Record<string, string> {
     if (this.#asShipped) return REAL_TIME;
     if (this.#date !== undefined) return dateVariable(this.#date + this.#movedMs);
     return clockVariable(this.#standsAt === undefined ? this.#movedMs : this.#standsAt - now());
   }
 
-  /** Makes a tenant and its keys; `settings` go to `tenant set`. */
+  /** Makes a tenant and its keys. `settings` are arguments of `tenant set`. */
   async makeTenant(teamID: string, ...settings: string[]): Promise<Keys> {
     await expectSuccess(this.command('tenant', 'create', teamID, '--name', `Tenant ${teamID}`));
     if (settings.length > 0) await expectSuccess(this.command('tenant', 'set', teamID, ...settings));
     return (await expectSuccess(this.command('keys', 'replace', teamID, '--json'))).json() as Keys;
   }
 
-  /** Runs, without tenants. */
+  /** Restarts the service if it has ended, and removes all tenants. */
   async empty(): Promise<void> {
     if (this.hasExited) await this.restart();
     const { tenants } = (await expectSuccess(this.command('tenant', 'list', '--json'))).json() as {
@@ -309,12 +312,12 @@ export class Service {
     for (const { teamID } of tenants) await expectSuccess(this.command('tenant', 'remove', teamID, '--yes'));
   }
 
-  /** The tenant's metered calls of this month, as the command line tells them. */
+  /** Returns the tenant's metered calls of this month, as `storeroom usage` reports them. */
   async usageOf(teamID: string): Promise<number> {
     return ((await expectSuccess(this.command('usage', teamID, '--json'))).json() as { total: number }).total;
   }
 
-  /** One call under the base path with Basic credentials and teamID of these keys. */
+  /** Makes a call under the base path with Basic credentials and the teamID of these keys. */
   call(keys: Keys, method: string, path: string, { query, body, headers }: CallOptions = {}): Promise<Answer> {
     const authorization = `Basic ${Buffer.from(`${keys.apiID}:${keys.apiSecret}`).toString('base64')}`;
     const parameters = Array.isArray(query) ? query : Object.entries(query ?? {});
@@ -325,7 +328,7 @@ export class Service {
     });
   }
 
-  /** One call under the base path with nothing added. */
+  /** Makes a call under the base path with nothing added. */
   async request(method: string, path: string, { query, body, headers }: CallOptions = {}): Promise<Answer> {
     const search = new URLSearchParams(query).toString();
     const init: RequestInit = {
@@ -353,7 +356,7 @@ export class Service {
 
 const shared = new Map<string, () => Promise<Service>>();
 
-/** The service that the test files of a process share, one for each environment: each finds it without tenants. */
+/** Returns the service that the test files of a process share, one for each environment. It has no tenants at first. */
 export async function sharedService(env: Record<string, string> = {}): Promise<Service> {
   const key = JSON.stringify(env);
   let open = shared.get(key);
@@ -369,7 +372,7 @@ export async function sharedService(env: Record<string, string> = {}): Promise<S
   return service;
 }
 
-/** A service of this test file alone, which ends with it. */
+/** Starts a service for this test file alone, which ends with the file. */
 export function ownService(options: ServiceOptions = {}): Promise<Service> {
   const starting = Service.start(options);
   after(async () => (await starting).stop());

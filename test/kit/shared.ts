@@ -1,13 +1,13 @@
-/** What the test files of one process share, such as a browser, until there are no more files. */
+/** Makes what the test files of one process share, such as a browser, and ends it after the last file. */
 import { after } from 'node:test';
 
-/** Done when all files of the process are over. */
+/** Runs `end` when all files of the process are over. */
 export function whenOver(end: () => Promise<unknown>): void {
   if (process.connected) process.once('disconnect', () => void end());
-  else after(end); // a file that is run alone, without run.ts
+  else after(end); // a file that runs alone, without run.ts
 }
 
-/** Makes it at the first use. If that fails, the next use tries again, so a fault fails only one test file. */
+/** Shares a thing that its first use makes. If that fails, the next use tries again, so a fault fails only one file. */
 export function share<T>(make: () => Promise<T>, end: (made: T) => Promise<unknown>): () => Promise<T> {
   let made: Promise<T> | undefined;
   whenOver(async () => {

@@ -1,4 +1,4 @@
-/** The shipping address of the storefront lookup, as the specification has it: each key, and the field it is taken from. */
+/** The shipping address of the storefront lookup in the specification: each key, and the field it is taken from. */
 const PAIRS = `name=SNAME attention=SATTN address_1=SADDRESS1 address_2=SADDRESS2 city=SCITY state=SSTATE
   zip=SZIPCODE country=SCOUNTRY phone=SPHONE`;
 export const SHIPPING_ADDRESS = Object.fromEntries(

@@ -1,19 +1,19 @@
 /**
- * What the shape of the code must be (the architecture table, and habits found by their text), and the walker that
- * finds what is otherwise. tidy.test.ts asks it about the tree, guards.test.ts about faults that are planted.
+ * The rules for the shape of the code (the architecture table, and habits found by their text), and the walker that
+ * finds violations. tidy.test.ts runs it on the tree, guards.test.ts on planted faults.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 
 export const ROOT = join(import.meta.dirname, '../..');
-/** Matches what one of them matches whole. */
+/** Returns a pattern that matches a text if one of the given patterns matches all of it. */
 const anyOf = (...patterns: RegExp[]): RegExp => new RegExp(`^(${patterns.map(({ source }) => source).join('|')})$`);
 
 export const FILE_LINES_MAX = 350; // also in .oxlintrc.json
 
 /**
- * The architecture table. What a file imports is a path in this repository or the name of a package; what its row does
- * not match is forbidden.
+ * The architecture table: the paths in this repository, and the names of packages, that a file may import. Imports that
+ * its row does not match are forbidden.
  */
 export const MAY_IMPORT: Record<string, RegExp> = {
   'src/main.ts': /^(src\/cli\/.+|src\/(assets|clock)\.ts|node:module)$/,
@@ -41,7 +41,7 @@ export const MAY_IMPORT: Record<string, RegExp> = {
     /src\/(pims\/rules\/(decimal|lists|record-bounds|stages|totals)|tenant\/(keys|tenant))\.ts|client\/src\/fulfillment\.ts/,
   ),
 };
-/** Beyond that, with `import type` alone. */
+/** Further imports, which are allowed only with `import type`. */
 const MAY_IMPORT_TYPES: Record<string, RegExp> = {
   'src/http/': /^src\/config\.ts$/,
   'dashboard/src/':
@@ -73,7 +73,7 @@ interface Fault {
   readonly text: string;
 }
 
-/** Files of test/ to which real time is the subject, with the reason. At most five; .oxlintrc.json names them too. */
+/** Files of test/ that may use real time, with the reason. There are at most five; .oxlintrc.json lists them too. */
 export const REAL_TIME: Record<string, string> = {
   'test/kit/clock.ts': 'is the time of the tests',
   'test/run.ts': 'ends what hangs, and tells how long a run took',
@@ -95,7 +95,7 @@ const HABITS: [Rule, where: RegExp, what: RegExp][] = [
     /^src\/pims\//,
     /\b(set(Timeout|Interval|Immediate)|queueMicrotask|fetch)\(|\b(performance|process|crypto)\.\w/g,
   ],
-  // oxlint forbids the other ways.
+  // oxlint forbids the other ways to read the time.
   ['time', /^(src\/(?!clock\.ts$)|test\/(?!guards\.test\.ts$))/, /\bnew Date\(\)|(?<![.\w ])Date\(\)/g],
   ['console', /^(dashboard\/)?src\/(?!cli\/)/, /\bconsole[.[]|=\s*console\b/g],
   [
@@ -118,7 +118,7 @@ const IMPORTS = [
   /(?<!function )\bstartThread\(\s*(?:new URL\(\s*['"](?<url>[^'"]+)['"]\s*,\s*import\.meta\.url\))?/g,
 ];
 
-/** What a file imports, with its line. The target of a computed import, or of a path that makes detours, is '?'. */
+/** Finds the imports of a file with their lines. Computed imports, and paths with detours, have the target '?'. */
 function findImports(file: string, code: string) {
   return IMPORTS.flatMap((form) => [...code.matchAll(form)]).map(({ groups = {}, index }) => {
     const name = groups['name'] ?? groups['url']?.replace(/^(?!\.)/, './') ?? '?';
@@ -140,11 +140,11 @@ export const nameRelative = (file: string, target: string) =>
   posix.relative(posix.dirname(file), target).replace(/^(?!\.)/, './');
 const lineAt = (text: string, index: number) => text.slice(0, index).split('\n').length;
 const countLines = (text: string) => text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
-/** Without comments that have their lines to themselves; the lines stay. */
+/** Removes comments that have lines to themselves, and keeps those lines, empty. */
 const dropComments = (text: string) =>
   text.replace(/^[ \t]*(\/\/.*|\/\*[^]*?\*\/[ \t]*)$/gm, (comment) => '\n'.repeat(comment.split('\n').length - 1));
 
-/** The walker: every fault of the tree under a folder. */
+/** Finds every fault of the tree under a folder. */
 export function findFaults(root: string): Fault[] {
   const faults: Fault[] = [];
   const ways = new Map<string, string[]>();

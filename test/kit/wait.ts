@@ -1,7 +1,7 @@
-/** Waiting for what another process does, where it tells nobody. */
+/** Waits for what another process does, if the process does not report it. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Asks again and again until it is so. The run's watchdog ends a file in which it never is. */
+/** Asks again and again until `isSo` returns true. run.ts ends a file that waits forever. */
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await nextTurn();
 }
