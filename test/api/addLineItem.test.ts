@@ -1,4 +1,4 @@
-/** addLineItem: PUT /orders/line_item. */
+/** Tests addLineItem: PUT /orders/line_item. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { byNumber, range, times } from '../kit/lists.ts';
@@ -55,7 +55,7 @@ test('200 LINE_REF_LOCK_CODE is opaque: at least 128 bits, never the same, never
   const codes = await Promise.all(times(100, async () => (await add({ ORDER_NUMBER: order }))['LINE_REF_LOCK_CODE']!));
   assert.equal(new Set(codes).size, 100);
   for (const code of codes) assert.match(code, /^[\w-]{22,}$/);
-  // Of 100 random codes no character stands still, and no eight in a row are shared.
+  // In 100 random codes, no position always has the same character, and no eight characters in a row occur twice.
   for (let at = 0; at < codes[0]!.length; at++)
     assert.ok(new Set(codes.map((code) => code[at])).size > 1, `character ${at} of every code is the same`);
   const parts = codes.flatMap((code) => times(code.length - 7, (at) => code.slice(at, at + 8)));

@@ -1,4 +1,4 @@
-/** What an error says to somebody who reads it at night: what is wrong, with the value that was sent, and what to do. */
+/** Tests what errors tell a reader: what is wrong, with the value that was sent, and what to do. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inlineRefs } from '../kit/contract.ts';
@@ -19,7 +19,7 @@ const create = (body: unknown): Promise<Answer> => call('PUT', '/orders/create',
 const query = (...filters: unknown[]): Promise<Answer> => call('POST', '/orders/query', filters);
 const update = (body: object): Promise<Answer> => call('POST', '/orders/line_item', { ORDER_NUMBER, ...body });
 
-/** A mistake, its code, and what the message and the remedy say. */
+/** A mistake, its code, and what the message and the remedy must match. */
 type Mistake = readonly [what: string, answer: () => Promise<Answer>, code: string, message: RegExp, remedy: RegExp];
 
 async function reuseKey(): Promise<Answer> {

@@ -1,4 +1,4 @@
-/** Who may call: the three ways to send credentials, which of them counts, and one answer to all that is wrong. */
+/** Tests who may call: the three places of credentials, their precedence, and the one answer to all wrong ones. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { basicOf, bodyOf, sendBy, stockShop, waysOf, type Sent, type Way } from '../kit/operations.ts';
@@ -13,7 +13,7 @@ const parse = (query: string): string[][] => [...new URLSearchParams(query)];
 const MISSING_TEAM_ID = "Missing 'teamID' parameter!";
 const swapLast = (text: string): string => text.slice(0, -1) + (text.endsWith('a') ? 'b' : 'a');
 
-/** createOrder and getOrder with exactly these parameters, members and headers. */
+/** Parameters, members and headers of a call. `create` and `get` send exactly these. */
 type Parts = { query?: string[][]; body?: Record<string, unknown>; headers?: Record<string, string> };
 const create = ({ query = [], body = {}, headers = {} }: Parts): Promise<Answer> =>
   service.request('PUT', '/orders/create', { query, body, headers });
@@ -190,7 +190,7 @@ test('401 is one identical answer, whatever is wrong with team, keys, ID or secr
   assert.doesNotMatch(shape, /x-month-requests/);
 });
 
-/** All of an answer but for what tells it from any other: its ID and its time. */
+/** Returns an answer as text, without its request ID and its time. */
 function describe({ status, headers, text, body }: Answer): string {
   const requestId = body.requestId as string;
   const lines = [...headers]

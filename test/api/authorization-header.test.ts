@@ -1,4 +1,4 @@
-/** The Authorization header by hand: of about a hundred forms only the canonical one authenticates. */
+/** Tests the Authorization header, written by hand: its canonical form authenticates, and none of a hundred others. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { basicOf, stockShop, targetOf } from '../kit/operations.ts';
@@ -19,11 +19,11 @@ test('200 the scheme in any case, and spaces around the whole value, are the can
     assert.equal((await get(`Authorization: ${value}`)).status, 200, value);
 });
 
-/** What is wrong and the header's value, from a good ID and secret. */
+/** Returns wrong values of the header, made from a valid ID and secret, by what is wrong with them. */
 function craftValues(id: string, secret: string): Record<string, string> {
   const pair = `${id}:${secret}`;
   const good = base64(pair);
-  /** A length that base64 has to pad. */
+  /** The pair with a length that base64 must pad. */
   const padded = `${pair}x`.slice(0, pair.length - (pair.length % 3) + 1);
   const encoded: Record<string, string | Buffer> = {
     'no colon': id + secret,

@@ -1,4 +1,4 @@
-/** `POST /batch`: several writes in one transaction, with the rules of the single calls. */
+/** Tests `POST /batch`: several writes in one transaction, with the rules of the single calls. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { range, times, valuesOf } from '../kit/lists.ts';
@@ -21,7 +21,7 @@ await shop.load('inventory', [
 const send = (body: unknown, { keys = shop.keys, key }: { keys?: Keys; key?: string } = {}): Promise<Answer> =>
   service.call(keys, 'POST', '/batch', { body, headers: key === undefined ? {} : { 'idempotency-key': key } });
 const stepsOf = (...steps: Step[]): object[] => steps.map(([operation, body]) => ({ operation, body }));
-/** What the steps of a batch that succeeds answer. */
+/** Sends a batch that must succeed, and returns the data of its steps. */
 async function run<T = Values>(...steps: Step[]): Promise<T[]> {
   const data = await succeed<{ status: string; data: T; subRecords: null }[]>(send(stepsOf(...steps)));
   for (const answer of data) assert.deepEqual(Object.keys(answer), ['status', 'data', 'subRecords']);
@@ -29,7 +29,7 @@ async function run<T = Values>(...steps: Step[]): Promise<T[]> {
   return valuesOf(data, 'data');
 }
 
-/** How an order comes in, in calls that can be made singly too. */
+/** Steps that make an order. They can also be sent as single calls. */
 const ORDER: Step[] = [
   ['createCustomer', { CUSTOMER_NAME: 'A buyer' }],
   ['createOrder', { CUSTOMER_CODE: '$0.data', ORDER_TYPE: 'sales_order', REFERENCE_NUMBER: '#7' }],
@@ -53,7 +53,7 @@ const PATHS: Record<string, readonly [method: string, path: string]> = {
 const callSingly = (other: Shop, [operation, body]: Step): Promise<Answer> =>
   service.call(other.keys, ...PATHS[operation]!, { body });
 
-/** The text without what differs from tenant to tenant. */
+/** Returns a text without lock codes, times and white space, so that texts of two tenants can be compared. */
 const alike = (text: string): string =>
   text.replaceAll(/"LINE_REF_LOCK_CODE": ?"[^"]+"|\d{4}-\d\d-\d\dT[\d:.]+Z/g, '…').replaceAll(/\s/g, '');
 
@@ -197,7 +197,7 @@ test('400 UNKNOWN_OPERATION for all but the writes of records, in their exact na
   assert.equal(await shop.everything(), before);
 });
 
-/** Steps that are refused, each for another reason. */
+/** Steps that are refused, each for a different reason. */
 const REFUSED: Step[] = [
   ['createOrder', { NO_SUCH: '1' }],
   ['createOrder', { ORDER_NUMBER: '5' }],
@@ -366,7 +366,7 @@ test('429 QUOTA_EXCEEDED also where single calls take the last of the quota: no 
   const steps = times(10, () => ({ operation: 'createCustomer', body: {} }));
   const keys = await service.makeTenant('quota-mix');
   let [taken, refused] = [0, 0];
-  // Each round ends with batches that find no room, or find it and lose it to single calls before they are counted.
+  // Each round ends with batches that exceed the quota from the start, or because single calls use it up first.
   for (const round of range(QUOTAS)) {
     const room = 40 + 3 * round;
     const quota = String((await service.usageOf('quota-mix')) + room);

@@ -1,4 +1,4 @@
-/** cancelOrder: POST /orders/cancel, and what a cancelled order still is. */
+/** Tests cancelOrder: POST /orders/cancel, and what can still be done with a cancelled order. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eachAs, sampleOf, Shop, succeed, type Values } from '../kit/records.ts';
@@ -17,7 +17,7 @@ const committed = async (): Promise<string> =>
     .map((part) => `${part['QTY_ONHAND']} ${part['QTY_COMMITTED']} ${part['QTY_AVAILABLE']}`)
     .join(', ');
 
-/** An order with lines of both parts; gives its number. */
+/** Makes an order with lines of both parts, and returns its number. */
 async function newOrder(fields: Record<string, unknown>): Promise<string> {
   const ORDER_NUMBER = await shop.newOrder(fields);
   for (const [PART_CODE, QUANTITY] of Object.entries({ A: '2', B: '1.5' }))

@@ -1,4 +1,4 @@
-/** Answers are compressed for callers that take it, and for nobody else. The bytes are looked at as they come. */
+/** Tests that answers are compressed for callers that accept it, and for no others. Checks the bytes as they arrive. */
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
@@ -25,7 +25,7 @@ interface Raw {
   readonly bytes: Buffer;
 }
 
-/** A request with exactly these headers beside Host, credentials and those of a body. */
+/** Sends a request with no headers except Host, the credentials, those of a body, and Accept-Encoding if given. */
 function ask(method: string, path: string, accepted?: string, body?: unknown): Promise<Raw> {
   const sent = body === undefined ? undefined : JSON.stringify(body);
   const headers = {
@@ -52,11 +52,11 @@ const query = (accepted?: string, maxReturn = 200): Promise<Raw> => ask('POST', 
 const customer = (code: string, accepted?: string): Promise<Raw> =>
   ask('GET', `${BASE_PATH}/customers/single?teamID=packed&customerCode=${code}`, accepted);
 
-/** In place of deepEqual, which takes minutes to tell how long bytes differ. */
+/** Compares bytes. deepEqual would take minutes to describe how long ones differ. */
 const expectSame = (found: Buffer, expected: Buffer, what: string): void =>
   assert.ok(found.equals(expected), `${what}: other bytes`);
 
-/** The headers but for those that differ from call to call. */
+/** Returns the headers without those that differ from call to call. */
 const steadyHeaders = ({ headers }: Raw): Values => {
   const { date: _date, 'x-request-id': _id, 'x-month-requests': _count, ...others } = headers;
   return others;

@@ -1,4 +1,4 @@
-/** createCustomer: PUT /customers/create. */
+/** Tests createCustomer: PUT /customers/create. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { times } from '../kit/lists.ts';

@@ -1,4 +1,4 @@
-/** createOrder: PUT /orders/create. */
+/** Tests createOrder: PUT /orders/create. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { times, valuesOf } from '../kit/lists.ts';

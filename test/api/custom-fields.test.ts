@@ -1,4 +1,4 @@
-/** A tenant's own fields, added while the service runs: usable in the next call of every operation, with their type. */
+/** Tests fields that a tenant adds: the next call of every operation can use them, with their type. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

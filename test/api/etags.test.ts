@@ -1,4 +1,4 @@
-/** ETags: what single reads answer, and If-None-Match and If-Match that send them again. */
+/** Tests the ETags of single reads, and If-None-Match and If-Match, which send them. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { expectRefusal, Shop, succeed, type Values } from '../kit/records.ts';
@@ -58,7 +58,7 @@ interface Changeable {
   readonly body: Values;
 }
 
-/** Something that each of the operations changes, and how. */
+/** Makes a record for each changing operation. Returns each record with the call that changes it. */
 async function makeEach(): Promise<Changeable[]> {
   const customer = await succeed<string>(shop.createCustomer({ NOTES: 'before' }));
   const [grown, changed] = [await shop.newOrder(), await shop.newOrder()];
@@ -121,7 +121,7 @@ suite('single reads', () => {
     await checkMoved('order', order, 'a changed field');
     await succeed(shop.updateLineItem({ ...line, DISCOUNT: '5' }));
     await checkMoved('order', order, 'a changed line');
-    // Nothing of it but its lines changes.
+    // Only the lines of this order change.
     const fixed = await shop.newOrder({ SUBTOTAL: '1', ORDER_TOTAL: '1' });
     await checkMoved('order', fixed, 'at first');
     await shop.load('lines', [

@@ -1,4 +1,4 @@
-/** What PIMS fills in where a caller sends nothing, and what a negative quantity means: docs/api-reference.md. */
+/** Tests what PIMS fills in if a caller sends nothing, and what a negative quantity means: docs/api-reference.md. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expectRefusal, Shop, succeed, type Values } from '../kit/records.ts';

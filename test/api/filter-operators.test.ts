@@ -1,4 +1,7 @@
-/** The operators of filters: numbers as numbers, dates as dates, text by code point, on built-in and custom fields. */
+/**
+ * Tests the operators of filters on built-in and custom fields: numbers compare as numbers, dates as dates, text by
+ * code point.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expectRefusal, Shop, succeed, type Values, valuesOf } from '../kit/records.ts';
@@ -44,7 +47,7 @@ async function find(field: string, op: string, value?: unknown): Promise<string>
   return valuesOf(found, 'ORDER_NUMBER').join(' ');
 }
 
-/** For each operator and value the orders that are found. */
+/** Checks which orders each operator and value finds. */
 async function expectFound(field: string, table: Record<string, string>): Promise<void> {
   for (const [asked, orders] of Object.entries(table)) {
     const [op, ...words] = asked.split(' ');

@@ -1,4 +1,4 @@
-/** What filters mean, and in which order records come: the same for orders, customers and inventory. */
+/** Tests what filters mean, and the order of records: the same for orders, customers and parts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { times } from '../kit/lists.ts';
@@ -10,13 +10,13 @@ const { service } = shop;
 const codesOf = async (filters: Filters, from = shop): Promise<string[]> =>
   (await succeed<Values[]>(from.queryCustomers(filters))).map((customer) => customer['CUSTOMER_CODE']!);
 
-/** Makes customers whose code says what they have in CUSTOMER_NAME (searched by index) and NOTES (not). */
+/** Makes a customer for each name, which is in its code, CUSTOMER_NAME (searched by index) and NOTES (not). */
 const addNamed = async (names: readonly string[]): Promise<void> => {
   for (const name of names)
     await succeed(shop.createCustomer({ CUSTOMER_CODE: `named ${name}`, CUSTOMER_NAME: name, NOTES: name }));
 };
 
-/** The names found by what they contain, the same by every field that has them. */
+/** Returns the names that contain a value. CUSTOMER_NAME and NOTES must find the same ones. */
 async function findNames(value: string): Promise<string[]> {
   const fields = ['CUSTOMER_NAME', 'NOTES'].map((field) => codesOf([{ field, value, contains: true }]));
   const [byName, byNotes] = await Promise.all(fields);
@@ -91,7 +91,7 @@ const compare = (a: string, b: string): number => (a < b ? -1 : 1);
 
 // Holds S6.3.
 test('AND binds tighter than OR: every chain of two to four filters, every mix of true and false', async () => {
-  // Answered in four ways: by an index, by the trigram index, and by a scan, exactly and for a substring.
+  // Four ways to answer: by an index, by the trigram index, and by scans for a value and for a substring.
   const conditions = [
     { field: 'BCITY', value: 'yes' },
     { field: 'BNAME', value: 'YES', contains: true },
@@ -111,7 +111,7 @@ test('AND binds tighter than OR: every chain of two to four filters, every mix o
   for (const words of chains)
     for (let first = 0; first < 4; first++) {
       const places = words.map((_, at) => (first + at) % 4);
-      // The last word would be that of the first filter, which says nothing.
+      // The first filter has no conjunction, so the last word is not used.
       const filters = places.map((place, at) =>
         at === 0 ? conditions[place]! : { ...conditions[place]!, conjunction: words[at - 1] },
       );

@@ -1,4 +1,4 @@
-/** findOrdersByStorefrontReference: GET /orders/by_storefront_reference. life-cycle.test.ts has a whole life cycle. */
+/** Tests findOrdersByStorefrontReference: GET /orders/by_storefront_reference. life-cycle.test.ts also tests it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { times, valuesOf } from '../kit/lists.ts';
@@ -21,7 +21,7 @@ async function find(storefront: string): Promise<Found[]> {
   return body.orders as Found[];
 }
 
-/** Makes an order with a line and gives what the lookup shows of it. */
+/** Makes an order with a line, and returns what the lookup shows of it. */
 async function lookUpNew(
   reference: string,
   order: Record<string, unknown>,

@@ -1,4 +1,4 @@
-/** getCustomer: GET /customers/single. */
+/** Tests getCustomer: GET /customers/single. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expectRefusal, FIELDS, Shop, succeed } from '../kit/records.ts';

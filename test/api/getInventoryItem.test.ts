@@ -1,4 +1,4 @@
-/** getInventoryItem: GET /inventory/single. */
+/** Tests getInventoryItem: GET /inventory/single. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expectRefusal, FIELDS, sampleOf, Shop, succeed } from '../kit/records.ts';

@@ -1,4 +1,4 @@
-/** getOrder: GET /orders/single. */
+/** Tests getOrder: GET /orders/single. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { times } from '../kit/lists.ts';

@@ -1,3 +1,4 @@
+/** Tests getUsage: GET /usage. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { times } from '../kit/lists.ts';
@@ -53,7 +54,7 @@ test('each of 64 calls at once has itself in its total, and none is counted twic
 test('another month has its own calls, and the quota is that of the tenant', async () => {
   const usage = await succeed<Usage>(ask(limited, { month: '2001-02' }));
   assert.deepEqual(usage, { month: '2001-02', total: 0, quota: 1000, days: [] });
-  // The calls of other tenants are not in it.
+  // The total does not contain the calls of other tenants.
   assert.equal((await succeed<Usage>(ask(limited))).total, 2);
 });
 

@@ -1,4 +1,4 @@
-/** Bodies by hand: media type, coding, JSON at its edges, and what a query string can be made of. */
+/** Tests bodies written by hand: media types, codings, edge cases of JSON, and what a query string may contain. */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { test } from 'node:test';
@@ -16,7 +16,7 @@ const authorization = `Authorization: ${basicOf(shop.keys)}`;
 const JSON_LINE = 'Content-Type: application/json';
 const BODY_BYTES_MAX = 256 * 1024;
 
-/** PUT /orders/create with these header lines. */
+/** Returns a PUT /orders/create with these header lines. */
 const creating = (lines: string[], body: string | Buffer = ''): Buffer =>
   writeRequest('PUT', `${BASE_PATH}/orders/create?teamID=shop`, [authorization, ...lines], body);
 const create = (body: string | Buffer, ...lines: string[]): Promise<RawAnswer> =>
@@ -30,7 +30,7 @@ const expectTold = (expected: string, answer: RawAnswer, what = answer.text): vo
 const readNotes = async ({ body }: RawAnswer): Promise<string> =>
   (await shop.shop.getOrder(body.data as string)).body.data.NOTES as string;
 
-/** What was told, once the body has been checked against the contract. */
+/** Checks an answer against the contract, and returns its status and code. */
 function tell(method: string, path: string, answer: RawAnswer): string {
   contract.check(method, BASE_PATH + path, answer);
   return told(answer);

@@ -1,6 +1,6 @@
 /**
- * Connections that waste time, all side by side: slow ones get 408, those that wait between requests are kept. Node
- * itself counts the seconds, so that no clock can be moved: the tests wait for what it ends.
+ * Tests connections that waste time, all side by side: slow ones get 408, and those that wait between requests
+ * are kept. Node itself counts the seconds, so no clock can be moved, and the tests wait until Node ends a connection.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { basicOf, stockShop, targetOf } from '../kit/operations.ts';
 import { openSocket, readAnswers, writeRequest } from '../kit/raw-http.ts';
 import { BASE_PATH, ownService } from '../kit/service.ts';
 
-/** Node ends what is idle for this long. So a slow connection that is not given up by then fails the test. */
+/** Node ends connections that are idle for this long. A slow connection that ends only then fails the test. */
 const KEEP_ALIVE_MS = 25_000;
 const service = await ownService({ env: { STOREROOM_KEEP_ALIVE_MS: String(KEEP_ALIVE_MS) } });
 const contract = await Contract.load(service.origin);
@@ -26,13 +26,13 @@ const AT_ONCE = 20;
 const OF_EACH_WAY = 10;
 const OTHERS = 10;
 const DRIP_MS = 500;
-/** What may be late, and how long it has. The clock of the machine may be set by a little meanwhile. */
+/** Minimum time that slow headers and requests get, less a little because the machine's clock may be adjusted. */
 const LEAST_MS = { headers: 4900, request: 9900 };
 
 interface SlowWay {
   readonly late: keyof typeof LEAST_MS;
   readonly head: string;
-  /** Follows every half second. */
+  /** Bytes that follow every half second. */
   readonly drip?: string;
 }
 
@@ -59,7 +59,7 @@ function slowWays(): Record<string, SlowWay> {
   };
 }
 
-/** Opens a slow connection; gives its last answer, and whether it has lasted as long as it may. */
+/** Opens a slow connection. Returns its last answer, and whether it was kept for at least the minimum time. */
 async function beSlow({ head, drip, late }: SlowWay): Promise<{ status: string; isKept: boolean }> {
   const givenUpFrom = service.now() + LEAST_MS[late];
   const socket = openSocket(service.origin);
@@ -87,7 +87,7 @@ async function statusOn(socket: Socket): Promise<number> {
   return (await readAnswers(socket))[0]?.status ?? 0;
 }
 
-/** A few at a time: a busy service refuses calls that come all at once. */
+/** Calls on a few connections at a time, because a busy service refuses calls that arrive all at once. */
 async function statusesOn(sockets: readonly Socket[]): Promise<number[]> {
   const statuses: number[] = [];
   for (let at = 0; at < sockets.length; at += AT_ONCE)
@@ -95,7 +95,7 @@ async function statusesOn(sockets: readonly Socket[]): Promise<number[]> {
   return statuses;
 }
 
-// These have waited for longer than any request may take to arrive, when the slow ones have ended.
+// When the slow connections have ended, these have waited for longer than any request may take to arrive.
 const idle = await Promise.all(times(IDLE, openIdle));
 const firstStatuses = await statusesOn(idle);
 let ended = 0;

@@ -1,4 +1,4 @@
-/** HTTP by hand, before any operation: headers of every answer, unknown paths and methods, limits, bad requests. */
+/** Tests HTTP written by hand, before any operation: headers of answers, unknown paths and methods, limits, faults. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Contract } from '../kit/contract.ts';
@@ -17,7 +17,7 @@ const JSON_LINE = 'Content-Type: application/json';
 const get = (path: string, ...lines: string[]): Promise<RawAnswer> =>
   send(service.origin, writeRequest('GET', path, lines));
 
-/** Checks that the answer is the error body every refusal shares, with its headers, and says this. */
+/** Checks that an answer has this status and code, and the body and headers that all refusals share. */
 function expectError(answer: RawAnswer, expected: string, what: string): void {
   assert.equal(`${answer.status} ${answer.body?.code}`, expected, what);
   contract.check('GET', '/not in the contract', answer);

@@ -1,4 +1,4 @@
-/** Idempotency-Key: a repeated create or update gets its first answer; a refused one leaves its key free. */
+/** Tests Idempotency-Key: a repeated write gets its first answer, and a refused write leaves its key free. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { times, valuesOf } from '../kit/lists.ts';
@@ -77,7 +77,7 @@ test('the same fields in another order, with other spaces or with other credenti
   }
 });
 
-/** The same call with its last field changed, and without it where that is not its only one. */
+/** Returns bodies of a call with its last field changed and, if it has others, without that field. */
 function changedBodies({ fields = {} }: GoodCall): Record<string, string>[] {
   const [name, value] = Object.entries(fields).at(-1)!;
   const { [name]: _last, ...others } = fields;

@@ -1,4 +1,4 @@
-/** Two tenants side by side see and change nothing of each other, in every operation and every way to send keys. */
+/** Tests that two tenants see and change nothing of each other, in every operation and every way to send keys. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sendBy, stockShop, waysOf, type GoodCall, type Sent, type StockedShop } from '../kit/operations.ts';
@@ -24,14 +24,14 @@ test('the matrix has every operation of the contract', async () => {
   assert.deepEqual(inContract.filter((one) => one.includes(BASE_PATH)).toSorted(), tried.toSorted());
 });
 
-/** Every operation as beta's owner would call it, in every way, with credentials that are not all beta's. */
+/** Makes every call of both tenants, in every way, with these credentials. Each must be refused and change nothing. */
 async function expectRefused(sent: Sent, status: number, code: string): Promise<void> {
   const mixed = [beta, alpha].flatMap(({ calls, batch, reads }) => [...calls, batch, ...reads]);
   for (const call of mixed)
     for (const way of waysOf(call)) {
       const answer = await sendBy(way, service, call, sent);
       expectRefusal(answer, status, code);
-      const { requestId: _, ...told } = answer.body; // the letters of an ID are chance
+      const { requestId: _, ...told } = answer.body; // a random ID may contain "beta"
       assert.ok(!JSON.stringify(told).includes('beta'), answer.text);
     }
   await expectUntouched();
@@ -65,7 +65,7 @@ test('400 one tenant in the query and another in the body is neither', async () 
   await expectUntouched();
 });
 
-/** What alpha is told when it names a record that only beta has. */
+/** Checks the answer to alpha when it names a record that only beta has. */
 function expectNothingFound({ kind, operation }: GoodCall, { status, body }: Answer): void {
   if (operation === 'findOrdersByStorefrontReference') assert.deepEqual([status, body.orders], [200, []]);
   else if (kind === 'single') assert.equal(`${status} ${body.code}`, '404 NOT_FOUND');

@@ -1,6 +1,6 @@
 /**
- * Named pairs of keys at the command line and over HTTP: what each may call, that its end holds at once, and that usage
- * says whose calls they were.
+ * Tests named pairs of keys at the command line and over HTTP: what each may call, that an ended pair stops working at
+ * once, and that the usage shows the calls of each pair.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -31,7 +31,7 @@ async function run<T>(...words: string[]): Promise<T> {
   assert.equal(code, 0, `${words.join(' ')}: ${stderr}`);
   return json() as T;
 }
-/** The error of a command that has to be refused. */
+/** Runs a command that must be refused, and returns its error. */
 async function refuse(...words: string[]): Promise<{ code: string; field?: string; message: string }> {
   const { code, stderr } = await service.command(...words, '--json');
   assert.equal(code, 1, `${words.join(' ')}: ${stderr}`);

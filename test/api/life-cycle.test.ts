@@ -1,4 +1,4 @@
-/** The life of an order, driven by `storeroom order …` beside the service, as the API shows it at every step. */
+/** Tests the life of an order: `storeroom order …` changes it beside the service, and the API shows every step. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { times } from '../kit/lists.ts';
@@ -23,12 +23,12 @@ await shop.load('inventory', [
   ...notebooks,
   { PART_CODE: 'PLAN', PART_DESCRIPTION: 'Care plan', QTY_ONHAND: '0', CARE_PLAN: 'Y' },
 ]);
-/** The notebook of the test that runs; ten of them are on hand. */
+/** Part code of the notebook of the current test. Ten of them are on hand. */
 let PART = '';
 let parts = 0;
 beforeEach(() => void (PART = `MB/${++parts}`));
 
-/** Makes an order with a line of so many notebooks, and perhaps more lines; gives its number. */
+/** Makes an order with a line of `quantity` notebooks, and perhaps more lines. Returns its number. */
 async function newOrder(
   order: Record<string, unknown>,
   quantity: string,
@@ -44,7 +44,7 @@ const approve = (number: string): Promise<Values> => shop.run('order', 'approve'
 const invoice = (number: string, ...words: string[]): Promise<{ backorder: string | null }> =>
   shop.run('order', 'invoice', 'shop', number, ...words);
 
-/** On hand − committed = available. */
+/** Checks the stock of a part: on hand − committed = available. */
 async function expectStock(expected: string, part = PART): Promise<void> {
   const { QTY_ONHAND, QTY_COMMITTED, QTY_AVAILABLE } = await succeed(shop.getInventoryItem(part));
   assert.equal(`${QTY_ONHAND} − ${QTY_COMMITTED} = ${QTY_AVAILABLE}`, expected);
@@ -54,7 +54,7 @@ async function lookUp(reference: string): Promise<Found[]> {
   return (await shop.findOrdersByStorefrontReference(reference)).body.orders as Found[];
 }
 
-/** A command that has to be refused with this code, and that changes nothing. */
+/** Runs a command that must be refused with this code and change nothing. */
 async function expectRefused(code: string, ...words: string[]): Promise<void> {
   const earlier = await shop.everything();
   const result = await service.command('order', ...words, '--json');
@@ -234,7 +234,7 @@ test('400 LINE_MOVED: an update of a moved line under an old number of it names 
   };
   const { backorder } = await invoice(number, '--line', '1=1', '--line', '2=1');
   await expectMoved(number, third, backorder!);
-  // The invoiced part of a split line keeps its order and its code; the open part has a code of its own.
+  // The invoiced part of a split line keeps its order and its code; the open part gets a new code.
   for (const code of [first, second]) await succeed(update(number, code));
   const [open] = valuesOf(await shop.lines(backorder!), 'LINE_REF_LOCK_CODE');
   const { backorder: last } = await invoice(backorder!, '--line', '2=3');

@@ -1,3 +1,4 @@
+/** Tests listFields: GET /fields. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expectRefusal, FIELDS, Shop, succeed, type RecordType } from '../kit/records.ts';

@@ -1,4 +1,4 @@
-/** What is counted, before the answer leaves, and the limits of a tenant. Each test counts on its own tenant. */
+/** Tests that calls are counted before they are answered, and the limits of a tenant. Each test has its own tenant. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { range, times, valuesOf } from '../kit/lists.ts';
@@ -123,7 +123,7 @@ test('calls of several tenants at once are each counted to their own tenant', as
   assert.deepEqual(await Promise.all(tenants.map(({ teamID }) => service.usageOf(teamID))), [30, 30, 30]);
 });
 
-/** Whole seconds to the next month. */
+/** Returns the whole seconds until the next month. */
 function secondsLeft(): number {
   const time = new Date(service.now());
   return Math.ceil((Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + 1) - time.getTime()) / 1000);

@@ -1,4 +1,4 @@
-/** /metrics: names by Prometheus's conventions, every answer counted, nothing that grows with tenants. */
+/** Tests /metrics: names follow Prometheus's conventions, every answer is counted, and nothing grows with tenants. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readMetrics, sumOf } from '../kit/metrics.ts';
@@ -7,7 +7,7 @@ import { ownService, STORE } from '../kit/service.ts';
 
 const service = await ownService();
 
-/** Every label, and how many values it may have: none of them grows with tenants, records or callers. */
+/** Maximum number of values of each label. None of these numbers grows with tenants, records or callers. */
 const LABELS: Record<string, number> = {
   operation: 40,
   status: 40,
@@ -15,11 +15,11 @@ const LABELS: Record<string, number> = {
   pool: 2,
   database: 4,
   reason: 2,
-  // prom-client's own.
+  // Labels of prom-client.
   type: 20,
   space: 20,
   kind: 5,
-  version: 2, // Node's and ours
+  version: 2, // of Node and of Storeroom
   commit: 1,
   major: 1,
   minor: 1,

@@ -1,4 +1,4 @@
-/** Strings that break programs, sent wherever a string fits: no 5xx, nothing lost, nobody let in. */
+/** Sends strings that break programs wherever a string fits: no 5xx, nothing lost, no one let in. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Contract } from '../kit/contract.ts';
@@ -15,7 +15,7 @@ const isStorable = (text: string): boolean => text.isWellFormed() && !text.inclu
 
 type Place = [method: string, path: string, options: CallOptions];
 
-/** Every place an operation takes a string, outside the headers. */
+/** Returns a call for every place, except headers, in which an operation accepts a string. */
 function positions(text: string): Record<string, Place> {
   const get = (path: string, query: Values): Place => ['GET', path, { query }];
   const ask = (body: unknown, query: Values = {}): Place => ['POST', '/orders/query', { query, body }];
@@ -67,7 +67,7 @@ function positions(text: string): Record<string, Place> {
 test('no string in any place of a query or a body is answered with a 5xx or outside the contract', async () => {
   let sent = 0;
   for (const text of NAUGHTY) {
-    // URLSearchParams would send half a surrogate pair as a replacement character.
+    // URLSearchParams would send a lone surrogate as a replacement character.
     const places = Object.entries(positions(text)).filter(
       ([, [, , { query }]]) => query === undefined || text.isWellFormed(),
     );
@@ -149,7 +149,7 @@ test('no string in a header or the path gets a 5xx or an answer outside the cont
       const [answer] = await exchange(service.origin, request);
       assert.ok(answer && answer.status < 500, `${what}: ${answer?.status}`);
       if (answer.status >= 400) contract.check('GET', '/not in the contract', answer);
-      // The root leads whoever comes to the dashboard.
+      // The root redirects every caller to the dashboard.
       else assert.ok(letIn || answer.headers.get('location') === '/dashboard/', `${what} was let in`);
     }
   }

@@ -1,4 +1,4 @@
-/** The order of the checks: teamID, credentials, the count, everything else. By hand; every fault, every operation. */
+/** Tests the order of the checks (teamID, credentials, the count, all others) with every fault in every operation. */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { test } from 'node:test';
@@ -11,11 +11,11 @@ const service = await sharedService();
 const shop = await stockShop(service, 'shop');
 let counted = await service.usageOf('shop');
 
-/** One thing wrong with a good call, and what it is answered when its caller is known. */
+/** A fault of an otherwise valid call, and the answer to it if the caller is known. */
 interface Fault {
   readonly what: string;
   readonly expected: string;
-  /** Parameters beside or in place of the good ones; undefined takes one away. */
+  /** Parameters to add or replace; undefined removes one. */
   readonly query?: Record<string, string | undefined>;
   readonly twice?: string;
   readonly lines?: readonly string[];
@@ -57,7 +57,7 @@ const FOR_WRITES: Fault[] = [
   { what: 'an unreadable Idempotency-Key', lines: ['Idempotency-Key: a b'], expected: '400 INVALID_IDEMPOTENCY_KEY' },
 ];
 
-/** The parameter or field that names a record, missing and naming nothing, and the fields no caller sets. */
+/** Returns the faults of one operation: a missing or unknown key of a record, and fields that it refuses. */
 function faultsOfItsOwn({ operation, kind, query, fields = {} }: GoodCall): Fault[] {
   const [parameter] = Object.keys(query);
   if (parameter !== undefined) {
@@ -109,7 +109,7 @@ interface Sent {
   readonly answer: RawAnswer;
 }
 
-/** Sends every fault to every operation it fits, and gives what was answered. */
+/** Sends every fault to every operation that it fits, and returns the answers. */
 async function sendAll(teamID: string | undefined, authorization: string | undefined): Promise<Sent[]> {
   const sent = [];
   for (const call of shop.calls)

@@ -1,4 +1,4 @@
-/** Clients change, cancel and fill the same orders at once: what is committed is what the open sales orders hold. */
+/** Clients change, cancel and fill the same orders at once. The committed stock is what open sales orders hold. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addDecimals, subtractDecimals } from '../../src/pims/rules/decimal.ts';
@@ -18,7 +18,7 @@ await shop.load(
   PARTS.map((PART_CODE) => ({ PART_CODE, QTY_ONHAND: '1000' })),
 );
 
-/** What the lines of open sales orders add up to, part by part. */
+/** Returns the sum of the lines of open sales orders for each part. */
 async function sumOpen(numbers: readonly string[]): Promise<Record<string, string>> {
   const sums: Record<string, string> = Object.fromEntries(PARTS.map((part) => [part, '0']));
   for (const number of numbers) {

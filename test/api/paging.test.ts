@@ -1,4 +1,4 @@
-/** Pages of a query: their size, how they say that there are more, and that reading on loses and repeats nothing. */
+/** Tests the pages of a query: their size, whether they announce more pages, and that no record is lost or repeated. */
 import assert from 'node:assert/strict';
 import { crc32 } from 'node:zlib';
 import { test } from 'node:test';
@@ -20,7 +20,7 @@ await shop.load('inventory', parts);
 const query = (maxReturn?: string, more: Values = {}, filters: Filters = []): Promise<Answer> =>
   shop.queryInventoryItems(filters, { ...(maxReturn !== undefined && { maxReturn }), ...more });
 
-/** How many records the answer has, and whether it says that there are more. */
+/** Checks how many records an answer has, and whether it says that there are more. */
 async function expectPage(answering: Promise<Answer>, records: number, hasMore: boolean): Promise<Answer> {
   const answer = await answering;
   assert.equal((await succeed<Values[]>(Promise.resolve(answer))).length, records);
@@ -29,7 +29,7 @@ async function expectPage(answering: Promise<Answer>, records: number, hasMore: 
   return answer;
 }
 
-/** Reads all pages of a query, doing something between each two, and gives the keys in the order they came. */
+/** Reads all pages of a query, calls `between` between two pages, and returns the keys in the order of arrival. */
 async function readAll(
   ask: (page: Values) => Promise<Answer>,
   key: string,

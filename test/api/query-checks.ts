@@ -1,4 +1,4 @@
-/** What the three queries share: two records that differ in every field, and how answers are checked. */
+/** Provides the checks that the tests of the three queries share, and two records that differ in every field. */
 import assert from 'node:assert/strict';
 import type { KeyedType } from '../../src/pims/rules/fields.ts';
 import { expectRefusal, FIELDS, sampleOf, Shop, succeed, type Values, valuesOf } from '../kit/records.ts';
@@ -35,12 +35,12 @@ export class QueryChecks {
     return succeed<Values[]>(this.ask(...filters));
   }
 
-  /** The keys of the records found, in their order. */
+  /** Returns the keys of the records that are found, in their order. */
   async findKeys(...filters: Record<string, unknown>[]): Promise<string[]> {
     return valuesOf(await this.find(...filters), FIELDS[this.#recordType][0]!);
   }
 
-  /** The field finds one record, with all its fields, as its single read shows it. */
+  /** Checks that the field finds one record, with all its fields, as its single read returns it. */
   async expectWhole(field: string, single: Promise<Answer>): Promise<void> {
     const found = await this.find({ field, value: `${field} of 1` });
     assert.equal(found.length, 1);
@@ -48,7 +48,7 @@ export class QueryChecks {
     assert.deepEqual(found[0], (await single).body.data);
   }
 
-  /** Every field can be filtered on: what a record has there finds it, and not the other. */
+  /** Checks that every field can be filtered on: the value of a record finds that record and not the other. */
   async expectFilterOnEveryField(): Promise<void> {
     const records = await this.find();
     for (const [one, other] of [records, records.toReversed()] as [Values, Values][])

@@ -1,4 +1,4 @@
-/** queryCustomers: POST /customers/query. What filters mean is in filters.test.ts. */
+/** Tests queryCustomers: POST /customers/query. What filters mean is tested in filters.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { succeed } from '../kit/records.ts';

@@ -1,4 +1,4 @@
-/** queryInventoryItems: POST /inventory/query. What filters mean is in filters.test.ts. */
+/** Tests queryInventoryItems: POST /inventory/query. What filters mean is tested in filters.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expectRefusal, succeed } from '../kit/records.ts';

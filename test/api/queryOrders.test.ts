@@ -1,4 +1,4 @@
-/** queryOrders: POST /orders/query. What filters mean is in filters.test.ts. */
+/** Tests queryOrders: POST /orders/query. What filters mean is tested in filters.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expectRefusal, Shop, succeed } from '../kit/records.ts';

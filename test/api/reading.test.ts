@@ -1,4 +1,7 @@
-/** Reading much in few calls: lines with a page of orders, many storefront numbers, some fields, the count of a query. */
+/**
+ * Tests calls that read much at once: lines with a page of orders, many storefront numbers, some fields, the count of a
+ * query.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { range, times, valuesOf } from '../kit/lists.ts';
@@ -11,7 +14,7 @@ const lookUpMany = (body: unknown): Promise<Answer> =>
   service.call(keys, 'POST', '/orders/by_storefront_reference', { body });
 const ofReference = (value: string): Filters => [{ field: 'REFERENCE_NUMBER', value }];
 
-/** Loads orders of a reference, each with so many lines, which stand in the file in no order. */
+/** Loads orders of a reference, each with this many lines. The file has the lines in reverse order. */
 async function load(reference: string, first: number, counts: readonly number[], line: Values = {}): Promise<void> {
   const orders = counts.map((count, index) => ({ ORDER_NUMBER: String(first + index), count }));
   await shop.load(
@@ -24,7 +27,7 @@ async function load(reference: string, first: number, counts: readonly number[],
   if (lines.length > 0) await shop.load('lines', lines.toReversed());
 }
 
-/** A page of orders with lines, and what it should be by the single reads. */
+/** Reads a page of orders with lines, and compares it with the single reads. */
 async function expectPage(filters: Filters, query: Values = {}): Promise<{ numbers: string[]; answer: Answer }> {
   const answer = await shop.queryOrders(filters, { include: 'lines', ...query });
   assert.equal(answer.status, 200, answer.text);
@@ -41,7 +44,7 @@ async function expectPage(filters: Filters, query: Values = {}): Promise<{ numbe
 
 // Holds S6.21.
 test('200 include=lines brings the lines of all orders of the page, in its order, then by LINE_NUMBER', async () => {
-  // Around a hundred lines, PostgreSQL reads them in another way.
+  // PostgreSQL reads an order of more than a hundred lines in another way.
   await load('#lines', 8, [3, 0, 12, 1, 99, 100, 101]);
   const { numbers, answer } = await expectPage(ofReference('#lines'));
   assert.deepEqual(numbers, ['8', '9', '10', '11', '12', '13', '14']);
@@ -74,7 +77,7 @@ test('200 subRecords is null without include, and with it when no order of the p
 
 // Holds S6.21.
 test('200 a page ends before its orders and their lines come to more than 4 MiB; an order is never without a line', async () => {
-  // 150 lines come to 1.2 MB, so three orders fit.
+  // 150 lines have 1.2 MB, so three orders fit.
   const wide = { DESCRIPTION: 'x'.repeat(8000) };
   await load('#wide', 40, [150, 150, 150, 150], wide);
   await load('#wider', 50, [600, 1], wide);
@@ -108,7 +111,7 @@ test('200 many storefront numbers: what the lookup of each answers, in their ord
   await load('1001', 70, [1]);
   await load('#odd "\\ ☃', 80, [1]);
   const numbers = ['#many', '#unknown', '1001', '#many', '#odd "\\ ☃', '#'];
-  // The second time the embedded store has what it kept.
+  // The embedded store keeps an answer that is read again, so later rounds get kept answers.
   for (const _ of range(3)) {
     const singles = await Promise.all(numbers.map((number) => shop.findOrdersByStorefrontReference(number)));
     const { status, text } = await lookUpMany(numbers);

@@ -1,7 +1,7 @@
 /**
- * Old clients: recorded-answers.json has calls of the twelve operations with the answers that version 0.1.0 gave them
- * before anything was added. Both stores still give the same bytes, headers included; of error bodies the words of
- * the message and the members that were added since are left out. Never record it again.
+ * Tests that old clients get the same answers: recorded-answers.json has calls of the twelve operations, with the
+ * answers of version 0.1.0. Both stores must return the same bytes and headers, except ETag. In errors, the words of
+ * the message and members that were added since are not compared. Never record the file again.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { basicOf } from '../kit/operations.ts';
 import { Shop, type RecordType, type Values } from '../kit/records.ts';
 import { BASE_PATH } from '../kit/service.ts';
 
-/** A command, or a call and its answer: the status line, the headers as they are sent, an empty line, the body. */
+/** A command, or a call and its answer: the status line, the headers as they were sent, an empty line, the body. */
 type Step = { readonly command: readonly string[] } | Recorded;
 interface Recorded {
   readonly call: string;
@@ -30,7 +30,7 @@ const { records, steps } = JSON.parse(
 ) as Recording;
 const shop = await Shop.shared('recorded');
 
-/** What no two runs share, under names: lock codes in the order they are seen, times, request IDs, cursors. */
+/** Lock codes in the order of their appearance. `named` gives names to these and to all that differs between runs. */
 const lockCodes: string[] = [];
 const named = (text: string): string =>
   text

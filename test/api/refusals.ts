@@ -1,11 +1,11 @@
-/** Tests of what a write refuses, a call each. */
+/** Declares tests of what a write refuses. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Shop } from '../kit/records.ts';
 
 /**
- * The test's title begins with the status and the code, the bodies stand under the field that the answers name, and
- * the first messages match the patterns. `Shop.refuses` makes sure that nothing has changed.
+ * Declares a test. Its title begins with the status and the code, the bodies are listed by the field that the answers
+ * name, and the first messages match the patterns. `Shop.refuses` checks that nothing has changed.
  */
 type TestRefusal = (title: `400 ${string}`, bodiesByField: Record<string, unknown[]>, ...patterns: RegExp[]) => void;
 

@@ -1,4 +1,4 @@
-/** `storeroom requests`: what a caller sent, at the command line, beside the service that logs it. */
+/** Tests `storeroom requests`, which shows what a caller sent, beside the service that logs it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sharedService, type CommandResult } from '../kit/service.ts';
@@ -21,7 +21,7 @@ const service = await sharedService();
 const ask = (...words: string[]): Promise<CommandResult> => service.command('requests', ...words);
 const list = async (...words: string[]): Promise<Found> => (await ask(...words, '--json')).json() as Found;
 
-/** Waits until all calls of a tenant are in the log, which is written a moment after they are answered. */
+/** Waits until all calls of a tenant are in the log, which is written a moment after the answers. */
 async function logged(teamID: string, count: number): Promise<void> {
   await until(async () => {
     const first = await list(teamID);

@@ -1,4 +1,4 @@
-/** The paths beside the operations: health, readiness, metrics, the contract, and the pages of the reference. */
+/** Tests the paths beside the operations: health, readiness, metrics, the contract, and the pages of the reference. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ERRORS } from '../../src/errors.ts';
@@ -63,7 +63,7 @@ test('/openapi.json is the contract: OpenAPI 3.1 with every operation', async ()
     assert.ok(method.toLowerCase() in document.paths[BASE_PATH + path]!, `${method} ${path}`);
 });
 
-/** The directives of a Content-Security-Policy. */
+/** Returns the directives of the Content-Security-Policy. */
 function readPolicy({ headers }: Response): Map<string, string[]> {
   const directives = headers.get('content-security-policy')!.split(';');
   const words = directives.map((part) => part.trim().split(/\s+/));

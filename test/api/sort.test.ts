@@ -1,4 +1,7 @@
-/** `sort` of queries: by indexed fields in both directions, page by page, ties by the key the same way; and what its cursor belongs to. */
+/**
+ * Tests `sort` of queries: by indexed fields in both directions, page by page, with ties sorted by the key in the same
+ * direction, and which queries accept its cursor.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { times } from '../kit/lists.ts';
@@ -6,7 +9,7 @@ import { expectRefusal, Shop, succeed, type Filters, type Values, valuesOf } fro
 
 const shop = await Shop.shared();
 const DATES = ['12/31/2025', '01/02/2026', '', '02/01/2025'];
-/** Many with one value each, and some that differ. */
+/** Orders of which many share a value, and some have different ones. */
 const ORDERS = times(180, (index) => ({
   ORDER_NUMBER: String(index + 1),
   ORDER_DATE: DATES[index % 4]!,
@@ -16,7 +19,7 @@ const ORDERS = times(180, (index) => ({
 }));
 await shop.load('orders', ORDERS);
 
-/** The numbers of all pages. */
+/** Reads all pages, and returns the numbers of their orders. */
 async function readAll(sort: string, filters: Filters = [], maxReturn = '23'): Promise<string[]> {
   const numbers: string[] = [];
   for (let cursor: string | undefined; ;) {

@@ -1,4 +1,4 @@
-/** `tenant set --strict` and `--default-stage` change what a tenant takes, from the very next call on. */
+/** Tests `tenant set --strict` and `--default-stage`, which change what a tenant accepts from the next call on. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eachAs, Shop, succeed } from '../kit/records.ts';

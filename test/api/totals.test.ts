@@ -1,4 +1,4 @@
-/** SUBTOTAL and ORDER_TOTAL, which PIMS keeps from the lines unless a caller has sent them: decision 0065. */
+/** Tests SUBTOTAL and ORDER_TOTAL, which PIMS calculates from the lines unless a caller sends them: decision 0065. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { times } from '../kit/lists.ts';
@@ -77,7 +77,7 @@ test("updateOrder: ORDER_TOTAL follows FREIGHT and TAX_TOTAL; a total sent with 
   await addLine(number, '2', '10');
   const changed = await updateOrder(number, { FREIGHT: '7', TAX_TOTAL: '1' });
   assert.deepEqual([changed['SUBTOTAL'], changed['ORDER_TOTAL']], ['20', '28']);
-  // What a program has read and sends back changes nothing.
+  // Totals that a program has read and sends back change nothing.
   const { SUBTOTAL, ORDER_TOTAL } = changed;
   await updateOrder(number, { SUBTOTAL, ORDER_TOTAL });
   await addLine(number, '1', '1');
@@ -92,7 +92,7 @@ test("updateOrder: ORDER_TOTAL follows FREIGHT and TAX_TOTAL; a total sent with 
 });
 
 const AMOUNTS = ['SUBTOTAL', 'FREIGHT', 'TAX_TOTAL', 'ORDER_TOTAL'];
-/** Invoices some units of the first line of a new order with lines of 3. Gives the amounts of invoice and backorder. */
+/** Makes an order with lines of 3 units, and invoices units of the first. Returns the amounts of both orders. */
 async function invoicePart(order: object, lines: readonly object[], units = '2') {
   const number = await shop.newOrder({ ORDER_TYPE: 'sales_order', FREIGHT: '5', ...order });
   for (const line of lines) await succeed(shop.addLineItem({ ORDER_NUMBER: number, QUANTITY: '3', ...line }));
@@ -115,7 +115,7 @@ test('a partial invoice: invoice and backorder each have the totals of their lin
   assert.deepEqual(kept.amounts, ['20 5  25', '310   310']);
   await addLine(kept.backorder, '1', '1');
   await expectTotals(kept.backorder, '311', '311');
-  // What a caller has sent is shared as well, and is the caller's on both.
+  // Totals that a caller has sent are shared too, and neither order calculates them again.
   const sent = await invoicePart({ SUBTOTAL: '330', TAX_TOTAL: '10', ORDER_TOTAL: '345' }, lines);
   assert.deepEqual(sent.amounts, ['20 5 0.61 25.61', '310  9.39 319.39']);
   await addLine(sent.backorder, '1', '1');

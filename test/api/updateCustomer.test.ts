@@ -1,4 +1,4 @@
-/** updateCustomer: POST /customers/update. */
+/** Tests updateCustomer: POST /customers/update. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eachAs, sampleOf, Shop, succeed } from '../kit/records.ts';

@@ -1,4 +1,4 @@
-/** updateLineItem: POST /orders/line_item. */
+/** Tests updateLineItem: POST /orders/line_item. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { times } from '../kit/lists.ts';
@@ -13,7 +13,7 @@ await shop.load('inventory', [
   { PART_CODE: 'PLAN+3Y', PART_DESCRIPTION: 'Care plan', CARE_PLAN: 'Y' },
 ]);
 
-/** A line of a new order, with what every update of it has to send. */
+/** Makes a line of a new order, and returns it with the key that every update of it must send. */
 async function newLine(fields: Record<string, unknown> = {}): Promise<{ line: Values; key: Values }> {
   const ORDER_NUMBER = await shop.newOrder();
   const line = await succeed(
@@ -97,7 +97,7 @@ test('200 updates of one line at once are all done, one after the other', async 
   assert.equal(Number(line!['DISCOUNT']) % 2, 1);
 });
 
-/** The line that refused updates name. */
+/** Key of the line that refused updates name. */
 const { key } = await newLine();
 const change = { ...key, QUANTITY: '1' };
 const missing = eachAs(['ORDER_NUMBER', 'LINE_REF_LOCK_CODE'], [undefined, null, ''], change);

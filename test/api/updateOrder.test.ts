@@ -1,4 +1,4 @@
-/** updateOrder: POST /orders/update. */
+/** Tests updateOrder: POST /orders/update. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eachAs, FIELDS, sampleOf, Shop, succeed, type Values } from '../kit/records.ts';
@@ -18,7 +18,7 @@ await shop.load(
   })),
 );
 
-/** On hand, committed and available of each part. */
+/** Returns the quantities of each part that are on hand, committed and available. */
 async function stock(): Promise<string> {
   const parts = await Promise.all(Object.keys(PARTS).map((code) => succeed(shop.getInventoryItem(code))));
   return parts.map((part) => `${part['QTY_ONHAND']} ${part['QTY_COMMITTED']} ${part['QTY_AVAILABLE']}`).join(', ');

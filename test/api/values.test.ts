@@ -1,4 +1,4 @@
-/** How values go in and come out: types of JSON, dates, numbers, flags, refusals, and text kept to the last bit. */
+/** Tests how values go in and come out: JSON types, dates, numbers, flags, refusals, and text that is kept exactly. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { range, times } from '../kit/lists.ts';
@@ -8,12 +8,12 @@ const shop = await Shop.shared();
 const refuses = shop.refuses.bind(shop, shop.createOrder);
 const { service } = shop;
 
-/** Creates an order from JSON text or fields, and gives it as it is answered. */
+/** Creates an order from JSON text or fields, and returns it as getOrder does. */
 async function keep(body: unknown): Promise<Values> {
   return (await shop.getOrder(await shop.newOrder(body))).body.data as Values;
 }
 
-/** What has to come back from this field, and each value that is sent for it. */
+/** Checks that each value sent for a field comes back as the text that it is listed under. */
 async function expectKept(field: string, sentByKept: Record<string, unknown[]>): Promise<void> {
   for (const [kept, values] of Object.entries(sentByKept))
     for (const sent of values)
