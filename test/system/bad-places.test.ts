@@ -1,6 +1,6 @@
 /**
- * A folder, address or port that cannot be had ends a command with one line: the setting, its value, what is wrong with
- * it, and the way out.
+ * Tests that a folder, address or port that cannot be used ends a command with one line: the setting, its value, what
+ * is wrong with it, and what to do.
  */
 import assert from 'node:assert/strict';
 import { chownSync, readdirSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { describeListenFault } from '../../src/cli/service-address.ts';
 import { openCommandLine } from '../kit/cli-process.ts';
 import { newPlace, runCommand, STORE, temporaryFolder } from '../kit/service.ts';
 
-/** One line on standard error, and nothing else. */
+/** Checks that a command printed one line on standard error and nothing else. */
 function assertTold({ code, stdout, stderr }: { code: number | null; stdout: string; stderr: string }, says: RegExp) {
   assert.equal(`${code} ${stdout}`, '1 ');
   assert.match(stderr, /^storeroom: [^\n]+\n$/);
@@ -40,7 +40,7 @@ suite('STOREROOM_DATA', () => {
         assert.match(ended.stderr, reason);
       });
 
-  // Who is not root cannot give a folder away, and is kept out of those of others by the system.
+  // Only root can give a folder away. The system keeps other users out of folders that are not theirs.
   if (process.getuid!() === 0)
     test('a folder of another user is refused to root, who would leave files there that the service cannot use', async () => {
       const folder = temporaryFolder();

@@ -1,6 +1,6 @@
 /**
- * Readers follow the change feed while many connections write, imports and commands run, and the service is killed; on
- * PostgreSQL three nodes, and the server too. STOREROOM_TEST_CHANGE_KILLS sets how often.
+ * Readers follow the change feed while many connections write, imports and commands run, and the service is killed.
+ * With PostgreSQL, three nodes run, and the server is killed too. STOREROOM_TEST_CHANGE_KILLS sets how often.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -40,7 +40,7 @@ async function fail(): Promise<void> {
   await node.restart();
 }
 
-/** Imports orders and approves one of them, until it is over. Returns the numbers of what was acknowledged. */
+/** Imports orders and approves one, again and again until `isOver`. Returns the numbers of acknowledged orders. */
 async function runCommands({ teamID }: Keys, isOver: () => boolean): Promise<string[]> {
   const acknowledged: string[] = [];
   const file = join(temporaryFolder(), 'orders.csv');

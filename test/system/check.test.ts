@@ -1,6 +1,6 @@
 /**
- * `storeroom check` finds what is wrong and nothing else: a store that is used has no findings, each kind of damage
- * planted in its tables is told with its place and a remedy, and what cannot be checked is no finding.
+ * Tests that `storeroom check` finds what is wrong and nothing else: a store in use has no findings, each kind of
+ * damage planted in its tables is reported with its place and a remedy, and what cannot be checked is no finding.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ async function write(path: string, body: object, key?: string): Promise<unknown>
   return answer.body.data;
 }
 
-/** Statements for the store's own tools. `control`, `usage` and `requests` are files of the embedded store. */
+/** Runs a statement with the store's own tools. `control`, `usage` and `requests` are files of the embedded store. */
 async function damage(part: 'control' | 'usage' | 'requests' | 'tenant', statement: (table: string) => string) {
   if (STORE === 'sqlite') {
     const control = new DatabaseSync(join(service.place, 'control.db'));
@@ -134,7 +134,7 @@ suite('check', () => {
     );
     await damage('tenant', (schema) => `UPDATE ${schema}"INVENTORY" SET "SORT_KEY" = 'x' WHERE "PART_CODE" = 'BULB'`);
     await damage('tenant', (schema) => `UPDATE ${schema}"COUNTERS" SET "NEXT" = 10003 WHERE "NAME" = 'orders'`);
-    // The number of the only customer, which the next one would get again.
+    // This is the number of the only customer, so the next one would get it again.
     await damage('tenant', (schema) => `UPDATE ${schema}"COUNTERS" SET "NEXT" = 10001 WHERE "NAME" = 'customers'`);
     await damage(
       'tenant',

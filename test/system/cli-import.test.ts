@@ -1,6 +1,6 @@
 /**
- * Import, export, backup and restore: what goes in comes out again, and what cannot go in is told with its line and
- * reason.
+ * Tests import, export, backup and restore: what goes in comes out again, and what cannot go in is reported with its
+ * line and the reason.
  */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -26,12 +26,12 @@ type Values = Record<string, string>;
 type Records = { records: Values[] };
 
 /**
- * In this order: lines after their orders; and parts after the lines that commit them, so that their dates stay as
- * given.
+ * The types in the order of import: lines after their orders, and parts after the lines that commit them, so that the
+ * dates of parts stay as given.
  */
 const TYPES = ['customers', 'orders', 'lines', 'inventory'];
 
-/** Imports with --json, and gives the exit code with the report. */
+/** Imports with --json, and returns the exit code with the report. */
 async function importRows({ run, file }: CommandLine, type: string, csv: string | Buffer, ...options: string[]) {
   const { exitCode, out, err } = await run('import acme', type, file('rows.csv', csv), ...options, '--json');
   assert.equal(err, '');
@@ -41,7 +41,7 @@ async function importRows({ run, file }: CommandLine, type: string, csv: string 
 
 suite('import, beside a running service', () => {
   const line = openCommandLine();
-  // Everything here goes on beside a service that holds the folder.
+  // All these imports run beside a service that holds the folder.
   let service: SqliteStore;
   let pims: PimsStore;
   const exportRows = async (type: RecordType): Promise<Values[]> => {
@@ -248,7 +248,7 @@ suite('import, beside a running service', () => {
     const rows = times(5000, (index) => `${20_000 + index},"${index} ${notes}"\n`);
     rows[4000] = '24000,"never\nin order,x"\n24000,twice\n';
     const { imported, lines } = await importRows(line, 'orders', `ORDER_NUMBER,NOTES\n${rows.join('')}`);
-    // 4,000 rows of five lines, one of two, after a header.
+    // A header, 4,000 rows of five lines and a row of two lines are before the rejected row.
     assert.deepEqual([imported, lines], [5000, [2 + 4000 * 5 + 2]]);
     const orders = (await exportRows('orders')).filter((order) => Number(order['ORDER_NUMBER']) >= 20_000);
     assert.equal(orders.length, 5000);
@@ -262,7 +262,7 @@ suite('what goes in comes out again', () => {
   const read = ({ run }: CommandLine, team: string, type: string): Promise<string> =>
     run('export', team, type).then(({ out }) => out);
   let exported: string[];
-  /** The types of record that a team does not have exactly as the demo tenant. */
+  /** Returns the types whose records are not the same as those of the demo tenant. */
   const findDifferences = async (line: CommandLine, team: string): Promise<string[]> => {
     const texts = await Promise.all(TYPES.map((type) => read(line, team, type)));
     return TYPES.filter((_, index) => texts[index] !== exported[index]);

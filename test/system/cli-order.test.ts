@@ -1,6 +1,6 @@
 /**
- * The life of an order from the command line: stages, a partial invoice, serials, tracking numbers, and the stock that
- * follows.
+ * Tests the life of an order at the command line: stages, a partial invoice, serial numbers, tracking numbers, and the
+ * stock that follows.
  */
 import assert from 'node:assert/strict';
 import { before, suite, test } from 'node:test';
@@ -22,7 +22,7 @@ const LINES = 'ORDER_NUMBER,PART_CODE,QUANTITY\n1000,MB/14,3\n1000,PLAN+3Y,3\n10
 suite('the life of an order', () => {
   const { ask, run, refused, file } = openCommandLine();
   const show = (orderNumber: string): Promise<Shown> => ask<Shown>('order show acme', orderNumber);
-  /** On hand, committed, available. */
+  /** Returns the stock of MB/14: on hand − committed = available. */
   const stock = async (): Promise<string> => {
     const { records } = await ask<{ records: Values[] }>('export acme inventory');
     const { QTY_ONHAND, QTY_COMMITTED, QTY_AVAILABLE } = records.find(({ PART_CODE }) => PART_CODE === 'MB/14')!;

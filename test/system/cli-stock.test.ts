@@ -1,4 +1,4 @@
-/** Stock from the command line: received, counted, adjusted, and told from the ledger. */
+/** Tests stock at the command line: received, counted, adjusted, and listed from the ledger. */
 import assert from 'node:assert/strict';
 import { before, suite, test } from 'node:test';
 import { openCommandLine } from '../kit/cli-process.ts';

@@ -1,4 +1,4 @@
-/** Tenants, their keys, their fields and their usage, from the command line. */
+/** Tests tenants, their keys, their fields and their usage at the command line. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ async function withStore<T>({ data }: CommandLine, work: (store: SqliteStore) =>
   }
 }
 
-/** Whether the service would let this pair in, now or at a time. */
+/** Returns whether the service would accept this pair, now or at another time. */
 const isLetIn = (line: CommandLine, { teamID, apiID, apiSecret }: Keys, time = timeAt()): Promise<boolean> =>
   withStore(line, async (store) => {
     const caller = await store.tenants.findCaller(teamID, apiID, time);

@@ -1,4 +1,4 @@
-/** The command line as a whole: help, wrong use, settings, and what is said where. */
+/** Tests the command line as a whole: help, wrong use, settings, and what is printed where. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { suite, test } from 'node:test';

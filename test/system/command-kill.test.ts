@@ -1,6 +1,7 @@
 /**
- * Commands that write files, killed: a backup is whole or refused, a tenant is as before or as in the backup, an upgrade
- * goes on where it was. STOREROOM_TEST_COMMAND_KILLS sets how often; restore-kill and move have their own.
+ * Kills commands that write files: a backup is whole or refused, a tenant is as before or as in the backup, and an
+ * upgrade continues where it stopped. STOREROOM_TEST_COMMAND_KILLS sets how often. restore-kill.test.ts and
+ * move.test.ts kill the other commands.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -22,7 +23,7 @@ const OLD_ORDERS = 4000;
 
 const store = temporaryFolder();
 const backup = join(temporaryFolder(), 'backup');
-/** The customers of each tenant, as the backup has them. */
+/** The customers of each tenant in the backup. */
 let saved: string[];
 
 const sizeOf = (folder: string): number =>
@@ -45,7 +46,7 @@ function copied(): string {
   return folder;
 }
 
-/** Kills a command once the files of `watched` have grown by so many bytes. Whether it was still at work. */
+/** Kills a command once the files of `watched` have grown by `bytes`. Returns whether it was still at work. */
 async function killCommand(folder: string, words: readonly string[], watched: string, bytes: number): Promise<boolean> {
   const [program, ...first] = PROGRAM;
   const begun = sizeOf(watched);
@@ -61,7 +62,7 @@ async function killCommand(folder: string, words: readonly string[], watched: st
   return code === null;
 }
 
-/** Kills it again and again, each time a little later, on a folder of its own. At least one is killed at work. */
+/** Calls `kill` repeatedly, each time for a little more growth. At least one command must be killed at work. */
 async function killOften(grows: number, kill: (bytes: number) => Promise<boolean>): Promise<string> {
   let killed = 0;
   for (let count = 0; count < KILLS; count++) if (await kill(1 + Math.floor((count / KILLS) * grows))) killed++;

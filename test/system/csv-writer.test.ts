@@ -1,4 +1,4 @@
-// CSV beside Papa Parse, with cells of every kind: an export has the bytes that it writes, an import reads what it wrote.
+// Compares CSV with Papa Parse: exports have the same bytes, and imports read what Papa Parse writes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
@@ -33,7 +33,7 @@ test('the CSV of an export has the bytes that Papa Parse writes, for spreadsheet
     assert.equal(Buffer.from(csv).toString(), `${Papa.unparse(rows, { newline: '\n', escapeFormulae })}\n`);
   };
   fc.assert(fc.property(fc.array(row, { minLength: 1, maxLength: 20 }), fc.boolean(), check), { numRuns: 500 });
-  // Each of these needs the most room for its bytes.
+  // These texts grow the most in the CSV, relative to their bytes.
   for (const text of ['', '"', '=', '\r', ' '])
     check(
       times(500, () => [text, text, text]),

@@ -1,6 +1,6 @@
 /**
- * A database in which one tenant waits: for a row that somebody else holds, or for a query that takes too long. Those
- * who wait are refused while it lasts, and other tenants are served meanwhile.
+ * Tests a database in which one tenant waits: for a row that another session holds, or for a query that takes too long.
+ * The waiting calls are refused meanwhile, and other tenants are served.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -13,14 +13,14 @@ import { ownService, type Answer } from '../kit/service.ts';
 import { HttpClient } from '../kit/http-client.ts';
 import { until } from '../kit/wait.ts';
 
-/** More than one transaction takes: the others queue up behind it. */
+/** More writes than one transaction contains, so the others wait in the queue. */
 const WRITERS = 400;
 const NEIGHBOURS = 8;
-/** Calls of each neighbour meanwhile. */
+/** Number of calls of each neighbour meanwhile. */
 const CALLS = 12;
-/** Of src/store/postgres/writes/write-queue.ts. */
+/** The WAIT_MS of src/store/postgres/writes/write-queue.ts. */
 const WAIT_MS = 1200;
-/** For which PostgreSQL lets somebody hold a row and do nothing. Nobody waits for it, unless the service waits forever. */
+/** Lets PostgreSQL end a session that holds a row and does nothing. Tests do not wait for that. */
 const HOLD = "SET idle_in_transaction_session_timeout = '120s'";
 const CUSTOMERS = 10_000;
 
@@ -34,7 +34,7 @@ const storeIdOf = async (teamID: string): Promise<string> =>
     'STORE_ID'
   ] as string;
 
-/** Holds the row that every write of the tenant begins with, as a stuck process does; gives what lets it go. */
+/** Holds the row that every write of the tenant locks first. Returns a function that releases it. */
 async function holdRow(): Promise<() => Promise<void>> {
   const holder = new Client(databaseUrl);
   holder.on('error', () => undefined); // PostgreSQL has ended it
@@ -48,11 +48,11 @@ async function holdRow(): Promise<() => Promise<void>> {
   };
 }
 
-/** Sessions that hold something and do nothing. */
+/** Finds sessions that hold a lock and do nothing. */
 const HOLDERS = `SELECT FROM pg_stat_activity
   WHERE datname = current_database() AND state = 'idle in transaction' AND query LIKE '%FOR UPDATE'`;
 
-/** The transaction of the service that waits for the row. */
+/** Finds the transaction of the service that waits for the row. */
 async function findWaiting(): Promise<{ pid: number; begun: string } | undefined> {
   const [row] = await runStatement(
     databaseUrl,
@@ -62,11 +62,11 @@ async function findWaiting(): Promise<{ pid: number; begun: string } | undefined
   return row as { pid: number; begun: string } | undefined;
 }
 
-/** Resolves when the service has counted so many calls of the tenant: then their writes are in its queue. */
+/** Resolves when the service has counted this many calls of the tenant: then their writes are in its queue. */
 const arrived = (calls: number): Promise<void> => until(async () => (await service.usageOf('stuck')) >= calls);
 const createStuck = (key: string): Promise<Answer> => createOrder(client, stuck, {}, { 'idempotency-key': key });
 
-/** The answer of a write that has come as far as the row: on a busy machine a call may be refused before it counts. */
+/** Repeats a write until it is counted, and so reaches the row: a busy machine may refuse it before that. */
 async function createHeld(key: string): Promise<Answer> {
   for (;;) {
     const answer = await createStuck(key);
@@ -95,7 +95,7 @@ test(`${WRITERS} writes of a tenant whose row is held are refused while it is he
       }
     }),
   );
-  // Those that wait for the row PostgreSQL gives up; those behind them have waited long enough by now.
+  // PostgreSQL ends the writes that wait for the row. The writes after them have now waited for too long.
   await service.move(WAIT_MS + 1);
   const refused = await writing;
   assert.notDeepEqual(await runStatement(databaseUrl, HOLDERS), [], 'the row is still held');
@@ -129,7 +129,7 @@ for (const [ms, isRefused] of [
       const second = createHeld(`second-${ms}-${attempt}`);
       await arrived(before + 2);
       await service.move(ms);
-      // On a busy machine PostgreSQL may have given the first up by then: once more.
+      // On a busy machine, PostgreSQL may have ended the first write by then. Then the test tries again.
       isOver = waiting !== undefined && (await findWaiting())?.begun === waiting.begun;
       await runStatement(databaseUrl, `SELECT pg_cancel_backend(${waiting?.pid ?? 0})`);
       if (isOver) assert.equal((await first).body.code, 'SERVICE_BUSY');
@@ -139,7 +139,7 @@ for (const [ms, isRefused] of [
       }
       await release();
       const { status, text } = await second;
-      // Or the second, whose transaction may have waited for the row before it was let go.
+      // The second write may also have waited for the row, so PostgreSQL may have ended it too.
       if (/a row is locked/.test(text)) isOver = false;
       if (isOver && !isRefused) assert.equal(status, 200, text);
       await first;

@@ -1,8 +1,8 @@
 /**
- * PostgreSQL lost to a node under load: stopped, frozen, behind a silent line, its sessions ended again and again.
- * Every request is answered, the node comes back by itself, and everything is whole afterwards. The time of the node
- * stands but for what a test lets pass. With STOREROOM_TEST_FIREWALL=on, root and iptables on the PATH, packets are
- * dropped; else a proxy holds them back.
+ * A node under load loses PostgreSQL: the server is stopped, frozen or behind a silent line, or ends its sessions again
+ * and again. Every request is answered, the node recovers by itself, and everything is whole afterwards. Time passes
+ * for the node only when a test moves it. With STOREROOM_TEST_FIREWALL=on, root, and iptables on the PATH, packets are
+ * dropped; otherwise, a proxy holds them back.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -22,15 +22,15 @@ const HAS_FIREWALL = process.env['STOREROOM_TEST_FIREWALL'] === 'on';
 const CONNECTIONS = trials('CONNECTIONS', { quick: 8, all: 32 });
 const READERS = trials('READERS', { quick: 2, all: 8 });
 const TERMINATIONS = trials('TERMINATIONS', { quick: 5, all: 20 });
-/** Calls of each connection, on average, while the database is gone. */
+/** Average number of calls of each connection while the database is lost. */
 const CALLS_MEANWHILE = 5;
-/** Of src/store/postgres: how long a silence is borne, how finely it is measured, how often a lost server is asked. */
+/** From src/store/postgres: maximum silence, its resolution, and how often a lost or usable server is asked. */
 const SILENCE_MS = 1400;
 const STEP_MS = 100;
 const ASK_WHILE_LOST_MS = 250;
 const ASK_WHILE_USABLE_MS = 1000;
 const REFUSAL = '503 STORE_UNAVAILABLE 1';
-/** In what a node asks its server. */
+/** Matches the statement with which a node asks its server. */
 const QUESTION = /pg_is_in_recovery/;
 
 const server = await PostgresServer.start();
@@ -47,7 +47,7 @@ const load = await MixedLoad.open(client, service);
 interface Outage {
   readonly begin: () => unknown;
   readonly end: () => unknown;
-  /** Whether connections stay, and nothing comes through them. */
+  /** Whether connections stay open, and nothing passes through them. */
   readonly isSilent: boolean;
 }
 
@@ -61,7 +61,7 @@ const silent: Record<string, Outage> = HAS_FIREWALL
   : { 'behind a silent line': { begin: () => proxy.goSilent(), end: () => proxy.speak(), isSilent: true } };
 const stopped: Outage = { begin: () => server.stop('immediate'), end: () => server.restart(), isSilent: false };
 const frozen: Outage = { begin: () => server.pause(), end: () => server.resume(), isSilent: true };
-/** A frozen server is as silent as a line that drops packets, so `npm test` looks at one of the two. */
+/** A frozen server is as silent as a line that drops packets, so `npm test` tests one of the two. */
 const OUTAGES: Record<string, Outage> = { stopped, ...silent, ...(IS_THOROUGH && { frozen }) };
 
 const show = ({ status, body, headers }: PlacedAnswer): string =>
@@ -73,7 +73,7 @@ async function expectHealth(status: number): Promise<void> {
 
 type Wait = (isSo: () => boolean | Promise<boolean>) => Promise<void>;
 
-/** Works while something is done, and gives the answers there were. Every call has to be answered. */
+/** Runs the load during `doing`, and returns the answers. Every call must be answered. */
 async function workDuring(
   doing: (answers: readonly PlacedAnswer[], wait: Wait) => Promise<void>,
 ): Promise<PlacedAnswer[]> {
@@ -101,15 +101,15 @@ async function workDuring(
 
 const isLost = async (): Promise<boolean> => (await fetch(`${service.origin}/healthz`)).status === 503;
 
-/** Lets the time of a silence pass that is borne. Time passes in steps, as for any process. */
+/** Lets the maximum silence pass, after which the node must be healthy. Time passes in steps, as for any process. */
 async function passSilence(): Promise<void> {
   for (let passed = 0; passed < SILENCE_MS; passed += STEP_MS) await service.move(STEP_MS);
   await expectHealth(200);
 }
 
-/** Lets the time pass until an idle node has asked a silent database, and lost it. `meanwhile` runs before the end. */
+/** Lets time pass until an idle node has asked a silent database and given it up. `meanwhile` runs before the end. */
 async function loseIdle(meanwhile?: () => Promise<void>): Promise<void> {
-  // Whatever else the node sends begins the silence no earlier than here, and it is borne for longer than this.
+  // Other statements of the node begin the silence no earlier than here, and it may last for longer than this.
   await service.move(ASK_WHILE_USABLE_MS);
   await expectHealth(200);
   for (let steps = 0; !(await isLost()); steps++) {
@@ -120,7 +120,7 @@ async function loseIdle(meanwhile?: () => Promise<void>): Promise<void> {
   await expectHealth(503);
 }
 
-/** Lets the time pass until the node asks for the database that is back. Only then it asks, and it finds it. */
+/** Lets time pass until the node asks for the database, which is back. It must not ask before, and must find it. */
 async function expectReturn(): Promise<void> {
   const { opened } = proxy;
   await service.move(ASK_WHILE_LOST_MS - 1);
@@ -145,9 +145,9 @@ suite('a database that is lost', () => {
           await begin();
           const gone = client.mark();
           if (isSilent) await passSilence();
-          // A call that finds nobody makes the node ask, and asking finds nobody either.
+          // A call that finds no server makes the node ask for one, and it finds none either.
           else await wait(() => soFar.some(({ status, begunAt }) => status === 503 && begunAt > gone));
-          // The silence begins with the first statement that is sent into it: a step or more later on a busy machine.
+          // The silence begins with the first statement that gets no answer: a step or more later on a busy machine.
           await wait(async () => {
             await service.move(isSilent ? STEP_MS : 0);
             return isLost();
@@ -155,7 +155,7 @@ suite('a database that is lost', () => {
           await expectHealth(503);
           const lost = client.mark();
           const refused = (): PlacedAnswer[] => soFar.filter(({ begunAt }) => begunAt > lost);
-          // No time passes for the node: neither what was under way nor these wait for anything.
+          // No time passes for the node, so neither the earlier calls nor these wait for anything.
           await wait(() => refused().length >= CALLS_MEANWHILE * CONNECTIONS && client.oldest() > lost);
           assert.deepEqual(new Set(refused().map(show)), new Set([REFUSAL]));
           await expectHealth(503);
@@ -220,7 +220,7 @@ suite('a database that is lost', () => {
     const canceled = countCanceled();
     const repeater = new Repeater();
     const state = { terminations: 0, isOver: false };
-    /** After how many terminations each reader has begun the last of its reads that was answered. */
+    /** Number of terminations when each reader began the last of its reads that was answered. */
     const readAfter = new Map<number, number>();
     let ended = 0;
     let reads = 0;
@@ -240,7 +240,7 @@ suite('a database that is lost', () => {
       const reading = Promise.all(times(READERS, read)).finally(() => (state.isOver = true));
       const terminating = (async () => {
         for (; state.terminations < TERMINATIONS && !state.isOver; state.terminations++) {
-          // A read is repeated once: the next termination must not hit the repetition.
+          // A read is repeated only once, so the next termination must not hit the repetition.
           const isRead = (): boolean =>
             times(READERS, (one) => readAfter.get(one)).every((at) => at === state.terminations);
           await until(() => isRead() || state.isOver);
@@ -259,7 +259,7 @@ suite('a database that is lost', () => {
   });
 });
 
-/** Statements that PostgreSQL has ended because they took too long: on a busy machine, a reason to refuse a call. */
+/** Counts statements that PostgreSQL has ended because they took too long: on a busy machine, calls may be refused. */
 function countCanceled(): number {
   return server.log.match(/canceling statement due to \w+ timeout/g)?.length ?? 0;
 }

@@ -1,6 +1,6 @@
 /**
- * A database that could lose what was acknowledged is refused at the start, with the name of the setting and without
- * the password of the address.
+ * Tests that a database that could lose acknowledged writes is refused at the start, with the name of the setting and
+ * without the password of the address.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -23,8 +23,8 @@ before(async () => {
 after(() => server?.remove());
 
 /**
- * Whatever opens a store on this address ends with one sentence on what is wrong: here a command, which opens it as a
- * node does.
+ * Checks that opening a store at this address fails with one sentence that says what is wrong. A command opens it here,
+ * as a node does.
  */
 async function expectRefusal(address: string, says: RegExp, command = 'tenant list'): Promise<void> {
   const { code, stdout, stderr } = await runCommand(address, command.split(' '));
@@ -34,7 +34,7 @@ async function expectRefusal(address: string, says: RegExp, command = 'tenant li
   assert.ok(!stderr.includes(PASSWORD), 'the password is told');
 }
 
-/** Changes a setting of something; of the server, it waits until the server has it. */
+/** Changes a setting of the server, a database or a role. For the server, waits until the change applies. */
 async function alter(what: string, setting: string, change: 'off' | 'reset'): Promise<void> {
   await runStatement(url, `ALTER ${what} ${change === 'off' ? `SET ${setting} = off` : `RESET ${setting}`}`);
   if (what !== 'SYSTEM') return;

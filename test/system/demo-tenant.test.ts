@@ -1,4 +1,4 @@
-/** The demo tenant of a first start. There is none in a database, so these run on the embedded store alone. */
+/** Tests the demo tenant of a first start. A database gets none, so these tests use only the embedded store. */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { ownService, placeVariables, runCommand, temporaryFolder, type Keys, typ
 import { PROGRAM } from '../kit/program.ts';
 import { until } from '../kit/wait.ts';
 
-/** 830 of Northwind and those of the dealer. */
+/** 830 orders of Northwind, and those of the dealer. */
 const DEMO_ORDERS = 830 + 14;
 
 async function teamsOf(service: Service): Promise<string[]> {
@@ -18,7 +18,7 @@ async function teamsOf(service: Service): Promise<string[]> {
   return tenants.map(({ teamID }) => teamID);
 }
 
-/** The keys the service told of are good, and every order is there. */
+/** Checks that the keys that the service printed are valid, and that every order is there. */
 async function expectWholeDemo(service: Service): Promise<void> {
   const [, apiID, apiSecret] = /-u '([^:]+):([^']+)'/.exec(service.output) ?? [];
   assert.ok(apiID && apiSecret, 'no start has told the keys');
@@ -75,7 +75,7 @@ suite('the demo tenant', () => {
   });
 });
 
-/** A folder of a start that was killed over the demo tenant. On a busy machine one start in many is over before. */
+/** Kills a start while it makes the demo tenant, and returns its folder. Starts that are too fast are repeated. */
 async function killOverDemo(): Promise<string> {
   for (;;) {
     const dataFolder = temporaryFolder();

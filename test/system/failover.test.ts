@@ -1,7 +1,7 @@
 /**
- * A primary that is killed under load and its synchronous standby promoted, again and again, with both in the address:
- * three nodes go on by themselves, nothing acknowledged is lost or doubled, every call is counted. How often:
- * STOREROOM_TEST_FAILOVERS.
+ * Kills a primary under load and promotes its synchronous standby, again and again, with both in the address: three
+ * nodes continue by themselves, nothing acknowledged is lost or doubled, and every call is counted.
+ * STOREROOM_TEST_FAILOVERS sets how often.
  */
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
@@ -20,9 +20,9 @@ import { MixedLoad } from './mixed-load.ts';
 const FAILOVERS = trials('FAILOVERS', { quick: 2, all: 2 });
 const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 32 });
 const NODES = 3;
-/** `asynchronous` shows that the tests fail where commits do not wait for the standby. */
+/** `asynchronous` shows that the tests fail if commits do not wait for the standby. */
 const REPLICATION = process.env['STOREROOM_TEST_REPLICATION'] || 'synchronous';
-/** Writes that are acknowledged while the standby gets nothing would be lost with the primary. */
+/** Acknowledged writes that the standby lacks if commits do not wait for it. They are lost with the primary. */
 const LOST_LEAST = 20;
 
 interface TimedAnswer {
@@ -40,18 +40,18 @@ after(async () => {
 });
 const client = await HttpClient.open(nodes, CONNECTIONS);
 
-/** What one failover took, in milliseconds: figures for docs/reliability.md, which nothing here depends on. */
+/** Times of a failover in milliseconds: figures for docs/reliability.md, on which no test depends. */
 interface Failover {
   /** From the kill until a call was refused. */
   readonly refused: number;
-  /** From the kill until the standby took writes: how fast something promotes it is not the service's. */
+  /** From the kill until the standby accepted writes. The service has no influence on this time. */
   readonly promoted: number;
-  /** From there until the first good answer, of the first node and of the last. */
+  /** From then until the first successful call (`good`), and until the last node was ready (`ready`). */
   readonly good: number;
   readonly ready: number;
 }
 
-/** Cuts the standby off until a write waits for it in vain, or is acknowledged although nobody else has it. */
+/** Cuts the standby off. Returns when a write waits for it, or when LOST_LEAST writes are acknowledged without it. */
 async function cutOff(load: MixedLoad): Promise<void> {
   await pair.cutOff();
   let isOver = false;
@@ -87,7 +87,7 @@ async function failOver(load: MixedLoad, answers: readonly TimedAnswer[], isOver
   };
 }
 
-/** The first answer that is no 503. */
+/** Repeats a call until it is answered with another status than 503, and returns that answer. */
 const untilAnswered = (ask: () => Promise<Answer>): Promise<Answer> => new Repeater().call(ask);
 
 const rangeOf = (values: readonly number[]): string => {
@@ -167,7 +167,7 @@ suite('a synchronous standby', () => {
     back.abort();
     await Promise.all(reading);
     const number = (await untilAnswered(() => createOrder(client, keys))).body.data as string;
-    // Nobody has told it that it was replaced, and it comes first in the address.
+    // The old primary does not know that it was replaced, and it is the first one in the address.
     await pair.standby.restart();
     const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'storeroom serve'`;
     for (let count = 0; count < 3; count++) {

@@ -1,6 +1,6 @@
 /**
- * What a service says when it starts: the next step where there is no tenant, what is open to others, and that its store
- * is of a newer version; and where the links of commands lead.
+ * Tests what a service prints when it starts: the next step if there is no tenant, what is open to others, and that its
+ * store is of a newer version. Also tests where the links of commands lead.
  */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
@@ -72,7 +72,7 @@ suite('an address that others reach without TLS', () => {
 });
 
 suite('a store of a newer version', () => {
-  /** Makes it one by SQL, as a version with one more migration leaves it. */
+  /** Changes a store by SQL into one of a newer version, which has more migrations. */
   async function raise(place: string, version: string, schema: 'control' | 'pims'): Promise<void> {
     if (STORE === 'postgres') {
       const [table, set] = schema === 'control' ? ['SCHEMA', 'VERSION'] : ['TENANTS', 'SCHEMA_VERSION'];
@@ -96,13 +96,13 @@ suite('a store of a newer version', () => {
     await service.stop();
   });
 
-  // The file of a tenant first: whoever finds the other one looks no further.
+  // The tenant's file is first, because a command that finds the control file newer looks no further.
   for (const schema of ['pims', 'control'] as const)
     test(`is refused in one line that says what to install (${schema})`, async () => {
       await raise(place, '99.1.0', schema);
       const says =
         /newer version of Storeroom \(schema 999; .*\)\. Install Storeroom 99\.1\.0 or newer, or restore a backup/;
-      // The embedded store opens a tenant's file when it is asked for.
+      // The embedded store opens a tenant's file only when the tenant is used.
       const commands = schema === 'pims' && STORE === 'sqlite' ? [] : ['tenant list', 'serve --port 0'];
       for (const command of ['export acme orders', ...commands]) {
         const { code, stdout, stderr } = await runCommand(place, command.split(' '));

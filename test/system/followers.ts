@@ -1,6 +1,6 @@
 /**
- * Followers of one tenant's change feed: by pages, by waiting, and one that is restarted at random. Each keeps what it
- * has seen and a copy of the records. They check that no change comes at or below a number that they have passed.
+ * Followers of a tenant's change feed: one reads pages, one waits for changes, and one is restarted at random. Each
+ * keeps what it has seen and a copy of the records, and checks that no change arrives with a number that it has passed.
  */
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -19,7 +19,7 @@ interface Change {
 
 const RESTARTED = 0.1;
 const PAGE = '50';
-/** How long the one that waits may take to learn that it is over. */
+/** Maximum time until the waiting follower notices that the test is over. */
 const WAIT_SECONDS = '1';
 const KEYS = { orders: 'ORDER_NUMBER', customers: 'CUSTOMER_CODE', inventory: 'PART_CODE' } as const;
 export type FollowBy = 'pages' | 'wait' | 'restarts';
@@ -31,7 +31,7 @@ export class Follower {
   readonly seen: string[] = [];
   readonly copy = new Map<string, Values | null>();
   #after = '0';
-  /** What it had written down when it was last restarted. */
+  /** The position that it saved last, to which a restart returns. */
   #kept = { after: '0', seen: 0 };
 
   constructor(client: HttpClient, keys: Keys, by: FollowBy) {
@@ -40,7 +40,7 @@ export class Follower {
     this.#by = by;
   }
 
-  /** Follows until it is over and everything is read. */
+  /** Follows until `isOver` returns true and everything is read. */
   async run(isOver: () => boolean): Promise<void> {
     for (;;) {
       const isLast = isOver();
@@ -71,7 +71,7 @@ export class Follower {
     this.copy.set(`${type} ${key}`, record);
   }
 
-  /** Undefined if there is no answer, or the service cannot give one. */
+  /** Reads changes. Returns undefined if there is no answer, or a 503. */
   async #read(wait: string): Promise<Answer | undefined> {
     const query = { after: this.#after, maxReturn: PAGE, include: 'records', ...(this.#by === 'wait' && { wait }) };
     try {
@@ -84,7 +84,7 @@ export class Follower {
   }
 }
 
-/** Checks that all have seen the same, and that their copies are what the tenant has. */
+/** Checks that all followers have seen the same changes, and that their copies are the tenant's records. */
 export async function compareFollowers(service: Service, { teamID }: Keys, all: readonly Follower[]): Promise<void> {
   const [first, ...others] = all;
   for (const { seen } of others) assert.deepEqual(seen, first!.seen);

@@ -1,6 +1,6 @@
 /**
- * `storeroom health`, which containers ask: its exit code is what /healthz and /readyz answer. And a node that cannot
- * count: all calls are refused, so it is not ready.
+ * Tests `storeroom health`, which containers run: its exit code follows /healthz and /readyz. Also tests a node that
+ * cannot count: it refuses all calls, so it is not ready.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ suite('storeroom health', async () => {
   });
 });
 
-/** Has a store take no counts until what is given is called. */
+/** Makes a store accept no counts until the returned function is called. */
 const HOLDS: Record<string, (place: string) => Promise<() => Promise<unknown>>> = {
   async SQLite(place) {
     const usage = new DatabaseSync(join(place, 'usage.db'));

@@ -1,7 +1,7 @@
 /**
- * kill -9 of the service under mixed load, again and again over one store: nothing acknowledged is
- * lost or changed, no number is given twice, every call answered is counted. STOREROOM_TEST_KILLS sets how often. Power
- * loss is in test/faults, the time of a start in bench/.
+ * Kills the service with SIGKILL under mixed load, again and again on one store: nothing acknowledged is lost or
+ * changed, no number is given twice, and every answered call is counted. STOREROOM_TEST_KILLS sets how often. Power
+ * loss is tested in test/faults; the time of a start is measured in bench/.
  */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { MixedLoad } from './mixed-load.ts';
 
 const KILLS = trials('KILLS', { quick: 2, all: 20 });
 const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 64 });
-/** A kill comes after so many acknowledged writes at most. */
+/** Maximum acknowledged writes before a kill. */
 const WRITES_MOST = 300;
 
 const service = await ownService();
@@ -40,14 +40,14 @@ test(`${KILLS} kills lose nothing that was acknowledged`, async (context) => {
   assert.deepEqual(others, new Set(), 'no other answers to good credentials');
 });
 
-// It is the same code with every store.
+// The compile cache is the same with every store.
 if (STORE === 'sqlite')
   test('what a service that is killed has compiled is there for the next start', async () => {
-    // The compiled program is one file; all of Node's own are elsewhere.
+    // The compiled program is one file, and the modules of Node are not in this cache.
     const least = isFromSources ? 100 : 1;
     const cache = temporaryFolder();
     const killed = await ownService({ asShipped: true, env: { NODE_COMPILE_CACHE: cache } });
-    // It writes them once it is ready, and tells nobody.
+    // The service writes the cache once it is ready, and does not report that.
     await until(() => readdirSync(cache, { recursive: true }).length >= least);
     assert.equal(await killed.stop('SIGKILL'), null);
   });

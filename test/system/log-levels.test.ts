@@ -1,4 +1,4 @@
-/** The service's own log: JSON lines on standard error, and what each level says, as docs/operations.md tells it. */
+/** Tests the service's own log: JSON lines on standard error, with the levels that docs/operations.md describes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ownService, type Service } from '../kit/service.ts';
@@ -12,7 +12,7 @@ interface Line {
   readonly httpStatus?: number;
 }
 
-/** Every line of the log; what else is printed is for people and begins with no brace. */
+/** Returns every line of the log. Other output is for people and does not begin with a brace. */
 const linesOf = ({ output }: Service): Line[] =>
   output
     .split('\n')

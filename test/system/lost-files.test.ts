@@ -1,5 +1,5 @@
 /**
- * Each file of the data folder, lost or damaged in turn. A tenant's file sets only that tenant apart, and a shared file
+ * Loses or damages each file of the data folder in turn. Only the tenant of a lost file is set apart, and a shared file
  * is never created again. No command reports that all is well, and no number is given out twice.
  */
 import assert from 'node:assert/strict';
@@ -22,7 +22,7 @@ import { IS_THOROUGH } from '../kit/trials.ts';
 import { ownService, runCommand, Service, temporaryFolder, type Answer, type Keys } from '../kit/service.ts';
 
 const ORDERS = 40;
-/** Long enough that orders have pages of their own. */
+/** A note so long that orders fill separate pages of the file. */
 const NOTES = 'A note. '.repeat(400);
 
 const ALL_DAMAGES: Record<string, (file: string) => void> = {
@@ -41,7 +41,7 @@ const ALL_DAMAGES: Record<string, (file: string) => void> = {
 };
 const GONE = ['removed', 'cut to nothing'];
 const MOST_UNLIKE = ['removed', 'with noise from its middle on'];
-/** All damages, or in `npm test` the ones of these names. */
+/** Returns all damages, or in `npm test` those with these names. */
 const choose = (names: readonly string[]): [string, (file: string) => void][] =>
   Object.entries(ALL_DAMAGES).filter(([how]) => IS_THOROUGH || names.includes(how));
 
@@ -74,7 +74,7 @@ function damaged(file: string, damage: (file: string) => void): string {
 const query = (service: Service, team: string): Promise<Answer> =>
   service.call(keys[team]!, 'POST', '/orders/query', { body: [], query: { maxReturn: '500' } });
 
-/** With what puts this file right and takes no writes of others back. */
+/** Checks that `storeroom check` finds a place, with a remedy that restores the file and reverts no other writes. */
 async function expectFound(folder: string, place: string, remedy: string): Promise<void> {
   const { code, stdout } = await runCommand(folder, ['check']);
   assert.equal(code, 1, stdout);
@@ -82,7 +82,7 @@ async function expectFound(folder: string, place: string, remedy: string): Promi
   assert.ok(found >= 0 && stdout.split('\n').some((line, at) => at > found && line.includes(remedy)), stdout);
 }
 
-/** A backup is refused, or what it copied is found out. */
+/** Checks that a backup is refused, or that the check of the backup finds the damage. */
 async function expectNoGoodBackup(folder: string): Promise<void> {
   const backup = join(temporaryFolder(), 'backup');
   const { code } = await runCommand(folder, ['backup', backup]);

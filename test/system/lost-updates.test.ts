@@ -1,6 +1,7 @@
 /**
- * Many clients change one line at once, each with the ETag of what it has read: every write that succeeds saw the state
- * that the one before it left, and none is lost. With PostgreSQL over three nodes. STOREROOM_TEST_CHANGES says how many.
+ * Many clients change one line at once, each with the ETag that it has read: every successful write saw the state that
+ * the one before it left, and none is lost. With PostgreSQL, three nodes run. STOREROOM_TEST_CHANGES sets the number of
+ * changes.
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -62,7 +63,7 @@ test('64 clients changing one line with If-Match: every success saw the state be
   assert.ok(refused > 0, 'no two clients ever met');
   const { line } = await readLine();
   assert.equal(line['QUANTITY'], String(done.length));
-  // Back from what is there now: each change was made to what exactly one other left.
+  // From the first state on, exactly one change was made to each state.
   const bySaw = new Map(done.map(({ saw, left }) => [saw, left]));
   assert.equal(bySaw.size, done.length, 'two changes were made to the same state');
   let state = 'first';

@@ -1,4 +1,4 @@
-/** The tools that `storeroom mcp` makes of the contract, the requests they become, and how answers are cut. */
+/** Tests the tools that `storeroom mcp` makes of the contract, the requests that they send, and how answers are cut. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { suite, test } from 'node:test';
@@ -123,7 +123,7 @@ suite('an answer', () => {
       return JSON.parse(told);
     };
     assert.ok(tell(page, 20_000).data?.length > 50, 'few records or none are left');
-    // These have fewer characters than the limit.
+    // These answers have fewer characters, but more bytes, than the limit.
     assert.ok(tell(page, 50_000).data?.length > 150, 'few records or none are left');
     assert.equal(tell(single, 50_000).data, null);
   });

@@ -1,4 +1,4 @@
-/** `storeroom mcp` through the clients of the official SDK, over standard input and output and over HTTP. */
+/** Tests `storeroom mcp` with the clients of the official SDK, over standard input and output and over HTTP. */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,14 +16,14 @@ import { createOrder } from '../kit/orders.ts';
 import { ownService, runCommand, type Keys, type Service } from '../kit/service.ts';
 
 const [COMMAND, ...BEFORE] = PROGRAM;
-/** Ends a process that loads the protocol. */
+/** Code that ends a process that loads the protocol. */
 const WITHOUT_SDK = `import { registerHooks } from 'node:module';
 registerHooks({ resolve(name, context, next) {
   if (name.startsWith('@modelcontextprotocol')) throw new Error('loaded ' + name);
   return next(name, context);
 } });`;
 
-// Nothing but `storeroom mcp` loads the protocol, the service least of all.
+// Only `storeroom mcp` may load the protocol; the service may not.
 const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(WITHOUT_SDK)}`;
 const starting = ownService({ env: { NODE_OPTIONS } });
 let service: Service;
@@ -43,7 +43,7 @@ const envOf = ({ teamID, apiID, apiSecret }: Keys): Record<string, string> => ({
 
 class Agent {
   readonly #client = new Client({ name: 'test', version: '1' });
-  /** All that it was told. */
+  /** The texts of all answers so far. */
   told = '';
   calls = 0;
 
@@ -70,7 +70,7 @@ class Agent {
     return JSON.parse((contents[0] as { text: string }).text);
   }
 
-  /** The text of the answer. */
+  /** Calls a tool, and returns the text of its answer. */
   async call(name: string, args: Record<string, unknown> = {}): Promise<{ text: string; isError: boolean }> {
     const { content, isError } = await this.#client.callTool({ name, arguments: args });
     const { text } = (content as { text: string }[])[0]!;
@@ -275,7 +275,7 @@ suite('over HTTP', () => {
     assert.deepEqual(await once(child, 'exit'), [0, null]);
   });
 
-  /** The status of a call with these headers. */
+  /** Returns the status of a call with these headers. */
   async function statusOf(headers: Record<string, string>, method = 'POST', path = '/mcp'): Promise<number> {
     const sent = request({
       host: '127.0.0.1',

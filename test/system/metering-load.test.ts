@@ -1,4 +1,4 @@
-/** Metering under load: good calls, refused ones and ones that never were let in, are counted exactly. */
+/** Tests metering under load: successful and refused calls are counted exactly, and unauthenticated calls are not. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ import { HttpClient } from '../kit/http-client.ts';
 
 const CALLS = trials('CALLS', { quick: 1000, all: 10_000 });
 const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 64 });
-/** What a service on a busy machine may answer, whatever the call: it is repeated. */
+/** Status with which a service on a busy machine may refuse any call. The call is then repeated. */
 const BUSY = 503;
 
 interface MonthUsage {
@@ -22,7 +22,7 @@ interface Exported {
   records: unknown[];
 }
 
-/** The operations that make a record, and what it is. */
+/** The operations that make a record, and its type. */
 const MAKES: Readonly<Record<string, string>> = {
   createOrder: 'orders',
   addLineItem: 'lines',
@@ -33,12 +33,12 @@ const service = await ownService();
 const client = await HttpClient.open(service, CONNECTIONS);
 const shops = [await stockShop(service, 'one'), await stockShop(service, 'two'), await stockShop(service, 'three')];
 
-/** A write with what lets it be repeated. */
+/** A call with the header that lets it be repeated. */
 interface KeyedCall extends GoodCall {
   readonly idempotency: Record<string, string>;
 }
 
-/** Sends a call with something changed about it. */
+/** Sends a call with some changes. */
 type Send = (keys: Keys, call: KeyedCall, change?: CallOptions) => Promise<Answer>;
 const send: Send = (keys, call, change = {}) => {
   const { method, path, query, idempotency } = call;
@@ -86,7 +86,7 @@ const KINDS: Record<string, Kind> = {
 };
 
 const pick = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)]!;
-/** What `storeroom usage` says of each shop. */
+/** Returns what `storeroom usage` reports for each shop. */
 const sumUsage = () =>
   Promise.all(
     shops.map(async (shop) => {
@@ -98,7 +98,7 @@ const sumUsage = () =>
     }),
   );
 
-/** How many records of each kind a shop has. */
+/** Counts the records of a shop that each operation of MAKES could have made. */
 async function countRecords({ keys }: StockedShop): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const [operation, recordType] of Object.entries(MAKES)) {
@@ -120,7 +120,7 @@ test(`usage is exactly the authenticated ones of ${CALLS} calls from ${CONNECTIO
   let left = CALLS;
   let refused = 0;
 
-  /** Sends it until it is not refused, as its caller does, and counts every answer that says it is counted. */
+  /** Repeats a call until its answer is not 503, and counts every answer that says that the call was counted. */
   const sendUntilTaken = async (shop: StockedShop, call: KeyedCall, name: string): Promise<number> => {
     const { isCounted, statuses, send: sendKind } = KINDS[name]!;
     const other = pick(shops.filter((one) => one !== shop)).keys;
@@ -147,7 +147,7 @@ test(`usage is exactly the authenticated ones of ${CALLS} calls from ${CONNECTIO
       if (status === 200 && good.operation in MAKES) add(made.get(shop)!, good.operation);
     }
   };
-  // While no time passes for it, it gives nothing up because the machine is busy.
+  // While no time passes for the service, it does not give up calls because the machine is busy.
   await service.stand();
   await Promise.all(Array.from({ length: CONNECTIONS }, work));
   await service.pass();

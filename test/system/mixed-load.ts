@@ -1,7 +1,7 @@
 /**
- * Mixed load from many connections, and the account of it: what was sent, what was acknowledged, what may be found
- * afterwards. Crash tests check their invariants here. Each record has one writer, so that what it may hold is known.
- * Every other write has an Idempotency-Key, and is repeated with it when its outcome is not known.
+ * Makes mixed load from many connections, and keeps an account of it: what was sent, what was acknowledged, and what
+ * may be found afterwards. Crash tests check their invariants here. Each record has one writer, so that its possible
+ * content is known. Every other write has an Idempotency-Key, and is repeated with it if its outcome is unknown.
  */
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -13,20 +13,20 @@ import { checkStore } from './store-integrity.ts';
 type Values = Record<string, string>;
 
 /**
- * A line that was sent; acknowledged once it has a lock code. Two possible quantities after an update without an
- * answer.
+ * A line that was sent. It is acknowledged once it has a lock code. After an update without an answer, it has two
+ * possible quantities.
  */
 interface SentLine {
   readonly token: string;
   readonly idempotencyKey: string | undefined;
-  /** Of the last update. */
+  /** Idempotency-Key of the last update. */
   updateKey: string | undefined;
   quantities: string[];
   lockCode: string | undefined;
   lineNumber: string | undefined;
 }
 
-/** An order or a customer that was sent; acknowledged once it has a number. */
+/** An order or a customer that was sent. It is acknowledged once it has a number. */
 interface SentRecord {
   readonly token: string;
   readonly recordType: 'orders' | 'customers';
@@ -37,7 +37,7 @@ interface SentRecord {
   number: string | undefined;
 }
 
-/** Calls with this good pair whose answers say that they are counted, and those that may be: nobody has told. */
+/** Number of calls with a valid pair that were counted, and number of calls that may have been counted. */
 interface PairAccount {
   readonly keys: Keys;
   countedCalls: number;
@@ -50,10 +50,10 @@ interface TeamAccount {
   readonly pairs: readonly PairAccount[];
 }
 
-/** How often a write of unknown outcome is repeated before anything else is done. */
+/** Probability that a write of unknown outcome is repeated before any other call. */
 const REPEATED = 0.9;
 const REPEATERS = 16;
-/** Of the new orders, those that come with lines in one batch, and how many lines they have at most. */
+/** Share of new orders that are sent in a batch with lines, and the maximum number of these lines. */
 const BATCHED = 0.5;
 const LINES_MOST = 20;
 const TOKEN_FIELDS = { orders: 'REFERENCE_NUMBER', customers: 'CUSTOMER_NAME' } as const;
@@ -64,20 +64,20 @@ export class MixedLoad {
   readonly #teams: TeamAccount[];
   #tokens = 0;
   #keys = 0;
-  /** Answers by status, and codes of those that were 5xx. */
+  /** Number of answers by status; those of a 5xx by status and code. */
   readonly statuses = new Map<number | string, number>();
   #acknowledged = 0;
   #waiting: { readonly at: number; readonly go: () => void }[] = [];
   #working = 0;
   readonly #resting: (() => void)[] = [];
-  /** Calls that may have arrived and got no answer. */
+  /** Number of calls that may have arrived and got no answer. */
   unanswered = 0;
-  /** Whether a refused connection rests until another is answered. Not where only some of the tenants are refused. */
+  /** Whether a refused connection rests until another gets an answer. False for tests that refuse only some tenants. */
   rests = true;
-  /** While it is set an answer counts as none: it was read after the moment a test is about. */
+  /** While this is set, answers count as missing, because they arrive after the moment that a test is about. */
   ignoresAnswers = false;
 
-  /** With one or more pairs of each tenant. */
+  /** `pairs` has one or more pairs of each tenant. */
   constructor(client: HttpClient, pairs: readonly Keys[]) {
     this.#client = client;
     this.#teams = [...Map.groupBy(pairs, ({ teamID }) => teamID).values()].map((own) => ({
@@ -87,7 +87,7 @@ export class MixedLoad {
     }));
   }
 
-  /** With two new tenants that have two pairs of keys each. */
+  /** Opens a load with new tenants, which have two pairs of keys each. */
   static async open(client: HttpClient, service: Service, teams = ['one', 'two']): Promise<MixedLoad> {
     const tenants = await Promise.all(teams.map((teamID) => service.makeTenant(teamID)));
     const create = async ({ teamID }: Keys): Promise<Keys> =>
@@ -95,12 +95,12 @@ export class MixedLoad {
     return new MixedLoad(client, [...tenants, ...(await Promise.all(tenants.map(create)))]);
   }
 
-  /** Orders, customers and lines that were acknowledged. */
+  /** Number of orders, customers and lines that were acknowledged. */
   get acknowledged(): number {
     return this.#acknowledged;
   }
 
-  /** Resolves when so many more are acknowledged. */
+  /** Resolves when this many more are acknowledged. */
   acknowledges(count: number): Promise<void> {
     return new Promise((go) => this.#waiting.push({ at: this.#acknowledged + count, go }));
   }
@@ -112,7 +112,7 @@ export class MixedLoad {
     for (const { go } of due) go();
   }
 
-  /** Works on every connection until told to stop, also without a service. Throws when an answer is wrong. */
+  /** Calls on every connection until `isOver` returns true, even without a service. Throws if an answer is wrong. */
   async run(connections: number, isOver: () => boolean): Promise<void> {
     const work = async (index: number): Promise<void> => {
       const team = this.#teams[index % this.#teams.length]!;
@@ -132,7 +132,7 @@ export class MixedLoad {
     await Promise.all(Array.from({ length: connections }, (_, index) => work(index)));
   }
 
-  /** The last call found nobody, or a service that cannot. One goes on asking; the others rest until it is answered. */
+  /** Waits after a failed or refused call: one connection continues, and the others rest until it gets an answer. */
   #rest(): Promise<void> {
     if (!this.rests || this.#resting.length + 1 >= this.#working) return nextTurn();
     return new Promise((go) => this.#resting.push(go));
@@ -142,7 +142,7 @@ export class MixedLoad {
     for (const go of this.#resting.splice(0)) go();
   }
 
-  /** Repeats every write of unknown outcome that has an Idempotency-Key until it succeeds. None may do so twice. */
+  /** Repeats writes of unknown outcome with an Idempotency-Key until they succeed. None may take effect twice. */
   async repeatUnanswered(): Promise<void> {
     const unknown = this.#teams.flatMap((team) =>
       team.records
@@ -157,8 +157,8 @@ export class MixedLoad {
   }
 
   /**
-   * The writes of this record whose outcome is not known and that have an Idempotency-Key: each repeats itself and
-   * tells whether it succeeded.
+   * Finds the writes of a record whose outcome is unknown and that have an Idempotency-Key. Each of the returned
+   * functions repeats one, and returns whether it succeeded.
    */
   #findUnknownWrites(team: TeamAccount, record: SentRecord): (() => Promise<boolean>)[] {
     if (record.number === undefined)
@@ -255,7 +255,7 @@ export class MixedLoad {
     return true;
   }
 
-  /** A line whose last update has an unknown outcome gets no other: either value may be found. */
+  /** Updates a line. The outcome of its last update must be known, so that at most two values are possible. */
   async #updateLine(team: TeamAccount, order: SentRecord): Promise<void> {
     const line = pick(
       order.lines.filter(({ lockCode, quantities }) => lockCode !== undefined && quantities.length === 1),
@@ -310,7 +310,7 @@ export class MixedLoad {
     assert.ok(status === 401 || status >= 500, `${status}`);
   }
 
-  /** For every other write. */
+  /** Returns an Idempotency-Key for every other write. */
   #nextKey(): string | undefined {
     return ++this.#keys % 2 === 0 ? `key-${this.#keys}` : undefined;
   }
@@ -330,7 +330,7 @@ export class MixedLoad {
 
   async #call(team: TeamAccount, method: string, path: string, options: CallOptions): Promise<Answer> {
     const pair = pick(team.pairs)!;
-    // A batch counts as its steps.
+    // Each step of a batch is counted.
     const calls = path === '/batch' ? (options.body as unknown[]).length : 1;
     const answer = await this.#client.call(pair.keys, method, path, options).catch((fault: unknown) => {
       if (!(fault instanceof NoAnswer)) throw fault;
@@ -350,7 +350,7 @@ export class MixedLoad {
     if (isCounted(answer)) pair.countedCalls += calls;
     else {
       assert.ok(answer.status >= 500, `${kind} is answered and not counted: ${answer.text}`);
-      // A busy service has not begun with it. Another may have lost the answer of the store.
+      // A busy service has not begun the call. After other faults, the store may have counted it.
       if (answer.body.code !== 'SERVICE_BUSY') pair.unknownCalls += calls;
     }
     if (answer.status >= 500) await this.#rest();
@@ -359,8 +359,8 @@ export class MixedLoad {
   }
 
   /**
-   * Checks everything that is there now: nothing lost, doubled or invented, every answered call counted, also for its
-   * pair of keys, the store whole. `place` is where its own tools see the store.
+   * Checks that nothing is lost, doubled or invented, that every answered call is counted, also for its pair of keys,
+   * and that the store is whole. `place` is where the store's own tools find it.
    */
   async check(service: Service, place = service.place): Promise<void> {
     for (const team of this.#teams) {
@@ -380,7 +380,7 @@ const newLine = (order: string, index: number, idempotencyKey: string | undefine
   lineNumber: undefined,
 });
 
-/** After a 503 the outcome is unknown. A test that expects none looks at `statuses`. */
+/** Returns whether a call succeeded. After a 503, its outcome is unknown. Tests that expect no 503 check `statuses`. */
 function isSuccess({ status, text }: Answer, token: string): boolean {
   assert.ok(status === 200 || status === 503, `${token}: ${text}`);
   return status === 200;
@@ -444,7 +444,7 @@ function checkRecord(record: SentRecord, values: Values): void {
     assert.equal(values['ORDER_NUMBER'] ?? values['CUSTOMER_CODE'], record.number, record.token);
 }
 
-/** Nothing invented, nothing acknowledged lost, one number and one lock code a line, both for its life. */
+/** Checks that no line is invented, no acknowledged line is lost, and each keeps its own number and lock code. */
 function checkLines(order: SentRecord, found: readonly Values[]): void {
   const lines = new Map(found.map((values) => [values['DESCRIPTION']!, values]));
   assert.equal(lines.size, found.length, `${order.token} has a line twice`);

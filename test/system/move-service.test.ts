@@ -1,4 +1,4 @@
-/** A service moved to PostgreSQL and back, as its callers and its operator see it. */
+/** Moves a service to PostgreSQL and back, and compares what its callers and its operator see. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createOrder } from '../kit/orders.ts';
@@ -16,12 +16,12 @@ async function start(place: string): Promise<Service> {
   return service;
 }
 after(async () => {
-  for (const service of started) await service.stop(); // those of tests that failed
+  for (const service of started) await service.stop(); // services of tests that failed
 });
 
 const IDEMPOTENT = { 'idempotency-key': 'once-and-only-once' };
 
-/** What a caller reads, in the words it is answered with. */
+/** Returns what a caller reads, as the texts of the answers. */
 async function readAll(service: Service, keys: Keys): Promise<string[]> {
   const answers: string[] = [];
   const read = async (
@@ -54,7 +54,7 @@ async function readAll(service: Service, keys: Keys): Promise<string[]> {
   return answers;
 }
 
-/** What the operator reads. */
+/** Returns what the operator reads. */
 async function readCommands(place: string, team: string): Promise<string[]> {
   const commands = [
     ['tenant', 'list', '--json'],

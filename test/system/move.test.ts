@@ -1,7 +1,7 @@
 /**
- * `storeroom move` as an operator sees it: everything comes along, a killed move ends as one that was left alone, and
- * what must not be moved is refused with nothing changed. STOREROOM_TEST_MOVE_ORDERS sets how many orders the killed
- * moves have.
+ * Tests `storeroom move` as an operator sees it: everything is moved, a killed and repeated move ends like an
+ * undisturbed one, and a move that is not allowed is refused and changes nothing. STOREROOM_TEST_MOVE_ORDERS sets the
+ * number of orders in the killed moves.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -38,10 +38,10 @@ async function messageOf(running: Promise<CommandResult>): Promise<string> {
 
 const refuses = async (running: Promise<CommandResult>, says: RegExp): Promise<void> =>
   assert.match(await messageOf(running), says);
-/** With --json. */
+/** Runs a command at a place with --json. */
 const runOn = (place: string, ...words: string[]): Promise<CommandResult> => runCommand(place, [...words, '--json']);
 
-/** Begins a move and kills it once it has come so far. False when the move was over before. */
+/** Begins a move and kills it once `isSoFar` returns true. Returns false if the move ended before. */
 async function killMove(from: string, to: string, isSoFar: () => boolean | Promise<boolean>): Promise<boolean> {
   const [program, ...before] = PROGRAM;
   const child = spawn(program, [...before, 'move', '--to', addressOf(to)], {
@@ -57,10 +57,10 @@ async function killMove(from: string, to: string, isSoFar: () => boolean | Promi
   return code === null;
 }
 
-/** Whether the first orders have come into a database. */
+/** Returns whether the first orders are in a database. */
 const hasOrders = async (url: string): Promise<boolean> => (await sizeOf(url)) > 0;
 
-/** How much has come into a database, in orders and lines, or into a folder, in bytes. */
+/** Returns the size of a database in orders and lines, or of a folder in bytes. */
 async function sizeOf(place: string): Promise<number> {
   if (!place.startsWith('postgres'))
     return globSync('**', { cwd: place })
@@ -72,23 +72,23 @@ async function sizeOf(place: string): Promise<number> {
   return Number((await runStatement(place, `SELECT ${count('ORDERS')} + ${count('ORDER_LINEITEMS')} AS n`))[0]!['n']);
 }
 
-/** The schema of the one tenant in a database. */
+/** Finds the schema of the only tenant in a database. */
 async function findSchema(url: string): Promise<string | undefined> {
   const [schema] = await runStatement(url, "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'pims%'");
   return schema?.['nspname'] as string | undefined;
 }
 
-/** Whether the first key has come into a folder. */
+/** Returns whether the first key is in a folder. */
 function hasKey(folder: string): boolean {
   try {
     using control = new DatabaseSync(join(folder, 'control.db'), { readOnly: true });
     return control.prepare('SELECT 1 FROM API_KEYS').get() !== undefined;
   } catch {
-    return false; // It is not there yet, or is just being made.
+    return false; // The file does not exist yet, or is just being made.
   }
 }
 
-/** A target whose move was killed once it had begun. */
+/** Returns a target whose move was killed after it had begun. */
 async function moveHalf(
   from: string,
   makeTarget: () => Promise<string>,
@@ -100,7 +100,7 @@ async function moveHalf(
   }
 }
 
-/** Works with the store at a place, as a command does, or as who is named. */
+/** Calls `work` with the store at a place, opened as by a command, or under another name. */
 async function withStore<T>(place: string, work: (store: Store) => Promise<T>, name = 'storeroom command'): Promise<T> {
   const databaseUrl = place.startsWith('postgres') ? place : '';
   const bounds = { ...TURNS, databaseConnections: 1, queryBudgetMs: 2000, queryThreads: 1, openTenantsMost: 0 };
@@ -113,7 +113,7 @@ async function withStore<T>(place: string, work: (store: Store) => Promise<T>, n
   }
 }
 
-/** What is found in the search index of the tenant `big`. */
+/** Returns what a search by index finds in the tenant `big`. */
 const search = (place: string): Promise<Values[]> =>
   withStore(place, async (store) => {
     const pims = new Pims(store.pims((await store.tenants.findTenant('big'))!));
@@ -194,23 +194,23 @@ suite('a move', () => {
     ['into PostgreSQL', () => [folder, newDatabase]],
     ['into a folder', () => [database, newFolder]],
   ];
-  // The way is the same in both directions; npm test kills one of them.
+  // Both directions use the same code, so `npm test` kills moves in one of them.
   for (const [direction, choose] of IS_THOROUGH ? directions : directions.slice(0, 1))
     test(`${direction}, killed ${KILLS} times, ends whole, and nothing opens the target before`, async (context) => {
       const [from, makeTarget] = choose();
       let target = await makeTarget();
       for (let kills = 0; kills < KILLS;) {
         const all = await sizeOf(target.startsWith('postgres') ? database : folder);
-        const size = Math.min(1, Math.random() * 1.2) * all; // also when all has come, and is compared
+        const size = Math.min(1, Math.random() * 1.2) * all; // also after everything has arrived, while it is compared
         if (!(await killMove(from, target, async () => (await sizeOf(target)) >= size))) {
           target = await makeTarget();
           continue;
         }
         const opened = await runOn(target, 'tenant', 'list');
-        // Killed before it had begun: there is not even the mark of a move.
+        // The move was killed before it began, so the target does not even have its mark.
         if (/There is no data in/.test(opened.stderr)) continue;
         if (opened.code === 0) {
-          // The same in a database, or killed after all was done: one more time.
+          // A move into a database was killed before it began, or the move was killed after its end. Try again.
           if ((opened.json() as { tenants: unknown[] }).tenants.length > 0) target = await makeTarget();
           continue;
         }

@@ -1,4 +1,4 @@
-/** `storeroom move` between a folder and a database, for the tests of it. */
+/** Runs `storeroom move` between a folder and a database, for its tests. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { runCommand, temporaryFolder, type CommandResult } from '../kit/service.ts';
@@ -22,5 +22,5 @@ export async function moveAll(from: string, to: string): Promise<Report> {
 export const countRows = (tables: Report['tables']): Record<string, number> =>
   Object.fromEntries(tables.map(({ table, rows }) => [table, rows]));
 
-/** A folder that is not there yet. */
+/** Returns the path of a folder that does not exist yet. */
 export const newFolder = (): Promise<string> => Promise.resolve(join(temporaryFolder(), 'new'));

@@ -1,8 +1,8 @@
 /**
- * Nodes over one PostgreSQL under load, while nodes are killed, PostgreSQL is stopped, connections are lost between a
- * commit and its answer, and keys are replaced: nothing acknowledged is lost, no number is given twice, every answered
- * call is counted, a write of unknown outcome is settled by repeating it with its key, and replaced keys end everywhere
- * at once. How often: STOREROOM_TEST_KILLS, _RESTARTS, _CUTS and _REPLACEMENTS.
+ * Nodes serve one PostgreSQL under load, while nodes are killed, PostgreSQL is stopped, connections are lost between a
+ * commit and its answer, and keys are replaced. Nothing acknowledged is lost, no number is given twice, every answered
+ * call is counted, repeating a write of unknown outcome with its key settles it, and replaced keys stop working
+ * everywhere at once. STOREROOM_TEST_KILLS, _RESTARTS, _CUTS and _REPLACEMENTS set how often.
  */
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
@@ -25,9 +25,9 @@ const NODES = trials('NODES', { quick: 3, all: 5 });
 const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 64 });
 /** Calls of each connection with the old keys after they were replaced. */
 const AFTERWARDS = 5;
-/** A fault comes after so many acknowledged writes, or answers, at most. */
+/** Maximum acknowledged writes, or answers, before a fault. */
 const UNTIL_FAULT_MOST = 100;
-/** The store is checked after as many faults. */
+/** Number of faults after which the store is checked. */
 const CHECK_EVERY = 35;
 
 const server = await PostgresServer.start();
@@ -48,10 +48,10 @@ function shuffle<T>(list: readonly T[]): T[] {
 
 const anyCount = (): number => 1 + Math.floor(Math.random() * UNTIL_FAULT_MOST);
 
-/** Statements that PostgreSQL has ended because they took too long: on a busy machine, a reason to refuse a call. */
+/** Counts statements that PostgreSQL has ended because they took too long: on a busy machine, calls may be refused. */
 const countCanceled = (): number => server.log.match(/canceling statement due to \w+ timeout/g)?.length ?? 0;
 
-/** While nothing passes for the nodes they give nothing up, so a call is refused for its own reasons alone. */
+/** Runs `work` while no time passes for the nodes. They then refuse no call because the machine is busy. */
 async function whileTimeStands(work: () => Promise<void>): Promise<void> {
   await Promise.all(nodes.map((node) => node.stand()));
   try {
@@ -167,7 +167,7 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
     const repeater = new Repeater();
     const canceled = countCanceled();
     const state = { cuts: 0, isOver: false };
-    /** After how many cuts the running call of a reader was begun. */
+    /** Number of cuts when the current call of each reader began. */
     const begunAfter = new Map<number, number>();
     const send = async (): Promise<Answer> => {
       const answer = await getOrder(client, keys, orderNum);
@@ -183,7 +183,7 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
     };
     const cut = async (): Promise<void> => {
       for (; state.cuts < CUTS; state.cuts++) {
-        // A count is repeated once: the next cut must not hit the repetition.
+        // A count is repeated only once, so the next cut must not hit the repetition.
         await until(() => begunAfter.values().every((cuts) => cuts === state.cuts) || state.isOver);
         await Promise.race([FAULTS.statement(), reading]);
       }
@@ -208,7 +208,7 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
       for (const [index, node] of nodes.entries()) {
         const cutting = FAULTS.commit();
         let answer = await create(node, `key-${index}`);
-        // A busy database refuses it before its COMMIT.
+        // A busy database refuses the write before its COMMIT.
         while (answer.body.code === 'SERVICE_BUSY') answer = await create(node, `key-${index}`);
         const { status, body, headers, text } = answer;
         assert.equal(`${status} ${body.code} ${headers.get('retry-after')}`, '503 STORE_UNAVAILABLE 1', text);

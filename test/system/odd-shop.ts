@@ -1,10 +1,10 @@
 /**
- * A tenant with everything that is hard to carry from one store into another: odd text in keys, values and searched
- * fields, values as long as they may be, own fields with awkward names, committed stock, a cancelled order.
+ * A tenant with everything that is hard to move from one store to another: odd text in keys, values and searched
+ * fields, values of the maximum length, custom fields with awkward names, committed stock, and a cancelled order.
  */
 import { succeed, type Shop, type Values } from '../kit/records.ts';
 
-/** By characters, never through the middle of one. */
+/** Cuts a text by characters, never in the middle of one. */
 export const cut = (text: string, from: number, to: number): string => Array.from(text).slice(from, to).join('');
 export const ODD = [
   'Müller & Söhne',
@@ -18,7 +18,7 @@ export const ODD = [
   "it's; --",
   '$1 ? %_',
 ];
-/** Names that a store might take for something of its own. */
+/** Custom fields with names that a store might mistake for its own. */
 export const OWN_FIELDS: [string, string, string][] = [
   ['orders', 'ZULU', 'text'],
   ['orders', 'ALPHA', 'number'],

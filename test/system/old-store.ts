@@ -1,13 +1,13 @@
-/** A tenant's file as an older version left it. */
+/** Makes a tenant's file as an older version left it. */
 import { globSync, readFileSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { sortKey } from '../../src/pims/rules/values.ts';
 import { times } from '../kit/lists.ts';
 
-/** How many migrations of a tenant the version has. */
+/** Number of migrations of a tenant in the older version. */
 export const OLD_SCHEMA = 2;
 
-/** Puts such a file, with so many orders, in the place of the one that is there. */
+/** Replaces a tenant's file with an old one that has this many orders. */
 export function makeOld(file: string, orders: number): void {
   for (const path of globSync(`${file}*`)) rmSync(path);
   const db = new DatabaseSync(file);

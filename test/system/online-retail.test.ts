@@ -1,6 +1,6 @@
 /**
- * Real data: a retailer's sales, with cancellations, negative quantities and gaps, go in through the command line and
- * come out over HTTP as they were. All 25,281 lines of the file in `npm run test:all`.
+ * Imports a retailer's real sales, with cancellations, negative quantities and gaps, at the command line, and reads
+ * them unchanged over HTTP. `npm run test:all` uses all 25,281 lines of the file.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -22,7 +22,7 @@ import { placeVariables, sharedService, temporaryFolder } from '../kit/service.t
 
 const LINES = trials('RETAIL_ROWS', { quick: 3000, all: RETAIL_ROWS });
 const SAMPLE = trials('SAMPLE', { quick: 60, all: 500 });
-/** Of each kind that a sample could miss. */
+/** Minimum number of invoices of each kind that a sample could miss. */
 const KIND_LEAST = trials('KIND', { quick: 1, all: 10 });
 const CHANGES = trials('CHANGES', { quick: 20, all: 100 });
 const SEED = 20_101_201;
@@ -107,8 +107,8 @@ test('on a terminal an import shows a progress bar', async () => {
 });
 
 /**
- * Half of them any, the rest those a sample could miss: cancellations, lines without a description, invoices without a
- * customer. Always the same.
+ * Chooses invoices, always the same. At most half are of kinds that a sample could miss, such as cancellations, lines
+ * without a description and invoices without a customer. The others are random.
  */
 function chooseSample(): string[] {
   let state = SEED;

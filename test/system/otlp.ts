@@ -1,4 +1,4 @@
-/** Reads spans out of a request of OTLP over HTTP in protobuf: opentelemetry-proto's trace/v1/trace.proto by its numbers. */
+/** Reads spans from a protobuf request of OTLP over HTTP, by the field numbers of opentelemetry-proto's trace.proto. */
 
 export interface ReceivedSpan {
   readonly traceId: string;
@@ -10,13 +10,13 @@ export interface ReceivedSpan {
   readonly endNs: bigint;
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly resource: Readonly<Record<string, unknown>>;
-  /** 2 is an error. */
+  /** Code of the status; 2 is an error. */
   readonly status: number;
 }
 
 type Field = readonly [number: number, value: Buffer | bigint];
 
-/** Fields of a message in their order: bytes of what has a length, else its number. */
+/** Reads the fields of a message in order: as bytes if they have a length, otherwise as numbers. */
 function readFields(bytes: Buffer): Field[] {
   const fields: Field[] = [];
   let at = 0;
@@ -53,7 +53,7 @@ const textOf = (fields: readonly Field[], number: number, encoding: 'utf8' | 'he
   ((all(fields, number)[0] as Buffer | undefined) ?? Buffer.alloc(0)).toString(encoding);
 const numberOf = (fields: readonly Field[], number: number): bigint => (all(fields, number)[0] as bigint) ?? 0n;
 
-/** Texts, and numbers that are whole. */
+/** Reads attributes that are texts or whole numbers. */
 const readAttributes = (fields: readonly Field[], number: number): Record<string, unknown> =>
   Object.fromEntries(
     messages(fields, number).map((pair) => {

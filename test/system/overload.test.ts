@@ -1,4 +1,4 @@
-/** Overload: what one caller asks too much of is refused to it, and the service goes on for the others. */
+/** Tests overload: a caller who asks too much is refused, and the service continues for the others. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { times } from '../kit/lists.ts';
@@ -8,12 +8,12 @@ import { ownService } from '../kit/service.ts';
 import { HttpClient } from '../kit/http-client.ts';
 
 const CUSTOMERS = 2000;
-/** More than run and wait together. */
+/** More callers than queries may run and wait together. */
 const CALLERS = 100;
-/** Enough counted calls for several checkpoints of the usage. */
+/** Number of counted calls, enough for several checkpoints of the usage. */
 const READS = 450;
 const READERS = 2;
-/** By this number of answers, one of the callers has met a full queue. */
+/** By this number of answers, one of the callers must have met a full queue. */
 const ANSWERS_MOST = 20 * CALLERS;
 
 const service = await ownService({ env: { STOREROOM_QUERY_THREADS: '1' } });
@@ -27,7 +27,7 @@ await busy.load(
 test('429 TOO_MANY_QUERIES with Retry-After for long queries that cannot wait; another team is served', async () => {
   let [answered, refused] = [0, 0];
   const over = new AbortController();
-  /** Those that were refused come back one by one, each when another's query is answered: so the line stays full. */
+  /** Lets refused callers return one by one, each when another query is answered, so that the queue stays full. */
   const comeBack: (() => void)[] = [];
   const { promise: isFull, resolve: tellFull } = Promise.withResolvers<void>();
   const ask = async (): Promise<void> => {

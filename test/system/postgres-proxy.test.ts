@@ -1,6 +1,6 @@
 /**
- * The line that fails on purpose does what the fault tests rely on: a cut comes after the commit, silence loses
- * nothing.
+ * Tests that the proxy, which fails on purpose, does what the fault tests rely on: a cut comes after the commit, and
+ * silence loses nothing.
  */
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
@@ -10,12 +10,12 @@ import { newDatabase, runStatement } from '../kit/postgres.ts';
 import { until } from '../kit/wait.ts';
 import { PostgresProxy, type CutKind } from './postgres-proxy.ts';
 
-/** Statements past the proxy that are answered while it is silent. */
+/** Number of statements that are answered past the proxy while it is silent. */
 const OTHERS = 20;
 
 interface Line {
   readonly proxy: PostgresProxy;
-  /** Past the proxy. */
+  /** Counts the facts on a connection past the proxy. */
   readonly count: () => Promise<number>;
   readonly connect: () => Promise<Client>;
 }
@@ -57,7 +57,7 @@ for (const [what, { kind, sent }] of Object.entries(CASES))
   test(`after ${what} is cut, its client has no answer and the row is there`, async (context) => {
     const { proxy, connect, count } = await openLine(context);
     const client = await connect();
-    // Neither what only reads nor what is undone is cut.
+    // Neither a read nor a write that is rolled back is cut.
     for (const text of ['SELECT 1', 'BEGIN', INSERT, 'ROLLBACK']) await client.query(text);
     const cutting = proxy.cutNext(kind);
     await client.query('SELECT 2');
@@ -94,7 +94,7 @@ test('silent, it passes nothing on and connects nobody; afterwards what was sent
   const connecting = connect().then((client) => (answered.push('connection'), client));
   impatient.query(INSERT).catch(() => undefined);
   for (let others = 0; others < OTHERS; others++) assert.equal(await count(), 0);
-  // In the middle of a statement, as a node does that no longer waits.
+  // Closes the connection in the middle of a statement, as a node does that no longer waits.
   (impatient as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
   for (let others = 0; others < OTHERS; others++) assert.equal(await count(), 0);
   assert.deepEqual(answered, []);

@@ -1,17 +1,17 @@
 /**
- * A line to PostgreSQL that fails as networks do. It cuts a connection between a commit and its answer, after COMMIT
- * and after a statement that commits by itself; and it goes silent: it holds the bytes of both directions and new
- * connections back. It changes no byte and does not speak TLS.
+ * A proxy to PostgreSQL that fails as networks do. It cuts connections between a commit and its answer, after COMMIT
+ * and after a statement that commits by itself. It also goes silent: it then holds back the bytes of both directions,
+ * and new connections. It changes no byte and does not support TLS.
  */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
 export type CutKind = 'commit' | 'statement';
 
-/** What of a statement's text says that it writes. */
+/** Matches the text of a statement that writes. */
 const WRITES = /\b(INSERT|UPDATE|DELETE|MERGE)\b/i;
 const SYNC = 'S';
-/** With these the server waits for bytes of the client in the middle of an answer. */
+/** Messages after which the server may wait for bytes of the client in the middle of an answer. */
 const COPIES = 'GHW';
 
 export class PostgresProxy {
@@ -22,9 +22,9 @@ export class PostgresProxy {
   #armed: { kind: CutKind; onCut: () => void } | undefined;
   readonly #awaited = new Set<{ readonly statement: RegExp; readonly tell: () => void }>();
   #isSilent = false;
-  /** Connections cut so far. */
+  /** Number of connections cut so far. */
   readonly cuts: Record<CutKind, number> = { commit: 0, statement: 0 };
-  /** Connections opened so far. */
+  /** Number of connections opened so far. */
   opened = 0;
 
   private constructor(server: Server, databaseUrl: URL) {
@@ -44,7 +44,7 @@ export class PostgresProxy {
     });
   }
 
-  /** Listens on a free port of its own; `url` is the given one with that port. */
+  /** Opens a proxy on a free port. Its `url` is the given one with that port. */
   static async open(databaseUrl: string): Promise<PostgresProxy> {
     const server = createServer({ noDelay: true });
     server.listen(0, '127.0.0.1');
@@ -52,19 +52,19 @@ export class PostgresProxy {
     return new PostgresProxy(server, new URL(databaseUrl));
   }
 
-  /** Cuts the connection whose answer is the next of this kind; resolves when it has. */
+  /** Cuts the connection that gets the next answer of this kind. Resolves after the cut. */
   cutNext(kind: CutKind): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#armed = { kind, onCut: resolve };
     return promise;
   }
 
-  /** Resolves when such a statement, sent from now on, is answered and the answer passed on. */
+  /** Resolves when a matching statement, sent from now on, is answered and its answer is passed on. */
   answers(statement: RegExp): Promise<void> {
     return new Promise((tell) => this.#awaited.add({ statement, tell }));
   }
 
-  /** Of those that wait for such a statement the ones to tell when it is answered. */
+  /** Removes and returns the callbacks to call when this statement is answered. */
   takeAwaited(text: string): (() => void)[] {
     const found = [...this.#awaited].filter(({ statement }) => statement.test(text));
     for (const one of found) this.#awaited.delete(one);
@@ -72,7 +72,7 @@ export class PostgresProxy {
   }
 
   /**
-   * From now on nothing arrives, as behind a firewall that drops packets; what was sent arrives when it speaks again.
+   * Passes nothing on from now on, like a firewall that drops packets. What is sent meanwhile arrives after `speak`.
    */
   goSilent(): void {
     this.#isSilent = true;
@@ -89,7 +89,7 @@ export class PostgresProxy {
     for (const relay of this.#relays) relay.cut();
   }
 
-  /** Whether this answer is the one to be cut. */
+  /** Returns whether this answer must be cut, and counts the cut. */
   takeCut(kind: CutKind): boolean {
     if (this.#armed?.kind !== kind) return false;
     this.cuts[kind]++;
@@ -100,15 +100,15 @@ export class PostgresProxy {
 }
 
 /**
- * One connection. What belongs to one ReadyForQuery is passed on together with it, so that a cut leaves nothing of the
- * answer with the client.
+ * One connection. An answer is passed on together with its ReadyForQuery, so that after a cut the client has no part of
+ * it.
  */
 class Relay {
   readonly #proxy: PostgresProxy;
   readonly #client: Socket;
   readonly #address: { host: string; port: number };
   #server: Socket | undefined;
-  /** Texts of prepared statements by their names, of what is being sent, and of what was sent and is not answered. */
+  /** Texts of prepared statements by name, of the statement that is being sent, and of unanswered statements. */
   readonly #prepared = new Map<string, string>();
   #sending = '';
   readonly #unanswered: { readonly text: string; readonly tell: (() => void)[] }[] = [];
@@ -181,7 +181,7 @@ class Relay {
     else if (!this.#isReady || COPIES.includes(type)) this.#passOn();
   }
 
-  /** A statement by itself is committed when the server says that it is ready, not when it tells what was done. */
+  /** Ends an answer. A single statement is committed when the server is ready, not when it reports what was done. */
   #endAnswer(isInTransaction: boolean): void {
     const { text = '', tell = [] } = (this.#isReady ? this.#unanswered.shift() : undefined) ?? {};
     const isWrite = !this.#wasInTransaction && !isInTransaction && WRITES.test(text);
@@ -211,7 +211,7 @@ class Relay {
   }
 }
 
-/** Texts that end with a zero byte, two at most, from here on. */
+/** Reads at most two texts that end with a zero byte, beginning at `start`. */
 function readTexts(message: Buffer, start: number): string[] {
   const first = message.indexOf(0, start);
   if (first < 0) return [];
@@ -221,7 +221,7 @@ function readTexts(message: Buffer, start: number): string[] {
   return texts;
 }
 
-/** Gives whole messages with their type out of bytes as they come. */
+/** Splits arriving bytes into whole messages with their types. */
 class MessageReader {
   readonly #take: (type: string, message: Buffer) => void;
   #rest: Buffer = Buffer.alloc(0);

@@ -1,5 +1,5 @@
 /**
- * kill -9 of the service under load: the calls counted are those that were acknowledged or at least sent, and every
+ * Kills the service with SIGKILL under load: every acknowledged call is counted, and none that was not sent. Every
  * request that was answered before the last flush is in the request log. STOREROOM_TEST_KILLS sets how often.
  */
 import assert from 'node:assert/strict';
@@ -18,9 +18,9 @@ import { until } from '../kit/wait.ts';
 
 const KILLS = trials('KILLS', { quick: 1, all: 3 });
 const CONNECTIONS = 8;
-/** A kill comes after so many answers at most, of which some are before a flush and some behind it. */
+/** Maximum answers before a flush, and again between the flush and the kill. */
 const ANSWERS_MOST = 200;
-/** request-log.ts */
+/** The FLUSH_MS of request-log.ts. */
 const FLUSH_MS = 250;
 
 const service = await ownService();
@@ -28,7 +28,7 @@ const keys = await service.makeTenant('shop');
 const owner = await Visitor.make(service, 'shop', 'owner');
 const client = await HttpClient.open(service, CONNECTIONS);
 
-/** IDs of all requests in the log. */
+/** Returns the IDs of all requests in the log. */
 async function readLog(): Promise<Set<string>> {
   const ids = new Set<string>();
   for (let cursor: string | null = ''; cursor !== null;) {
@@ -44,7 +44,7 @@ async function readLog(): Promise<Set<string>> {
   return ids;
 }
 
-/** Refused calls that the store knows of: it takes them with their lines. The service would save the others first. */
+/** Counts the refused calls in the store, which saves them with their lines. Asking the service would save more. */
 async function countStored(): Promise<number> {
   if (STORE === 'postgres') {
     const [row] = await runStatement(service.place, 'SELECT sum("CALLS") AS calls FROM storeroom."REFUSALS"');
@@ -56,7 +56,7 @@ async function countStored(): Promise<number> {
 
 test(`${KILLS} kills lose no acknowledged count, and of the request log nothing that was flushed`, async (context) => {
   const answered: string[] = [];
-  /** Of these, what the log has to have. */
+  /** The answered requests that the log must have. */
   const due: string[] = [];
   const calls = new EventEmitter();
   let sent = 0;
@@ -83,7 +83,7 @@ test(`${KILLS} kills lose no acknowledged count, and of the request log nothing 
     const working = Promise.all(times(CONNECTIONS, work));
     await someAnswers();
     due.push(...answered.slice(earlier.answered));
-    // They are among so many, as calls are logged in the order of their answers.
+    // They are among the first `least` refused calls, because calls are logged in the order of their answers.
     const least = earlier.stored + sent - earlier.sent;
     await service.move(FLUSH_MS);
     await until(async () => (await countStored()) >= least);

@@ -1,5 +1,5 @@
 /**
- * A restore that is killed: nothing opens what it has left, and the same command, again, makes it whole.
+ * Kills restores: no command opens what a killed restore has left, and the same command, repeated, makes it whole.
  * STOREROOM_TEST_RESTORE_KILLS sets how often.
  */
 import assert from 'node:assert/strict';
@@ -38,7 +38,7 @@ async function succeed(running: Promise<CommandResult>): Promise<string> {
   return stdout;
 }
 
-/** What a data folder has: its tenants, and the customers of each. */
+/** Returns the content of a data folder: its tenants, and the customers of each. */
 async function exportAll(folder: string): Promise<string[]> {
   const all = [await succeed(runCommand(folder, ['tenant', 'list', '--json']))];
   for (const team of times(TENANTS, String))
@@ -59,7 +59,7 @@ before(async () => {
   size = sizeOf(backup);
 });
 
-/** Kills a restore once so many bytes have come. */
+/** Begins a restore and kills it once the folder has this many bytes. */
 async function killRestore(folder: string, bytes: number): Promise<void> {
   const [program, ...words] = PROGRAM;
   const env = { ...process.env, ...placeVariables(folder) };

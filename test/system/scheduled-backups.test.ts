@@ -1,6 +1,6 @@
 /**
- * Backups that the service makes by itself: each is whole and verified when it is there, whatever kills the service;
- * calls go on meanwhile. When one is due, and what becomes of one that fails, is in test/store.
+ * Tests backups that the service makes by itself: each one that exists is whole and verified, even if the service was
+ * killed, and calls continue meanwhile. test/store tests when a backup is due and what follows if one fails.
  */
 import assert from 'node:assert/strict';
 import { cpSync, globSync, mkdirSync, readdirSync, statSync, truncateSync } from 'node:fs';
@@ -16,9 +16,9 @@ import { until } from '../kit/wait.ts';
 
 const GOOD = /^storeroom-(\d{4}-\d\d-\d\dT)(\d\d)-(\d\d)-(\d\dZ)$/;
 const [HOUR_MS, DAY_MS] = [3_600_000, 86_400_000];
-/** From the start to the first, when none is there or the last is long ago. */
+/** Time from the start to the first backup, if there is none or the last one is too old. */
 const FIRST_MS = 2000;
-/** Between two looks whether one is due. */
+/** Interval at which the service checks whether a backup is due. */
 const LOOK_MS = 30_000;
 const MADE = 'was made and verified';
 
@@ -28,7 +28,7 @@ async function start(context: TestContext, dataFolder: string, env: Record<strin
   return service;
 }
 
-/** Lets so much pass, and waits until as many backups have been made. */
+/** Moves the clock by `ms`, and waits until `count` backups have been made. */
 async function makeBackup(service: Service, ms: number, count = 1): Promise<void> {
   await service.move(ms);
   await service.said((output) => output.split(MADE).length > count);
@@ -36,7 +36,7 @@ async function makeBackup(service: Service, ms: number, count = 1): Promise<void
 
 const list = (folder: string): string[] => readdirSync(folder).filter((name) => !name.startsWith('.'));
 const nameOf = (time: string): string => `storeroom-${time.slice(0, 19).replaceAll(':', '-')}Z`;
-/** In seconds. */
+/** Returns the time in the name of a backup, in seconds. */
 const timeOf = (name: string): number => Date.parse(name.replace(GOOD, '$1$2:$3:$4')) / 1000;
 
 async function readBackups(service: Service): Promise<{ failures: number; success: number }> {
@@ -45,7 +45,7 @@ async function readBackups(service: Service): Promise<{ failures: number; succes
   return { failures: read('failures_total'), success: Math.floor(read('last_success_timestamp_seconds')) };
 }
 
-/** A data folder with a tenant and its orders. The largest file is the tenant's. */
+/** Makes a data folder with a tenant and its orders. The largest file is the tenant's. */
 async function makeData(): Promise<string> {
   const folder = temporaryFolder();
   const rows = Array.from({ length: 3000 }, (_, index) => `${index + 20_000},note ${index}`);
@@ -58,7 +58,7 @@ async function makeData(): Promise<string> {
 
 const data = await makeData();
 
-/** A copy of it for one test. */
+/** Copies the data for one test. */
 function copyData(): { folder: string; file: string } {
   const folder = join(temporaryFolder(), 'data');
   cpSync(data, folder, { recursive: true });
@@ -97,7 +97,7 @@ suite('scheduled backups', () => {
   test('killed in the middle leaves nothing that looks like a backup; started again makes one, and the next an hour later', async (context) => {
     const { folder, file } = copyData();
     const backups = temporaryFolder();
-    // A backup waits at a file that another process has for itself.
+    // A backup waits for a file that another process has locked.
     const holder = new DatabaseSync(file);
     holder.exec('PRAGMA locking_mode=EXCLUSIVE; BEGIN IMMEDIATE; UPDATE COUNTERS SET NEXT = NEXT; COMMIT');
     const service = await start(context, folder, { STOREROOM_BACKUP_DIR: backups, STOREROOM_BACKUP_HOURS: '1' });

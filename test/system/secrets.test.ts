@@ -1,6 +1,6 @@
 /**
- * Secrets: after calls that carry credentials in every place, right and wrong, with the log at its most talkative,
- * nothing the service wrote or answered contains a secret or half of one, plain or encoded.
+ * Tests that secrets stay secret: after calls with right and wrong credentials in every place, and with the most
+ * detailed log, nothing that the service wrote or answered contains a secret or half of one, plain or encoded.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync, statSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { HttpClient } from '../kit/http-client.ts';
 
 const CALLS = trials('CALLS', { quick: 1000, all: 5000 });
 const CONNECTIONS = 32;
-/** Of the calls, those written by hand, a connection each. */
+/** Share of calls that are written by hand, each on a separate connection. */
 const RAW_SHARE = 0.1;
 
 const service = await ownService({ env: { STOREROOM_LOG_LEVEL: 'debug' } });
@@ -33,7 +33,7 @@ const inHeader = (keys: Keys, call: GoodCall, headers: Record<string, string>): 
   headers,
 });
 
-/** Where the credentials go. Whatever is not said is as in a good call. */
+/** Places of the credentials. Everything else is as in a valid call. */
 const PLACES: Record<string, Change> = {
   header: () => ({}),
   query: (keys, call) => inQuery(keys, call, { apiID: keys.apiID, apiSecret: keys.apiSecret }),
@@ -96,7 +96,7 @@ const PLACES: Record<string, Change> = {
   'the replaced pair': (_keys, call) => inHeader(replaced, call, { authorization: basicOf(replaced) }),
 };
 
-/** Requests no client would send. */
+/** Requests that no client would send. */
 const RAW: ((keys: Keys) => Buffer | string)[] = [
   (keys) =>
     writeRequest('GET', `${BASE_PATH}/orders/single?teamID=${keys.teamID}&orderNum=1`, [
@@ -138,7 +138,7 @@ async function callOnce(keys: Keys): Promise<string> {
   return text + JSON.stringify([...headers]);
 }
 
-/** The secret and each half of it: plain, in hex, and in base64 wherever it may begin in the encoded text. */
+/** Returns a secret and each half of it: plain, in hex, and in base64 for every offset in the encoded text. */
 function formsOf(apiSecret: string): string[] {
   const digits = apiSecret.slice('sr_sk_'.length);
   const middle = Math.floor(digits.length / 2);

@@ -1,6 +1,6 @@
 /**
- * The settings a service runs with: what it does without any, the variables and options that change it, which of two
- * counts, and those that are refused. The names are fixed: what runs a service depends on them.
+ * Tests the settings of a service: the defaults, the variables and options that change them, which of these applies,
+ * and which values are refused. The names are fixed, because programs that start a service depend on them.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -28,7 +28,7 @@ async function readSettings(env: Record<string, string>): Promise<Map<string, st
   return new Map(settings.map(({ variable, value, source }) => [variable, `${value} from ${source}`]));
 }
 
-/** Runs `storeroom serve` with these options and variables until the test is over, and gives the origin it tells. */
+/** Runs `storeroom serve` with these options and variables until the test ends, and returns the printed origin. */
 async function serve(context: TestContext, options: readonly string[], env: Record<string, string>): Promise<string> {
   const [program, ...before] = PROGRAM;
   const child = spawn(program, [...before, 'serve', ...options], {

@@ -1,4 +1,4 @@
-/** Stopping and starting: signals, a folder or port that is taken, and what survives. */
+/** Tests stopping and starting: signals, a folder or port that is in use, and what survives. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { MixedLoad } from './mixed-load.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const BIN = join(ROOT, 'bin/storeroom.js');
 const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 64 });
-/** Of acknowledged writes, before the signal comes. */
+/** Number of acknowledged writes before the signal. */
 const WORK = trials('WORK', { quick: 100, all: 500 });
 
 async function start(context: TestContext, options: Parameters<typeof Service.start>[0] = {}): Promise<Service> {
@@ -47,7 +47,7 @@ test('SIGTERM, and SIGINT, SIGTERM, SIGINT, under load: code 0, nothing acknowle
   await load.check(service);
 });
 
-/** The same path without Node 26 in front, so that storeroom.js has to hand over where the machine's Node is older. */
+/** PATH without Node 26, so that storeroom.js must start Node 26 itself if the machine's Node is older. */
 const ownPath = process.env['PATH']!.split(delimiter).filter((folder) => !folder.includes('node_modules'));
 
 if (STORE === 'sqlite')
@@ -55,7 +55,7 @@ if (STORE === 'sqlite')
     const starts: [name: string, words: string[], path: string][] = [
       ['npm start', ['npm', 'start'], process.env['PATH']!],
     ];
-    // In `npm test` the program itself under both Nodes has what these have.
+    // `npm test` runs the program itself under both Nodes instead, which tests the same.
     if (IS_THOROUGH)
       for (const [node, path] of [
         ['Node 26', process.env['PATH']!],
@@ -70,7 +70,7 @@ if (STORE === 'sqlite')
           try {
             process.kill(-npm.pid!, 'SIGKILL');
           } catch {
-            // All of them have ended.
+            // All processes of the group have ended.
           }
         });
         let printed = '';
@@ -80,7 +80,7 @@ if (STORE === 'sqlite')
         assert.equal((await fetch(`${origin}/healthz`)).status, 200);
         npm.kill('SIGTERM');
         await once(npm, 'exit');
-        // npm may be gone before the service is, which has work to finish.
+        // npm may end before the service, which has work to finish.
         await until(async () => !(await fetch(`${origin}/healthz`).catch(() => undefined)));
       });
 

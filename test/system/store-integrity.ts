@@ -1,6 +1,4 @@
-/**
- * A store as its own tools see it, beside the service: every file or index is whole, no line is without its order.
- */
+/** Checks a store with its own tools, beside the service: every file or index is whole, and no line lacks its order. */
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +23,7 @@ function checkFiles(folder: string): void {
   }
 }
 
-/** Indexes of the control schema and of the tenants' schemas; each of the two kinds has its own check. */
+/** Builds the check of all indexes of Storeroom's schemas. Each of the two kinds of index has its own check. */
 const buildIndexCheck = (ginCheck: string) => `
   SELECT n.nspname || '.' || i.relname AS name, a.amname AS kind,
     CASE a.amname WHEN 'btree' THEN bt_index_check(i.oid, true)::text WHEN 'gin' THEN ${ginCheck} END
@@ -42,7 +40,7 @@ const SCHEMAS = `SELECT nspname FROM pg_namespace WHERE nspname LIKE 'pims\\_%'`
 const WORKERS = `SELECT n.nodename, n.nodeport FROM pg_dist_node n WHERE n.shouldhaveshards`;
 
 async function checkPages(client: Client): Promise<void> {
-  // PostgreSQL 18 brought the check of GIN indexes.
+  // Only PostgreSQL 18 or newer can check GIN indexes.
   const { rows: checks } = await client.query("SELECT to_regprocedure('gin_index_check(regclass)') AS gin");
   const ginCheck = checks[0].gin === null ? "''" : 'gin_index_check(i.oid)::text';
   const { rows: indexes } = await client.query<{ kind: string }>(buildIndexCheck(ginCheck));
@@ -54,7 +52,7 @@ async function checkPages(client: Client): Promise<void> {
   assert.deepEqual((await client.query(CHECK_TABLES)).rows, []);
 }
 
-/** A tenant's tables and their indexes by name. */
+/** Checks the tables and indexes of a database and its workers, and the lines of each tenant. */
 async function checkDatabase(databaseUrl: string): Promise<void> {
   const client = new Client(databaseUrl);
   await client.connect();

@@ -1,4 +1,4 @@
-/** What ends when time has passed: a tenant's rate and quota, and the drain before a stop. The tests move the clock. */
+/** Tests what ends after some time: refusals because of a rate or a quota, and the drain before a stop. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ import { until } from '../kit/wait.ts';
 
 const DAY_MS = 86_400_000;
 const DRAIN_MS = 60_000;
-/** What calls in flight get when the drain is over. */
+/** Time that calls in flight get after the drain. */
 const IN_FLIGHT_MS = 10_000;
 const service = await ownService();
 
@@ -79,7 +79,7 @@ test('a call that is in flight when the drain is over has ten seconds more', asy
   const headers = [`Authorization: ${basicOf(keys)}`, 'Content-Type: application/json', 'Content-Length: 2'].concat(
     'Expect: 100-continue',
   );
-  /** A call that has begun and waits for its body. */
+  /** Begins a call that waits for its body. */
   const begin = async () => {
     const socket = openSocket(draining.origin);
     const answers = readAnswers(socket);

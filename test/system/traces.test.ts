@@ -1,6 +1,6 @@
 /**
- * Traces as a real receiver of OTLP over HTTP gets them: one of the test's own, which keeps what comes. They are switched
- * on by OpenTelemetry's standard variables; without those, nothing of it is loaded.
+ * Tests traces with a real receiver of OTLP over HTTP, which keeps what arrives. OpenTelemetry's standard variables
+ * switch traces on; without them, only the API of OpenTelemetry is loaded.
  */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
@@ -21,9 +21,9 @@ interface Receiver {
   readonly endpoint: string;
   readonly spans: ReceivedSpan[];
   readonly paths: Set<string>;
-  /** Everything that came, headers too. */
+  /** Everything that arrived, including headers. */
   everything: string;
-  /** Tells of each request. */
+  /** Emits `more` for each request. */
   readonly came: EventEmitter;
 }
 
@@ -51,7 +51,7 @@ async function openReceiver(): Promise<Receiver> {
 const traced = (endpoint: string, more: Record<string, string> = {}): Promise<Service> =>
   ownService({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_BSP_SCHEDULE_DELAY: '100', ...more } });
 
-/** The span of a request, and what is below it. */
+/** Waits for the span of a request, and returns it with the spans below it. */
 async function findTrace(receiver: Receiver, requestId: string): Promise<[ReceivedSpan, ReceivedSpan[]]> {
   const find = (): ReceivedSpan | undefined =>
     receiver.spans.find(({ attributes }) => attributes['storeroom.request_id'] === requestId);

@@ -1,6 +1,6 @@
 /**
- * A store of an older version: checks and backups read it as it is, a start upgrades its tenants beside their calls,
- * and `storeroom upgrade` says what that will be.
+ * Tests a store of an older version: checks and backups do not change it, `storeroom upgrade` upgrades its tenants, and
+ * a start upgrades them while they are called.
  */
 import assert from 'node:assert/strict';
 import { cpSync, globSync, readFileSync, rmSync } from 'node:fs';
@@ -67,7 +67,7 @@ test('is found whole, and so is a backup of it, and nothing of it is changed', a
 test('is upgraded by a start, tenants that nobody calls too, and its first backup is good', async () => {
   const backups = temporaryFolder();
   const place = copied();
-  // Whoever reads a file meanwhile keeps the upgrade in its log.
+  // A reader of a file keeps the upgrade in the log of that file.
   using reader = new DatabaseSync(join(place, globSync('tenants/*.db', { cwd: place })[0]!));
   reader.exec('PRAGMA journal_mode = wal; BEGIN; SELECT count(*) FROM sqlite_schema');
   const service = await ownService({ place, env: { STOREROOM_BACKUP_DIR: backups } });

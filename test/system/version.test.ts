@@ -1,4 +1,4 @@
-/** The version: that of package.json, everywhere a person or a program looks for it. */
+/** Tests that the version is the one of package.json wherever a person or a program looks for it. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
