@@ -1,4 +1,4 @@
-/** The Bruno collection has every operation of the contract, works against the demo tenant as it is, and holds no key. */
+/** Tests that the Bruno collection has every operation, works with the demo tenant unchanged, and contains no key. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,14 +13,14 @@ interface Request {
   readonly url: string;
   readonly body: string | undefined;
   readonly hasKeys: boolean;
-  /** A variable that later requests use, and where it is in the answer. */
+  /** A variable that later requests use, and its path in the answer. */
   readonly kept: [name: string, path: string] | undefined;
 }
 
 const service = await ownService({ env: { STOREROOM_DEMO: 'on' } });
 const keys = /-u '([^']+)'/.exec(service.output)![1]!;
 
-/** The blocks of a file by their names. Their lines stand two spaces in. */
+/** Returns the blocks of a file by name. Their lines are indented by two spaces. */
 function readBlocks(file: string): Map<string, string> {
   const text = readFileSync(join(FOLDER, file), 'utf8');
   const blocks = text.matchAll(/^([a-z:-]+) \{\n([\s\S]*?)^\}$/gm);

@@ -1,4 +1,4 @@
-/** The clock: what is due runs once and in order, and what is closed never does. */
+/** Tests the clock: due work runs once and in order, and closed timers never run. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { every, systemClock, type Timer } from '../src/clock.ts';

@@ -1,4 +1,4 @@
-/** A promise of docs/specification.md that no test holds, and a tag of a test that names no promise, are noticed. */
+/** Tests that a promise of docs/specification.md without a test, and a tag of a test without a promise, are found. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { renderPromises } from '../tools/conformance.ts';

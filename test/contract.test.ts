@@ -1,4 +1,4 @@
-/** openapi.json: Redocly's rules, examples its schemas and the service take, and the file the service gives out. */
+/** Tests openapi.json: Redocly's rules, examples that its schemas and the service accept, and the served file. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { inlineRefs } from './kit/contract.ts';
 import { BASE_PATH, Service, temporaryFolder } from './kit/service.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** The table of section 4 of the specification. */
+/** The twelve operations of PIMS. */
 const OPERATIONS = {
   getOrder: 'GET /orders/single',
   queryOrders: 'POST /orders/query',
@@ -29,7 +29,7 @@ const OPERATIONS = {
   getInventoryItem: 'GET /inventory/single',
   queryInventoryItems: 'POST /inventory/query',
 };
-/** Those beside the specification (additions.md). */
+/** The operations that Storeroom adds. */
 const ADDITIONS = {
   batch: 'POST /batch',
   findOrdersByStorefrontReferences: 'POST /orders/by_storefront_reference',
@@ -342,14 +342,14 @@ test('the demo tenant answers every example as shown, but for lock codes and tim
     });
     assert.equal(answer.status, 200, `${operationId}: ${answer.text}`);
     if (operationId === 'addLineItem') lockCode = answer.body.data.LINE_REF_LOCK_CODE as string;
-    // What it answers depends on when it is asked.
+    // Its answer depends on when it is called.
     if (operationId === 'getUsage') continue;
     const found = comparable(answer.body);
     assert.deepEqual(found, comparable(exampleOf(responses['200']!.content!['application/json']!)), operationId);
   }
 });
 
-/** An answer without what differs from one making of a record to the next; of a list, or of lines, the first. */
+/** Returns an answer without values that differ each time a record is made, and with only the first of its items. */
 function comparable(answer: unknown): unknown {
   const { data, subRecords, ...others } = answer as {
     data?: unknown;

@@ -1,6 +1,7 @@
 /**
- * The documents are true: the `sh` blocks of each run in one shell against one service with the demo tenant, and print
- * what is shown after them. Commands in `console` blocks cannot run here; they and all else that is named must exist.
+ * Tests that the documents are true: the `sh` blocks of each run in one shell against one service with the demo tenant,
+ * and print what is shown after them. Commands in `console` blocks cannot run here, but they, and all other names, must
+ * exist.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -57,7 +58,7 @@ suite('what the documents tell to type', () => {
   before(async () => {
     service = await Service.start({ env: { STOREROOM_DEMO: 'on' } });
     keys = /'(sr_id_\w+:sr_sk_\w+)'/.exec(service.output)![1]!;
-    // npx takes over a second to find what is in this folder; that it does find it is in test/system/stop.test.ts.
+    // npx takes over a second to find the program in this folder, which test/system/stop.test.ts tests.
     mkdirSync(join(folder, 'bin'));
     mkdirSync(shop);
     const npx = join(folder, 'bin', 'npx');
@@ -87,7 +88,7 @@ suite('what the documents tell to type', () => {
       if (file !== undefined) writeFileSync(join(shop, file), text);
   };
 
-  /** Runs the blocks of a document in one shell and gives what each of them printed. */
+  /** Runs the blocks of a document in one shell, and returns what each of them printed. */
   async function runBlocks(file: string): Promise<{ block: Block; printed: string }[]> {
     saveFiles(file);
     const blocks = blocksOf(file, 'sh');
@@ -103,8 +104,8 @@ suite('what the documents tell to type', () => {
     return blocks.map((block, index) => ({ block, printed: readFileSync(`${name}.${index}`, 'utf8') }));
   }
 
-  // In the order of their names: a document may name the numbers of the orders it makes. The longest are left to
-  // npm run test:all; what their commands do has tests of its own.
+  // Documents run in the order of their names, because they may contain the numbers of the orders that they make. Only
+  // npm run test:all runs the longest; their commands have separate tests.
   const typed = IS_THOROUGH ? /^(README|docs|demo)/ : /^(README|docs\/(?!operations|connect-a-shop)|demo)/;
   for (const file of DOCUMENTS.filter((one) => typed.test(one) && blocksOf(one, 'sh').length > 0))
     test(`${file}: every command runs, and prints the answer shown`, async () => {
@@ -207,7 +208,7 @@ suite('what the documents name', () => {
       assert.doesNotMatch(read(file), /\b(npx|npm (exec|x|i|install)( -\S+)*) storeroom\b/, file);
   });
 
-  // They are for those who come after the first release on npm; the test goes when that is made.
+  // Commands that install from a registry work only after the first release on npm. Remove this test then.
   test('no text installs from a registry what is not there yet', () => {
     for (const file of TEXTS)
       assert.doesNotMatch(
@@ -327,7 +328,7 @@ suite('what the documents name', () => {
     assert.ok(rows.some((row) => row.startsWith('| 5xx | yes |')));
   });
 
-  // That the generated files are in step to the letter is for `npm run check`, which starts every command for it.
+  // `npm run check` compares the whole generated files, and starts every command for that.
   test('every setting is in docs/configuration.md with its default', () => {
     const text = read('docs/configuration.md');
     for (const { variable, default: fallback } of Object.values(SETTINGS))

@@ -1,6 +1,6 @@
 /**
- * A checker can fail open, so nothing that tidy.test.ts finds in order is believed unproven: every forbidden import and
- * habit is planted in a copy of the tree, where oxlint (by .oxlintrc.json) and the walker must both report it.
+ * Proves that the checks of tidy.test.ts can fail: every forbidden import and habit is planted in a copy of the tree,
+ * where oxlint (by .oxlintrc.json), the walker, or both must report it.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { FILE_LINES_MAX, findFaults, MAY_IMPORT, nameRelative, ROOT, type Rule } from './kit/tree-walker.ts';
 
-/** What is planted, in a file or in a folder that gets a file, and the rules of walker and oxlint that report it. */
+/** Code that is planted in a file, or in a new file of a folder, and the rules of walker and oxlint that report it. */
 type Plant = [guarantee: string, where: string, source: string, walker: Rule | null, oxlint?: string];
 
 const [PROPERTY, GLOBAL, IMPORT] = ['no-restricted-properties', 'no-restricted-globals', 'no-restricted-imports'];
@@ -97,7 +97,7 @@ const PLANTS: Plant[] = [
   ['a note of unfinished work is reported', 'src/http/', '// TODO', 'unfinished'],
 ];
 
-/** The proof of the table: each of these imports, in four ways, each of the targets. */
+/** Files, or folders that get one, that import each target in four ways. They prove the architecture table. */
 const IMPORTERS = [
   ...Object.keys(MAY_IMPORT),
   'src/pims/rules/',
@@ -176,7 +176,7 @@ suite('the guards', () => {
     });
 });
 
-/** Imports every target in four ways, a line each; those in src also by two detours. */
+/** Returns code that imports every target in four ways, one per line, and targets in src also by two detours. */
 function importAll(file: string): string {
   const names = TARGETS.flatMap((target) => {
     if (!target.startsWith('src/')) return [target];

@@ -1,6 +1,6 @@
 /**
- * The PostgreSQL of the tests: what tests build upon when they share it or break one of their own, and that nothing of
- * it stays behind.
+ * Tests the PostgreSQL of the tests: what tests rely on when they share it or break a separate one, and that nothing
+ * of it is left afterwards.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -17,10 +17,10 @@ import { until } from './kit/wait.ts';
 const HERE = { PATH: process.env['PATH'], TMPDIR: process.env['TMPDIR'] };
 const RUN = join(import.meta.dirname, 'run.ts');
 const POSTGRES = new URL('kit/postgres.ts', import.meta.url).href;
-/** Statements that another server answers while one is silent. */
+/** Number of statements that another server answers while one is silent. */
 const OTHERS = 20;
 
-/** Linux lists the segments of shared memory there. */
+/** The file in which Linux lists the segments of shared memory. */
 const SEGMENTS = '/proc/sysvipc/shm';
 const listSegments = (): string[] =>
   readFileSync(SEGMENTS, 'utf8')
@@ -59,7 +59,7 @@ suite('a server of its own', () => {
   });
   after(() => server.remove());
 
-  // Dropping a database makes the server sync every file, so the shared one would keep the others waiting.
+  // Dropping a database makes a server sync every file, so on the shared server the other tests would have to wait.
   test('has no databases of a test process that has ended, also with somebody connected', async () => {
     const script = `
       const { newDatabase } = await import(${JSON.stringify(POSTGRES)});

@@ -1,4 +1,4 @@
-/** What the runs of the tests rest on: a folder of their own, a browser for all, and services that may fail to start. */
+/** Tests what runs of tests rely on: a folder for each run, a browser for all, and services that may fail to start. */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,12 +11,12 @@ import { share } from './kit/shared.ts';
 
 const RUN = join(import.meta.dirname, 'run.ts');
 const CHROMIUM = new URL('kit/chromium.ts', import.meta.url).href;
-/** As many as there were test files that began with a page. */
+/** Number of processes that unpack the browser at once. */
 const BROWSERS = 3;
 
 interface Run {
   readonly child: ChildProcess;
-  /** Where the run makes its folder. */
+  /** Folder in which the run makes its folder. */
   readonly place: string;
   readonly output: () => string;
 }

@@ -1,8 +1,8 @@
 /**
  * Runs `npm test`, `npm run test:all` (--all), and both with `-- file…` on the store of STOREROOM_TEST_STORE. A few
- * processes take the files one by one (kit/worker.ts) and share a PostgreSQL. The run fails when a test fails, is
- * skipped or todo, and when a file has no tests, hangs or ends its process. All of it works in a temporary folder
- * (kit/run-folder.ts), and the run fails when something is left there. The sum of the counts ends the output.
+ * processes take the files one by one (kit/worker.ts) and share a PostgreSQL. The run fails if a test fails, is skipped
+ * or todo, or if a file has no tests, hangs or ends its process. The run works in a temporary folder
+ * (kit/run-folder.ts), and fails if something is left there. The output ends with the sum of the counts.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { globSync } from 'node:fs';
@@ -17,7 +17,7 @@ import { SLOW } from './slow.ts';
 
 interface Pass {
   readonly store: string;
-  /** Those that nobody has taken yet. */
+  /** The files that no process has taken yet. */
   readonly files: string[];
 }
 
@@ -25,30 +25,30 @@ type Choice = (file: string) => boolean;
 
 const ROOT = resolve(import.meta.dirname, '..');
 /**
- * One more than the processors, as much of a test is waiting for disks and processes. More of them cost more: six on two
- * processors took a third more processor time than three, for what each starts and loads of its own.
+ * One more than the processors, because tests often wait for disks and processes. Each worker loads modules and starts
+ * services, so more cost more: on two processors, six took a third more processor time than three.
  */
 const WORKERS = Math.min(8, availableParallelism() + 1);
-/** Two workers take the dashboard's pages first. The others leave them to the end, so that few browsers are started. */
+/** Number of workers that run the dashboard's pages first. The others run them last, so that few browsers start. */
 const PAGE_WORKERS = 2;
 const PAGES = /^test\/dashboard\/pages-/;
 const FILE_MS = 600_000;
-/** A hundred power losses take as long on a busy machine. */
+/** Maximum time of a file of faults: a hundred power losses take that long on a busy machine. */
 const FAULTS_FILE_MS = 1_800_000;
 const FAULTS = /^test\/faults\//;
-/** What the reporter writes before what is wrong with the tests that failed. Told again at the end, where one looks. */
+/** The line before the faults in the reporter's output. The faults are printed again at the end, where people look. */
 const FAILURES = /^.*failing tests:$/m;
 const FAILURES_CHARACTERS_MAX = 6000;
-/** On a machine with a load of 30, the services of a worker took more than half a minute to end. */
+/** Maximum time for the end of a worker: on a machine with a load of 30, its services took more than half a minute. */
 const END_MS = 120_000;
 const TELL_MS = 1000;
 /**
- * A checkpoint syncs every file that any test has written. Commits can wait behind that for longer than a service bears
- * a silent server, and calls get 503.
+ * A checkpoint syncs every file that any test has written. Commits can wait behind that for longer than a service waits
+ * for a silent server, and calls get 503.
  */
 const NO_CHECKPOINTS = { checkpoint_timeout: '1d', max_wal_size: '16GB' };
 const CLEAR_LOOK_MS = 20;
-/** These are taken early, so that the last file to end is a short one. */
+/** Files that run early, so that the last file to end is a short one. */
 const LONG = /^test\/(system|account|docs|limits\/packed)/;
 const words = process.argv.slice(2);
 const isAll = words.includes('--all');
@@ -67,7 +67,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
   });
 
 function choosePasses(): Pass[] {
-  // A page shows what the service answers, so a few of them are enough; and answers are packed above the store.
+  // Pages show answers of the service, so a few of them are enough. Answers are compressed above the store.
   const fitsBoth = [
     'test/api/*.test.ts',
     'test/dashboard/!(pages-)*.test.ts',
@@ -99,19 +99,19 @@ async function runAll(databaseUrl: string): Promise<void> {
   await Promise.all(choices.map((first) => work([...first, isAny])));
 }
 
-/** A process that takes the files that fit until there are none, or until one of them hangs or ends it. */
+/** Runs a process that takes the files that fit until there are none, or until one of them hangs or ends it. */
 async function runWorker({ store, files }: Pass, fits: Choice, databaseUrl: string): Promise<void> {
   const worker = fork(`${import.meta.dirname}/kit/worker.ts`, {
     detached: true, // the leader of a group, which endGroup ends
     execArgv: [`--test-reporter=${import.meta.dirname}/kit/report.ts`, '--test-reporter-destination=stdout'],
     env: {
       ...process.env,
-      // What a developer has set for a service of their own is not for tests.
+      // Tests ignore a setting that developers have made for their own service.
       STOREROOM_DATABASE_URL: undefined,
       NODE_COMPILE_CACHE: resolve(ROOT, 'node_modules/.cache/storeroom-tests'),
       STOREROOM_TEST_STORE: store,
       STOREROOM_TEST_DATABASE_URL: databaseUrl,
-      ...(server && { STOREROOM_TEST_KEEP_DATABASES: 'on' }), // they go with the server
+      ...(server && { STOREROOM_TEST_KEEP_DATABASES: 'on' }), // they are removed with the server
       ...(isAll && { STOREROOM_TEST_ALL: 'on' }),
     },
   });
@@ -144,7 +144,7 @@ async function runWorker({ store, files }: Pass, fits: Choice, databaseUrl: stri
   const isGone = await Promise.race([ended.then(() => true), sleep(END_MS, false, { ref: false })]);
   if (!isGone) {
     bad.push(`The process of these files did not end, as one of them left something open: ${taken.join(' ')}`);
-    worker.kill('SIGUSR2'); // so that it says what is open
+    worker.kill('SIGUSR2'); // it then prints what is open
     await sleep(TELL_MS);
   }
   endGroup(worker);
@@ -164,16 +164,16 @@ function addOutcome(file: string, outcome: FileReport | string): void {
   if (failures) bad.push(failures.trim().slice(0, FAILURES_CHARACTERS_MAX));
 }
 
-/** Ends a worker and all that it has started. */
+/** Kills a worker and everything that it has started. */
 function endGroup({ pid }: ChildProcess): void {
   try {
     process.kill(-pid!, 'SIGKILL');
   } catch {
-    // All of it has ended.
+    // All processes of the group have ended.
   }
 }
 
-/** Waits for the servers of ended processes, which clear themselves away, and gives what else is left. */
+/** Waits until the servers of ended processes have removed themselves, and returns the names of what else is left. */
 async function findLeft(): Promise<string[]> {
   for (let waitedMs = 0; waitedMs < END_MS; waitedMs += CLEAR_LOOK_MS) {
     if (!folder.left().some((name) => name.startsWith(SERVER_FOLDER))) break;

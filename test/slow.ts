@@ -1,8 +1,8 @@
-/** The test files that only `npm run test:all` runs, and why. A shorter test touches what they guarantee. */
+/** Lists the test files that only `npm run test:all` runs, and why. Shorter tests cover part of what they guarantee. */
 
 interface SlowFiles {
   readonly files: readonly string[];
-  /** Left out on this store alone; without it, on both. */
+  /** The store on which the files are left out; without it, both. */
   readonly store?: 'postgres';
   readonly reason: string;
 }

@@ -1,6 +1,6 @@
 /**
- * The shape of the code: the architecture table, size, names, comments, exact versions. That the walker and oxlint see
- * each fault is in guards.test.ts.
+ * Tests the shape of the code: the architecture table, size, names, comments and exact versions. guards.test.ts proves
+ * that the walker and oxlint find each fault.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';

@@ -1,17 +1,17 @@
-/** A cluster of Citus of a test's own, whose servers it may kill. Needs a PostgreSQL with Citus on this machine. */
+/** A separate cluster of Citus, whose servers a test may kill. Needs a PostgreSQL with Citus on this machine. */
 import { globSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { PostgresServer, spread, type ServerOptions } from '../kit/postgres.ts';
 
 const LIBRARIES = ['/usr/lib/postgresql/*/lib/citus.so', '/usr/pgsql-*/lib/citus.so'];
 
-/** The folder of `bin` of the newest PostgreSQL with Citus on this machine. */
+/** Finds the folder with the `bin` of the newest PostgreSQL with Citus on this machine. */
 export function findCitus(): string | undefined {
   const newest = globSync(LIBRARIES).toSorted().at(-1);
   return newest === undefined ? undefined : resolve(newest, '../..');
 }
 
-/** Options of a server that loads Citus. */
+/** Returns the options of a server that loads Citus. */
 export const citusServer = (): ServerOptions => ({
   programs: findCitus(),
   settings: {
@@ -36,7 +36,7 @@ export async function startCluster(workers: number): Promise<Cluster> {
   return { coordinator: coordinator!, workers: others };
 }
 
-/** An empty database of the cluster. */
+/** Makes an empty database that spreads its tenants over the workers. */
 export async function newSpreadDatabase({ coordinator, workers }: Cluster): Promise<string> {
   const url = await coordinator.newDatabase();
   await spread(

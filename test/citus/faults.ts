@@ -1,6 +1,6 @@
 /**
- * Servers of a database with Citus that fail: those of other tenants do not notice, nothing acknowledged is lost, doubled
- * or miscounted, and a move that is interrupted can be repeated.
+ * Makes servers of a database with Citus fail: tenants on other servers do not notice, nothing acknowledged is lost,
+ * doubled or miscounted, and an interrupted move can be repeated.
  */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -51,7 +51,7 @@ suite('with workers that fail', async () => {
     assert.equal(code, 0, stderr);
   };
 
-  /** Whether processes with this name in pg_stat_activity are connected to a worker, or to this one. */
+  /** Returns whether a process with this name in pg_stat_activity is connected to one of the workers. */
   const isOnWorker = async (name: string, workers = cluster.workers): Promise<boolean> => {
     const find = `SELECT 1 FROM pg_stat_activity WHERE application_name LIKE '${name}%'`;
     const found = workers.map(({ port }) => runStatement(Object.assign(new URL(url), { port }).href, find));
@@ -107,7 +107,7 @@ suite('with workers that fail', async () => {
         assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '1'], answer.text);
         for (const other of others) assert.equal((await createCustomer(one, other)).status, 200);
       }
-    // The other tenants need nothing of it, nor does a node that starts.
+    // Neither the other tenants nor a node that starts needs the lost worker.
     const started = await Service.start({ databaseUrl: url });
     for (const other of others) assert.equal((await createCustomer(started, other)).status, 200);
     await started.stop();
@@ -142,7 +142,7 @@ suite('with workers that fail', async () => {
     await node.makeTenant('checked');
     const place = await placeOf(node, 'checked');
     const { port } = cluster.workers.find((worker) => addressOf(worker) === place)!;
-    // Citus hides the tables that have the records.
+    // Without this option, Citus hides the tables that contain the records.
     const there = Object.assign(new URL(url), { port, search: 'options=-c citus.override_table_visibility=off' }).href;
     const mark = (isValid: boolean) =>
       runStatement(
@@ -193,7 +193,7 @@ suite('with workers that fail', async () => {
         for (const server of [cluster.coordinator, ...cluster.workers])
           if (server.pids().length === 0) await server.restart();
         await until(async () => (await createCustomer(node, keys)).status === 200);
-        // What is left of a move is cleared away before the next.
+        // The next move succeeds only when the remains of this one are removed.
         await until(async () => {
           const to = await other();
           return (await node.command('tenant', 'move', 'moving', '--to', addressOf(to))).code === 0;
@@ -268,7 +268,7 @@ test('a coordinator that fails is replaced by its standby, and nothing is lost',
     await pair.primary.kill();
     await until(async () => (await createCustomer(node, keys)).status === 503);
     await pair.promote();
-    // As the operator does: the workers learn the coordinator's new address.
+    // The operator does this too, so that the workers learn the coordinator's new address.
     await runStatement(pair.primaryUrl, `SELECT citus_set_coordinator_host('127.0.0.1', ${pair.primary.port})`);
     await load.acknowledges(CONNECTIONS);
     await pair.rebuild();

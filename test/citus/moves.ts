@@ -1,4 +1,4 @@
-/** Tenants that Citus moves between servers while they are used: nothing acknowledged is lost, doubled or miscounted. */
+/** Moves tenants in use between servers with Citus: nothing acknowledged is lost, doubled or miscounted. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HttpClient } from '../kit/http-client.ts';

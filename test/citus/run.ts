@@ -1,9 +1,9 @@
 /**
  * Runs `npm run test:citus`: the API suite, the contract of the PostgreSQL store, moves under load and faults, on a
- * coordinator and its workers. Where this machine has a PostgreSQL with Citus, it starts them. Otherwise,
- * STOREROOM_TEST_DATABASE_URL is the coordinator, and STOREROOM_TEST_CITUS_WORKERS are the workers, with blanks between
- * them: addresses of superusers that the servers accept from one another without a password. The tests of faults kill
- * servers, so they need their own.
+ * coordinator and its workers. Their addresses are in STOREROOM_TEST_DATABASE_URL and, separated by spaces, in
+ * STOREROOM_TEST_CITUS_WORKERS: addresses of superusers, whom each server accepts from the others without a password.
+ * Without these variables, it starts servers of the PostgreSQL with Citus on this machine. The tests of faults kill
+ * servers, so they always start their own, and run only on a machine that has Citus.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
@@ -20,7 +20,7 @@ const given = {
 };
 const servers = given.STOREROOM_TEST_DATABASE_URL === undefined && hasCitus ? await startServers() : given;
 await check([servers.STOREROOM_TEST_DATABASE_URL ?? '', ...(servers.STOREROOM_TEST_CITUS_WORKERS ?? '').split(' ')]);
-// Nodes of older versions never wrote to a database with Citus, so postgres.test.ts, which has them, is left out.
+// Older versions never wrote to a database with Citus, so test/store/postgres.test.ts, which tests them, is left out.
 const files = [
   ...globSync(['test/api/*.test.ts', 'test/store/postgres-{records,tenants,writes}.test.ts'], { cwd: ROOT }).toSorted(),
   'test/citus/moves.ts',

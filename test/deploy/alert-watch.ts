@@ -1,6 +1,6 @@
 /**
- * Scrapes the real /metrics of a service into series, as Prometheus would in more time, and asks promtool which alerts
- * of deploy/prometheus fire on them, with the rules as they are shipped. Needs Debian's package prometheus.
+ * Scrapes the real /metrics of a service into series, faster than Prometheus would, and asks promtool which alerts fire
+ * on them, with the shipped rules of deploy/prometheus. Needs Debian's package prometheus.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -12,15 +12,15 @@ import { temporaryFolder, type Service } from '../kit/service.ts';
 
 export const PROMETHEUS = join(import.meta.dirname, '../../deploy/prometheus');
 export const RULES = join(PROMETHEUS, 'storeroom.rules.yaml');
-/** Between two scrapes, on the clock of the rules: as in deploy/prometheus/prometheus.yaml. */
+/** Seconds between two scrapes on the clock of the rules, as in deploy/prometheus/prometheus.yaml. */
 const STEP_S = 15;
-/** Scrapes before the cause, and with it: what fires after five minutes does so within 30. */
+/** Numbers of scrapes before the cause and during it. Within 30 scrapes, an alert fires that waits for five minutes. */
 export const BEFORE = 10;
 export const DURING = 30;
-/** Of all that a service tells, the rules look at these. */
+/** Metrics that the rules use. */
 const WATCHED = new Set(readFileSync(RULES, 'utf8').match(/\b(storeroom|nodejs|process)_[a-z0-9_]+/g));
 
-/** Runs promtool: what it printed, and whether it is content. */
+/** Runs promtool. Returns what it printed, and whether it found no fault. */
 export function runPromtool(words: readonly string[], input = ''): { isContent: boolean; text: string } {
   const { status, stdout, stderr, error } = spawnSync('promtool', words, { encoding: 'utf8', input });
   assert.equal(error, undefined, 'This test runs promtool (Debian: apt-get install prometheus).');
@@ -28,12 +28,12 @@ export function runPromtool(words: readonly string[], input = ''): { isContent: 
 }
 
 export class AlertWatch {
-  /** Of each series the value at each scrape; a hole where it had none. */
+  /** The value of each series at each scrape, with a hole where it had none. */
   readonly #series = new Map<string, (number | undefined)[]>();
   readonly #begunAt = now() / 1000;
   #scrapes = 0;
 
-  /** Scrapes so often; before each, `work` makes what is watched. */
+  /** Scrapes the service `times` times. Before each scrape, `work` causes what is watched. */
   async look(service: Pick<Service, 'origin'>, times: number, work?: () => unknown): Promise<void> {
     for (let time = 0; time < times; time++) {
       await work?.();
@@ -44,7 +44,7 @@ export class AlertWatch {
     }
   }
 
-  /** Whether the alert is silent now: neither fires nor is about to. */
+  /** Fails unless the alert is silent now: it neither fires nor is pending. */
   expectSilent(alert: string): void {
     this.#expect(`ALERTS{alertname="${alert}"}`, []);
   }
@@ -68,7 +68,7 @@ export class AlertWatch {
     values[this.#scrapes] = value;
   }
 
-  /** At the time of the last scrape. JSON is YAML too. */
+  /** Fails unless the expression has these values at the last scrape. The test file is JSON, which is also YAML. */
   #expect(expr: string, samples: readonly object[]): void {
     const series = [...this.#series].map(([key, values]) => ({
       series: key,
@@ -83,6 +83,6 @@ export class AlertWatch {
   }
 }
 
-/** A series ends with the process that told it. */
+/** Formats a value for promtool. A series ends when the process that it belongs to ends. */
 const formatValue = (value: number | undefined, before: number | undefined): string =>
   value === undefined ? (before === undefined ? '_' : 'stale') : value.toFixed(6);

@@ -1,6 +1,6 @@
 /**
- * Each alert of deploy/prometheus/storeroom.rules.yaml: what it warns of is brought about at a real service, and the
- * alert fires on what the service tells; it was silent before.
+ * Tests each alert of deploy/prometheus/storeroom.rules.yaml: what it warns of happens to a real service, and the
+ * alert, which was silent before, fires on the metrics of the service.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -23,12 +23,12 @@ import { until } from '../kit/wait.ts';
 import { addWebhook, createCustomers, passUntil, PRIVATE, Receiver } from '../webhooks/receiver.ts';
 import { AlertWatch, BEFORE, DURING, PROMETHEUS, RULES, runPromtool } from './alert-watch.ts';
 
-/** Calls between two scrapes that stand for 15 seconds. */
+/** Calls between two scrapes, which are 15 seconds apart on the clock of the rules. */
 const CALLS = 100;
-/** Node looks by real time how late the event loop is, so often; the bound of the alert is 200. */
+/** Interval, in real time, at which Node measures the delay of the event loop. The alert fires above 200 ms. */
 const LOOK_MS = 10;
 const HELD_MS = 300;
-/** Once there is a line, the request log is saved so much later. */
+/** Time from a new line of the request log until it is saved. */
 const FLUSH_MS = 250;
 const DAY_MS = 86_400_000;
 
@@ -36,7 +36,7 @@ const FIRST_BACKUP_MS = 2000;
 
 const made = new Set<string>();
 
-/** A test of an alert: `work` brings about what it warns of, and is called before each scrape. */
+/** Declares the test of an alert. `work` causes what the alert warns of, and is called before each scrape. */
 function testAlert(
   alert: string,
   cause: string,
@@ -59,20 +59,20 @@ function testAlert(
 const read = async (service: Service, name: string): Promise<number> =>
   sumOf((await readMetrics(service)).samples, name)!;
 
-/** Goes on with the work until the service tells of more than nothing. */
+/** Repeats `work` until the value of the metric is greater than 0. */
 const tells = (service: Service, name: string, work?: () => unknown): Promise<void> =>
   until(async () => {
     await work?.();
     return (await read(service, name)) > 0;
   });
 
-/** The service again, on the same data with further settings. */
+/** Starts the service again on the same data, with these settings. */
 async function restartWith(service: Service, env: Record<string, string>): Promise<Service> {
   await service.stop();
   return ownService({ place: service.place, env });
 }
 
-/** The service with a request log that cannot be read. */
+/** Starts the service again with a request log that cannot be read. */
 async function damageLog(service: Service): Promise<Service> {
   await service.stop();
   writeFileSync(join(service.dataFolder, 'requests.db'), 'This is no database. '.repeat(1000));
@@ -124,7 +124,7 @@ suite('of the process', () => {
       process.kill(service.pid, 'SIGCONT');
       for (const _ of [1, 2]) await fetch(`${service.origin}/healthz`);
     };
-    // It measures from look to look, and forgets the last look at each scrape.
+    // Node measures the delay between two samples. A scrape discards the last sample, so the first hold makes one.
     const holdTwice = async (): Promise<void> => {
       await hold(2 * LOOK_MS);
       await hold(HELD_MS);
@@ -283,7 +283,7 @@ suite('of PostgreSQL', async () => {
     }
   });
 
-  /** Writers of several tenants that wait for a lock that is never given, and one connection for all. */
+  /** Lets writers of several tenants, on one connection, wait for a lock that they never get, while `fires` runs. */
   const withLock = async (
     watch: AlertWatch,
     fires: (service: Service, answers: EventEmitter) => Promise<void>,
@@ -322,7 +322,7 @@ suite('of PostgreSQL', async () => {
   testAlert('StoreroomSlow', 'writes wait for a lock', (watch, fires) =>
     withLock(watch, async (service, answers) => {
       let scrapes = 0;
-      // An answer comes when the wait for the lock is over: every two and a half minutes on the clock of the rules.
+      // An answer arrives when a wait for the lock ends: every two and a half minutes on the clock of the rules.
       await fires(service, () => scrapes++ % 10 === 0 && once(answers, 'one'));
     }),
   );
@@ -336,7 +336,7 @@ suite('of PostgreSQL', async () => {
 });
 
 suite('of backups', () => {
-  /** A service with a folder for backups, once it has made its first. */
+  /** Starts a service with a folder for backups, and waits until it has made its first backup. */
   const startWithBackups = async (watch: AlertWatch): Promise<Service> => {
     const service = await ownService({ env: { STOREROOM_BACKUP_DIR: temporaryFolder() } });
     await service.move(FIRST_BACKUP_MS);

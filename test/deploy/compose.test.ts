@@ -1,4 +1,4 @@
-/** compose.yaml and compose.cluster.yaml: by the schema of the Compose Specification, and by what they put together. */
+/** Checks compose.yaml and compose.cluster.yaml by the schema of Compose, the image, and the files that they mount. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { Ajv2019 } from 'ajv/dist/2019.js';
@@ -8,7 +8,7 @@ import { checkVariables, readImage, readText, readYaml, type Tree } from './text
 const FILES = ['compose.yaml', 'compose.cluster.yaml'] as const;
 const STOP_SECONDS_LEAST = 20;
 
-/** Without the names it has from drafts that ajv does not take, and with `name`, which is younger than the package. */
+/** The schema without `id` and `$schema`, whose drafts ajv rejects, and with `name`, which is newer than it. */
 const schema: Tree = JSON.parse(JSON.stringify(composeSchema), (key, value: unknown) =>
   /^(id|\$schema)$/.test(key) && typeof value === 'string' ? undefined : value,
 );
@@ -19,7 +19,7 @@ const readFile = (file: string): Tree => readYaml(file)[0];
 const isNode = ({ image }: Tree): boolean => (image as string).startsWith('storeroom:');
 const nodesOf = (file: string): Tree[] => Object.values<Tree>(readFile(file).services).filter(isNode);
 
-/** Variables as Compose fills them in: the default behind `:-`, else a word. */
+/** Fills variables in as Compose does: with the default after `:-`, or otherwise with a word. */
 const fillIn = (variables: Record<string, string>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(variables).map(([name, value]) => [

@@ -1,8 +1,7 @@
 /**
  * Carries out the Dockerfile without an engine: every stage is a folder, every RUN a chroot into it. The base image of
- * the build is a Debian made by debootstrap with Node and npm, and `scratch` is an empty folder. An instruction or an
- * option that this does not know is a fault. STOREROOM_TEST_DEBIAN is a root of debootstrap's made before, which saves
- * minutes.
+ * the build is a Debian made by debootstrap with Node and npm, and `scratch` is an empty folder. An unknown instruction
+ * or option is a fault. STOREROOM_TEST_DEBIAN names a root that debootstrap has already made, which saves minutes.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -12,7 +11,7 @@ import { readDockerfile, ROOT, type Instruction } from './texts.ts';
 
 const SUITE = 'bookworm';
 const MIRROR = 'http://deb.debian.org/debian';
-/** What only describes the image. */
+/** Instructions that only describe the image. */
 const DESCRIPTIONS = ['ENTRYPOINT', 'CMD', 'ENV', 'EXPOSE', 'HEALTHCHECK', 'LABEL', 'STOPSIGNAL', 'USER', 'VOLUME'];
 const KNOWN_OPTIONS = ['from', 'chown', 'mount', 'interval', 'timeout', 'start-period', 'start-interval'];
 
@@ -21,7 +20,7 @@ interface Stage {
   folder: string;
 }
 
-/** Carries out all of it below a folder; resolves to the root of the last stage. */
+/** Carries out the Dockerfile below a folder, and returns the root of the last stage. */
 export function buildImage(parent: string): string {
   const stages = new Map<string, Stage>();
   let stage: Stage | undefined;
@@ -53,7 +52,7 @@ function makeBase(image: string, root: string): void {
   const made = process.env['STOREROOM_TEST_DEBIAN'];
   if (made) run('cp', '-a', made, root);
   else run('debootstrap', '--variant=minbase', '--include=ca-certificates', SUITE, root, MIRROR);
-  // The image has Node and npm in /usr/local.
+  // The base image has Node and npm in /usr/local.
   cpSync(realpathSync(process.execPath), join(root, 'usr/local/bin/node'));
   const npm = dirname(dirname(realpathSync(run('sh', '-c', 'command -v npm').trim())));
   cpSync(npm, join(root, 'usr/local/lib/node_modules/npm'), { recursive: true });
@@ -61,7 +60,7 @@ function makeBase(image: string, root: string): void {
     symlinkSync(`../lib/node_modules/npm/bin/${name}-cli.js`, join(root, 'usr/local/bin', name));
 }
 
-/** In namespaces of its own, with the network, the certificates and npm's cache of this machine. */
+/** Runs a command in separate namespaces, with the network, the certificates and npm's cache of this machine. */
 function runInside({ root, folder }: Stage, command: string): void {
   const cache = run('npm', 'config', 'get', 'cache').trim();
   mkdirSync(cache, { recursive: true });
@@ -87,7 +86,7 @@ function copy({ options, text }: Instruction, to: Stage, stages: ReadonlyMap<str
   }
 }
 
-/** What .dockerignore leaves of this checkout, as git knows it. */
+/** Copies the files of this checkout that git tracks and .dockerignore does not leave out. */
 function copyContext(word: string, target: string): void {
   const wanted = run('cat', join(ROOT, '.dockerignore'))
     .split('\n')
@@ -104,7 +103,7 @@ function copyContext(word: string, target: string): void {
   }
 }
 
-/** Its standard output. Throws what it has printed when it fails. */
+/** Runs a program and returns its standard output. If it fails, throws an error with what it printed. */
 export function run(program: string, ...words: readonly string[]): string {
   const env = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin:/sbin`, DEBIAN_FRONTEND: 'noninteractive' };
   const { status, stdout, stderr, error } = spawnSync(program, words, { encoding: 'utf8', env, maxBuffer: 1 << 26 });

@@ -1,6 +1,6 @@
 /**
- * `npm run test:image`: the Dockerfile carried out step by step, and the image it makes run as an engine would run it:
- * process 1, its own user, no capabilities, a root nobody can write to. Linux and root; Debian: debootstrap.
+ * `npm run test:image`: carries out the Dockerfile step by step, and runs its image as an engine would: as process 1,
+ * with its own user, no capabilities and a read-only root. Needs Linux, root and Debian's debootstrap.
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
@@ -22,7 +22,7 @@ const data = join(parent, 'volume');
 const children: ChildProcess[] = [];
 let root: string;
 
-/** A container: the process that unshare started, the first of its namespaces, and what it printed at first. */
+/** A container: the process of unshare, the first process of its namespaces, and what it printed at first. */
 interface Container {
   readonly process: ChildProcess;
   readonly pid: number;
@@ -58,7 +58,7 @@ async function start(): Promise<Container> {
   return { process: child, pid, origin: `http://127.0.0.1:${port}`, env, output };
 }
 
-/** What `docker exec` would do. */
+/** Runs a command in a container, as `docker exec` would. */
 function execute({ pid, env }: Container, words: readonly string[]) {
   const inside = ['-t', `${pid}`, '--mount', '--pid', '--root', `--wdns=${image.folder}`];
   const user = ['-S', `${image.uid}`, '-G', `${image.gid}`];
@@ -79,7 +79,7 @@ suite('the image', () => {
     root = buildImage(parent);
     mkdirSync(data, { mode: 0o700 });
     chownSync(data, image.uid, image.gid);
-    for (const name of ['proc', 'dev']) mkdirSync(join(root, name)); // which engines make
+    for (const name of ['proc', 'dev']) mkdirSync(join(root, name)); // engines make these
   });
   after(() => {
     for (const child of children) child.kill('SIGKILL');

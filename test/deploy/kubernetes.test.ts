@@ -1,6 +1,6 @@
 /**
- * The manifests of deploy/kubernetes: by the types of the Kubernetes API (kubernetes-types, made from its OpenAPI
- * document; a field they do not know is a fault), and by what the service and the image are.
+ * Checks the manifests of deploy/kubernetes by the types of the Kubernetes API (kubernetes-types, made from its OpenAPI
+ * document; an unknown field is a fault), and compares them with the service and the image.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -14,12 +14,12 @@ import { checkVariables, readImage, readText, readYaml, ROOT, type Tree } from '
 
 const FOLDER = 'deploy/kubernetes';
 const WAYS = ['one-node', 'several-nodes'] as const;
-/** run-service.ts: what calls get to finish. */
+/** Time that calls get to finish, as in run-service.ts. */
 const IN_FLIGHT_SECONDS = 10;
 const SAVE_SECONDS = 10;
 const SECRETS = '/etc/storeroom/database';
 const NAME = { 'app.kubernetes.io/name': 'storeroom' };
-/** What the profile "restricted" of the Pod Security Standards lets a pod mount, as far as it is used here. */
+/** Some of the kinds of volumes that the profile "restricted" of the Pod Security Standards allows. */
 const VOLUMES = ['emptyDir', 'configMap', 'secret', 'persistentVolumeClaim'];
 
 const namesOf = (way: string): string[] =>
@@ -30,7 +30,7 @@ const workloadOf = (way: string): Tree => find(way, /^(Deployment|StatefulSet)$/
 const podOf = (way: string): Tree => workloadOf(way).spec.template;
 const containerOf = (way: string): Tree => podOf(way).spec.containers[0];
 
-/** What TypeScript says of manifests as literals of their types; empty when it finds no fault. */
+/** Returns what TypeScript reports about manifests as literals of their types; empty if it finds no fault. */
 function checkTypes(manifests: readonly Tree[]): string {
   const lines = manifests.flatMap((manifest: Tree, index) => {
     const [version, group = 'core'] = (manifest.apiVersion as string).split('/').toReversed();

@@ -1,6 +1,6 @@
 /**
- * A real Prometheus with the example of deploy/prometheus, at short intervals, beside a real service. Needs Debian's
- * package prometheus.
+ * Runs a real Prometheus with the example of deploy/prometheus, at short intervals, beside a real service. Needs
+ * Debian's package prometheus.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -25,7 +25,7 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-/** Starts it on the example with another target; resolves to where it answers. */
+/** Starts Prometheus with the example and another target. Resolves to the address of its API. */
 async function startPrometheus(target: string): Promise<string> {
   const folder = temporaryFolder();
   const example = readFileSync(join(PROMETHEUS, 'prometheus.yaml'), 'utf8');
@@ -49,7 +49,7 @@ test('Prometheus scrapes the service, evaluates every rule and answers every pan
   const api = await startPrometheus(new URL(service.origin).host);
   const ask = async <T>(path: string): Promise<T | undefined> => {
     const response = await fetch(api + path).catch(() => undefined);
-    // 503 without JSON while it starts.
+    // It answers 503 without JSON while it starts.
     return response && response.status !== 503 ? ((await response.json()) as T) : undefined;
   };
   const query = (expr: string) =>

@@ -1,6 +1,6 @@
 /**
- * `storeroom service`: the files it writes, and what systemd-analyze says of its unit. Needs Debian's package systemd;
- * whether the program then runs is test/deploy/image.test.ts's to see.
+ * Tests `storeroom service`: the files that it writes, and what systemd-analyze reports about its unit, which is never
+ * started here. Needs Debian's package systemd.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -33,7 +33,7 @@ function analyze(...words: string[]): { status: number | null; text: string } {
   return { status, text: stdout + stderr };
 }
 
-/** The unit as `install` writes it. */
+/** Installs the unit below an empty folder, and returns its path. */
 async function installUnit(): Promise<string> {
   const root = temporaryFolder();
   const { exitCode, err } = await runService('install', '--root', root);

@@ -1,4 +1,4 @@
-/** What the tests of deploy/ read: YAML files, the Dockerfile as instructions, settings as the service takes them. */
+/** Reads what the tests of deploy/ check: YAML files, the Dockerfile, and settings as the service parses them. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ export type Tree = any;
 
 export const readText = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 
-/** Its documents; a mistake of YAML, such as a key given twice, fails. */
+/** Returns the documents of a YAML file. Fails on a mistake, such as a key that is given twice. */
 export function readYaml(file: string): Tree[] {
   return parseAllDocuments(readText(file), { merge: true }).map((document) => {
     assert.deepEqual([...document.errors, ...document.warnings], [], file);
@@ -20,7 +20,7 @@ export function readYaml(file: string): Tree[] {
   });
 }
 
-/** The settings that variables make; one that is not a setting, or a value it does not take, fails. */
+/** Parses variables as settings. Fails if one is not a setting or has an invalid value. */
 export function checkVariables(variables: Record<string, string>): Config {
   const { config, unknown } = parseConfig(variables, {});
   assert.deepEqual(unknown, []);
@@ -31,11 +31,11 @@ export interface Instruction {
   readonly name: string;
   /** Its options, such as `--from=build`. */
   readonly options: Readonly<Record<string, string>>;
-  /** What follows them, as it stands there. */
+  /** The text after the options, unchanged. */
   readonly text: string;
 }
 
-/** The instructions of the Dockerfile in their order. */
+/** Returns the instructions of the Dockerfile in their order. */
 export function readDockerfile(): Instruction[] {
   const lines = readText('Dockerfile')
     .replace(/^#.*\n/gm, '')
@@ -64,7 +64,7 @@ export interface Image {
   readonly words: readonly string[];
 }
 
-/** What the last stage of the Dockerfile says of the image it makes. */
+/** Returns what the last stage of the Dockerfile says about the image. */
 export function readImage(): Image {
   const all = readDockerfile();
   const last = all.slice(all.findLastIndex(({ name }) => name === 'FROM'));

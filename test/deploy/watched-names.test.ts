@@ -1,4 +1,4 @@
-/** Alert rules, Grafana's dashboard and the runbooks speak of metrics and of each other as they are. */
+/** Checks that alert rules, Grafana's dashboard and runbooks use existing names of metrics and of each other. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

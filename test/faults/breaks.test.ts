@@ -1,4 +1,4 @@
-/** What teeth.ts breaks is still in the source, however that is laid out: those tests take minutes and run seldom. */
+/** Checks that the source, in any layout, has the code that teeth.ts breaks. teeth.ts takes minutes and runs rarely. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { format } from 'oxfmt';
 import { BREAKS, breakPromise } from './breaks.ts';
 
-/** As many line breaks as can be, and as few. */
+/** Widths of lines that give as many line breaks as possible, and as few. */
 const WIDTHS = [20, 320];
 
 async function layOut(file: string, source: string, printWidth: number): Promise<string> {

@@ -1,18 +1,18 @@
-/** How the promises of the source are broken for teeth.ts, and what the test that notices has to say. */
+/** Lists how teeth.ts breaks promises of the source, and what the test that notices must report. */
 
-/** A lost record may be missed first where it is read, written to, or numbered anew. */
+/** Matches reports of a lost record: at a read, at a change, or when its number is given out again. */
 const LOSS = /was acknowledged.* and is lost|given twice|has QUANTITY|There is no order|has no line/;
 
-/** What is broken where, and what the test has to say of it. */
+/** The code that breaks a promise, and what the test must report. */
 interface Break {
   readonly file: string;
-  /** Stands in the file once, over any lines: see breakPromise. */
+  /** Code that is in the file once, in any layout: see breakPromise. */
   readonly good: string;
   readonly broken: string;
   readonly says: RegExp;
 }
 
-/** By the test that notices, and by the promise that is not kept. */
+/** All breaks, by the test that notices them and by the promise that is broken. */
 export const BREAKS: Record<string, Record<string, Break>> = {
   'faults/power-loss.ts': {
     'counts are synced before the answer': {
@@ -32,7 +32,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
     'records and counts are synced before the answer, on PostgreSQL': {
       file: 'store/postgres/connection/connection.ts',
       good: 'await client.connect();',
-      // Once the service has looked at the setting. Records alone would not show it: syncing a count syncs all before.
+      // After the service has checked the setting. It is off for counts too: syncing one would sync all before it.
       broken: `await client.connect();
         setTimeout(() => client.query('SET synchronous_commit TO off').catch(() => undefined), 300);`,
       says: new RegExp(`${LOSS.source}|usage \\d+ is not between`),
@@ -103,7 +103,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
     'nodes that start together change the schema one after the other': {
       file: 'store/postgres/migrate.ts',
       good: 'SELECT pg_advisory_lock(${MIGRATION_LOCK})',
-      // All of them at the same instant.
+      // Makes all nodes continue at the same instant.
       broken: 'SELECT pg_sleep(8 - extract(epoch FROM clock_timestamp()) % 8)',
       says: /before it was ready/,
     },

@@ -1,6 +1,6 @@
 /**
- * A full disk, again and again: writes are refused with 503 STORAGE_FULL, reads go on, nothing acknowledged is lost,
- * and writes go on by themselves once there is space. Part of `npm run test:faults`.
+ * Fills a disk again and again: writes are refused with 503 STORAGE_FULL, reads continue, nothing acknowledged is lost,
+ * and writes resume by themselves once there is space. Part of `npm run test:faults`.
  */
 import assert from 'node:assert/strict';
 import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { runTool } from './lossy-disk.ts';
 const ROUNDS = Number(process.env['STOREROOM_TEST_FULL_DISKS'] ?? 5);
 const CONNECTIONS = 64;
 const DISK_MIB = 48;
-/** Of a round, before the disk is full, and while it is. */
+/** Successful writes of a round before the disk is full, and refused ones while it is full. */
 const WRITES = 50;
 const READS = 50;
 
@@ -24,7 +24,7 @@ const disk = join(temporaryFolder(), 'disk');
 let service: Service;
 let client: HttpClient;
 let keys: Keys[];
-/** Only reads, all of which have to succeed. */
+/** Keys that only read while the disk is full. All their calls must succeed. */
 let reader: Keys;
 let writer: Keys;
 before(async () => {
@@ -44,7 +44,7 @@ after(async () => {
 
 const ballast = join(disk, 'ballast');
 
-/** Takes what is left of the disk, to the last page. */
+/** Fills the disk to the last page. */
 function fillDisk(): void {
   for (let bytes = 1 << 20; bytes >= 4096; bytes >>= 1)
     try {
@@ -58,7 +58,7 @@ test(`${ROUNDS} times full: writes are refused, reads go on, nothing is lost, wr
   const load = new MixedLoad(client, keys);
   const orderNum = (await createOrder(client, reader)).body.data as string;
   let isOver = false;
-  // Of a round that fails too: a load that nobody ends would keep this process for ever.
+  // Ends the load of a failed round too, which would otherwise keep this process running forever.
   context.after(() => void (isOver = true));
   for (let round = 0; round < ROUNDS; round++) {
     isOver = false;
@@ -73,7 +73,7 @@ test(`${ROUNDS} times full: writes are refused, reads go on, nothing is lost, wr
       const { status, text } = await getOrder(client, reader, orderNum);
       assert.equal(status, 200, text);
     }
-    // A log that starts over has room for some more.
+    // A log that starts over has room for a few more writes.
     let refused = await createOrder(client, writer);
     while (refused.status === 200) refused = await createOrder(client, writer);
     assert.equal(refused.body.code, 'STORAGE_FULL');

@@ -1,7 +1,7 @@
 /**
- * A disk that becomes read-only: by a fault that the kernel finds on a real ext4, and for the folder alone. Writes are
- * refused, the service is not ready, no start on it succeeds, and nothing acknowledged is lost. Part of
- * `npm run test:faults`.
+ * Tests disks that become read-only: one in which the kernel finds a fault, on a real ext4, and one that is read-only
+ * at the data folder alone. Writes are refused, the service is not ready or ends, no service can start on the
+ * disk, and nothing acknowledged is lost. Part of `npm run test:faults`.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -68,7 +68,7 @@ test('a service whose folder becomes read-only is not ready, and says that it is
   const readiness = async (): Promise<string> => (await fetch(`${service.origin}/readyz`)).text();
   assert.equal((await createOrder(service, await service.makeTenant('shop'))).status, 200);
   assert.equal(await readiness(), '{"status":"ok"}');
-  // The kernel does not make read-only what is open for writing, so that another is laid over it.
+  // The kernel keeps a disk writable while files are open for writing, so another disk is mounted over it.
   runTool('mount', '-t', 'tmpfs', '-o', 'ro,size=1g', 'tmpfs', service.place);
   try {
     await until(async () => (await readiness()) === '{"status":"unavailable","reason":"disk"}');

@@ -1,6 +1,6 @@
 /**
- * Calls made from the contract: every operation with every parameter, header and member of its body, as the contract
- * allows them, and then changed in up to three ways. What is changed stays one whole request to HTTP.
+ * Makes calls from the contract: every operation with the parameters, headers and members of the body that the contract
+ * allows, and then with up to three changes. For HTTP, a changed call is still one whole request.
  */
 import { times } from '../kit/lists.ts';
 import { basicOf } from '../kit/operations.ts';
@@ -16,26 +16,26 @@ interface OperationObject {
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: RequestSchema }>> };
 }
 
-/** A call that is not written yet. */
+/** A call that is not yet written as bytes. */
 interface Draft {
   method: string;
   path: string;
   query: [string, string][];
   headers: [string, string][];
   body: unknown;
-  /** What is sent instead of the body as JSON. */
+  /** Bytes that are sent instead of the body as JSON. */
   raw: Buffer | undefined;
 }
 
 export interface FuzzedCall {
-  /** Of the contract; undefined where the call is for none of its operations. */
+  /** Operation of the contract; undefined if the call matches none. */
   readonly operation: string | undefined;
   readonly method: string;
-  /** As the contract names it, or a word for all others. */
+  /** Path in the contract, or `elsewhere`. */
   readonly path: string;
   readonly changes: readonly string[];
   readonly bytes: Buffer;
-  /** Whether the service closes the connection without reading it all. */
+  /** Whether the service may close the connection before it has read the whole call. */
   readonly isTooLarge: boolean;
 }
 
@@ -114,7 +114,7 @@ const HEADERS: readonly [string, string][] = [
   ['Origin', 'null'],
 ];
 
-/** A way to change a call; it may find nothing to change. */
+/** Ways to change a call. Each may find nothing to change. */
 const CHANGES: Readonly<Record<string, (draft: Draft, chance: Chance) => void>> = {
   'drop parameter': ({ query }, chance) => void query.splice(chance.below(query.length), 1),
   'repeat parameter': ({ query }, chance) => void (query.length > 0 && query.push([...chance.pick(query)])),
@@ -165,11 +165,11 @@ const CHANGES: Readonly<Record<string, (draft: Draft, chance: Chance) => void>> 
   'too many': (draft) => void (draft.raw = Array.isArray(draft.body) ? MANY_FILTERS : MANY_MEMBERS),
 };
 const NAMES = Object.keys(CHANGES);
-/** Costs much of the machine, so it is rare. */
+/** Share of calls with a body that is too large. They are expensive, so they are rare. */
 const LARGE_SHARE = 0.001;
 const GOOD_SHARE = 0.45;
 const SMALL_PAGES = ['1', '2', '7', '020'];
-/** Parameters that name a record by another name than its field. */
+/** Names under which `Values` knows values of parameters. */
 const FIELDS: Readonly<Record<string, string>> = {
   orderNum: 'ORDER_NUMBER',
   customerCode: 'CUSTOMER_CODE',
@@ -186,7 +186,7 @@ export class FuzzedCalls {
   readonly #names: readonly string[];
   readonly values: Values;
 
-  /** `names` are those of fields, for filters. */
+  /** `names` are the fields that filters use. */
   constructor(document: RequestDocument, chance: Chance, keys: Keys, names: readonly string[]) {
     this.#operations = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
@@ -256,7 +256,7 @@ export class FuzzedCalls {
     return draft;
   }
 
-  /** Filters mostly name fields, and often values that are there; pages are mostly small. */
+  /** Makes most filters use real fields, and often existing values, and makes most pages small. */
   #aim(draft: Draft, filters: Record<string, unknown>[]): void {
     const chance = this.#chance;
     for (const filter of filters) {
@@ -274,7 +274,7 @@ const isListOfObjects = (body: unknown): body is Record<string, unknown>[] =>
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** As bytes; what a line of HTTP cannot hold is left out of headers. */
+/** Writes a call as bytes. Headers omit characters that a line of HTTP cannot contain. */
 function write({ method, path, query, headers, body, raw }: Draft, chance: Chance): Buffer {
   const content = raw ?? (body === undefined ? NO_BYTES : bytesOf(body));
   const isChunked = content.length > 0 && chance.is(0.05);

@@ -1,11 +1,11 @@
 /**
- * Values made from the schemas of the contract: leaves by fast-check, a few hundred of each schema at a time, since one
- * by one they would cost more than the calls do; objects and lists put together from them for every call.
+ * Makes values from the schemas of the contract. fast-check makes a few hundred leaves of a schema at a time, because
+ * one at a time would cost more than the calls. Every call gets new objects and lists, made of these leaves.
  */
 import * as fc from 'fast-check';
 import { NAUGHTY } from '../kit/naughty-strings.ts';
 
-/** The part of JSON Schema that the contract uses in requests, references replaced. */
+/** The part of JSON Schema that the contract uses in requests, with references replaced. */
 export interface RequestSchema {
   readonly type?: string | readonly string[];
   readonly const?: unknown;
@@ -24,7 +24,7 @@ export interface RequestSchema {
 }
 
 const POOL = 400;
-/** Of values that are good by the rules too, not by the schema alone. */
+/** Values that are often valid by the rules too, not only by the schema. */
 const PLAIN = [
   '1',
   '2',
@@ -43,7 +43,7 @@ const PLAIN = [
   '',
 ];
 
-/** Numbers by chance that a seed repeats. */
+/** Random numbers, which are the same for the same seed. */
 export class Chance {
   #state: number;
 
@@ -51,7 +51,7 @@ export class Chance {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 to below 1. */
+  /** Returns a number from 0 to below 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -105,7 +105,7 @@ function leafOf({
   return fc.oneof(...[type].flat().map((name) => BY_TYPE[name]!));
 }
 
-/** Makes values; those that answers have brought are used again under the same name. */
+/** Makes values, and uses values from answers again under the same name. */
 export class Values {
   readonly #chance: Chance;
   #pools = new Map<RequestSchema, unknown[]>();
@@ -115,12 +115,12 @@ export class Values {
     this.#chance = chance;
   }
 
-  /** From now on others. */
+  /** Makes new leaves from now on. */
   renew(): void {
     this.#pools = new Map();
   }
 
-  /** Keeps a value that the service has given, to be sent again. */
+  /** Keeps a value from an answer, so that it is sent again. */
   learn(name: string, value: unknown): void {
     const known = this.#known.get(name) ?? [];
     this.#known.set(name, known);
@@ -128,12 +128,12 @@ export class Values {
     else known[this.#chance.below(POOL)] = value;
   }
 
-  /** One of the values kept under a name. */
+  /** Returns one of the values that are kept under a name. */
   recall(name: string): unknown {
     return this.#chance.pick(this.#known.get(name) ?? [undefined]);
   }
 
-  /** A value that the schema allows; under a name often one that the service has given. */
+  /** Makes a value that the schema allows. With a name, it is often a value from an answer. */
   make(schema: RequestSchema, name = ''): unknown {
     const known = this.#known.get(name);
     if (known && this.#chance.is(0.6)) return this.#chance.pick(known);

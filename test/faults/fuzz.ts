@@ -1,6 +1,7 @@
 /**
- * `npm run test:fuzz`: calls made from openapi.json, good ones and changed ones. No answer is a 5xx or outside of the
- * contract, and memory stays level. STOREROOM_TEST_FUZZ_CALLS sets how many, STOREROOM_TEST_FUZZ_SEED repeats a run.
+ * `npm run test:fuzz`: sends valid and changed calls made from openapi.json. No answer is a 5xx or violates the
+ * contract, and memory stays level. STOREROOM_TEST_FUZZ_CALLS sets the number of calls, STOREROOM_TEST_FUZZ_SEED
+ * repeats a run.
  */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
@@ -16,16 +17,16 @@ import { RawConnection, type BytesAnswer } from '../kit/raw-connection.ts';
 const CALLS = Number(process.env['STOREROOM_TEST_FUZZ_CALLS'] ?? 30_000);
 const SEED = Number(process.env['STOREROOM_TEST_FUZZ_SEED'] ?? randomInt(2 ** 31));
 const CONNECTIONS = 24;
-/** New values after so many calls. */
+/** Number of calls after which new values are made. */
 const RENEWED = 20_000;
 const SHOWN_BYTES = 1500;
 /**
- * Memory is looked at so often in a run. It goes up and down by a sixth with each collection of garbage, so the middle
- * of the last looks is compared with that of the second quarter; the first is warming up.
+ * Number of measurements of memory in a run. Memory goes up and down by a sixth with each garbage collection, so the
+ * median of the last quarter is compared with the median of the second quarter. The first is warm-up.
  */
 const LOOKS = 40;
 const RISE_MOST = 1.1;
-/** Fewer calls are over before memory has found its level. */
+/** Minimum calls of a run whose memory is compared. Shorter runs end before memory is level. */
 const LEVEL_CALLS = 500_000;
 
 const service = await ownService();
@@ -104,7 +105,7 @@ const show = ({ bytes, changes }: FuzzedCall): string =>
 
 type Values = Record<string, string>;
 
-/** Numbers and codes that the service has given are sent again. */
+/** Keeps the numbers and codes of an answer, so that they are sent again. */
 function learn({ values }: FuzzedCalls, operation: string, { headers }: BytesAnswer, body: unknown): void {
   const cursor = headers.get('x-next-cursor');
   if (cursor !== undefined) values.learn('cursor', cursor);

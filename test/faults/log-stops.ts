@@ -1,5 +1,5 @@
 /**
- * A disk that fills up: the request log stops before any write is refused, says so, and goes on by itself once there is
+ * Fills a disk: the request log stops before any write is refused, reports that, and continues by itself once there is
  * room. Part of `npm run test:faults`.
  */
 import assert from 'node:assert/strict';
@@ -13,13 +13,13 @@ import { runTool } from './lossy-disk.ts';
 
 const MIB = 1024 * 1024;
 const DISK_MIB = 256;
-/** Less than the 64 MiB below which the log stops and the service is not ready. */
+/** Free space that is less than the 64 MiB below which the log stops and the service is not ready. */
 const LEFT_MIB = 24;
-/** More than wait in memory before they are saved at once. */
+/** Number of refused calls. It is greater than the number of lines in memory at which the log saves at once. */
 const FLOOD = 8000;
-/** One after the other, beside it. */
+/** Number of writes that are made one after another during the flood. */
 const WRITES = 200;
-/** The disk is measured so often. */
+/** Interval at which the service measures the disk. */
 const MEASURE_MS = 1000;
 const CONNECTIONS = 32;
 
@@ -54,7 +54,7 @@ test('a flood of refused calls on a disk that fills up stops the log and no writ
     const { headers } = await client.call(flood!, 'GET', '/orders/single', { query });
     return headers.get('x-request-id')!;
   };
-  /** Everything that waits is offered to the store first. */
+  /** Finds a call in the log. The log first tries to save all waiting lines. */
   const find = (requestID: string): Promise<Reply> => owner.get('/requests/single', { requestID });
   await expectOk(find(await call()));
   const freeMib = DISK_MIB - LEFT_MIB;
@@ -80,7 +80,7 @@ test('a flood of refused calls on a disk that fills up stops the log and no writ
   await service.move(MEASURE_MS);
   await service.said((output) => output.includes('The request log continues'));
   assert.ok(await isReady());
-  // What waited in memory goes first, and may have left no room for this one.
+  // The lines in memory are saved first, and may leave no room for this call.
   await find(await call());
   assert.ok(logBytes() > bytes, 'the log did not go on');
   await expectOk(find(await call()));

@@ -1,7 +1,7 @@
 /**
  * A disk that can lose its power: an ext4 file system in a file, mounted through a loop device and shut down by the
- * kernel without flushing anything. What was not synced is gone at the next mount, as after a power cut. Needs root;
- * says so where it cannot work.
+ * kernel without flushing anything. Data that was not synced is lost at the next mount, as after a power cut. Needs
+ * root, and says so if it cannot work.
  */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { chmodSync, mkdirSync, rmSync } from 'node:fs';
@@ -9,11 +9,11 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { temporaryFolder } from '../kit/service.ts';
 
-/** It takes what is written to it and no more. */
+/** Size of the disk. Its file is sparse, so it occupies only what was written. */
 const MIB = 1024;
 /**
- * Waits for a line, then calls FS_IOC_SHUTDOWN (0x8004587d) with EXT4_GOING_FLAGS_NOLOGFLUSH at once: a program that
- * had yet to start would leave the disk tens of milliseconds. Prints a word once it is done.
+ * A program that waits for a line, calls FS_IOC_SHUTDOWN (0x8004587d) with EXT4_GOING_FLAGS_NOLOGFLUSH and prints a
+ * word. It waits because a program that started only then would come tens of milliseconds later.
  */
 const SHUT_DOWN = `
 import fcntl, os, struct, sys
@@ -24,7 +24,7 @@ if sys.stdin.readline():
 `;
 
 /**
- * Runs a program of the system; throws a sentence that says what the test needs when it is not there or not allowed.
+ * Runs a program of the system. If it fails, throws an error that says what the fault tests need.
  */
 export function runTool(program: string, ...words: string[]): void {
   try {
@@ -57,21 +57,21 @@ export class LossyDisk {
     return join(this.#mountPoint, 'data');
   }
 
-  /** Lets any user come to the disk, such as the one that PostgreSQL runs as, and gives where it is mounted. */
+  /** Lets all users enter the disk, such as the user that PostgreSQL runs as, and returns where it is mounted. */
   openToAll(): string {
     for (const folder of [dirname(this.#mountPoint), this.#mountPoint]) chmodSync(folder, 0o755);
     return this.#mountPoint;
   }
 
-  /** The process that will ask the kernel for the shutdown, by FS_IOC_SHUTDOWN, and then end. */
+  /** The process that will ask the kernel for the shutdown and then end. */
   get switchPid(): number {
     return this.#switch!.pid!;
   }
 
   /**
-   * Only what was answered before this is called tells anything. An fsync that has begun before the shutdown can come
-   * back as a success while its journal is being aborted, since the kernel waits for a transaction to end and not for
-   * it to end well; after a power cut nobody would hear of it: see shutdown-order.ts.
+   * Shuts the disk down. Only answers that arrived before this call count. An fsync that began before the shutdown can
+   * return success while its journal is being aborted, because the kernel waits for a transaction to end, not to
+   * succeed. After a real power cut no one would receive that success: see shutdown-order.ts.
    */
   async losePower(): Promise<void> {
     const printed = text(this.#switch!.stdout!);
@@ -79,7 +79,7 @@ export class LossyDisk {
     if ((await printed) !== 'done\n') throw new Error('The file system was not shut down.');
   }
 
-  /** After a loss; nothing may have a file of it open any more. */
+  /** Mounts the disk again after a loss. No process may still have one of its files open. */
   restorePower(): void {
     runTool('umount', this.#mountPoint);
     this.#mount();

@@ -1,7 +1,7 @@
 /**
- * Power loss of the database server under mixed load, again and again over one disk, while the service stays up: what
- * was acknowledged and what was counted is there afterwards. STOREROOM_TEST_DATABASE_POWER_LOSSES sets how often. Part
- * of `npm run test:faults`.
+ * Cuts the power of the database server's disk again and again under mixed load, while the service keeps running: every
+ * acknowledged write and every counted call is there afterwards. STOREROOM_TEST_DATABASE_POWER_LOSSES sets how often.
+ * Part of `npm run test:faults`.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -14,9 +14,9 @@ import { LossyDisk } from './lossy-disk.ts';
 
 const LOSSES = Number(process.env['STOREROOM_TEST_DATABASE_POWER_LOSSES'] ?? 30);
 const CONNECTIONS = 64;
-/** From the first write to the loss. */
+/** Maximum answers from the first write to the loss. */
 const ANSWERS_MOST = 500;
-/** Checkpoints often enough for a loss to come in the middle of one. */
+/** Settings with checkpoints so frequent that a loss can interrupt one. */
 const SETTINGS = { checkpoint_timeout: '30s', max_wal_size: '64MB' };
 
 let disk: LossyDisk;
@@ -36,14 +36,14 @@ after(async () => {
 });
 
 const isHealthy = async (): Promise<boolean> => (await fetch(`${service.origin}/healthz`)).ok;
-/** Waits until the service has said it so often. */
+/** Waits until the service has printed a line this many times. */
 const said = (line: string, times: number): Promise<void> =>
   service.said((output) => output.split(line).length > times);
 
 test(`${LOSSES} power losses of PostgreSQL lose nothing that was acknowledged or counted`, async (context) => {
   const load = await MixedLoad.open(client, service);
   let isOver = false;
-  // Of a round that fails too: a load that nobody ends would keep this process for ever.
+  // Ends the load of a failed round too, which would otherwise keep this process running forever.
   context.after(() => void (isOver = true));
   for (let loss = 0; loss < LOSSES; loss++) {
     isOver = false;
@@ -51,10 +51,10 @@ test(`${LOSSES} power losses of PostgreSQL lose nothing that was acknowledged or
     const working = load.run(CONNECTIONS, () => isOver);
     await untilAnswered(client, working, () => load.acknowledged > acknowledged);
     await untilSomeAnswers(client, working, ANSWERS_MOST);
-    // What is answered from here on a power cut would have kept from us: see lossy-disk.ts.
+    // After a real power cut, no one would receive the answers from here on: see lossy-disk.ts.
     load.ignoresAnswers = true;
     await disk.losePower();
-    // PostgreSQL ends by itself when its log fails; the service finds out, and is asked for nothing meanwhile.
+    // PostgreSQL ends by itself when its log fails, and the service notices that.
     await said('The database is gone', loss + 1);
     assert.equal(await isHealthy(), false);
     isOver = true;

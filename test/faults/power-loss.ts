@@ -1,6 +1,6 @@
 /**
- * Power loss under mixed load, again and again over one disk: what was acknowledged and what was counted is there
- * afterwards. This is what allows the service to sync its logs by itself, off the event loop (0008, 0037).
+ * Cuts the power of one disk again and again under mixed load: every acknowledged write and every counted call is there
+ * afterwards. This proves that the service may sync its logs itself, off the event loop (0008, 0037).
  * STOREROOM_TEST_POWER_LOSSES sets how often. Part of `npm run test:faults`.
  */
 import assert from 'node:assert/strict';
@@ -16,9 +16,9 @@ import { LossyDisk } from './lossy-disk.ts';
 const LOSSES = Number(process.env['STOREROOM_TEST_POWER_LOSSES'] ?? 100);
 const LOSSES_OF_A_LOAD = 20;
 const CONNECTIONS = 64;
-/** From one moment of the load to the loss. */
+/** Maximum answers from the chosen moment of the load to the loss. */
 const ANSWERS_MOST = 1000;
-/** Of all connections, between the loss and the end of the service. */
+/** Limit of the answers between the loss and the end of the service, on all connections. */
 const LATE_ANSWERS_MOST = 100 * CONNECTIONS;
 
 let disk: LossyDisk;
@@ -34,7 +34,7 @@ after(async () => {
   disk?.remove();
 });
 
-/** SQLite counts them in the header of the log. Reads no more than that: it is asked at every answer. */
+/** Reads from the header of the log how often it has started over. Reads nothing else: it is called at every answer. */
 function countLogRestarts(): number {
   const log = openSync(join(disk.folder, 'usage.db-wal'), 'r');
   const header = Buffer.alloc(16);
@@ -43,7 +43,7 @@ function countLogRestarts(): number {
   return header.readUInt32BE(12);
 }
 
-/** Two tenants of its own: every check looks at all that a load has written. */
+/** Opens a load with two new tenants, because every check reads everything that the load has written. */
 const newLoad = (loss: number): Promise<MixedLoad> => MixedLoad.open(client, service, [`one${loss}`, `two${loss}`]);
 
 test(`${LOSSES} power losses lose nothing that was acknowledged or counted`, async (context) => {
@@ -56,16 +56,16 @@ test(`${LOSSES} power losses lose nothing that was acknowledged or counted`, asy
     }
     const acknowledged = load.acknowledged;
     const working = load.run(CONNECTIONS, () => service.hasExited);
-    // Now and then late enough for the log to have been checkpointed and to have started over.
+    // Every fourth loss comes after the log has been checkpointed and has started over.
     const restarts = loss % 4 === 3 ? countLogRestarts() : -1;
     const hasBegun = (): boolean => load.acknowledged > acknowledged && countLogRestarts() > restarts;
     await untilAnswered(client, working, hasBegun);
     await untilSomeAnswers(client, working, ANSWERS_MOST);
     assert.equal(service.hasExited, false, 'the service ended by itself');
-    // What is answered from here on a power cut would have kept from us: see lossy-disk.ts.
+    // After a real power cut, no one would receive the answers from here on: see lossy-disk.ts.
     load.ignoresAnswers = true;
     await disk.losePower();
-    // Nobody knows any more what is on the disk, so the service has to stop; under load it finds out at once.
+    // No one knows now what is on the disk, so the service must stop. Under load it notices at once.
     let late = 0;
     await untilAnswered(client, working, () => {
       assert.ok(++late < LATE_ANSWERS_MOST, 'the service went on over a disk that fails');

@@ -1,7 +1,7 @@
 /**
- * What an answer tells that comes while the file system is being shut down: each write is set beside the fsync of its
- * commit group, and beside the shutdown (sync-trace.ts). One call of a tenant runs at a time, so that a group is one
- * write. It proves the rule of losePower() in lossy-disk.ts. Part of `npm run test:faults`; needs strace.
+ * Proves the rule of losePower() in lossy-disk.ts: compares when each write was answered, when the fsync of its commit
+ * group returned, and when the file system was shut down (sync-trace.ts). Each tenant makes one call at a time, so a
+ * group is one write. Part of `npm run test:faults`; needs strace.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { traceSyncs, type SyncTrace } from './sync-trace.ts';
 
 const LOSSES = Number(process.env['STOREROOM_TEST_ORDERED_LOSSES'] ?? 40);
 const TENANTS = 16;
-/** Before a loss: so many answers, and some more by chance. */
+/** Writes before a loss. A random number of further answers follows. */
 const ANSWERS_LEAST = 2 * TENANTS;
 const ANSWERS_MORE_MOST = 4 * TENANTS;
 
@@ -89,7 +89,7 @@ async function write(keys: Keys, writes: Write[], mark: string): Promise<void> {
   }
 }
 
-/** Sets the writes beside their fsync and beside what is there now. */
+/** Compares the writes with their fsyncs and with the records that are there now. */
 async function judge(writes: readonly Write[], syncs: SyncTrace) {
   const found = new Set<string>();
   for (const { teamID } of teams) {
@@ -106,7 +106,7 @@ async function judge(writes: readonly Write[], syncs: SyncTrace) {
   }));
 }
 
-/** The log of each tenant's file, by team. */
+/** Returns the path of the log of each tenant's file, by team. */
 function fileNames(): Map<string, string> {
   const db = new DatabaseSync(join(disk.folder, 'control.db'), { readOnly: true });
   const rows = db.prepare('SELECT TEAM_ID, STORE_ID FROM TENANTS').all() as { TEAM_ID: string; STORE_ID: string }[];

@@ -1,6 +1,6 @@
 /**
- * What a service reads, syncs and answers, and when the disk is told to lose its power, in the order in which strace sees
- * it from outside. A call that strace notes before another begins has ended before it: the other still waits for strace.
+ * Records the reads, syncs and answers of a service, and the shutdown of its disk, in the order in which strace sees
+ * them. A call that strace notes before another begins has ended before it, because the other still waits for strace.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,17 +8,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../kit/service.ts';
 
-/** When the fsync of a write's group had returned. */
+/** When the fsync of a write's commit group returned. */
 export type Order = 'before the shutdown was asked for' | 'after it, as a success' | 'as a failure, or never';
 
-/** A call of the system; places are those of lines of the trace. */
+/** A system call. `beginsAt` and `endsAt` are lines of the trace. */
 interface SystemCall {
   readonly name: string;
-  /** Of its first argument. */
+  /** The file of its first argument. */
   readonly file: string;
   readonly text: string;
   readonly beginsAt: number;
-  /** Infinity when the process ended in it. */
+  /** Infinity if the process ended during the call. */
   endsAt: number;
 }
 
@@ -26,7 +26,7 @@ const CALLS = 'fsync,fdatasync,read,write,writev,ioctl';
 const TEXT_CHARACTERS = 2000;
 const SHUT_DOWN = /^ioctl\(\d+[^,]*, 0x8004587d/;
 
-/** Watches a service and what will shut its disk down. The function `end` waits until both have ended. */
+/** Traces a service and the process that will shut its disk down. `end` waits until both have ended. */
 export async function traceSyncs(service: number, powerSwitch: number): Promise<{ end: () => Promise<SyncTrace> }> {
   const file = join(temporaryFolder(), 'trace');
   const pids = [service, powerSwitch].flatMap((pid) => ['-p', `${pid}`]);
@@ -55,14 +55,14 @@ export class SyncTrace {
     this.#askedAt = shutdown.beginsAt;
   }
 
-  /** Of the group of the write whose request has this in it, when syncs go to this file. */
+  /** Returns when the fsync of `file` returned for the write whose request contains the token. */
   orderOf(token: string, file: string): Order {
     const sync = this.#findSync(token, file);
     if (!sync || !/\) += 0$/.test(sync.text)) return 'as a failure, or never';
     return sync.endsAt < this.#askedAt ? 'before the shutdown was asked for' : 'after it, as a success';
   }
 
-  /** The last between the request and the answer on its connection: a log that starts over is synced twice. */
+  /** Finds the last sync between the request and its answer: a log that starts over is synced twice. */
   #findSync(token: string, file: string): SystemCall | undefined {
     const request = this.#calls.find(({ name, text }) => name === 'read' && text.includes(`\\"${token}\\"`));
     if (!request) return undefined;
@@ -79,7 +79,7 @@ export class SyncTrace {
   }
 }
 
-/** `-f` cuts a call in two where another thread's comes between. */
+/** Parses a trace. With `-f`, strace splits a call into two lines if a call of another thread comes between. */
 function parseTrace(trace: string): SystemCall[] {
   const calls: SystemCall[] = [];
   const open = new Map<string, { text: string; beginsAt: number }>();

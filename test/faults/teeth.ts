@@ -1,6 +1,6 @@
 /**
- * The crash and fault tests can fail: each is run on a copy of the tree with one promise broken on purpose, and has to
- * say which. Part of `npm run test:faults`.
+ * Checks that the crash and fault tests can fail: each runs on a copy of the tree in which one promise is broken on
+ * purpose, and must report that. Part of `npm run test:faults`.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

@@ -1,7 +1,7 @@
 /**
- * The package `@storeroom/server`, taken from a registry as a stranger takes it: by `npm install --global` and by `npx`,
- * in an empty folder, with the machine's Node alone. Run by `npm run test:release`, after `npm run build:npm`: it
- * downloads Node and a registry.
+ * Installs the package `@storeroom/server` from a registry as a new user does: by `npm install --global` and by `npx`,
+ * in an empty folder, with only the machine's Node. Run by `npm run test:release`, after `npm run build:npm`. Downloads
+ * Node and a registry.
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
@@ -18,9 +18,9 @@ const ROOT = join(import.meta.dirname, '../..');
 const NAME = '@storeroom/server';
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
 const ARCHIVE = join(ROOT, `build/storeroom-server-${version}.tgz`);
-/** Of the package, unpacked, without Node. */
+/** Maximum size of the unpacked package without Node. */
 const PACKAGE_MB_MAX = 20;
-/** The addresses that work without a password; the printed commands have one in them. */
+/** Printed addresses, which work without a password. The printed commands contain one. */
 const ADDRESSES = /^ {2}(?:Dashboard|Reference) +(\S+)/gm;
 const COMMANDS = /^ {2}curl -u '([^']+)' '([^']+)'/gm;
 
@@ -37,7 +37,7 @@ before(async () => {
 });
 after(() => registry?.stop());
 
-/** Starts it in a new empty folder, calls what it prints, and ends it with the signal. */
+/** Starts the service in a new empty folder, calls the addresses that it prints, and ends it with the signal. */
 async function tryDemo(context: TestContext, command: string, words: string[], signal: NodeJS.Signals): Promise<void> {
   const cwd = temporaryFolder();
   const env = { ...environment, STOREROOM_PORT: '0' };
@@ -46,7 +46,7 @@ async function tryDemo(context: TestContext, command: string, words: string[], s
     try {
       process.kill(-child.pid!, 'SIGKILL');
     } catch {
-      // All of them have ended.
+      // All processes of the group have ended.
     }
   });
   const ended = once(child, 'exit');
@@ -60,11 +60,11 @@ async function tryDemo(context: TestContext, command: string, words: string[], s
     const answer = await fetch(url, { headers: { authorization: `Basic ${btoa(user)}` } });
     assert.equal(answer.status, 200, url);
   }
-  // From the terminal it comes to every process of the command, from others to the one they have started.
+  // A terminal sends SIGINT to every process of a command; other programs send a signal to the one they started.
   if (signal === 'SIGINT') process.kill(-child.pid!, signal);
   else child.kill(signal);
   await ended;
-  // Others than the one that was started may end after it.
+  // Further processes of the command may end after the first.
   const isGone = async (): Promise<boolean> => (await fetch(addresses[0]!).catch(() => undefined)) === undefined;
   await until(isGone);
 }

@@ -1,4 +1,4 @@
-/** What npm runs after an install (tools/prepare-node.js), in a small tree of its own. */
+/** Tests what npm runs after an install (tools/prepare-node.js), in a small separate tree. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {

@@ -1,6 +1,6 @@
 /**
- * A registry of npm packages on this machine: Verdaccio, which npm brings into a temporary folder. It keeps what is
- * published and fetches all else from the registry npm is set up with.
+ * A registry of npm packages on this machine: Verdaccio, which npm installs into a temporary folder. It keeps published
+ * packages and fetches all others from the registry that npm is configured to use.
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
@@ -11,10 +11,10 @@ import { findFreePort } from '../kit/raw-http.ts';
 import { until } from '../kit/wait.ts';
 
 const VERDACCIO = '6.10.4';
-/** Verdaccio asks for a tag of it that not every registry has. */
+/** Versions of packages that Verdaccio asks for by a tag that not every registry has. */
 const OVERRIDES = { 'node-fetch': '2.7.0' };
 
-/** The machine's own programs, without those of this checkout: its Node may be older than 26. */
+/** PATH without the programs of this checkout. The Node of the machine may be older than 26. */
 export const machinePath = process.env['PATH']!.split(delimiter)
   .filter((folder) => !folder.includes('node_modules'))
   .join(delimiter);
@@ -30,7 +30,7 @@ export class Registry {
     this.#process = started;
   }
 
-  /** In an empty folder. */
+  /** Starts a registry in an empty folder. */
   static async start(folder: string): Promise<Registry> {
     const npm = (...words: string[]): string => execFileSync('npm', words, { cwd: folder, encoding: 'utf8' });
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, overrides: OVERRIDES }));
@@ -45,7 +45,7 @@ export class Registry {
       max_body_size: '100mb',
       log: { type: 'stdout', format: 'pretty', level: 'error' },
     };
-    writeFileSync(join(folder, 'config.yaml'), JSON.stringify(config)); // YAML has JSON in it
+    writeFileSync(join(folder, 'config.yaml'), JSON.stringify(config)); // JSON is also YAML
     const origin = `http://127.0.0.1:${await findFreePort()}`;
     const words = [join(folder, 'node_modules/verdaccio/bin/verdaccio'), '-c', 'config.yaml', '-l', origin];
     const started = spawn(process.execPath, words, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
@@ -58,7 +58,7 @@ export class Registry {
     return registry;
   }
 
-  /** Of a shell of somebody who has nothing but npm and the machine's Node, and takes packages from here. */
+  /** Returns the environment of a user who has only npm and the machine's Node, and installs from this registry. */
   environment(): Record<string, string> {
     const home = join(this.#folder, 'home');
     mkdirSync(home, { recursive: true });
@@ -71,7 +71,7 @@ export class Registry {
     };
   }
 
-  /** The archive of a package. */
+  /** Publishes the archive of a package. */
   publish(archive: string): void {
     const { host } = new URL(this.origin);
     const env = { ...this.environment(), [`npm_config_//${host}/:_authToken`]: 'anybody' };

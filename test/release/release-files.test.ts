@@ -1,4 +1,4 @@
-/** What a release is made with: archives, licences, the bill of materials and the change log's sections. */
+/** Tests the parts of a release: archives, licences, the bill of materials and the sections of the change log. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * `npm run release` in clones of this checkout: what it refuses, what a dry run leaves alone, what a release commits,
- * and that every run on a commit makes the same bytes. Run by `npm run test:release`: each builds every file.
+ * Tests `npm run release` in clones of this checkout: what it refuses, what a dry run leaves unchanged, what a release
+ * commits, and that every run on a commit makes the same bytes. Part of `npm run test:release`.
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -12,7 +12,7 @@ import { temporaryFolder } from '../kit/service.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** A clone with packages of its own, so that its paths are its own. */
+/** A clone with its own packages, so that all paths are inside it. */
 class Clone {
   readonly folder: string;
 
@@ -23,11 +23,11 @@ class Clone {
     this.git('checkout', '--quiet', '-B', 'main');
     this.git('config', 'user.name', 'Releaser');
     this.git('config', 'user.email', 'releaser@example.com');
-    // Links take no space; they cannot be made to another disk.
+    // Hard links take no space, but they cannot lead to another disk.
     const packages = realpathSync(join(ROOT, 'node_modules'));
     const copy = `cp -al '${packages}' node_modules 2>/dev/null || cp -a '${packages}' node_modules`;
     execFileSync('sh', ['-c', copy], { cwd: this.folder });
-    // What was downloaded for the executables, to do that once.
+    // Copies the downloads for the executables, so that they are made only once.
     if (existsSync(join(ROOT, 'build/node')))
       cpSync(join(ROOT, 'build/node'), join(this.folder, 'build/node'), { recursive: true });
   }
@@ -49,7 +49,7 @@ class Clone {
     return readFileSync(join(this.folder, name));
   }
 
-  /** What it must leave alone. */
+  /** Returns what a dry run must leave unchanged. */
   state(): string[] {
     return [
       this.git('rev-parse', 'HEAD'),
@@ -60,7 +60,7 @@ class Clone {
   }
 }
 
-/** One executable says it of all. */
+/** The one executable that is built. It represents all. */
 const PLATFORM = 'linux-x64';
 const first = new Clone('a');
 const second = new Clone('another', 'much longer', 'path');
