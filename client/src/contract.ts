@@ -490,7 +490,7 @@ export type Value = string | number | boolean | null;
 /** Date as m/d/yyyy or yyyy-mm-dd; null and "" clear the field. */
 type CalendarDateValue = string | null;
 
-/** Y, N, true, false, 1 or 0, in any case; null and "" clear the field. */
+/** Y, N, true, false, 1 or 0, ignoring case; null and "" clear the field. */
 type FlagValue = 'Y' | 'N' | '' | true | false | 1 | 0 | null;
 
 /** Decimal number; null and "" clear the field. */

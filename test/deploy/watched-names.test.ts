@@ -1,4 +1,4 @@
-/** Checks that alert rules, Grafana's dashboard and runbooks use existing names of metrics and of each other. */
+/** Checks that the metrics in alert rules and Grafana's dashboard exist, and that alerts and runbooks match. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -52,7 +52,7 @@ const HEADERS = {
   ETag: 'Identifies this version of the record. Changes whenever the record, or any line of an order, changes.',
   'X-Has-More': 'true if there are more records or changes. A page of records then has X-Next-Cursor too.',
   'X-Next-Cursor': 'Send it as cursor to get the next page.',
-  'X-Next-After': 'Position after the page. Send it as after to get the next changes.',
+  'X-Next-After': 'Position after the page. Send it as `after` to get the next changes.',
   'X-Total-Count': 'Number of matching records on all pages together. Only with count=exact.',
   'Idempotent-Replayed': 'true if this repeats the first response to this Idempotency-Key.',
 };

@@ -160,7 +160,7 @@ export const MEASURED: readonly Measured[] = [
     'Tenants whose calls get 503 TENANT_UNAVAILABLE, because their files are missing or damaged.',
     ({ store }) => store.apartTenants,
   ),
-  row('storeroom_disk_free_bytes', 'Free bytes of the disk of the embedded store.', ({ disk }) => disk?.freeBytes),
+  row('storeroom_disk_free_bytes', 'Free bytes on the disk of the embedded store.', ({ disk }) => disk?.freeBytes),
   row('storeroom_disk_size_bytes', 'Bytes of the disk of the embedded store.', ({ disk }) => disk?.sizeBytes),
   row(
     'storeroom_disk_low_bytes',

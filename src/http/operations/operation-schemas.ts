@@ -250,7 +250,7 @@ export const SCHEMAS = {
   DecimalValue: { type: ['string', 'number', 'null'], description: 'Decimal number; null and "" clear the field.' },
   CalendarDateValue: nullable('Date as m/d/yyyy or yyyy-mm-dd; null and "" clear the field.'),
   FlagValue: {
-    description: 'Y, N, true, false, 1 or 0, in any case; null and "" clear the field.',
+    description: 'Y, N, true, false, 1 or 0, ignoring case; null and "" clear the field.',
     anyOf: [
       { enum: ['Y', 'N', '', true, false, 1, 0, null] },
       matching('^([YyNn10]|[Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])$'),

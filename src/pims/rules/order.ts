@@ -138,7 +138,9 @@ function refuseSerials(line: Values): Refusal | undefined {
     return refuse('A care plan cannot have serial numbers. Send them on the line of the product that it covers.');
   const units = line['QUANTITY'] || '0';
   if (compareDecimals(String(serials.length), units) > 0)
-    return refuse(`${serials.length} serial numbers were sent for a quantity of ${units}. Send at most one per unit.`);
+    return refuse(
+      `The number of serial numbers (${serials.length}) exceeds the quantity (${units}). Send at most one per unit.`,
+    );
   return undefined;
 }
 

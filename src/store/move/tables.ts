@@ -176,7 +176,7 @@ export function buildInserter(
   if (tenant && copyMode === 'append') return (row) => [insert(row)];
   const set = columns.filter((column) => !key.includes(column)).map((column) => `"${column}" = excluded."${column}"`);
   const onConflict = copyMode === 'overwrite' ? ` ON CONFLICT (${listNames(key)}) DO UPDATE SET ${set.join(', ')}` : '';
-  // Without `change`, PostgreSQL does not merge these statements, which would need the types of the columns.
+  // Without `change`, the PostgreSQL store does not merge these statements; merging needs the types of the columns.
   const sql = insert([]).sql + onConflict;
   return (row) => [statement(sql, ...row)];
 }

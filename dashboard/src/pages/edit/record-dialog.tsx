@@ -1,4 +1,4 @@
-/** A form with the fields of a record, by the tenant's dictionary. It sends only changed fields. Begin here. */
+/** A form with the fields of a record, from the tenant's dictionary. It sends only changed fields. Begin here. */
 import { useRef, useState } from 'preact/hooks';
 import type { FieldView } from '../../../../src/http/dashboard/interface.ts';
 import type { RecordType } from '../../../../src/pims/rules/fields.ts';

@@ -1,4 +1,6 @@
-/** The call of the form in three languages. The code reads the keys from the environment, so the text contains none. */
+/**
+ * The form's call as code in three languages. The code reads the keys from the environment, so the text contains none.
+ */
 import { formatCode } from '../../api/call-code.ts';
 import { callURL } from '../../api/call-text.ts';
 import { useSession } from '../../session.tsx';

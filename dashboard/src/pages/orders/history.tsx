@@ -56,7 +56,7 @@ export function History({ number, round }: { number: string; round: string }) {
   return (
     <Section
       title="History"
-      description={history.data?.isWhole === false ? 'As far back as changes are kept.' : undefined}
+      description={history.data?.isWhole === false ? 'Older changes are not shown.' : undefined}
       actions={
         may('developer') && <Link to={`/requests?order=${encodeURIComponent(number)}`}>Requests of this order</Link>
       }

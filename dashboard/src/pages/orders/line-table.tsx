@@ -85,7 +85,11 @@ export function OrderLines({ record, onDone }: { record: LoadedRecord; onDone: (
         rows={lines}
         columns={isOpen ? [...columnsOf(lines), edit] : columnsOf(lines)}
         rowKey="LINE_REF_LOCK_CODE"
-        empty={<Empty title="No lines yet">Add a line here, or with PUT /orders/line_item.</Empty>}
+        empty={
+          <Empty title="No lines yet">
+            Lines appear here when they are added in the dashboard or with PUT /orders/line_item.
+          </Empty>
+        }
       />
       <OrderTotals order={values} lines={lines} />
       {edited && <LineDialog record={record} line={edited} onDone={onDone} onClose={() => setEdited(undefined)} />}

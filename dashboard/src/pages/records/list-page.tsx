@@ -191,7 +191,7 @@ function NoRecords({ kind, isFiltered, onClear }: { kind: Kind; isFiltered: bool
       title={`No ${label.toLowerCase()} yet`}
       action={kind === 'orders' && <ButtonLink to="/explorer/createOrder">Send a test order</ButtonLink>}
     >
-      {label} appear here when your shop sends them through the API, or when a CSV file is imported.
+      Records appear here when they are created or imported.
     </Empty>
   );
 }

@@ -110,7 +110,7 @@ function AuditLog() {
   return (
     <Page
       title="Audit log"
-      description="Sign-ins, and changes to users, keys, settings, fields and records in the dashboard, protected by a chain of hashes."
+      description="Lists sign-ins, and changes made in the dashboard or by command. A chain of hashes protects the list."
       actions={
         <>
           <Refresh isBusy={isLoading && pages.length > 0} onClick={reload} />

@@ -26,7 +26,7 @@ const ROLES: readonly { value: Role; label: string; hint: string }[] = [
   {
     value: 'developer',
     label: 'Developer',
-    hint: 'Can also manage keys and webhooks, add fields, and use the explorer.',
+    hint: 'Can also manage keys and webhooks, add fields, and write in the explorer.',
   },
   { value: 'owner', label: 'Owner', hint: 'Can also change settings and users, and read the audit log.' },
 ];
@@ -171,7 +171,7 @@ export function RemoveUser({ user, onRemoved, onClose }: RemoveUserProps) {
       description={`${user.email} is the account you are signed in with.`}
       onClose={onClose}
     >
-      <p>You lose access to this team immediately. To sign out, use Sign out below the menu.</p>
+      <p>You lose access to this team immediately. To sign out, use “Sign out” below the menu.</p>
       <Actions>
         <Button tone="primary" onClick={onClose}>
           Keep my account

@@ -102,7 +102,7 @@ function Replay({ webhook: { id, position, newest }, onDone, onClose }: ActionsP
         label="After change"
         name="after"
         type="number"
-        hint={`Delivered up to ${position} of ${newest}. The Changes page lists the numbers.`}
+        hint={`Changes up to ${position} of ${newest} are delivered. The Changes page lists the numbers.`}
         required
         autofocus
         {...after}

@@ -247,7 +247,7 @@ export class Database {
     const [mode] = this.row<[string]>('PRAGMA journal_mode=wal')!;
     if (mode === 'wal') return;
     const hint = 'Is the folder on a network or memory file system?';
-    throw new Error(`${this.file}: journal_mode is ${mode}, and must be wal. ${hint}`);
+    throw new Error(`${this.file}: journal_mode is ${mode}, but must be wal. ${hint}`);
   }
 }
 

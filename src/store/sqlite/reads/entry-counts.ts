@@ -8,8 +8,9 @@ import type { Database } from '../files/database.ts';
 
 /** Counts below this are not kept: counting an entry takes 30 to 60 ns. */
 const FEW = 256;
-/** Maximum entries that one query counts, in a millisecond or two. Beginning a count takes as long as some entries. */
+/** Maximum entries that one query counts, in a millisecond or two. */
 const ENTRIES_MAX = 32 * 1024;
+/** Starting a count takes as long as counting this many entries. */
 const ENTRIES_OF_BEGINNING = 100;
 const TRIGRAMS_MOST = 16;
 const TRIGRAMS_ENOUGH = 2;
