@@ -138,7 +138,7 @@ function refuseSerials(line: Values): Refusal | undefined {
     return refuse('A care plan cannot have serial numbers. Send them on the line of the product that it covers.');
   const units = line['QUANTITY'] || '0';
   if (compareDecimals(String(serials.length), units) > 0)
-    return refuse(`There are more serial numbers (${serials.length}) than units (${units}). Send at most one per unit.`);
+    return refuse(`Send at most one serial number per unit, not ${serials.length} for a quantity of ${units}.`);
   return undefined;
 }
 

@@ -126,7 +126,7 @@ export function refuseSerialsOf(part: Values, units: string, serials: readonly s
   if (long !== undefined) return refuse(`A serial number can have at most ${SERIAL_CHARACTERS_MAX} characters.`);
   const code = part['PART_CODE'] ?? '';
   if (serials.length > 0 && compareDecimals(String(serials.length), units) > 0)
-    return refuse(`There are more serial numbers (${serials.length}) than units (${units}). Send at most one per unit.`);
+    return refuse(`Send at most one serial number per unit, not ${serials.length} for a quantity of ${units}.`);
   if (part['SERIALIZED'] !== 'Y' || isZero(units)) return undefined;
   if (units.includes('.')) return refuse(`Part ${code} has serial numbers, so it moves in whole units, not ${units}.`);
   if (compareDecimals(units, '0') > 0 && String(serials.length) !== units)
