@@ -48,7 +48,7 @@ suite('a connection', () => {
   test('whose write-ahead log SQLite silently did not set up is refused', () => {
     assert.throws(
       () => new Database(':memory:', { mode: 'make', busyTimeoutMs: 0 }),
-      /journal_mode is memory, and must be wal/,
+      /journal_mode is memory, but must be wal/,
     );
   });
 
