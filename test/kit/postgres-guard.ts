@@ -57,11 +57,14 @@ export async function killProcesses(folder: string): Promise<void> {
   if (memory !== undefined) spawnSync('ipcrm', ['-m', memory]);
 }
 
-/** Finds the identifier of the shared memory that a postmaster keeps while it runs. */
+/** Finds the identifier of the shared memory that a postmaster keeps while it runs. Finds none on a disk that is lost. */
 export function findSharedMemory(folder: string): string | undefined {
-  const lockFile = join(folder, 'data/postmaster.pid');
-  const line = existsSync(lockFile) ? readFileSync(lockFile, 'utf8').split('\n')[SHARED_MEMORY_LINE] : undefined;
-  return line?.trim().split(/\s+/)[1];
+  try {
+    const lines = readFileSync(join(folder, 'data/postmaster.pid'), 'utf8').split('\n');
+    return lines[SHARED_MEMORY_LINE]?.trim().split(/\s+/)[1];
+  } catch {
+    return undefined;
+  }
 }
 
 if (import.meta.main) {
