@@ -103,6 +103,7 @@ async function runAll(databaseUrl: string): Promise<void> {
 async function runWorker({ store, files }: Pass, fits: Choice, databaseUrl: string): Promise<void> {
   const worker = fork(`${import.meta.dirname}/kit/worker.ts`, {
     detached: true, // the leader of a group, which endGroup ends
+    stdio: ['inherit', 'inherit', 'pipe', 'ipc'],
     execArgv: [`--test-reporter=${import.meta.dirname}/kit/report.ts`, '--test-reporter-destination=stdout'],
     env: {
       ...process.env,
@@ -116,6 +117,8 @@ async function runWorker({ store, files }: Pass, fits: Choice, databaseUrl: stri
     },
   });
   workers.add(worker);
+  let lastSaid = '';
+  worker.stderr!.setEncoding('utf8').on('data', (text: string) => process.stderr.write((lastSaid = text)));
   const ended = new Promise<string>((tell) => {
     worker.once('exit', (code, signal) => tell(`its process ended with ${signal ?? code}`));
   });
@@ -143,9 +146,10 @@ async function runWorker({ store, files }: Pass, fits: Choice, databaseUrl: stri
   if (worker.connected) worker.disconnect();
   const isGone = await Promise.race([ended.then(() => true), sleep(END_MS, false, { ref: false })]);
   if (!isGone) {
-    bad.push(`The process of these files did not end, as one of them left something open: ${taken.join(' ')}`);
-    worker.kill('SIGUSR2'); // it then prints what is open
+    worker.kill('SIGUSR2'); // it then says what is open
     await sleep(TELL_MS);
+    bad.push(`The process of these files did not end, because one of them left something open: ${taken.join(' ')}`);
+    bad.push(lastSaid.trim());
   }
   endGroup(worker);
   workers.delete(worker);

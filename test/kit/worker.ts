@@ -4,9 +4,9 @@ import { suite } from 'node:test';
 process.on('message', (file: string) => {
   void suite(`${file} on ${process.env['STOREROOM_TEST_STORE']}`, () => import(`../../${file}`));
 });
-// run.ts sends this signal before it ends a process that does not end by itself.
+// run.ts sends this signal to a process that does not end by itself, and prints what it says at the end of the run.
 process.on('SIGUSR2', () => {
-  process.stderr.write(
-    `Open in the process of tests that does not end: ${process.getActiveResourcesInfo().join(' ')}\n`,
-  );
+  const { libuv } = process.report.getReport() as { libuv: { is_active: boolean; is_referenced: boolean }[] };
+  const open = libuv.filter((handle) => handle.is_active && handle.is_referenced);
+  process.stderr.write(`Open: ${process.getActiveResourcesInfo().join(' ')} ${JSON.stringify(open)}\n`);
 });
