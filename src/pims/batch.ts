@@ -22,14 +22,6 @@ const WRITES = { createOrder, addLineItem, updateLineItem, updateOrder, cancelOr
 export type BatchOperation = keyof typeof WRITES;
 export const BATCH_OPERATIONS = Object.keys(WRITES) as BatchOperation[];
 
-/** Runs a write, and records what it changes. */
-export const runWrite = (
-  operation: BatchOperation,
-  dictionaries: Dictionaries,
-  body: Body,
-  context: WriteContext,
-): Script<Json> => recordChanges(WRITES[operation](dictionaries, body, context), operation, context.now, context.by);
-
 export interface BatchStep {
   readonly operation: BatchOperation;
   readonly body: Body;
@@ -57,8 +49,8 @@ export function* writeBatch(
   for (const [step, { operation, body, refusal }] of steps.entries())
     try {
       if (refusal) throw refusal;
-      const write = runWrite(operation, dictionaries, results.fillIn(body), context);
-      results.add(yield* runStep(write, () => loadsAfter(step), released));
+      const write = WRITES[operation](dictionaries, results.fillIn(body), context);
+      results.add(yield* runStep(recordChanges(write, operation, context), () => loadsAfter(step), released));
     } catch (fault) {
       throw fault instanceof Refusal ? fault.atStep(step) : fault;
     }

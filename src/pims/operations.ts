@@ -17,7 +17,7 @@ import type { Stage } from './rules/stages.ts';
 import type { LookupOptions, OrderFound, Page, PimsStore, QueryRequest, RecordFound } from './pims-port.ts';
 import { recordChanges, type FieldChange, type Json, type Rendered, type Script, type Write } from './writes/script.ts';
 import type { Body, WriteContext, WriteOptions, Written } from './writes/writes.ts';
-import { runWrite, writeBatch as writeSteps, type BatchOperation, type BatchStep } from './batch.ts';
+import { writeBatch as writeSteps, type BatchOperation, type BatchStep } from './batch.ts';
 import { parseNumbers } from './reads/storefront.ts';
 import { checkText, type Values } from './rules/values.ts';
 import { addDecimals, compareDecimals, subtractDecimals } from './rules/decimal.ts';
@@ -109,21 +109,21 @@ async function writeOnce(
   context: WriteContext,
   size?: number,
 ): Promise<Written> {
-  const write: Write<Written> = (dictionaries) => writes.once(script(dictionaries), context);
+  const write: Write<Written> = (dictionaries) => writes.runOnce(script(dictionaries), context);
   return orThrow(await store.write(write, context.idempotency, size));
 }
 
 const writeOf =
-  (operation: BatchOperation) =>
+  (operation: BatchOperation, write: typeof writes.createOrder) =>
   (store: PimsStore, body: Body, context: WriteContext): Promise<Written> =>
-    writeOnce(store, (dictionaries) => runWrite(operation, dictionaries, body, context), context);
-export const createOrder = writeOf('createOrder');
-export const addLineItem = writeOf('addLineItem');
-export const updateLineItem = writeOf('updateLineItem');
-export const updateOrder = writeOf('updateOrder');
-export const cancelOrder = writeOf('cancelOrder');
-export const createCustomer = writeOf('createCustomer');
-export const updateCustomer = writeOf('updateCustomer');
+    writeOnce(store, (dictionaries) => recordChanges(write(dictionaries, body, context), operation, context), context);
+export const createOrder = writeOf('createOrder', writes.createOrder);
+export const addLineItem = writeOf('addLineItem', writes.addLineItem);
+export const updateLineItem = writeOf('updateLineItem', writes.updateLineItem);
+export const updateOrder = writeOf('updateOrder', orderWrites.updateOrder);
+export const cancelOrder = writeOf('cancelOrder', orderWrites.cancelOrder);
+export const createCustomer = writeOf('createCustomer', writes.createCustomer);
+export const updateCustomer = writeOf('updateCustomer', writes.updateCustomer);
 
 export const writeBatch = (store: PimsStore, steps: readonly BatchStep[], context: WriteContext): Promise<Written> =>
   writeOnce(store, (dictionaries) => writeSteps(dictionaries, steps, context), context, steps.length);
@@ -152,10 +152,10 @@ export const addField = async (store: PimsStore, field: CustomField): Promise<vo
 async function writeInOffice<T>(
   store: PimsStore,
   operation: string,
-  { now, by }: WriteOptions,
+  options: WriteOptions,
   script: (dictionaries: Dictionaries) => Script<Json>,
 ): Promise<T> {
-  const write: Write<Json> = (dictionaries) => recordChanges(script(dictionaries), operation, now, by);
+  const write: Write<Json> = (dictionaries) => recordChanges(script(dictionaries), operation, options);
   return JSON.parse(orThrow(await store.write(write))) as T;
 }
 

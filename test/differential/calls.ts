@@ -90,7 +90,7 @@ export function systemOver(store: PimsStore): System {
     advanceOrder: async (orderNumber, step, options) =>
       orThrow(
         await store.write(
-          () => writes.once(orderWrites.advanceOrder(orderNumber, step, options), options),
+          () => writes.runOnce(orderWrites.advanceOrder(orderNumber, step, options), options),
           options.idempotency,
         ),
       ),

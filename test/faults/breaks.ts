@@ -16,7 +16,7 @@ interface Break {
 export const BREAKS: Record<string, Record<string, Break>> = {
   'faults/power-loss.ts': {
     'counts are synced before the answer': {
-      file: 'store/sqlite/call-store.ts',
+      file: 'store/sqlite/control-database.ts',
       good: 'syncAfterCommit: true',
       broken: 'syncAfterCommit: false',
       says: /usage \d+ is not between/,
@@ -56,7 +56,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
     'the answer comes after the commit': {
       file: 'store/sqlite/writes/write-queue.ts',
       good: "db.run('COMMIT');",
-      broken: `for (const { settle } of group) settle();
+      broken: `for (const { complete } of group) complete();
         await options.clock.sleep(5);
         db.run('COMMIT');`,
       says: LOSS,
@@ -72,7 +72,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
   },
   'system/nodes.test.ts': {
     'a batch of counts that is sent twice is added once': {
-      file: 'store/postgres/call-store.ts',
+      file: 'store/postgres/control-database.ts',
       good: 'WHERE n."SEQUENCE" < excluded."SEQUENCE" RETURNING 1',
       broken: 'RETURNING 1',
       says: /✖ calls whose count is cut off after its commit[^]*\d+ of \d+ calls are counted/,

@@ -95,6 +95,6 @@ test('a number of at most 15 digits raises the counter of its records, another c
 });
 
 test('a write without an idempotency key is no replay', () => {
-  const script = writes.once(writes.createOrder(DICTIONARIES, {}, CONTEXT), CONTEXT);
+  const script = writes.runOnce(writes.createOrder(DICTIONARIES, {}, CONTEXT), CONTEXT);
   assert.deepEqual(run(script, { nextNumber: '8' }).outcome, { data: '"8"', replayed: false });
 });

@@ -120,7 +120,7 @@ export class Pims {
   }
 
   #write(options: WriteOptions, script: (dictionaries: Dictionaries) => Script<Json>): Writing {
-    return this.port.write((dictionaries) => writes.once(script(dictionaries), options), options.idempotency);
+    return this.port.write((dictionaries) => writes.runOnce(script(dictionaries), options), options.idempotency);
   }
 
   createRecord(recordType: 'orders' | 'customers', values: Values, options = write()): Writing {

@@ -8,7 +8,7 @@ import { renderEnvelope } from '../call/answer.ts';
 import { listOf, objectOf, type Schema } from '../contract/json-schema.ts';
 import { refuseBody } from '../call/error-answers.ts';
 import { NEW_LINE_EXAMPLE } from './examples.ts';
-import { envelopeOf, queryOf, ref } from './operation-schemas.ts';
+import { envelopeOf, querySchema, ref } from './operation-schemas.ts';
 import { envelope, type Call, type Operation } from './operation.ts';
 
 interface Step {
@@ -29,7 +29,7 @@ export function batchOperation(operations: readonly Operation[]): Operation {
     summary: 'Several writes in one call',
     description: DESCRIPTION,
     kind: 'batch',
-    query: queryOf(),
+    query: querySchema(),
     body: { name: 'Batch', validated: {}, documented: listOf(ref('BatchStep'), STEPS), parts: describeSteps(taken) },
     answer: envelopeOf(listOf({ anyOf: distinct(taken.map(({ answer }) => answer)) })),
     listSteps: parseSteps,

@@ -41,7 +41,7 @@ const CREDENTIALS = {
 };
 
 /** Describes the query of an operation: credentials and its own parameters. */
-export const queryOf = (needed: Members = {}, optional: Members = {}): Schema => ({
+export const querySchema = (needed: Members = {}, optional: Members = {}): Schema => ({
   ...objectOf({}, { ...CREDENTIALS, ...needed, ...optional }),
   required: Object.keys(needed),
 });
@@ -60,7 +60,7 @@ export function maxReturnOf({ maxReturnDefault, maxReturnMost }: AnswerLimits): 
 }
 
 export const pageQuery = (limits: AnswerLimits, more: Members = {}): Schema =>
-  queryOf(
+  querySchema(
     {},
     {
       maxReturn: maxReturnOf(limits),

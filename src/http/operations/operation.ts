@@ -15,7 +15,7 @@ import { parsePage, setPageHeaders, type AnswerLimits } from '../call/cursor.ts'
 import { renderEnvelope, setTag } from '../call/answer.ts';
 import { listOf, required, type Members, type Schema } from '../contract/json-schema.ts';
 import type { OperationName } from './names.ts';
-import { envelopeOf, FIELDS, FILTERS_BODY, pageQuery, queryOf, type BodySchema } from './operation-schemas.ts';
+import { envelopeOf, FIELDS, FILTERS_BODY, pageQuery, querySchema, type BodySchema } from './operation-schemas.ts';
 
 export const BASE_PATH = '/tenant/api/pims/v1';
 
@@ -71,7 +71,7 @@ export const single = (
   ({
     method: 'GET',
     kind: 'single',
-    query: queryOf({ [parameter]: required(about) }, FIELDS),
+    query: querySchema({ [parameter]: required(about) }, FIELDS),
     answer: envelopeOf(record),
     run: async ({ store, query, reply }: Call) => {
       const { record: found, tag } = await get(store, query[parameter]!, parseFields(query));
@@ -123,7 +123,7 @@ export const write = (
 ) =>
   ({
     kind: 'write',
-    query: queryOf(),
+    query: querySchema(),
     body,
     answer: envelopeOf(data),
     run: async ({ store, body: fields, context, reply }: Call) => {

@@ -29,7 +29,7 @@ import { textOf, booleanOf, listOf, NULL, objectOf, required } from '../contract
 import { signalOf } from '../server/connections.ts';
 import { batchOperation } from './batch.ts';
 import { CUSTOMER_EXAMPLE, PART_EXAMPLE } from './examples.ts';
-import { fieldsBody, ref, envelopeOf, queryOf, maxReturnOf } from './operation-schemas.ts';
+import { fieldsBody, ref, envelopeOf, querySchema, maxReturnOf } from './operation-schemas.ts';
 import { envelope, page, single, write, type Operation, type Call } from './operation.ts';
 import { orderOperations } from './orders.ts';
 
@@ -159,7 +159,7 @@ const TEAM_OPERATIONS: readonly Operation[] = [
     summary: 'Fields of a record type',
     description: 'Returns the fields of the record type in the order of its records, custom fields last.',
     kind: 'lookup',
-    query: queryOf({
+    query: querySchema({
       type: required('The record type: orders, lines, customers or inventory.', {
         pattern: `^(${Object.keys(RECORD_TYPES).join('|')})$`,
       }),
@@ -178,7 +178,7 @@ const TEAM_OPERATIONS: readonly Operation[] = [
     summary: 'Calls of a month',
     description: 'Returns the calls of the team in a month by day and operation, including this call.',
     kind: 'lookup',
-    query: queryOf(
+    query: querySchema(
       {},
       { month: textOf('The month (UTC), such as 2026-11. Default: the current month.', { pattern: MONTH }) },
     ),
@@ -243,7 +243,7 @@ const changesOperation = (limits: AnswerLimits): Operation => ({
   description:
     'Returns what was created and updated after a position, in the order in which it became visible. After you have read up to X-Next-After, no change ever appears at or below it. Without after, returns no changes, and X-Next-After is the current position.',
   kind: 'changes',
-  query: queryOf(
+  query: querySchema(
     {},
     {
       after: textOf('X-Next-After of the previous page; 0 starts with the first change.', { pattern: '^[0-9]{1,15}$' }),

@@ -23,7 +23,7 @@ import {
   NEW_ORDER_EXAMPLE,
   ORDER_EXAMPLE,
 } from './examples.ts';
-import { envelopeOf, FIELDS, fieldsBody, keyBody, NUMBERS_BODY, queryOf, ref } from './operation-schemas.ts';
+import { envelopeOf, FIELDS, fieldsBody, keyBody, NUMBERS_BODY, querySchema, ref } from './operation-schemas.ts';
 import { envelope, page, parseFields, write, type Call, type Operation } from './operation.ts';
 
 const ORDER = ref('Order');
@@ -57,7 +57,7 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     description: 'Returns the order with this number. subRecords lists its lines and is null if it has none.',
     method: 'GET',
     kind: 'single',
-    query: queryOf({ orderNum: required('The ORDER_NUMBER.') }, FIELDS),
+    query: querySchema({ orderNum: required('The ORDER_NUMBER.') }, FIELDS),
     answer: envelopeOf(ORDER, LINES),
     run: async ({ store, query, reply }: Call) => {
       const { order, lines, tag } = await getOrder(store, query['orderNum']!, signalOf(reply), parseFields(query));
@@ -94,7 +94,7 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     description:
       "Returns every order with this storefront number. Fulfilment is not calculated; add the records up yourself or use the client's deriveFulfillment.",
     kind: 'lookup',
-    query: queryOf({
+    query: querySchema({
       storefront_order_number: required('The exact REFERENCE_NUMBER. Write its leading # as %23 in the URL.'),
     }),
     answer: ref('StorefrontLookup'),
@@ -112,7 +112,7 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     description:
       'Returns the same result as the single lookup, one entry per number, in the order you sent them. Duplicates are repeated.',
     kind: 'lookups',
-    query: queryOf(),
+    query: querySchema(),
     body: NUMBERS_BODY,
     answer: listOf(ref('StorefrontLookup'), { minItems: 1, maxItems: NUMBERS_MAX }),
     example: {

@@ -215,7 +215,11 @@ const FIELDS_MOST = 20;
 const CHARACTERS_MOST = 100;
 
 /** Runs a write, and then saves its changes in the same transaction: each record once, under this operation. */
-export function* recordChanges<T>(write: Script<T>, operation: string, now: string, by?: string): Script<T> {
+export function* recordChanges<T>(
+  write: Script<T>,
+  operation: string,
+  { now, by }: { now: string; by?: string | undefined },
+): Script<T> {
   const changed = new Map<string, ChangedRecord>();
   let step = write.next();
   while (!step.done) {

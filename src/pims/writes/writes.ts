@@ -153,7 +153,7 @@ export function* addField(dictionaries: Dictionaries, field: CustomField): Scrip
  * repeated. The write parses first, so a refused body never touches the key. Throws IDEMPOTENCY_KEY_REUSED if the key
  * was used with another body.
  */
-export function* once(write: Script<Json>, { idempotency, now }: WriteOptions): Script<Written> {
+export function* runOnce(write: Script<Json>, { idempotency, now }: WriteOptions): Script<Written> {
   if (!idempotency) return { data: yield* write, replayed: false };
   let step = write.next();
   const kept = yield* load('keptAnswer', idempotency.operation, idempotency.key);

@@ -26,7 +26,7 @@ const NUMBERED = [
 ] as const;
 const BY_HAND = `Correct the record in the database. Otherwise: ${RESTORE}`;
 
-const columnsOf = (alias: string, names: readonly string[]) => names.map((name) => `${alias}."${name}"`).join(', ');
+const aliased = (alias: string, names: readonly string[]) => names.map((name) => `${alias}."${name}"`).join(', ');
 
 export async function checkTenant(
   db: CheckedDatabase,
@@ -60,7 +60,7 @@ async function checkOrders(
       findings.add(`order ${order['ORDER_NUMBER']} of ${teamId}`, fault, BY_HAND);
   };
   await each(
-    `SELECT ${columnsOf('o', ORDER)}, l."LINE_NUMBER", ${columnsOf('l', LINE)} FROM ${schema}"ORDERS" o
+    `SELECT ${aliased('o', ORDER)}, l."LINE_NUMBER", ${aliased('l', LINE)} FROM ${schema}"ORDERS" o
       LEFT JOIN ${schema}"ORDER_LINEITEMS" l ON l."ORDER_NUMBER" = o."ORDER_NUMBER"
       ORDER BY o."SORT_KEY", l."LINE_NUMBER"`,
     (row) => {
@@ -108,7 +108,7 @@ async function checkStock(
   await each<[string, string]>(`SELECT "PART_CODE", "QUANTITY" FROM ${schema}"MOVEMENTS"`, ([code, units]) =>
     moved.set(code, addDecimals(moved.get(code) ?? '0', units)),
   );
-  await each(`SELECT ${columnsOf('p', STOCK)} FROM ${schema}"INVENTORY" p`, (row) => {
+  await each(`SELECT ${aliased('p', STOCK)} FROM ${schema}"INVENTORY" p`, (row) => {
     const [code, key, onHand, kept, left] = row as [string, string, string, string, string];
     const place = `part ${code} of ${teamId}`;
     const held = committed.get(code) ?? '0';

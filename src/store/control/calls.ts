@@ -27,7 +27,7 @@ function loadCounts(
 }
 
 export const makeUsageStore = (own: OwnUsage): UsageStore => ({
-  addUsage: (...counts) => own.addUsage(...counts),
+  addUsage: own.addUsage,
   async loadUsage(teamId, month) {
     const where = '"TEAM_ID" = ? AND "MONTH" = ? ORDER BY "NAME", "API_ID"';
     const [counts, byKey] = await Promise.all([
@@ -75,7 +75,7 @@ export function makeRequestStore(own: OwnRequests): RequestStore {
   const loadBlocks = (where: string, ...values: Bound[]) =>
     loadRecords<RequestBlock>(large, 'REQUESTS', BLOCK, where, ...values);
   return {
-    addRequests: (...all) => own.addRequests(...all),
+    addRequests: own.addRequests,
     loadBlocks(teamId, { before, from, to }, limit) {
       const within = '"BLOCK_ID" < ? AND "BLOCK_ID" >= ? AND "FIRST_AT" <= ?';
       const where = `"TEAM_ID" = ? AND ${within} ORDER BY "BLOCK_ID" DESC LIMIT ?`;

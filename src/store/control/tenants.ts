@@ -39,7 +39,7 @@ export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantSto
   const loadTenants = async (which: string, ...values: Bound[]) =>
     (await db.read<TenantRow>(`SELECT ${TENANT_COLUMNS} FROM ${tenants} t ${which}`, ...values)).map(toTenant);
   return {
-    findCaller: (...of) => own.findCaller(...of),
+    findCaller: own.findCaller,
     async deleteTenant(tenant) {
       await own.deleteTenant(tenant);
       await commitOne(db, noteChange(schema));

@@ -1,17 +1,18 @@
 /**
- * The control schema of PostgreSQL: reads share a connection, and each writing runs in a separate transaction. Each
- * tenant has a schema. Every call loads its key from the database, so a replaced key ends on all nodes at once; calls
- * that arrive together share a statement.
+ * The control schema of PostgreSQL: reads share a connection, and each writing runs in a separate transaction. Every
+ * call loads its key from the database, so a replaced key ends on all nodes at once; calls that arrive together share a
+ * statement. A batch of counts has its node and a sequence number, so that a batch that is repeated after a lost
+ * response is added only once (decision 0020).
  */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { Refusal, type Outcome } from '../../errors.ts';
 import { isKeyValid, type Scope } from '../../tenant/keys.ts';
 import type { Caller } from '../../tenant/tenant-port.ts';
-import { USAGE_TABLES } from '../control/calls.ts';
+import { USAGE_TABLES, type OwnUsage } from '../control/calls.ts';
 import { TENANT_COLUMNS, toTenant, type ControlDatabase, type TenantRow } from '../control/control.ts';
 import type { OwnTenants } from '../control/tenants.ts';
 import type { Bound, Row, Writing } from '../writing.ts';
-import { columnsOf, type Connection } from './connection/connection.ts';
+import { transpose, type Connection } from './connection/connection.ts';
 import type { Pool, SharedConnection } from './connection/shared-connection.ts';
 import { buildTenantScript, CONTROL, PIMS_VERSION } from './migrate.ts';
 import { KeyBatch } from './reads/shared-reads.ts';
@@ -45,6 +46,73 @@ export class PostgresControl implements ControlDatabase {
       throw fault;
     }
   }
+}
+
+const NODES = `${CONTROL}."USAGE_NODES"`;
+const USAGE = `${CONTROL}."USAGE"`;
+const MONTHS = `${CONTROL}."USAGE_MONTHS"`;
+const KEYS = `${CONTROL}."KEY_USAGE"`;
+
+/**
+ * A retry finds the sequence number and adds nothing. The row of the node makes it wait for a first attempt that is
+ * still running. All nodes touch rows in the same order, which avoids deadlocks.
+ */
+const ADD_COUNTS = `WITH batch AS (
+    INSERT INTO ${NODES} AS n VALUES ($1, $2, now())
+      ON CONFLICT ("NODE") DO UPDATE SET "SEQUENCE" = excluded."SEQUENCE", "SEEN_AT" = now()
+      WHERE n."SEQUENCE" < excluded."SEQUENCE" RETURNING 1
+  ), days AS (
+    INSERT INTO ${USAGE} AS u SELECT team, day, operation, calls
+      FROM unnest($3::text[], $4::text[], $5::text[], $6::bigint[]) AS c(team, day, operation, calls)
+      WHERE EXISTS (SELECT 1 FROM batch) ORDER BY team, day, operation
+      ON CONFLICT ("TEAM_ID", "DAY", "OPERATION") DO UPDATE SET "CALLS" = u."CALLS" + excluded."CALLS" RETURNING 1
+  ), months AS (
+    INSERT INTO ${MONTHS} AS m SELECT team, left(day, 7), sum(calls)::bigint
+      FROM unnest($3::text[], $4::text[], $6::bigint[]) AS c(team, day, calls)
+      WHERE EXISTS (SELECT 1 FROM batch) AND (SELECT count(*) FROM days) >= 0 GROUP BY 1, 2 ORDER BY 1, 2
+      ON CONFLICT ("TEAM_ID", "MONTH") DO UPDATE SET "CALLS" = m."CALLS" + excluded."CALLS"
+      RETURNING "TEAM_ID", "MONTH", "CALLS"
+  ), keys AS (
+    INSERT INTO ${KEYS} AS k SELECT team, month, api_id, name, calls, used_at
+      FROM unnest($7::text[], $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[])
+        AS c(team, month, api_id, name, calls, used_at)
+      WHERE EXISTS (SELECT 1 FROM batch) AND (SELECT count(*) FROM months) >= 0 ORDER BY team, month, api_id
+      ON CONFLICT ("TEAM_ID", "MONTH", "API_ID") DO UPDATE SET "CALLS" = k."CALLS" + excluded."CALLS",
+        "USED_AT" = greatest(k."USED_AT", excluded."USED_AT")
+  )
+  SELECT "TEAM_ID", "MONTH", "CALLS" FROM months`;
+const READ_TOTALS = `SELECT DISTINCT m."TEAM_ID", m."MONTH", m."CALLS"
+  FROM unnest(?::text[], ?::text[]) AS c(team, day) JOIN ${MONTHS} m ON m."TEAM_ID" = team AND m."MONTH" = left(day, 7)`;
+const DELETE_NODES = `DELETE FROM ${NODES} WHERE "SEEN_AT" < now() - interval '7 days'`;
+
+/** Returns the refusal of a call that could not be counted. The call may already have saved records. */
+function uncounted({ code, retryAfterSeconds = 1 }: Refusal): Refusal {
+  const message = 'The call could not be counted. The outcome of a write is unknown.';
+  return new Refusal(code === 'STORAGE_FULL' ? code : 'STORE_UNAVAILABLE', message, { retryAfterSeconds });
+}
+
+export function makeOwnUsage(connection: SharedConnection): OwnUsage {
+  const node = randomUUID();
+  let sequence = 0;
+  return {
+    schema: `${CONTROL}.`,
+    read: <R extends Row>(sql: string, ...values: Bound[]) => connection.ask<R>(sql, values),
+
+    /** The caller adds one batch at a time, so the sequence numbers of a node arrive in order. */
+    async addUsage(counts, byKey = []) {
+      if (sequence === 0) await connection.ask(DELETE_NODES, []);
+      const days = transpose(counts, ['teamId', 'day', 'operation', 'calls']);
+      const keys = transpose(byKey, ['teamId', 'month', 'apiId', 'name', 'calls', 'usedAt']);
+      type Total = [string, string, number];
+      try {
+        let totals = await connection.ask<Total>(ADD_COUNTS, [node, ++sequence, ...days, ...keys]);
+        if (totals.length === 0) totals = await connection.ask<Total>(READ_TOTALS, days.slice(0, 2));
+        return new Map(totals.map(([team, month, calls]) => [`${team} ${month}`, calls]));
+      } catch (fault) {
+        throw fault instanceof Refusal ? uncounted(fault) : fault;
+      }
+    },
+  };
 }
 
 const FIND_CALLERS = `SELECT k."API_ID", k."SECRET_HASH", k."ENDS_AT", k."NAME", k."SCOPE", ${TENANT_COLUMNS}
@@ -95,7 +163,7 @@ async function loadCallers(
 ): Promise<ReadonlyMap<string, FoundCaller>> {
   const pairs = questions.map((question) => question.split(' ') as [string, string]);
   type CallerRow = [string, Uint8Array, string, string, Scope, ...TenantRow];
-  const rows = await connection.ask<CallerRow>(FIND_CALLERS, columnsOf(pairs, [0, 1]));
+  const rows = await connection.ask<CallerRow>(FIND_CALLERS, transpose(pairs, [0, 1]));
   const found = new Map<string, FoundCaller>();
   for (const [apiId, secretHash, endsAt, name, scope, ...row] of rows)
     found.set(`${apiId} ${row[0]}`, { tenant: toTenant(row), key: { apiId, name, scope }, secretHash, endsAt });

@@ -21,12 +21,12 @@ import { makeWebhookStore } from '../control/webhooks.ts';
 import type { PoolMeasures, StoreMeasures } from '../measures.ts';
 import { refuseUnfinished } from '../move/tables.ts';
 import { ConnectionLost, reasonOf, type Connection, type ConnectionOptions } from './connection/connection.ts';
-import { makeOwnTenants, PostgresControl } from './control-database.ts';
+import { makeOwnTenants, makeOwnUsage, PostgresControl } from './control-database.ts';
 import { CONTROL, migrate, migrateTenant, PIMS_VERSION, SCHEMA_VERSION } from './migrate.ts';
 import { hasCitus, makePlacement, Workers, type Placement } from './workers.ts';
 import { PostgresPimsStore } from './pims-store.ts';
 import { Notices } from './connection/notices.ts';
-import { makeOwnRequests, makeOwnUsage } from './call-store.ts';
+import { makeOwnRequests } from './request-store.ts';
 import { ServerConnections, type ConnectionKinds } from './connection/server-connections.ts';
 import { Servers } from './connection/servers.ts';
 

@@ -1,12 +1,15 @@
 /**
- * control.db of the embedded store: reads share a snapshot, and each commit is synced. Rows that every call needs are
- * kept in memory until the file changes (decision 0009). A tenant has a row in this file and its own file of records.
+ * control.db and usage.db of the embedded store. Reads of control.db share a snapshot, and each commit is synced. Rows
+ * that every call needs are kept in memory until the file changes (decision 0009). A batch of counts is synced in the
+ * thread pool before any response, so that it does not block the event loop (decision 0008).
  */
 import { randomUUID } from 'node:crypto';
+import { orThrow, Refusal, refuseForNow } from '../../errors.ts';
 import type { AuditEntry } from '../../audit/entry.ts';
 import { isKeyValid, type Scope } from '../../tenant/keys.ts';
 import type { Caller, Tenant } from '../../tenant/tenant-port.ts';
 import { audited } from '../control/audit.ts';
+import type { OwnUsage } from '../control/calls.ts';
 import {
   commit,
   TENANT_COLUMNS,
@@ -16,7 +19,7 @@ import {
   type TenantRow,
 } from '../control/control.ts';
 import type { OwnTenants } from '../control/tenants.ts';
-import { statement, type Row, type Writing } from '../writing.ts';
+import { statement, type Bound, type Row, type Writing } from '../writing.ts';
 import type { Database } from './files/database.ts';
 import { migrate } from './files/migrate.ts';
 import { makeTurnReader } from './reads/turn-reader.ts';
@@ -66,6 +69,56 @@ export function openControl(db: Database, options: Pick<SqliteWriteQueueOptions,
       db.close();
     },
   } satisfies ControlDatabase & Record<string, unknown>;
+}
+
+const ADD_CALLS = 'INSERT INTO USAGE VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET CALLS = CALLS + excluded.CALLS';
+const ADD_MONTH = `INSERT INTO MONTH_USAGE VALUES (?, ?, '', '', ?, '')
+  ON CONFLICT DO UPDATE SET CALLS = CALLS + excluded.CALLS RETURNING CALLS`;
+const ADD_KEY = `INSERT INTO MONTH_USAGE VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+  CALLS = CALLS + excluded.CALLS, USED_AT = max(USED_AT, excluded.USED_AT)`;
+
+/** The call may already have saved records. */
+const UNCOUNTED = 'The disk of the service is full; the call could not be counted. The outcome of a write is unknown.';
+
+/** Syncs each batch, which is as durable as an fsync in COMMIT (test/faults/power-loss.ts). */
+export function openUsage(db: Database, options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal' | 'clock'>) {
+  migrate(db, 'usage');
+  const queue = makeWriteQueue(db, { ...options, gather: 'none', syncAfterCommit: true });
+  return {
+    schema: '',
+    read: async <R extends Row>(sql: string, ...values: Bound[]) => db.rows<R>(sql, ...values),
+
+    async addUsage(counts, byKey = []) {
+      const totals = await queue.run(() => {
+        const sums = new Map<string, number>();
+        for (const { teamId, day, operation, calls } of counts) {
+          const month = day.slice(0, 7);
+          db.run(ADD_CALLS, teamId, day, operation, calls);
+          sums.set(`${teamId} ${month}`, db.row<[number]>(ADD_MONTH, teamId, month, calls)![0]);
+        }
+        for (const { teamId, month, apiId, name, calls, usedAt } of byKey)
+          db.run(ADD_KEY, teamId, month, apiId, name, calls, usedAt);
+        return sums;
+      });
+      if (totals instanceof Refusal && totals.code === 'STORAGE_FULL')
+        throw refuseForNow('STORAGE_FULL', UNCOUNTED, 30);
+      return orThrow(totals);
+    },
+    async deleteUsage(teamId: string) {
+      const deleted = await queue.run(() => {
+        for (const table of ['USAGE', 'MONTH_USAGE']) db.run(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
+      });
+      orThrow(deleted);
+    },
+
+    get logBytes() {
+      return queue.log.bytes;
+    },
+    async close() {
+      await queue.close();
+      db.close();
+    },
+  } satisfies OwnUsage & Record<string, unknown>;
 }
 
 const FIND_CALLER = `SELECT k.SECRET_HASH, k.ENDS_AT, k.NAME, k.SCOPE, ${TENANT_COLUMNS}

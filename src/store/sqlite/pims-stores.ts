@@ -169,7 +169,7 @@ function makeOpenTenants({ most, open: openStore, onSetApart }: OpenTenantsOptio
     apart.set(storeId, isDamaged);
     tenants.delete(storeId);
     if (isNew) onSetApart(storeId, fault);
-    return unavailable();
+    return tenantUnavailable();
   };
   const tryOpen = (storeId: string) => {
     try {
@@ -192,7 +192,7 @@ function makeOpenTenants({ most, open: openStore, onSetApart }: OpenTenantsOptio
     closing.add(closed);
   };
   const add = (storeId: string) => {
-    if (apart.get(storeId) === true) throw unavailable();
+    if (apart.get(storeId) === true) throw tenantUnavailable();
     // If files close more slowly than they open, the event loop closes them itself, so that they cannot pile up.
     while (tenants.size >= mostOpen) remove(chooseOne([...tenants.values()]), closing.size < CLOSING_ASIDE_MOST);
     const added = { storeId, store: tryOpen(storeId), calledAt: 0 };
@@ -260,7 +260,7 @@ function shareMemory(memory: number) {
 }
 
 const teamOf = (storeId: string) => storeId.slice(0, storeId.lastIndexOf('.'));
-const unavailable = () => refuseForNow('TENANT_UNAVAILABLE', undefined, 30);
+const tenantUnavailable = () => refuseForNow('TENANT_UNAVAILABLE', undefined, 30);
 
 /** Derives the maximum number of open tenants, which may use a quarter of the memory and half of the handles. */
 const deriveMost = (memory: number, handles: number) =>

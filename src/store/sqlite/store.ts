@@ -15,12 +15,12 @@ import { makeTenantStore } from '../control/tenants.ts';
 import { makeWebhookStore } from '../control/webhooks.ts';
 import type { StoreMeasures } from '../measures.ts';
 import { backupStore, copyTenant } from './backup/backup.ts';
-import { makeOwnTenants, newStoreId, openControl, replaceStore } from './control-database.ts';
+import { makeOwnTenants, newStoreId, openControl, openUsage, replaceStore } from './control-database.ts';
 import { Database, nameFile, sqliteVersion } from './files/database.ts';
 import * as files from './files/folder.ts';
 import { makeLackingFiles, makeTenantFile, tenantFileOf } from './files/tenant-files.ts';
 import { openPimsStores, type PimsStoresOptions } from './pims-stores.ts';
-import { openRequests, openUsage } from './call-store.ts';
+import { openRequests } from './request-store.ts';
 import { makeWorkerPool } from './workers/worker-pool.ts';
 
 export interface OpenStoreOptions extends PimsStoresOptions {

@@ -327,7 +327,7 @@ function isLoss(fault: unknown): boolean {
 }
 
 /** Returns the values of some properties of all rows, one list for each property. */
-export const columnsOf = <T, Name extends keyof T>(rows: readonly T[], names: readonly Name[]): T[Name][][] =>
+export const transpose = <T, Name extends keyof T>(rows: readonly T[], names: readonly Name[]): T[Name][][] =>
   names.map((name) => rows.map((row) => row[name]));
 
 /** A statement of a script. A semicolon in a comment, in quotes or in a `$$` body does not end it. */

@@ -79,7 +79,7 @@ const filterDialect: Dialect = {
 export type PostgresPimsSql = ReturnType<typeof buildPimsSql>;
 
 /** Builds a value on first use, because most tenants need few of the values. */
-function once<T>(make: () => T): () => T {
+function lazy<T>(make: () => T): () => T {
   let made: T | undefined;
   return () => (made ??= make());
 }
@@ -91,7 +91,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
     const dictionary = dictionaries[recordType];
     return recordJson([...columnsOf((names ? pickFields(dictionary, recordType, names) : dictionary).keys()), ...more]);
   };
-  const pageJson = ofKeyedTypes((recordType) => once(() => json(recordType)));
+  const pageJson = ofKeyedTypes((recordType) => lazy(() => json(recordType)));
   // The version of the dictionaries, which is read with everything that depends on them, to detect a change.
   const fieldsVersion = `SELECT "NEXT" FROM ${table('COUNTERS')} WHERE "NAME" = 'fields'`;
   const all = `string_agg(j, ',' ORDER BY n)`;
@@ -120,7 +120,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
   };
   return {
     dictionaries,
-    script: once(() => buildScriptSql(dictionaries, scriptDialect(table))),
+    script: lazy(() => buildScriptSql(dictionaries, scriptDialect(table))),
     fieldsVersion,
     customFields: `SELECT "RECORD_TYPE", "NAME", "TYPE" FROM ${table('CUSTOM_FIELDS')} ORDER BY "RECORD_TYPE", "ID"`,
     /** Reads the next number of each counter. */
@@ -128,16 +128,16 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
     changes: buildChanges(table('CHANGES')),
     /** Locks the tenant for a transaction that writes. */
     lock: `${fieldsVersion} FOR UPDATE`,
-    ordersWithLines: once(() => byKeys('orders', smallLines(wrapLine(json('lines'))))),
-    records: ofKeyedTypes((recordType) => once(() => byKeys(recordType))),
+    ordersWithLines: lazy(() => byKeys('orders', smallLines(wrapLine(json('lines'))))),
+    records: ofKeyedTypes((recordType) => lazy(() => byKeys(recordType))),
     /** Reads at most SMALL_ORDERS + 1 orders of each storefront number. */
-    ordersByReference: once(
+    ordersByReference: lazy(
       () => `SELECT q.key, ${viewed('orders', CANCELLED)}, ${smallLines(viewed('lines'))}, (${fieldsVersion})
       FROM unnest(?::text[]) AS q(key) CROSS JOIN LATERAL
         (SELECT * FROM ${table('ORDERS')} o WHERE ${byReference('q.key')} LIMIT ${SMALL_ORDERS + 1}) o`,
     ),
     /** Reads the orders of a list of storefront numbers. */
-    lookup: once(() => buildLookup(orderParts, byReference)),
+    lookup: lazy(() => buildLookup(orderParts, byReference)),
     /** Reads every record of a type in the order of its key. See joinCells. */
     rows,
     measure: (recordType: RecordType): string => `ANALYZE ${tableOf(recordType)}`,

@@ -167,9 +167,9 @@ function lookUp(db: Database, read: LookupRead, place: Place): readonly LookedUp
 }
 
 /** Counts the characters of all texts in the result of a read on the event loop. */
-export const countCharacters = (found: unknown): number =>
+export const countAllCharacters = (found: unknown): number =>
   typeof found === 'string'
     ? found.length
     : typeof found === 'object' && found !== null
-      ? Object.values(found).reduce<number>((sum, part) => sum + countCharacters(part), 0)
+      ? Object.values(found).reduce<number>((sum, part) => sum + countAllCharacters(part), 0)
       : 0;

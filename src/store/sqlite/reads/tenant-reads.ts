@@ -11,7 +11,7 @@ import { CUT_SHORT, faultOf, type Database, type OnFatal } from '../files/databa
 import type { WorkerPool } from '../workers/worker-pool.ts';
 import { makeEntryCounts } from './entry-counts.ts';
 import type { SqlitePimsSql } from './pims-sql.ts';
-import { countCharacters, runRead, TOO_LARGE, TOO_LONG, type FoundBy, type Read } from './query.ts';
+import { countAllCharacters, runRead, TOO_LARGE, TOO_LONG, type FoundBy, type Read } from './query.ts';
 import type { TurnReader } from './turn-reader.ts';
 
 export interface TenantReadsOptions {
@@ -123,7 +123,7 @@ function makeReads(
       if ((read.kind === 'page' && !read.isShort) || kept.large.has(key)) return readLarge(read, signal);
       const found = runRead(db, read, 'loop', LOOP_BUDGET);
       const isUnfinished = found === CUT_SHORT || found === TOO_LONG;
-      const characters = isUnfinished ? 0 : countCharacters(found);
+      const characters = isUnfinished ? 0 : countAllCharacters(found);
       // A page that was cut short is not remembered as large: the event loop may have waited for a processor.
       const isLarge = found === TOO_LONG || (found === CUT_SHORT && read.kind === 'lookup');
       if (isLarge || characters > LOOP_CHARACTERS_MAX) kept.large.add(key);

@@ -49,7 +49,7 @@ interface SqliteWrite {
   readonly resolve: (result: never) => void;
   readonly reject: (fault: unknown) => void;
   /** Responds to the caller when the write has run. */
-  settle: () => void;
+  complete: () => void;
 }
 
 export interface SqliteWriteQueueOptions extends LogOptions {
@@ -106,7 +106,7 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
       if (faultOf(fault) === 'full' && !isLastTry && (await restartFullLog())) return commit(group, true);
       return refuseAll(group, refuse(fault));
     }
-    for (const { settle } of group) settle();
+    for (const { complete } of group) complete();
     options.onCommit?.();
   };
   const flush = async () => {
@@ -129,7 +129,7 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
     run<T>(work: Work<Outcome<T>>): Promise<Outcome<T>> {
       if (ended) return Promise.resolve(ended);
       const { promise, resolve, reject } = Promise.withResolvers<Outcome<T>>();
-      waiting.push({ work, resolve, reject, settle: () => undefined });
+      waiting.push({ work, resolve, reject, complete: () => undefined });
       flushing ??= options.gather === 'turn' ? nextTurn().then(flush) : flush();
       return promise;
     },
@@ -195,12 +195,12 @@ function runAll(db: Database, group: SqliteWrite[], waiting: SqliteWrite[], save
 function runOne(item: SqliteWrite, late: LateWork[]): boolean {
   try {
     const result = item.work(late);
-    item.settle = () => item.resolve(result as never);
+    item.complete = () => item.resolve(result as never);
     return !(result instanceof Refusal);
   } catch (fault) {
     if (faultOf(fault) === 'fatal' || faultOf(fault) === 'full') throw fault;
     // The rules throw their refusals; to the caller a refusal is an outcome like any other.
-    item.settle = () => (fault instanceof Refusal ? item.resolve(fault as never) : item.reject(fault));
+    item.complete = () => (fault instanceof Refusal ? item.resolve(fault as never) : item.reject(fault));
     return false;
   }
 }

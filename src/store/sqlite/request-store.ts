@@ -1,66 +1,15 @@
 /**
- * Metered calls and the request log of the embedded store. A batch of counts is synced in the thread pool before
- * any response, so that it does not block the event loop (decision 0008). Commits of the request log are not synced:
- * a power loss can lose the last moments. A damaged file ends the log; the service continues.
+ * The request log of the embedded store. Its commits are not synced: a power loss can lose the last moments. A damaged
+ * file ends the log; the service continues.
  */
 import { existsSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { orThrow, Refusal, refuseForNow } from '../../errors.ts';
-import { END_OF_TIME, type OwnRequests, type OwnUsage } from '../control/calls.ts';
+import { orThrow, refuseForNow, type Refusal } from '../../errors.ts';
+import { END_OF_TIME, type OwnRequests } from '../control/calls.ts';
 import type { Bound, Row } from '../writing.ts';
 import { Database } from './files/database.ts';
 import { migrate } from './files/migrate.ts';
 import { makeWriteQueue, type SqliteWriteQueue, type SqliteWriteQueueOptions } from './writes/write-queue.ts';
-
-const ADD_CALLS = 'INSERT INTO USAGE VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET CALLS = CALLS + excluded.CALLS';
-const ADD_MONTH = `INSERT INTO MONTH_USAGE VALUES (?, ?, '', '', ?, '')
-  ON CONFLICT DO UPDATE SET CALLS = CALLS + excluded.CALLS RETURNING CALLS`;
-const ADD_KEY = `INSERT INTO MONTH_USAGE VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
-  CALLS = CALLS + excluded.CALLS, USED_AT = max(USED_AT, excluded.USED_AT)`;
-
-/** The call may already have saved records. */
-const UNCOUNTED = 'The disk of the service is full; the call could not be counted. The outcome of a write is unknown.';
-
-/** Syncs each batch, which is as durable as an fsync in COMMIT (test/faults/power-loss.ts). */
-export function openUsage(db: Database, options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal' | 'clock'>) {
-  migrate(db, 'usage');
-  const queue = makeWriteQueue(db, { ...options, gather: 'none', syncAfterCommit: true });
-  return {
-    schema: '',
-    read: async <R extends Row>(sql: string, ...values: Bound[]) => db.rows<R>(sql, ...values),
-
-    async addUsage(counts, byKey = []) {
-      const totals = await queue.run(() => {
-        const sums = new Map<string, number>();
-        for (const { teamId, day, operation, calls } of counts) {
-          const month = day.slice(0, 7);
-          db.run(ADD_CALLS, teamId, day, operation, calls);
-          sums.set(`${teamId} ${month}`, db.row<[number]>(ADD_MONTH, teamId, month, calls)![0]);
-        }
-        for (const { teamId, month, apiId, name, calls, usedAt } of byKey)
-          db.run(ADD_KEY, teamId, month, apiId, name, calls, usedAt);
-        return sums;
-      });
-      if (totals instanceof Refusal && totals.code === 'STORAGE_FULL')
-        throw refuseForNow('STORAGE_FULL', UNCOUNTED, 30);
-      return orThrow(totals);
-    },
-    async deleteUsage(teamId: string) {
-      const deleted = await queue.run(() => {
-        for (const table of ['USAGE', 'MONTH_USAGE']) db.run(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
-      });
-      orThrow(deleted);
-    },
-
-    get logBytes() {
-      return queue.log.bytes;
-    },
-    async close() {
-      await queue.close();
-      db.close();
-    },
-  } satisfies OwnUsage & Record<string, unknown>;
-}
 
 interface RequestStoreOptions extends Pick<SqliteWriteQueueOptions, 'checkpoint' | 'clock'> {
   readonly busyTimeoutMs: number;
