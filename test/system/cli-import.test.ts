@@ -102,7 +102,7 @@ suite('import, beside a running service', () => {
     assert.equal(exitCode, 2);
     assert.match(err, /must be one character/);
     const utf16 = line.file('rows.csv', Buffer.from('\u{feff}PART_CODE,BARCODE\nX,1\n', 'utf16le'));
-    assert.match((await line.refused('import acme inventory', utf16)).message, /in UTF-16: save the file as UTF-8/);
+    assert.match((await line.refused('import acme inventory', utf16)).message, /in UTF-16\. Save it as UTF-8/);
   });
 
   test('a file with semicolons or tabs, in Latin-1, is imported as it says', async () => {

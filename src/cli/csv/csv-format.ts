@@ -24,7 +24,7 @@ const CHUNK_BYTES = 256 * 1024;
 const ROW_CHARACTERS_MAX = 8 * 1024 * 1024;
 const LINE_FEED = 10;
 const BOM = '\u{feff}';
-const UTF_16 = 'It is in UTF-16: save the file as UTF-8.';
+const UTF_16 = 'The file is in UTF-16. Save it as UTF-8.';
 const QUOTING = 'Put quotes around the complete cell, without spaces outside them, and double each quote inside it.';
 
 /** Yields the rows of each chunk of a file or of bytes, the header first. `onRead` receives the bytes of each chunk. */

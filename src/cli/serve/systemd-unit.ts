@@ -94,8 +94,8 @@ export const renderUser = (): string => `u ${USER} - "Storeroom" ${DATA}\n`;
 
 /** Renders the first settings file. Every setting in it is commented out. */
 export const renderSettings =
-  (): string => `# Settings of Storeroom, a NAME=value a line: docs/configuration.md has all of them.
-# This file may hold the password of a database: only root reads it. After a change: systemctl restart storeroom
+  (): string => `# Settings of Storeroom, one NAME=value per line. docs/configuration.md lists all of them.
+# Only root can read this file, because it can contain a password. After a change: systemctl restart storeroom
 #${SETTINGS.port.variable}=${SETTINGS.port.default}
 #${SETTINGS.host.variable}=${SETTINGS.host.default}
 #${SETTINGS.publicUrl.variable}=https://pims.example.com

@@ -169,7 +169,7 @@ const first = (value: unknown): string | undefined => {
 
 function conflict(name: string): Refusal {
   const field = name.slice(0, 64);
-  const message = `'${field}' was given twice with different values; send it once.`;
+  const message = `'${field}' was given twice with different values. Send it once.`;
   return refuseField('PARAMETER_CONFLICT', field, message);
 }
 

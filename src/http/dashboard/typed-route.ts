@@ -55,7 +55,7 @@ export async function findSession(accounts: Accounts, request: FastifyRequest, n
 
 export function requireRole({ user }: SignedIn, needed: Role): void {
   if (!mayAct(user.role, needed))
-    throw new Refusal('ROLE_NOT_ALLOWED', `This needs the role ${needed}; yours is ${user.role}.`);
+    throw new Refusal('ROLE_NOT_ALLOWED', `This requires the role ${needed}. Your role is ${user.role}.`);
 }
 
 export const tokenOf = (request: FastifyRequest): string | undefined => request.cookies[COOKIE];

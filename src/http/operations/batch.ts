@@ -83,7 +83,7 @@ function parseSteps(body: unknown): readonly BatchOperation[] {
   if (!Array.isArray(body)) throw new Refusal('INVALID_BODY', 'The body must be a JSON array of steps.');
   if (body.length > BATCH_STEPS_MAX)
     throw new Refusal('BATCH_TOO_LONG', `A batch has at most ${BATCH_STEPS_MAX} steps, not ${body.length}.`);
-  if (body.length === 0) throw new Refusal('INVALID_BODY', 'The batch has no steps; send at least one.');
+  if (body.length === 0) throw new Refusal('INVALID_BODY', 'The batch has no steps. Send at least one.');
   return body.map((step: unknown, index) => parseStep(step, index));
 }
 

@@ -174,7 +174,7 @@ export function observeDisk(
     const wasLow = isLow;
     isLow = freeBytes < lowBytes();
     if (isLow !== wasLow)
-      report(isLow ? `The request log stops: the disk has ${freeBytes} free bytes.` : 'The request log continues.');
+      report(isLow ? `The request log stops, because only ${freeBytes} bytes are free.` : 'The request log continues.');
   };
   note(statfsSync(folder));
   every(clock, MEASURE_MS, () => {
