@@ -244,7 +244,7 @@ export const SETTINGS = {
     'STOREROOM_IN_FLIGHT_MOST',
     1024,
     [1, 100_000],
-    'Maximum calls in flight at the same time. Further calls get 503.',
+    'Maximum calls in flight. Further calls get 503.',
   ),
   tenantInFlightMost: wholeNumber(
     'STOREROOM_TENANT_IN_FLIGHT_MOST',

@@ -152,8 +152,8 @@ export function checkFolder(folder: string): void {
   refuseLostFiles(folder);
   if (existsSync(join(folder, 'control.db'))) return;
   throw refuseCommand(
-    `There is no data in ${resolve(folder)}. Is STOREROOM_DATA set to the folder the service uses? To create a ` +
-      'new store, run `storeroom tenant create --create`.',
+    `There is no data in ${resolve(folder)}. Set STOREROOM_DATA to the folder that the service uses. To create ` +
+      'a new store, run `storeroom tenant create --create`.',
   );
 }
 

@@ -54,7 +54,7 @@ export function describeListenFault({ host, port }: ListenAddress, code = ''): s
       return `${portIs}, and another program listens on it at ${host} (${code}). Stop that program. ${otherPort}`;
     case 'EACCES':
     case 'EPERM':
-      return `${portIs}, on which this user may not listen (${code}). ${otherPort}`;
+      return `${portIs}, but this user has no permission to listen on it (${code}). ${otherPort}`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':

@@ -97,7 +97,7 @@ suite('storeroom service', () => {
       const words = [join(import.meta.dirname, '../../src/main.ts'), 'service', 'install'];
       const { status, stderr } = spawnSync(join(folder, 'node'), words, { encoding: 'utf8' });
       assert.equal(status, 1);
-      assert.ok(stderr.includes(`The service may not read ${folder}/node.`), stderr);
+      assert.ok(stderr.includes(`The service cannot read ${folder}/node.`), stderr);
     } finally {
       rmSync(folder, { recursive: true });
     }

@@ -268,7 +268,7 @@ suite('a folder', () => {
       }
     };
     assertRefused(lock(second), 'COMMAND_REFUSED');
-    assert.match((lock(second) as Refusal).message, /Another service is running/);
+    assert.match((lock(second) as Refusal).message, /Another service, move or restore is using/);
     await new Pims(second.pims(await makeTenant(second))).createOrder({ NOTES: 'commands work beside the service' });
     await first.close();
     assert.equal(lock(second), undefined);

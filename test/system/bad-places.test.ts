@@ -22,8 +22,12 @@ suite('STOREROOM_DATA', () => {
   const { file } = openCommandLine();
   const plain = file('a-file', 'x');
   const FOLDERS: [what: string, folder: string, reason: RegExp][] = [
-    ['where the kernel makes no folder', '/proc/foo', /(no folder can be created there|may not write|read-only)/],
-    ['below that', '/proc/foo/bar/data', /(no folder can be created there|may not write|read-only)/],
+    [
+      'where the kernel makes no folder',
+      '/proc/foo',
+      /(no folder can be created there|no permission to write|read-only)/,
+    ],
+    ['below that', '/proc/foo/bar/data', /(no folder can be created there|no permission to write|read-only)/],
     ['that is a file', plain, /it is a file/],
     ['below a file', join(plain, 'data'), /is below a file/],
     ['whose name is too long', `/tmp/${'x'.repeat(300)}`, /it cannot be used \(ENAMETOOLONG\)/],
@@ -84,7 +88,7 @@ suite(`host and port, with ${STORE}`, () => {
 
   test('a port that this user may not take is told with the setting; other faults are no matter of it', () => {
     const told = describeListenFault({ host: '127.0.0.1', port: 80 }, 'EACCES');
-    assert.match(told!, /^STOREROOM_PORT is 80, on which this user may not listen .*Set STOREROOM_PORT/);
+    assert.match(told!, /^STOREROOM_PORT is 80, but this user has no permission to listen .*Set STOREROOM_PORT/);
     assert.equal(describeListenFault({ host: '127.0.0.1', port: 80 }, 'EOTHER'), undefined);
   });
 });

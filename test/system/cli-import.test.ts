@@ -72,7 +72,7 @@ suite('import, beside a running service', () => {
     await line.ask('import acme customers', first);
     const csv = line.file('rows.csv', 'CUSTOMER_CODE,CUSTOMER_NAME\nUP-1,Anna\nUP-2,Bo\n');
     const dry = await line.run('import acme customers', csv, '--update', '--dry-run');
-    assert.equal(dry.out.trim(), 'Nothing was imported. 1 customers could be, would update 1, 0 would be rejected.');
+    assert.equal(dry.out.trim(), 'Nothing was imported. The import would add 1 customers, update 1, and reject 0.');
     const done = await line.run('import acme customers', csv, '--update');
     assert.match(done.out, /^Imported 1 customers, updated 1, rejected 0, in /);
     const refused = await line.refused('import acme orders', line.file('rows.csv', 'PO_NUMBER\n1\n'), '--update');

@@ -265,7 +265,7 @@ suite('a move', () => {
   test('waits for nobody: while a service uses one of the two, it is refused', async () => {
     await withStore(folder, async (store) => {
       (store as SqliteStore).lock(); // as a service does
-      await refuses(move(folder, await newDatabase()), /^Another service is running on/);
+      await refuses(move(folder, await newDatabase()), /^Another service, move or restore is using/);
     });
     const isRunning = /^A service or a command is running on .*storeroom serve/;
     const target = await newDatabase();

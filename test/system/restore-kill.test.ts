@@ -119,7 +119,7 @@ test('while one restore works on a folder, another is refused and touches nothin
   const found = files();
   const { code, stderr } = await runCommand(folder, ['restore', backup]);
   assert.equal(code, 1);
-  assert.match(stderr, /Another service is running on .*, or a restore into it/);
+  assert.match(stderr, /Another service, move or restore is using /);
   assert.deepEqual(files(), found);
   other.close();
   await succeed(runCommand(folder, ['restore', backup]));

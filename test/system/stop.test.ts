@@ -110,7 +110,7 @@ test('a folder or port that is taken is refused; records, keys and usage survive
   const refusals: [place: string, port: string, says: RegExp][] = [
     [await newPlace(), port, new RegExp(`STOREROOM_PORT is ${port}, and another program listens`)],
   ];
-  if (STORE === 'sqlite') refusals.push([service.dataFolder, '0', /: Another service is running on /]);
+  if (STORE === 'sqlite') refusals.push([service.dataFolder, '0', /: Another service, move or restore is using /]);
   for (const [place, at, says] of refusals) {
     const env = { STOREROOM_DEMO: 'off' };
     const { code, stdout, stderr } = await runCommand(place, ['serve', '--port', at], { env });

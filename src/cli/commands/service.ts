@@ -164,7 +164,7 @@ export const addServiceCommands: AddCommands = (program, context) => {
         runOrRefuse('systemctl', 'disable', '--now', 'storeroom');
       for (const file of removed) rmSync(file);
       if (isMachine(root)) runOrRefuse('systemctl', 'daemon-reload');
-      const list = removed.map((file) => `Removed ${file}`).join('\n') || 'There is no unit.';
+      const list = removed.map((file) => `Removed ${file}`).join('\n') || 'No unit is installed.';
       printAnswer(context, { removed }, `${list}\nData, settings and the user storeroom are unchanged.`);
     });
   addCommand(group, 'print', 'service print', 'Print the unit that install would write.').action(() => {
@@ -189,8 +189,8 @@ function checkMachine(root: string) {
 function checkReach(words: readonly string[]) {
   const [hidden] = words.filter((word) => UNREACHABLE.test(word));
   if (hidden === undefined) return;
-  const remedy = 'Install it for the whole machine (npm i -g with a Node of the system, or the executable in';
-  throw refuseCommand(`The service may not read ${hidden}. ${remedy} /usr/local/bin), and run this again from there.`);
+  const remedy = 'Install Storeroom for all users (npm i -g with a system-wide Node, or the executable in';
+  throw refuseCommand(`The service cannot read ${hidden}. ${remedy} /usr/local/bin). Run this again from there.`);
 }
 
 /** Writes a file with the given mode, even if it exists with another mode. */

@@ -56,7 +56,7 @@ async function makeScheduled(context: CommandContext) {
 
 const NOT_CHECKED = 2;
 const CHECK_HELP =
-  'Read everything and check that it agrees: files, counts, totals, stock, numbers, audit logs. Changes nothing; ' +
+  'Check that files, counts, totals, stock, numbers and audit logs agree. Reads everything and changes nothing; ' +
   'the service can keep running. Exits with 0 if all is well, 1 if there are findings, 2 if it cannot check.';
 
 export const addCheckCommand: AddCommands = (program, context) => {
@@ -77,7 +77,7 @@ export const addCheckCommand: AddCommands = (program, context) => {
       const seconds = Number(((performance.now() - startedAt) / 1000).toFixed(3));
       const told = findings.map(({ place, what, remedy }) => `${printable(`${place}: ${what}.`)}\n  ${remedy}`);
       if (count > told.length) told.push(`And ${count - told.length} more.`);
-      const verdict = count === 0 ? 'all is well' : `${count} findings`;
+      const verdict = count === 0 ? 'all is well' : `something is wrong (findings: ${count})`;
       told.push(
         ...notes,
         `Checked ${orders} orders with ${lines} lines (tenants: ${tenants}) in ${seconds} s: ${verdict}.`,

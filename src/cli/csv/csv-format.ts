@@ -43,7 +43,7 @@ export async function* readCsv(
     rest = end > 0 ? chunk.subarray(end) : Buffer.concat([rest, chunk]);
     onRead(chunk.length);
     if (parser.openCharacters + rest.length > ROW_CHARACTERS_MAX) {
-      yield [parser.endWithFault('The row is longer than 8 MiB: is a quote left open? Nothing after it was read.')];
+      yield [parser.endWithFault('The row is longer than 8 MiB. Check its quotes. Nothing after it was read.')];
       return;
     }
   }
@@ -141,7 +141,7 @@ function parseRow(text: string, start: number, newline: string, separator: strin
       let close = find('"', at + 1);
       while (text[close + 1] === '"') close = find('"', close + 2);
       if (close === text.length)
-        return { ...row, end: close, fault: 'A quote is opened in this row and never closed.' };
+        return { ...row, end: close, fault: 'A quote in this row is never closed. Add the closing quote.' };
       row.cells.push(text.slice(at + 1, close).replaceAll('""', '"'));
       at = close + 1;
       if (at > end) end = find(newline, at);

@@ -157,7 +157,7 @@ function findRefusal({ url, method, headers, socket }: IncomingMessage): [status
     return [403, 'The Host header must name this machine.'];
   const { origin } = headers;
   if (origin !== undefined && !own.includes(origin.replace(/^http:\/\//, '')))
-    return [403, 'Pages of other origins may not call this server.'];
+    return [403, 'Web pages of other origins cannot call this server.'];
   if (url?.split('?', 1)[0] !== PATH) return [404, `The only path of this server is ${PATH}.`];
   return method === 'POST' ? undefined : [405, 'Send POST. This server has no sessions.'];
 }

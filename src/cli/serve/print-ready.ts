@@ -49,10 +49,10 @@ function describeDemo(
   return [
     `  Team ID     ${teamID}`,
     `  API ID      ${apiID}`,
-    `  API Secret  ${apiSecret}   (shown this once)`,
+    `  API Secret  ${apiSecret}   (shown only once)`,
     `  Owner       ${owner}: set a password at ${ownerLink}   (works once)`,
     '',
-    'Try an order with its lines, and everything about storefront number #1001:',
+    'Read an order with its lines, and all orders with the storefront number #1001:',
     call(`/orders/single?teamID=${teamID}&orderNum=10248`),
     call(`/orders/by_storefront_reference?teamID=${teamID}&storefront_order_number=%231001`),
   ];
@@ -64,7 +64,7 @@ function listFirstSteps({ databaseUrl }: Config): string[] {
       ? [SETTINGS.data.variable, '']
       : [SETTINGS.databaseUrl.variable, ' The demo tenant is created only in the embedded store.'];
   return [
-    `There is no tenant yet.${why} Create the first, with the ${variable} of this service:`,
+    `There is no tenant yet.${why} Create one, with the same ${variable} as this service:`,
     '  storeroom tenant create acme',
     '  storeroom keys create acme --name shop                    its first API ID and API Secret',
     '  storeroom user create acme you@example.com --role owner   a link to the dashboard',

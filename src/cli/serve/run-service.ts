@@ -154,7 +154,7 @@ async function scheduleBackups(config: Config, { installation }: Store, log: pin
 async function saveAddress({ installation }: Store, origin: string, log: pino.Logger) {
   await installation
     .save({ version: VERSION, origin })
-    .catch((fault: unknown) => log.warn({ err: fault }, 'Commands may print the address of the previous start.'));
+    .catch((fault: unknown) => log.warn({ err: fault }, 'The address was not saved. Commands may print an old one.'));
 }
 
 /**

@@ -53,7 +53,7 @@ LimitNOFILE=65536
 
 StateDirectory=storeroom
 StateDirectoryMode=0700
-# Backups outside the data folder: make this folder, owned by storeroom.
+# To keep backups outside the data folder, create this folder with the owner storeroom.
 ReadWritePaths=-/var/backups/storeroom
 UMask=0077
 NoNewPrivileges=yes

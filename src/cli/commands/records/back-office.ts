@@ -124,7 +124,7 @@ function collectQuantity(text: string, before = new Map<string, string>()): Map<
   const [number, given] = splitAssignment(text);
   const quantity = parseDecimal(given);
   if (quantity === undefined) throw new InvalidArgumentError('It must be a line and a quantity, such as 1=2.');
-  if (before.has(number)) throw new InvalidArgumentError(`Line ${number} is given twice.`);
+  if (before.has(number)) throw new InvalidArgumentError(`Line ${number} was given twice. Give it once.`);
   return before.set(number, quantity);
 }
 
@@ -137,7 +137,7 @@ const collectTracking = (text: string, before: string[]) => [...before, ...split
 
 function splitAssignment(text: string): [string, string] {
   const parts = /^([1-9]\d*)=(.+)$/.exec(text);
-  if (!parts) throw new InvalidArgumentError('It must begin with the number of a line and =, such as 1=.');
+  if (!parts) throw new InvalidArgumentError('It must begin with a line number and =, such as 1=2.');
   return [parts[1]!, parts[2]!];
 }
 
@@ -148,7 +148,7 @@ type ActionOptions = { reason: string; serial?: string[] };
 const ACTIONS = [
   ['receive', 'received', 'Add units to the stock of a part.'],
   ['count', 'counted', 'Set the stock of a part to the units counted.'],
-  ['adjust', 'adjusted', 'Add units to the stock of a part, or remove them with a minus. Needs --reason.'],
+  ['adjust', 'adjusted', 'Add units to the stock of a part, or remove them with a negative number. Requires --reason.'],
 ] as const;
 
 export const addStockCommands: AddCommands = (program, context) => {
@@ -177,7 +177,7 @@ export const addStockCommands: AddCommands = (program, context) => {
     async ({ pims }, partCode: string) => {
       const movements = await pims.look('movements', partCode, Number.MAX_SAFE_INTEGER, MOVEMENTS_SHOWN);
       const rows = movements.map((movement) => COLUMNS.map((name) => movement[name]));
-      const text = rows.length === 0 ? `${partCode} has no movements.` : buildTable([HEAD, ...rows]);
+      const text = rows.length === 0 ? `Part ${partCode} has no movements.` : buildTable([HEAD, ...rows]);
       return [{ partCode, movements }, text];
     },
   );
@@ -193,5 +193,5 @@ async function act(
   const { kind, quantity, reason } = action;
   const detail = { quantity, ...(reason !== '' && { reason }) };
   await store.audit.appendAudit(teamId, byCommand(now, `stock ${kind}`, partCode, detail));
-  return [{ partCode, QTY_ONHAND }, `${partCode} has ${QTY_ONHAND} on hand.`];
+  return [{ partCode, QTY_ONHAND }, `Part ${partCode} has ${QTY_ONHAND} on hand.`];
 }

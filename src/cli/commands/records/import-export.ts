@@ -104,7 +104,7 @@ export const addImportCommand: AddCommands = (program, context) => {
     .option('--atomic', 'import all rows, or none if one is rejected')
     .option('--update', 'change existing customers or parts; QTY_ONHAND is entered as a count')
     .option('--dry-run', 'check all rows, and import none')
-    .option('--map <field=column>', 'field of a column that has another name (repeatable)', collectColumn)
+    .option('--map <field=column>', 'field of a column with another name (repeatable)', collectColumn)
     .option(
       '--separator <character>',
       "character between the cells, such as ';' or '\\t' (default: a comma)",
@@ -169,9 +169,10 @@ function printRejections({ rejected, rejections }: ImportReport) {
 
 function describeReport(report: ImportReport, { recordType, atomic, isDry, updates }: ImportRequest): string {
   const { imported, updated, rejected, seconds, rowsPerSecond } = report;
-  const update = updates ? `, ${isDry ? 'would update' : 'updated'} ${updated}` : '';
-  if (isDry) return `Nothing was imported. ${imported} ${recordType} could be${update}, ${rejected} would be rejected.`;
+  const update = updates ? `, ${isDry ? 'update' : 'updated'} ${updated}` : '';
+  if (isDry)
+    return `Nothing was imported. The import would add ${imported} ${recordType}${update}, and reject ${rejected}.`;
   if (atomic && rejected > 0)
-    return `Nothing was imported: ${rejected} rows were rejected, and --atomic imports all rows or none.`;
+    return `Nothing was imported, because --atomic imports all rows or none. Correct the rejected rows (${rejected}).`;
   return `Imported ${imported} ${recordType}${update}, rejected ${rejected}, in ${seconds} s (${rowsPerSecond} rows a second).`;
 }

@@ -26,7 +26,7 @@ export const addDatabaseCommands: AddCommands = (program, context) => {
   addCommand(group, 'list', 'database list --json', description).action(async () => {
     const servers = await withStore(context, (store) => placementOf(store).listServers());
     const rows = servers.map(({ address, takesTenants, tenants }) => [address, takesTenants ? 'yes' : 'no', tenants]);
-    printAnswer(context, { servers }, buildTable([['SERVER', 'TAKES TENANTS', 'TENANTS'], ...rows]));
+    printAnswer(context, { servers }, buildTable([['SERVER', 'ACCEPTS TENANTS', 'TENANTS'], ...rows]));
   });
 };
 
@@ -36,7 +36,7 @@ const addPlaceCommands: AddCommands = (group, context) => {
     const server = await placementOf(store).findServer(tenant.storeId);
     return [{ server }, `${teamId} is on ${server}.`];
   });
-  const description = 'Move a tenant to another server of the database, while it is used.';
+  const description = 'Move a tenant to another database server. The service can keep running.';
   addTenantCommand(
     group,
     context,

@@ -85,7 +85,7 @@ export const addWebhookCommands: AddCommands = (program, context) => {
       await webhooks.replay(tenant, id, after ?? undefined, actor);
       return { id, after };
     },
-    ({ id, after }) => `${id} continues after ${after === null ? 'the last delivered change' : `change ${after}`}.`,
+    ({ after }) => `Deliveries continue after ${after === null ? 'the last delivered change' : `change ${after}`}.`,
   ).option(
     '--after <seq>',
     'deliver again everything after the change with this number (default: the last delivered one)',

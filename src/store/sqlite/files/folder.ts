@@ -48,7 +48,7 @@ export function makeStoreFolder(folder: string, name: string, marker?: string): 
     const { code, path } = fault as NodeJS.ErrnoException;
     if (path?.endsWith('control.db') && code === 'EACCES')
       throw refuseCommand(
-        `${path}: this user may not read and write it (EACCES). Give it the same owner as the other files.`,
+        `${path}: this user cannot read and write it (EACCES). Give it the same owner as the other files.`,
       );
     throw refuseFolder(folder, name, code);
   }
@@ -87,7 +87,7 @@ export function refuseLostFiles(folder: string): void {
   for (const name of ['control.db', 'usage.db'])
     if (!isFileThere(join(folder, name)))
       throw refuseCommand(
-        `${join(folder, name)} is lost. Remove its -wal and -shm if they are there, copy it from the last good backup, ` +
+        `${join(folder, name)} is lost. Remove its -wal and -shm if they exist, copy it from the last good backup, ` +
           'and start again.',
       );
 }
@@ -112,9 +112,7 @@ export function lockFolder(folder: string): Database {
   } catch (fault) {
     lock?.close();
     if (faultOf(fault) !== 'busy') throw fault;
-    throw refuseCommand(
-      `Another service is running on ${folder}, or a restore into it. Stop it, or use another folder.`,
-    );
+    throw refuseCommand(`Another service, move or restore is using ${folder}. Stop it, or use another folder.`);
   }
 }
 
@@ -126,8 +124,8 @@ export function sync(path: string): void {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  EACCES: 'this user may not write there',
-  EPERM: 'this user may not write there',
+  EACCES: 'this user has no permission to write there',
+  EPERM: 'this user has no permission to write there',
   EROFS: 'its disk is read-only',
   ENOSPC: 'its disk is full',
   EDQUOT: "this user's disk quota is used up",
