@@ -113,7 +113,7 @@ export class Webhooks {
   }
 
   async pause(tenant: Tenant, id: string, actor: Actor): Promise<void> {
-    const paused = { state: 'paused', reason: `It was paused by hand (${actor.actor}).`, nextTryAt: '' } as const;
+    const paused = { state: 'paused', reason: `It was paused manually (${actor.actor}).`, nextTryAt: '' } as const;
     await this.#change(tenant, id, paused, actor, 'webhook paused');
   }
 

@@ -78,7 +78,7 @@ export class EndpointLoop {
         await this.#runRound(signal);
       } catch (fault) {
         if (signal.aborted) continue;
-        report(`The webhook ${this.#webhook.id} waits for 10 seconds after a fault: ${(fault as Error).message}`);
+        report(`Deliveries to ${this.#webhook.id} wait for 10 seconds after a fault: ${(fault as Error).message}`);
         await wait(clock, FAULT_MS, signal);
       } finally {
         this.wake(); // ends the wait for a change
@@ -166,7 +166,7 @@ function after(before: Progress, change: Change, { error, status, at }: SentMess
   const failures = before.failures + 1;
   const nextTryAt = status === GONE ? undefined : timeOfRetry(failures, nowMs);
   if (nextTryAt !== undefined) return { ...before, failures, nextTryAt };
-  const reason = status === GONE ? error : `${failures} attempts failed. The last: ${error}`;
+  const reason = status === GONE ? error : `${failures} attempts failed. The last error: ${error}`;
   return { ...before, failures, ...pausedFor(reason) };
 }
 

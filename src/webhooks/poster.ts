@@ -46,7 +46,8 @@ function sign(webhook: Webhook, { messageId, body }: Message, key: Uint8Array, n
     .filter((sealed) => sealed !== null)
     .map((sealed) => {
       const secret = openFor(ownerOf(webhook), sealed, key);
-      if (!secret) throw new Error('The secret of a webhook cannot be opened: the installation has another key now.');
+      if (!secret)
+        throw new Error('The secret of the webhook cannot be decrypted. Remove the webhook and add it again.');
       return `v1,${createHmac('sha256', secret).update(`${messageId}.${timestamp}.${body}`).digest('base64')}`;
     });
   return {
@@ -161,7 +162,7 @@ async function readBeginning(body: Dispatcher.ResponseData['body']): Promise<str
 
 function describeStatus(status: number): string | null {
   if (status >= 200 && status < 300) return null;
-  if (status >= 300 && status < 400) return `The receiver answered ${status}; redirects are not followed.`;
+  if (status >= 300 && status < 400) return `The receiver answered ${status}. Webhooks do not follow redirects.`;
   return `The receiver answered ${status}.`;
 }
 

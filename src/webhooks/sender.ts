@@ -188,7 +188,7 @@ export class WebhookSender {
     const isSlow = webhook.failures > 0 || (last !== undefined && last.durationMs >= SLOW_MS);
     return (isSlow ? this.#slow : this.#prompt).run(async () => {
       ended.throwIfAborted();
-      if (!this.#lease.mayBegin) throw new Error('the store has not renewed the lease of the sender');
+      if (!this.#lease.mayBegin) throw new Error('the store has not confirmed in time that this node sends webhooks');
       const sent = await this.#poster.send(webhook, message, this.#key, ended);
       ended.throwIfAborted();
       if (sent.error !== null) this.#failures++;

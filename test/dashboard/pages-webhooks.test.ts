@@ -136,7 +136,7 @@ test('Pause holds deliveries, Resume goes on where they stood, Replay delivers a
   await receiver.has(1);
   await openWebhook(page);
   await button(page, 'Pause').click();
-  await page.getByText(`It was paused by hand (${owner.email}).`).waitFor();
+  await page.getByText(`It was paused manually (${owner.email}).`).waitFor();
   await newCustomer(shop, 'grace');
   await refreshUntil(page, factOf(page, 'Changes behind').getByText('1', { exact: true }));
   assert.deepEqual(keysOf(receiver), ['ada']);

@@ -55,7 +55,7 @@ test(`${LOSSES} power losses of PostgreSQL lose nothing that was acknowledged or
     load.ignoresAnswers = true;
     await disk.losePower();
     // PostgreSQL ends by itself when its log fails, and the service notices that.
-    await said('The database is gone', loss + 1);
+    await said('The database is unavailable', loss + 1);
     assert.equal(await isHealthy(), false);
     isOver = true;
     await working;

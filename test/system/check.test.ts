@@ -149,7 +149,7 @@ suite('check', () => {
       /^counts of shop: its keys have \d+ calls in .*, but the tenant has \d+$/,
       /^audit log of shop: record \d+: it is not the last record that the service wrote$/,
       /^order 10001 of shop: SUBTOTAL is 999, but its lines add up to 2\.34$/,
-      /^order 10003 of shop: it has the stage 'sold'$/,
+      /^order 10003 of shop: its stage 'sold' does not exist$/,
       /^order 10004 of shop: it cannot be found by its number$/,
       /^order 10005 of shop: two lines have the same lock code$/,
       /^order 10006 of shop: the order is missing, but 2 of its lines exist$/,
@@ -159,8 +159,8 @@ suite('check', () => {
       /^part BULB of shop: it cannot be found by its code$/,
       /^numbers of shop: the next number of orders is 10003, but \d+ is already in use$/,
       /^numbers of shop: the next number of customers is 10001, but 10001 is already in use$/,
-      /^kept answers of shop: the response to createCustomer with the key "customer" is not JSON$/,
-      /^kept answers of shop: createOrder returned "10006", which does not exist$/,
+      /^stored responses of shop: the response to createCustomer with the key "customer" is not JSON$/,
+      /^stored responses of shop: createOrder returned "10006", which does not exist$/,
     ])
       assert.ok(
         told.some((one) => expected.test(one)),

@@ -104,7 +104,7 @@ suite('the file of a tenant', () => {
       assert.equal(JSON.parse((await query(service, 'good')).text).data.length, ORDERS + 1);
       assert.equal(await service.usageOf('bad'), ORDERS + refused.length, 'they are counted');
       await service.said((output) =>
-        output.includes(`set apart, because its file cannot be used. ${service.place}/${file}: `),
+        output.includes(`refused, because its file cannot be used. ${service.place}/${file}: `),
       );
       if (how.startsWith('with')) await service.said((output) => output.includes(`Found in ${service.place}/${file}`));
       assert.equal(sumOf((await readMetrics(service)).samples, 'storeroom_tenants_unavailable'), 1);

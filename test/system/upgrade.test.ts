@@ -61,7 +61,7 @@ test('is found whole, and so is a backup of it, and nothing of it is changed', a
   const [lost] = globSync('tenants/*.db', { cwd: folder });
   rmSync(join(folder, lost!));
   const { code, stderr } = await runCommand(folder, ['upgrade']);
-  assert.match(`${code} ${stderr}`, new RegExp(`^1 .*set apart.*${lost!}: it is missing`, 's'));
+  assert.match(`${code} ${stderr}`, new RegExp(`^1 .*calls of a tenant are refused.*${lost!}: it is missing`, 's'));
 });
 
 test('is upgraded by a start, tenants that nobody calls too, and its first backup is good', async () => {

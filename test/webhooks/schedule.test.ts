@@ -101,7 +101,7 @@ test('a change that is refused is tried again on the schedule, with its ID, and 
   await passUntil(service, async () => (await only(service, keys.teamID)).state === 'paused');
   const { failures, reason, nextTryAt, lag } = await only(service, keys.teamID);
   assert.deepEqual([failures, nextTryAt, lag > 0], [10, null, true]);
-  assert.match(reason!, /^10 attempts failed\. The last: The receiver answered 500\.$/);
+  assert.match(reason!, /^10 attempts failed\. The last error: The receiver answered 500\.$/);
   const refused = receiver.received[1]!.id;
   assert.deepEqual(new Set(valuesOf(receiver.received.slice(1), 'id')), new Set([refused]));
 

@@ -85,7 +85,8 @@ async function checkOrders(
 
 function* faultsOfOrder(order: Values, lines: readonly Values[]): Generator<string> {
   if (order['SORT_KEY'] !== sortKey(order['ORDER_NUMBER']!)) yield 'it cannot be found by its number';
-  if (!(STAGES as readonly string[]).includes(order['ORDER_TYPE']!)) yield `it has the stage '${order['ORDER_TYPE']}'`;
+  if (!(STAGES as readonly string[]).includes(order['ORDER_TYPE']!))
+    yield `its stage '${order['ORDER_TYPE']}' does not exist`;
   const codes = lines.map((line) => line['LINE_REF_LOCK_CODE']);
   if (new Set(codes).size < codes.length) yield 'two lines have the same lock code';
   if (areTotalsBehind(order)) return;
@@ -145,7 +146,7 @@ async function checkNumbers(db: CheckedDatabase, teamId: string, findings: Findi
 
 /** Checks that kept responses are JSON, and that the records they name exist. */
 async function checkAnswers({ schema, each }: CheckedDatabase, teamId: string, findings: Findings): Promise<void> {
-  const place = `kept answers of ${teamId}`;
+  const place = `stored responses of ${teamId}`;
   await each<[string, string, string]>(
     `SELECT "OPERATION", "IDEMPOTENCY_KEY", "ANSWER" FROM ${schema}"IDEMPOTENCY"`,
     ([operation, key, answer]) => {

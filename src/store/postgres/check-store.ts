@@ -33,8 +33,8 @@ const listTrees = (ours: string): string => `SELECT c.oid::regclass::text FROM p
 const DAMAGE = /^(XX00|58)|^(3F000|42P01|42703|42883)$/;
 const NO_TABLE = '42P01';
 const NO_AMCHECK =
-  'Indexes were not compared with their tables, because the extension amcheck is missing or this role may not use it. Run ' +
-  'pg_amcheck as a superuser.';
+  'Indexes were not compared with their tables, because the extension amcheck is missing or this role has no ' +
+  'permission to use it. Run pg_amcheck as a superuser.';
 
 /** Throws COMMAND_REFUSED if the database cannot be used or has the schema of another version. */
 export async function openCheck(url: string, clock: Clock): Promise<CheckedStore> {
@@ -123,7 +123,9 @@ async function checkVersion(connection: Connection): Promise<void> {
   const first = async <T>(sql: string, ...values: number[]): Promise<T | undefined> =>
     (await connection.query<[T]>(sql, values))[0]?.[0];
   if ((await first<string | null>(`SELECT to_regclass('${CONTROL}."SCHEMA"')::text`)) == null)
-    throw refuseCommand('There is no data in the database of STOREROOM_DATABASE_URL.');
+    throw refuseCommand(
+      'There is no data in the database of STOREROOM_DATABASE_URL. Set it to the database that the service uses.',
+    );
   const control = await first<number>(`SELECT "VERSION" FROM ${CONTROL}."SCHEMA"`);
   const unlike = `SELECT 1 FROM ${CONTROL}."TENANTS" WHERE "SCHEMA_VERSION" <> ?`;
   if (control !== CONTROL_VERSION() || (await first(unlike, PIMS_VERSION())) !== undefined)

@@ -319,7 +319,8 @@ async function checkServer(connection: Connection): Promise<void> {
   const shown = ['server_version_num', 'server_version', 'server_encoding', ...NEEDED];
   const list = shown.map((setting) => `current_setting('${setting}')`).join(', ');
   const [[number, version, encoding, ...durable] = []] = await connection.query<string[]>(`SELECT ${list}`);
-  if (Number(number) < OLDEST) throw refuseCommand(`PostgreSQL is ${version}; ${OLDEST / 10_000} or newer is needed.`);
+  if (Number(number) < OLDEST)
+    throw refuseCommand(`The server runs PostgreSQL ${version}. Use version ${OLDEST / 10_000} or newer.`);
   const off = NEEDED[durable.indexOf('off')];
   if (off !== undefined)
     throw refuseCommand(`The database has ${off} off and would lose acknowledged writes. Set ${off} to on.`);
@@ -332,7 +333,7 @@ async function refuseEmpty(connection: Connection): Promise<void> {
   const found = await connection.query(`SELECT 1 FROM pg_namespace WHERE nspname = '${CONTROL}'`);
   if (found.length === 0)
     throw refuseCommand(
-      'There is no data in the database of STOREROOM_DATABASE_URL. Is it the one the service uses? To create a ' +
-        'new store, run `storeroom tenant create --create`.',
+      'There is no data in the database of STOREROOM_DATABASE_URL. Set it to the database that the service uses. ' +
+        'To create a new store, run `storeroom tenant create --create`.',
     );
 }

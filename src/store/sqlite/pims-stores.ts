@@ -62,7 +62,7 @@ export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStor
     onSetApart(storeId, fault) {
       const file = fileOf(storeId);
       const { message } = nameFile(fault, file) as Error;
-      report(`A tenant is set apart, because its file cannot be used. ${message}.`, true);
+      report(`The calls of a tenant are refused, because its file cannot be used. ${message}.`, true);
       const tell = (faults: readonly string[]) =>
         faults.forEach((found) => report(`Found in ${file}: ${found}.`, true));
       if (isFileThere(file)) void aside.run<string[]>({ kind: 'examine', file }).then(tell as never, () => undefined);

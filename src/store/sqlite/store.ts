@@ -139,5 +139,5 @@ function checkVersion(): void {
   const version = sqliteVersion().split('.').map(Number);
   const place = SQLITE_OLDEST.findIndex((part, index) => part !== version[index]);
   if (place >= 0 && (version[place] ?? 0) < SQLITE_OLDEST[place]!)
-    throw new Error(`SQLite ${sqliteVersion()} is too old; ${SQLITE_OLDEST.join('.')} is needed.`);
+    throw new Error(`SQLite ${sqliteVersion()} is too old. Use ${SQLITE_OLDEST.join('.')} or newer.`);
 }

@@ -73,7 +73,7 @@ export class Connection {
     this.#silence = new Silence(clock, silenceMs, giveUp);
     // Without a listener the end of an idle connection would end the process.
     client.on('error', (fault) => this.destroy(fault.message));
-    client.on('end', () => this.destroy('it ended'));
+    client.on('end', () => this.destroy('the connection ended'));
     // The server reports its role in the first packet, and an unconfirmed commit in a warning.
     wireOf(client).on('parameterStatus', ({ parameterName, parameterValue }) => {
       if (parameterName === 'in_hot_standby') this.#isStandby = parameterValue === 'on';
@@ -118,7 +118,7 @@ export class Connection {
       if (connection.#isStandby) throw new ConnectionLost(IS_STANDBY);
       return connection;
     } catch (fault) {
-      connection.destroy('it could not be opened');
+      connection.destroy('the connection could not be opened');
       throw fault;
     } finally {
       connecting.close();
@@ -210,7 +210,7 @@ export class Connection {
   async close(): Promise<void> {
     if (this.#lost) return;
     if (this.#unanswered > 0) await (this.#idle ??= Promise.withResolvers<void>()).promise;
-    this.#lost = new ConnectionLost('it was closed');
+    this.#lost = new ConnectionLost('the connection was closed');
     this.#silence.close();
     await this.#client.end().catch(() => undefined);
   }

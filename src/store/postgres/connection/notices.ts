@@ -55,7 +55,7 @@ export class Notices {
 
   /** Destroys the connection, because its server is gone. A new one is then opened. */
   restart(): void {
-    this.#connection?.destroy('the database is gone');
+    this.#connection?.destroy('the database is unavailable');
   }
 
   /** Sends the unsent notices, and closes the connection. */

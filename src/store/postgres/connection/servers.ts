@@ -150,7 +150,7 @@ export class Availability {
 
   /** Throws STORE_UNAVAILABLE while the database is gone. */
   check(): void {
-    if (!this.#isUsable) throw new ConnectionLost('the database is gone');
+    if (!this.#isUsable) throw new ConnectionLost('the database is unavailable');
   }
 
   /**
@@ -167,8 +167,8 @@ export class Availability {
     this.#isUsable = false;
     this.#lostAt = this.#connections.clock.elapsed();
     const { subject, report } = this.#options;
-    report(`${subject} is gone: ${reason}. The service answers calls that need it with 503 until it is back.`);
-    this.#connection?.destroy('the database is gone');
+    report(`${subject} is unavailable: ${reason}. Calls that need it get 503 until it is back.`);
+    this.#connection?.destroy('the database is unavailable');
     this.#options.onLost();
     this.#askAfter(ASK_WHILE_LOST_MS);
   }
@@ -176,7 +176,7 @@ export class Availability {
   close(): void {
     this.#isClosed = true;
     this.#next?.close();
-    this.#connection?.destroy('it was closed');
+    this.#connection?.destroy('the connection was closed');
   }
 
   #askAfter(ms: number): void {
@@ -194,7 +194,7 @@ export class Availability {
       if (open) await this.#servers.check(open);
       else this.#connection = await this.#servers.find(this.#connections);
       // A connection that opens after close() would keep the process alive.
-      if (this.#isClosed) return this.#connection?.destroy('it was closed');
+      if (this.#isClosed) return this.#connection?.destroy('the connection was closed');
       if (this.#servers.url !== url) this.#options.onLost();
       this.#find();
     } catch (fault) {

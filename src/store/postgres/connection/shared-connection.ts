@@ -114,7 +114,7 @@ export class SharedConnection {
         return result;
       } catch (after) {
         const fault = connection.sentFault ?? after;
-        await connection.execute('ROLLBACK').catch(() => connection.destroy('it could not be rolled back'));
+        await connection.execute('ROLLBACK').catch(() => connection.destroy('a transaction could not be rolled back'));
         throw fault;
       }
     } catch (fault) {
@@ -141,7 +141,7 @@ export class SharedConnection {
   }
 
   destroy(): void {
-    for (const one of [this.#connection, this.#begun]) one?.destroy('the database is gone', true);
+    for (const one of [this.#connection, this.#begun]) one?.destroy('the database is unavailable', true);
   }
 
   async close(): Promise<void> {

@@ -163,8 +163,8 @@ function readNextNumbers(file: string): [counter: string, next: number][] {
   } catch (fault) {
     if (isOutOfReach(file, fault))
       throw refuseCommand(
-        `${file} cannot be opened (${(fault as Error).message}), but may be intact. Without it, numbers would be given ` +
-          'out again. Give it the same owner and mode as the other files, or move it away.',
+        `${file} cannot be opened (${(fault as Error).message}), but may be intact. Without it, used numbers would ` +
+          'be assigned again. Give it the same owner and mode as the other files, or move it away.',
       );
     return [];
   }

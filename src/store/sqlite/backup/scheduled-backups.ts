@@ -122,7 +122,7 @@ export function makeScheduledBackups(options: BackupOptions) {
 }
 
 const describeDisagreement = (name: string, count: number, { place, what }: Finding) =>
-  `Records disagree (${count} findings), so the backup is kept as ${name} and replaces no other. ` +
+  `Records disagree (findings: ${count}), so the backup is kept as ${name} and replaces no other. ` +
   `\`storeroom check\` lists them. ${place}: ${what}.`;
 
 /** Makes and checks a backup, and returns its name and what the check found. Throws if it is damaged. */
@@ -154,7 +154,7 @@ function runBackup(workerData: BackupJob, ended: AbortSignal): Promise<BackupRep
   const end = () => void thread.terminate();
   ended.addEventListener('abort', end);
   thread.once('message', resolve).once('error', reject);
-  thread.once('exit', () => reject(new Error('it was ended')));
+  thread.once('exit', () => reject(new Error('the backup ended before it was complete')));
   return promise.finally(() => ended.removeEventListener('abort', end));
 }
 

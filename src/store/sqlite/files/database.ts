@@ -246,7 +246,7 @@ export class Database {
   #keepLog(): void {
     const [mode] = this.row<[string]>('PRAGMA journal_mode=wal')!;
     if (mode === 'wal') return;
-    const hint = 'Is the folder on a network or memory file system?';
+    const hint = 'Use a local disk, not a network or memory file system.';
     throw new Error(`${this.file}: journal_mode is ${mode}, but must be wal. ${hint}`);
   }
 }
