@@ -58,7 +58,7 @@ export interface Order extends Addresses {
   readonly TERMS_CODE: string;
   /** Carrier or shipping method. */
   readonly SHIP_VIA: string;
-  /** Whether the supplier ships the order; it then moves no stock. */
+  /** Whether the supplier ships the order. If so, the order moves no stock. */
   readonly DROP_SHIP: Flag;
   /** Tracking numbers, separated by commas. */
   readonly TRACKING_NUMBERS: string;
@@ -189,7 +189,7 @@ export interface NewOrder extends AddressValues {
   readonly TERMS_CODE?: Value | undefined;
   /** Carrier or shipping method. */
   readonly SHIP_VIA?: Value | undefined;
-  /** Whether the supplier ships the order; it then moves no stock. */
+  /** Whether the supplier ships the order. If so, the order moves no stock. */
   readonly DROP_SHIP?: FlagValue | undefined;
   /** Tracking numbers, separated by commas. */
   readonly TRACKING_NUMBERS?: Value | undefined;
@@ -257,7 +257,7 @@ export interface OrderChange extends AddressValues {
   readonly TERMS_CODE?: Value | undefined;
   /** Carrier or shipping method. */
   readonly SHIP_VIA?: Value | undefined;
-  /** Whether the supplier ships the order; it then moves no stock. */
+  /** Whether the supplier ships the order. If so, the order moves no stock. */
   readonly DROP_SHIP?: FlagValue | undefined;
   /** Tracking numbers, separated by commas. */
   readonly TRACKING_NUMBERS?: Value | undefined;

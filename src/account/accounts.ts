@@ -141,7 +141,7 @@ export class Accounts {
     const sealed = proven.user.sealedSecret;
     const secret = sealed && open(sealed, proven.key, user);
     if (secret === undefined)
-      throw new Error('The sealed secret of two-step verification does not open with the password it was sealed with.');
+      throw new Error('The secret of two-step verification cannot be decrypted. Issue a new link for the user.');
     const change: UserChange = {
       set: passwordFields(hash, context),
       ...(secret && { resealedSecret: seal(secret, key, user) }),

@@ -277,7 +277,7 @@ export class Attempts {
     }
     const secret = open(sealed, key, user);
     if (!secret)
-      throw new Error('The sealed secret of two-step verification does not open with the password it was sealed with.');
+      throw new Error('The secret of two-step verification cannot be decrypted. Issue a new link for the user.');
     const step = findStep(secret, code, nowMs);
     return step !== undefined && (await this.#users.useStep(user, step)) ? 'totp' : undefined;
   }

@@ -185,9 +185,9 @@ suite('second factor', () => {
     const sealedSecret = seal(newSecret(), randomBytes(32), signedIn.user);
     const [entry] = await ann.log();
     await store.users.updateUser(signedIn.user, { set: { sealedSecret } }, entry!);
-    await assert.rejects(ann.signIn(visit(301), { code: ann.codeAt(301) }), /does not open with the password/);
+    await assert.rejects(ann.signIn(visit(301), { code: ann.codeAt(301) }), /cannot be decrypted/);
     const change = accounts.changePassword(signedIn, PASSWORD, NEW, visit(302));
-    await assert.rejects(change, /does not open with the password/);
+    await assert.rejects(change, /cannot be decrypted/);
   });
 
   test('taking it away needs password and code', async () => {

@@ -74,7 +74,7 @@ export function answerUnknownPath(reply: FastifyReply, methods: ReadonlyMap<stri
 
 export function answerUndecodable(reply: FastifyReply): FastifyReply {
   const { id } = reply.request;
-  const refusal = new Refusal('MALFORMED_REQUEST', 'The path of the URL cannot be decoded.');
+  const refusal = new Refusal('MALFORMED_REQUEST', 'The path of the URL is not percent-encoded UTF-8.');
   reply.headers({ ...STATIC_HEADERS, 'x-request-id': id, 'content-type': JSON_TYPE });
   return reply.code(400).send(renderError(refusal, id));
 }

@@ -42,7 +42,7 @@ const KINDS_OF_PLACE: Record<ErrorPlace, readonly AnsweringKind[]> = {
 const HEADERS = {
   'X-Request-Id': 'Identifies this request in logs and reports.',
   'X-Month-Requests':
-    "The tenant's calls in this calendar month (UTC), this one included. Absent before authentication.",
+    "The tenant's calls in this calendar month (UTC), this one included. Absent if the call is not counted.",
   'RateLimit-Policy':
     'Limits of the tenant, such as `"rate";q=20;w=2, "quota";q=1000;w=2592000`: q calls in w seconds; q of "rate" is also the maximum number of steps in a batch. Absent if the tenant has no limits.',
   RateLimit:

@@ -66,7 +66,7 @@ export function logFaults(log: FastifyBaseLogger, clock: Clock): NoteFault {
     clock.after(LINE_MS, () => {
       const others = more.get(kind)!;
       more.delete(kind);
-      if (others > 0) log.warn({ code, httpStatus, count: others }, `${others} more calls got ${code} in this second`);
+      if (others > 0) log.warn({ code, httpStatus, count: others }, `${others} more calls got ${code} within a second`);
     });
   };
 }

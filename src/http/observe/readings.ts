@@ -114,7 +114,7 @@ export const MEASURED: readonly Measured[] = [
   ),
   row(
     'storeroom_request_log_beyond_rate_total',
-    'Requests missing from the log, because their tenant made more in a second than may be logged.',
+    'Requests missing from the log, because their tenant exceeded STOREROOM_REQUEST_LOG_RATE.',
     ({ requestLog }) => requestLog.beyondRate,
   ),
   row(

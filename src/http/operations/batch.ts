@@ -65,8 +65,8 @@ function describeSteps(taken: readonly Operation[]): Record<string, Schema> {
   const steps = taken.map(({ name, body }): [string, Schema] => [
     `${name[0]!.toUpperCase()}${name.slice(1)}Step`,
     objectOf({
-      operation: { type: 'string', const: name, description: 'The operation.' },
-      body: ref(body!.name, 'Its body.'),
+      operation: { type: 'string', const: name, description: 'Name of the operation.' },
+      body: ref(body!.name, 'Body of the operation.'),
     }),
   ]);
   const oneOf = steps.map(([step]) => ref(step));

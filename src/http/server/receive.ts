@@ -83,7 +83,7 @@ export function takeBody(request: FastifyRequest, body: ReadBody): unknown {
   if (text === undefined) return value;
   // Each level needs two characters, so a shorter text cannot be nested too deeply.
   if (text.length > 2 * NESTING_MAX && isDeeper(value, NESTING_MAX))
-    throw new Refusal('INVALID_BODY', 'The body is nested too deeply.');
+    throw new Refusal('INVALID_BODY', `The body is nested more than ${NESTING_MAX} levels deep.`);
   if (MAYBE_INEXACT.test(text)) checkExact(text);
   return value;
 }
@@ -222,13 +222,14 @@ export function addReceiving(
     request.authorizations = authorizations;
     if (raw.url!.length > URL_BYTES_MAX) throw new Refusal('URL_TOO_LONG');
     if (bytes > HEADER_BYTES_MAX || raw.rawHeaders.length > 2 * HEADERS_MAX) throw new Refusal('HEADERS_TOO_LARGE');
-    if (raw.httpVersionMajor !== 1) throw new Refusal('MALFORMED_REQUEST', 'This service speaks HTTP/1.1.');
+    if (raw.httpVersionMajor !== 1)
+      throw new Refusal('MALFORMED_REQUEST', 'This service supports only HTTP/1.1 and HTTP/1.0.');
     if (hosts !== 1 && !(hosts === 0 && raw.httpVersion === '1.0'))
       throw new Refusal('MALFORMED_REQUEST', `A request must have one Host header, not ${hosts}.`);
     // A proxy in front may frame any other coding differently.
     if (!/^(chunked)?$/i.test(raw.headers['transfer-encoding'] ?? '')) {
       reply.header('connection', 'close');
-      throw new Refusal('MALFORMED_REQUEST', 'The only Transfer-Encoding that is supported is chunked.');
+      throw new Refusal('MALFORMED_REQUEST', 'The only supported Transfer-Encoding is chunked.');
     }
     // An operation refuses its body when the caller is known.
     const isOperation = !request.is404 && raw.url!.startsWith(BASE_PATH);

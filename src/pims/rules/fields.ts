@@ -99,7 +99,7 @@ export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
     field('PO_NUMBER', 'text', "Customer's purchase order number.", searched),
     field('TERMS_CODE', 'text', 'Payment terms.'),
     field('SHIP_VIA', 'text', 'Carrier or shipping method.'),
-    field('DROP_SHIP', 'flag', 'Whether the supplier ships the order; it then moves no stock.'),
+    field('DROP_SHIP', 'flag', 'Whether the supplier ships the order. If so, the order moves no stock.'),
     field('TRACKING_NUMBERS', 'text', 'Tracking numbers, separated by commas.', searched),
     field('NOTES', 'text', 'Notes.'),
     field('SUBTOTAL', 'number', 'Sum of the lines. Recalculated automatically unless you set it.'),

@@ -245,7 +245,7 @@ const OPEN_ON_INVOICE = ['NOTES', 'ORDER_STATUS', 'TRACKING_NUMBERS', 'SHIP_VIA'
 export function refuseStatus({ ORDER_STATUS: status = '' }: Values): Refusal | undefined {
   const ways: Readonly<Record<string, string>> = {
     [CANCELLED_STATUS]: 'Use cancelOrder (POST /orders/cancel) to cancel an order.',
-    [VOID_STATUS]: 'An invoice is voided in the dashboard.',
+    [VOID_STATUS]: 'Use the dashboard to void an invoice.',
   };
   const way = ways[status.toUpperCase()];
   if (way === undefined) return undefined;

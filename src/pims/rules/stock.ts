@@ -128,7 +128,8 @@ export function refuseSerialsOf(part: Values, units: string, serials: readonly s
   if (serials.length > 0 && compareDecimals(String(serials.length), units) > 0)
     return refuse(`Send at most one serial number per unit, not ${serials.length} for a quantity of ${units}.`);
   if (part['SERIALIZED'] !== 'Y' || isZero(units)) return undefined;
-  if (units.includes('.')) return refuse(`Part ${code} has serial numbers, so it moves in whole units, not ${units}.`);
+  if (units.includes('.'))
+    return refuse(`Part ${code} has serial numbers, so its quantity must be a whole number, not ${units}.`);
   if (compareDecimals(units, '0') > 0 && String(serials.length) !== units)
     return refuse(`Part ${code} needs a serial number for each unit. Send ${units} of them, not ${serials.length}.`);
   return undefined;
