@@ -6,6 +6,7 @@
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { globSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { relative, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -41,7 +42,7 @@ const FAILURES = /^.*failing tests:$/m;
 const FAILURES_CHARACTERS_MAX = 6000;
 /** Maximum time for the end of a worker: on a machine with a load of 30, its services took more than half a minute. */
 const END_MS = 120_000;
-const TELL_MS = 1000;
+const TELL_MS = 5000;
 /**
  * A checkpoint syncs every file that any test has written. Commits can wait behind that for longer than a service waits
  * for a silent server, and calls get 503.
@@ -59,6 +60,8 @@ const passes: readonly Pass[] =
 const sums = noTests();
 const bad: string[] = [];
 const workers = new Set<ChildProcess>();
+/** Removals of the folders of workers that have ended. */
+const removals: Promise<void>[] = [];
 const cut = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.on(signal, () => {
@@ -101,6 +104,7 @@ async function runAll(databaseUrl: string): Promise<void> {
 
 /** Runs a process that takes the files that fit until there are none, or until one of them hangs or ends it. */
 async function runWorker({ store, files }: Pass, fits: Choice, databaseUrl: string): Promise<void> {
+  const folders = folder.makeFolder();
   const worker = fork(`${import.meta.dirname}/kit/worker.ts`, {
     detached: true, // the leader of a group, which endGroup ends
     stdio: ['inherit', 'inherit', 'pipe', 'ipc'],
@@ -112,6 +116,7 @@ async function runWorker({ store, files }: Pass, fits: Choice, databaseUrl: stri
       NODE_COMPILE_CACHE: resolve(ROOT, 'node_modules/.cache/storeroom-tests'),
       STOREROOM_TEST_STORE: store,
       STOREROOM_TEST_DATABASE_URL: databaseUrl,
+      STOREROOM_TEST_FOLDERS: folders,
       ...(server && { STOREROOM_TEST_KEEP_DATABASES: 'on' }), // they are removed with the server
       ...(isAll && { STOREROOM_TEST_ALL: 'on' }),
     },
@@ -153,6 +158,7 @@ async function runWorker({ store, files }: Pass, fits: Choice, databaseUrl: stri
   }
   endGroup(worker);
   workers.delete(worker);
+  removals.push(rm(folders, { recursive: true, force: true, maxRetries: 3 }));
 }
 
 function addOutcome(file: string, outcome: FileReport | string): void {
@@ -209,6 +215,7 @@ try {
   await server?.remove();
   const left = await findLeft();
   if (left.length > 0 && !cut.signal.aborted) bad.push(`The tests left in their temporary folder: ${left.join(' ')}`);
+  await Promise.allSettled(removals);
   try {
     folder.remove();
   } catch (fault) {

@@ -12,6 +12,8 @@ const OTHER_HOMES = ['XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_
 export interface RunFolder {
   /** Returns the names of what is in TMPDIR. */
   readonly left: () => string[];
+  /** Makes a folder beside TMPDIR, and returns its path. */
+  readonly makeFolder: () => string;
   readonly remove: () => void;
 }
 
@@ -26,6 +28,11 @@ export function openRunFolder(): RunFolder {
   process.env['HOME'] = home;
   for (const name of OTHER_HOMES) delete process.env[name];
   return {
+    makeFolder() {
+      const made = mkdtempSync(join(folder, 'worker-'));
+      chmodSync(made, 0o711);
+      return made;
+    },
     left: () => readdirSync(temporary).toSorted(),
     remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }),
   };

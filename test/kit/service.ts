@@ -52,19 +52,21 @@ export interface CommandResult {
   json: () => any; // eslint-disable-line typescript/no-explicit-any -- tests look into it freely
 }
 
-/** Makes an empty folder, which is removed when the test process ends. */
+/** Makes an empty folder, which is removed after the test process, by run.ts or at the end of the process itself. */
 export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'storeroom-test-'));
+  const folder = mkdtempSync(join(FOLDERS ?? tmpdir(), 'storeroom-test-'));
   folders.push(folder);
   return folder;
 }
 
+/** Folder for temporary folders, which run.ts removes. Removing hundreds of them blocks a process that ends. */
+const FOLDERS = process.env['STOREROOM_TEST_FOLDERS'];
 const folders: string[] = [];
 const children = new Set<ChildProcess>();
 // A test that fails before its service is stopped leaves nothing behind.
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  if (FOLDERS === undefined) for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
 const isDatabase = (place: string): boolean => /^postgres(ql)?:/.test(place);

@@ -1,20 +1,18 @@
 /** Opens the embedded store in folders that are removed at the end of the test process, or in separate processes. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqlite, type OpenStoreOptions, type SqliteStore } from '../../src/store/sqlite/store.ts';
 import { TURNS } from '../kit/caller.ts';
 import { whenOver } from '../kit/shared.ts';
 import { passing } from '../kit/clock.ts';
+import { temporaryFolder } from '../kit/service.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'storeroom-store-'));
+const root = temporaryFolder();
 const CLOCK = new URL('../../src/clock.ts', import.meta.url).href;
 const STORE = new URL('../../src/store/sqlite/store.ts', import.meta.url).href;
 const KIT = new URL('store-under-test.ts', import.meta.url).href;
 let folders = 0;
-process.once('exit', () => rmSync(root, { recursive: true, force: true }));
 
 export const folderOf = (place: string): string => join(root, place);
 /** Returns the path of a folder that does not exist yet. */
