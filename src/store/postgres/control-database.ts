@@ -1,8 +1,7 @@
 /**
- * The control schema of PostgreSQL: reads share a connection, and each writing runs in a separate transaction. Every
- * call loads its key from the database, so a replaced key ends on all nodes at once; calls that arrive together share a
- * statement. A batch of counts has its node and a sequence number, so that a batch that is repeated after a lost
- * response is added only once (decision 0020).
+ * The control schema of PostgreSQL. Every call loads its key, so a replaced key ends on all nodes at once; calls that
+ * arrive together share a statement. A batch of counts has its node and a sequence number, so that a batch that is
+ * repeated after a lost response is added only once (decision 0020).
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Refusal, type Outcome } from '../../errors.ts';
