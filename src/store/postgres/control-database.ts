@@ -143,7 +143,7 @@ export function makeOwnTenants(connection: SharedConnection, openOwn: () => Prom
     insertTenant: (storeId, insert) =>
       commit(async (own) => {
         const isNew = await runWriting(own, insert());
-        if (isNew) await own.runScript(buildTenantScript(storeId));
+        if (isNew) await own.runStatements(buildTenantScript(storeId));
         return isNew;
       }),
     /** Keys, users and audit log are deleted with the row of the tenant. */

@@ -61,7 +61,7 @@ async function migrateControl(connection: Connection): Promise<void> {
   for (const [index, script] of migrationsOf('control').entries())
     if (index >= found) {
       const keep = `DELETE FROM ${CONTROL}."SCHEMA"; INSERT INTO ${CONTROL}."SCHEMA" VALUES (${index + 1})`;
-      await connection.runScript(`BEGIN; SET LOCAL search_path TO ${CONTROL}; ${script}; ${keep}; COMMIT`);
+      await connection.runStatements(`BEGIN; SET LOCAL search_path TO ${CONTROL}; ${script}; ${keep}; COMMIT`);
     }
 }
 
@@ -80,7 +80,7 @@ async function migrateTenants(connection: Connection): Promise<void> {
 async function raiseTenant(connection: Connection, storeId: string, version: number): Promise<void> {
   for (let next = version + 1; next <= PIMS_VERSION(); next++) {
     const keep = `UPDATE ${CONTROL}."TENANTS" SET "SCHEMA_VERSION" = ${next} WHERE "STORE_ID" = '${storeId}'`;
-    await connection.runScript(`BEGIN; ${buildTenantScript(storeId, next - 1)}; ${keep}; COMMIT`);
+    await connection.runStatements(`BEGIN; ${buildTenantScript(storeId, next - 1)}; ${keep}; COMMIT`);
   }
 }
 

@@ -75,7 +75,7 @@ export function makePlacement(openOwn: () => Promise<Connection>): Placement {
         await using connection = await openOwn();
         const [, isPlaced] = await find(storeId);
         const schema = `"${storeId}"`;
-        if (!isPlaced) await connection.runScript(buildPlacingScript(storeId));
+        if (!isPlaced) await connection.runStatements(buildPlacingScript(storeId));
         const [host, port] = [address.slice(0, address.lastIndexOf(':')), address.slice(address.lastIndexOf(':') + 1)];
         if ((await find(storeId))[0] !== address) await connection.query(MOVE_TENANT, [schema, host, port]);
       } catch (fault) {

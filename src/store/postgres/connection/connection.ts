@@ -196,7 +196,7 @@ export class Connection {
   }
 
   /** Runs the statements of a script one by one, because Citus accepts one in a message. Throws the first fault. */
-  async runScript(script: string): Promise<void> {
+  async runStatements(script: string): Promise<void> {
     const outcomes = await Promise.allSettled(script.match(STATEMENT)!.map((statement) => this.execute(statement)));
     const failed = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
     if (failed) throw failed.reason;

@@ -4,12 +4,12 @@
  * sorts the few records that the search index finds. Each result is one row.
  */
 import type { QueryRequest } from '../../../pims/pims-port.ts';
-import type { FilterTree } from '../../../pims/reads/query.ts';
+import type { FilterTerm, FilterTree } from '../../../pims/reads/query.ts';
 import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
 import { RECORD_TYPES, type KeyedType, type RecordType } from '../../../pims/rules/fields.ts';
 import type { Json } from '../../../pims/writes/script.ts';
 import { CANCELLED, type Column } from '../../pims/row-sql.ts';
-import { buildWhere, findNeedle, isIndexed, type Dialect, type Where } from '../../pims/where.ts';
+import { buildWhere, findNeedle, isGathered, isIndexed, type Dialect, type Where } from '../../pims/where.ts';
 
 interface OrderParts {
   readonly table: (name: string) => string;
@@ -110,6 +110,12 @@ export interface PageQuery {
   readonly together?: PageQuestion | undefined;
 }
 
+export const isModified = ({ field }: FilterTerm): boolean => field.name === 'MODIFIED_DATE';
+
+/** Returns whether the leading index has its records in another order than the page. */
+export const isFoundFirst = (recordType: KeyedType, tree: FilterTree): boolean =>
+  tree.flat().some((term) => isGathered(recordType, term) || (isIndexed(term) && isModified(term)));
+
 /** Lists the columns of a LoadedRow. */
 export const listPageColumns = (
   { json, withLines, fieldsVersion }: PageParts,
@@ -136,7 +142,7 @@ export function buildPage(
   const values = walks.flatMap((walk) => walk.values);
   const count = isCounted ? `(SELECT count(*)::int FROM ${table} WHERE ${whole.sql})` : 'NULL';
   const isSmall = limit <= TOGETHER_LIMIT && walks.length <= TOGETHER_ALTERNATIVES && values.length <= TOGETHER_VALUES;
-  const isLed = tree.every((terms) => terms.some(isIndexed) || findNeedle(terms, dialect) !== undefined);
+  const hasIndex = tree.every((terms) => terms.some(isIndexed) || findNeedle(terms, dialect) !== undefined);
   const shape = `${recordType} ${limit} ${fields?.join() ?? ''} ${walks.map(({ sql }) => sql).join(' OR ')}`;
   const search = (placeholder: string): string => dialect.search(RECORD_TYPES[recordType].table, placeholder);
   const sql = (): string => joinPages(walks, search, parts);
@@ -149,7 +155,8 @@ export function buildPage(
         ...(alone.length > 1 ? [limit + 1] : []),
       ],
     },
-    together: isLed && isSmall && !withLines && !isCounted ? { shape, limit, bytesMax, after, values, sql } : undefined,
+    together:
+      hasIndex && isSmall && !withLines && !isCounted ? { shape, limit, bytesMax, after, values, sql } : undefined,
   };
 }
 

@@ -34,8 +34,8 @@ import {
 import { buildScriptSql } from '../../pims/script-sql.ts';
 import type { Dialect } from '../../pims/where.ts';
 import { statement, type Bound } from '../../writing.ts';
-import { buildLookup, buildPage, joinLines, linesOf, wrapLine, type PageQuery } from './page-sql.ts';
-import { buildSortedPage, isFoundFirst } from './sorted-page-sql.ts';
+import { buildLookup, buildPage, isFoundFirst, joinLines, linesOf, wrapLine, type PageQuery } from './page-sql.ts';
+import { buildSortedPage } from './sorted-page-sql.ts';
 
 /** Number of characters of a value in an index. No filter has more. */
 const INDEXED_CHARACTERS = 256;

@@ -13,7 +13,7 @@ import {
   type Bounds,
   type Dialect,
 } from '../../pims/where.ts';
-import { listPageColumns, type PageParts, type PageQuery } from './page-sql.ts';
+import { isModified, listPageColumns, type PageParts, type PageQuery } from './page-sql.ts';
 
 /** Maximum number of records that are found first and then sorted. */
 const FOUND = 10_000;
@@ -30,12 +30,7 @@ interface Asked {
   readonly isCounted: boolean;
 }
 
-const isModified = ({ field }: FilterTerm): boolean => field.name === 'MODIFIED_DATE';
 const isLed = (recordType: KeyedType, term: FilterTerm): boolean => isIndexed(term) || isGathered(recordType, term);
-
-/** Returns whether the leading index has its records in another order than the page. */
-export const isFoundFirst = (recordType: KeyedType, tree: FilterTree): boolean =>
-  tree.some((terms) => terms.some((term) => isGathered(recordType, term) || (isIndexed(term) && isModified(term))));
 
 /** Builds the query of a page; its rows come in the order of the page. */
 export function buildSortedPage(asked: Asked, dialect: Dialect, parts: PageParts): PageQuery {
@@ -50,7 +45,7 @@ export function buildSortedPage(asked: Asked, dialect: Dialect, parts: PageParts
   const record = (key: string, as: string): string =>
     `CROSS JOIN LATERAL (SELECT * FROM ${table} WHERE "SORT_KEY" = ${key} OFFSET 0) ${as}`;
 
-  const areLed = tree.every((terms) => terms.every((term) => isLed(recordType, term)));
+  const areLed = tree.flat().every((term) => isLed(recordType, term));
   // The bounds narrow the walk itself, so their records need not be found first.
   const { tree: led, bounds } = takeBounds(recordType, tree, sort);
   const leads = sort ? led : tree;

@@ -180,7 +180,7 @@ export class WriteGroup {
       if (first?.isAlone) await this.#runAlone(first);
       else if (first) await this.#sendLoads();
     }
-    this.#saveTogether(next);
+    this.#mergeSaves(next);
     this.#sendSaves();
     return this.#scripts.map(({ outcome }) => outcome);
   }
@@ -245,7 +245,7 @@ export class WriteGroup {
   }
 
   /** Saves the numbers of all scripts, and their changes as one row of the feed, in one statement. */
-  #saveTogether(saved: NextNumbers): void {
+  #mergeSaves(saved: NextNumbers): void {
     const saves = this.#scripts.find(({ started }) => started)?.started?.sql.saves;
     if (!saves) return;
     const recorded = this.#scripts.flatMap((script) => script.recorded);
