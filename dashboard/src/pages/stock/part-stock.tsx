@@ -106,7 +106,7 @@ export function WaitingOrders({ partCode, round }: { partCode: string; round: st
 const ACTIONS = {
   receive: { title: 'Receive', units: 'Units received', about: 'The units are added to the stock.' },
   count: { title: 'Count', units: 'Units counted', about: 'The stock is set to the units counted.' },
-  adjust: { title: 'Adjust', units: 'Units to add, or to remove with a minus', about: 'Say why the stock differs.' },
+  adjust: { title: 'Adjust', units: 'Units to add (negative to remove)', about: 'Say why the stock differs.' },
   'on-order': { title: 'Set on order', units: 'Units on order', about: 'Units ordered from suppliers.' },
 } as const;
 type Action = keyof typeof ACTIONS;
