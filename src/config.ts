@@ -281,8 +281,7 @@ export const SETTINGS = {
     'STOREROOM_DRAIN_MS',
     0,
     [0, 60_000],
-    'Milliseconds between "not ready" and closing the listener when the service stops, so that load balancers ' +
-      'notice.',
+    'Milliseconds that a stopping service reports "not ready" to load balancers before it closes its listener.',
   ),
 } as const;
 

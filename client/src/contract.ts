@@ -313,7 +313,9 @@ export interface Filter {
     | 'empty'
     | 'not_empty'
     | undefined;
-  /** If true, works like the op contains: matches if the field contains the value, ignoring case. Default false. */
+  /**
+   * If true, the filter matches if the field contains the value, ignoring case, like the op `contains`. Default false.
+   */
   readonly contains?: boolean | undefined;
   /** Joins the filter to the previous one. AND binds tighter than OR. Default AND. */
   readonly conjunction?: 'AND' | 'OR' | undefined;
@@ -580,7 +582,7 @@ export interface Field {
   readonly description: string;
   /** Whether the field is required on a new record. */
   readonly required: boolean;
-  /** Whether PIMS sets the field. Do not send it. */
+  /** Whether PIMS sets the field. If true, do not send it. */
   readonly assigned: boolean;
   /** Whether exact filters on it use an index. */
   readonly indexed: boolean;

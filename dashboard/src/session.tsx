@@ -81,7 +81,7 @@ export function useSession() {
 }
 export type UserSession = ReturnType<typeof useSession>;
 
-/** Ends the session and reloads the page, so that the page keeps none of its data. */
+/** Ends the session and loads the sign-in page from the service, so that no data of the session stays in memory. */
 export async function signOut(): Promise<void> {
   await post('/sign-out', {});
   location.assign('/dashboard/sign-in');

@@ -14,7 +14,7 @@ export interface QueryRequest {
   /** `FIELD` or `-FIELD`. Undefined sorts by the key. */
   readonly sort?: string | undefined;
   readonly limit: number;
-  /** Maximum bytes of the records of a page. A page always has at least one record. */
+  /** Maximum bytes of the records of a page. Only a page with a single record can be larger. */
   readonly bytesMax: number;
   readonly signal: () => AbortSignal;
   /** Position of the last record of the previous page: its sort key, or with `sort` as in query.ts. '' for page one. */

@@ -68,7 +68,7 @@ export function checkUrl(text: string, isPrivateAllowed: boolean): string {
 export function checkTypes(types: readonly string[]): KeyedType[] {
   const unknown = types.find((type) => !CHANGED_TYPES.includes(type as KeyedType));
   if (unknown !== undefined)
-    throw refuseField('COMMAND_REFUSED', 'types', `The types can be ${CHANGED_TYPES.join(', ')}, not '${unknown}'.`);
+    throw refuseField('COMMAND_REFUSED', 'types', `Use the types ${CHANGED_TYPES.join(', ')}, not '${unknown}'.`);
   return CHANGED_TYPES.filter((type) => types.length === 0 || types.includes(type));
 }
 

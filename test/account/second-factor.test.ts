@@ -43,7 +43,7 @@ suite('base32', () => {
 
 suite('codes', () => {
   test('the vectors of RFC 6238 (SHA-1)', () => {
-    // The vectors have eight digits; the last six are the code of six digits.
+    // The vectors have eight digits. The last six are the six-digit code.
     const vectors = {
       59: '287082',
       1111111109: '081804',

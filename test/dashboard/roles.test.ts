@@ -30,7 +30,10 @@ async function carryOut(visitor: Visitor, row: Row, headers?: Record<string, str
   return reply;
 }
 
-/** Returns a row and variants that also name the other tenant in the query or the body. `npm test` uses the first. */
+/**
+ * Returns variants of a row that also name the other tenant in the query or the body, the most explicit first, and then
+ * the row. Under `npm test`, returns only the first of them.
+ */
 function variantsOf(row: Row, { named: { teamID }, keys: { apiID, apiSecret } }: MarkedTenant): Row[] {
   const body = row.body as object;
   const variants: Row[] = [

@@ -131,7 +131,7 @@ async function carryOut(store: PimsStore, run: Step, returned: Returned): Promis
   }
 }
 
-/** Returns the invoice that has sold this unit; '' if the unit is in stock. */
+/** Returns the invoice that sold this unit, '' if it is in stock, or undefined if its serial number is unknown. */
 async function findOwner(store: PimsStore, partCode: string, serial: string): Promise<string | undefined> {
   return (await store.look('serials', serial)).find(({ PART_CODE }) => PART_CODE === partCode)?.ORDER_NUMBER;
 }

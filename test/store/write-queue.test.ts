@@ -207,7 +207,7 @@ suite('nobody is answered while the sync is under way', () => {
   const openPims = (): Pims => new Pims(openForAll(folder).pims({ storeId: 'team.1' }));
   const [pims, elsewhere] = [openPims(), openPims()];
   const day = '2026-11-20';
-  /** A write, a check that it has committed, and a read after that. Neither may be answered while the sync lasts. */
+  /** Neither the write nor the read may be answered before the sync has ended. */
   interface Held {
     readonly write: () => Promise<unknown>;
     readonly isCommitted: () => Promise<boolean>;

@@ -257,7 +257,7 @@ suite('a move', () => {
       assert.equal((await runCommand(to, ['tenant', 'list'])).stdout, there);
     }
     const begun = await moveHalf(folder, newDatabase, hasOrders);
-    await refuses(move(other, begun), /^A move into .* from another store is unfinished/);
+    await refuses(move(other, begun), /^An unfinished move into .* began with another source/);
     await refuses(move(begun, temporaryFolder()), /^A move into .* is unfinished/);
     assert.deepEqual((await moveAll(folder, begun)).tables, whole.tables);
   });

@@ -22,7 +22,7 @@ interface KindView<Name extends Kind> {
   readonly key: (typeof RECORD_TYPES)[Name]['key'];
   readonly parameter: string;
   readonly columns: readonly string[];
-  /** The `sort` of its lists. Undefined sorts by the key. */
+  /** The `sort` of lists of this type. Undefined sorts by the key. */
   readonly sort?: string;
 }
 

@@ -4,8 +4,8 @@
 import { useEffect, useRef } from 'preact/hooks';
 
 /**
- * Moves the focus to the heading of the page, after a closing dialog has moved it back. Used by buttons in rows that
- * disappear.
+ * Moves the focus to the heading of the page, after a closing dialog has moved it back. Call it when the
+ * element that opened the dialog may have disappeared.
  */
 export function focusHeading(): void {
   window.setTimeout(() => document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true }));

@@ -198,7 +198,7 @@ export function refuseBody({ keyword, params, instancePath, schemaPath }: Schema
     return new Refusal('INVALID_BODY', `The body must be ${wanted}.`);
   }
   if (keyword === 'maxProperties')
-    return new Refusal('INVALID_BODY', `The body has more than ${String(params['limit'])} fields.`);
+    return new Refusal('INVALID_BODY', `The body has more than ${String(params['limit'])} fields. Send fewer.`);
   if (keyword === 'required' && instancePath === '') return refuseMissingKey(String(params['missingProperty']));
   if (keyword === 'maxItems') return new Refusal('TOO_MANY_FILTERS');
   if (schemaPath.includes('/items')) return refuseFilter(`Filter ${head}`, keyword, params, member, value);

@@ -26,7 +26,7 @@ export function batchOperation(operations: readonly Operation[]): Operation {
     name: 'batch',
     method: 'POST',
     path: '/batch',
-    summary: 'Several writes in one call',
+    summary: 'Run several writes in one call',
     description: DESCRIPTION,
     kind: 'batch',
     query: querySchema(),

@@ -177,7 +177,7 @@ const filterOf = (conjunction: Schema): Schema =>
       },
       op: textOf('How to compare the field with the value. Default eq.', { enum: FILTER_OPS }),
       contains: booleanOf(
-        'If true, works like the op contains: matches if the field contains the value, ignoring case. Default false.',
+        'If true, the filter matches if the field contains the value, ignoring case, like the op `contains`. Default false.',
       ),
       conjunction: textOf('Joins the filter to the previous one. AND binds tighter than OR. Default AND.', conjunction),
     },

@@ -125,7 +125,7 @@ const FIELD = objectOf({
   type: textOf('Type of its values.', { enum: ['text', 'number', 'date', 'flag', 'timestamp'] }),
   description: textOf('Meaning of the field.'),
   required: booleanOf('Whether the field is required on a new record.'),
-  assigned: booleanOf('Whether PIMS sets the field. Do not send it.'),
+  assigned: booleanOf('Whether PIMS sets the field. If true, do not send it.'),
   indexed: booleanOf('Whether exact filters on it use an index.'),
   searched: booleanOf('Whether substring filters on it use an index.'),
   custom: booleanOf('Whether it is a custom field of the tenant.'),

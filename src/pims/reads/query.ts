@@ -138,7 +138,7 @@ function parseTerm(dictionary: FieldDictionary, recordType: RecordType, filter: 
   }
 }
 
-/** Returns the next text after this one. No text contains a NUL. */
+/** Returns the next text after this one. It ends in U+0001, because no text contains a NUL. */
 const behind = (text: string) => `${text}\u0001`;
 const FILLED = behind('');
 const pointRange = (value: string): Range => ({ from: value, to: behind(value) });

@@ -61,7 +61,7 @@ export function parseNumbers(body: unknown): string[] {
     const text = typeof number === 'number' ? String(number) : number;
     const name = 'storefront_order_number';
     if (typeof text !== 'string' || text === '')
-      throw refuseField('INVALID_VALUE', name, `Number ${at + 1} of the list must be a non-empty string.`);
+      throw refuseField('INVALID_VALUE', name, `Entry ${at + 1} of the list must be a storefront order number.`);
     checkText(name, text);
     return text;
   });

@@ -19,7 +19,7 @@ export const LOOKUP_CHARACTERS_MAX = 8 * 1024 * 1024;
  */
 export const KEY_CHARACTERS_MAX = 256;
 export const BATCH_STEPS_MAX = 100;
-/** Maximum characters of the results of a batch, since a short batch can return much. */
+/** Maximum characters of the results of a batch, because even a short batch can return a lot. */
 export const BATCH_ANSWER_CHARACTERS_MAX = 4 * 1024 * 1024;
-/** Maximum characters of the values that replace the references of a batch, since a short batch can write much. */
+/** Maximum characters that replace the references of a batch, because even a short batch can write a lot. */
 export const REFERRED_CHARACTERS_MAX = 256 * 1024;

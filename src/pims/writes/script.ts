@@ -125,7 +125,7 @@ export interface LoadsOfMany {
   counter(recordType: NumberedType): number;
 }
 
-/** Name of a line: its LINE_NUMBER, or 0 and its LINE_REF_LOCK_CODE. */
+/** Name of a line: its order, then its LINE_NUMBER and '', or 0 and its LINE_REF_LOCK_CODE. */
 export type LineName = readonly [orderNumber: string, lineNumber: number, lockCode: string];
 
 /** Requests to save, by name. They are sent in order and have no result. */

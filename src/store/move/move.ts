@@ -94,8 +94,8 @@ async function begin({ store, name }: MoveEnd, source: string): Promise<void> {
     await store.beginMove(source);
   } else if (begun !== source)
     throw refuseCommand(
-      `A move into ${name} from another store is unfinished, or tenants of this store were created or removed since ` +
-        `it began. Finish that move, or empty ${name}.`,
+      `An unfinished move into ${name} began with another source, or tenants of the source were created or removed ` +
+        `since then. Finish that move, or empty ${name}.`,
     );
 }
 

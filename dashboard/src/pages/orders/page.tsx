@@ -96,7 +96,7 @@ function Order({ record, steps, onDone }: OrderProps) {
 function Outcome({ step: { made } }: { step: DoneTransition }) {
   const link = (number: string) => <Link to={recordPath('orders', number)}>{number}</Link>;
   if (made.ORDER_TYPE !== 'invoice')
-    return <Notice tone="good" title={`Order ${made.ORDER_NUMBER} is a sales order now. Its stock is reserved.`} />;
+    return <Notice tone="good" title={`Order ${made.ORDER_NUMBER} is a sales order now.`} />;
   return (
     <Notice tone="good" title="Invoiced">
       Invoice {link(made.ORDER_NUMBER)}.{' '}

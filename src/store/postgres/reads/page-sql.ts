@@ -112,7 +112,7 @@ export interface PageQuery {
 
 export const isModified = ({ field }: FilterTerm): boolean => field.name === 'MODIFIED_DATE';
 
-/** Returns whether the leading index has its records in another order than the page. */
+/** Returns whether the index of any term finds its records in another order than the page needs. */
 export const isFoundFirst = (recordType: KeyedType, tree: FilterTree): boolean =>
   tree.flat().some((term) => isGathered(recordType, term) || (isIndexed(term) && isModified(term)));
 
