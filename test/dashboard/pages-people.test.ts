@@ -115,7 +115,7 @@ test('an invited user sets a password and sees what the role allows; a new role 
 
   const theirs = await openAt(context, service, newcomer);
   await theirs.goto(link);
-  await theirs.getByText(`For ${newcomer.email} in the team ${teamID}.`).waitFor();
+  await theirs.getByText(`You are ${newcomer.email} in the team ${teamID}.`).waitFor();
   await setPassword(theirs);
   const ownersPages = new Set(['Settings', 'Users', 'Audit log']);
   assert.deepEqual(

@@ -199,7 +199,11 @@ function toError({ status, headers }: { status: number; headers: Headers }, json
   const { code, message, ...about } = (json ?? {}) as Record<string, unknown>;
   if (typeof code === 'string' && typeof message === 'string')
     return new ApiError(code, message, status, { ...about, retryAfter: headers.get('retry-after') });
-  return new ApiError('UNEXPECTED_ANSWER', `The service sent status ${status} and a body that is not JSON.`, status);
+  return new ApiError(
+    'UNEXPECTED_ANSWER',
+    `The service sent status ${status} without JSON. Try again; if it fails again, tell the operator.`,
+    status,
+  );
 }
 
 function parse(text: string): unknown {

@@ -97,8 +97,8 @@ function LazyPage({ load }: { load: LoadPage }) {
         actions={<Button onClick={() => location.reload()}>Reload</Button>}
       >
         {fault === undefined
-          ? 'An unexpected error occurred.'
-          : 'Its code could not be loaded. You may be offline, or the service was updated.'}
+          ? 'An unexpected error occurred. Reload the page.'
+          : 'You may be offline, or the service was updated. Reload the page.'}
       </Notice>
     );
   return Page === undefined ? <PageSkeleton /> : <Page />;

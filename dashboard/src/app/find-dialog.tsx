@@ -89,7 +89,7 @@ function FindDialog({ onClose }: { onClose: () => void }) {
         }}
         onKeyDown={press}
       />
-      <div id={list} role="listbox" aria-label="Found" class="found">
+      <div id={list} role="listbox" aria-label="Results" class="found">
         {rows.map((row, index) => (
           <div
             key={`${row.group} ${row.to} ${row.text}`}

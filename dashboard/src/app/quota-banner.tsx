@@ -21,14 +21,14 @@ export function QuotaBanner() {
   const now = new Date();
   const begins = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1));
   const day = begins.toLocaleDateString(undefined, { day: 'numeric', month: 'long', timeZone: 'UTC' });
-  const used = `${monthCalls.toLocaleString()} of ${monthQuota.toLocaleString()} calls of this month are used.`;
+  const used = `${monthCalls.toLocaleString()} of ${monthQuota.toLocaleString()} calls have been used this month.`;
   return monthCalls >= monthQuota ? (
     <Notice tone="bad" title={used}>
       API calls are rejected until {day}, 00:00 UTC.
     </Notice>
   ) : (
     <Notice tone="warn" title={used}>
-      The count begins again on {day}, 00:00 UTC.
+      The count starts again on {day}, 00:00 UTC.
     </Notice>
   );
 }

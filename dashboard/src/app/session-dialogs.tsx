@@ -105,7 +105,7 @@ export function ProofDialog() {
   return (
     <FormDialog
       title="Confirm your password"
-      description={`For your security. You will not be asked again for ${PROOF_MINUTES} minutes.`}
+      description={`This protects your account. You will not be asked again for ${PROOF_MINUTES} minutes.`}
       action="Confirm"
       onSubmit={confirm}
       onClose={() => end(false)}

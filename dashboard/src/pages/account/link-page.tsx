@@ -28,7 +28,7 @@ export default function LinkPage() {
   return (
     <div class="entry">
       <Brand />
-      <Page title="Set your password" description={data && `For ${data.email} in the team ${data.teamID}.`}>
+      <Page title="Set your password" description={data && `You are ${data.email} in the team ${data.teamID}.`}>
         {error?.code === 'LINK_INVALID' ? (
           <Notice tone="bad" title="This link cannot be used" actions={<ButtonLink to="/sign-in">Sign in</ButtonLink>}>
             Reopen the link you received. If it still fails, it was used or has expired: ask an owner of your team for a

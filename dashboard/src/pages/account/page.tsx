@@ -35,7 +35,7 @@ export default function AccountPage() {
           ]}
         />
       </Card>
-      <Section title="Password" description="Changing it signs you out everywhere else.">
+      <Section title="Password" description="Changing your password signs you out everywhere else.">
         <Card>
           <PasswordForm onChanged={() => setRound(round + 1)} />
         </Card>
@@ -55,7 +55,7 @@ function PasswordForm({ onChanged }: { onChanged: () => void }) {
     await post('/password', { password: password.value, newPassword: newPassword.value });
     password.onValue('');
     newPassword.onValue('');
-    toast('Password changed. You are signed out everywhere else');
+    toast('Password changed. You are signed out everywhere else.');
     await reload();
     onChanged();
   };

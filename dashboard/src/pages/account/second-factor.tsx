@@ -37,7 +37,7 @@ export function SecondFactor() {
   return (
     <Section
       title="Two-step verification"
-      description="Signing in requires your password and six digits from an authenticator app."
+      description="If two-step verification is on, signing in requires your password and six digits from an authenticator app."
     >
       {codes ? (
         <RecoveryCodes codes={codes} onStored={() => setCodes(undefined)} />
@@ -133,7 +133,7 @@ function TurnOff({ onClose }: { onClose: () => void }) {
         autocomplete="one-time-code"
         isExact
         {...code}
-        hint="Six digits from the app, or a recovery code."
+        hint="Enter the six digits from the app, or a recovery code."
       />
     </FormDialog>
   );

@@ -17,14 +17,14 @@ import { toast, toastError } from '../../ui/toaster.tsx';
 type SessionRow = SessionsView['sessions'][number];
 const ALL_OTHERS = '';
 const DESCRIPTION =
-  `Where you are signed in. A session expires after ${SESSION_IDLE_MINUTES} minutes without use, ` +
+  `These are the browsers in which you are signed in. A session expires after ${SESSION_IDLE_MINUTES} minutes without use, ` +
   `and ${SESSION_HOURS} hours after you signed in.`;
 
 const COLUMNS: readonly TableColumn<SessionRow>[] = [
   { key: 'browser', head: 'Browser', cell: ({ agent }) => <span title={agent}>{nameBrowser(agent)}</span> },
   timeColumn('createdAt', 'Opened'),
   timeColumn('seenAt', 'Last seen'),
-  textColumn('client', 'Address', { isMono: true }),
+  textColumn('client', 'Client', { isMono: true }),
 ];
 
 export function Sessions() {
@@ -52,7 +52,7 @@ export function Sessions() {
     align: 'end',
     cell: ({ sessionId, isThisOne, agent, client }) =>
       isThisOne ? (
-        <Badge tone="good">This one</Badge>
+        <Badge tone="good">This session</Badge>
       ) : (
         <Button
           size="small"

@@ -97,7 +97,7 @@ function CodeStep({
   return (
     <div class="entry">
       <Brand />
-      <Page title="Two-step verification" description={`Signing in as ${email}.`}>
+      <Page title="Two-step verification" description={`You are signing in as ${email}.`}>
         <Form onSubmit={() => onCode(code.value)}>
           {isRecovery ? (
             <TextField
@@ -109,7 +109,7 @@ function CodeStep({
               autofocus
               isExact
               {...code}
-              hint="Each works once."
+              hint="Each recovery code works once."
             />
           ) : (
             <CodeField key="code" {...code} />

@@ -33,7 +33,7 @@ export default function OperatePage() {
   return (
     <Page
       title="Operate"
-      description="The service as seen by the node that answered. Only owners of the operator’s team see this page."
+      description="Version, health and backups are those of the node that answered. Only owners of the operator’s team see this page."
       actions={<Refresh isBusy={isLoading && !isRunning} onClick={reload} />}
     >
       <WhenLoaded from={loaded} lines={8}>
@@ -77,7 +77,7 @@ const listChecks = (view: OperateView): [name: string, isGood: boolean, fault: s
   [
     'Counting of calls',
     view.meteringFailures === 0,
-    `Failed ${countOf(view.meteringFailures, 'time')} since the start`,
+    `Failed ${countOf(view.meteringFailures, 'time')} since the node started`,
   ],
   ['Webhooks', view.webhooks.paused === 0, `${countOf(view.webhooks.paused, 'webhook')} paused`],
 ];
@@ -102,7 +102,7 @@ function Backups({ view: { backup, store }, onBackUp }: { view: OperateView; onB
         <Notice tone={store === 'SQLite' ? 'warn' : 'neutral'} title="The service makes no backups">
           {store === 'SQLite'
             ? 'Set STOREROOM_BACKUP_DIR and start the service again.'
-            : 'Back up PostgreSQL with its own tools, such as pg_basebackup and an archive of its log.'}
+            : 'Back up PostgreSQL with its own tools, such as pg_basebackup and WAL archiving.'}
         </Notice>
       </Section>
     );
@@ -121,9 +121,9 @@ function Backups({ view: { backup, store }, onBackUp }: { view: OperateView; onB
         <KeyValue
           rows={[
             ['Last verified backup', <Time at={last} to="seconds" none="None yet" />],
-            ['Made every', countOf(everySeconds / 3600, 'hour')],
+            ['Interval', countOf(everySeconds / 3600, 'hour')],
             [
-              'Failed since the start',
+              'Failed since the node started',
               failures === 0 ? '0' : <Badge tone="bad">{`${failures}; the service’s log has the reasons`}</Badge>,
             ],
           ]}
@@ -134,7 +134,7 @@ function Backups({ view: { backup, store }, onBackUp }: { view: OperateView; onB
 }
 
 const Teams = ({ teams }: { teams: OperateView['teams'] }) => (
-  <Section title="Teams" description="The oldest teams, at most 100. Months are UTC.">
+  <Section title="Teams" description="The table lists the oldest teams, at most 100. Months are in UTC.">
     <Table
       label="Teams of the service"
       rows={teams}

@@ -87,7 +87,9 @@ async function exportRecords(pages: readonly AuditView[], matches: (row: AuditRo
     .map((row) => HEAD.map((name) => guardFormula(name === 'detail' ? JSON.stringify(row.detail) : String(row[name]))));
   downloadCSV(`storeroom-audit-${teamID}.csv`, HEAD, rows);
   toast(
-    next === null ? `${countOf(rows.length, 'record')} exported` : `Exported from the last ${LOOKED_AT_MAX} records`,
+    next === null
+      ? `${countOf(rows.length, 'record')} exported`
+      : `The export covers the last ${LOOKED_AT_MAX} records`,
   );
 }
 
@@ -110,7 +112,7 @@ function AuditLog() {
   return (
     <Page
       title="Audit log"
-      description="Lists sign-ins, and changes made in the dashboard or by command. A chain of hashes protects the list."
+      description="The log lists sign-ins, and changes made in the dashboard or by commands. A chain of hashes protects it."
       actions={
         <>
           <Refresh isBusy={isLoading && pages.length > 0} onClick={reload} />
@@ -176,8 +178,7 @@ function Check({ view: { isWhole, records, head, fault } }: { view: AuditCheckVi
       <Notice tone="bad" title="The log has been changed">
         <p>
           {fault && `Record ${fault.number}: ${fault.reason}. `}
-          The {counted} before it are unchanged. Someone changed the database directly: tell the operator, who has
-          backups of it.
+          The {counted} before it are unchanged. The database was changed directly or is damaged: tell the operator.
         </p>
       </Notice>
     );

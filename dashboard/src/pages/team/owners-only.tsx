@@ -7,7 +7,7 @@ export function OwnersOnly({ title }: { title: string }) {
   const { user } = useSession();
   return (
     <Page title={title}>
-      <Notice title="Only owners can see this page">Your role is {user.role}. Ask an owner of your team.</Notice>
+      <Notice title="Only owners can see this page">Your role is {user.role}. Ask an owner to change it.</Notice>
     </Page>
   );
 }

@@ -20,9 +20,9 @@ import { Card, Page, Section, WhenLoaded } from '../../ui/page.tsx';
 import { toast } from '../../ui/toaster.tsx';
 
 const STAGE_HINTS: Readonly<Record<SettingsView['defaultStage'], string>> = {
-  worksheet: 'A draft, to be checked before it is offered or ordered. Reserves no stock.',
-  quote: 'An offer to the customer. Reserves no stock.',
-  sales_order: 'An order. Reserves its stock immediately.',
+  worksheet: 'The order is a draft, to be checked before it is offered or ordered. It reserves no stock.',
+  quote: 'The order is an offer to the customer. It reserves no stock.',
+  sales_order: 'The customer has ordered. The order reserves its stock immediately.',
 };
 const STRICT_ON =
   'Codes of parts, customers and locations must exist. Unknown codes are rejected with UNKNOWN_REFERENCE.';
@@ -91,7 +91,7 @@ function SettingsForm({ settings, onSaved }: { settings: SettingsView; onSaved: 
       <RadioGroup
         label="Default stage"
         name="defaultStage"
-        hint="Stage of new orders that do not send ORDER_TYPE."
+        hint="New orders that are sent without ORDER_TYPE get this stage."
         {...defaultStage}
         options={FIRST_STAGES.map((value) => ({ value, label: labelStage(value), hint: STAGE_HINTS[value] }))}
       />
@@ -111,7 +111,7 @@ function SettingsForm({ settings, onSaved }: { settings: SettingsView; onSaved: 
         hint={
           settings.monthQuota === null
             ? 'Leave empty for no limit. Calls above it get 429 until the next month (UTC).'
-            : `The operator allows ${count.format(settings.monthQuota)}. Leave empty for no lower limit.`
+            : `The operator allows ${count.format(settings.monthQuota)} calls. Leave empty for no lower limit.`
         }
         {...limitText}
       />
@@ -149,8 +149,8 @@ const Limits = ({ settings }: { settings: SettingsView }) => (
     <Card>
       <KeyValue
         rows={[
-          ['Calls a month (UTC)', limit(settings.monthQuota)],
-          ['Set by your owners', limit(settings.ownQuota)],
+          ['Calls a month (UTC), set by the operator', limit(settings.monthQuota)],
+          ['Calls a month (UTC), set by your owners', limit(settings.ownQuota)],
           ['Calls a second', limit(settings.callsPerSecond)],
         ]}
       />

@@ -49,7 +49,7 @@ export function Invite({ onIssued, onClose }: { onIssued: OnIssued; onClose: () 
   return (
     <FormDialog
       title="Invite user"
-      description="Creates a one-time link to set a password. Storeroom sends no e-mail, so you send the link yourself."
+      description="You get a one-time link with which the user sets a password. Storeroom sends no e-mail, so send the link yourself."
       onClose={onClose}
       action="Invite"
       onSubmit={invite}
@@ -195,7 +195,7 @@ export function ShowLink({
   // The focus is not on a button, because pressing Enter again would close the dialog with the link.
   const text = useFocusWhenShown<HTMLDivElement>();
   return (
-    <Dialog title="One-time link" description={`For ${email}, to set their password.`} onClose={onClose}>
+    <Dialog title="One-time link" description={`With this link, ${email} can set a password.`} onClose={onClose}>
       <div class="card link-once" ref={text} tabIndex={-1}>
         <CopyText text={toAddress(link)} label="Copy the link" />
       </div>

@@ -39,7 +39,7 @@ const COLUMNS: readonly TableColumn<UserRow>[] = [
     head: 'Two-step verification',
     cell: ({ hasSecondFactor }) => (hasSecondFactor ? <Badge tone="good">On</Badge> : <Badge>Off</Badge>),
   },
-  { ...timeColumn('createdAt', 'Since', 'days'), isHiddenOnPhone: true },
+  { ...timeColumn('createdAt', 'Created', 'days'), isHiddenOnPhone: true },
 ];
 
 const ROW_ACTIONS = [
@@ -85,7 +85,7 @@ function Users() {
   return (
     <Page
       title="Users"
-      description="People who can sign in. Apps use API keys."
+      description="Users are people who can sign in. Apps use API keys."
       actions={
         <Button tone="primary" icon="plus" onClick={() => setOpen({ dialog: 'invite' })}>
           Invite user

@@ -7,6 +7,7 @@ import type { ApiError } from '../../api/client.ts';
 import { toApiError } from '../../api/use-load.ts';
 import { FormContext } from './form-state.ts';
 import { Notice } from '../page.tsx';
+import { countOf } from '../text/text.tsx';
 
 /** Shows an error, with the request ID for a report. Example: `<FormError error={error} />`. */
 const FormError = ({ error }: { error: ApiError }) => (
@@ -20,7 +21,8 @@ const FormError = ({ error }: { error: ApiError }) => (
   </div>
 );
 
-const formatWait = (seconds: number) => (seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`);
+const formatWait = (seconds: number) =>
+  seconds < 90 ? countOf(seconds, 'second') : `${Math.ceil(seconds / 60)} minutes`;
 
 interface FormProps {
   /** Sends the form. Throws the errors of `post`, or another ApiError with a `field`. */

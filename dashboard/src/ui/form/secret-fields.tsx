@@ -34,8 +34,8 @@ export function NewPasswordField(field: Omit<TextFieldProps, 'type' | 'autocompl
   const missing = PASSWORD_MIN - lengthOf(field.value);
   const hint =
     field.value !== '' && missing > 0
-      ? `${missing} more to go.`
-      : `${PASSWORD_MIN} characters or more, such as four unrelated words.`;
+      ? `Characters still needed: ${missing}.`
+      : `Use at least ${PASSWORD_MIN} characters, such as four unrelated words.`;
   return <TextField {...field} type="password" autocomplete="new-password" required hint={hint} />;
 }
 
@@ -53,6 +53,6 @@ export const CodeField = ({ value, onValue }: { value: string; onValue: (value: 
     title="Six digits"
     value={value}
     onValue={onValue}
-    hint="The six digits that your authenticator app shows now."
+    hint="Enter the six digits that your authenticator app shows now."
   />
 );
