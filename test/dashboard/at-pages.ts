@@ -77,7 +77,7 @@ export async function paste(command: string, { apiID, apiSecret }: Pick<Keys, 'a
 }
 
 /** Replaces the keys on the page API Settings, with this choice of when the old keys end. */
-export async function replaceKeys(page: Page, overlap = 'Revoke immediately'): Promise<void> {
+export async function replaceKeys(page: Page, overlap = 'Immediately'): Promise<void> {
   await goByMenu(page, 'API Settings');
   await button(page, 'Replace Keys').click();
   await field(page, overlap).check();

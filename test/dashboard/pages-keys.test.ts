@@ -94,7 +94,7 @@ test('the pair shown after Replace Keys, Save works at once, and the one before 
 test('with an overlap the old pair works on and is listed until Revoke ends it at once', async (context) => {
   const { keys, owner } = await openTenant(service);
   const page = await openAs(context, service, owner);
-  await replaceKeys(page, '1 hour');
+  await replaceKeys(page, 'After 1 hour');
   const issued = await copyPair(page, keys);
   assert.deepEqual([await statusOf(issued), await statusOf(keys)], [200, 200]);
   await button(page, 'Done').click();
@@ -180,7 +180,7 @@ test('a secret is shown once: not after a reload or Back, in storage or in a lat
   page.on('response', (response) => bodies.push(response.text().catch(() => '')));
   page.on('dialog', (question) => void question.accept()); // the browser also asks before it reloads the page
   await page.getByRole('link', { name: 'Usage', exact: true }).click();
-  await page.getByRole('dialog', { name: 'Leave without copying it?' }).waitFor();
+  await page.getByRole('dialog', { name: 'Leave without a copy?' }).waitFor();
   await button(page, 'Stay').click();
   assert.ok((await readAll(page)).includes(apiSecret), 'staying lost it');
   await page.reload();
@@ -223,15 +223,15 @@ test('keyboard alone leads from the sign-in page to the copied secret', async (c
   await waitUntilLoaded(page);
   await tabTo(page, button(page, 'Replace Keys'));
   await page.keyboard.press('Space');
-  await waitForFocus(page.getByLabel('24 hours', { exact: true }));
+  await waitForFocus(page.getByLabel('After 24 hours', { exact: true }));
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await waitForFocus(button(page, 'Replace Keys'));
 
   await page.keyboard.press('Enter');
-  await waitForFocus(page.getByLabel('24 hours', { exact: true }));
+  await waitForFocus(page.getByLabel('After 24 hours', { exact: true }));
   await page.keyboard.press('ArrowUp');
-  assert.ok(await page.getByLabel('1 hour', { exact: true }).isChecked());
+  assert.ok(await page.getByLabel('After 1 hour', { exact: true }).isChecked());
   await forgetProof(service, owner.email);
   await tabTo(page, button(page, 'Save'));
   await page.keyboard.press('Space');
@@ -255,7 +255,7 @@ test('a password is asked for once in 5 minutes, a fault is at its field, what w
   const page = await openAs(context, service, owner);
   await goByMenu(page, 'API Settings');
   await button(page, 'Replace Keys').click();
-  await page.getByLabel('Revoke immediately', { exact: true }).check();
+  await page.getByLabel('Immediately', { exact: true }).check();
   await forgetProof(service, owner.email);
   await button(page, 'Save').click();
   await password(page).fill(`${PASSWORD}.`);
@@ -295,7 +295,7 @@ test('a session that ends while the password is asked for is begun again over it
   const page = await openAs(context, service, owner);
   await goByMenu(page, 'API Settings');
   await button(page, 'Replace Keys').click();
-  await page.getByLabel('Revoke immediately', { exact: true }).check();
+  await page.getByLabel('Immediately', { exact: true }).check();
   await forgetProof(service, owner.email);
   await button(page, 'Save').click();
   await password(page).fill(PASSWORD);

@@ -138,7 +138,7 @@ test('Pause holds deliveries, Resume goes on where they stood, Replay delivers a
   await button(page, 'Pause').click();
   await page.getByText(`It was paused manually (${owner.email}).`).waitFor();
   await newCustomer(shop, 'grace');
-  await refreshUntil(page, factOf(page, 'Changes behind').getByText('1', { exact: true }));
+  await refreshUntil(page, factOf(page, 'Pending changes').getByText('1', { exact: true }));
   assert.deepEqual(keysOf(receiver), ['ada']);
   await button(page, 'Resume').click();
   await receiver.has(2);

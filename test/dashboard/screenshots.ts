@@ -156,7 +156,7 @@ test('keys: those in force, making one, replacing one, and what was issued', asy
   await take(page, 'api-settings-create');
   await button(page, 'Cancel').click();
   await button(page, 'Replace Keys').click();
-  await page.getByLabel('24 hours').check();
+  await page.getByLabel('After 24 hours').check();
   await take(page, 'api-settings-replace');
   await forgetProof(team.service, team.owner.email);
   await button(page, 'Save').click();

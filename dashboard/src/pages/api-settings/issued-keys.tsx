@@ -40,7 +40,7 @@ export function IssuedKeys({ issued, baseURL, orderNum, onStored }: IssuedKeysPr
         ]}
       />
       <div>
-        <h3 class="card-title">Test it</h3>
+        <h3 class="card-title">Test the keys</h3>
         <CodeTabs label="A call with the new keys" codes={codes} />
         {orderNum === null && (
           <p class="hint">
@@ -54,7 +54,7 @@ export function IssuedKeys({ issued, baseURL, orderNum, onStored }: IssuedKeysPr
 
 const OldKeysEnd = ({ at }: { at: string }) =>
   Date.parse(at) <= Date.now() ? (
-    <>Expired. Apps that use them stop working.</>
+    'Expired. Apps that use them no longer work.'
   ) : (
     <>
       Valid until <Time at={at} />

@@ -18,8 +18,8 @@ import { RadioGroup, TextField, useEntry } from '../../ui/form/field.tsx';
 import { Time } from '../../ui/text/text.tsx';
 
 const SCOPE_OPTIONS: readonly { value: Scope; label: string; hint: string }[] = [
-  { value: 'write', label: 'Read and write', hint: 'Full access.' },
-  { value: 'read', label: 'Read', hint: 'Read only. Writes are rejected with 403 SCOPE_MISSING.' },
+  { value: 'write', label: 'Read and write', hint: 'Apps can call every operation.' },
+  { value: 'read', label: 'Read', hint: 'Writes are rejected with 403 SCOPE_MISSING.' },
 ];
 
 export function CreateKeys({ onIssued, onClose }: { onIssued: (issued: CreatedKeyView) => void; onClose: () => void }) {
@@ -38,7 +38,7 @@ export function CreateKeys({ onIssued, onClose }: { onIssued: (issued: CreatedKe
       action="Create"
       onSubmit={create}
     >
-      <KeyNameField hint="The app, such as Web shop." {...name} />
+      <KeyNameField hint="Name the app, such as Web shop." {...name} />
       <RadioGroup label="Scope" name="scope" {...scope} options={SCOPE_OPTIONS} />
       <TextField
         label="Expires after (days)"
@@ -55,10 +55,10 @@ export function CreateKeys({ onIssued, onClose }: { onIssued: (issued: CreatedKe
 }
 
 const LABELS: Readonly<Record<Overlap, string>> = {
-  none: 'Revoke immediately',
-  '1h': '1 hour',
-  '24h': '24 hours',
-  '7d': '7 days',
+  none: 'Immediately',
+  '1h': 'After 1 hour',
+  '24h': 'After 24 hours',
+  '7d': 'After 7 days',
 };
 const REFRESH_MS = 5000;
 
@@ -79,14 +79,14 @@ export function ReplaceKeys({ replaced, isChosen = false, onIssued, onClose }: R
   return (
     <FormDialog
       title="Replace Keys"
-      description={`Creates a new API ID and API Secret${replaced ? ` in place of ${replaced}` : ''}. The secret is shown once.`}
+      description={`You get a new API ID and API Secret${replaced ? ` in place of ${replaced}` : ''}. The secret is shown once.`}
       onClose={onClose}
       action="Save"
       onSubmit={replace}
     >
       {replaced && (
         <RadioGroup
-          label="Keep the old pair working for"
+          label="Revoke the old pair"
           name="overlap"
           {...overlap}
           autofocus
@@ -98,7 +98,7 @@ export function ReplaceKeys({ replaced, isChosen = false, onIssued, onClose }: R
                 'Apps using the old pair stop working immediately.'
               ) : (
                 <>
-                  Until <Time at={endOfOverlap(value, now)} />
+                  It works until <Time at={endOfOverlap(value, now)} />
                 </>
               ),
           }))}
@@ -121,7 +121,7 @@ function KeyNameField({ hint = '', ...field }: KeyNameFieldProps) {
     <TextField
       label="Name"
       name="name"
-      hint={`${hint} Use letters, numbers, spaces, . _ - (up to 64). Names must be unique.`.trim()}
+      hint={`${hint} Use up to 64 letters, digits, spaces, dots, _ and -, with a letter or digit at both ends. Names must be unique.`.trim()}
       required
       autofocus
       maxLength={KEY_NAME_CHARACTERS_MAX}

@@ -92,7 +92,10 @@ const listColumns = (now: number): TableColumn<KeyRow>[] => [
     head: 'Calls this month',
     align: 'end',
     cell: ({ apiID, monthCalls }) => (
-      <Link to={`/requests?key=${encodeURIComponent(apiID)}`} aria-label={`${monthCalls} calls, show requests`}>
+      <Link
+        to={`/requests?key=${encodeURIComponent(apiID)}`}
+        aria-label={`Calls this month: ${monthCalls}. Show requests`}
+      >
         {monthCalls.toLocaleString()}
       </Link>
     ),

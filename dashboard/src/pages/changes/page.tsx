@@ -49,7 +49,7 @@ export default function ChangesPage() {
     <Page
       title="Changes"
       badge={<Badge tone={state === 'Live' ? 'good' : 'warn'}>{state}</Badge>}
-      description={`The last ${CHANGES_MAX} changes to orders, customers and parts, including imports and commands.`}
+      description={`The page lists the last ${CHANGES_MAX} changes to orders, customers and parts, including those by imports and commands.`}
       actions={
         <>
           <Select
@@ -77,7 +77,7 @@ export default function ChangesPage() {
         rowKey="seq"
         rowLink={({ type: kind, key: record }) => recordPath(kind, record)}
         rowClass={({ seq }) => (live.marked.has(seq) ? 'is-new info' : undefined)}
-        empty={<Empty title={type ? 'No changes of this type' : 'No changes yet'}>New ones appear here.</Empty>}
+        empty={<Empty title={type ? 'No changes of this type' : 'No changes yet'}>New changes appear here.</Empty>}
       />
     </Page>
   );

@@ -29,7 +29,7 @@ export function CallForm({ operation, call }: { operation: ExplorerOperation; ca
           disabled
           value={tenant.teamID}
           onValue={() => {}}
-          hint="Your team."
+          hint="This is always your team."
         />
         {operation.parameters
           .filter(({ name, place }) => place === 'query' && name !== TEAM)
@@ -82,7 +82,7 @@ export function CallForm({ operation, call }: { operation: ExplorerOperation; ca
           >
             Send
           </Button>
-          <p class="hint">Counts toward your quota. Logged under your name.</p>
+          <p class="hint">The call counts toward your quota and is logged under your name.</p>
         </div>
       </Form>
     </div>

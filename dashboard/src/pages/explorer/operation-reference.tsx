@@ -51,7 +51,10 @@ export function Reference({ operation }: { operation: ExplorerOperation }) {
           rowKey={(described) => `${described.place} ${described.name}`}
         />
       </Section>
-      <Section title="Errors" description="By HTTP status. The code is in the response body.">
+      <Section
+        title="Errors"
+        description="The table lists the codes of each HTTP status. The response body contains the code."
+      >
         <Table label={`Errors of ${name}`} columns={ERRORS} rows={errors} rowKey="status" />
       </Section>
     </>

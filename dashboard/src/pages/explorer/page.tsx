@@ -30,7 +30,7 @@ export default function ExplorerPage() {
       <OperationList operations={data ?? []} chosen={chosen?.name ?? ''} />
       <Page
         title={chosen?.summary ?? (isUnknown ? 'Operation not found' : 'API explorer')}
-        description={isUnknown ? `No operation '${name}'. Choose one from the list.` : chosen?.description}
+        description={isUnknown ? `There is no operation '${name}'. Choose one from the list.` : chosen?.description}
       >
         <WhenLoaded from={operations} lines={8}>
           {() => chosen !== undefined && <OperationPanel operation={chosen} baseURL={baseURL} />}

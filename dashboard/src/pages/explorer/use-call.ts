@@ -82,7 +82,7 @@ export function findJsonFault(text: string): string | undefined {
     JSON.parse(text);
     return undefined;
   } catch (fault) {
-    return `${(fault as SyntaxError).message}.`;
+    return `Correct the JSON. ${(fault as SyntaxError).message}.`;
   }
 }
 

@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../../../src/errors.ts';
 import { Link } from '../../router.tsx';
 
 type AdvicePage = readonly [to: string, label: string];
-const FIELDS: AdvicePage = ['/fields', 'Field dictionary'];
+const FIELDS: AdvicePage = ['/fields', 'Fields'];
 const EXPLORER: AdvicePage = ['/explorer', 'API explorer'];
 const ORDERS: AdvicePage = ['/records/orders', 'Orders'];
 

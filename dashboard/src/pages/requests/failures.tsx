@@ -34,7 +34,7 @@ export function Rejected() {
   return (
     <Section
       title="Wrong credentials"
-      description="The last 100 calls that named this team without a valid pair of keys, since this node was started."
+      description="The table lists the last 100 calls with this team’s ID but without valid keys. A restart of the service empties it."
     >
       <Table
         label="Calls with wrong credentials"
@@ -48,7 +48,7 @@ export function Rejected() {
           { key: 'id', head: 'API ID', isMono: true, cell: ({ apiID }) => (apiID === '' ? <None /> : `${apiID}…`) },
           textColumn('client', 'Client', { isMono: true }),
         ]}
-        empty={<Empty title="None">Every call had valid keys.</Empty>}
+        empty={<Empty title="No calls with wrong credentials" />}
       />
     </Section>
   );

@@ -78,11 +78,11 @@ export default function RequestListPage() {
   useKeeping(key, query.toString(), pages, before);
   const rows = pages.flatMap(({ requests }) => requests);
   const last = pages.at(-1);
-  const kept = last === undefined ? '' : ` of the last ${countOf(last.keptDays, 'day')}`;
+  const kept = last === undefined ? '' : ` in the last ${countOf(last.keptDays, 'day')}`;
   return (
     <Page
       title="Requests"
-      description={`Calls to operations${kept}, with valid keys.`}
+      description={`The page lists the calls to operations${kept}, with valid keys or from the explorer.`}
       actions={
         <>
           <Refresh isBusy={isLoading && pages.length > 0} onClick={reload} />

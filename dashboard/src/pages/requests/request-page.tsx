@@ -173,7 +173,7 @@ function Body({ body }: { body: string | null }) {
       title="Body"
       description={
         isCut
-          ? `Shortened: the log keeps ${VALUE_CHARACTERS_MAX} characters of a value and ${LINE_BYTES_MAX} bytes in all.`
+          ? `The log shortened this body: it keeps ${VALUE_CHARACTERS_MAX} characters of a value and ${LINE_BYTES_MAX} bytes in all.`
           : undefined
       }
     >

@@ -56,7 +56,11 @@ export default function UsagePage() {
     </>
   );
   return (
-    <Page title="Usage" description="API and explorer calls. Months and days are UTC." actions={actions}>
+    <Page
+      title="Usage"
+      description="The page counts the calls of the API and of the explorer. Months and days are in UTC."
+      actions={actions}
+    >
       <WhenLoaded from={usage} lines={8}>
         {(view) => <Month view={view} isThisMonth={month === thisMonth} />}
       </WhenLoaded>
@@ -110,7 +114,7 @@ function Quota({ total, monthQuota }: { total: number; monthQuota: number }) {
     <>
       {total < monthQuota
         ? `${formatShare(total, monthQuota)} of ${formatCount(monthQuota)}`
-        : `Limit of ${formatCount(monthQuota)} reached. Calls are rejected until ${formatDay(reset)}, 00:00 UTC.`}
+        : `The limit of ${formatCount(monthQuota)} calls is reached. Calls are rejected until ${formatDay(reset)}, 00:00 UTC.`}
       <Meter label="Share of the monthly quota" value={total} max={monthQuota} />
     </>
   );

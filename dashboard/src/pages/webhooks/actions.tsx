@@ -93,7 +93,7 @@ function Replay({ webhook: { id, position, newest }, onDone, onClose }: ActionsP
   return (
     <FormDialog
       title="Replay changes"
-      description="Delivers the changes after a number again, in order. This also ends a pause."
+      description="Storeroom delivers the changes after this number again, in order. This also ends a pause."
       onClose={onClose}
       action="Replay"
       onSubmit={replay}
@@ -102,7 +102,7 @@ function Replay({ webhook: { id, position, newest }, onDone, onClose }: ActionsP
         label="After change"
         name="after"
         type="number"
-        hint={`Changes up to ${position} of ${newest} are delivered. The Changes page lists the numbers.`}
+        hint={`Changes up to ${position} of ${newest} have been delivered. The Changes page lists the numbers.`}
         required
         autofocus
         {...after}

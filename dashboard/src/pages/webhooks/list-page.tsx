@@ -30,7 +30,7 @@ export default function WebhooksPage() {
   return (
     <Page
       title="Webhooks"
-      description="Storeroom calls your apps when records change, in order, and retries a failed call for three days."
+      description="Storeroom sends changes of records to your apps in order, and retries a failed call for three days."
       actions={
         <>
           <Refresh isBusy={isLoading} onClick={reload} />
@@ -78,7 +78,7 @@ function AddWebhook({ onAdded, onClose }: { onAdded: (secret: string) => void; o
       <TextField
         label="Address"
         name="url"
-        hint="An HTTPS address of your app that the internet can reach."
+        hint="Enter an HTTPS address of your app that can be reached from the internet."
         placeholder="https://shop.example.com/storeroom"
         required
         autofocus

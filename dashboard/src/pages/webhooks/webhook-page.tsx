@@ -52,7 +52,7 @@ export default function WebhookPage() {
           <Deliveries key={round} id={id} />
         </>
       ) : (
-        !error && <Notice title={`No webhook '${id}'. It may have been removed.`} />
+        !error && <Notice title={`There is no webhook '${id}'. It may have been removed.`} />
       )}
     </Page>
   );
@@ -77,7 +77,7 @@ function Deliveries({ id }: { id: string }) {
   const rows = pages.flatMap(({ deliveries }) => deliveries);
   const opened = rows.find(({ number }) => number === query.get('delivery'));
   return (
-    <Section title="Deliveries" description="Attempts of the last 30 days, newest first.">
+    <Section title="Deliveries" description="The table lists the attempts of the last 30 days, newest first.">
       <Table
         label="Attempts"
         columns={DELIVERY_COLUMNS}

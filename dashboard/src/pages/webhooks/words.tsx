@@ -27,7 +27,7 @@ function State({ state, reason, failures, lag }: Webhook) {
 
 export const NEXT_TRY: TableColumn<Webhook | Delivery> = {
   key: 'next',
-  head: 'Next try',
+  head: 'Next attempt',
   cell: ({ nextTryAt }) => <Time at={nextTryAt} to="seconds" />,
 };
 
@@ -40,7 +40,7 @@ export const COLUMNS: readonly TableColumn<Webhook>[] = [
     cell: ({ types }) =>
       types.length === TYPES.length ? 'All records' : types.map((type) => KINDS[type as Kind].label).join(', '),
   },
-  { key: 'lag', head: 'Changes behind', align: 'end', cell: ({ lag }) => lag.toLocaleString('en') },
+  { key: 'lag', head: 'Pending changes', align: 'end', cell: ({ lag }) => lag.toLocaleString('en') },
   {
     key: 'delivered',
     head: 'Last delivery',

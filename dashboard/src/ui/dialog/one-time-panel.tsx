@@ -35,14 +35,14 @@ export function OneTimePanel({ title, what, onStored, children }: OneTimePanelPr
       <h2 id={id} ref={heading} tabIndex={-1}>
         {title}
       </h2>
-      <Notice tone="warn" title={`${what} not shown again. Copy it now.`} />
+      <Notice tone="warn" title={`${what} not shown again. Make a copy now.`} />
       {children}
       <Actions>
         <Button tone="primary" onClick={close}>
           Done
         </Button>
       </Actions>
-      <LeaveGuard title="Leave without copying it?" description={`${what} not shown again once you leave this page.`} />
+      <LeaveGuard title="Leave without a copy?" description={`${what} not shown again once you leave this page.`} />
     </section>
   );
 }
