@@ -23,11 +23,11 @@ test('a file with semicolons in Latin-1 is matched, checked, imported, and its r
   const rows = ['LAMP;Stra\u{df}enlampe;41;5;x', 'CHAIR;Stuhl, gr\u{fc}n;12.5;3;x', 'BAD;Kaputt;teuer;1;x'];
   const csv = `Sku;PART_DESCRIPTION;UNIT_PRICE;QTY_ONHAND;Bemerkung\r\n${rows.join('\r\n')}\r\n`;
   await page.getByLabel('File', { exact: true }).setInputFiles(fileOf('parts.csv', csv));
-  await page.getByText('3 rows in Latin-1.').waitFor();
+  await page.getByText('The file has 3 rows and is read as Latin-1.').waitFor();
   await button(page, 'Check the rows').click();
   await page.getByText('0 rows can be imported, 0 can be updated, 3 rejected').waitFor();
   await page.getByLabel('Sku', { exact: true }).selectOption('PART_CODE');
-  await page.getByLabel('Change records that exist').check();
+  await page.getByLabel('Update existing records').check();
   await button(page, 'Check the rows').click();
   await page.getByText('1 row can be imported, 1 can be updated, 1 rejected').waitFor();
   assert.equal((await shop.getInventoryItem('CHAIR')).status, 404);
@@ -53,11 +53,11 @@ test('a file that is no CSV says where, and a long one is sent in pieces', async
   const choose = (text: string) =>
     page.getByLabel('File', { exact: true }).setInputFiles(fileOf('customers.csv', `CUSTOMER_CODE,NOTES\n${text}`));
   await choose('A,1\nB,1,2\n');
-  await page.getByText('Row 2 has 3 cells, but the first line has 2.').waitFor();
+  await page.getByText('Row 2 has 3 cells, but the first line has 2. Correct this row.').waitFor();
   await choose('A,"open\n');
   await page.getByText(/^Row 1: Quoted field unterminated/).waitFor();
   await choose('');
-  await page.getByText('It has no rows below its first line.').waitFor();
+  await page.getByText('The file has no rows below its first line. Add at least one.').waitFor();
   const many = Array.from({ length: 1201 }, (_, at) => `LONG-${at},${'n'.repeat(at % 90)}\n`).join('');
   await choose(many);
   await button(page, 'Check the rows').click();

@@ -57,7 +57,7 @@ const VIEWS: Readonly<Record<string, Filters>> = {
   All: [],
   Open: ofStage('sales_order'),
   Quotes: ofStage('quote'),
-  Drafts: ofStage('worksheet'),
+  Worksheets: ofStage('worksheet'),
   Invoiced: ofStage('invoice', 'VOID'),
   Cancelled: [{ field: 'ORDER_STATUS', op: 'in', value: ['CANCELLED', 'VOID'] }],
 };
@@ -76,20 +76,20 @@ test('each view has the count and the rows that the API has for it', async (cont
   await checkAxe(page);
 });
 
-test('what a partial invoice leaves is among the back orders until it is invoiced', async (context) => {
+test('what a partial invoice leaves is among the backorders until it is invoiced', async (context) => {
   const ORDER_NUMBER = await orderLamps();
   const invoice = { ORDER_NUMBER, quantities: { 1: '2' }, serials: {}, tracking: [] };
   const { backorder } = (await expectOk(clerk.post('/orders/invoice', invoice))).body as { backorder: string };
   assert.deepEqual(await clerk.ask('GET /orders/backorders'), { numbers: [backorder] });
   const page = await openAs(context, service, clerk);
-  await views(page).getByRole('link', { name: 'Back orders 1', exact: true }).click();
+  await views(page).getByRole('link', { name: 'Backorders 1', exact: true }).click();
   await page.locator('.page-title').getByText('1', { exact: true }).waitFor();
   assert.deepEqual(await numbersIn(page), [backorder]);
   await expectOk(clerk.post('/orders/invoice', { ...invoice, ORDER_NUMBER: backorder, quantities: {} }));
   assert.deepEqual(await clerk.ask('GET /orders/backorders'), { numbers: [] });
 });
 
-test('the views have their counts, and no link to back orders, where there are none or they cannot be listed', async (context) => {
+test('the views have their counts, and no link to backorders, where there are none or they cannot be listed', async (context) => {
   const page = await openAs(context, service, clerk);
   for (const isListed of [true, false]) {
     if (!isListed) await page.route('**/orders/backorders*', (route) => route.abort('aborted'));
@@ -97,7 +97,7 @@ test('the views have their counts, and no link to back orders, where there are n
     await views(page)
       .getByRole('link', { name: /^All \d/ })
       .waitFor();
-    assert.equal(await views(page).getByText('Back orders').count(), 0);
+    assert.equal(await views(page).getByText('Backorders').count(), 0);
   }
 });
 

@@ -311,7 +311,7 @@ test('what the service refuses of an invoice stands in its form, and nothing is 
   const submit = (): Promise<void> => button(form, 'Invoice').click();
   await form.getByLabel('Units of line 1').fill('2');
   await form.getByLabel('Serial numbers of line 1').fill('A\nB\nC');
-  await form.getByText('3 serial numbers for 2 units.').waitFor();
+  await form.getByText('3 serial numbers for 2 units. Enter at most one per unit.').waitFor();
   await submit();
   await expectAlert(/serial/i);
   await form.getByLabel('Serial numbers of line 1').fill('');

@@ -14,7 +14,7 @@ const LABELS: Readonly<Record<string, string>> = {
   Quotes: 'Quotes to approve',
   Short: 'Parts in short supply',
 };
-const WAITING = VIEWS.orders.filter(([label]) => ['Open', 'Quotes', 'Drafts'].includes(label));
+const WAITING = VIEWS.orders.filter(([label]) => ['Open', 'Quotes', 'Worksheets'].includes(label));
 const SHORT = VIEWS.inventory.filter(([label]) => label === 'Short');
 
 export default function HomePage() {
@@ -90,7 +90,10 @@ function Calls() {
 function FirstSteps() {
   const { may } = useSession();
   return (
-    <Section title="Begin here" description="Orders appear when your shop sends them, or when you import them.">
+    <Section
+      title="Begin here"
+      description="Orders appear when your shop sends them, or when you import or enter them."
+    >
       <Columns>
         <Card>
           <h3 class="card-title">From your shop, through the API</h3>

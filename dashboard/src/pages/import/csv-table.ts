@@ -8,20 +8,23 @@ const PIECE_CHARACTERS = 60_000;
 export type CsvTable = Awaited<ReturnType<typeof readTable>>;
 /** Reads a table. Detects the separator (comma, semicolon, tab or bar) and UTF-8 or Latin-1. Throws if it is no CSV. */
 export async function readTable(file: File) {
-  if (file.size > BYTES_MAX) throw new Error('It is larger than 20 MB. Split it, or use storeroom import.');
+  if (file.size > BYTES_MAX)
+    throw new Error('The file is larger than 20 MB. Split it, or use the command storeroom import.');
   const bytes = await file.arrayBuffer();
   const [text, encoding] = decode(bytes);
   const { default: papa } = await import('papaparse');
   const { data, errors } = papa.parse<string[]>(text, { skipEmptyLines: true });
   const error = errors.find(({ type }) => type === 'Quotes');
-  if (error) throw new Error(`Row ${error.row}: ${error.message}.`);
+  if (error) throw new Error(`Row ${error.row}: ${error.message}. Correct the quotes in this row.`);
   const [head = [], ...rows] = data;
   const twice = head.find((name, at) => head.indexOf(name) !== at);
-  if (twice !== undefined) throw new Error(`The first line names ${twice} twice.`);
-  if (rows.length === 0) throw new Error('It has no rows below its first line.');
+  if (twice !== undefined) throw new Error(`The first line names ${twice} twice. Rename or remove one of the columns.`);
+  if (rows.length === 0) throw new Error('The file has no rows below its first line. Add at least one.');
   const wrong = rows.findIndex((row) => row.length !== head.length);
   if (wrong >= 0)
-    throw new Error(`Row ${wrong + 1} has ${rows[wrong]!.length} cells, but the first line has ${head.length}.`);
+    throw new Error(
+      `Row ${wrong + 1} has ${rows[wrong]!.length} cells, but the first line has ${head.length}. Correct this row.`,
+    );
   return { name: file.name, encoding, head, rows };
 }
 

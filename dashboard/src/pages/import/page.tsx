@@ -79,7 +79,10 @@ function Match({ type, table }: MatchProps) {
   useEffect(forget, [chosen, updates]);
   const good = report?.isDry && report.fault === undefined ? report.imported + report.updated : 0;
   return (
-    <Section title="Columns" description={`${countOf(table.rows.length, 'row')} in ${table.encoding}.`}>
+    <Section
+      title="Columns"
+      description={`The file has ${countOf(table.rows.length, 'row')} and is read as ${table.encoding}.`}
+    >
       <div class="stack">
         <Columns>
           {table.head.map((column, at) => (
@@ -96,11 +99,11 @@ function Match({ type, table }: MatchProps) {
         </Columns>
         {(type === 'inventory' || type === 'customers') && (
           <Checkbox
-            label="Change records that exist"
+            label="Update existing records"
             name="updates"
             isChecked={updates}
             onChecked={setUpdates}
-            hint="If off, rows of existing records are rejected. The ledger records a quantity on hand as a count."
+            hint="If off, rows of existing records are rejected. If on, the stock ledger records an imported quantity on hand as a count."
           />
         )}
         <Actions>

@@ -21,7 +21,7 @@ export const VIEWS: Readonly<Record<Kind, readonly View[]>> = {
     ['All', []],
     ['Open', ofStage('sales_order')],
     ['Quotes', ofStage('quote')],
-    ['Drafts', ofStage('worksheet')],
+    ['Worksheets', ofStage('worksheet')],
     ['Invoiced', ofStage('invoice', 'VOID')],
     ['Cancelled', [where('ORDER_STATUS', 'in', 'CANCELLED,VOID')]],
   ],
@@ -40,9 +40,7 @@ const SAVED_MOST = 20;
  */
 async function loadBackorders(signal: AbortSignal): Promise<View[]> {
   const { numbers } = await get('/orders/backorders', {}, signal).catch(() => ({ numbers: [] }));
-  return numbers.length === 0
-    ? []
-    : [['Back orders', [where('ORDER_NUMBER', 'in', numbers.join(','))], numbers.length]];
+  return numbers.length === 0 ? [] : [['Backorders', [where('ORDER_NUMBER', 'in', numbers.join(','))], numbers.length]];
 }
 /** Loads the number of records of each view, or undefined if it cannot be counted in time. */
 export async function countViews(kind: Kind, views: readonly View[], signal: AbortSignal): Promise<View[]> {
@@ -151,7 +149,7 @@ function SaveView({ onSave, onClose }: { onSave: (name: string) => void; onClose
   return (
     <FormDialog
       title="Save view"
-      description="Filters, sort order and columns, saved on this device."
+      description="A view keeps the filters, the sort order and the columns. It is saved on this device."
       action="Save"
       onSubmit={save}
       onClose={onClose}

@@ -28,7 +28,7 @@ const describe = ({ operation, changes }: Entry) =>
     : (OPERATIONS[operation] ?? operation);
 
 const COLUMNS: readonly TableColumn<Entry>[] = [
-  timeColumn('at', 'When', 'seconds'),
+  timeColumn('at', 'Time', 'seconds'),
   { key: 'what', head: 'What', cell: describe },
   textColumn('by', 'Who'),
   {

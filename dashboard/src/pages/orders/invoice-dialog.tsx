@@ -78,7 +78,7 @@ export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps
         name="tracking"
         isExact
         {...tracking}
-        hint={`Separate with commas.${kept.length === 0 ? '' : ` Already there: ${kept.join(', ')}.`}`}
+        hint={`Separate the numbers with commas.${kept.length === 0 ? '' : ` The order already has ${kept.join(', ')}.`}`}
       />
       <p class="invoice-summary" role="status">
         {summarise(inputs)}
@@ -129,8 +129,12 @@ function InvoiceLine({ input, onChange }: InvoiceLineProps) {
           isExact
           value={input.serials}
           onValue={(serials) => onChange({ ...input, serials })}
-          hint="One per unit, one per line."
-          error={hasTooMany ? `${count} serial numbers for ${units} ${units === '1' ? 'unit' : 'units'}.` : undefined}
+          hint="Enter one per line, at most one per unit."
+          error={
+            hasTooMany
+              ? `You entered ${count} serial numbers for ${units} ${units === '1' ? 'unit' : 'units'}. Enter at most one per unit.`
+              : undefined
+          }
         />
       )}
     </fieldset>

@@ -130,7 +130,7 @@ function CancelOrder({ record: { values, tag }, onDone, onClose }: DialogProps) 
   };
   return (
     <Confirm title={`Cancel order ${number}?`} action="Cancel order" onConfirm={cancel} onClose={onClose}>
-      Its reserved stock is released. Afterwards only its notes can change.
+      Its reserved stock is released. Then only its notes can be changed.
     </Confirm>
   );
 }

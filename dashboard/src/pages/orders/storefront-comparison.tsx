@@ -36,7 +36,7 @@ export function StorefrontComparison({ reference, number, round }: StorefrontPro
   return (
     <Section
       title={`Storefront order ${shorten(reference, 60)}`}
-      description="Totals across all orders with this storefront number."
+      description="The totals cover all orders with this storefront number."
     >
       <WhenLoaded from={lookup} lines={4}>
         {({ orders }) => <ComparisonTable records={orders} number={number} />}

@@ -95,7 +95,8 @@ function Commitment({ record: { values, lines } }: { record: LoadedRecord }) {
       <p>The order becomes a sales order. This cannot be undone.</p>
       {goods.length === 0 ? (
         <p>
-          No stock is reserved: the order {values.DROP_SHIP === 'Y' ? 'is drop-shipped.' : 'has no parts in stock.'}
+          No stock is reserved: the order{' '}
+          {values.DROP_SHIP === 'Y' ? 'is drop-shipped.' : 'has no parts that are kept in stock.'}
         </p>
       ) : (
         <>

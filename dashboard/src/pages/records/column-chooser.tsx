@@ -47,7 +47,7 @@ export function ColumnChooser({ kind, fields, columns, onColumns }: ColumnChoose
       dialog={(close) => (
         <Dialog
           title="Columns"
-          description="Saved on this device. New columns are added at the end."
+          description="Your choice is saved on this device. New columns are added at the end."
           width="wide"
           onClose={close}
         >

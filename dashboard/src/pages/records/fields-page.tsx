@@ -45,7 +45,7 @@ const COLUMNS: readonly TableColumn<FieldView>[] = [
     cell: ({ name }) => <CopyText text={name} label={`Copy ${name}`} />,
   },
   { key: 'type', head: 'Type', cell: ({ type }) => FORMATS[type] },
-  { key: 'marks', head: 'Marks', isWide: true, cell: (field) => <Marks field={field} /> },
+  { key: 'marks', head: 'Properties', isWide: true, cell: (field) => <Marks field={field} /> },
 ];
 
 const Marks = ({ field }: { field: FieldView }) => (
@@ -181,7 +181,7 @@ function AddField({
         isExact
         value={name}
         onValue={(text) => setName(text.toUpperCase())}
-        hint="Upper-case letters, digits and _, starting with a letter, such as GIFT_NOTE. At most 63 characters."
+        hint="Use up to 63 upper-case letters, digits and _, starting with a letter, such as GIFT_NOTE."
       />
       <Select label="Type" name="type" {...type} options={TYPES.map((value) => ({ value, label: FORMATS[value] }))} />
     </FormDialog>

@@ -119,7 +119,7 @@ export function FilterBar({ kind, fields, error }: FilterBarProps) {
             </Button>
           </>
         )}
-        {rows.length >= FILTERS_MAX && <span class="hint">{FILTERS_MAX} filters at most.</span>}
+        {rows.length >= FILTERS_MAX && <span class="hint">The maximum is {FILTERS_MAX} filters.</span>}
         {rows.slice(1).some(({ conjunction }) => conjunction === 'OR') && (
           <span class="hint">AND is applied before OR.</span>
         )}
@@ -142,7 +142,7 @@ const FieldNames = ({ id, kind, fields }: { id: string; kind: Kind; fields: Fiel
 const NO_CUSTOMER_NAME = 'Orders have no CUSTOMER_NAME. Customer names are in BNAME (billing) and SNAME (shipping).';
 const REMEDIES: Readonly<Record<string, string>> = {
   QUERY_TOO_COSTLY: 'Add a filter “is exactly” on an indexed field (see Fields), or search for a longer text.',
-  INVALID_CURSOR: 'The address was changed or is incomplete. Apply the filters again to start from the first page.',
+  INVALID_CURSOR: 'Apply the filters again, or open the list from the menu, to start from the first page.',
 };
 
 interface FilterRefusalProps {
@@ -215,7 +215,7 @@ function FilterRow({ row, kind, fields, index, list, error, onChange, onRemove }
         title={known?.name ?? ''}
         value={known ? labelOf(known.name, kind) : row.field}
         onValue={(typed) => onChange({ field: nameField(typed, fields, kind) })}
-        error={isFieldMeant ? 'Unknown field.' : undefined}
+        error={isFieldMeant ? 'Choose a field from the list.' : undefined}
       />
       <Select
         {...named('Match')}
@@ -236,7 +236,7 @@ function FilterRow({ row, kind, fields, index, list, error, onChange, onRemove }
           row={row}
           type={known?.type}
           onChange={onChange}
-          error={isMeant && !isFieldMeant ? 'This value is not valid.' : undefined}
+          error={isMeant && !isFieldMeant ? 'Correct this value.' : undefined}
         />
       ) : (
         <span />

@@ -183,7 +183,7 @@ function NoRecords({ kind, isFiltered, onClear }: { kind: Kind; isFiltered: bool
   if (isFiltered)
     return (
       <Empty title="Nothing matches these filters" action={<Button onClick={onClear}>Clear filters</Button>}>
-        “contains” ignores upper and lower case, the others do not. Dates: 11/20/2026 or 2026-11-20.
+        Only “contains” ignores letter case. Enter dates as 11/20/2026 or 2026-11-20.
       </Empty>
     );
   return (

@@ -102,7 +102,7 @@ function CustomerOrders({ code }: { code: string }) {
   return (
     <Section
       title="Orders"
-      description={page.data?.next ? `The ${ORDERS_SHOWN} newest orders.` : undefined}
+      description={page.data?.next ? `The table lists the ${ORDERS_SHOWN} newest orders.` : undefined}
       actions={
         rows !== undefined &&
         rows.length > 0 && <ButtonLink to={`/records/orders?${searchOf(filters)}`}>All orders</ButtonLink>

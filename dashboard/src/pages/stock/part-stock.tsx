@@ -37,7 +37,7 @@ export function StockActions({ part, onDone }: { part: Values; onDone: () => voi
 }
 
 const LEDGER: readonly TableColumn<Movement>[] = [
-  timeColumn('at', 'When'),
+  timeColumn('at', 'Time'),
   { key: 'kind', head: 'What', cell: ({ kind }) => kind[0]!.toUpperCase() + kind.slice(1) },
   { key: 'quantity', head: 'Units', align: 'end', cell: ({ quantity }) => signed(quantity) },
   { key: 'after', head: 'On hand', align: 'end', cell: ({ before, after }) => `${before} → ${after}` },
@@ -57,7 +57,7 @@ export function Ledger({ partCode, round }: { partCode: string; round: string })
     get('/stock/movements', { PART_CODE: partCode, before }, signal),
   );
   return (
-    <Section title="Stock ledger" description="Every change of the units on hand.">
+    <Section title="Stock ledger" description="The ledger lists every change of the units on hand.">
       <Table
         label="Movements"
         columns={LEDGER}
@@ -88,7 +88,7 @@ const WAITING: readonly TableColumn<WaitingView>[] = [
 export function WaitingOrders({ partCode, round }: { partCode: string; round: string }) {
   const waiting = useGet('/stock/waiting', { PART_CODE: partCode }, round);
   return (
-    <Section title="Orders waiting for this part" description="Open sales orders, the oldest first.">
+    <Section title="Orders waiting for this part" description="These are the open sales orders, oldest first.">
       <Table
         label="Waiting orders"
         columns={WAITING}
@@ -107,7 +107,11 @@ const ACTIONS = {
   receive: { title: 'Receive', units: 'Units received', about: 'The units are added to the stock.' },
   count: { title: 'Count', units: 'Units counted', about: 'The stock is set to the units counted.' },
   adjust: { title: 'Adjust', units: 'Units to add (negative to remove)', about: 'Say why the stock differs.' },
-  'on-order': { title: 'Set on order', units: 'Units on order', about: 'Units ordered from suppliers.' },
+  'on-order': {
+    title: 'Set on order',
+    units: 'Units on order',
+    about: 'Enter the units that are ordered from suppliers.',
+  },
 } as const;
 type Action = keyof typeof ACTIONS;
 
@@ -159,8 +163,8 @@ function StockDialog({ action, part, onDone, onClose }: StockDialogProps) {
           {...typed}
           hint={
             SERIALIZED === 'Y'
-              ? `${serials.length} of ${quantity.value || '0'}. One per line; a scanner can type them.`
-              : 'Optional, one per line.'
+              ? `${serials.length} of ${quantity.value || '0'} entered. Enter one per line; a scanner can type them.`
+              : 'Serial numbers are optional. Enter one per line.'
           }
         />
       )}
