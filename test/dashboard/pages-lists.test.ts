@@ -57,7 +57,7 @@ const VIEWS: Readonly<Record<string, Filters>> = {
   All: [],
   Open: ofStage('sales_order'),
   Quotes: ofStage('quote'),
-  Worksheets: ofStage('worksheet'),
+  Drafts: ofStage('worksheet'),
   Invoiced: ofStage('invoice', 'VOID'),
   Cancelled: [{ field: 'ORDER_STATUS', op: 'in', value: ['CANCELLED', 'VOID'] }],
 };

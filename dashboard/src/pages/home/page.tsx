@@ -14,7 +14,7 @@ const LABELS: Readonly<Record<string, string>> = {
   Quotes: 'Quotes to approve',
   Short: 'Parts in short supply',
 };
-const WAITING = VIEWS.orders.filter(([label]) => ['Open', 'Quotes', 'Worksheets'].includes(label));
+const WAITING = VIEWS.orders.filter(([label]) => ['Open', 'Quotes', 'Drafts'].includes(label));
 const SHORT = VIEWS.inventory.filter(([label]) => label === 'Short');
 
 export default function HomePage() {

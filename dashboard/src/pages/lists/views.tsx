@@ -21,7 +21,7 @@ export const VIEWS: Readonly<Record<Kind, readonly View[]>> = {
     ['All', []],
     ['Open', ofStage('sales_order')],
     ['Quotes', ofStage('quote')],
-    ['Worksheets', ofStage('worksheet')],
+    ['Drafts', ofStage('worksheet')],
     ['Invoiced', ofStage('invoice', 'VOID')],
     ['Cancelled', [where('ORDER_STATUS', 'in', 'CANCELLED,VOID')]],
   ],

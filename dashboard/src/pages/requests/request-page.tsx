@@ -195,7 +195,7 @@ function AsCurl({ request }: { request: RequestDetailView }) {
   const isCut =
     (body !== null && parseBody(body).isCut) ||
     Object.entries(query).some(([name, value]) => name.endsWith('…') || value.endsWith('…'));
-  const isWrite = /^(create|add|update)/.test(operation);
+  const isWrite = /^(create|add|update|cancel|batch)/.test(operation);
   return (
     <Section title="Run again">
       {isCut && (
