@@ -147,7 +147,7 @@ test('400 for a body that is no list of 1 to 100 storefront numbers, naming the 
     expectRefusal(await lookUpMany(body), 400, 'INVALID_BODY');
   for (const wrong of ['', null, {}, [], true, 'a\0', '\ud83d', 'x'.repeat(8193)]) {
     const message = expectRefusal(await lookUpMany(['#1', wrong]), 400, 'INVALID_VALUE', 'storefront_order_number');
-    if (wrong === '') assert.match(message, /^Number 2 /);
+    if (wrong === '') assert.match(message, /^Entry 2 /);
   }
 });
 
