@@ -151,10 +151,11 @@ async function runWorker({ store, files }: Pass, fits: Choice, databaseUrl: stri
   if (worker.connected) worker.disconnect();
   const isGone = await Promise.race([ended.then(() => true), sleep(END_MS, false, { ref: false })]);
   if (!isGone) {
+    lastSaid = '';
     worker.kill('SIGUSR2'); // it then says what is open
     await sleep(TELL_MS);
-    bad.push(`The process of these files did not end, because one of them left something open: ${taken.join(' ')}`);
-    bad.push(lastSaid.trim());
+    bad.push(`The process of these files did not end: ${taken.join(' ')}`);
+    bad.push(lastSaid.trim() || 'It did not answer a signal, so something blocks it.');
   }
   endGroup(worker);
   workers.delete(worker);

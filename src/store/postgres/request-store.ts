@@ -1,4 +1,4 @@
-/** The request log of PostgreSQL. It writes on other connections than counts, and reads blocks in turns (decision 0022). */
+/** The request log of PostgreSQL. It writes on other connections than counts, and reads in turns (decision 0022). */
 import type { OwnRequests } from '../control/calls.ts';
 import type { Bound, Row } from '../writing.ts';
 import { transpose } from './connection/connection.ts';
