@@ -2,7 +2,7 @@
  * Compares many tenants with few: each has one order, and calls choose tenants at random. The two services take turns.
  */
 import { addLineItem, createOrder } from '../../src/pims/operations.ts';
-import { byCommand } from '../../src/audit/entry.ts';
+import { byCommand } from '../../src/audit/audit.ts';
 import { orThrow } from '../../src/errors.ts';
 import { openStore, type Store, type StorePlace } from '../../src/store/open.ts';
 import { issueKey } from '../../src/tenant/credentials.ts';

@@ -3,7 +3,7 @@
  * a method with an `entry` appends it to the audit log in the same transaction.
  */
 import type { Outcome } from '../errors.ts';
-import type { AuditEntry } from '../audit/entry.ts';
+import type { AuditEntry } from '../audit/audit.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
 import type { Role } from './roles.ts';
 

@@ -3,7 +3,7 @@
  * case that checks a password returns a new session token and ends the previous one. Source: decision 0023.
  */
 import { randomUUID } from 'node:crypto';
-import type { AuditEntry } from '../audit/entry.ts';
+import type { AuditEntry } from '../audit/audit.ts';
 import { Refusal, refuseField } from '../errors.ts';
 import { formatTime, type Clock } from '../clock.ts';
 import { Attempts, ownEntry, type AttemptStores, type ClientContext, type Proof, type Proven } from './attempts.ts';

@@ -1,7 +1,6 @@
 /** Hashes each audit record with the previous hash, so that every change is detected. Source: decision 0024. */
 import { hash } from 'node:crypto';
-import type { AuditEntry } from './entry.ts';
-import type { AuditStore } from './audit-port.ts';
+import type { AuditEntry, AuditStore } from './audit.ts';
 
 interface AuditFault {
   readonly number: number;

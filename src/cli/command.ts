@@ -4,7 +4,7 @@
  * files and locks, a stack for everything else).
  */
 import { Argument, Option, type Command } from 'commander';
-import { COMMAND_LINE } from '../audit/entry.ts';
+import { COMMAND_LINE } from '../audit/audit.ts';
 import { formatTime, type Clock } from '../clock.ts';
 import type { Environment } from '../config.ts';
 import { Refusal } from '../errors.ts';

@@ -2,10 +2,8 @@
  * Begin here: the HTTP service, a Fastify server with the operations, the dashboard and the paths of the service itself.
  * It opens no store and no port. call/stages.ts shows the stages of a call.
  */
-import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyRequest } from 'fastify';
-import type { Clock } from '../clock.ts';
 import type { Refusal } from '../errors.ts';
 import { Limits } from '../tenant/calls.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
@@ -29,7 +27,14 @@ import { addMetrics } from './observe/metrics.ts';
 import type { Readings } from './observe/readings.ts';
 import { BASE_PATH } from './operations/operation.ts';
 import { allOperations } from './operations/operations.ts';
-import { BODY_BYTES_MAX, readBody, addReceiving, HEADER_BYTES_MAX, URL_BYTES_MAX } from './server/receive.ts';
+import {
+  addReceiving,
+  BODY_BYTES_MAX,
+  HEADER_BYTES_MAX,
+  makeRequestIds,
+  readBody,
+  URL_BYTES_MAX,
+} from './server/receive.ts';
 import { createConnectionServer, type EndedFor } from './server/connections.ts';
 import { ServiceLoad, type LoadLimits } from './server/load.ts';
 
@@ -147,7 +152,7 @@ function createServer(
   load: ServiceLoad,
   { onAnswered, onEnded }: EarlyEvents,
 ): FastifyInstance {
-  const newRequestId = () => nextRequestId(clock);
+  const newRequestId = makeRequestIds(clock);
   const maxHeaderSize = URL_BYTES_MAX + HEADER_BYTES_MAX + 1024;
   // A refusal here is ten times cheaper than one by Fastify, so that an overloaded service spends most of its time on
   // calls in flight.
@@ -180,13 +185,4 @@ function createServer(
       if (status !== undefined) onAnswered(status);
     },
   });
-}
-
-const boot = randomBytes(6).toString('base64url');
-let lastId = 0;
-
-/** Returns an ID from the process's microseconds, by which the request log sorts. It hides the number of requests. */
-function nextRequestId(clock: Clock): string {
-  lastId = Math.max(lastId + 1, Math.floor(clock.elapsed() * 1000));
-  return `${boot}-${lastId.toString(36)}`;
 }

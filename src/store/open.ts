@@ -1,6 +1,6 @@
 /** Opens the store that the settings name: PostgreSQL, or the embedded store in its folder. */
 import type { SessionStore, UserStore } from '../account/account-port.ts';
-import type { AuditStore } from '../audit/audit-port.ts';
+import type { AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../clock.ts';
 import type { PimsStore } from '../pims/pims-port.ts';
 import type { TakeTurn } from '../tenant/turns.ts';

@@ -17,6 +17,8 @@ export interface Statement {
   readonly commutes?: boolean;
   /** A record whose search index the statement updates. Such a statement may run later in the transaction. */
   readonly search?: SearchChange;
+  /** Whether the statement adds a row to the change feed. Such rows of a transaction may be added as one at its end. */
+  readonly isFeed?: boolean;
 }
 
 export interface RowChange {

@@ -6,7 +6,10 @@
 import { formatTime, type Clock, type Timer } from '../clock.ts';
 import { Refusal, refuseForNow } from '../errors.ts';
 import type { CallingKey, KeyCount, Tenant, UsageCount, UsageStore } from './tenant-port.ts';
-import { quotaOf } from './tenant.ts';
+
+/** Returns the calls per month that a tenant may make: the lower of the limits of operator and owners, or null. */
+export const quotaOf = ({ monthQuota, ownQuota }: Tenant): number | null =>
+  monthQuota === null || ownQuota === null ? (monthQuota ?? ownQuota) : Math.min(monthQuota, ownQuota);
 
 interface CountBatch {
   readonly counts: Map<string, UsageCount>;

@@ -3,7 +3,7 @@
  * method is one transaction, and a method with an `entry` appends it to the audit log in the same transaction.
  */
 import type { Outcome } from '../errors.ts';
-import type { AuditEntry } from '../audit/entry.ts';
+import type { AuditEntry } from '../audit/audit.ts';
 
 export interface TenantSettings {
   /** The ORDER_TYPE of a new order that is sent without one. */

@@ -1,6 +1,6 @@
 /** The rules for a tenant's teamID and name, and the settings of a new tenant. */
 import { Refusal, refuseField } from '../errors.ts';
-import type { Tenant, TenantSettings } from './tenant-port.ts';
+import type { TenantSettings } from './tenant-port.ts';
 
 const TEAM_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 export const NAME_CHARACTERS_MAX = 200;
@@ -27,7 +27,3 @@ export function checkTenantName(name: string): void {
   const message = `The name must be 1 to ${NAME_CHARACTERS_MAX} characters on one line.`;
   throw refuseField('COMMAND_REFUSED', 'name', message);
 }
-
-/** Returns the calls per month that a tenant may make: the lower of the limits of operator and owners, or null. */
-export const quotaOf = ({ monthQuota, ownQuota }: Tenant): number | null =>
-  monthQuota === null || ownQuota === null ? (monthQuota ?? ownQuota) : Math.min(monthQuota, ownQuota);

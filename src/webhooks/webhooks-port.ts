@@ -2,7 +2,7 @@
  * The port for the endpoints of the tenants, their deliveries and the lease of the sender, implemented under store/.
  * Each method is one transaction, and a method with an `entry` appends it to the audit log in the same transaction.
  */
-import type { AuditEntry } from '../audit/entry.ts';
+import type { AuditEntry } from '../audit/audit.ts';
 import type { Outcome } from '../errors.ts';
 import type { KeyedType } from '../pims/rules/fields.ts';
 

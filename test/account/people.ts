@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { Accounts, type OpenedSession } from '../../src/account/accounts.ts';
 import { inviteUser } from '../../src/account/users.ts';
 import { decodeBase32, formatCode } from '../../src/account/second-factor.ts';
-import type { AuditRecord } from '../../src/audit/entry.ts';
+import type { AuditRecord } from '../../src/audit/audit.ts';
 import { Refusal, type ErrorCode } from '../../src/errors.ts';
 import { newFolder, openForAll } from '../store/sqlite-folder.ts';
 import type { Clock } from '../../src/clock.ts';

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { hashRecord, verifyAudit } from '../../src/audit/chain.ts';
-import type { AuditEntry } from '../../src/audit/entry.ts';
+import type { AuditEntry } from '../../src/audit/audit.ts';
 import { folder, newTeam, store } from '../account/people.ts';
 
 const RECORDS = 40;

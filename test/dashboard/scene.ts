@@ -6,7 +6,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { zstdDecompressSync } from 'node:zlib';
-import type { AuditRecord } from '../../src/audit/entry.ts';
+import type { AuditRecord } from '../../src/audit/audit.ts';
 import { pick, valuesOf } from '../kit/lists.ts';
 import { stockShop } from '../kit/operations.ts';
 import { runStatement } from '../kit/postgres.ts';

@@ -54,7 +54,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
   },
   'system/kill.test.ts': {
     'the answer comes after the commit': {
-      file: 'store/sqlite/writes/write-queue.ts',
+      file: 'store/sqlite/write-queue.ts',
       good: "db.run('COMMIT');",
       broken: `for (const { complete } of group) complete();
         await options.clock.sleep(5);
@@ -64,7 +64,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
   },
   'faults/disk-full.ts': {
     'reads are counted on a full disk': {
-      file: 'store/sqlite/writes/write-queue.ts',
+      file: 'store/sqlite/write-queue.ts',
       good: "faultOf(fault) === 'full' && !isLastTry",
       broken: 'false as boolean',
       says: /STORAGE_FULL[^]*503 !== 200/,
@@ -167,7 +167,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
   },
   'api/batch.test.ts': {
     'a batch is one transaction': {
-      file: 'store/sqlite/writes/write-queue.ts',
+      file: 'store/sqlite/write-queue.ts',
       good: 'return !(result instanceof Refusal);',
       broken: 'return true;',
       says: /✖ a refusal has the status and body of the refused single call, with its step; nothing is written/,

@@ -83,6 +83,30 @@ export function describeChanges(store: StoreUnderTest): void {
     assert.deepEqual(await readShown(port, next), []);
   });
 
+  test('of writes sent at once, the feed has those that happened, in order, and nothing of a refused batch', async () => {
+    const { pims } = await store.newTenant();
+    const { port } = pims;
+    const steps = [
+      { operation: 'createCustomer', body: { CUSTOMER_CODE: 'REFUSED' }, refusal: undefined },
+      { operation: 'addLineItem', body: { ORDER_NUMBER: 'none' }, refusal: undefined },
+    ] as const;
+    const codes = times(9, (n) => `C${n}`);
+    const create = (code: string) => operations.createCustomer(port, { CUSTOMER_CODE: code }, context);
+    const before = codes.slice(0, 5).map(create);
+    const refused = assertRefusedBy(operations.writeBatch(port, steps, context), 'ORDER_NOT_FOUND');
+    await Promise.all([...before, refused, ...codes.slice(5).map(create)]);
+    const { changes, next } = await read(port);
+    assert.deepEqual(
+      changes.map(shown),
+      codes.map((code) => `createCustomer: customers ${code} created`),
+    );
+    assert.deepEqual(
+      changes.map(({ seq }) => Number(seq)),
+      times(9, (n) => n + 1),
+    );
+    assert.equal(next, 9);
+  });
+
   test('a batch is in the feed step by step, and an import row by row, in one transaction or many', async () => {
     const { pims } = await store.newTenant();
     const { port } = pims;

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import type { Session, User, UserChange, UserName } from '../../src/account/account-port.ts';
 import { Refusal } from '../../src/errors.ts';
 import { hashRecord } from '../../src/audit/chain.ts';
-import type { AuditRecord } from '../../src/audit/entry.ts';
-import type { AuditStore } from '../../src/audit/audit-port.ts';
+import type { AuditRecord, AuditStore } from '../../src/audit/audit.ts';
 import { accepted, entry, NOW, type OpenedStore, type StoreUnderTest } from './store-under-test.ts';
 
 export const bytes = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);

@@ -9,7 +9,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Refusal } from '../../src/errors.ts';
 import { Database } from '../../src/store/sqlite/files/database.ts';
-import { makeWriteQueue, type LateWork, type SqliteWriteQueue } from '../../src/store/sqlite/writes/write-queue.ts';
+import { makeWriteQueue, type LateWork, type SqliteWriteQueue } from '../../src/store/sqlite/write-queue.ts';
 import { makeTenantFile, tenantFileOf } from '../../src/store/sqlite/files/tenant-files.ts';
 import { times } from '../kit/lists.ts';
 import { folderOf, newFolder, openForAll } from './sqlite-folder.ts';

@@ -7,7 +7,7 @@ import type { PimsStore } from '../../src/pims/pims-port.ts';
 import type { Values } from '../../src/pims/rules/values.ts';
 import { makeScriptRunner, runScript } from '../../src/store/pims/script-runner.ts';
 import { Database } from '../../src/store/sqlite/files/database.ts';
-import { runWriting } from '../../src/store/sqlite/writes/write-queue.ts';
+import { runWriting } from '../../src/store/sqlite/write-queue.ts';
 import { migrate } from '../../src/store/sqlite/files/migrate.ts';
 import { buildPimsSql } from '../../src/store/sqlite/reads/pims-sql.ts';
 import { temporaryFolder } from '../kit/service.ts';

@@ -3,7 +3,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inviteUser } from '../../account/users.ts';
 import { readAsset } from '../../assets.ts';
-import { byCommand } from '../../audit/entry.ts';
+import { byCommand } from '../../audit/audit.ts';
 import { orThrow } from '../../errors.ts';
 import type { Store } from '../../store/open.ts';
 import { issueKey, type IssuedKey } from '../../tenant/credentials.ts';

@@ -7,7 +7,7 @@ import type { FastifyRequest } from 'fastify';
 import { formatTime, type Clock } from '../../clock.ts';
 import { ERRORS, Refusal, refuseField } from '../../errors.ts';
 import type { Rendered } from '../../pims/writes/script.ts';
-import type { Limits, Meter } from '../../tenant/calls.ts';
+import { quotaOf, type Limits, type Meter } from '../../tenant/calls.ts';
 import {
   CALLER_PARAMETERS,
   hashSecret,
@@ -19,7 +19,6 @@ import {
 } from '../../tenant/credentials.ts';
 import { checkMayWrite } from '../../tenant/keys.ts';
 import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
-import { quotaOf } from '../../tenant/tenant.ts';
 import { BASE_PATH, isWrite, type Operation } from '../operations/operation.ts';
 import { parseBody, takeBody, type ReadBody } from '../server/receive.ts';
 import { parseIfMatch } from './answer.ts';

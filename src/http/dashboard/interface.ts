@@ -1,5 +1,5 @@
 /** The JSON between the dashboard's pages and the service, under /dashboard/api, as types. Routes: route-table.ts. */
-import type { AuditRecord } from '../../audit/entry.ts';
+import type { AuditRecord } from '../../audit/audit.ts';
 import type { Session, User } from '../../account/account-port.ts';
 import type { Field, RecordType } from '../../pims/rules/fields.ts';
 import type { HistoryEntry } from '../../pims/operations.ts';

@@ -4,7 +4,7 @@
  */
 import { changeRole, deleteUser, inviteUser, renewLink, type IssuedLink } from '../../account/users.ts';
 import { verifyAudit } from '../../audit/chain.ts';
-import { entryBy } from '../../audit/entry.ts';
+import { entryBy } from '../../audit/audit.ts';
 import { formatTime } from '../../clock.ts';
 import { orThrow, refuseField } from '../../errors.ts';
 import { issueKey } from '../../tenant/credentials.ts';

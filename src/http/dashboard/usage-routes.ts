@@ -6,7 +6,7 @@ import type { SignedIn } from '../../account/account-port.ts';
 import { VERSION } from '../../assets.ts';
 import { formatTime } from '../../clock.ts';
 import { ERRORS, Refusal, refuseCommand, refuseField, type ErrorCode } from '../../errors.ts';
-import { quotaOf } from '../../tenant/tenant.ts';
+import { quotaOf } from '../../tenant/calls.ts';
 import type { UsageCount } from '../../tenant/tenant-port.ts';
 import { BASE_PATH, type Operation } from '../operations/operation.ts';
 import type { CalledPath } from './interface.ts';

@@ -22,7 +22,7 @@ import {
 } from '../../pims/rules/fields.ts';
 import { KEY_CHARACTERS_MAX } from '../../pims/rules/record-bounds.ts';
 import type { Json } from '../../pims/writes/script.ts';
-import { quotaOf } from '../../tenant/tenant.ts';
+import { quotaOf } from '../../tenant/calls.ts';
 import { renderEnvelope } from '../call/answer.ts';
 import { limitOf, type AnswerLimits } from '../call/cursor.ts';
 import { textOf, booleanOf, listOf, NULL, objectOf, required } from '../contract/json-schema.ts';

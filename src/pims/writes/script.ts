@@ -280,8 +280,7 @@ function changesOf({
       return ['orders', 'updated', [args[0]]];
     case 'insertLines':
       return ['orders', 'updated', args[0]];
-    case 'deleteLines':
-      return ['orders', 'updated', [{ ORDER_NUMBER: args[0] }]];
+    // The write that deletes the lines of an order also updates the order.
     default:
       return ['orders', 'updated', []];
   }

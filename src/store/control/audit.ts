@@ -1,7 +1,6 @@
 /** The audit log in any SQL store. A record is appended in the transaction of the change it records. */
 import { hashRecord } from '../../audit/chain.ts';
-import type { AuditEntry, AuditRecord } from '../../audit/entry.ts';
-import type { AuditStore } from '../../audit/audit-port.ts';
+import type { AuditEntry, AuditRecord, AuditStore } from '../../audit/audit.ts';
 import { Refusal, type Outcome } from '../../errors.ts';
 import { row, statement, type Writing } from '../writing.ts';
 import { commit, insertRow, loadRecords, type ControlDatabase, type ReadableTables } from './control.ts';

@@ -1,7 +1,7 @@
 /** The tenants and their keys in any SQL store. */
 import { orThrow, Refusal, type Outcome } from '../../errors.ts';
 import { chooseReplaced, refuseNewPair, sortKeys } from '../../tenant/keys.ts';
-import type { AuditEntry } from '../../audit/entry.ts';
+import type { AuditEntry } from '../../audit/audit.ts';
 import type { KeyInfo, KeyTerms, NewKey, TenantStore } from '../../tenant/tenant-port.ts';
 import { FIRST_SETTINGS, refuseTaken } from '../../tenant/tenant.ts';
 import { row, rows, statement, type Bound, type Row, type Writing } from '../writing.ts';

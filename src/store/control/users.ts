@@ -13,7 +13,7 @@ import type {
   UserStore,
 } from '../../account/account-port.ts';
 import { checkUserChange, NO_FAILURES, type LoadedUser } from '../../account/users.ts';
-import type { AuditEntry } from '../../audit/entry.ts';
+import type { AuditEntry } from '../../audit/audit.ts';
 import { orThrow, Refusal } from '../../errors.ts';
 import { row, rows, statement, type Bound, type Writing } from '../writing.ts';
 import { commitAudited } from './audit.ts';

@@ -261,9 +261,18 @@ function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql
       ...dialect.fieldsChanged,
     ],
     ...buildLedgerSaves(dialect),
-    recordChanges: (changed, now) => [statement(recordChanges, changed.length, now, JSON.stringify(changed))],
+    recordChanges: (changed, now) => [
+      { ...statement(recordChanges, changed.length, now, JSON.stringify(changed)), isFeed: true },
+    ],
     deleteChanges: (before) => [statement(deleteChanges, before)],
   };
+}
+
+/** Merges statements of `recordChanges`, if there are any: their changes become one row, with the time of the last. */
+export function mergeFeed(statements: readonly Statement[]): Statement[] {
+  const count = statements.reduce((sum, { values }) => sum + (values[0] as number), 0);
+  const changed = statements.map(({ values }) => (values[2] as string).slice(1, -1)).join();
+  return statements.slice(-1).map(({ sql, values }) => statement(sql, count, values[1]!, `[${changed}]`));
 }
 
 function buildLedgerSaves({ table }: ScriptDialect): Pick<SaveSql, 'recordMovements' | 'openLedger' | 'saveSerials'> {

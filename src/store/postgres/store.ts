@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
 import { Refusal, refuseCommand } from '../../errors.ts';
 import type { SessionStore, UserStore } from '../../account/account-port.ts';
-import type { AuditStore } from '../../audit/audit-port.ts';
+import type { AuditStore } from '../../audit/audit.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 import type { RequestStore } from '../../request-log/request-log-port.ts';
 import { Turns, type TakeTurn } from '../../tenant/turns.ts';

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { orThrow, Refusal, refuseForNow } from '../../errors.ts';
-import type { AuditEntry } from '../../audit/entry.ts';
+import type { AuditEntry } from '../../audit/audit.ts';
 import { isKeyValid, type Scope } from '../../tenant/keys.ts';
 import type { Caller, Tenant } from '../../tenant/tenant-port.ts';
 import { audited } from '../control/audit.ts';
@@ -23,7 +23,7 @@ import { statement, type Bound, type Row, type Writing } from '../writing.ts';
 import type { Database } from './files/database.ts';
 import { migrate } from './files/migrate.ts';
 import { makeTurnReader } from './reads/turn-reader.ts';
-import { makeWriteQueue, runWriting, type SqliteWriteQueueOptions } from './writes/write-queue.ts';
+import { makeWriteQueue, runWriting, type SqliteWriteQueueOptions } from './write-queue.ts';
 
 /** Maximum number of rows kept. When it is reached, all are dropped. */
 const KEPT_MAX = 10_000;

@@ -14,7 +14,7 @@ import { isNewest, migrate } from './files/migrate.ts';
 import { buildPimsSql, type SqlitePimsSql } from './reads/pims-sql.ts';
 import { makeTenantReads, type TenantReadsOptions } from './reads/tenant-reads.ts';
 import { makeTurnReader } from './reads/turn-reader.ts';
-import { makeWriteQueue, runWriting, type SqliteWriteQueue } from './writes/write-queue.ts';
+import { makeWriteQueue, runWriting, type SqliteWriteQueue } from './write-queue.ts';
 
 export interface PimsStoreOptions extends TenantReadsOptions {
   readonly checkpoint: (file: string) => Promise<void>;

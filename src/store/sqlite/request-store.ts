@@ -9,7 +9,7 @@ import { END_OF_TIME, type OwnRequests } from '../control/calls.ts';
 import type { Bound, Row } from '../writing.ts';
 import { Database } from './files/database.ts';
 import { migrate } from './files/migrate.ts';
-import { makeWriteQueue, type SqliteWriteQueue, type SqliteWriteQueueOptions } from './writes/write-queue.ts';
+import { makeWriteQueue, type SqliteWriteQueue, type SqliteWriteQueueOptions } from './write-queue.ts';
 
 interface RequestStoreOptions extends Pick<SqliteWriteQueueOptions, 'checkpoint' | 'clock'> {
   readonly busyTimeoutMs: number;

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { orThrow, refuseForNow } from '../../errors.ts';
-import type { AuditEntry } from '../../audit/entry.ts';
+import type { AuditEntry } from '../../audit/audit.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { Turns, type TakeTurn } from '../../tenant/turns.ts';
 import { makeAuditStore } from '../control/audit.ts';

@@ -3,7 +3,7 @@
  * their ledger. The rules are in order.ts and stock.ts of src/pims/rules.
  */
 import { InvalidArgumentError } from 'commander';
-import { byCommand, COMMAND_LINE } from '../../../audit/entry.ts';
+import { byCommand, COMMAND_LINE } from '../../../audit/audit.ts';
 import { orThrow, Refusal } from '../../../errors.ts';
 import { actOnStock, advanceOrder } from '../../../pims/operations.ts';
 import type { PimsStore } from '../../../pims/pims-port.ts';

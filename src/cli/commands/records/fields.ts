@@ -1,6 +1,6 @@
 /** `storeroom fields …`: shows a tenant's field dictionaries and adds custom fields. */
 import { Option } from 'commander';
-import { byCommand } from '../../../audit/entry.ts';
+import { byCommand } from '../../../audit/audit.ts';
 import { addField } from '../../../pims/operations.ts';
 import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type CustomField, type RecordType } from '../../../pims/rules/fields.ts';
 import { addGroup, buildTable, recordTypeArgument, timeOf, type AddCommands } from '../../command.ts';

@@ -6,7 +6,7 @@ import { createWriteStream, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { InvalidArgumentError, Option } from 'commander';
-import { byCommand } from '../../../audit/entry.ts';
+import { byCommand } from '../../../audit/audit.ts';
 import { refuseCommand } from '../../../errors.ts';
 import type { RecordType } from '../../../pims/rules/fields.ts';
 import { parseRecords } from '../../../pims/rules/values.ts';

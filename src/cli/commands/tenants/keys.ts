@@ -1,6 +1,6 @@
 /** `storeroom keys …`: creates, lists, replaces and ends a tenant's named pairs of keys. Prints each secret once. */
 import { InvalidArgumentError, Option } from 'commander';
-import { byCommand } from '../../../audit/entry.ts';
+import { byCommand } from '../../../audit/audit.ts';
 import { formatTime } from '../../../clock.ts';
 import { orThrow, refuseField } from '../../../errors.ts';
 import { issueKey } from '../../../tenant/credentials.ts';

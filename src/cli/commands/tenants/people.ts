@@ -5,9 +5,8 @@
 import { Option } from 'commander';
 import { ROLES, type Role } from '../../../account/roles.ts';
 import { changeRole, deleteUser, inviteUser, renewLink, type IssuedLink } from '../../../account/users.ts';
-import type { AuditStore } from '../../../audit/audit-port.ts';
+import type { AuditStore, AuditRecord } from '../../../audit/audit.ts';
 import { verifyAudit } from '../../../audit/chain.ts';
-import type { AuditRecord } from '../../../audit/entry.ts';
 import { parseConfig } from '../../../config.ts';
 import type { Store } from '../../../store/open.ts';
 import { addGroup, buildTable, byOperator, type AddCommands } from '../../command.ts';

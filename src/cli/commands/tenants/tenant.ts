@@ -4,7 +4,7 @@
  */
 import { createInterface } from 'node:readline/promises';
 import { InvalidArgumentError, Option } from 'commander';
-import { byCommand } from '../../../audit/entry.ts';
+import { byCommand } from '../../../audit/audit.ts';
 import { orThrow, refuseCommand } from '../../../errors.ts';
 import { FIRST_STAGES } from '../../../pims/rules/stages.ts';
 import type { Store } from '../../../store/open.ts';

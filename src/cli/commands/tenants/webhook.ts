@@ -1,6 +1,6 @@
 /** `storeroom webhook …`: manages a tenant's webhooks and their secrets. Prints each secret once. */
 import type { Command } from 'commander';
-import type { Actor } from '../../../audit/entry.ts';
+import type { Actor } from '../../../audit/audit.ts';
 import { parseConfig } from '../../../config.ts';
 import { CHANGED_TYPES } from '../../../pims/changes.ts';
 import type { Tenant } from '../../../tenant/tenant-port.ts';

@@ -84,6 +84,7 @@ export function changedBy(save: Save): readonly string[] | undefined {
     case 'recordMovements':
     case 'openLedger':
     case 'saveSerials':
+    case 'recordChanges':
       return [];
     case 'keepAnswer':
       return [answerOf(save.args[0].operation, save.args[0].key)];

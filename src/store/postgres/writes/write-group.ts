@@ -3,9 +3,10 @@
  * their next loads together. A script restarts if an earlier one changes a value that it has read.
  */
 import { Refusal, settle } from '../../../errors.ts';
-import type { Load, NumberedType, Save, Saves } from '../../../pims/writes/script.ts';
+import type { Load, NumberedType, Save } from '../../../pims/writes/script.ts';
 import type { Query } from '../../pims/row-sql.ts';
 import type { StartedScript } from '../../pims/script-runner.ts';
+import { mergeFeed } from '../../pims/script-sql.ts';
 import { statement, type Statement } from '../../writing.ts';
 import type { Connection } from '../connection/connection.ts';
 import { loadTogether, saveTogether } from './merge-sql.ts';
@@ -32,7 +33,7 @@ class RunningScript {
   /** The counters that it has moved: the next number before the script and after it. */
   readonly counters = new Map<NumberedType, { readonly before: number; readonly after: number }>();
   /** Its additions to the change feed. */
-  recorded: Parameters<Saves['recordChanges']>[] = [];
+  feed: Statement[] = [];
   /** Values of loads, each after a number of saves to its source. */
   readonly #own = new Map<string, { readonly known: Known; readonly saves: number }>();
   #statements: Statement[] = [];
@@ -98,7 +99,7 @@ class RunningScript {
     this.changes.clear();
     this.counters.clear();
     this.#own.clear();
-    this.recorded = [];
+    this.feed = [];
     this.#statements = [];
   }
 
@@ -116,13 +117,9 @@ class RunningScript {
       this.#count(recordType, next, (at) => Math.max(at, Number(number) + 1));
       return;
     }
-    if (save.name === 'recordChanges') {
-      this.recorded.push(save.args);
-      return;
-    }
     const build = this.started!.sql.saves[save.name] as (...args: unknown[]) => Iterable<Statement>;
     // Building a statement gives a new line its lock code, which later loads need.
-    for (const one of build(...save.args)) this.#statements.push(one);
+    for (const one of build(...save.args)) (one.isFeed ? this.feed : this.#statements).push(one);
     const sources = changedBy(save);
     this.isAlone ||= !sources;
     for (const source of sources ?? []) this.changes.getOrInsertComputed(source, () => []).push(save);
@@ -248,12 +245,9 @@ export class WriteGroup {
   #mergeSaves(saved: NextNumbers): void {
     const saves = this.#scripts.find(({ started }) => started)?.started?.sql.saves;
     if (!saves) return;
-    const recorded = this.#scripts.flatMap((script) => script.recorded);
-    const now = recorded.at(-1)?.[1];
-    const changed = recorded.flatMap(([some]) => some);
     // The statement of the feed reads the feed's last row. Citus cannot plan it as the last of joined statements.
     const statements = [
-      ...(now === undefined ? [] : saves.recordChanges(changed, now)),
+      ...mergeFeed(this.#scripts.flatMap(({ feed }) => feed)),
       ...[...this.#next].flatMap(([recordType, number]) =>
         number > saved.get(recordType)! ? [...saves.raiseCounter(recordType, BigInt(number - 1))] : [],
       ),

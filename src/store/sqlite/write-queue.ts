@@ -2,20 +2,19 @@
  * Begin here: group commit. Writes of one turn of the event loop share a transaction, and their callers get a response
  * when it is on disk. Source: decisions 0008 and 0037.
  */
+import { close, existsSync, fdatasync, fstatSync, openSync, statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Clock } from '../../../clock.ts';
-import { Refusal, refuseForNow, type Outcome } from '../../../errors.ts';
-import type { Row, SearchChange, Writing } from '../../writing.ts';
-import { faultOf, type Database } from '../files/database.ts';
-import { makeWriteAheadLog, unavailable, type LogOptions } from './write-ahead-log.ts';
+import { promisify } from 'node:util';
+import type { Clock } from '../../clock.ts';
+import { Refusal, refuseForNow, type Outcome } from '../../errors.ts';
+import { mergeFeed } from '../pims/script-sql.ts';
+import type { Row, SearchChange, Statement, Writing } from '../writing.ts';
+import { faultOf, type Database, type OnFatal } from './files/database.ts';
 
 const NO_ROWS: readonly Row[] = [];
 
-/** Work that is done at the end of a transaction, by ascending IDs. */
-export interface LateWork {
-  readonly id: number;
-  readonly run: () => void;
-}
+/** Work that is done at the end of a transaction: changes of search indexes by ascending IDs, then one row of the feed. */
+export type LateWork = { readonly id: number; readonly run: () => void } | Statement;
 
 /**
  * Runs a writing to its end, in the transaction of the caller, who rolls back when this throws. Puts changes of the
@@ -24,8 +23,9 @@ export interface LateWork {
 export function runWriting<T>(db: Database, writing: Writing<T>, late?: LateWork[]): T {
   let step = writing.next();
   while (step.done !== true) {
-    const { sql, values, reads, search } = step.value;
+    const { sql, values, reads, search, isFeed } = step.value;
     if (search && late) late.push(changeSearchLate(db, search));
+    else if (isFeed && late) late.push(step.value);
     else if (!reads) db.run(sql, ...values);
     step = writing.next(reads ? db.rows(sql, ...values) : NO_ROWS);
   }
@@ -52,7 +52,10 @@ interface SqliteWrite {
   complete: () => void;
 }
 
-export interface SqliteWriteQueueOptions extends LogOptions {
+export interface SqliteWriteQueueOptions {
+  /** Runs a passive checkpoint of the file in another thread. */
+  readonly checkpoint: (file: string) => Promise<void>;
+  readonly onFatal: OnFatal;
   /** `turn`: gather writes until the end of the event loop's turn; `none`: the caller has gathered them. */
   readonly gather: 'turn' | 'none';
   /** Whether to sync the log after COMMIT, in the thread pool, before any caller is answered. */
@@ -78,7 +81,7 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
   const refuse = (fault: unknown) => {
     const kind = faultOf(fault);
     if (kind === 'full') return refuseForNow('STORAGE_FULL', undefined, 30);
-    if (kind === 'busy') return unavailable();
+    if (kind === 'busy') return refuseForNow('STORE_UNAVAILABLE');
     // After a failed write or sync, only a new process, which reads the log again, knows which data is on disk. This
     // process therefore commits nothing more, because a later sync may succeed although an earlier one has lost data.
     ended = options.onFatal(fault);
@@ -117,7 +120,6 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
       const { length } = group;
       if (begun instanceof Refusal) refuseAll(group, begun);
       else await commit(group);
-      log.addCommit();
       if (group.length < length) await nextTurn();
       await log.shorten();
     }
@@ -187,7 +189,8 @@ function runAll(db: Database, group: SqliteWrite[], waiting: SqliteWrite[], save
     if (savepoints) db.run('RELEASE one');
     if (performance.now() > giveWayAt) waiting.unshift(...group.splice(at + 1));
   }
-  for (const { run } of late.toSorted((one, other) => one.id - other.id)) run();
+  for (const { run } of late.filter((work) => 'run' in work).toSorted((one, other) => one.id - other.id)) run();
+  for (const { sql, values } of mergeFeed(late.filter((work) => 'sql' in work))) db.run(sql, ...values);
   return true;
 }
 
@@ -215,4 +218,103 @@ function rollBack(db: Database): void {
 
 function refuseAll(group: readonly SqliteWrite[], refusal: Refusal): void {
   for (const { resolve } of group) resolve(refusal as never);
+}
+
+const syncFile = promisify(fdatasync);
+const closeFile = promisify(close);
+
+const COMMITS_PER_CHECKPOINT = 400;
+/** Bytes of the log after which a checkpoint is due, because large commits fill the log sooner. */
+const LOG_BYTES_MAX = 24 * 1024 * 1024;
+/** Commits between two measurements of the log. */
+const COMMITS_PER_LOOK = 8;
+
+/**
+ * A concurrent checkpoint is repeated if more commits than this were made during it, but only a limited number of
+ * times.
+ */
+const COMMITS_LEFT_MOST = 2;
+const ROUNDS_MOST = 4;
+
+/**
+ * The write-ahead log of a file that is written to: syncs it in the thread pool, and keeps it short with checkpoints in
+ * another thread.
+ */
+function makeWriteAheadLog({ file }: Database, options: SqliteWriteQueueOptions) {
+  const path = `${file}-wal`;
+  let descriptor: number | undefined;
+  /** Commits since the log last restarted. */
+  let commits = 0;
+  let bytes = 0;
+  /** The concurrent checkpoint, which leaves little work for the checkpoint that restarts the log. */
+  let checkpointing: Promise<void> | undefined;
+  let isCheckpointed = false;
+  let unsynced: Promise<void> | undefined;
+
+  const checkpoint = () => options.checkpoint(file).catch((fault: unknown) => options.onFatal(fault));
+  const checkpointBeside = async () => {
+    for (let [round, left] = [1, Infinity]; round <= ROUNDS_MOST && left > COMMITS_LEFT_MOST; round++) {
+      const before = commits;
+      await checkpoint();
+      left = commits - before;
+    }
+    checkpointing = undefined;
+    isCheckpointed = true;
+  };
+  const isLong = () => {
+    if (commits % COMMITS_PER_LOOK !== 0) return false;
+    bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    return bytes > LOG_BYTES_MAX;
+  };
+
+  return {
+    checkpoint,
+    /**
+     * A promise while others can read a commit that is not on disk. No response may show the commit before it resolves.
+     * If the log could not be synced, the promise stays and is rejected with a Refusal.
+     */
+    get unsynced() {
+      return unsynced;
+    },
+    /** Bytes of the log when it was last measured, a few commits ago. */
+    get bytes() {
+      return bytes;
+    },
+    /** Syncs the commits so far to the disk, in the thread pool. */
+    async sync() {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      // Usually no one awaits this promise.
+      promise.catch(() => undefined);
+      unsynced = promise;
+      try {
+        await syncFile((descriptor ??= openSync(path, 'r')));
+      } catch (fault) {
+        reject(refuseForNow('STORE_UNAVAILABLE'));
+        throw fault;
+      }
+      unsynced = undefined;
+      resolve();
+    },
+    /** Returns whether the file was deleted. While it is open, it accepts writes, which are lost with the process. */
+    isRemoved: () => !existsSync(file) || (descriptor !== undefined && fstatSync(descriptor).nlink === 0),
+    /**
+     * Call it after each commit. The log restarts only when a checkpoint has copied every commit. The first checkpoints
+     * run concurrently with writes and do most of the work. The last, for which writes wait, has little left to do.
+     */
+    async shorten() {
+      commits++;
+      if (isCheckpointed) {
+        await checkpoint();
+        isCheckpointed = false;
+        commits = 0;
+      } else if (commits >= COMMITS_PER_CHECKPOINT || isLong()) checkpointing ??= checkpointBeside();
+    },
+    /** Waits for a running checkpoint. */
+    async close() {
+      await checkpointing;
+      const closed = descriptor;
+      descriptor = undefined;
+      if (closed !== undefined) await closeFile(closed);
+    },
+  };
 }

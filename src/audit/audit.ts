@@ -1,4 +1,4 @@
-/** Begin here: an entry of the audit log says who did what to what, when and from where. */
+/** Begin here: an entry of the audit log says who did what to what, when and from where. The port is for all stores. */
 
 /** The actor, an e-mail address or `command line`; the time; and the client's address ('' for the command line). */
 export interface Actor {
@@ -37,3 +37,17 @@ export const entryBy = (
 /** Returns the entry of a command. `at` is UTC ISO 8601. */
 export const byCommand = (at: string, action: string, target: string, detail?: AuditEntry['detail']): AuditEntry =>
   entryBy({ nowMs: Date.parse(at), actor: COMMAND_LINE, client: '' }, action, target, detail);
+
+/** The audit log of each tenant, implemented under store/. Each method is one transaction. */
+export interface AuditStore {
+  appendAudit(teamId: string, entry: AuditEntry): Promise<void>;
+  /** Loads records with a number below `before`, newest first. */
+  loadAudit(teamId: string, before: number, limit: number): Promise<AuditRecord[]>;
+  /** Loads records from a number on, in ascending order, for verifying the chain. */
+  loadAuditFrom(teamId: string, from: number, limit: number): Promise<AuditRecord[]>;
+  /**
+   * Loads the number and hash of the last record, which are stored separately from the log, or 0 and '' if there is
+   * none.
+   */
+  loadAuditHead(teamId: string): Promise<{ readonly number: number; readonly hash: string }>;
+}
