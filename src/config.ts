@@ -121,7 +121,7 @@ export const SETTINGS = {
     'STOREROOM_DEMO',
     'on',
     ['on', 'off'],
-    'Whether `serve` creates the demo tenant in an empty data folder. It never creates one in PostgreSQL.',
+    'Whether `serve` creates the demo tenant in an embedded store that has no tenants.',
   ),
   logLevel: choice(
     'STOREROOM_LOG_LEVEL',

@@ -50,7 +50,7 @@ export const ERRORS = {
   MISSING_FIELD: entry(400, 'write', 'A required field is missing.', 'Send the field that `field` names.'),
   UNKNOWN_FIELD: entry(400, 'fields', 'The field is not in the field dictionary of this record type.',
     'Correct the name; `suggestion` gives a similar known name if there is one.'),
-  FIELD_NOT_ALLOWED: entry(400, 'fields', 'The service sets this field, so it cannot be sent.', 'Leave the field out.'),
+  FIELD_NOT_ALLOWED: entry(400, 'fields', 'This field cannot be sent in this call.', 'Leave the field out.'),
   INVALID_VALUE: entry(400, 'operation', 'The value cannot be read as the type of its field.',
     'Send a value in the form that the message describes.'),
   FIELD_NOT_SORTABLE: entry(400, 'query', 'This field has no index, so records cannot be sorted by it.',
@@ -80,7 +80,7 @@ export const ERRORS = {
   TOO_MANY_LINES: entry(400, 'write', 'PIMS: the order already has 10,000 lines, the maximum.',
     'Put further lines on another order with the same REFERENCE_NUMBER.'),
   BATCH_TOO_LONG: entry(400, 'batch',
-    'The batch is too long. A batch can have at most 100 steps (fewer if the rate or the quota of the tenant is lower), 4 MiB of results, and 10,000 lines in the orders whose DROP_SHIP it changes.',
+    'The batch is too long. A batch can have at most 100 steps (fewer if the rate or the quota of the tenant is lower), 4 MiB of results, and 10,000 lines in the orders that it cancels or whose DROP_SHIP it changes.',
     'Split the batch into parts within the limit in the message. Sending it again unchanged never succeeds.'),
   UNKNOWN_OPERATION: entry(400, 'batch', 'A batch cannot contain this operation.',
     'Use one of the operations that the message lists, and send other calls separately.'),
@@ -140,7 +140,7 @@ export const ERRORS = {
     'Wait the number of seconds in Retry-After, and send fewer queries at the same time.'),
   TOO_MANY_WAITING: entry(429, 'changes', 'Too many calls are waiting for changes.',
     'Follow the feed with one call at a time, or send wait=0.'),
-  HEADERS_TOO_LARGE: entry(431, 'any', 'The headers are larger than 8192 bytes.', 'Send fewer or shorter headers.'),
+  HEADERS_TOO_LARGE: entry(431, 'any', 'The headers are larger than 8192 bytes, or there are more than 100.', 'Send fewer or shorter headers.'),
   INTERNAL_ERROR: entry(500, 'operation', 'Something went wrong; the outcome of a write is unknown.',
     'Report the requestId to the operator. Repeat a write with its Idempotency-Key.'),
   SERVICE_BUSY: entry(503, 'operation', 'The service is busy or stopping.',
@@ -160,7 +160,7 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 /**
- * An expected outcome other than success. Rules throw it, stores return it, HTTP sends it, and commands print it.
+ * An expected outcome other than success. Rules throw or return it, stores return it, HTTP sends it, commands print it.
  * Example: `new Refusal('INVALID_VALUE', "QUANTITY must be a decimal number, not 'x'.", { field: 'QUANTITY' })`.
  */
 export class Refusal extends Error {

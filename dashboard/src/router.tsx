@@ -145,7 +145,7 @@ export const useParams = (): Params => useRouter().matched?.params ?? {};
 export type QueryChange = Readonly<Record<string, string | readonly string[] | null | undefined>>;
 
 /**
- * Filters in the address, so that reloading and Back keep them: `const [query, setQuery] = useQuery()`,
+ * Keeps filters in the address, so that they survive reloading and Back: `const [query, setQuery] = useQuery()`,
  * `query.get('status') ?? ''`, `setQuery({ status: '4xx', cursor: null })`. `{ replace: true }` is for typing.
  */
 export function useQuery() {

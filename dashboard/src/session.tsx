@@ -23,7 +23,7 @@ const SessionContext = createContext<SessionState | null>(null);
 
 export const HOME = '/home';
 
-/** Returns the path to open after sign-in. Any other address than a path of the dashboard becomes HOME. */
+/** Returns the path to open after sign-in. Any address other than a path inside the shell becomes HOME. */
 export const parseReturnPath = (query: URLSearchParams): string => {
   const path = query.get('next') ?? '';
   return /^\/(?!\/|sign-in|link)/.test(path) ? path : HOME;
@@ -73,7 +73,7 @@ export function useSession() {
   return {
     ...session,
     baseURL: toAddress(session.baseURL),
-    /** Loads the session again after two-step verification, the password or the tenant's name has changed. */
+    /** Loads the session again after it has changed, for example the user's role or the tenant's name. */
     reload: load,
     /** Returns whether the user has at least this role: `may('developer')`. */
     may: (needed: Role) => mayAct(session.user.role, needed),

@@ -44,7 +44,7 @@ export interface UserChange {
   readonly set?: Partial<Omit<User, keyof UserName | 'createdAt'>>;
   /** The recovery codes that replace all earlier ones. */
   readonly recoveryHashes?: readonly Uint8Array[];
-  /** The secret of the second factor, sealed with the key of a new password, if there still is a second factor. */
+  /** The secret of the second factor, sealed with the key of a new password. Ignored if there is no second factor. */
   readonly resealedSecret?: Uint8Array;
   /** The hash of the password that was proven. The change is refused (NOT_FOUND) if it has changed since. */
   readonly whilePassword?: PasswordHash;
@@ -58,7 +58,7 @@ export type SessionChoice = 'all' | { readonly except: Uint8Array } | { readonly
 export interface UserStore {
   findUser(name: UserName): Promise<User | undefined>;
   findUserByLink(linkHash: Uint8Array): Promise<User | undefined>;
-  /** Lists the users of a team by e-mail address. */
+  /** Lists the users of a team, sorted by e-mail address. */
   listUsers(teamId: string): Promise<User[]>;
   /** Refuses (USER_EXISTS) when the team has a user with this address. */
   createUser(user: NewUser, entry: AuditEntry): Promise<Outcome<void>>;
@@ -98,7 +98,10 @@ export interface SignedIn {
 export interface SessionStore {
   /** Loads a session, its user and its tenant; undefined when it was ended. The caller checks whether it is too old. */
   findSession(tokenHash: Uint8Array): Promise<SignedIn | undefined>;
-  /** Inserts a session, resets the user's failures, and ends the session with the token hash `replaces`. */
+  /**
+   * Inserts a session, resets the user's failures, and ends the session with the token hash `replaces`. Throws
+   * NOT_SIGNED_IN if the user was deleted in the meantime.
+   */
   openSession(session: Session, entry: AuditEntry | null, replaces?: Uint8Array): Promise<void>;
   /**
    * Changes a session; with another token hash it continues under that token. Returns false when the session has ended,

@@ -43,7 +43,7 @@ export interface AuditStore {
   appendAudit(teamId: string, entry: AuditEntry): Promise<void>;
   /** Loads records with a number below `before`, newest first. */
   loadAudit(teamId: string, before: number, limit: number): Promise<AuditRecord[]>;
-  /** Loads records from a number on, in ascending order, for verifying the chain. */
+  /** Loads records with the number `from` or a higher one, in ascending order, to verify the chain. */
   loadAuditFrom(teamId: string, from: number, limit: number): Promise<AuditRecord[]>;
   /**
    * Loads the number and hash of the last record, which are stored separately from the log, or 0 and '' if there is

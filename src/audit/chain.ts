@@ -1,4 +1,7 @@
-/** Hashes each audit record with the previous hash, so that every change is detected. Source: decision 0024. */
+/**
+ * Hashes each audit record with the previous hash: a change is detected unless all later hashes and the head are
+ * rewritten too. Source: decision 0024.
+ */
 import { hash } from 'node:crypto';
 import type { AuditEntry, AuditStore } from './audit.ts';
 

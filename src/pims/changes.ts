@@ -53,7 +53,7 @@ export interface ChangeSource {
   readonly nextChange: (ended: AbortSignal) => Promise<void>;
 }
 
-/** Returns the changes after a position as soon as there are any, or an empty page when `ended` aborts. */
+/** Returns the changes after a position as soon as there are any; an empty page if `ended` aborts or more follow. */
 export async function awaitChanges(
   { open, nextChange }: ChangeSource,
   request: ChangesRequest,

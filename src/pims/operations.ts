@@ -202,7 +202,7 @@ const WAITING_MOST = 100;
 export interface WaitingOrder {
   readonly order: Values;
   readonly quantity: string;
-  /** Whether the units on hand are enough for this order after the older ones. */
+  /** Whether the units on hand are enough for this order after the older ones that can be filled. */
   readonly canFill: boolean;
 }
 

@@ -17,7 +17,7 @@ export interface QueryRequest {
   /** Maximum bytes of the records of a page. Only a page with a single record can be larger. */
   readonly bytesMax: number;
   readonly signal: () => AbortSignal;
-  /** Position of the last record of the previous page: its sort key, or with `sort` as in query.ts. '' for page one. */
+  /** Position of the last record of the previous page: its sort key, or with `sort` a `formatPosition`; '' at first. */
   readonly after: string;
   /** Names of the fields to return, in this order. Undefined returns all fields. */
   readonly fields?: readonly string[] | undefined;

@@ -40,7 +40,7 @@ export interface FoundRequest {
   httpStatus: number;
   milliseconds: number;
   client: string;
-  /** The API key; null for a call from the explorer, which has the e-mail address of its user. */
+  /** The API ID; null for a call from the explorer, for which `explorerUser` has an e-mail address. */
   apiID: string | null;
   /** The name of the API key; null in lines that were written before keys had names. */
   keyName: string | null;

@@ -1,4 +1,4 @@
-/** The port for blocks of logged requests, counts of refusals and last uses of keys. A method is one transaction. */
+/** The port for logged requests, counts of refusals and last uses of keys. A method is one transaction or says so. */
 import type { UsageCount } from '../tenant/tenant-port.ts';
 
 export interface KeyUse {
@@ -43,8 +43,8 @@ export interface RequestStore {
   /** Loads the counts of refused calls by day and operation. */
   loadRefusals(teamId: string, month: string): Promise<RefusalCount[]>;
   loadKeyUses(teamId: string): Promise<KeyUse[]>;
-  /** Deletes each tenant's oldest blocks above this many bytes, a few at a time. A block counts 200 bytes extra. */
+  /** Deletes each tenant's oldest blocks above this many bytes, some per transaction. A block counts as 200 more. */
   trimRequests(bytesMax: number): Promise<void>;
-  /** Deletes blocks that ended before this time, a few at a time. Keeps the counts and the uses of keys. */
+  /** Deletes blocks that ended before this time, some per transaction. Keeps the counts and the uses of keys. */
   deleteRequestsBefore(before: string): Promise<void>;
 }

@@ -44,7 +44,7 @@ interface LogBatch {
   readonly uses: Map<string, TeamKeyUse>;
   lines: number;
   characters: number;
-  /** The full blocks; once the batch is saved, all. A retry sends the same ones, so that the store recognises them. */
+  /** The full blocks, and all blocks once a save begins. A retry sends the same ones, so the store recognises them. */
   readonly blocks: Promise<RequestBlock>[];
   readonly shares: BatchShares;
 }

@@ -163,7 +163,7 @@ interface Bucket {
   fullAt: number;
 }
 
-/** Calls per second by key, with a burst. Buckets that are full again are deleted from time to time. */
+/** Limits the calls per second of each tenant or user, with a burst. Deletes full buckets from time to time. */
 class RateBuckets {
   readonly #buckets = new Map<string, Bucket>();
   #sweepAt = SWEPT_LEAST;

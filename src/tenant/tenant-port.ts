@@ -1,6 +1,6 @@
 /**
  * Begin here: the types and ports of tenants, their keys and their usage. The ports are implemented under store/. Each
- * method is one transaction, and a method with an `entry` appends it to the audit log in the same transaction.
+ * method except deleteTenant is one transaction, in which a method with an `entry` appends it to the audit log.
  */
 import type { Outcome } from '../errors.ts';
 import type { AuditEntry } from '../audit/audit.ts';
@@ -29,7 +29,7 @@ export interface Tenant extends TenantChange {
   readonly storeId: string;
 }
 
-/** The name and the permission of a pair of keys. */
+/** The name and the scope of a pair of keys. */
 export interface KeyTerms {
   readonly name: string;
   readonly scope: 'write' | 'read';
@@ -80,7 +80,7 @@ export interface NewKey {
 /** A key without its secret. */
 export interface KeyInfo extends CallingKey {
   readonly issuedAt: string;
-  /** The issuer's e-mail address, or `command line`; '' for a key older than this column. */
+  /** The issuer's e-mail address, or `command line`; '' for a key from before issuers were recorded. */
   readonly issuedBy: string;
   /** '' for a key that never expires. */
   readonly endsAt: string;

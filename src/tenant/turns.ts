@@ -31,7 +31,7 @@ interface QueuedWork extends Turn {
   start: (() => void) | undefined;
   /** The reason why the work was ended. */
   refusal: Refusal | undefined;
-  /** Whether an earlier check has seen the work. Short work ends before, so that its signal is never requested. */
+  /** Whether an earlier check has seen the work. Short work ends before the next, so its signal is never requested. */
   isSeen: boolean;
 }
 

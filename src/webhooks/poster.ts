@@ -14,7 +14,7 @@ const SECRET_BYTES = 32;
 const PREFIX = 'whsec_';
 
 export interface Message extends Pick<Attempt, 'seq' | 'type' | 'key'> {
-  /** An ID that every attempt has, so that a receiver can drop repeats. */
+  /** The same ID for every attempt, so that a receiver can drop repeats. */
   readonly messageId: string;
   readonly body: string;
 }
@@ -80,7 +80,7 @@ export class Poster {
     this.#options = options;
   }
 
-  /** undici is loaded only when it is used, so that starts and commands do not wait for it. */
+  /** Loads undici when it is first used, so that starts and commands do not wait for it. */
   async #openAgent(): Promise<Agent> {
     const { isPrivateAllowed, lookup = isPrivateAllowed ? lookUpAll : lookUpPublic() } = this.#options;
     const undici = await import('undici');

@@ -129,7 +129,7 @@ export class WebhookSender {
     await this.#poster.close();
   }
 
-  /** Deletes deliveries of more than 30 days ago. */
+  /** Deletes deliveries that are older than 30 days. */
   async deleteExpired(nowMs: number): Promise<void> {
     await this.#options.webhooks.deleteDeliveriesBefore(formatTime(nowMs - DELIVERY_DAYS * DAY_MS));
   }

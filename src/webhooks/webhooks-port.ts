@@ -1,6 +1,7 @@
 /**
  * The port for the endpoints of the tenants, their deliveries and the lease of the sender, implemented under store/.
- * Each method is one transaction, and a method with an `entry` appends it to the audit log in the same transaction.
+ * Each method except deleteDeliveriesBefore is one transaction, in which a method with an `entry` appends it to the
+ * audit log.
  */
 import type { AuditEntry } from '../audit/audit.ts';
 import type { Outcome } from '../errors.ts';
@@ -68,7 +69,7 @@ export interface SenderLease {
   /** The node that sends; '' for none. */
   readonly owner: string;
   readonly tick: number;
-  /** A number that rises whenever an endpoint is added, changed or removed. */
+  /** A number that rises whenever an endpoint is added, changed by a person, or removed. */
   readonly changes: number;
   readonly hasWebhooks: boolean;
 }

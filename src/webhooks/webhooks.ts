@@ -53,7 +53,7 @@ export function waitOf({ state, nextTryAt }: Progress, nowMs: number): number {
 
 export const endOfOldSecret = (nowMs: number): string => formatTime(nowMs + OVERLAP_MS);
 
-/** Throws COMMAND_REFUSED when a text cannot be the URL of an endpoint. */
+/** Returns the URL of an endpoint in its normal form. Throws COMMAND_REFUSED for any other text. */
 export function checkUrl(text: string, isPrivateAllowed: boolean): string {
   const url = text.length <= URL_CHARACTERS_MAX ? URL.parse(text) : null;
   if (url && !isPrivateAllowed && !mayBePublic(url.hostname))

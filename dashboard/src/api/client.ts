@@ -6,16 +6,16 @@ import type { AnswerOf, BodyOf, QueryOf, RouteWith } from '../../../src/http/das
 const API_BASE = '/dashboard/api';
 
 export class ApiError extends Error {
-  /** A code of docs/errors.md, or NETWORK_ERROR without a response. */
+  /** A code of docs/errors.md, or one of the dashboard, such as NETWORK_ERROR without a response. */
   readonly code: string;
   readonly field: string | undefined;
-  /** The known name nearest to an unknown field. */
+  /** A name that the user may have meant by `field`, or the number of the order that has the line. */
   readonly suggestion: string | undefined;
   readonly requestId: string | undefined;
   /** HTTP status, or 0 without a response. */
   readonly httpStatus: number;
   readonly retryAfterSeconds: number | undefined;
-  /** The lowest `after` that the feed of changes accepts, if it no longer keeps the changes after a lower one. */
+  /** The lowest `after` that the feed of changes accepts. Only CHANGES_GONE has it. */
   readonly earliest: string | undefined;
 
   constructor(

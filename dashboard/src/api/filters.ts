@@ -30,7 +30,7 @@ export const OPERATORS: Readonly<Record<RecordFilter['op'], string>> = {
 export const isOperator = (text: string): text is RecordFilter['op'] => Object.hasOwn(OPERATORS, text);
 export const takesValue = (op: RecordFilter['op']): boolean => op !== 'empty' && op !== 'not_empty';
 
-/** Dots separate the parts in the address, so a dot in a field name is written as %2E. */
+/** Formats a filter for the address. Dots separate its parts, so a dot in a field name becomes %2E. */
 export const formatFilter = ({ conjunction, field, op, value }: RecordFilter): string =>
   [
     conjunction.toLowerCase(),

@@ -151,7 +151,7 @@ function beOneOf(field: Field, values: readonly FilterValue[], isNot: boolean): 
   return { kind: 'within', by: 'text', ranges, isNot };
 }
 
-/** Matches text that begins with `start`. Codes with that start have adjacent sort keys unless it is all digits. */
+/** Matches text that begins with `start`. Such codes have adjacent sort keys unless `start` is all digits. */
 function startWith(start: string, isKey: boolean): Condition {
   const isSideBySide = isKey && !/^\d*$/.test(start);
   const from = isSideBySide ? sortKey(start) : start;
@@ -255,7 +255,7 @@ export function formatPosition(value: string, key: string): string {
 
 /**
  * Returns the key of the last record of a page, and its value of the sorted field, or the start of a long value. `isCut`
- * says whether only the start of the value is known.
+ * says whether the value may be only the start.
  */
 export function parsePosition(position: string) {
   const [value = '', key = ''] = position.split('\0');

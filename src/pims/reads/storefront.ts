@@ -123,7 +123,7 @@ export function joinLookups(
   return joinList(answers.map(({ json }) => json));
 }
 
-/** Compares by code points, as the stores do. `<` compares UTF-16 units, which puts an emoji before a wide letter. */
+/** Compares code points, as the stores do. `<` compares UTF-16 units and puts an emoji before a full-width letter. */
 const compareText = (a: string, b: string) => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)));
 
 function viewOrder(order: Values) {

@@ -31,14 +31,14 @@ export function multiplyDecimals(a: string, b: string): string {
 /** Returns a number below, equal to or above 0 if a is less than, equal to or greater than b. Empty text is zero. */
 export const compareDecimals = (a: string, b: string): number =>
   areSmall(a, b) ? Math.sign(Number(a) - Number(b)) : new Big(a || '0').cmp(b || '0');
-/** Rounds half up to two places. */
+/** Rounds to two places, and halves away from zero. */
 export const roundCents = (a: string): string => format(new Big(a || '0').round(2, Big.roundHalfUp));
 /** Returns the proportional share of an amount, rounded to cents. */
 export const takeShare = (amount: string, part: string, whole: string): string =>
   roundCents(String(new Big(amount).times(part || '0').div(whole)));
 export const isZero = (a: string): boolean => a === '' || a === '0';
 
-/** Returns whether a quantity is between 0 and a bound, which is negative for a credit. */
+/** Returns whether a quantity is between 0 and a bound, which is negative for a return. */
 export function within(quantity: string, bound: string): boolean {
   return compareDecimals(bound, '0') >= 0
     ? compareDecimals(quantity, '0') >= 0 && compareDecimals(quantity, bound) <= 0

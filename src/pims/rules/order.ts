@@ -255,7 +255,7 @@ export function refuseStatus({ ORDER_STATUS: status = '' }: Values): Refusal | u
 
 /**
  * Returns the order with some fields changed, ORDER_CLOSED if one of them can no longer be changed, or INVALID_VALUE
- * for the ORDER_STATUS of a cancelled order. A field sent with its current value is not a change.
+ * for the ORDER_STATUS of a cancelled order or void invoice. A field sent with its current value is not a change.
  */
 export function changeOrder(dictionary: FieldDictionary, order: Values, change: Values): Outcome<Values> {
   const changed = Object.keys(change).filter((name) => change[name] !== order[name]);

@@ -52,7 +52,10 @@ export function* countParts(parts: readonly Values[], cause: Cause): Script<void
 export const addUnits = (sums: Map<string, string>, code: string, quantity: string): unknown =>
   sums.set(code, addDecimals(sums.get(code) ?? '0', quantity));
 
-/** Moves the stock of parts in INVENTORY. Up to 100 are moved one by one, so that other writes of the group can run. */
+/**
+ * Moves the stock of parts in INVENTORY. Moves up to 100 one by one, because a load of many parts makes later writes of
+ * the same commit restart.
+ */
 export function* moveStock(movements: readonly StockMovement[], cause: Cause): Script<void> {
   if (movements.length > MOVED_SINGLY_MOST) {
     yield* moveStocks(movements, cause);

@@ -1,4 +1,4 @@
-/** The writes that change, cancel, approve or invoice an existing order. Each has the same steps as in writes.ts. */
+/** The writes that change, cancel, approve, invoice or void an order. Each has the same steps as in writes.ts. */
 import { orThrow } from '../../errors.ts';
 import type { Dictionaries, FieldDictionary } from '../rules/fields.ts';
 import { approveOrder, cancelled, changeOrder, invoiceOrder, voided, type OrderTransition } from '../rules/order.ts';

@@ -95,7 +95,7 @@ export interface LedgerRow {
   readonly QUANTITY: string;
   readonly AFTER: string;
   readonly REASON: string;
-  /** E-mail address, name of a pair of keys, or `command line`. */
+  /** E-mail address, name of a pair of keys, `command line`, or `import` for an import by command. */
   readonly DONE_BY: string;
   readonly ORDER_NUMBER: string;
   readonly SERIALS: string;

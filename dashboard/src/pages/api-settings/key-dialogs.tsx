@@ -1,5 +1,5 @@
 /**
- * The dialogs that create a pair of keys with a name, a scope and an end, replace one, and rename one. The user who
+ * The dialogs that create a pair of keys with a name, a scope and an expiry, replace one, and rename one. The user who
  * replaces a pair chooses how long the old one keeps working.
  */
 import type { CreatedKeyView, IssuedKeyView } from '../../../../src/http/dashboard/interface.ts';

@@ -1,4 +1,4 @@
-/** A field that finds a part or a customer by a part of its code, its name or another searched field. */
+/** A field that finds a part or a customer by text in its code, its name or another searched field. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { anyOf, CONTAINS_LEAST } from '../../api/filters.ts';

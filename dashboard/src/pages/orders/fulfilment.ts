@@ -1,5 +1,5 @@
 /**
- * Adds up all records of a storefront order into a row per part, with the sums that the client computes and the units
+ * Adds up all records of a storefront order into a row per part, with the sums of `deriveFulfillment` and the units
  * of each record. Lines without a part code have a row per description.
  */
 import { deriveFulfillment, type FulfillmentLine } from '../../../../client/src/fulfillment.ts';

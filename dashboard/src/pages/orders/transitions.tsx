@@ -26,7 +26,7 @@ interface TransitionButtonsProps {
   onDone: (step: DoneTransition) => void;
 }
 
-/** Returns the reason why an order cannot be approved or invoiced now, or undefined if it can. */
+/** Returns the reason why an order cannot be invoiced now, or undefined if it can. */
 export function useObstacle({ values, lines }: LoadedRecord): string | undefined {
   const { user, may } = useSession();
   if (saysCancelled(values) && values.ORDER_TYPE === 'invoice')

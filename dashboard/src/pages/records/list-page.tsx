@@ -172,7 +172,7 @@ const selectColumn = (
   align: 'end',
 });
 
-/** Parses the sort of the address, such as `-CREATE_DATE`. The first click on a head sorts up, the second down. */
+/** Parses the sort of the address, such as `-CREATE_DATE`. The second click on a head sorts in descending order. */
 function sortOf(sort: string, onSort: (sort: string) => void): Sort {
   const { key, isDescending } = parseSort(sort);
   return { key, isDescending, onSort: (next) => onSort(next === key && !isDescending ? `-${next}` : next) };

@@ -80,7 +80,7 @@ function Frame({ field, children }: FrameProps) {
 
 interface EntryProps extends Labelled, Valued {
   isMono?: boolean;
-  /** For names, codes and keys: the browser completes, capitalises and corrects nothing. */
+  /** Whether the browser completes, capitalises and corrects nothing, as for names, codes and keys. */
   isExact?: boolean;
   required?: boolean;
 }

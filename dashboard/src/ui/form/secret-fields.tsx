@@ -22,7 +22,7 @@ export const UserName = ({ email }: { email: string }) => (
 
 const lengthOf = (password: string) => Array.from(password).length;
 
-/** Throws the error that the service would return, without a call. */
+/** Throws WEAK_PASSWORD for a password that is too short, without a call. */
 export function checkLength(password: string, field: string): void {
   const length = lengthOf(password);
   if (length < PASSWORD_MIN)

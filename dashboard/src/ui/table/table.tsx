@@ -18,7 +18,7 @@ export interface TableColumn<Row> {
   /** `end` for numbers. */
   readonly align?: 'start' | 'end';
   readonly isMono?: boolean;
-  /** Whether it gets the remaining width and wraps. Other columns are as wide as their text, and cut long texts. */
+  /** Whether the column gets the remaining width and wraps. Others are as wide as their text, and cut long texts. */
   readonly isWide?: boolean;
   /** Whether to omit the column if there is no room. */
   readonly isHiddenOnPhone?: boolean;

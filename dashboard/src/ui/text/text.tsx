@@ -1,7 +1,7 @@
 /**
  * Values of the tenant: texts, isolated from the direction of their surroundings and shortened if they are very long;
  * amounts of money, exact; times and dates; names with values, one below the other; and small marks, a word in a tone.
- * All in the form of the viewer's locale.
+ * Amounts and times have the form of the viewer's locale.
  */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
