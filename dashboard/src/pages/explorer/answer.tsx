@@ -65,7 +65,7 @@ function AnswerView({ call, answer }: { call: ExplorerCall; answer: OperationAns
       />
       {isCut && (
         <p class="explorer-more">
-          <span class="muted">The first {SIZE.format(SHOWN_MAX)} are shown.</span>
+          <span class="muted">The first {SHOWN_MAX.toLocaleString('en')} characters are shown.</span>
           <Button size="small" onClick={() => setWhole(true)}>
             Show all
           </Button>
