@@ -1,6 +1,6 @@
 /** The measures of a store at a moment, for /metrics. */
 
-/** The connections of a pool, those in use, and the callers that wait for one. */
+/** The open connections of a pool, those in use, and the callers that wait for one. */
 export interface PoolMeasures {
   readonly size: number;
   readonly inUse: number;
@@ -16,6 +16,6 @@ export interface StoreMeasures {
   readonly logBytes?: Readonly<Record<'control' | 'usage' | 'requests' | 'tenants', number>>;
   /** Embedded store: tenants whose files are open. */
   readonly openTenants?: number;
-  /** Embedded store: tenants whose files are missing or damaged. */
+  /** Embedded store: tenants that are set apart. */
   readonly apartTenants?: number;
 }

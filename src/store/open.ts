@@ -38,7 +38,7 @@ export interface Store {
   readonly takeTurn: TakeTurn;
   /** Loads the random bytes with which the installation signs cursors. */
   loadCursorKey(): Promise<Uint8Array>;
-  /** Returns whether the store responded when it was last used. */
+  /** Returns whether the store can be used. For PostgreSQL, this is the last known state. */
   isUsable(): boolean;
   /** Measures the store. This is cheap. */
   measure(): StoreMeasures;
@@ -66,10 +66,10 @@ export interface OpenStoreSettings extends StorePlace {
 export interface StoreUser {
   /** The name in pg_stat_activity. */
   readonly name: string;
-  /** How long to wait for the transaction of another process: 0 for the service, which must not block. */
+  /** Time to wait for another process's transaction: 0 for the service, which must not block. */
   readonly busyTimeoutMs: number;
   readonly onFatal: (fault: unknown) => void;
-  /** Called when a database is lost or found again, or when a part of the store cannot be used. */
+  /** Receives events for the operator, such as a lost database or an upgraded file. */
   readonly report?: Report;
   /** Whether to refuse a database without data. For the embedded store, the caller does. */
   readonly refusesEmpty?: boolean;

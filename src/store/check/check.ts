@@ -24,7 +24,7 @@ export interface CheckResult extends RecordCounts {
   readonly notes: readonly string[];
 }
 
-/** Checks everything and closes the store. Throws if the store is locked, missing, or from a newer version. */
+/** Checks everything and closes the store. Throws if the store is locked or from a newer version. */
 export async function checkStore(store: CheckedStore): Promise<CheckResult> {
   const findings = new Findings();
   const counts: RecordCounts = { orders: 0, lines: 0 };
@@ -95,7 +95,7 @@ async function checkUsage({ schema, each }: CheckedDatabase, findings: Findings)
   );
 }
 
-/** Checks that every block of the request log can be read, and that the bytes were counted right. */
+/** Checks that every block of the request log can be read, and that the store has counted the bytes correctly. */
 async function checkRequests({ schema, each }: CheckedDatabase, findings: Findings): Promise<void> {
   const columns = '"TEAM_ID", "BLOCK_ID", "BOOT", "FIRST_NUMBER", "LAST_NUMBER", "LINES"';
   await each<Block>(`SELECT ${columns} FROM ${schema}"REQUESTS"`, ([teamId, blockId, boot, first, last, lines]) => {

@@ -1,6 +1,6 @@
 /**
  * Checks the records of a tenant against the rules: lines and their orders, totals, the stock that orders hold,
- * numbers, kept answers. It reads one order with its lines at a time, so memory grows only with the number of parts.
+ * numbers, kept responses. Reads one order with its lines at a time, so memory grows only with the number of parts.
  */
 import { addDecimals, compareDecimals, subtractDecimals } from '../../pims/rules/decimal.ts';
 import { stockMovements } from '../../pims/rules/stock.ts';

@@ -1,6 +1,6 @@
 /**
  * Begin here: the control database as the shared code uses it. Its tables are the same in every SQL store. The column
- * of a property such as `createdAt` is "CREATED_AT". A store of a newer version is refused.
+ * of a property such as `createdAt` is "CREATED_AT".
  */
 import type { Session, User, UserName } from '../../account/account-port.ts';
 import { VERSION } from '../../assets.ts';
@@ -37,7 +37,7 @@ export const commitOne = (db: ControlDatabase, change: Statement): Promise<void>
 export const commitRow = (db: ControlDatabase, change: Statement): Promise<boolean> =>
   commit(db, () => changesRow(change));
 
-/** Runs a statement and returns whether it changed a row. If several run at once, only one changes the row. */
+/** Runs a statement and returns whether it changed a row. */
 export function* changesRow({ sql, values }: Statement): Writing<boolean> {
   return (yield* row(`${sql} RETURNING 1`, ...values)) !== undefined;
 }
@@ -104,7 +104,7 @@ export type TenantRow = [
 export const TENANT_COLUMNS = `t."TEAM_ID", t."NAME", t."CREATED_AT", t."STORE_ID", t."DEFAULT_STAGE",
   CAST(t."STRICT" AS INTEGER), t."MONTH_QUOTA", t."OWN_QUOTA", t."CALLS_PER_SECOND"`;
 
-/** This does not use the slower `toRecord`, because every call of the API loads its tenant. */
+/** Converts a row without the slower `toRecord`, because every call of the API loads its tenant. */
 export function toTenant(found: TenantRow): Tenant {
   const [teamId, name, createdAt, storeId, defaultStage, strict, monthQuota, ownQuota, callsPerSecond] = found;
   const limits = { monthQuota, ownQuota, callsPerSecond };
@@ -154,7 +154,7 @@ export const selectInstallation = (schema: string): string =>
   `SELECT "VALUE" FROM ${schema}"INSTALLATION" WHERE "NAME" = ?`;
 
 export interface Installation {
-  /** Returns undefined before the first start of a service. */
+  /** Returns undefined for `version` and `origin` before the first start of a service. */
   load(name: InstallationName): Promise<string | undefined>;
   save(values: Readonly<Record<Exclude<InstallationName, 'identity'>, string>>): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /**
- * The users of the tenants and their sessions in any SQL store. Each change of a user locks the audit log first, so
- * that the rules of account/users.ts see all earlier changes. Callers decide whether a session, a link or a wait has
- * ended.
+ * The users of the tenants and their sessions in any SQL store. Each audited change locks the tenant's audit log
+ * first, so that the rules of account/users.ts see all earlier ones. Callers decide whether a session, a link or a wait
+ * has ended.
  */
 import type {
   Session,

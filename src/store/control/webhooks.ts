@@ -156,6 +156,6 @@ function ofDeliveries(db: ControlDatabase) {
   }
 }
 
-/** Tells the sender that an endpoint was added, changed or removed. */
+/** Builds the statement that informs the sender of an added, changed or removed endpoint. */
 export const noteChange = (schema: string): Statement =>
   statement(`UPDATE ${schema}"WEBHOOK_SENDER" SET "CHANGES" = "CHANGES" + 1`);

@@ -1,5 +1,5 @@
 /**
- * Begin here: copies everything from one store into another, then reads both and compares them. An interrupted move
+ * Begin here: copies one store into another, without sessions and deliveries, then compares both. An interrupted move
  * continues after the last key in the target. Source: decision 0021.
  */
 import { createHash, hash } from 'node:crypto';
@@ -50,7 +50,7 @@ const BATCH_ROWS_MAX = 2000;
 /** Approximate number of characters in a batch, so batches of long records have fewer rows. */
 const BATCH_CHARACTERS = 2_000_000;
 
-/** Moves everything, or continues an interrupted move. Throws COMMAND_REFUSED if the target already has tenants. */
+/** Moves a store, or continues an interrupted move. Throws COMMAND_REFUSED if the target already has tenants. */
 export async function moveStore(
   { store: source, name: sourceName }: MoveEnd,
   target: MoveEnd,

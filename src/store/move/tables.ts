@@ -41,7 +41,7 @@ export interface MoveStore {
   beginMove(source: string): Promise<void>;
   /** Updates the statistics of PostgreSQL, and lets services open the store. */
   finishMove(): Promise<void>;
-  /** Runs a SELECT on a table. `build` is given the store's name for the table. */
+  /** Runs a SELECT on a table. `build` receives the store's name for the table. */
   read<R extends TableRow>(table: Table, build: (from: string) => string, values: TableRow): Promise<R[]>;
   /** Inserts all rows, durably, or none. */
   insertRows(table: Table, rows: readonly TableRow[]): Promise<void>;
@@ -66,7 +66,7 @@ const WEBHOOK_COLUMNS =
   'TEAM_ID URL TYPES CREATED_AT SEALED_SECRET OLD_SECRET OLD_SECRET_ENDS_AT POSITION STATE REASON FAILURES NEXT_TRY_AT ' +
   'DELIVERED_AT REVISION';
 
-/** Lists the tables outside the tenants' inventory systems. Each store gives its own STORE_ID. */
+/** Lists the tables to move outside the inventory systems. STORE_ID is not moved: each store assigns another. */
 function listControlTables(store: MoveStore): readonly Table[] {
   const buildTable = describeTables(store);
   return [
@@ -94,7 +94,7 @@ function listControlTables(store: MoveStore): readonly Table[] {
   ];
 }
 
-/** Lists every table of a store. Tables of records have the columns of the tenant's dictionaries, in their order. */
+/** Lists the tables to move. Tables of records have the columns of the tenant's dictionaries, in their order. */
 export async function* listTables(store: MoveStore): AsyncGenerator<Table> {
   yield* listControlTables(store);
   for (const tenant of await store.tenants.listTenants()) {

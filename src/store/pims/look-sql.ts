@@ -1,6 +1,4 @@
-/**
- * The statements that read for the back office and for the change feed, which has one row for each commit.
- */
+/** The statements that read for the back office and for the change feed, which has one row for each commit. */
 import {
   COMMITS_LOOKED,
   type Change,

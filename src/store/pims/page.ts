@@ -32,7 +32,7 @@ export class PageFiller {
     this.#bytesMax = bytesMax;
   }
 
-  /** Whether the page is full, so that at most one further row follows. */
+  /** Whether the page is full, so that at most one further record follows. */
   get isLong(): boolean {
     return this.#filled.count === this.#limit;
   }

@@ -29,7 +29,7 @@ export interface ScriptDialect extends Pick<Dialect, 'equals'> {
   readonly fieldsChanged: readonly Statement[];
   /** Builds an expression for a JSON object as text, from names and the expressions of their values. */
   recordJson(columns: readonly Column[]): string;
-  /** Builds the statements that insert a record and its search index. `version` is the record's first version. */
+  /** Builds the statements that insert a record with this version, and its search index. */
   insertRecord(
     recordType: KeyedType,
     dictionary: FieldDictionary,
@@ -44,7 +44,7 @@ export interface ScriptDialect extends Pick<Dialect, 'equals'> {
   ): (sortKey: string, names: readonly string[], record: Values) => readonly Statement[];
 }
 
-/** The column of a record's version: every write of the record changes it, and every write of a line of an order. */
+/** The column of a record's version. Every write of the record, or of a line of the order, changes it. */
 export const VERSION = '_VERSION';
 
 const FIELDS_HASH_CHARACTERS = 10;
@@ -110,7 +110,7 @@ export const CANCELLED: Column = [CANCELLED_MARK, `"${CANCELLED_MARK}"`];
 /** Lists the columns of a record: its fields, and the marks of an order. */
 export const listColumns = (recordType: KeyedType, dictionary: FieldDictionary): string[] =>
   recordType === 'orders' ? [...dictionary.keys(), CANCELLED_MARK, TOTALS_MARK] : [...dictionary.keys()];
-/** Only LINE_NUMBER is stored as a number, so that lines are stored in order. It is read as text like all others. */
+/** Builds the value of a column as text. Only LINE_NUMBER is stored as a number, so that lines are stored in order. */
 export const buildColumn = (name: string, of = ''): string =>
   name === 'LINE_NUMBER' ? `CAST(${of}"LINE_NUMBER" AS TEXT)` : `${of}"${name}"`;
 export const columnsOf = (names: Iterable<string>): Column[] => Array.from(names, (name) => [name, buildColumn(name)]);

@@ -40,7 +40,6 @@ export type ScriptRunner = ReturnType<typeof makeScriptRunner>;
 
 export function makeScriptRunner(store: ScriptStore) {
   const running = new Set<string>();
-  /** Starts a script that imports one batch. */
   const startImport = (recordType: RecordType, rows: readonly ImportRow[], options: RowOptions) =>
     start(store.sql(), () => importBatch(recordType, rows, options));
   return {

@@ -90,7 +90,7 @@ function readThrough(connection: Connection, connect: (address: string) => Promi
 const damageOf = (fault: unknown): string | undefined =>
   DAMAGE.test(sqlStateOf(fault) ?? '') ? reasonOf(fault) : undefined;
 
-/** `server` precedes the names of damaged indexes. */
+/** Runs the server's own checks. `server` precedes the place of each finding. */
 async function checkServer(connection: Connection, ours: string, findings: Findings, server = ''): Promise<void> {
   const ask = <R extends Row>(sql: string): Promise<R[]> => connection.query<R>(sql);
   const [[failures] = [0]] = await ask<[number]>(CHECKSUM_FAILURES);

@@ -53,8 +53,8 @@ const MONTHS = `${CONTROL}."USAGE_MONTHS"`;
 const KEYS = `${CONTROL}."KEY_USAGE"`;
 
 /**
- * A retry finds the sequence number and adds nothing. The row of the node makes it wait for a first attempt that is
- * still running. All nodes touch rows in the same order, which avoids deadlocks.
+ * A retry finds the sequence number and adds nothing. The row of the node makes the retry wait for a first attempt that
+ * is still running. All nodes touch rows in the same order, which avoids deadlocks.
  */
 const ADD_COUNTS = `WITH batch AS (
     INSERT INTO ${NODES} AS n VALUES ($1, $2, now())
@@ -97,7 +97,7 @@ export function makeOwnUsage(connection: SharedConnection): OwnUsage {
     schema: `${CONTROL}.`,
     read: <R extends Row>(sql: string, ...values: Bound[]) => connection.ask<R>(sql, values),
 
-    /** The caller adds one batch at a time, so the sequence numbers of a node arrive in order. */
+    /** Adds a batch. The caller adds one at a time, so the sequence numbers of a node arrive in order. */
     async addUsage(counts, byKey = []) {
       if (sequence === 0) await connection.ask(DELETE_NODES, []);
       const days = transpose(counts, ['teamId', 'day', 'operation', 'calls']);

@@ -11,7 +11,7 @@ import type { Connection } from './connection/connection.ts';
 export const CONTROL = 'storeroom';
 /** Selects the version of the schema of the tenant with this STORE_ID. */
 export const SCHEMA_VERSION = `SELECT "SCHEMA_VERSION" FROM ${CONTROL}."TENANTS" WHERE "STORE_ID" = ?`;
-/** Selects a row if the first table exists. Citus would run CREATE on all servers, one of which may be down. */
+/** Selects a row if nothing must be created. Citus runs CREATE on all servers, one of which may be down. */
 const IS_MADE = `SELECT 1 FROM pg_extension, pg_tables
   WHERE extname = 'pg_trgm' AND schemaname = '${CONTROL}' AND tablename = 'SCHEMA'`;
 /** An advisory lock of the database. */

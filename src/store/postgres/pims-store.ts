@@ -67,7 +67,7 @@ export interface PimsConnections {
 
 type Fields = [RecordType, string, CustomField['type']];
 /**
- * A record, its lines if they were requested, and the version of the dictionaries. A single record also has its tag.
+ * A record, its lines if they were requested, and the version of the dictionaries. A record found by key has its tag.
  */
 type KeyedRow = [key: string, record: Json, lines: Json | null, fieldsVersion: number, tag?: string];
 
@@ -140,7 +140,7 @@ export class PostgresPimsStore implements PimsStore {
     this.viewOrders = lookups.viewOrders;
     this.viewOrdersOfEach = lookups.viewOrdersOfEach;
     this.#pages = new PageBatch(connections.pages, (version) => this.#follow(version), connections.clock);
-    // All calls that wait for a change ask the same question.
+    // Calls that wait for a change mostly ask the same question.
     const readChanges = async (question: string): Promise<[string, ChangeRows]> => {
       const asked = JSON.parse(question) as ChangesAsked;
       return [question, readChangeRows(await connections.reader.ask(this.#sql.changes, asked), asked)];

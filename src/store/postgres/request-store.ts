@@ -1,4 +1,4 @@
-/** The request log of PostgreSQL. It writes on other connections than counts, and reads in turns (decision 0022). */
+/** The request log of PostgreSQL, on other connections than counts (decision 0022). */
 import type { OwnRequests } from '../control/calls.ts';
 import type { Bound, Row } from '../writing.ts';
 import { transpose } from './connection/connection.ts';
@@ -39,8 +39,8 @@ const DELETE_BLOCKS = `WITH deleted AS (DELETE FROM ${REQUESTS} WHERE "TEAM_ID" 
 const BLOCKS_PER_DELETE = 200;
 
 /**
- * Writes on the connections for writes, so that counts never wait. Reads blocks in turns on the connections for
- * queries, and small values on the connection for keys.
+ * Writes on the connections for writes, so that counts never wait. Reads blocks on the connections for long queries,
+ * and small values on one for reads by key.
  */
 export const makeOwnRequests = (reader: SharedConnection, writers: Pool, queries: Pool): OwnRequests => ({
   schema: `${CONTROL}.`,

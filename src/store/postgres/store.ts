@@ -34,8 +34,8 @@ export interface OpenPostgresOptions {
   /** The address of one or several servers. */
   readonly url: string;
   /**
-   * The number of connections for each of reads by key, short queries, long queries and writes, to each server. Four
-   * more are for keys, counts, availability, and queries of quiet tenants.
+   * The number of connections for each of reads by key, short queries, long queries and writes, to each server. Further
+   * ones are for keys, counts, notices, availability, and queries of quiet tenants.
    */
   readonly connections: number;
   readonly queryBudgetMs: number;
@@ -46,7 +46,7 @@ export interface OpenPostgresOptions {
   readonly name: string;
   /** Whether the store serves callers, and not a person at a command line. */
   readonly isService?: boolean;
-  /** Called when the database is gone or back. */
+  /** Called when a server is gone or back. */
   readonly report?: ((event: string) => void) | undefined;
   /** Whether to refuse a database that Storeroom has never used. */
   readonly refusesEmpty?: boolean | undefined;
@@ -314,7 +314,7 @@ export class PostgresStore {
   }
 }
 
-/** Throws COMMAND_REFUSED unless the server commits durably and uses UTF-8. */
+/** Throws COMMAND_REFUSED unless the server is new enough, commits durably and uses UTF-8. */
 async function checkServer(connection: Connection): Promise<void> {
   const shown = ['server_version_num', 'server_version', 'server_encoding', ...NEEDED];
   const list = shown.map((setting) => `current_setting('${setting}')`).join(', ');
@@ -328,7 +328,7 @@ async function checkServer(connection: Connection): Promise<void> {
     throw refuseCommand(`The database has the encoding ${encoding}. Create one with ENCODING 'UTF8'.`);
 }
 
-/** Throws COMMAND_REFUSED if no service has used the database. */
+/** Throws COMMAND_REFUSED if Storeroom has never used the database. */
 async function refuseEmpty(connection: Connection): Promise<void> {
   const found = await connection.query(`SELECT 1 FROM pg_namespace WHERE nspname = '${CONTROL}'`);
   if (found.length === 0)

@@ -80,7 +80,7 @@ const ADD_KEY = `INSERT INTO MONTH_USAGE VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT D
 /** The call may already have saved records. */
 const UNCOUNTED = 'The disk of the service is full; the call could not be counted. The outcome of a write is unknown.';
 
-/** Syncs each batch, which is as durable as an fsync in COMMIT (test/faults/power-loss.ts). */
+/** Opens usage.db. Syncs each batch, which is as durable as an fsync in COMMIT (test/faults/power-loss.ts). */
 export function openUsage(db: Database, options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal' | 'clock'>) {
   migrate(db, 'usage');
   const queue = makeWriteQueue(db, { ...options, gather: 'none', syncAfterCommit: true });

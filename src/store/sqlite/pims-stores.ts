@@ -26,7 +26,7 @@ export interface PimsStoresOptions extends Pick<PimsStoreOptions, 'queryBudgetMs
   readonly workers: number;
   /** Maximum open tenants. Without it, or if it is 0, memory and file handles decide. */
   readonly openTenantsMost?: number;
-  /** Called when a part of the store cannot be used. */
+  /** Receives events for the operator, such as an upgraded or unusable file. */
   readonly report?: Report | undefined;
 }
 

@@ -74,7 +74,7 @@ export function openSqlite(options: OpenStoreOptions) {
     installation: makeInstallation(control),
     takeTurn,
     endQueries,
-    /** Locks the folder for one service. */
+    /** Locks the folder for one service or move. */
     lock() {
       lock = files.lockFolder(folder);
     },
@@ -111,7 +111,6 @@ export function openSqlite(options: OpenStoreOptions) {
   };
 }
 
-/** Opens the files that all tenants share. */
 function openSharedFiles(
   { folder, busyTimeoutMs, onFatal, clock, report = () => undefined }: OpenStoreOptions,
   checkpoint: (file: string) => Promise<void>,

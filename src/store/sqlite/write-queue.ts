@@ -88,7 +88,7 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
     return ended;
   };
   const begin = () => beginWriting(db, options.clock, refuse);
-  /** Restarts the log, which then has space even on a full disk, so that reads are still counted. */
+  /** Restarts the log, which then has space for counts even on a full disk. Returns whether a transaction has begun. */
   const restartFullLog = async () => {
     await log.checkpoint();
     return !((await begin()) instanceof Refusal);
@@ -298,8 +298,9 @@ function makeWriteAheadLog({ file }: Database, options: SqliteWriteQueueOptions)
     /** Returns whether the file was deleted. While it is open, it accepts writes, which are lost with the process. */
     isRemoved: () => !existsSync(file) || (descriptor !== undefined && fstatSync(descriptor).nlink === 0),
     /**
-     * Call it after each commit. The log restarts only when a checkpoint has copied every commit. The first checkpoints
-     * run concurrently with writes and do most of the work. The last, for which writes wait, has little left to do.
+     * Notes a commit and shortens the log, which restarts only when a checkpoint has copied every commit. The first
+     * checkpoints run concurrently with writes and do most of the work. The last, for which writes wait, has little left
+     * to do.
      */
     async shorten() {
       commits++;

@@ -12,7 +12,7 @@ export interface ConnectionOptions {
   readonly name: string;
   /** Settings of the session, such as `statement_timeout`. */
   readonly session: Readonly<Record<string, string | number>>;
-  /** The time without data, while a statement waits, after which the server counts as gone. */
+  /** The time without a complete response, while one is due, after which the server counts as gone. */
   readonly silenceMs: number;
   readonly connectTimeoutMs: number;
   readonly clock: Clock;
@@ -26,8 +26,8 @@ export type StatementValues = readonly (Bound | readonly (string | number | Uint
  */
 const PREPARED_MAX = 600;
 /**
- * The number of statements after which a connection is replaced, because a server process never frees its cache of
- * tables.
+ * The number of statements that a connection prepares before it is replaced, because a server process never frees its
+ * cache of tables.
  */
 const STATEMENTS_PER_LIFE = 5000;
 const BIGINT = 20;
@@ -37,7 +37,7 @@ export const IS_STANDBY = 'it is a standby and accepts no writes';
 export class ConnectionLost extends Refusal {
   /** The reason, for the operator. Callers learn only that the store is unavailable. */
   override readonly cause: string;
-  /** Whether the server fell silent, instead of closing the connection. */
+  /** Whether the server counts as lost, and not only the connection. */
   readonly isSilent: boolean;
 
   constructor(cause: string, isSilent = false) {
@@ -142,7 +142,7 @@ export class Connection {
     await this.#submit(new Query(statement).on('row', take));
   }
 
-  /** Receives the notices of a channel. `onEnd` runs when the connection is lost. */
+  /** Receives the notices of a channel. `onEnd` runs when the connection ends. */
   async listen(channel: string, onNotice: (text: string) => void, onEnd: () => void): Promise<void> {
     this.#client.on('notification', ({ payload = '' }) => onNotice(payload));
     await this.execute(`LISTEN ${channel}`);
@@ -302,7 +302,7 @@ function addSession(url: string, name: string, session: ConnectionOptions['sessi
   return address.href;
 }
 
-/** SQLSTATE of a canceled statement, also by its time limit. */
+/** SQLSTATE of a canceled statement, even one canceled by its time limit. */
 export const CANCELED = '57014';
 
 /** Returns the SQLSTATE of a fault that the server reported. */
@@ -336,7 +336,7 @@ const STATEMENT = /(?:--[^\n]*|'[^']*'|"[^"]*"|(\$\w*\$)[^]*?\1|[^;])+/g;
 const numbered = new Map<string, string>();
 const NUMBERED_MAX = 4096;
 
-/** `?` becomes `$1`, `$2`, …, and `?1` becomes `$1`. No name or text in our statements has a question mark. */
+/** Turns `?` into `$1`, `$2`, …, and `?1` into `$1`. No name or text in our statements has a question mark. */
 function numberPlaceholders(sql: string): string {
   let text = numbered.get(sql);
   if (text === undefined) {

@@ -66,7 +66,7 @@ export class Servers {
     await Promise.race([all, others]);
     const [best, ...rest] = found.toSorted((a, b) => b.timeline - a.timeline || a.place - b.place);
     for (const { connection } of rest) connection.destroy('it is not the primary');
-    // Some servers respond too late.
+    // Closes connections to servers that respond too late.
     void all.then(() => found.forEach((one) => one !== best && one.connection.destroy('it is not the primary')));
     if (!best) throw new ConnectionLost(this.#describe(await all));
     this.#place = best.place;
@@ -74,7 +74,7 @@ export class Servers {
     return best.connection;
   }
 
-  /** The address of the same database on another server, `host:port`. */
+  /** Returns the address of the same database on another server, `host:port`. */
   urlAt(host: string): string {
     const { before, after } = split(this.url);
     return before + host + after;
@@ -184,7 +184,7 @@ export class Availability {
     if (!this.#isClosed) this.#next = this.#connections.clock.after(ms, () => void this.#ask());
   }
 
-  /** A standby responds but accepts no writes, so it is not usable until it is promoted. */
+  /** Asks the server. A standby responds but accepts no writes, so it is not usable until it is promoted. */
   async #ask(): Promise<void> {
     if (this.#isAsking) return;
     this.#isAsking = true;

@@ -99,8 +99,8 @@ export class SharedConnection {
   }
 
   /**
-   * Runs work in one transaction, which may leave statements unanswered. If a lost connection undoes the work, repeats
-   * it once, but never after COMMIT was sent, because its outcome is then unknown.
+   * Runs work in one transaction. The work need not wait for its statements. If a lost connection undoes it, repeats it
+   * once, but never after COMMIT was sent, because the outcome is then unknown.
    */
   async transaction<T>(work: (connection: Connection) => Promise<T>, isAgain = false): Promise<T> {
     let isCommitSent = false;
@@ -149,7 +149,7 @@ export class SharedConnection {
     await this.#connection?.close();
   }
 
-  /** Throws STORE_UNAVAILABLE if no connection can be opened. */
+  /** Opens the connection unless it is open. Throws STORE_UNAVAILABLE or SERVICE_BUSY. */
   async #connect(): Promise<Connection> {
     this.#availability.check();
     if (this.#connection?.isOpen) return this.#connection;

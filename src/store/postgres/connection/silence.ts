@@ -1,5 +1,5 @@
 /**
- * Measures how long a server has sent nothing while a response is due. It counts time in steps, and reads all arrived
+ * Measures how long a server has completed no response while one is due. It counts time in steps, and reads all arrived
  * data before each. A process that was stopped, or whose clock was set forward, therefore does not count that time as
  * silence.
  */
@@ -24,7 +24,7 @@ export class Silence {
     this.#giveUp = giveUp;
   }
 
-  /** Restarts at zero, because data has arrived. `isWaiting` is whether another response is due. */
+  /** Restarts at zero. `isWaiting` is whether a response is due. */
   begin(isWaiting: boolean): void {
     this.#isWaiting = isWaiting;
     this.#steps = 0;

@@ -1,6 +1,6 @@
 /**
- * Storefront lookups of one tenant: numbers with few orders are read together, and all others separately in the
- * tenant's turn.
+ * Storefront lookups of one tenant. Lookups of a number with few orders share a statement. All others, and lists of
+ * numbers, are read separately in the tenant's turn.
  */
 import { Refusal, type Outcome } from '../../../errors.ts';
 import { LOOKUP_CHARACTERS_MAX } from '../../../pims/rules/record-bounds.ts';
@@ -34,7 +34,7 @@ interface LookupReads {
 const parseOrder = (record: Json, items: Json[] = []) => ({ order: JSON.parse(record) as Values, items });
 const renderItems = (lines: Json): Json[] => (JSON.parse(lines) as Values[]).map(renderItem);
 
-/** Collects orders and their lines row by row, so that neither side ever holds more than a response may contain. */
+/** Collects orders and their lines row by row, so that node and server never hold more than a response may contain. */
 export class LookupRows {
   readonly #recordsMax: number;
   readonly orders: ReturnType<typeof parseOrder>[] = [];

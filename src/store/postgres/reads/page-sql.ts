@@ -39,8 +39,8 @@ interface LinesOfOrder {
 }
 
 /**
- * Most orders are one row. An order with many lines has several rows, each with the order and some lines (`x.lines`, the
- * JSON with commas between them), so that the server never holds all of them as text.
+ * Joins orders with their lines. Most orders are one row. One with many lines has several rows, each with the order and
+ * some lines (`x.lines`, the JSON with commas between them), so that the server never holds all lines as text.
  */
 export const joinLines = (parts: OrderParts, line = wrapLine(parts.json('lines'))): LinesOfOrder => ({
   tag: parts.tag,
@@ -188,8 +188,8 @@ function joinPages(
   const alternatives = walks.map(({ sql, indexLed }) => {
     const where = sql.replaceAll('?', bind);
     if (indexLed) return { from: table, where };
-    // These records are found first, because the planner cannot estimate how many records contain a text, which is the
-    // last value.
+    // These records are found first, because the planner cannot estimate how many contain a text. The text is the last
+    // value.
     const found = `SELECT * FROM ${table} WHERE ${search(`q.${names.at(-1)!}`)} LIMIT ${TOGETHER_FOUND + 1}`;
     return { from: `s${searches.push(found)}`, where };
   });

@@ -205,7 +205,7 @@ export const scriptDialect = (table: (name: string) => string): ScriptDialect =>
 });
 
 /**
- * The JSON has the columns in the order of the list and no spaces. Joining texts takes a third of the time of
+ * Builds JSON with the columns in the order of the list and no spaces. Joining texts takes a third of the time of
  * row_to_json, with the same result if no value needs an escape.
  */
 const recordJson: ScriptDialect['recordJson'] = (columns) => {

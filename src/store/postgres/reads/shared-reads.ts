@@ -78,12 +78,12 @@ export class PageRows {
     this.#hasLines = hasLines;
   }
 
-  /** Whether the first order is larger than an answer may be. */
+  /** Whether the first order is larger than a response may be. */
   get isTooLarge(): boolean {
     return this.#hasLines && this.#filler.bytesOfFirst > ORDER_CHARACTERS_MAX;
   }
 
-  /** Adds a row: a record, or further lines of the previous order. Returns false when nothing more fits. */
+  /** Adds a row: a record, or further lines of the previous order. Returns false to end the statement early. */
   take(row: LoadedRow): boolean {
     const [key, record, , lines, , value] = row;
     const isSame = key === this.last?.[0];

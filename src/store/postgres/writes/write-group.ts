@@ -1,5 +1,5 @@
 /**
- * Runs the scripts of a group concurrently in one transaction, with the same outcomes as one after the other. It sends
+ * Runs the scripts of a group concurrently in one transaction, with the same outcomes as one after the other. Sends
  * their next loads together. A script restarts if an earlier one changes a value that it has read.
  */
 import { Refusal, settle } from '../../../errors.ts';

@@ -76,7 +76,7 @@ export class PostgresWriteQueue {
   }
 
   /**
-   * A fault of one write undoes the complete transaction. Each write then runs in a separate transaction, so that the
+   * Commits writes together. A fault of one undoes them all. Each then runs in a separate transaction, so that the
    * fault affects no other.
    */
   async #commitTogether(

@@ -24,7 +24,6 @@ interface Manifest {
   /** The SHA-256 of each file. SQLite does not detect a changed value or an empty file. */
   readonly files: Readonly<Record<string, string>>;
   readonly sqlite: string;
-  /** Identity of the store. */
   readonly identity: string;
   /** Version of Storeroom. */
   readonly version: string;

@@ -10,7 +10,7 @@ import { ORDER_CHARACTERS_MAX } from '../../../pims/rules/record-bounds.ts';
 import type { Bound, Row } from '../../writing.ts';
 
 export interface OpenOptions {
-  /** `write`: the only writer of a process. `make`: a writer that creates a missing file. `read`: never writes. */
+  /** `write`: writes to an existing file. `make`: also creates a missing file. `read`: never writes. */
   readonly mode: 'write' | 'make' | 'read';
   /** `full`: COMMIT returns when the change is on disk. `deferred`: the caller syncs the log. */
   readonly sync?: 'full' | 'deferred';
@@ -30,7 +30,7 @@ const MAP_BYTES = 256 * 1024 * 1024;
 /** The size that a restarted log is truncated to. Writing into existing space is synced faster. */
 const LOG_BYTES_KEPT = 32 * 1024 * 1024;
 const STATEMENTS_MAX = 256;
-/** Rows between two looks at the clock, counted with `charge_row`. The first look is early: rows can be large. */
+/** Maximum rows between two looks at the clock. The first looks are early, because rows can be large. */
 const ROWS_PER_LOOK = 64;
 /** Characters whose folding costs about as much as reading a row. */
 const CHARACTERS_PER_ROW = 128;
@@ -117,7 +117,7 @@ export class Database {
     this.exec(`PRAGMA cache_size=-${kib}`);
   }
 
-  /** Prepares a statement, or returns the prepared one. Keeps 256 statements and drops the oldest. */
+  /** Prepares a statement, or returns the prepared one. Drops the oldest of too many. */
   #statement(sql: string): StatementSync {
     const kept = this.#statements.get(sql);
     if (kept) return kept;

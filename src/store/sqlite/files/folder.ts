@@ -145,7 +145,7 @@ const MIB = 1024 * 1024;
 const BOUND_LEAST = 64 * MIB;
 
 export interface DiskBounds {
-  /** The request log stops when the free space is below the smaller of these two. */
+  /** The request log stops when the free space is below the smaller of these two, or below 64 MiB. */
   readonly diskFreeMb: number;
   readonly diskFreePercent: number;
   /** The service is not ready when the free space is below this. */

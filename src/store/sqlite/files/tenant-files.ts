@@ -1,6 +1,6 @@
 /**
- * Creates the files of tenants, and upgrades those of an older schema off the event loop, one after the other. Nothing
- * else creates such files, so a missing or empty file was lost. Source: decision 0062.
+ * Creates the files of tenants, and upgrades those of an older schema off the event loop. Opening a tenant creates no
+ * file, so a missing or empty file was lost. Source: decision 0062.
  */
 import { globSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -36,7 +36,7 @@ export interface PageSql {
 
 /** The parts of SQL that sort a page by a field. */
 interface SortedSql {
-  /** Ends of the values in the page. */
+  /** Bounds of the values on the page. */
   readonly bounds: Bounds;
   /** Finds the sorted value of a record from its key. */
   readonly valueOf: string;
@@ -214,7 +214,7 @@ function buildByKey(shape: Shape): string {
     WHERE ${charge} ${isTested ? `AND (${condition})` : ''} ${LIMIT}`;
 }
 
-/** Few records are all found and then sorted. Otherwise the index of the field is walked, backwards if descending. */
+/** Builds SQL that finds and sorts few records, or walks the index of the field, backwards if descending. */
 function buildSorted({ recordType, walks, condition, from, to, json }: Shape, sort: Sort): string {
   const { table } = RECORD_TYPES[recordType];
   const value = sortColumn(sort);

@@ -1,6 +1,6 @@
 /**
  * The SQL of one tenant's inventory system on SQLite: the dialect of the shared SQL, and all reads. SQLite builds the
- * JSON of the answers. Column names come only from the dictionaries, and values are always bound.
+ * JSON of the responses. Column names come only from the dictionaries, and values are always bound.
  */
 import {
   ofKeyedTypes,

@@ -48,7 +48,7 @@ interface LookupRead {
 
 /** The result for a page with too many records for the event loop. */
 export const TOO_LONG = Symbol('too long');
-/** The result of a lookup that is too large for one answer. */
+/** The result of a lookup that is too large for one response. */
 export const TOO_LARGE = 'too large';
 
 /** Plain data, so that it can be sent to a thread. */
@@ -80,7 +80,7 @@ export const LOOP_RECORDS_MAX = 100;
  */
 type Place = 'loop' | 'thread';
 
-/** Returns the result of a read, or CUT_SHORT if it takes longer than its budget. */
+/** Runs a read. Returns CUT_SHORT if it exceeds its budget or is too large for the event loop. */
 export function runRead<R extends Read>(
   db: Database,
   read: R,

@@ -34,7 +34,7 @@ interface ReadConnection {
 
 /** Budget of a read on the event loop. A read that needs more is repeated in a thread. */
 const LOOP_BUDGET = { ms: 5, isEnded: () => false };
-/** An order with more characters is read in a thread the next time. */
+/** A read whose result has more characters runs in a thread the next time. */
 const LOOP_CHARACTERS_MAX = 256 * 1024;
 /** Longer pages would displace everything else, because even two filters have thousands of pages. */
 const KEPT_PAGE_CHARACTERS_MAX = 8 * 1024;
