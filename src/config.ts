@@ -93,7 +93,7 @@ export const SETTINGS = {
     4,
     [1, 100],
     'Connections to PostgreSQL for each kind of work: reads by key, short queries, long queries, writes. A ' +
-      'node opens four more.',
+      'node opens five more.',
   ),
   port: wholeNumber('STOREROOM_PORT', 8080, [0, 65_535], 'Port to listen on. 0 chooses a free port.'),
   host: anyText(

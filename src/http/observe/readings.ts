@@ -157,7 +157,7 @@ export const MEASURED: readonly Measured[] = [
   row('storeroom_open_tenants', 'Tenants whose files the embedded store has open.', ({ store }) => store.openTenants),
   row(
     'storeroom_tenants_unavailable',
-    'Tenants whose calls get 503 TENANT_UNAVAILABLE, because their files are missing or damaged.',
+    'Tenants whose calls get 503 TENANT_UNAVAILABLE, because their files are missing, damaged or cannot be opened.',
     ({ store }) => store.apartTenants,
   ),
   row('storeroom_disk_free_bytes', 'Free bytes on the disk of the embedded store.', ({ disk }) => disk?.freeBytes),
