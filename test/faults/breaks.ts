@@ -56,8 +56,11 @@ export const BREAKS: Record<string, Record<string, Break>> = {
     'the answer comes after the commit': {
       file: 'store/sqlite/write-queue.ts',
       good: "db.run('COMMIT');",
-      broken: `for (const { complete } of group) complete();
-        await options.clock.sleep(5);
+      // Not in control.db, whose other transactions would find this one open.
+      broken: `if (db.file.includes('tenants')) {
+          for (const { complete } of group) complete();
+          await options.clock.sleep(5);
+        }
         db.run('COMMIT');`,
       says: LOSS,
     },
