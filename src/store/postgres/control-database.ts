@@ -15,7 +15,6 @@ import { transpose, type Connection } from './connection/connection.ts';
 import type { Pool, SharedConnection } from './connection/shared-connection.ts';
 import { buildTenantScript, CONTROL, PIMS_VERSION } from './migrate.ts';
 import { KeyBatch } from './reads/shared-reads.ts';
-import { runWriting } from './writes/write-queue.ts';
 
 export class PostgresControl implements ControlDatabase {
   readonly schema = `${CONTROL}.` as const;
@@ -167,4 +166,15 @@ async function loadCallers(
   for (const [apiId, secretHash, endsAt, name, scope, ...row] of rows)
     found.set(`${apiId} ${row[0]}`, { tenant: toTenant(row), key: { apiId, name, scope }, secretHash, endsAt });
   return found;
+}
+
+/** Runs a writing. It waits for statements that read, and sends the others without waiting. */
+async function runWriting<T>(connection: Connection, writing: Writing<T>): Promise<T> {
+  let step = writing.next();
+  while (!step.done) {
+    const { sql, values, reads } = step.value;
+    if (!reads) connection.send(sql, values);
+    step = writing.next(reads ? await connection.query(sql, values) : []);
+  }
+  return step.value;
 }

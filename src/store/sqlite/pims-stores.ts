@@ -79,9 +79,9 @@ export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStor
      * waits for a moment, and is then refused with SERVICE_BUSY.
      */
     pimsOnceUpgraded(tenant: Tenant): PimsStore | Promise<PimsStore> {
+      if (open.has(tenant.storeId)) return pims(tenant);
       const file = fileOf(tenant.storeId);
-      if (open.has(tenant.storeId) || !isUpgradeNeeded(file)) return pims(tenant);
-      return upgrades.wait(file).then(() => pims(tenant));
+      return isUpgradeNeeded(file) ? upgrades.wait(file).then(() => pims(tenant)) : pims(tenant);
     },
     /** Upgrades the files of an older schema, one after the other. Sets tenants apart whose files are lost. */
     async upgradeTenants(tenants: readonly Tenant[]) {

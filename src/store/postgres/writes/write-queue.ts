@@ -6,7 +6,6 @@ import { DatabaseError } from 'pg';
 import type { Clock } from '../../../clock.ts';
 import { Refusal, refuseForNow, type Outcome } from '../../../errors.ts';
 import type { StartedScript } from '../../pims/script-runner.ts';
-import type { Writing } from '../../writing.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Pool, SharedConnection } from '../connection/shared-connection.ts';
 import { NUMBERS_GUESSED, WriteGroup, type Begin, type Locked } from './write-group.ts';
@@ -122,15 +121,4 @@ function answerAll(group: readonly PostgresWrite[], fault: unknown): void {
   for (const { resolve, reject } of group)
     if (fault instanceof Refusal) resolve(fault as never);
     else reject(fault);
-}
-
-/** Runs a writing. It waits for statements that read, and sends the others without waiting. */
-export async function runWriting<T>(connection: Connection, writing: Writing<T>): Promise<T> {
-  let step = writing.next();
-  while (!step.done) {
-    const { sql, values, reads } = step.value;
-    if (!reads) connection.send(sql, values);
-    step = writing.next(reads ? await connection.query(sql, values) : []);
-  }
-  return step.value;
 }

@@ -31,7 +31,7 @@ import { buildScriptSql } from '../../pims/script-sql.ts';
 import type { SearchChange, Statement } from '../../writing.ts';
 import type { EntryCounts } from './entry-counts.ts';
 import { dialect, makePageBuilder } from './page-sql.ts';
-import { LOOP_RECORDS_MAX, type PageRead } from './query.ts';
+import { LOOP_RECORDS_MAX, type PageRead } from './run-read.ts';
 
 // See page-sql.ts.
 const LIMIT = 'LIMIT ? + 0';

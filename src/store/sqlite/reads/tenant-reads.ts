@@ -11,7 +11,7 @@ import { CUT_SHORT, faultOf, type Database, type OnFatal } from '../files/databa
 import type { WorkerPool } from '../workers/worker-pool.ts';
 import { makeEntryCounts } from './entry-counts.ts';
 import type { SqlitePimsSql } from './pims-sql.ts';
-import { countAllCharacters, runRead, TOO_LARGE, TOO_LONG, type FoundBy, type Read } from './query.ts';
+import { countAllCharacters, runRead, TOO_LARGE, TOO_LONG, type FoundBy, type Read } from './run-read.ts';
 import type { TurnReader } from './turn-reader.ts';
 
 export interface TenantReadsOptions {

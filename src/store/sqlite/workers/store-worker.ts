@@ -6,7 +6,7 @@ import type { Json, Rendered } from '../../../pims/writes/script.ts';
 import { Database, errcodeOf, faultOf, withDatabase } from '../files/database.ts';
 import { faultsOfFile } from '../files/whole-files.ts';
 import { migrate } from '../files/migrate.ts';
-import { runRead, TOO_LARGE, type FoundBy, type Read } from '../reads/query.ts';
+import { runRead, TOO_LARGE, type FoundBy, type Read } from '../reads/run-read.ts';
 
 export type Job =
   | { kind: 'read'; file: string; read: Read; budgetMs: number }
