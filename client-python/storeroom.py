@@ -1076,7 +1076,7 @@ def _sign(secret: str, signed: bytes) -> bytes:
     """Returns the signature of the text, such as `v1,K5oZ…`."""
     encoded = WEBHOOK_SECRET.fullmatch(secret) if isinstance(secret, str) else None
     if encoded is None:
-        raise TypeError("The secret of a webhook must begin with whsec_ and be complete, such as Storeroom showed it.")
+        raise TypeError("The secret of a webhook must begin with whsec_ and be complete, as Storeroom showed it.")
     key = base64.b64decode(encoded[1])
     return b"v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest())
 

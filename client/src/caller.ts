@@ -22,7 +22,7 @@ export interface StoreroomOptions {
   readonly totalTimeoutMs?: number | undefined;
   /** Maximum number of tries, 5 by default. With 1, a call is never repeated. */
   readonly tries?: number | undefined;
-  /** Milliseconds before the second try if the service names no time: 1,000 by default, doubled up to 30,000. */
+  /** Maximum wait before the second try if the service names no time: 1,000 ms by default, doubled up to 30,000. */
   readonly firstWaitMs?: number | undefined;
   /** Called after every try, for logs and figures. */
   readonly onTry?: ((tried: Try) => void) | undefined;
@@ -105,13 +105,13 @@ export class Caller {
     this.#base = url.origin + url.pathname.replace(/\/+$/, '');
     this.#teamID = teamID;
     this.#authorization = `Basic ${btoa(`${apiID}:${apiSecret}`)}`;
-    // The other options. The credentials are kept only in this field.
+    // Only the fields above keep the credentials.
     this.#settings = settings as StoreroomOptions;
   }
 
   /**
-   * Sends the call until it gets a response, within the limits of tries and time. Throws a StoreroomError, or the
-   * reason of an abort.
+   * Makes the call, and repeats it while a retry can help, within the limits of tries and time. Throws a
+   * StoreroomError, the reason of an abort, or a TypeError for a body that cannot be sent.
    */
   async call(operation: OperationName, call: Call): Promise<Answer> {
     const { tries = TRIES, totalTimeoutMs = TOTAL_TIMEOUT_MS } = { ...this.#settings, ...dropUnset(call.options) };
@@ -205,7 +205,7 @@ function readAnswer(operation: string, response: Response, text: string): Answer
   if (status === 304) return { status, headers, body: undefined };
   const body = parse(text);
   if (ok && body !== undefined) return { status, headers, body };
-  const message = `${operation} got an answer with status ${status} that is not of Storeroom.`;
+  const message = `${operation} got an answer with status ${status} that is not from Storeroom.`;
   const isRefusal = !ok && typeof body?.code === 'string';
   return new StoreroomError(isRefusal ? body : { code: 'UNREADABLE_ANSWER', message }, {
     operation,

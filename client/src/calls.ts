@@ -80,7 +80,7 @@ function addLines(orders: readonly OrderKey[], entries: NonNullable<Envelope['su
 export const hasCode = (error: unknown, code: string): error is StoreroomError =>
   error instanceof StoreroomError && error.code === code;
 
-/** Returns undefined if the record does not exist. */
+/** Returns the record, or undefined if it does not exist. */
 export async function orUndefined<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;

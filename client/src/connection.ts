@@ -5,8 +5,8 @@ const NOT_CONNECTED =
   /^(ECONNREFUSED|ENOTFOUND|EAI_|EHOST|ENETUNREACH|UND_ERR_CONNECT|ConnectionRefused|FailedToOpen)|error \(Connect\)/;
 
 /**
- * Returns whether the host was reached, and the reason of the failure, which is the innermost code or message of the
- * fault.
+ * Describes the failure: whether a connection was made, and the innermost code of the fault, or else its innermost
+ * message.
  */
 export function explainFailure(host: string, fault: unknown): string {
   const { code, message } = findReason(fault);

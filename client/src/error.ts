@@ -65,7 +65,7 @@ export class StoreroomError extends Error {
   readonly etag: string | undefined;
   /** For `BATCH_TOO_LONG`, the maximum steps of a batch of this tenant, if its rate limits them. */
   readonly stepsMax: number | undefined;
-  /** For `CHANGES_GONE`, the lowest position that the service still has. */
+  /** For `CHANGES_GONE`, the lowest `after` that the service accepts. */
   readonly earliest: string | undefined;
   /** For `createWithLines`, the order that earlier batches have written, if there is one. */
   readonly orderNumber: string | undefined = undefined;

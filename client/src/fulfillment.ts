@@ -3,9 +3,9 @@ import type { StorefrontItem, StorefrontLookup, StorefrontOrder } from './contra
 
 export interface Fulfillment {
   /**
-   * `unknown`: there is no record. `draft`: there are only worksheets and quotes, so nothing is ordered yet. `open`:
-   * nothing is shipped. `partly_shipped`: some ordered units are shipped. `shipped`: all ordered units are shipped.
-   * `cancelled`: every record is cancelled.
+   * `unknown`: there is no record. `cancelled`: every record is cancelled. The others ignore cancelled records: `draft`:
+   * there are only worksheets and quotes, so nothing is ordered yet. `open`: nothing is shipped. `partly_shipped`: some
+   * ordered units are shipped. `shipped`: all ordered units are shipped, or there are only invoices without units.
    */
   readonly state: 'unknown' | 'draft' | 'open' | 'partly_shipped' | 'shipped' | 'cancelled';
   /** Units of all lines together, care plans included. */
@@ -38,7 +38,7 @@ type Sum = { -readonly [Member in keyof FulfillmentLine]: FulfillmentLine[Member
 
 /**
  * Adds up invoices and sales orders: a partial invoice makes two records of one order. Leaves out cancelled records.
- * Lines with the same part are one line, and so are lines without a part that have the same description. The parent of
+ * Lines with the same part (or description, without a part) and the same parent are one line. The parent of
  * a care plan is the product before it in its record or, if a partial invoice has separated the two, in another record.
  */
 export function deriveFulfillment({ orders }: Pick<StorefrontLookup, 'orders'>): Fulfillment {

@@ -92,8 +92,8 @@ export class Orders<Custom> {
   }
 
   /**
-   * Returns every order with a storefront number, usually with a leading `#`. For a list of numbers, returns the
-   * results in the same order, with one call for every 100 numbers.
+   * Returns every order with a storefront number, which usually begins with `#`. For a list of numbers, returns the
+   * results in the same order, with one call for every 100 numbers, or more calls if the results are large.
    */
   byStorefrontReference(number: string, options?: CallOptions): Promise<StorefrontLookup>;
   byStorefrontReference(numbers: readonly string[], options?: CallOptions): Promise<StorefrontLookup[]>;
@@ -140,7 +140,7 @@ export class Lines<Custom> {
 
   /**
    * Changes the given fields of a line and returns the line. If a partial invoice has moved it to another order,
-   * changes it there, unless `ifMatch` identifies an order.
+   * changes it there, unless `ifMatch` is set.
    */
   async update(
     fields: records.OrderLineChange<Custom>,

@@ -28,7 +28,7 @@ export async function writeInPieces(
 ): Promise<Written> {
   if (idempotencyKey.length > KEY_CHARACTERS_MAX)
     throw new TypeError(`The idempotencyKey of createWithLines must have at most ${KEY_CHARACTERS_MAX} characters.`);
-  // Checks all values first, so that no later piece fails when the first is already written.
+  // Checks all values first, so that a value that cannot be sent does not fail a later piece.
   checkBody('batch', renderNext(order, lines, [], Infinity));
   const written: unknown[] = [];
   let sizeMax = STEPS_MAX;

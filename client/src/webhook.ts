@@ -5,7 +5,7 @@ const TOLERANCE_SECONDS = 300;
 /** A secret has at least 24 bytes. */
 const SECRET = /^whsec_([A-Za-z0-9+/]{32,}=*)$/;
 
-/** A webhook that is not from Storeroom, or too old. Answer it with 400 and do nothing else. */
+/** A webhook that is not from Storeroom, or not recent. Answer it with 400 and do nothing else. */
 export class WebhookError extends Error {
   override readonly name = 'WebhookError';
 }
@@ -68,7 +68,7 @@ function readHeader(headers: WebhookHeaders, wanted: string): string {
 async function sign(secret: string, signed: Uint8Array<ArrayBuffer>): Promise<string> {
   const encoded = SECRET.exec(secret)?.[1];
   if (encoded === undefined)
-    throw new TypeError('The secret of a webhook must begin with whsec_ and be complete, such as Storeroom showed it.');
+    throw new TypeError('The secret of a webhook must begin with whsec_ and be complete, as Storeroom showed it.');
   const bytes = Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0));
   const key = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
   const signature = new Uint8Array(await crypto.subtle.sign('HMAC', key, signed));

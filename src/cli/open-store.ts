@@ -118,7 +118,7 @@ export function withTenant<T>(
   });
 }
 
-/** Throws TENANT_NOT_FOUND. */
+/** Returns the tenant. Throws TENANT_NOT_FOUND. */
 export async function findTenant(store: Store, teamId: string): Promise<Tenant> {
   const tenant = await store.tenants.findTenant(teamId);
   if (tenant) return tenant;

@@ -112,8 +112,8 @@ function endUsage({ code, exitCode, message }: CommanderError, asJson: boolean):
 }
 
 /**
- * Returns the environment with the database address from the file in STOREROOM_DATABASE_URL_FILE, read on first use.
- * Throws WRONG_SETTING if the file cannot be read.
+ * Returns the environment with the database address from the file in STOREROOM_DATABASE_URL_FILE, which each use reads.
+ * That use throws WRONG_SETTING if the file cannot be read or both variables are set.
  */
 function readSecretFiles(environment: Environment): Environment {
   const { variable } = SETTINGS.databaseUrl;

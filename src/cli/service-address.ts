@@ -21,7 +21,7 @@ export function formatOrigin(host: string, port: number): string {
   return `http://${shown}:${port}`;
 }
 
-/** Describes a failed request to the URL. Returns undefined if the response is 200. */
+/** Requests the URL, and describes the failure. Returns undefined if the request succeeds. */
 export async function findFault(url: string): Promise<string | undefined> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS) });

@@ -67,7 +67,7 @@ const AJV_OPTIONS = {
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { clock, log, state, meter, requestLog } = options;
   const load = new ServiceLoad(options, log, clock, state.ending.signal);
-  /** The number of responses, by status, to requests that Fastify never sees. */
+  /** The number of responses, by status, to requests for which Fastify runs no hooks. */
   const earlyAnswers = new Map<number, number>();
   const connectionsEnded: Record<EndedFor, number> = { pipeline: 0, untaken: 0 };
   const measure = (): Readings => ({
@@ -142,7 +142,7 @@ async function trace(
 }
 
 interface EarlyEvents {
-  /** Called for each response to a request that Fastify never sees. */
+  /** Called for each response to a request for which Fastify runs no hooks. */
   readonly onAnswered: (status: number) => void;
   readonly onEnded: (reason: EndedFor) => void;
 }

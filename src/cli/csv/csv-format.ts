@@ -1,7 +1,7 @@
 /**
  * Reads a CSV file (RFC 4180, UTF-8 with or without a BOM) in chunks, with the line and the fault of each row, and
- * writes the cells of an export byte by byte: a record has up to 40 cells, and a string for each would cost more than
- * reading the record.
+ * writes the cells of an export byte by byte: an order has 40 cells or more, and a string for each would cost more
+ * than reading the order.
  */
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
@@ -126,7 +126,7 @@ interface ParsedRow {
   readonly faultAt?: number;
 }
 
-/** Parses the row that begins at `start`. After a fault the row ends with its line. */
+/** Parses the row that begins at `start`. A faulty row ends with its line, or with the text if a quote stays open. */
 function parseRow(text: string, start: number, newline: string, separator: string): ParsedRow {
   const find = (wanted: string, from: number): number => {
     const found = text.indexOf(wanted, from);

@@ -37,7 +37,7 @@ export interface ImportReport {
   imported: number;
   updated: number;
   rejected: number;
-  /** The first thousand rejected rows, by line. */
+  /** At most a thousand rejected rows, by line. */
   rejections: Rejection[];
   seconds: number;
   rowsPerSecond: number;

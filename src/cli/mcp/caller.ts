@@ -1,6 +1,6 @@
 /**
  * Calls the service through the project's own client, with the keys of the environment. Calls are counted and limited.
- * Cuts a response to a number of bytes: drops whole records, and says how many are missing and how to get them.
+ * Cuts a response to a number of bytes: drops whole records, or shortens texts, and says how to get the rest.
  */
 import { randomUUID } from 'node:crypto';
 import { Caller, type Answer as ClientAnswer, type OperationName } from '../../../client/src/caller.ts';
@@ -59,7 +59,7 @@ export async function callService(
   }
 }
 
-/** Reads a response. The response to the lookup of one storefront number has no envelope. */
+/** Reads a response. The responses to lookups of storefront numbers have no envelope. */
 function readAnswer({ body, headers }: ClientAnswer): ToolAnswer {
   const { data, subRecords } = ('status' in (body as object) ? body : { data: body }) as Partial<ToolAnswer>;
   const names = ['x-next-cursor', 'x-next-after', 'x-total-count', 'etag'];

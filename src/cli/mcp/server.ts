@@ -1,7 +1,7 @@
 /**
  * Begin here: a server of the Model Context Protocol over the service (decision 0055), with tools and resources from
- * the contract. Runs on standard input and output, or on Streamable HTTP for clients on this machine (each request is
- * independent, without sessions), until the client disconnects.
+ * the contract. Runs on standard input and output until the client disconnects, or on Streamable HTTP for clients on
+ * this machine until a signal (each request is independent, without sessions).
  */
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';

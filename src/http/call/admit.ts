@@ -1,7 +1,7 @@
 /**
  * The admission of a call: identifies the caller by teamID and credentials (in the header and the query, or else in the
- * body), counts the call, checks rate, quota and scope, and reserves a place in flight. No log and no response contains
- * credentials.
+ * body), counts the call, checks rate, quota and scope, and reserves a place in flight. No log and no refusal contains
+ * the secret.
  */
 import type { FastifyRequest } from 'fastify';
 import { formatTime, type Clock } from '../../clock.ts';
@@ -49,7 +49,7 @@ export function accessByKey({ tenants, clock, rejectedCalls }: AdmissionServices
     const plausible = credentials && looksLikeSecret(credentials.apiSecret);
     const now = formatTime(clock.now());
     const caller = plausible ? await tenants.findCaller(teamId, credentials.apiId, now) : undefined;
-    // The refusal and its time are the same, no matter which part is wrong.
+    // Neither the refusal nor its time reveals which part of plausible credentials is wrong.
     const matches = sameHash(hashSecret(credentials?.apiSecret ?? ''), caller?.secretHash ?? NO_HASH);
     if (!caller || !matches) {
       const { method, url, ip: client } = request;
@@ -123,7 +123,7 @@ function claimOf(request: FastifyRequest, teamId: string, basic: Basic, body: Pa
   return { teamId, credentials: basic === undefined ? parsePair(hasPair(query) ? query : body) : basic };
 }
 
-/** Folds a parameter that was sent twice with the same value into one. Throws PARAMETER_CONFLICT otherwise. */
+/** Folds a repeated parameter into one. Throws PARAMETER_CONFLICT if its values differ. */
 export function foldQuery(query: Parameters): void {
   for (const name in query) {
     const value = query[name];
@@ -147,7 +147,7 @@ function takeFromBody(body: unknown): Parameters {
   for (const name of CALLER_PARAMETERS) {
     if (!Object.hasOwn(body, name)) continue;
     const value = body[name];
-    // A value of any other type counts as missing.
+    // A value of any other type counts as missing, but conflicts with a value in the query.
     taken[name] = typeof value === 'string' || typeof value === 'number' ? String(value) : null;
     delete body[name];
   }

@@ -18,8 +18,8 @@ interface EntityTag {
 const TAGS = /^(?:[\t ,]*(?:W\/)?"[!#-~\x80-\xff]*"[\t ]*(?=,|$))+[\t ,]*$/;
 const TAG = /(W\/)?("[^"]*")/g;
 /**
- * A tag of the store, and then the parts that distinguish responses of the same state: a hash of the fields, and the
- * coding.
+ * Matches a tag of the store, and then the parts that distinguish responses of the same state: a hash of the requested
+ * fields, and the coding.
  */
 const OF_STATE = /^("[\w-]+\.[0-9a-f]{10})(\.[0-9a-f]{10})?(-(zstd|br|gzip))?"$/;
 const FIELDS_HASH_CHARACTERS = 10;
@@ -38,7 +38,7 @@ export const hasAnswer = (condition: string, etag: string): boolean =>
   condition.trim() === '*' || (parseTags(condition)?.some(({ text }) => text === etag) ?? false);
 
 /**
- * Parses If-Match, the tags of which the record must have one. Throws INVALID_IF_MATCH if it cannot be read, and
+ * Parses If-Match: the record must have one of its tags. Throws INVALID_IF_MATCH if it cannot be read, and
  * PRECONDITION_NOT_ALLOWED for an operation that does not check it.
  */
 export function parseIfMatch(request: FastifyRequest, operation: string, isTaken: boolean): Expected | undefined {
@@ -72,7 +72,7 @@ export const STATIC_HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 };
 
-/** Minimum length of a response that occupies room (server/load.ts) until the caller has received it. */
+/** Minimum length of an uncompressed text that occupies room (server/load.ts) until the caller has received it. */
 const LARGE_CHARACTERS_LEAST = 16 * 1024;
 /** Minimum size of a buffer that is freed eagerly. Kept responses are smaller. */
 const FREED_BYTES_LEAST = 256 * 1024;
@@ -145,10 +145,7 @@ export async function sendAnswer(reply: FastifyReply, httpStatus: number, body: 
   return reply.header('content-type', JSON_TYPE).code(httpStatus).send(sent);
 }
 
-/**
- * Returns the bytes that occupy room until the response is received: 0 for a short response, and 0 if the caller has
- * disconnected.
- */
+/** Returns the bytes that occupy room until the response is received: 0 for a text, or if the caller is gone. */
 const countBytes = ({ raw }: FastifyReply, sent: Rendered) =>
   typeof sent === 'string' || raw.destroyed ? 0 : sent.length;
 
@@ -173,9 +170,7 @@ async function packAnswer(reply: FastifyReply, answer: Rendered, coding: Coding)
   return packed;
 }
 
-/**
- * Responds to a read whose caller already has the response: without a body, but with the headers of the full response.
- */
+/** Responds to a read whose caller already has the response: no body, but the ETag and Vary of the full response. */
 function sendNotModified(reply: FastifyReply, etag: string, coding: Coding | undefined): FastifyReply {
   reply.request.load.answered(reply.request, 0);
   if (coding) reply.header('vary', 'accept-encoding');

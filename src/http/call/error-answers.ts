@@ -21,8 +21,8 @@ import { STATUS_CODES } from '../server/node-http.ts';
 import { JSON_TYPE, renderError, sendAnswer, STATIC_HEADERS, setTag } from './answer.ts';
 
 /**
- * Maximum size of the body of a refused call that is read and dropped, because a new connection would be more
- * expensive.
+ * Maximum size of a body that is read and dropped when the service is too busy for its call, because a new connection
+ * would be more expensive.
  */
 const DROPPED_BYTES_MAX = 16 * 1024;
 
@@ -30,8 +30,8 @@ const DROPPED_BYTES_MAX = 16 * 1024;
 const LONG_URL = new RegExp(`^[A-Z]+ [^ \\r\\n]{${URL_BYTES_MAX}}`);
 
 /**
- * Sends a refusal, also for a request that Fastify rejects. Any other error is a fault, which is logged completely, and
- * the caller gets INTERNAL_ERROR.
+ * Sends a refusal, also for a request that Fastify rejects. Any other error is a fault: it is logged, and the caller
+ * gets INTERNAL_ERROR.
  */
 export async function answerError(
   error: FastifyError | Refusal,
@@ -59,7 +59,7 @@ function toRefusal(error: Error, request: FastifyRequest): Refusal {
   return new Refusal(statusCode !== undefined && statusCode < 500 ? 'MALFORMED_REQUEST' : 'INTERNAL_ERROR');
 }
 
-/** Answers a path that does not exist or does not support the method; `methods` lists the methods of each path. */
+/** Refuses a path that does not exist or does not support the method. `methods` lists the methods of each path. */
 export function answerUnknownPath(reply: FastifyReply, methods: ReadonlyMap<string, string[]>): Promise<FastifyReply> {
   const { url, method } = reply.request;
   const path = url.split('?', 1)[0]!;
@@ -83,7 +83,7 @@ export function answerUndecodable(reply: FastifyReply): FastifyReply {
 const BUSY_BODY = renderError(new Refusal('SERVICE_BUSY'), '').slice(0, -2);
 const BUSY_HEADERS = Object.entries({ ...STATIC_HEADERS, 'content-type': JSON_TYPE, 'retry-after': '1' }).flat();
 
-/** Sends SERVICE_BUSY for a request that is not begun. Its body is not read if it may be large. */
+/** Sends SERVICE_BUSY for a request that the service does not begin. Does not read a body that may be large. */
 export function answerBusy(message: IncomingMessage, response: ServerResponse, requestId: string): void {
   const body = `${BUSY_BODY}${requestId}"}`;
   const headers = [...BUSY_HEADERS, 'x-request-id', requestId, 'content-length', String(body.length)];
@@ -237,7 +237,7 @@ function refuseFilter(
 const find = (sent: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>((value, name) => (value as Record<string, unknown> | null)?.[name], sent);
 
-/** Renders a value for a message, in at most 64 characters. */
+/** Renders at most 64 characters of a value for a message. */
 const quote = (value: unknown) =>
   typeof value === 'string'
     ? `'${value.slice(0, 64)}'`

@@ -16,7 +16,7 @@ import { sendAnswer, parseIfMatch } from './answer.ts';
 
 export interface OperationServices extends AdmissionServices {
   readonly usage: UsageStore;
-  /** Returns the tenant's store, traced for the request if there is one. */
+  /** Returns the tenant's store. Its calls are traced if `request` is given and traces are on. */
   readonly pims: (tenant: Tenant, request?: FastifyRequest) => PimsStore | Promise<PimsStore>;
   /** Resolves when the records of a tenant may have changed, or when the signal aborts. */
   readonly nextChange: (tenant: Tenant, ended: AbortSignal) => Promise<void>;

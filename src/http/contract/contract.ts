@@ -137,7 +137,7 @@ const HEAD = {
   tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
 };
 
-/** Describes the parameters of an operation, without credentials in the query. Shared ones become components. */
+/** Describes the parameters of an operation, without credentials in the query. Optional ones become components. */
 function describeParameters({ kind, takesIfMatch, query, example }: Operation, shared: Parts): Part[] {
   const properties = query['properties'] as Record<string, Schema>;
   const needed = query['required'] as string[];
@@ -253,7 +253,7 @@ const describeState = (operationId: string, summary: string, errors: Parts): Par
 
 /**
  * Adds `/openapi.json`, `/docs` with the reference page made from it, and `/docs/errors`. The pages work offline. A
- * thread renders them on the first request, because loading the renderer would block the event loop for 250 ms.
+ * thread renders the pages on the first request, because loading the renderer would block the event loop for 250 ms.
  */
 export function addReference(app: FastifyInstance, contract: () => object): void {
   const options = { exposeHeadRoute: true };

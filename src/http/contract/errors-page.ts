@@ -1,8 +1,8 @@
-/** The page `/docs/errors`: every code of an answer, at the anchor that an error's `docs` names. It has no script. */
+/** The page `/docs/errors`: every code of a response, at the anchor that an error's `docs` names. It has no script. */
 import { ERRORS, type ErrorPlace } from '../../errors.ts';
 import { STATUS_CODES } from '../server/node-http.ts';
 
-/** Texts of the table of errors that say which requests can get an error. */
+/** Texts for the table of errors: the requests that can get an error. */
 export const PLACES: Record<ErrorPlace, string> = {
   any: 'any request',
   operation: 'operations',
@@ -24,7 +24,7 @@ const ROWS = Object.entries(ERRORS).map(([code, about]) => ({ code, ...about }))
 export type ErrorRow = (typeof ROWS)[number];
 /** Codes that only commands use. */
 export const COMMAND_ROWS = ROWS.filter(({ place }) => place === 'command');
-/** Codes of answers by status: `400 Bad Request` and its errors. */
+/** Codes of responses by status: `400 Bad Request` and its errors. */
 export const ROWS_BY_STATUS: ReadonlyMap<string, readonly ErrorRow[]> = Map.groupBy(
   ROWS.filter(({ place }) => place !== 'command').toSorted((a, b) => a.httpStatus - b.httpStatus),
   ({ httpStatus }) => `${httpStatus} ${STATUS_CODES[httpStatus]}`,

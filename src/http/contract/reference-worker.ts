@@ -56,7 +56,7 @@ async function openReference(content: Record<string, unknown>): Promise<FastifyI
   return pages;
 }
 
-/** Allows the page's own scripts by their hashes. The page sets styles while it runs, so any style is allowed. */
+/** Returns a policy that allows the page's inline scripts by their hashes, and styles that it sets while it runs. */
 function pagePolicy(type: unknown, html: string): string {
   const isPage = String(type).startsWith('text/html');
   const scripts = isPage ? [...html.matchAll(/<script(?![^>]*\bsrc=)[^>]*>([\s\S]*?)<\/script>/g)] : [];

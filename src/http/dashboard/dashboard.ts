@@ -66,7 +66,7 @@ type WrittenData = string | Readonly<Record<string, string>> | readonly { readon
 
 /**
  * Gives a user of the tenant access to the operations. Calls of the explorer are metered like any call; calls of the
- * pages of records are not, and have a separate limit. The audit log has every write.
+ * pages of records are not, and have a separate limit (`looks`). The audit log has every write.
  */
 const accessBySession = ({ accounts, audit, clock }: DashboardServices, path: string, looks?: LookLimit): Access => ({
   prefix: API_PATH + path,
@@ -138,7 +138,7 @@ const HEADERS = {
   'x-permitted-cross-domain-policies': 'none',
   'x-xss-protection': '0',
 };
-/** This header is sent only if a trusted proxy reports TLS, because the service itself does not support TLS. */
+/** Value of a header that is sent only if a trusted proxy reports TLS. The service itself does not support TLS. */
 const TLS_ONLY = `max-age=${YEAR_S}; includeSubDomains`;
 
 interface PageFile {

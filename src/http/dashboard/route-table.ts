@@ -1,6 +1,6 @@
 /**
- * The routes of the dashboard: the least role of each (none: no session is needed), whether a change needs proof, and
- * the schema of its body. A route without a body accepts `{}`. interface.ts derives the types of the pages' calls.
+ * The routes of the dashboard: the least role of each (none: no session is needed), the proof that a change needs, and
+ * the schemas of query and body. A route without a body accepts `{}`. interface.ts derives types from the routes.
  */
 import type { ProofNeed } from '../../account/users.ts';
 import { ROLES, type Role } from '../../account/roles.ts';
@@ -91,7 +91,7 @@ const change = <Needed extends Members, Optional extends Members = Needed>(
 ) => ({ role, proof, body: objectOf(needed, optional) });
 
 /**
- * The codes in a comment are the refusals of that route alone. Every route with a role can also return 401
+ * A comment names typical refusals of its route. Every route with a role can also return 401
  * NOT_SIGNED_IN and 403 ROLE_NOT_ALLOWED, and a route that needs a recent proof 403 PROOF_NEEDED. Errors have the body
  * of the API's errors.
  */
@@ -169,9 +169,10 @@ export const ROUTES = {
   'GET /orders/history': read('viewer', { ORDER_NUMBER: filled }),
   /** Voids an invoice: its units and serial numbers are in stock again. ORDER_NOT_FOUND, STAGE_NOT_ALLOWED. */
   'POST /orders/void': change('clerk', 'none', { ORDER_NUMBER: filled, reason }),
-  /** NOT_FOUND, QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED; MISSING_FIELD for an adjustment without a reason. */
+  /** This route and the next three: NOT_FOUND, QUANTITY_NOT_ALLOWED; SERIALS_NOT_ALLOWED for a receipt. */
   'POST /stock/receive': change('clerk', 'none', { ...STOCK, serials: SERIALS, reason }),
   'POST /stock/count': change('clerk', 'none', { ...STOCK, reason }),
+  /** MISSING_FIELD without a reason. */
   'POST /stock/adjust': change('clerk', 'none', { ...STOCK, reason }),
   'POST /stock/on-order': change('clerk', 'none', STOCK),
   /** `before` is the number of the last movement seen. */

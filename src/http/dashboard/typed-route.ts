@@ -1,7 +1,7 @@
 /**
  * Adds a route of route-table.ts, with the checks of session, role, proof and schema. A request must come from the
- * dashboard's own pages and have a session whose user has the required role. A route sees only the tenant of the
- * session. Source: decision 0023.
+ * dashboard's own pages and, if the route has a role, have a session whose user has that role or more. A route
+ * sees only the tenant of the session. Source: decision 0023.
  */
 import type { FastifyReply, FastifyRequest, FastifyInstance, FastifySchemaValidationError } from 'fastify';
 import type { SignedIn, UserStore } from '../../account/account-port.ts';

@@ -109,7 +109,7 @@ export function operateRoutes(services: DashboardServices) {
       await check(context);
       if (!backUp) throw refuseCommand(NO_BACKUPS[nameStore()]);
       await context.note('backup started', 'service');
-      // A backup can take long. It reports a failure itself, which the page shows.
+      // A backup can take long. It counts and logs a failure itself, and the page shows the count.
       void backUp();
     },
   } satisfies Partial<Handlers>;

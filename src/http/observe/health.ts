@@ -10,7 +10,7 @@ export interface ServiceState {
   readonly isUsable: () => boolean;
   /** Whether the disk of the store is read-only, or so full that writes will soon be refused. */
   readonly isDiskUnfit: () => boolean;
-  /** Whether calls can be counted. Otherwise all calls are refused. */
+  /** Whether calls can be counted. Otherwise all metered calls are refused. */
   readonly isCounting: () => boolean;
   /** Whether the service is about to stop, so that a balancer sends no more calls. */
   stopping: boolean;

@@ -15,7 +15,7 @@ const CALLS = {
 };
 const DURATIONS = {
   name: 'storeroom_request_duration_seconds',
-  help: 'Time from the request line to the response.',
+  help: 'Time from the headers of the request to the end of the response.',
   labelNames: ['operation'],
   buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
 };
@@ -41,7 +41,7 @@ interface Series {
 
 /**
  * Registers the build, calls by operation and status, their durations, what readings.ts lists, and the process.
- * `answeredEarly` counts, by status, answers to requests that Fastify never saw.
+ * `answeredEarly` counts, by status, responses to requests for which Fastify runs no hooks.
  */
 export function addMetrics(
   app: FastifyInstance,
@@ -87,7 +87,7 @@ export function addMetrics(
   };
 }
 
-/** Registers the readings that exist on this node. */
+/** Registers the readings that exist on this node. Returns a function that shows new values of them. */
 function addReadings(registry: Registry, first: Readings): (readings: Readings) => void {
   const shown = MEASURED.filter(({ read }) => read(first) !== undefined).map(({ name, help, label, read }) => {
     const options = { name, help, labelNames: label === undefined ? [] : [label], registers: [registry] };

@@ -1,16 +1,16 @@
 /**
- * Begin here: observers run after an answer is sent. They record its call in the tenant's request log, or log a line
- * about it in the service's log. `logFaults` logs calls that failed through no fault of their callers.
+ * Begin here: observers run after a response is sent. Those in this file record its call in the tenant's request log,
+ * or log a line in the service's log. `logFaults` logs calls that failed through no fault of their callers.
  */
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../clock.ts';
 import type { Refusal } from '../../errors.ts';
 import type { RequestLog } from '../../request-log/request-log.ts';
 
-/** Receives every answer after it is sent, with the time it took. */
+/** Runs after each response is sent, with the milliseconds that it took. */
 export type AnswerObserver = (request: FastifyRequest, reply: FastifyReply, ms: number) => void;
 
-/** Records every counted call. The request log leaves the credentials out. */
+/** Records every counted call. The request log leaves out the credentials in the query. */
 export const observeCalls =
   (log: RequestLog): AnswerObserver =>
   (request, { statusCode }, ms) => {
@@ -33,7 +33,7 @@ export const observeCalls =
       field: refusal?.field ?? null,
       message: refusal?.message ?? null,
       query,
-      // Authentication has removed the credentials. A body that could not be parsed is undefined.
+      // Authentication has removed the credentials from the body. A body that could not be parsed is undefined.
       body: request.method === 'GET' || request.body === undefined ? null : JSON.stringify(request.body),
     });
   };
@@ -46,12 +46,12 @@ export const observeRequests =
 
 const LINE_MS = 1000;
 
-/** Notes a failed call. `fault` is the refusal itself if it was expected. */
+/** Logs a failed call. `fault` is the refusal itself if the failure was expected. */
 export type NoteFault = (request: FastifyRequest, refusal: Refusal, fault: Error) => void;
 
 /** Logs the first fault of each kind, and a second later the number of the others. */
 export function logFaults(log: FastifyBaseLogger, clock: Clock): NoteFault {
-  /** The number of faults by kind, since the line about the kind. */
+  /** The number of further faults by kind, since the line about the first. */
   const more = new Map<string, number>();
   return ({ id, method, url, operation, tenant, key }, { code, httpStatus }, fault) => {
     const isExpected = (fault as Partial<Refusal>).code === code;

@@ -13,9 +13,9 @@ export type Coding = (typeof CODINGS)[number];
 
 /** Minimum bytes to compress. A smaller response fits into two packets uncompressed. */
 export const COMPRESSED_BYTES_LEAST = 2048;
-/** Maximum compressions at once. Leaves a processor for the event loop and one of the pool's four threads for files. */
+/** Maximum compressions at once. Leaves the event loop one of several processors, and files one of four threads. */
 const AT_ONCE_MAX = Math.min(3, Math.max(1, availableParallelism() - 1));
-/** Each compressed piece returns to the event loop. Node joins several pieces into one buffer of the right length. */
+/** Bounds of a compressed piece, each of which the event loop receives. Node joins the pieces into one buffer. */
 const PIECE_BYTES_LEAST = 1024;
 const PIECE_BYTES_MAX = 256 * 1024;
 

@@ -1,7 +1,7 @@
 /**
- * Begin here: a connection answers its requests one after the other, and begins the next when its client has received
- * the previous response. The number of waiting requests and their wait are bounded. Source: RFC 9112 section 9.3.2,
- * decision 0029.
+ * Begin here: a connection answers its requests one after the other, and begins the next when the previous response is
+ * received. A response counts as received when the operating system has all its bytes. The number of waiting requests
+ * and their wait are bounded. Source: RFC 9112 section 9.3.2, decision 0029.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -31,7 +31,7 @@ interface ServedConnection {
   caller: AbortController | undefined;
   readonly waiting: [IncomingMessage, ServerResponse][];
   /**
-   * Bytes that the client had not received at the last check, and the number of checks in a row with the same bytes.
+   * Bytes that were not yet received at the last check, and the number of checks in a row with the same bytes.
    */
   untaken: number;
   looks: number;

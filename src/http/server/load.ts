@@ -1,6 +1,6 @@
 /**
- * Bounds the work of the service: calls in flight, bytes of bodies, and bytes of responses that callers have not yet
- * received. Work beyond a bound is refused. Source: decision 0029.
+ * Bounds the work of the service: calls in flight, bytes of bodies, and bytes of responses that are not yet received
+ * (connections.ts). Work beyond a bound is refused. Source: decision 0029.
  */
 import { getHeapStatistics } from 'node:v8';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
@@ -27,7 +27,7 @@ export interface BodyInRoom {
 const BODY_COST_BYTES = 16 * 1024;
 /** Attempts to sign in have a separate bound, so that people can sign in while calls are refused. */
 const SIGN_IN_MOST = 64;
-/** While the event loop is more than LATE_MS late, fewer calls are accepted at a time, but never fewer than LEAST. */
+/** While the event loop is more than LATE_MS late, fewer calls are accepted at a time, but LEAST if settings allow. */
 const LATE_MS = 200;
 const LOOK_MS = 100;
 const LEAST = 256;
@@ -35,7 +35,7 @@ const LINE_MS = 1000;
 /** Node keeps the bytes of responses until it collects garbage, which an idle process never does. */
 const COLLECTED_BYTES_LEAST = 64 * 1024 * 1024;
 const QUIET_MS = 10_000;
-/** V8 collects concurrently. If it gets too little processor time for that, calls wait for it. */
+/** More garbage is collected at once. If V8's concurrent collection got too little processor time, calls would wait. */
 const GARBAGE_BYTES_MOST = 320 * 1024 * 1024;
 
 export class ServiceLoad {
@@ -56,7 +56,7 @@ export class ServiceLoad {
   /** Bytes of large responses since the last collection, and the time at which the last one was received. */
   #uncollected = 0;
   #takenAt = 0;
-  /** Minimum bytes of the used heap since the last collection. */
+  /** Minimum bytes of the used heap since the last forced collection. */
   #heapLeast = Infinity;
   #reported = 0;
   #dueAt = Infinity;
@@ -146,8 +146,8 @@ export class ServiceLoad {
   }
 
   /**
-   * Checks for room before a large response is built or sent. Throws TOO_MANY_QUERIES if the tenant has no more room,
-   * and SERVICE_BUSY if the service has none.
+   * Checks for room before a response is built, and before a large one is sent. Throws TOO_MANY_QUERIES if the tenant
+   * has no more room, and SERVICE_BUSY if the service has none.
    */
   checkRoom({ share }: FastifyRequest, bytes = 0): void {
     const { trafficBytesMost: most } = this.#limits;
@@ -182,7 +182,7 @@ export class ServiceLoad {
     if (request.bodyInRoom) this.#endBody(request.bodyInRoom);
   }
 
-  /** Counts a refusal. The log gets one line a second about all refusals. */
+  /** Counts a refusal. Logs at most one line a second about all refusals. */
   countRefusal(): void {
     if (this.refused++ !== this.#reported) return;
     const report = () => {

@@ -23,8 +23,8 @@ export function allowHalfOpen(server: Server): void {
 }
 
 /**
- * Returns the bytes that the client has not yet received. `writableLength` counts a complete chunk until its last byte
- * is received.
+ * Returns the bytes that the operating system has not yet accepted. `writableLength` counts a complete chunk until its
+ * last byte is accepted.
  */
 export const countUntakenBytes = (socket: Socket): number => (socket as PrivateSocket)[HANDLE]?.writeQueueSize ?? 0;
 

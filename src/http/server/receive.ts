@@ -34,14 +34,14 @@ export interface ReadBody {
   refusal?: Refusal | undefined;
 }
 
-/** Makes request IDs from the process's microseconds, by which the request log sorts. They hide the number of requests. */
+/** Makes IDs with the process's microseconds: they ascend, for the request log, but hide the number of requests. */
 export function makeRequestIds(clock: Clock): () => string {
   const boot = randomBytes(6).toString('base64url');
   let last = 0;
   return () => `${boot}-${(last = Math.max(last + 1, Math.floor(clock.elapsed() * 1000))).toString(36)}`;
 }
 
-/** Reads a body of any media type for Fastify. A body that is too large stays unread, and its connection ends. */
+/** Reads a body of any media type. Does not read all of a body that is too large, whose connection then ends. */
 export async function readBody(request: FastifyRequest, stream: IncomingMessage): Promise<ReadBody> {
   const bytesMax = request.routeOptions.bodyLimit;
   const isTooLarge = Number(stream.headers['content-length'] ?? 0) > bytesMax;
@@ -51,7 +51,7 @@ export async function readBody(request: FastifyRequest, stream: IncomingMessage)
   return { refusal: new Refusal('BODY_TOO_LARGE', `The body is larger than ${bytesMax} bytes.`) };
 }
 
-/** Parses a body once, without a reviver. Keeps its refusal until the call is counted. */
+/** Parses a body once. Keeps its refusal until the call is counted. */
 export function parseBody({ sentType, headers }: FastifyRequest, body: ReadBody): void {
   const { bytes } = body;
   if (!bytes) return;
@@ -137,14 +137,14 @@ const MAYBE_INEXACT = /\d(?=[\d.]{15}|[\d.]*[eE]|\.0{6})/;
 /** A string with the colon that makes it a name, or a number that may be inexact. */
 const NAME_OR_NUMBER = /"((?:[^"\\]+|\\.)*)"(\s*:)?|-?\d(?=[\d.]{15}|[\d.]*[eE]|\.0{6})[-+.\deE]*/g;
 
-/** Throws INVALID_VALUE for a number in valid JSON that is written with more digits than a double holds. */
+/** Throws INVALID_VALUE for a number with too many digits for a double, or that a double prints with an exponent. */
 function checkExact(json: string) {
   let name = '';
   for (const [token, text, colon] of json.matchAll(NAME_OR_NUMBER)) {
     if (colon !== undefined) name = text!;
     if (text !== undefined || isExact(token)) continue;
     const field = (JSON.parse(`"${name}"`) as string).slice(0, 64);
-    const message = `${field}: the number ${token.slice(0, 64)} has more than ${EXACT_DIGITS} digits or an exponent. Send it as text.`;
+    const message = `${field}: the number ${token.slice(0, 64)} has more than ${EXACT_DIGITS} digits or needs an exponent. Send it as text.`;
     throw refuseField('INVALID_VALUE', field, message);
   }
 }
@@ -162,7 +162,7 @@ function isExact(source: string): boolean {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Name of the operation the path belongs to. */
+    /** Name of the operation at the path, or `dashboard` and the name of a route. */
     operation: string | undefined;
     /** The Content-Type that was sent. The header itself is replaced by one that Fastify accepts. */
     sentType: string | undefined;
@@ -240,7 +240,7 @@ export function addReceiving(
       reply.header('connection', 'close');
       throw new Refusal('MALFORMED_REQUEST', 'The only supported Transfer-Encoding is chunked.');
     }
-    // An operation refuses its body when the caller is known.
+    // An operation refuses the body of a GET itself, after the call is counted.
     const isOperation = !request.is404 && raw.url!.startsWith(BASE_PATH);
     if (!isOperation && (raw.method === 'GET' || raw.method === 'HEAD') && hasBody(raw))
       throw new Refusal('BODY_NOT_ALLOWED');

@@ -1,6 +1,6 @@
 /**
  * `storeroom user …` and `audit …`: manages the users of a tenant's dashboard, prints the one-time links that set their
- * passwords, and prints the log of what people did and checks that it is complete and unchanged.
+ * passwords, and prints the audit log and checks that it is complete and unchanged.
  */
 import { Option } from 'commander';
 import { ROLES, type Role } from '../../../account/roles.ts';

@@ -16,7 +16,7 @@ interface Given {
   readonly options: { readonly types?: string; readonly after?: string };
 }
 
-/** A row describes a command by its arguments, an example of them, its effect, its work and the text of its answer. */
+/** A command: its arguments, an example of them, its description, its work and the text of its result. */
 type CommandRow<T extends object> = [
   form: string,
   example: string,
