@@ -394,6 +394,22 @@ test('the parameters are those of the specification; required ones are marked an
   }
 });
 
+test('each choice of a parameter is one that its operation accepts', async () => {
+  const keys = await service.makeTenant('choices');
+  const accepted: string[] = [];
+  for (const { operationId, method, path, parameters = [] } of operations.filter(({ path: one }) =>
+    one.startsWith(BASE_PATH),
+  ))
+    for (const { name, schema } of parameters)
+      for (const choice of (schema['enum'] as string[] | undefined) ?? []) {
+        const options = { query: { [name]: choice }, body: method === 'GET' ? undefined : [] };
+        const { status } = await service.call(keys, method, path.slice(BASE_PATH.length), options);
+        assert.equal(status, 200, `${operationId} ${name}=${choice}`);
+        accepted.push(`${operationId} ${name}=${choice}`);
+      }
+  assert.ok(accepted.includes('queryOrders include=lines') && accepted.includes('listChanges include=records'));
+});
+
 // Holds S1.9.
 test('openapi.json in the repository is what the service gives out', () => {
   const found = JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8'));

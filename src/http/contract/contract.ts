@@ -3,6 +3,7 @@
  * errors, with an example for every request and response. Serves it at `/openapi.json`, and the pages made from it.
  * Source: https://spec.openapis.org/oas/v3.1.1.html.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import { readAsset, VERSION, startThread } from '../../assets.ts';
 import { ERRORS, Refusal, type ErrorCode, type ErrorPlace } from '../../errors.ts';
@@ -139,21 +140,28 @@ const HEAD = {
 
 /** Describes the parameters of an operation, without credentials in the query. Optional ones become components. */
 function describeParameters({ kind, takesIfMatch, query, example }: Operation, shared: Parts): Part[] {
-  const properties = query['properties'] as Record<string, Schema>;
   const needed = query['required'] as string[];
-  const named = Object.entries(properties).filter(([name]) => name !== 'apiID' && name !== 'apiSecret');
+  const named = Object.entries(query['properties'] as Record<string, Schema>).filter(
+    ([name]) => name !== 'apiID' && name !== 'apiSecret',
+  );
   const described = named.map(([name, { description, ...schema }]) => {
     const shown = example.query?.[name] ?? PARAMETER_EXAMPLES[name];
     const isRequired = name === 'teamID' ? kind !== 'write' : needed.includes(name);
-    const examples = shown === undefined ? {} : { examples: exampleOf(shown) };
-    const form = PARAMETER_SCHEMAS[name] ?? schema;
     const isElsewhere = name === 'teamID' && !isRequired;
     const about = isElsewhere ? `${String(description)} It can be a member of the body instead.` : description;
-    const parameter = { name, in: 'query', required: isRequired, description: about, schema: form, ...examples };
-    if (needed.includes(name)) return parameter;
+    const parameter = {
+      name,
+      in: 'query',
+      required: isRequired,
+      description: about,
+      schema: PARAMETER_SCHEMAS[name] ?? schema,
+      ...(shown !== undefined && { examples: exampleOf(shown) }),
+    };
     const component = isElsewhere ? 'teamIDUnlessInBody' : name;
-    shared[component] = parameter;
-    return linkTo('parameters', component);
+    // Operations may have different parameters of one name.
+    return !needed.includes(name) && isDeepStrictEqual((shared[component] ??= parameter), parameter)
+      ? linkTo('parameters', component)
+      : parameter;
   });
   const headers: string[] = [];
   if (kind === 'write' || kind === 'batch') headers.push('Idempotency-Key');
