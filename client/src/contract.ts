@@ -582,7 +582,7 @@ export interface Field {
   readonly description: string;
   /** Whether the field is required on a new record. */
   readonly required: boolean;
-  /** Whether PIMS sets the field. If true, do not send it. */
+  /** Whether PIMS sets the field. If true, send it only to identify a record. */
   readonly assigned: boolean;
   /** Whether exact filters on it use an index. */
   readonly indexed: boolean;

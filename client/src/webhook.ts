@@ -64,7 +64,7 @@ function readHeader(headers: WebhookHeaders, wanted: string): string {
   return value;
 }
 
-/** Returns the signature of the text, such as `v1,K5oZ…`. */
+/** Returns the signature of the bytes, such as `v1,K5oZ…`. */
 async function sign(secret: string, signed: Uint8Array<ArrayBuffer>): Promise<string> {
   const encoded = SECRET.exec(secret)?.[1];
   if (encoded === undefined)

@@ -138,6 +138,6 @@ export interface UsageStore {
   loadLastUses(teamId: string): Promise<ReadonlyMap<string, string>>;
   /** Lists the months that have counts, newest first, at most 36. */
   listMonths(teamId: string): Promise<{ month: string; calls: number }[]>;
-  /** Loads the calls of these teams in a month. A team without calls is missing. */
+  /** Loads the number of calls of each of these teams in a month. A team without calls is missing. */
   loadMonth(month: string, teamIds: readonly string[]): Promise<{ teamId: string; calls: number }[]>;
 }

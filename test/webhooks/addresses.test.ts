@@ -32,6 +32,7 @@ test('a URL is https: and has neither user nor fragment; http: only where privat
     'https://a.example/#a',
   ])
     assert.throws(() => checkUrl(url, false), /The URL must be an https: address/, url);
+  assert.throws(() => checkUrl('ftp://a.example', true), /an http: or https: address/);
   assert.throws(() => checkUrl(`https://a.example/${'a'.repeat(2000)}`, false));
   for (const host of ['127.0.0.1', '[::1]', '[::ffff:10.0.0.1]', '0x7f.1', '2130706433'])
     assert.throws(() => checkUrl(`https://${host}/`, false), /is not public/, host);

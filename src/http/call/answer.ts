@@ -65,7 +65,10 @@ function parseTags(header: string): EntityTag[] | undefined {
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Headers of every response. The policy prevents a browser from running a response as a page. */
+/**
+ * Default headers of responses. Pages of the service replace some. The policy prevents a browser from running a response
+ * as a page.
+ */
 export const STATIC_HEADERS = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',

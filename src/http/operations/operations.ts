@@ -125,7 +125,7 @@ const FIELD = objectOf({
   type: textOf('Type of its values.', { enum: ['text', 'number', 'date', 'flag', 'timestamp'] }),
   description: textOf('Meaning of the field.'),
   required: booleanOf('Whether the field is required on a new record.'),
-  assigned: booleanOf('Whether PIMS sets the field. If true, do not send it.'),
+  assigned: booleanOf('Whether PIMS sets the field. If true, send it only to identify a record.'),
   indexed: booleanOf('Whether exact filters on it use an index.'),
   searched: booleanOf('Whether substring filters on it use an index.'),
   custom: booleanOf('Whether it is a custom field of the tenant.'),
@@ -157,7 +157,7 @@ const TEAM_OPERATIONS: readonly Operation[] = [
     method: 'GET',
     path: '/fields',
     summary: 'Fields of a record type',
-    description: 'Returns the fields of the record type in the order of its records, custom fields last.',
+    description: 'Returns the fields of the record type, in their order in a record.',
     kind: 'lookup',
     query: querySchema({
       type: required('The record type: orders, lines, customers or inventory.', {

@@ -94,7 +94,7 @@ const damageOf = (fault: unknown): string | undefined =>
 async function checkServer(connection: Connection, ours: string, findings: Findings, server = ''): Promise<void> {
   const ask = <R extends Row>(sql: string): Promise<R[]> => connection.query<R>(sql);
   const [[failures] = [0]] = await ask<[number]>(CHECKSUM_FAILURES);
-  if (failures > 0) findings.addDamage(`${server}database`, `${failures} pages did not match their checksum`);
+  if (failures > 0) findings.addDamage(`${server}database`, `PostgreSQL has counted ${failures} checksum failures`);
   for (const [index] of await ask<[string]>(listInvalid(ours)))
     findings.addDamage(server + index, 'the index is not valid', `REINDEX INDEX CONCURRENTLY ${index}`);
   const [amcheck] = await ask<[string]>(AMCHECK);

@@ -65,7 +65,7 @@ const LOCK_MS = 800;
 /** Maximum time of a statement with short queries, on a connection for which other tenants wait. */
 const SHORT_QUERY_MS = 100;
 const SILENCE_MS = 1400;
-/** A server on a busy machine starts a process for each connection, which can take a second. */
+/** PostgreSQL starts a process for each connection, which can take a second on a busy machine. */
 const CONNECT_MS = 1400;
 /** Time after which a transaction ends, with its locks, if its node has stopped. */
 const IDLE_IN_TRANSACTION_MS = 2000;

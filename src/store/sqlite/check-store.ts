@@ -49,7 +49,7 @@ export function openCheck(folder: string, hashes: Readonly<Record<string, string
     if (faults.length > 0) return void unreadable.add(name);
     await readFile(folder, part, (db) => {
       const [first] = db.rows<[string]>('PRAGMA foreign_key_check');
-      if (first) findings.addDamage(name, `a row of ${first[0]} belongs to a row that does not exist`, remedy);
+      if (first) findings.addDamage(name, `a row of ${first[0]} refers to a row that does not exist`, remedy);
       if (typeof part === 'object') checkSearch(db, name, findings, remedy);
     });
   };

@@ -56,7 +56,7 @@ const Figures = ({ view: { version, upSeconds, store, disk } }: { view: OperateV
     <Figure label="Running for" value={formatUptime(upSeconds)} />
     {disk && (
       <Figure
-        label="Free on the disk"
+        label="Free disk space"
         value={formatGb(disk.freeBytes)}
         note={
           <>

@@ -46,6 +46,6 @@ export const addFieldCommands: AddCommands = (program, context) => {
     },
   )
     .addArgument(recordTypeArgument('<type>'))
-    .argument('<name>', 'uppercase letters, digits and _')
+    .argument('<name>', 'uppercase letters, digits and _, beginning with a letter')
     .addOption(new Option('--type <type>', 'type of its values').choices(CUSTOM_FIELD_TYPES).makeOptionMandatory());
 };

@@ -26,7 +26,7 @@ const ONLY_ON_COORDINATOR = 'EnsureCoordinator';
 
 export interface PostgresWriteQueueOptions {
   readonly writers: Pool;
-  /** Connections for writes that change the schema. With Citus, they are to the coordinator. */
+  /** Connections for writes that change the schema. With Citus, they connect to the coordinator. */
   readonly schemaWriters: Pool;
   readonly place: number;
   readonly clock: Clock;
