@@ -5,7 +5,7 @@
  * (kit/run-folder.ts), and fails if something is left there. The output ends with the sum of the counts.
  */
 import { fork, type ChildProcess } from 'node:child_process';
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { relative, resolve } from 'node:path';
@@ -59,6 +59,11 @@ const passes: readonly Pass[] =
 
 const sums = noTests();
 const bad: string[] = [];
+/**
+ * Processes whose main thread waits for another thread after all tests, as in a known deadlock at the end of Node
+ * (https://github.com/nodejs/node/issues/54918). With something left open, it would wait for events.
+ */
+const stuck: string[] = [];
 const workers = new Set<ChildProcess>();
 /** Removals of the folders of workers that have ended. */
 const removals: Promise<void>[] = [];
@@ -154,12 +159,26 @@ async function runWorker({ store, files }: Pass, fits: Choice, databaseUrl: stri
     lastSaid = '';
     worker.kill('SIGUSR2'); // it then says what is open
     await sleep(TELL_MS);
-    bad.push(`The process of these files did not end: ${taken.join(' ')}`);
-    bad.push(lastSaid.trim() || 'It did not answer a signal, so something blocks it.');
+    const state = readState(worker.pid!);
+    if (lastSaid === '' && state.startsWith('futex'))
+      stuck.push(`Node did not end the process of these files, and waits for another thread: ${taken.join(' ')}`);
+    else {
+      bad.push(`The process of these files did not end: ${taken.join(' ')}`);
+      bad.push(lastSaid.trim() || `It did not answer a signal, so something blocks it (${state}).`);
+    }
   }
   endGroup(worker);
   workers.delete(worker);
   removals.push(rm(folders, { recursive: true, force: true, maxRetries: 3 }));
+}
+
+/** Returns what the main thread of a process waits for in the kernel of Linux: `ep_poll` for events of its loop. */
+function readState(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/wchan`, 'utf8');
+  } catch {
+    return 'unknown';
+  }
 }
 
 function addOutcome(file: string, outcome: FileReport | string): void {
@@ -227,6 +246,7 @@ try {
 if (cut.signal.aborted) bad.push('The run was cut short.');
 const seconds = Math.round((performance.now() - startedAt) / 1000);
 const isGood = bad.length === 0 && sums.tests > 0;
+if (stuck.length > 0) process.stdout.write(`\n${stuck.join('\n')}\n`);
 const lines = isGood
   ? [`Good, with ${passes.map(({ store }) => store).join(' and ')}, in ${seconds} s:`]
   : ['Not good:', ...bad];
