@@ -92,7 +92,8 @@ export class Meter {
     const added = Promise.withResolvers<ReadonlyMap<string, number>>();
     // All callers of a batch may have disconnected, so that no one awaits it.
     added.promise.catch(() => undefined);
-    if (!this.#adding) setImmediate(() => void (this.#adding ??= this.#addBatches()));
+    // A probe may have taken the batch by then. Without one, #addBatches would end before it is assigned.
+    if (!this.#adding) setImmediate(() => void (this.#open && (this.#adding ??= this.#addBatches())));
     return { counts: new Map(), byKey: new Map(), added };
   }
 
