@@ -4,7 +4,7 @@
  * without an account get the same response and the same waits. Source: decision 0023.
  */
 import { hash } from 'node:crypto';
-import { type AuditEntry, type AuditStore, entryBy } from '../audit/audit.ts';
+import { entryBy, type AuditEntry, type AuditStore } from '../audit/audit.ts';
 import { formatTime, type Clock } from '../clock.ts';
 import { Refusal } from '../errors.ts';
 import type { Failures, SessionStore, SignedIn, User, UserName, UserStore } from './account-port.ts';

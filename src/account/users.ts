@@ -4,7 +4,7 @@
  * role of the actor. Source: decision 0023.
  */
 import { hash, randomBytes } from 'node:crypto';
-import { type Actor, entryBy } from '../audit/audit.ts';
+import { entryBy, type Actor } from '../audit/audit.ts';
 import { formatTime } from '../clock.ts';
 import { orThrow, Refusal, refuseField, type Outcome } from '../errors.ts';
 import { EMAIL_CHARACTERS_MAX, PROOF_MINUTES, SESSION_HOURS, SESSION_IDLE_MINUTES } from './account-bounds.ts';

@@ -1,6 +1,6 @@
 /** The changes that people make to the endpoints of a tenant, from the dashboard and from the command line. */
 import { randomBytes } from 'node:crypto';
-import { type Actor, entryBy } from '../audit/audit.ts';
+import { entryBy, type Actor } from '../audit/audit.ts';
 import { formatTime, type Clock } from '../clock.ts';
 import { orThrow, refuseField } from '../errors.ts';
 import { CHANGED_TYPES, listChanges } from '../pims/changes.ts';

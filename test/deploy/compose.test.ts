@@ -108,6 +108,6 @@ suite('the files for Compose', () => {
     const [most] = (services.postgres.command as string[]).flatMap(
       (word) => /^max_connections=(\d+)$/.exec(word)?.[1] ?? [],
     );
-    assert.ok(Number(most) >= (nodesOf('compose.cluster.yaml').length + 1) * 20 + 20);
+    assert.ok(Number(most) >= (nodesOf('compose.cluster.yaml').length + 1) * 21 + 20);
   });
 });

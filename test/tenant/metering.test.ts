@@ -256,3 +256,25 @@ test('while no batch is taken, or one waits for five seconds, nothing can be cou
   assert.equal(await late, 1);
   assert.equal(meter.isCounting, true);
 });
+
+test('a probe that takes the batch of a call before its turn ends leaves later calls counted', async () => {
+  const usage = new HeldUsage();
+  const clock = new TestClock();
+  const meter = new Meter(usage, { ...QUIET, clock });
+  const lost = meter.count('acme', 'getOrder', NOW, null).monthRequests();
+  await nextTurn();
+  usage.release(new Error('the disk is full'));
+  await assert.rejects(lost);
+  const probed = meter.count('acme', 'getOrder', NOW, null).monthRequests();
+  clock.move(0);
+  usage.release(); // the probe
+  while (usage.batches.length < 3) await Promise.resolve();
+  usage.release();
+  assert.equal(await probed, 1, 'within the turn in which the call arrived');
+  await nextTurn();
+  const later = meter.count('acme', 'getOrder', NOW, null).monthRequests();
+  await nextTurn();
+  assert.equal(usage.batches.length, 4);
+  usage.release();
+  assert.equal(await later, 2);
+});

@@ -8,7 +8,7 @@ import { extname } from 'node:path';
 import cookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { listAssets, readAsset } from '../../assets.ts';
-import { type AuditEntry, entryBy } from '../../audit/audit.ts';
+import { entryBy, type AuditEntry } from '../../audit/audit.ts';
 import { Refusal, refuseField } from '../../errors.ts';
 import type { BatchStep } from '../../pims/batch.ts';
 import { textOf } from '../../pims/writes/script.ts';

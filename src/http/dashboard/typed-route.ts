@@ -9,7 +9,7 @@ import type { Accounts } from '../../account/accounts.ts';
 import type { ClientContext } from '../../account/attempts.ts';
 import { requireProof } from '../../account/users.ts';
 import { mayAct, type Role } from '../../account/roles.ts';
-import { type Actor, type AuditEntry, type AuditStore, entryBy } from '../../audit/audit.ts';
+import { entryBy, type Actor, type AuditEntry, type AuditStore } from '../../audit/audit.ts';
 import { formatTime } from '../../clock.ts';
 import { Refusal, orThrow, refuseField } from '../../errors.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';

@@ -17,8 +17,8 @@ const NO_ROWS: readonly Row[] = [];
 export type LateWork = { readonly id: number; readonly run: () => void } | Statement;
 
 /**
- * Runs a writing to its end, in the transaction of the caller, who rolls back when this throws. Puts changes of the
- * search index into `late` if it is given, because whenever IDs descend, FTS5 writes all pending changes to its tables.
+ * Runs a writing to its end, in the transaction of the caller, who rolls back when this throws. If `late` is given, it
+ * gets rows of the feed, and changes of the search index: whenever IDs descend, FTS5 writes all pending ones to tables.
  */
 export function runWriting<T>(db: Database, writing: Writing<T>, late?: LateWork[]): T {
   let step = writing.next();
