@@ -11,6 +11,7 @@ import { share } from './kit/shared.ts';
 
 const RUN = join(import.meta.dirname, 'run.ts');
 const CHROMIUM = new URL('kit/chromium.ts', import.meta.url).href;
+const SHARED = new URL('kit/shared.ts', import.meta.url).href;
 /** Number of processes that unpack the browser at once. */
 const BROWSERS = 3;
 
@@ -73,6 +74,15 @@ suite('a run', () => {
       output(),
       /^Not good:\n.*example\.test\.mjs on \w+: a test failed.*\n[^]*✖ breaks[^]*the reason[^]*ℹ tests 2$/m,
     );
+  });
+
+  test('fails when what its files share cannot be ended, and says why', async () => {
+    const { child, output } = startRun(`
+      import { whenOver } from ${JSON.stringify(SHARED)};
+      whenOver(() => Promise.reject(new Error('the reason')));
+      test('goes on', () => undefined);`);
+    assert.deepEqual(await once(child, 'close'), [1, null], output());
+    assert.match(output(), /^Not good:\nAfter .*example\.test\.mjs: Error: the reason\n/m);
   });
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const)

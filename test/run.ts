@@ -5,14 +5,14 @@
  * (kit/run-folder.ts), and fails if something is left there. The output ends with the sum of the counts.
  */
 import { fork, type ChildProcess } from 'node:child_process';
-import { globSync, readFileSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { relative, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { unpackChromium } from './kit/chromium.ts';
 import { PostgresServer, runStatement, SERVER_FOLDER } from './kit/postgres.ts';
-import { noTests, type FileReport, type TestBegun } from './kit/report.ts';
+import { END, noTests, type Ended, type FileReport, type TestBegun } from './kit/report.ts';
 import { openRunFolder } from './kit/run-folder.ts';
 import { SLOW } from './slow.ts';
 
@@ -40,9 +40,10 @@ const FAULTS = /^test\/faults\//;
 /** The line before the faults in the reporter's output. The faults are printed again at the end, where people look. */
 const FAILURES = /^.*failing tests:$/m;
 const FAILURES_CHARACTERS_MAX = 6000;
-/** Maximum time for the end of a worker: on a machine with a load of 30, its services took more than half a minute. */
+/** Maximum time for the end of what a worker shares: with a load of 30, its services took more than half a minute. */
 const END_MS = 120_000;
 const TELL_MS = 5000;
+const STAYS_OPEN = 'something stays open in the process (if it says nothing about it, something blocks it)';
 /**
  * A checkpoint syncs every file that any test has written. Commits can wait behind that for longer than a service waits
  * for a silent server, and calls get 503.
@@ -59,11 +60,6 @@ const passes: readonly Pass[] =
 
 const sums = noTests();
 const bad: string[] = [];
-/**
- * Processes whose main thread waits for another thread after all tests, as in a known deadlock at the end of Node
- * (https://github.com/nodejs/node/issues/54918). With something left open, it would wait for events.
- */
-const stuck: string[] = [];
 const workers = new Set<ChildProcess>();
 /** Removals of the folders of workers that have ended. */
 const removals: Promise<void>[] = [];
@@ -133,9 +129,10 @@ async function runWorker({ store, files }: Pass, fits: Choice, databaseUrl: stri
     worker.once('exit', (code, signal) => tell(`its process ended with ${signal ?? code}`));
   });
   const taken: string[] = [];
+  let asked = 0;
   for (let file = files.find(fits); file !== undefined && !cut.signal.aborted; file = files.find(fits)) {
     files.splice(files.indexOf(file), 1);
-    taken.push(file);
+    asked++;
     worker.send(file);
     let last = '';
     const reported = new Promise<FileReport>((tell) => {
@@ -148,37 +145,35 @@ async function runWorker({ store, files }: Pass, fits: Choice, databaseUrl: stri
     const late = sleep(ms, undefined, { ref: false }).then(() => `it did not end in time; begun last: ${last}`);
     const outcome = await Promise.race([reported, ended, late]);
     addOutcome(`${file} on ${store}`, outcome);
-    if (typeof outcome === 'string') {
-      endGroup(worker);
-      break;
-    }
+    if (typeof outcome === 'string') break;
+    taken.push(file);
   }
-  if (worker.connected) worker.disconnect();
-  const isGone = await Promise.race([ended.then(() => true), sleep(END_MS, false, { ref: false })]);
-  if (!isGone) {
-    lastSaid = '';
-    worker.kill('SIGUSR2'); // it then says what is open
-    await sleep(TELL_MS);
-    const state = readState(worker.pid!);
-    if (lastSaid === '' && state.startsWith('futex'))
-      stuck.push(`Node did not end the process of these files, and waits for another thread: ${taken.join(' ')}`);
-    else {
-      bad.push(`The process of these files did not end: ${taken.join(' ')}`);
-      bad.push(lastSaid.trim() || `It did not answer a signal, so something blocks it (${state}).`);
+  if (taken.length === asked) {
+    const fault = await Promise.race([endWorker(worker), ended, sleep(END_MS, STAYS_OPEN, { ref: false })]);
+    if (fault === STAYS_OPEN) {
+      lastSaid = '';
+      worker.kill('SIGUSR2'); // it then says what is open
+      await sleep(TELL_MS);
+      bad.push(lastSaid.trim());
     }
+    if (fault !== '' && !cut.signal.aborted) bad.push(`After ${taken.join(' ')}: ${fault}`);
   }
+  // It is killed, because a process can wait for its own threads forever at the end of Node
+  // (https://github.com/nodejs/node/issues/54918).
   endGroup(worker);
   workers.delete(worker);
   removals.push(rm(folders, { recursive: true, force: true, maxRetries: 3 }));
 }
 
-/** Returns what the main thread of a process waits for in the kernel of Linux: `ep_poll` for events of its loop. */
-function readState(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/wchan`, 'utf8');
-  } catch {
-    return 'unknown';
-  }
+/** Asks a worker to end what its files shared. Returns '' once nothing that they opened is open, or a fault. */
+async function endWorker(worker: ChildProcess): Promise<string> {
+  const ended = new Promise<string>((tell) => {
+    worker.removeAllListeners('message').on('message', (told: Partial<Ended>) => {
+      if (told.ended !== undefined) tell(told.ended);
+    });
+  });
+  worker.send(END, () => undefined); // if it has ended, its caller knows
+  return ended;
 }
 
 function addOutcome(file: string, outcome: FileReport | string): void {
@@ -246,7 +241,6 @@ try {
 if (cut.signal.aborted) bad.push('The run was cut short.');
 const seconds = Math.round((performance.now() - startedAt) / 1000);
 const isGood = bad.length === 0 && sums.tests > 0;
-if (stuck.length > 0) process.stdout.write(`\n${stuck.join('\n')}\n`);
 const lines = isGood
   ? [`Good, with ${passes.map(({ store }) => store).join(' and ')}, in ${seconds} s:`]
   : ['Not good:', ...bad];

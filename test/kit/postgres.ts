@@ -93,12 +93,13 @@ const made: string[] = [];
 /** Makes an empty database on the shared server. It is removed with the server or dropped after the test process. */
 export async function newDatabase(): Promise<string> {
   const url = await createDatabase(postgresUrl());
-  if (made.push(url) === 1 && process.env['STOREROOM_TEST_KEEP_DATABASES'] !== 'on')
-    process.once('beforeExit', () => void dropDatabases());
+  if (made.push(url) === 1 && !process.connected) process.once('beforeExit', () => void dropDatabases());
   return url;
 }
 
-async function dropDatabases(): Promise<void> {
+/** Drops the databases that this process has made, unless they are removed with their server. */
+export async function dropDatabases(): Promise<void> {
+  if (process.env['STOREROOM_TEST_KEEP_DATABASES'] === 'on') return;
   for (const url of made)
     for (const server of [postgresUrl(), ...WORKERS])
       await runStatement(server, `DROP DATABASE ${new URL(url).pathname.slice(1)} WITH (FORCE)`);

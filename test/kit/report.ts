@@ -7,6 +7,14 @@ export interface TestBegun {
   readonly begun: string;
 }
 
+/** What run.ts sends in place of a file when there are no more. */
+export const END = 'end';
+
+/** The answer to END: '' if nothing that the files opened is open, or a fault. The process can then be killed. */
+export interface Ended {
+  readonly ended: string;
+}
+
 export interface FileReport {
   readonly isGood: boolean;
   readonly counts: Counts;
