@@ -7,11 +7,18 @@ import { END, type Ended } from './report.ts';
 import { endShared } from './shared.ts';
 import { until } from './wait.ts';
 
-/** The kinds of what is open before the first file, such as the channel to run.ts. */
-let atStart: readonly string[] | undefined;
+interface Handle {
+  readonly address: string;
+  readonly type: string;
+  readonly is_active: boolean;
+  readonly is_referenced: boolean;
+}
+
+/** The addresses of what is open before the first file, such as the channel to run.ts. */
+let atStart: ReadonlySet<string> | undefined;
 
 process.on('message', (file: string) => {
-  atStart ??= process.getActiveResourcesInfo();
+  atStart ??= new Set(listOpen().map(({ address }) => address));
   if (file === END)
     void end().then(
       () => tell(),
@@ -21,13 +28,7 @@ process.on('message', (file: string) => {
 });
 process.on('disconnect', () => process.exit()); // run.ts has ended
 // run.ts sends this signal to a process in which something stays open, and prints what it says at the end of the run.
-process.on('SIGUSR2', () => {
-  // Without it, the report looks up the names of other machines, which can take minutes.
-  Object.assign(process.report, { excludeNetwork: true });
-  const { libuv } = process.report.getReport() as { libuv: { is_active: boolean; is_referenced: boolean }[] };
-  const open = libuv.filter((handle) => handle.is_active && handle.is_referenced);
-  process.stderr.write(`Open: ${findOpen().join(' ')} ${JSON.stringify(open)}\n`);
-});
+process.on('SIGUSR2', () => process.stderr.write(`Open: ${JSON.stringify(findOpen())}\n`));
 
 /** Ends what the files shared, and waits until nothing is open that they opened. */
 async function end(): Promise<void> {
@@ -41,11 +42,12 @@ function tell(fault = ''): void {
   process.send!({ ended: fault } satisfies Ended);
 }
 
-function findOpen(): string[] {
-  const before = [...(atStart ?? [])];
-  return process.getActiveResourcesInfo().filter((kind) => {
-    const index = before.indexOf(kind);
-    if (index >= 0) before.splice(index, 1);
-    return index < 0;
-  });
+const findOpen = (): Handle[] => listOpen().filter(({ address }) => atStart?.has(address) !== true);
+
+/** Lists the handles that keep this process running, except for the turn of `until`, as a report of Node does. */
+function listOpen(): Handle[] {
+  // With the network, a report looks up the names of other machines, which can take minutes.
+  Object.assign(process.report, { excludeNetwork: true });
+  const { libuv } = process.report.getReport() as { libuv: Handle[] };
+  return libuv.filter((handle) => handle.is_active && handle.is_referenced && handle.type !== 'idle');
 }
