@@ -97,7 +97,8 @@ export class Caller {
 
   constructor(options: StoreroomOptions) {
     for (const name of ['baseUrl', 'teamID', 'apiID', 'apiSecret'] as const)
-      if (!/^[!-~]+$/.test(options[name] ?? '')) throw new TypeError(`Storeroom needs the option ${name}.`);
+      if (!/^[!-~]+$/.test(options[name] ?? ''))
+        throw new TypeError(`Set the option ${name}, without spaces and line breaks.`);
     const { baseUrl, teamID, apiID, apiSecret, ...settings } = options;
     const url = new URL(baseUrl);
     if (url.username !== '' || url.password !== '' || url.search !== '')

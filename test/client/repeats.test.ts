@@ -160,10 +160,10 @@ suite('secrets', () => {
 
   test('a missing or broken option is named, not shown', () => {
     for (const name of ['baseUrl', 'teamID', 'apiID', 'apiSecret'] as const)
-      for (const value of [undefined, '', 'with a space'])
+      for (const value of [undefined, '', 'with a space', 'with-its-line-break\n'])
         assert.throws(() => clientOf({ [name]: value }), {
           name: 'TypeError',
-          message: `Storeroom needs the option ${name}.`,
+          message: `Set the option ${name}, without spaces and line breaks.`,
         });
     const baseUrl = `http://me:${SECRET}@127.0.0.1/`;
     assert.throws(() => clientOf({ baseUrl }), { message: 'baseUrl must have no credentials and no query.' });

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Connection } from '../../src/store/postgres/connection/connection.ts';
 import { Silence } from '../../src/store/postgres/connection/silence.ts';
 import { TestClock } from '../kit/clock.ts';
 import { times } from '../kit/lists.ts';
+import { postgresUrl } from '../kit/postgres.ts';
 
 function listen() {
   const clock = new TestClock();
@@ -52,4 +54,16 @@ test('nobody is given up who is not waited for any more, or whose connection is 
   silence.begin(true);
   silence.close();
   assert.equal(await pass(2000), 0);
+});
+
+test('a statement of any length goes on while its rows arrive', async () => {
+  const clock = new TestClock();
+  const options = { name: 'storeroom test', session: {}, silenceMs: 1400, connectTimeoutMs: 1400, clock };
+  await using connection = await Connection.open(options, postgresUrl());
+  let rows = 0;
+  await connection.queryEach(`SELECT repeat('x', 10000) FROM generate_series(1, 2000)`, [], () => {
+    rows++;
+    clock.move(100);
+  });
+  assert.equal(rows, 2000);
 });

@@ -11,7 +11,7 @@ import { USAGE_TABLES, type OwnUsage } from '../control/calls.ts';
 import { TENANT_COLUMNS, toTenant, type ControlDatabase, type TenantRow } from '../control/control.ts';
 import type { OwnTenants } from '../control/tenants.ts';
 import type { Bound, Row, Writing } from '../writing.ts';
-import { transpose, type Connection } from './connection/connection.ts';
+import type { Connection } from './connection/connection.ts';
 import type { Pool, SharedConnection } from './connection/shared-connection.ts';
 import { buildTenantScript, CONTROL, PIMS_VERSION } from './migrate.ts';
 import { KeyBatch } from './reads/shared-reads.ts';
@@ -178,3 +178,7 @@ async function runWriting<T>(connection: Connection, writing: Writing<T>): Promi
   }
   return step.value;
 }
+
+/** Returns the values of some properties of all rows, one list for each property. */
+export const transpose = <T, Name extends keyof T>(rows: readonly T[], names: readonly Name[]): T[Name][][] =>
+  names.map((name) => rows.map((row) => row[name]));

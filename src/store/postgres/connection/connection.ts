@@ -1,4 +1,5 @@
 /** A connection to PostgreSQL. It is pipelined, bounds its prepared statements, and detects a silent server. */
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { Client, DatabaseError, Query, types as parsers, type QueryArrayResult } from 'pg';
 import type { Clock } from '../../../clock.ts';
@@ -12,7 +13,7 @@ export interface ConnectionOptions {
   readonly name: string;
   /** Settings of the session, such as `statement_timeout`. */
   readonly session: Readonly<Record<string, string | number>>;
-  /** The time without a complete response, while one is due, after which the server counts as gone. */
+  /** The time without a complete response or row, while one is due, after which the server counts as gone. */
   readonly silenceMs: number;
   readonly connectTimeoutMs: number;
   readonly clock: Clock;
@@ -137,9 +138,11 @@ export class Connection {
 
   /** Runs a prepared statement and passes on each row as it arrives. */
   async queryEach<R extends Row>(sql: string, values: StatementValues, take: (row: R) => void): Promise<void> {
-    const text = numberPlaceholders(sql);
-    const statement = { name: this.#prepare(sql), text, values: values as unknown[], rowMode: 'array' };
-    await this.#submit(new Query(statement).on('row', take));
+    const rows = new Query(this.#describe(sql, values)).on('row', (row: R) => {
+      this.#silence.begin(true);
+      take(row);
+    });
+    await this.#submit(rows);
   }
 
   /** Receives the notices of a channel. `onEnd` runs when the connection ends. */
@@ -191,8 +194,7 @@ export class Connection {
   }
 
   async execute(statement: string): Promise<void> {
-    if (this.#lost) throw this.#lost;
-    await this.#track(this.#client.query(statement));
+    await this.#track(() => this.#client.query(statement));
   }
 
   /** Runs the statements of a script one by one, because Citus accepts one in a message. Throws the first fault. */
@@ -239,17 +241,16 @@ export class Connection {
   }
 
   async #send(sql: string, values: StatementValues): Promise<QueryArrayResult> {
-    if (this.#lost) throw this.#lost;
-    this.#cork();
-    const statement = { name: this.#prepare(sql), text: numberPlaceholders(sql), values: values as unknown[] };
-    return this.#track(this.#client.query({ ...statement, rowMode: 'array' }));
+    return this.#track(() => this.#client.query(this.#describe(sql, values)));
+  }
+
+  #describe(sql: string, values: StatementValues) {
+    const text = numberPlaceholders(sql);
+    return { name: this.#prepare(sql), text, values: values as unknown[], rowMode: 'array' as const };
   }
 
   async #submit(query: Query): Promise<void> {
-    if (this.#lost) throw this.#lost;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#client.query(query.on('end', () => resolve()).on('error', reject));
-    await this.#track(promise);
+    await this.#track(() => once(this.#client.query(query), 'end'));
   }
 
   /** Returns the name of the prepared statement. Above the maximum, deallocates the one used longest ago. */
@@ -261,15 +262,18 @@ export class Connection {
     if (this.#prepared.size > PREPARED_MAX) {
       const [oldest, itsName] = this.#prepared.entries().next().value!;
       this.#prepared.delete(oldest);
-      void this.#track(this.#client.query(`DEALLOCATE ${itsName}`)).catch(() => undefined);
+      this.execute(`DEALLOCATE ${itsName}`).catch(() => undefined);
     }
     return name;
   }
 
-  async #track<T>(answer: Promise<T>): Promise<T> {
+  /** Sends a statement, unless the connection was lost, and waits for the answer. */
+  async #track<T>(send: () => Promise<T>): Promise<T> {
+    if (this.#lost) throw this.#lost;
     if (this.#unanswered++ === 0) this.#silence.begin(true);
+    this.#cork();
     try {
-      const given = await answer;
+      const given = await send();
       if (this.#lost) throw this.#lost;
       return given;
     } catch (fault) {
@@ -325,10 +329,6 @@ function isLoss(fault: unknown): boolean {
     ? !(fault instanceof TypeError || fault instanceof Refusal)
     : /^(08|57P0[1-5]|25P0[34])/.test(state);
 }
-
-/** Returns the values of some properties of all rows, one list for each property. */
-export const transpose = <T, Name extends keyof T>(rows: readonly T[], names: readonly Name[]): T[Name][][] =>
-  names.map((name) => rows.map((row) => row[name]));
 
 /** A statement of a script. A semicolon in a comment, in quotes or in a `$$` body does not end it. */
 const STATEMENT = /(?:--[^\n]*|'[^']*'|"[^"]*"|(\$\w*\$)[^]*?\1|[^;])+/g;

@@ -1,7 +1,7 @@
 /**
- * Measures how long a server has completed no response while one is due. It counts time in steps, and reads all arrived
- * data before each. A process that was stopped, or whose clock was set forward, therefore does not count that time as
- * silence.
+ * Measures how long a server has sent no row and completed no response while one is due. It counts time in steps, and
+ * reads all arrived data before each. A process that was stopped, or whose clock was set forward, therefore does not
+ * count that time as silence.
  */
 import { every, type Clock, type Timer } from '../../../clock.ts';
 
