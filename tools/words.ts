@@ -29,6 +29,8 @@ const WORDS: readonly (readonly [found: RegExp, better: string])[] = [
   [/\b(brings?|brought)\b/i, 'contains, has'],
   [/\bthat (of|which)\b/i, 'name the thing'],
   [/\bno longer changes\b/i, 'cannot be changed'],
+  [/\be-mails?\b/i, 'email'],
+  [/\b(upper|lower)[ -]case\b/i, 'uppercase, lowercase'],
 ];
 const OPENINGS =
   /^(Of|What|Those|Such|So|As|Else|Set (when|by|in)|Also|Not|Beside|For (it|them)|In which|From which|To which|With which|By which)\b/;

@@ -63,7 +63,7 @@ export function buildWorkloads(orders: number): Workload[] {
   return [
     workload('W1', 'order and its 3 lines', getOrder),
     workload('W1 hot', 'the same, of 1,000 orders', getOrder, { count: HOT_ORDERS, isOwn: true }),
-    workload('W2', 'customer by exact e-mail', (dialect, i) =>
+    workload('W2', 'customer by exact email', (dialect, i) =>
       findCustomers(dialect, { field: 'BEMAIL', value: records.emailOf(i) }),
     ),
     workload(

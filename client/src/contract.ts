@@ -418,7 +418,7 @@ interface Addresses {
   readonly BCOUNTRY: string;
   /** Billing phone number. */
   readonly BPHONE: string;
-  /** Billing e-mail address. */
+  /** Billing email address. */
   readonly BEMAIL: string;
   /** Shipping name. */
   readonly SNAME: string;
@@ -438,7 +438,7 @@ interface Addresses {
   readonly SCOUNTRY: string;
   /** Shipping phone number. */
   readonly SPHONE: string;
-  /** Shipping e-mail address. */
+  /** Shipping email address. */
   readonly SEMAIL: string;
 }
 
@@ -517,7 +517,7 @@ interface AddressValues {
   readonly BCOUNTRY?: Value | undefined;
   /** Billing phone number. */
   readonly BPHONE?: Value | undefined;
-  /** Billing e-mail address. */
+  /** Billing email address. */
   readonly BEMAIL?: Value | undefined;
   /** Shipping name. */
   readonly SNAME?: Value | undefined;
@@ -537,7 +537,7 @@ interface AddressValues {
   readonly SCOUNTRY?: Value | undefined;
   /** Shipping phone number. */
   readonly SPHONE?: Value | undefined;
-  /** Shipping e-mail address. */
+  /** Shipping email address. */
   readonly SEMAIL?: Value | undefined;
 }
 
@@ -574,7 +574,7 @@ export interface Change {
 }
 
 export interface Field {
-  /** Name of the field, in upper case. */
+  /** Name of the field, in uppercase. */
   readonly name: string;
   /** Type of its values. */
   readonly type: 'text' | 'number' | 'date' | 'flag' | 'timestamp';

@@ -7,7 +7,7 @@ import type { AuditEntry } from '../audit/audit.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
 import type { Role } from './roles.ts';
 
-/** The name of a user. The e-mail address is in lower case, and each address is unique within its tenant. */
+/** The name of a user. The email address is in lowercase, and each address is unique within its tenant. */
 export interface UserName {
   readonly teamId: string;
   readonly email: string;
@@ -58,7 +58,7 @@ export type SessionChoice = 'all' | { readonly except: Uint8Array } | { readonly
 export interface UserStore {
   findUser(name: UserName): Promise<User | undefined>;
   findUserByLink(linkHash: Uint8Array): Promise<User | undefined>;
-  /** Lists the users of a team, sorted by e-mail address. */
+  /** Lists the users of a team, sorted by email address. */
   listUsers(teamId: string): Promise<User[]>;
   /** Refuses (USER_EXISTS) when the team has a user with this address. */
   createUser(user: NewUser, entry: AuditEntry): Promise<Outcome<void>>;

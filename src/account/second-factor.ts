@@ -13,7 +13,7 @@ const RECOVERY_BYTES = 15; // 24 characters
 const GROUP = 6;
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** Encodes bytes as base32 (RFC 4648), in upper case and without padding. */
+/** Encodes bytes as base32 (RFC 4648), in uppercase and without padding. */
 export function encodeBase32(bytes: Uint8Array): string {
   let text = '';
   let bits = 0;

@@ -78,7 +78,7 @@ export interface IssuedLink {
 }
 
 /**
- * Returns an address trimmed and in lower case. Refuses (INVALID_VALUE) an address that does not look like
+ * Returns an address trimmed and in lowercase. Refuses (INVALID_VALUE) an address that does not look like
  * `ann@example.com` or has more than 254 characters.
  */
 export function parseEmail(text: string): Outcome<string> {

@@ -1,6 +1,6 @@
 /** Begin here: an entry of the audit log says who did what to what, when and from where. The port is for all stores. */
 
-/** The actor, an e-mail address or `command line`; the time; and the client's address ('' for the command line). */
+/** The actor, an email address or `command line`; the time; and the client's address ('' for the command line). */
 export interface Actor {
   readonly nowMs: number;
   readonly actor: string;

@@ -40,7 +40,7 @@ export interface FoundRequest {
   httpStatus: number;
   milliseconds: number;
   client: string;
-  /** The API ID; null for a call from the explorer, for which `explorerUser` has an e-mail address. */
+  /** The API ID; null for a call from the explorer, for which `explorerUser` has an email address. */
   apiID: string | null;
   /** The name of the API key; null in lines that were written before keys had names. */
   keyName: string | null;

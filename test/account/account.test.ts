@@ -204,7 +204,7 @@ suite('sessions', () => {
 });
 
 suite('users', () => {
-  test('addresses are kept trimmed and in lower case; 400 what is none', async () => {
+  test('addresses are kept trimmed and in lowercase; 400 what is none', async () => {
     const teamId = await newTeam();
     await inviteUser(store.users, teamId, '  Ann.Smith+x@Example.COM\n', 'owner', operator());
     const shown = pick(await store.users.listUsers(teamId), 'email', 'role');

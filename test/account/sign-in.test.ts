@@ -62,7 +62,7 @@ suite('signing in', () => {
       const { code, message, field, retryAfterSeconds } = await refusalOf(accounts.signIn(wrong, visit(300)));
       answers.add(JSON.stringify([code, message, field, retryAfterSeconds]));
     }
-    const told = ['SIGN_IN_REFUSED', 'The team, e-mail address, password or code is wrong.', undefined, undefined];
+    const told = ['SIGN_IN_REFUSED', 'The team, email address, password or code is wrong.', undefined, undefined];
     assert.deepEqual([...answers], [JSON.stringify(told)]);
   });
 

@@ -173,7 +173,7 @@ test('401 is one identical answer, whatever is wrong with team, keys, ID or secr
     "another tenant's ID": { ...keys, apiID: other.keys.apiID },
     "another tenant's secret": { ...keys, apiSecret: other.keys.apiSecret },
     'a secret with a mistyped checksum': { ...keys, apiSecret: swapLast(apiSecret) },
-    'a secret in upper case': { ...keys, apiSecret: apiSecret.toUpperCase() },
+    'a secret in uppercase': { ...keys, apiSecret: apiSecret.toUpperCase() },
     'ID and secret exchanged': { teamID: 'shop', apiID: apiSecret, apiSecret: apiID },
   };
   const shapes = new Map<string, string>();

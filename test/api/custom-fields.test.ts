@@ -122,7 +122,7 @@ test('UNKNOWN_FIELD proposes own fields too', async () => {
   assert.match(message!, /\bONLY_ORDERS\b/);
 });
 
-test('a name that is taken, reserved or not upper case is refused and changes nothing', async () => {
+test('a name that is taken, reserved or not uppercase is refused and changes nothing', async () => {
   const list = async (): Promise<string> => JSON.stringify(await shop.run('fields', 'list', 'shop'));
   const earlier = await list();
   for (const name of ['OWN_TEXT', 'FUNCTION', 'ID', 'SORT_KEY', 'lower', 'A-B']) {

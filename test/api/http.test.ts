@@ -132,7 +132,7 @@ test('400 MALFORMED_REQUEST for what is no HTTP ends the connection: what follow
     'no HTTP at all': 'hello\r\n\r\n',
     'a TLS handshake': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
     'an unknown method': start(`BREW ${target} HTTP/1.1`),
-    'a method in lower case': start(`get ${target} HTTP/1.1`),
+    'a method in lowercase': start(`get ${target} HTTP/1.1`),
     'no version': start(`GET ${target}`),
     'a version before HTTP/1.0': start(`GET ${target} HTTP/0.9`),
     'a version after HTTP/1.1': start(`GET ${target} HTTP/2.0`),

@@ -89,7 +89,7 @@ function listen(page: Page, origin: string): string[] {
 /** Fills in the sign-in form and sends it. */
 export async function sendSignIn(page: Page, { teamID, email }: Visitor): Promise<void> {
   await page.getByLabel('Team', { exact: true }).fill(teamID);
-  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Email address').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
 }

@@ -151,8 +151,8 @@ type Sent = [path: string, body: object | null, query?: Record<string, string>];
 const POSITIONS: Record<string, (text: string) => Sent> = {
   'tenant name': (text) => ['/settings', { name: text, defaultStage: 'quote', strict: false }],
   'default stage': (text) => ['/settings', { name: 'Shop', defaultStage: text, strict: false }],
-  'e-mail': (text) => ['/users', { email: text, role: 'viewer' }],
-  'e-mail, in part': (text) => ['/users', { email: `${text}@example.com`, role: 'viewer' }],
+  email: (text) => ['/users', { email: text, role: 'viewer' }],
+  'email, in part': (text) => ['/users', { email: `${text}@example.com`, role: 'viewer' }],
   role: (text) => ['/users', { email: 'x@example.com', role: text }],
   'whom to link': (text) => ['/users/link', { email: text }],
   'whom to remove': (text) => ['/users/remove', { email: `${text}@nowhere.example` }],

@@ -210,7 +210,7 @@ test('keyboard alone leads from the sign-in page to the copied secret', async (c
   await page.goto('/dashboard/sign-in');
   await waitForFocus(field(page, 'Team'));
   await page.keyboard.type(keys.teamID);
-  await tabTo(page, page.getByLabel('E-mail address'));
+  await tabTo(page, page.getByLabel('Email address'));
   await page.keyboard.type(owner.email);
   await tabTo(page, field(page, 'Password'));
   await page.keyboard.type(PASSWORD);
@@ -285,7 +285,7 @@ test('a password is asked for once in 5 minutes, a fault is at its field, what w
   // The dashboard does not ask for the password again for a while, not even on another page.
   await goByMenu(page, 'Users');
   await button(page, 'Invite user').click();
-  await field(page, 'E-mail address').fill('newcomer@example.com');
+  await field(page, 'Email address').fill('newcomer@example.com');
   await button(page, 'Invite').click();
   await page.getByRole('heading', { name: 'One-time link' }).waitFor();
 });

@@ -105,7 +105,7 @@ test('an invited user sets a password and sees what the role allows; a new role 
   await goByMenu(page, 'Users');
   await button(page, 'Invite user').click();
   const newcomer = new Visitor(service, teamID, `new@${teamID}.example`);
-  await field(page, 'E-mail address').fill(newcomer.email);
+  await field(page, 'Email address').fill(newcomer.email);
   await button(page, 'Invite').click();
   const link = await copy(page, button(page, 'Copy the link'));
   await button(page, 'Done').click();

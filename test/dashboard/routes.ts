@@ -33,7 +33,7 @@ export interface Named {
   readonly apiID: string;
   /** API ID of a replaced pair that still works. */
   readonly oldApiID: string;
-  /** E-mail address of a user who sends no requests. */
+  /** Email address of a user who sends no requests. */
   readonly email: string;
   readonly sessionId: string;
   readonly requestID: string;

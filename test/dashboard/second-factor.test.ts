@@ -177,7 +177,7 @@ test('secret and recovery codes are nowhere in the store, the audit log or what 
   const bytes = bytesOf(secret);
   const needles = {
     secret,
-    'secret in lower case': secret.toLowerCase(),
+    'secret in lowercase': secret.toLowerCase(),
     'secret bytes': bytes,
     'secret in hex': bytes.toString('hex'),
     'secret in base64': bytes.toString('base64'),

@@ -1,6 +1,6 @@
 /**
  * Tests signing in over HTTP and `storeroom user …`: one-time links, one refusal for every cause, weak passwords, and
- * one e-mail address in two tenants. Sessions are in sessions.test.ts, waits in throttle.test.ts.
+ * one email address in two tenants. Sessions are in sessions.test.ts, waits in throttle.test.ts.
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
@@ -136,7 +136,7 @@ test('no answer takes a link or an address from the Host of its request', async 
 });
 
 suite('signing in', () => {
-  test('team, e-mail address in any case with spaces around, and password let in', async () => {
+  test('team, email address in any case with spaces around, and password let in', async () => {
     for (const email of ['owner@shop.example', 'OWNER@Shop.Example', '  owner@shop.example\t', 'Owner@SHOP.example ']) {
       const { body } = await expectOk(new Visitor(service, 'shop', email).signIn());
       assert.equal(body.user.email, 'owner@shop.example');

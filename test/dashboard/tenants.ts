@@ -16,7 +16,7 @@ export interface MarkedTenant {
   readonly users: Readonly<Record<Role, Visitor>>;
   readonly keys: Keys;
   readonly named: Named;
-  /** Texts in lower case that only data of this tenant has. */
+  /** Texts in lowercase that only data of this tenant has. */
   readonly marks: readonly string[];
 }
 

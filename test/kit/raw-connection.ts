@@ -5,7 +5,7 @@ import { openSocket } from './raw-http.ts';
 
 export interface BytesAnswer {
   readonly status: number;
-  /** The headers; their names are in lower case. */
+  /** The headers; their names are in lowercase. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: Buffer;
 }

@@ -201,7 +201,7 @@ test('UNKNOWN_FIELD names the field and suggests the nearest known one when it i
       () => parseValues(dictionaries.orders, 'orders', { [sent]: '1' }),
       (refusal: Refusal) => {
         const hint = suggestion === undefined ? '' : ` Did you mean ${suggestion}?`;
-        assert.equal(refusal.message, `ORDERS has no field '${sent}'.${hint} Field names are upper case.`);
+        assert.equal(refusal.message, `ORDERS has no field '${sent}'.${hint} Field names are uppercase.`);
         assert.deepEqual([refusal.code, refusal.field, refusal.suggestion], ['UNKNOWN_FIELD', sent, suggestion]);
         return true;
       },

@@ -76,8 +76,8 @@ function FindDialog({ onClose }: { onClose: () => void }) {
       <input
         class="input"
         {...combobox}
-        aria-label="Number, customer, e-mail, tracking, serial, part, request or key"
-        placeholder="Number, customer, e-mail, tracking, serial, part, request or key"
+        aria-label="Number, customer, email, tracking, serial, part, request or key"
+        placeholder="Number, customer, email, tracking, serial, part, request or key"
         autocomplete="off"
         spellcheck={false}
         autofocus

@@ -184,7 +184,7 @@ async function closeApp(app: FastifyInstance, state: ServiceState, clock: Clock)
   await app.close();
 }
 
-/** Deletes the expired changes of tenants in use. The feed of any other tenant does not grow. */
+/** Deletes the expired changes of the tenants whose stores are open. The feed of any other tenant does not grow. */
 const oldChanges = (store: Store, { changesDays }: Config) => ({
   async deleteExpired(nowMs: number): Promise<void> {
     const before = formatTime(nowMs - changesDays * DAY_MS);

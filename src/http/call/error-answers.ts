@@ -1,6 +1,6 @@
 /**
- * Sends errors: refusals of the stages, unknown paths, requests that Node or Fastify cannot parse, and faults of
- * Fastify's validation, with the code, the field and the value that was sent.
+ * Sends the errors of all requests: refusals thrown during a call, unknown paths, requests that Node or Fastify cannot
+ * parse, and values that Fastify's validation rejects. Their messages name the field and the value that was sent.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -227,7 +227,7 @@ function refuseFilter(
     return refuseField('INVALID_FILTER', name, `${filter} has an unknown member '${name}'. Use ${known}.`);
   }
   if (member === undefined)
-    return new Refusal('INVALID_FILTER', `${filter} must be an object with field and value, not ${quote(value)}.`);
+    return new Refusal('INVALID_FILTER', `${filter} must be an object with field, op and value, not ${quote(value)}.`);
   const form = FILTER_FORMS[member];
   const hint = member === 'value' && value === null ? ' To find records without a value, use the op empty.' : '';
   return refuseField('INVALID_FILTER', member, `${filter}: ${member} must be ${form}, not ${quote(value)}.${hint}`);

@@ -73,7 +73,7 @@ interface DocumentedContent {
 
 export interface DocumentedOperation {
   readonly name: string;
-  /** The HTTP method in lower case. */
+  /** The HTTP method in lowercase. */
   readonly method: string;
   readonly path: string;
   readonly tag: string;

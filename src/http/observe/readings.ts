@@ -78,7 +78,7 @@ const ofPools = (pools: Readings['store']['pools'], part: keyof PoolReading): Re
 export const MEASURED: readonly Measured[] = [
   row('storeroom_ready', 'Whether the node accepts requests (1), as /readyz reports.', ({ ready }) => Number(ready)),
   row('storeroom_store_usable', 'Whether the store answers (1), as /healthz reports.', ({ usable }) => Number(usable)),
-  row('storeroom_requests_in_flight', 'Calls of operations in flight.', ({ inFlight }) => inFlight.calls),
+  row('storeroom_requests_in_flight', 'Calls to operations that are in flight.', ({ inFlight }) => inFlight.calls),
   row(
     'storeroom_requests_in_flight_limit',
     'Current maximum of calls in flight. Further calls are refused.',

@@ -121,7 +121,7 @@ const inventoryOperations = (limits: AnswerLimits): Operation[] => [
 ];
 
 const FIELD = objectOf({
-  name: textOf('Name of the field, in upper case.'),
+  name: textOf('Name of the field, in uppercase.'),
   type: textOf('Type of its values.', { enum: ['text', 'number', 'date', 'flag', 'timestamp'] }),
   description: textOf('Meaning of the field.'),
   required: booleanOf('Whether the field is required on a new record.'),

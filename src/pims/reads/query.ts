@@ -212,8 +212,8 @@ function parseConjunction(filter: Filter, index: number): 'AND' | 'OR' {
 }
 
 /**
- * Folds the case of text in every script, so that texts that differ only in case become the same. Lower case joins
- * look-alikes such as the Kelvin sign and K. Upper case then removes forms that depend on their place in a word, such
+ * Folds the case of text in every script, so that texts that differ only in case become the same. Lowercase joins
+ * look-alikes such as the Kelvin sign and K. Uppercase then removes forms that depend on their place in a word, such
  * as the final sigma.
  */
 export const foldCase = (text: string): string => text.toLowerCase().toUpperCase();

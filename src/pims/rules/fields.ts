@@ -63,7 +63,7 @@ const ADDRESS_PARTS = {
   ZIPCODE: 'ZIP or postal code',
   COUNTRY: 'country',
   PHONE: 'phone number',
-  EMAIL: 'e-mail address',
+  EMAIL: 'email address',
 };
 type AddressMarks = Partial<Record<keyof typeof ADDRESS_PARTS, Marks>>;
 
@@ -226,7 +226,7 @@ export function findField(dictionary: FieldDictionary, recordType: RecordType, n
   const other = OTHER_NAMES[name.toUpperCase()];
   const suggestion = other !== undefined && dictionary.has(other) ? other : findNearName(dictionary, name);
   const hint = suggestion === undefined ? '' : ` Did you mean ${suggestion}?`;
-  const message = `${RECORD_TYPES[recordType].table} has no field '${shown}'.${hint} Field names are upper case.`;
+  const message = `${RECORD_TYPES[recordType].table} has no field '${shown}'.${hint} Field names are uppercase.`;
   throw new Refusal('UNKNOWN_FIELD', message, { field: shown, suggestion });
 }
 

@@ -241,7 +241,7 @@ const nameStage = (order: Values) =>
 /** Fields of an invoice that can still be changed, besides custom fields. */
 const OPEN_ON_INVOICE = ['NOTES', 'ORDER_STATUS', 'TRACKING_NUMBERS', 'SHIP_VIA'];
 
-/** Returns INVALID_VALUE for an ORDER_STATUS that only cancelOrder or voidInvoice may set, in upper or lower case. */
+/** Returns INVALID_VALUE for an ORDER_STATUS that only cancelOrder or voidInvoice may set, ignoring case. */
 export function refuseStatus({ ORDER_STATUS: status = '' }: Values): Refusal | undefined {
   const ways: Readonly<Record<string, string>> = {
     [CANCELLED_STATUS]: 'Use cancelOrder (POST /orders/cancel) to cancel an order.',

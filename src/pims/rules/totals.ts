@@ -15,7 +15,7 @@ import type { Values } from './values.ts';
 
 /**
  * Column of an order that has an 'S' if PIMS computes its SUBTOTAL, and a 'T' if PIMS computes its ORDER_TOTAL. The
- * letters are lower case after an older node, which does not know the mark, has written lines: the next write of a line
+ * letters are lowercase after an older node, which does not know the mark, has written lines: the next write of a line
  * then sums up all lines. A 'P' means that SUBTOTAL is a share that differs from the exact sum of the lines. It still
  * changes with the lines.
  */

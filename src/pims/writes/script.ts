@@ -1,6 +1,6 @@
 /**
- * Scripts, which carry a write to a store: a script is a generator that yields requests to load and to save, and the
- * store runs it in one transaction. Requests are data, so a script never holds a connection (decision 0027), and the
+ * A script carries a write to a store. It is a generator that yields requests to load and to save, and the store runs
+ * it in one transaction. Requests are data, so a script never holds a connection (decision 0027), and the
  * change feed can read from them which records change (decision 0066).
  */
 import { RECORD_TYPES, type CustomField, type Dictionaries, type KeyedType } from '../rules/fields.ts';
@@ -95,7 +95,7 @@ export interface LedgerRow {
   readonly QUANTITY: string;
   readonly AFTER: string;
   readonly REASON: string;
-  /** E-mail address, name of a pair of keys, `command line`, or `import` for an import by command. */
+  /** Email address, name of a pair of keys, `command line`, or `import` for an import by command. */
   readonly DONE_BY: string;
   readonly ORDER_NUMBER: string;
   readonly SERIALS: string;

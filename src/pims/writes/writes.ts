@@ -43,7 +43,7 @@ export interface WriteOptions {
   readonly now: string;
   /** Whether codes must exist in their tables, a setting of the tenant. */
   readonly strict: boolean;
-  /** Who writes: an e-mail address, the name of a pair of keys, or `command line`. */
+  /** Who writes: an email address, the name of a pair of keys, or `command line`. */
   readonly by?: string | undefined;
   readonly idempotency?: Idempotency | undefined;
   /** Tags of which the record must have one to be written. Undefined allows any. */

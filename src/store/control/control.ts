@@ -61,7 +61,7 @@ export const listColumns = (properties: readonly string[], alias: string): strin
 export const toRecord = <T>(properties: readonly (keyof T)[], values: Row): T =>
   Object.fromEntries(properties.map((property, index) => [property, values[index]])) as T;
 
-/** Loads the records for which a condition holds. An order and a limit may follow the condition. */
+/** Loads the records for which a condition holds. ORDER BY and LIMIT can follow the condition. */
 export async function loadRecords<T>(
   db: ReadableTables,
   table: string,

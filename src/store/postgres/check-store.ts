@@ -45,7 +45,9 @@ export async function openCheck(url: string, clock: Clock): Promise<CheckedStore
     return readThrough(connection, (address) => Connection.open({ ...OPTIONS, clock }, servers.urlAt(address)));
   } catch (fault) {
     if (!(fault instanceof ConnectionLost)) throw fault;
-    throw refuseCommand(`The database of STOREROOM_DATABASE_URL cannot be used: ${reasonOf(fault)}`);
+    throw refuseCommand(
+      `The database of STOREROOM_DATABASE_URL cannot be used: ${reasonOf(fault)}. Check the address, and whether the server runs and accepts writes.`,
+    );
   }
 }
 

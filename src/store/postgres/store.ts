@@ -190,7 +190,9 @@ export class PostgresStore {
       await store.close();
       if (fault instanceof Refusal && !(fault instanceof ConnectionLost)) throw fault;
       const name = options.movedAs ?? 'The database of STOREROOM_DATABASE_URL';
-      throw refuseCommand(`${name} cannot be used: ${reasonOf(fault)}`);
+      throw refuseCommand(
+        `${name} cannot be used: ${reasonOf(fault)}. Check the address, and whether the server runs and accepts writes.`,
+      );
     }
   }
 
@@ -323,7 +325,7 @@ async function checkServer(connection: Connection): Promise<void> {
     throw refuseCommand(`The server runs PostgreSQL ${version}. Use version ${OLDEST / 10_000} or newer.`);
   const off = NEEDED[durable.indexOf('off')];
   if (off !== undefined)
-    throw refuseCommand(`The database has ${off} off and would lose acknowledged writes. Set ${off} to on.`);
+    throw refuseCommand(`${off} is off in the database, so a crash can lose acknowledged writes. Set ${off} to on.`);
   if (encoding !== 'UTF8')
     throw refuseCommand(`The database has the encoding ${encoding}. Create one with ENCODING 'UTF8'.`);
 }

@@ -36,7 +36,7 @@ interface LogFile {
   readonly queue: SqliteWriteQueue;
 }
 
-/** Opens the file when it is first used. */
+/** Returns the store of the request log, which opens its file at the first use. */
 export function openRequests(file: string, options: RequestStoreOptions) {
   let opened: LogFile | undefined;
   let [isUnusable, isReported] = [false, false];

@@ -59,7 +59,7 @@ function PasswordForm({ token, link }: { token: string; link: LinkView }) {
     <Form onSubmit={send}>
       {/** This field tells a password manager the user name. */}
       <TextField
-        label="E-mail address"
+        label="Email address"
         name="email"
         type="email"
         autocomplete="username"

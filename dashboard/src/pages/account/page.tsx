@@ -23,7 +23,7 @@ export default function AccountPage() {
       <Card>
         <KeyValue
           rows={[
-            ['E-mail address', user.email],
+            ['Email address', user.email],
             [
               'Team',
               <>

@@ -93,7 +93,7 @@ function FactorOn({
               : `Only ${codesLeft} recovery ${codesLeft === 1 ? 'code is' : 'codes are'} left`
           }
         >
-          If you lose your phone without one, you need a new link from an owner. Create ten new ones now.
+          If you lose your phone and have no recovery code, you need a new link from an owner. Create ten new codes now.
         </Notice>
       )}
       <Actions>

@@ -1,5 +1,5 @@
 /**
- * Signing in: team, e-mail address and password, then the code of two-step verification if it is on. Remembers the team
+ * Signing in: team, email address and password, then the code of two-step verification if it is on. Remembers the team
  * on this device.
  */
 import { useState } from 'preact/hooks';
@@ -60,7 +60,7 @@ export default function SignInPage() {
             autofocus={teamID.value === ''}
           />
           <TextField
-            label="E-mail address"
+            label="Email address"
             name="email"
             type="email"
             autocomplete="username"

@@ -97,7 +97,7 @@ function FirstSteps() {
       <Columns>
         <Card>
           <h3 class="card-title">From your shop, through the API</h3>
-          <p>Create a key pair for your shop, then send a test order and see it in the list.</p>
+          <p>Create keys for your shop. Then send a test order and look for it in the list.</p>
           {may('developer') ? (
             <Actions>
               <ButtonLink to="/explorer/createOrder">Send a test order</ButtonLink>

@@ -177,11 +177,11 @@ function AddField({
         autocapitalize="characters"
         maxLength={63}
         pattern="[A-Z][A-Z0-9_]*"
-        title="Upper-case letters, digits and _, starting with a letter"
+        title="Uppercase letters, digits and _, starting with a letter"
         isExact
         value={name}
         onValue={(text) => setName(text.toUpperCase())}
-        hint="Use up to 63 upper-case letters, digits and _, starting with a letter, such as GIFT_NOTE."
+        hint="Use up to 63 uppercase letters, digits and _, starting with a letter, such as GIFT_NOTE."
       />
       <Select label="Type" name="type" {...type} options={TYPES.map((value) => ({ value, label: FORMATS[value] }))} />
     </FormDialog>

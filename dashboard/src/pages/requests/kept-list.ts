@@ -25,8 +25,8 @@ export function findKept(key: string): KeptList | undefined {
 }
 
 /**
- * Marks the history entry (again when `search`, the query string, replaced it), restores the scroll position and the
- * focus, and keeps the list when the user leaves it.
+ * Marks the history entry, restores the scroll position and the focus, and keeps the list when the user leaves it. A
+ * change of `search`, the query string, replaces the entry, which is then marked again.
  */
 export function useKeeping(
   key: string,

@@ -49,13 +49,13 @@ export function Invite({ onIssued, onClose }: { onIssued: OnIssued; onClose: () 
   return (
     <FormDialog
       title="Invite user"
-      description="You get a one-time link with which the user sets a password. Storeroom sends no e-mail, so send the link yourself."
+      description="You get a one-time link with which the user sets a password. Storeroom sends no email, so send the link yourself."
       onClose={onClose}
       action="Invite"
       onSubmit={invite}
     >
       <TextField
-        label="E-mail address"
+        label="Email address"
         name="email"
         type="email"
         required
@@ -148,8 +148,8 @@ export function RemoveUser({ user, onRemoved, onClose }: RemoveUserProps) {
   if (!user.isYou)
     return (
       <Confirm title={`Remove ${user.email}?`} action="Remove" onConfirm={remove} onClose={onClose}>
-        They are signed out immediately and can no longer sign in. The audit log keeps their actions, and their API keys
-        keep working.
+        They are signed out immediately and can no longer sign in. The audit log keeps their actions, and the API keys
+        that they created keep working.
       </Confirm>
     );
   if (isMeant)

@@ -20,7 +20,7 @@ type Open =
 const COLUMNS: readonly TableColumn<UserRow>[] = [
   {
     key: 'email',
-    head: 'E-mail',
+    head: 'Email',
     cell: ({ email, isYou }) => (
       <span class="user-cell">
         <span title={email}>{email}</span>

@@ -119,7 +119,7 @@ function splitProps<Props extends EntryProps>(props: Props) {
 }
 
 /**
- * Example: `<TextField label="E-mail address" name="email" type="email" value={email} onValue={setEmail} required
+ * Example: `<TextField label="Email address" name="email" type="email" value={email} onValue={setEmail} required
  * />`. A password has a button that shows it.
  */
 export function TextField({ type = 'text', ...props }: TextFieldProps) {

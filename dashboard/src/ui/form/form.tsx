@@ -1,5 +1,6 @@
 /**
- * A form for the service. It is busy while it is sent, and shows and focuses an error at its field or above the form.
+ * A form for the service. It is busy while it is sent. An error is shown at its field, which gets the focus, or above
+ * the form.
  */
 import type { ComponentChildren, TargetedSubmitEvent } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';

@@ -76,7 +76,7 @@ const classOf = <Row,>({ align, isMono, isWide, isHiddenOnPhone }: TableColumn<R
     .join(' ');
 
 /**
- * Example: `<Table label="Users" columns={[{ key: 'email', head: 'E-mail', cell: (user) => user.email }]}
+ * Example: `<Table label="Users" columns={[{ key: 'email', head: 'Email', cell: (user) => user.email }]}
  * rows={data?.users} rowKey="email" />`.
  */
 export function Table<Row>({

@@ -1,4 +1,4 @@
-/** The words for fields of records: labels that people know, where the API has upper-case names. */
+/** The words for fields of records: labels that people know, where the API has uppercase names. */
 
 const LABELS: Readonly<Record<string, string>> = {
   ORDER_NUMBER: 'Order',
@@ -38,7 +38,7 @@ const PARTS: Readonly<Record<string, string>> = {
   ZIPCODE: 'ZIP code',
   COUNTRY: 'country',
   PHONE: 'phone',
-  EMAIL: 'e-mail',
+  EMAIL: 'email',
 };
 
 /**

@@ -10,7 +10,7 @@ import { buildTable, timeOf, type AddCommands } from '../../command.ts';
 import { addTenantCommand } from '../../open-store.ts';
 
 export const addUsageCommand: AddCommands = (program, context) => {
-  const description = 'Show the calls of a month (UTC).';
+  const description = 'Show how many calls a tenant made in a month (UTC).';
   addTenantCommand(
     program,
     context,

@@ -89,7 +89,7 @@ const addReplaceCommand: AddCommands = (group, context) => {
       '--key <name>',
       'name of the pair to replace, which the new pair keeps (default: the pair named default, or else the oldest)',
     )
-    .addOption(new Option('--overlap <time>', 'how long the old keys stay valid').choices(OVERLAPS));
+    .addOption(new Option('--overlap <time>', 'how long the old pair stays valid (default: none)').choices(OVERLAPS));
 };
 
 const addEndCommand: AddCommands = (group, context) => {

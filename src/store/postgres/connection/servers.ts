@@ -12,7 +12,7 @@ interface Primary {
   readonly timeline: number;
 }
 
-/** Time for the other servers to answer once one has said that it is the primary. */
+/** Time for the other servers to respond after one has reported that it is the primary. */
 const OTHERS_MS = 200;
 /** Every user may run these functions. The last one would fail on a standby, which writes no log. */
 const READ_ROLE = `SELECT current_setting('transaction_read_only') = 'on', CASE WHEN NOT pg_is_in_recovery()

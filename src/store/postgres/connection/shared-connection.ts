@@ -19,7 +19,7 @@ import {
 import type { Availability } from './servers.ts';
 
 export interface CutOptions {
-  /** `end` ends the statement while it runs. */
+  /** While the statement runs, the `end` of this turn ends it. */
   readonly turn: Turn;
   /** Cancels the statement that runs in a server process. Resolves when the server has signalled the process. */
   readonly cancel: (serverPid: number) => Promise<unknown>;

@@ -147,7 +147,7 @@ async function makeBackup(options: BackupOptions, now: number, ended: AbortSigna
   }
 }
 
-/** Makes a backup in a thread, until the signal aborts. */
+/** Makes a backup in a thread. If the signal aborts, ends the thread and rejects. */
 function runBackup(workerData: BackupJob, ended: AbortSignal): Promise<BackupReply> {
   const { promise, resolve, reject } = Promise.withResolvers<BackupReply>();
   const thread = startThread(new URL('backup-worker.ts', import.meta.url), { workerData, resourceLimits: HEAP });

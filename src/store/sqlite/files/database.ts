@@ -242,7 +242,7 @@ export class Database {
     return 1;
   }
 
-  /** Turns the write-ahead log on. SQLite reports no error when it keeps another journal. */
+  /** Turns the write-ahead log on. If SQLite keeps another journal mode, it reports no error, so the mode is checked. */
   #keepLog(): void {
     const [mode] = this.row<[string]>('PRAGMA journal_mode=wal')!;
     if (mode === 'wal') return;

@@ -153,7 +153,7 @@ export interface DiskBounds {
 }
 
 export interface DiskObserver {
-  /** Called when the log stops and when it continues. */
+  /** Reports that the request log stops, or that it continues. */
   readonly report: (event: string) => void;
   readonly clock: Clock;
 }

@@ -136,7 +136,7 @@ function startAt(db: Database, position: string, { isDescending, sorted }: PageR
   return [key, whole.startsWith(value) ? whole : value];
 }
 
-/** Counts row by row: until a statement returns a row, Node keeps every text that our functions were given. */
+/** Counts row by row, because Node keeps every text that our functions receive until a statement returns a row. */
 function countRows(db: Database, { sql, values }: Pick<PageSql, 'sql' | 'values'>): number {
   let count = 0;
   for (const _ of db.walk(sql, (from) => [from, null, NO_LIMIT, ...values], '')) count++;
