@@ -28,6 +28,19 @@ test('every metric of the rules and the dashboard is told by a service with one 
     for (const [name] of text.matchAll(NAMES)) assert.ok(told.has(name), `no service tells ${name}`);
 });
 
+test('a health check has the operation that the rules and the dashboard leave out', async () => {
+  const service = await ownService();
+  for (const path of ['/healthz', '/readyz']) await fetch(service.origin + path);
+  const { samples } = await readMetrics(service);
+  const told = samples
+    .filter(({ name }) => name === 'storeroom_requests_total')
+    .map(({ labels }) => labels['operation']);
+  for (const text of [rules, dashboard]) {
+    const excluded = /operation!~\\?"([^"\\]+)/.exec(text)![1]!.split('|');
+    assert.deepEqual(new Set(told), new Set(excluded));
+  }
+});
+
 test('what readings.ts measures is shown in the dashboard', () => {
   for (const { name } of MEASURED) assert.ok(dashboard.includes(`${name}{`), name);
 });

@@ -32,8 +32,9 @@ export function whyNotReady({ stopping, ...state }: ServiceState): 'disk' | 'cou
 
 /** Adds both paths, which return 200 or 503. */
 export function addHealth(app: FastifyInstance, state: ServiceState): void {
-  const add = (url: string, why: () => string | undefined) => {
-    app.get(url, { exposeHeadRoute: true }, (_request, reply: FastifyReply) => {
+  const add = (url: string, operation: string, why: () => string | undefined) => {
+    app.get(url, { exposeHeadRoute: true }, (request, reply: FastifyReply) => {
+      request.operation = operation;
       const reason = why();
       const body =
         reason === undefined ? { status: 'ok' } : { status: 'unavailable', ...(reason !== '' && { reason }) };
@@ -43,6 +44,6 @@ export function addHealth(app: FastifyInstance, state: ServiceState): void {
         .send(JSON.stringify(body));
     });
   };
-  add('/healthz', () => (state.isUsable() ? undefined : ''));
-  add('/readyz', () => whyNotReady(state));
+  add('/healthz', 'getHealth', () => (state.isUsable() ? undefined : ''));
+  add('/readyz', 'getReadiness', () => whyNotReady(state));
 }
