@@ -1,5 +1,9 @@
 /** Tells the time and runs work later. main.ts passes the real clock, tests their own. Source: decision 0061. */
 
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+
 export interface Clock {
   /** Returns UTC in milliseconds since 1970, for times that are stored. It goes back when the clock is set back. */
   readonly now: () => number;

@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import { entryBy, type AuditEntry, type AuditStore } from '../audit/audit.ts';
-import { formatTime, type Clock } from '../clock.ts';
+import { formatTime, MINUTE_MS, type Clock } from '../clock.ts';
 import { Refusal } from '../errors.ts';
 import type { Failures, SessionStore, SignedIn, User, UserName, UserStore } from './account-port.ts';
 import { checkPassword, type Line } from './password.ts';
@@ -16,7 +16,6 @@ const WAIT_MAX_SECONDS = 15 * 60;
 /** The number of consecutive failures after which every attempt is refused (NIST 800-63B). */
 const FAILURES_MAX = 100;
 const MINUTE_ATTEMPTS_MAX = 20;
-const MINUTE_MS = 60_000;
 const REMEMBERED_MAX = 10_000;
 
 /** Returns when the next attempt is allowed: at once ('') up to five failures, then 1 s, 2 s, 4 s … 15 min later. */

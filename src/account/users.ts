@@ -5,13 +5,12 @@
  */
 import { hash, randomBytes } from 'node:crypto';
 import { entryBy, type Actor } from '../audit/audit.ts';
-import { formatTime } from '../clock.ts';
+import { formatTime, MINUTE_MS } from '../clock.ts';
 import { orThrow, Refusal, refuseField, type Outcome } from '../errors.ts';
 import { EMAIL_CHARACTERS_MAX, PROOF_MINUTES, SESSION_HOURS, SESSION_IDLE_MINUTES } from './account-bounds.ts';
 import type { Failures, PasswordHash, Session, SignedIn, UserChange, UserName, UserStore } from './account-port.ts';
 import type { Role } from './roles.ts';
 
-const MINUTE_MS = 60_000;
 const IDLE_MS = SESSION_IDLE_MINUTES * MINUTE_MS;
 const ABSOLUTE_MS = SESSION_HOURS * 60 * MINUTE_MS;
 /** Maximum difference between the clocks of nodes. */

@@ -2,7 +2,7 @@
  * Begin here: authenticated calls become lines in memory, and four times a second the lines become blocks in the store.
  * A call never waits for its line: a call beyond a bound is counted, not logged. Source: decision 0022.
  */
-import { formatTime, type Clock, type Timer } from '../clock.ts';
+import { DAY_MS, formatTime, type Clock, type Timer } from '../clock.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
 import { hideSecrets } from '../tenant/secrets.ts';
 import type { LoggedCall, FoundRequestDetail, RequestsQuery, FoundRequests } from './logged-request.ts';
@@ -32,7 +32,6 @@ const BATCH_LINES = 5000;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
 /** The oldest blocks are deleted after this many added bytes, or after an eighth of a tenant's maximum. */
 const TRIM_BYTES = 4 * 1024 * 1024;
-const DAY_MS = 86_400_000;
 
 type LoggedTenant = Pick<Tenant, 'teamId' | 'createdAt'>;
 type TeamKeyUse = { -readonly [Name in keyof KeyUse]: KeyUse[Name] } & { readonly teamId: string };

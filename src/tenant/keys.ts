@@ -2,12 +2,10 @@
  * The rules of named pairs of keys: their names, scopes and expiry, and which pair a new one replaces. The newest valid
  * pair of a name is the current one. A pair that it replaced can stay valid for an overlap.
  */
-import { formatTime } from '../clock.ts';
+import { DAY_MS, formatTime, HOUR_MS } from '../clock.ts';
 import { Refusal, refuseField, type Outcome } from '../errors.ts';
 import type { CallingKey, KeyInfo, KeyTerms } from './tenant-port.ts';
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 export const OVERLAPS_MS = { none: 0, '1h': HOUR_MS, '24h': DAY_MS, '7d': 7 * DAY_MS };
 export type Overlap = keyof typeof OVERLAPS_MS;
 export const OVERLAPS = Object.keys(OVERLAPS_MS) as Overlap[];
@@ -90,7 +88,7 @@ export function chooseReplaced(
   hasOverlap: boolean,
 ): Outcome<KeyTerms> {
   const inForce = keys.filter(({ isReplaced }) => !isReplaced);
-  const unknown = `There is no valid pair '${asked}' to replace. \`storeroom keys list\` shows all pairs.`;
+  const unknown = `There is no valid pair '${asked}' to replace. List the keys to see all pairs.`;
   const found = inForce.find(({ name }) => name === (asked ?? DEFAULT_NAME));
   if (asked !== undefined && !found) return refuseField('COMMAND_REFUSED', 'name', unknown);
   if (hasOverlap && keys.length - inForce.length >= PAIRS_MAX) {

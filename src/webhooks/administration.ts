@@ -1,7 +1,7 @@
 /** The changes that people make to the endpoints of a tenant, from the dashboard and from the command line. */
 import { randomBytes } from 'node:crypto';
 import { entryBy, type Actor } from '../audit/audit.ts';
-import { formatTime, type Clock } from '../clock.ts';
+import { DAY_MS, formatTime, type Clock } from '../clock.ts';
 import { orThrow, refuseField } from '../errors.ts';
 import { CHANGED_TYPES, listChanges } from '../pims/changes.ts';
 import type { PimsStore } from '../pims/pims-port.ts';
@@ -32,7 +32,6 @@ export interface WebhookView extends Pick<Webhook, 'id' | 'url' | 'createdAt' | 
   readonly secretEndsAt: string | null;
 }
 
-const DAY_MS = 86_400_000;
 const ACTIVE = { state: 'active', reason: '', failures: 0, nextTryAt: '' } as const;
 
 export class Webhooks {
@@ -172,4 +171,4 @@ export class Webhooks {
 }
 
 const unknown = (id: string) =>
-  refuseField('NOT_FOUND', 'id', `There is no webhook '${id}'. \`storeroom webhook list\` shows all.`);
+  refuseField('NOT_FOUND', 'id', `There is no webhook '${id}'. List the webhooks to see their IDs.`);

@@ -3,7 +3,7 @@
  * in the store. Each endpoint has a separate loop, so that no receiver delays another.
  */
 import { randomUUID } from 'node:crypto';
-import { every, formatTime, type Clock, type Timer } from '../clock.ts';
+import { DAY_MS, every, formatTime, type Clock, type Timer } from '../clock.ts';
 import { EndpointLoop, type LoopServices } from './endpoint-loop.ts';
 import { Poster, type Message, type SentMessage } from './poster.ts';
 import type { SenderLease, Webhook, WebhookStore } from './webhooks-port.ts';
@@ -88,7 +88,6 @@ const PROMPT_PLACES = 192;
 const SLOW_PLACES = 64;
 /** A receiver whose last answer took this long is slow. */
 const SLOW_MS = 2000;
-const DAY_MS = 86_400_000;
 
 interface SenderOptions extends LoopServices {
   /** Whether no other process can send: the embedded store has one service. */

@@ -7,15 +7,13 @@ import { lookup, type LookupAddress, type LookupOptions } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
-import { formatTime } from '../clock.ts';
+import { formatTime, HOUR_MS, MINUTE_MS } from '../clock.ts';
 import { refuseField } from '../errors.ts';
 import { CHANGED_TYPES } from '../pims/changes.ts';
 import type { KeyedType } from '../pims/rules/fields.ts';
 import type { Progress } from './webhooks-port.ts';
 
 const SECOND_MS = 1000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
 
 /** The time from each failure in a row to the next attempt. After one more failure the endpoint is paused. */
 const RETRIES_MS: readonly number[] = [
@@ -105,7 +103,8 @@ export function mayBePublic(hostname: string): boolean {
 
 /** Thrown for an address that is not public. */
 export class PrivateAddress extends Error {
-  static readonly text = 'The address of the receiver is not public. STOREROOM_WEBHOOK_PRIVATE allows such addresses.';
+  static readonly text =
+    'The address of the receiver is not public or not HTTPS. The operator can allow it with STOREROOM_WEBHOOK_PRIVATE.';
 }
 
 type Resolve = (hostname: string) => Promise<LookupAddress[]>;

@@ -1,4 +1,5 @@
 /** The operations of the contract as tools: names, descriptions, JSON Schemas, and hints for agents. */
+import { HOUR_MS } from '../../clock.ts';
 import type { Config } from '../../config.ts';
 import { refuseField } from '../../errors.ts';
 import { renderContract } from '../../http/contract/contract.ts';
@@ -31,7 +32,6 @@ export interface ToolRequest {
   readonly body: unknown;
 }
 
-const HOUR_MS = 3_600_000;
 /**
  * Parameters that tools do not have. Each server has one team. An agent keeps no earlier response for a comparison, and
  * assumes that a tool that waits has failed.
@@ -72,7 +72,7 @@ function describeTool(operation: DocumentedOperation, schemas: Contract['compone
     inputSchema: withDefinitions(schema, schemas),
     annotations: {
       readOnlyHint: !isWrite,
-      // PUT only adds records. Other writes change or cancel an existing record.
+      // PUT only adds records. The other writes can change or cancel an existing record.
       destructiveHint: isWrite && method !== 'put',
       // Without an idempotency key, a repeated creation or batch is written twice.
       idempotentHint: !isWrite || (parameters.has('ifMatch') && method !== 'put'),

@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import { Accounts } from '../../account/accounts.ts';
 import { VERSION } from '../../assets.ts';
-import { every, formatTime, type Clock } from '../../clock.ts';
+import { DAY_MS, every, formatTime, HOUR_MS, MINUTE_MS, type Clock } from '../../clock.ts';
 import type { Config, Environment } from '../../config.ts';
 import { Refusal } from '../../errors.ts';
 import { deleteOldChanges } from '../../pims/changes.ts';
@@ -31,9 +31,6 @@ import { isJournal, notifySystemd, priorityOf } from './systemd-unit.ts';
 const IN_FLIGHT_WAIT_MS = 10_000;
 /** Time for long queries to finish when the service stops. */
 const QUERIES_WAIT_MS = 1000;
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 /** Time for sending the last responses before a fatal fault of the store stops the process. */
 const FATAL_EXIT_MS = 200;
 

@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import { readAsset, VERSION, startThread } from '../../assets.ts';
+import { HOUR_MS } from '../../clock.ts';
 import { ERRORS, Refusal, type ErrorCode, type ErrorPlace } from '../../errors.ts';
 import { RECORD_TYPES } from '../../pims/rules/fields.ts';
 import { renderError, JSON_TYPE } from '../call/answer.ts';
@@ -45,9 +46,9 @@ const HEADERS = {
   'X-Month-Requests':
     "The tenant's calls in this calendar month (UTC), this one included. Absent if the call is not counted.",
   'RateLimit-Policy':
-    'Limits of the tenant, such as `"rate";q=20;w=2, "quota";q=1000;w=2592000`: q calls in w seconds; q of "rate" is also the maximum number of steps in a batch. Absent if the tenant has no limits.',
+    'Limits of the tenant, such as `"rate";q=20;w=2, "quota";q=1000;w=2592000`: q calls in w seconds; q of "rate" also limits the steps of a batch. Absent if the tenant has no limits.',
   RateLimit:
-    'Remaining calls of each limit, such as `"rate";r=19;t=1, "quota";r=990;t=86400`: r is the number of calls left, t the number of seconds until the limit is renewed. Absent if the tenant has no limits.',
+    'Remaining calls of each limit, such as `"rate";r=19;t=1, "quota";r=990;t=86400`: r calls are left, and the limit is renewed in t seconds. Absent if the tenant has no limits.',
   'WWW-Authenticate': 'Basic realm="storeroom"',
   'Retry-After': 'Seconds to wait before you repeat the request.',
   ETag: 'Identifies this version of the record. Changes whenever the record, or any line of an order, changes.',
@@ -68,7 +69,6 @@ const PARAMETER_SCHEMAS: Readonly<Record<string, Schema>> = {
   wait: { type: 'integer', minimum: 0, maximum: 25 },
 };
 const CODES = Object.keys(ERRORS) as ErrorCode[];
-const HOUR_MS = 3_600_000;
 
 /** Returns the tag of a path: `Orders` for `/orders/single`. */
 const tagOf = (path: string) => path[1]!.toUpperCase() + path.split('/')[1]!.slice(1);

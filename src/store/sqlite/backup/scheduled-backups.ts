@@ -7,7 +7,7 @@ import { globSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startThread } from '../../../assets.ts';
-import type { Clock, Timer } from '../../../clock.ts';
+import { HOUR_MS, type Clock, type Timer } from '../../../clock.ts';
 import type { Finding } from '../../check/checked-store.ts';
 import type { BackupJob, BackupReply } from './backup-worker.ts';
 import { identityOf } from './backup.ts';
@@ -33,7 +33,6 @@ const DISAGREES = '-disagrees';
 const NAME = /^storeroom-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)Z(-disagrees)?$/;
 const FIRST_LOOK_MS = 2000;
 const LOOK_MS = 30_000;
-const HOUR_MS = 3_600_000;
 const MIB = 1024 * 1024;
 /** Memory of the thread: it holds one order at a time, and the parts that orders commit. */
 const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
@@ -64,7 +63,7 @@ export function makeScheduledBackups(options: BackupOptions) {
     failures++;
     retryAt = clock.now() + HOUR_MS;
     const reason = (fault instanceof Error ? fault.message : String(fault)).replace(/\.$/, '');
-    report(`No backup was made in ${backupDir}: ${reason}. The service tries again in an hour.`, true);
+    report(`No backup was made in ${backupDir}: ${reason}. After a failure, a service tries again in an hour.`, true);
   };
   const make = async () => {
     const now = clock.now();
