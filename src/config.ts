@@ -51,8 +51,8 @@ function databaseAddress(variable: string, meaning: string): Setting<string> {
     return wanted === null || ['read-write', 'primary'].includes(wanted) ? url : undefined;
   };
   const form =
-    'an address such as postgres://user:password@host:5432/database, or with several servers host:5432,other:5432 and ' +
-    'no target_session_attrs but read-write or primary';
+    'an address such as postgres://user:password@host:5432/database (several servers: host:5432,other:5432; ' +
+    'target_session_attrs, if there is one, must be read-write or primary)';
   return { variable, default: '', parse, form, meaning, secret: true };
 }
 
@@ -269,7 +269,7 @@ export const SETTINGS = {
     'STOREROOM_TRAFFIC_BYTES_MOST',
     96 * MIB,
     [MIB, 512 * MIB],
-    'Memory in bytes for request bodies and unsent responses. One tenant may use half of it.',
+    'Memory in bytes for request bodies, and as much again for unsent responses, of which one tenant may use half.',
   ),
   keepAliveMs: wholeNumber(
     'STOREROOM_KEEP_ALIVE_MS',

@@ -296,7 +296,10 @@ export interface CustomerChange extends NewCustomer {
 export interface Filter {
   /** Name of a field of the queried records. */
   readonly field: string;
-  /** At most 256 characters. The op in needs a list of 1 to 100 values; empty and not_empty accept no value. */
+  /**
+   * The value, at most 256 characters. The op `in` needs a list of 1 to 100 values. The ops `empty` and `not_empty`
+   * accept no value.
+   */
   readonly value?: string | number | boolean | readonly (string | number | boolean)[] | undefined;
   /** How to compare the field with the value. Default eq. */
   readonly op?:
@@ -313,9 +316,7 @@ export interface Filter {
     | 'empty'
     | 'not_empty'
     | undefined;
-  /**
-   * If true, the filter matches if the field contains the value, ignoring case, like the op `contains`. Default false.
-   */
+  /** true is the same as the op `contains`, which ignores case. Default false. */
   readonly contains?: boolean | undefined;
   /** Joins the filter to the previous one. AND binds tighter than OR. Default AND. */
   readonly conjunction?: 'AND' | 'OR' | undefined;
@@ -479,7 +480,7 @@ export interface StorefrontOrder {
   };
   /** The lines of the order. */
   readonly items: readonly StorefrontItem[];
-  /** Present only if the order is cancelled. */
+  /** Present only if the order is cancelled or void. */
   readonly cancelled?: true | undefined;
 }
 

@@ -31,7 +31,7 @@ import type {
 } from './account-port.ts';
 
 const WRONG_CODE =
-  'The code does not match the secret. Check the clock of your phone, then enter the code that it shows now.';
+  'The code does not match the secret. Check the clock of your phone, then enter the code that the app shows.';
 
 const NO_FACTOR = { sealedSecret: null, lastStep: 0 };
 const passwordFields = (passwordHash: PasswordHash, { nowMs }: ClientContext) => ({

@@ -89,7 +89,7 @@ async function findWeakness(password: string, words: readonly string[]): Promise
   for (const word of words) rest = rest.replaceAll(word, '');
   if (Array.from(rest).length < OWN_CHARACTERS_MIN)
     return (
-      'The password is little more than the name of the team, the email address or the name of this service, ' +
+      'The password is little more than the team ID, the email address or the name of this service, ' +
       `which attackers try first. ${remedy}`
     );
   const { score, feedback } = (await loadEstimator()).check(characters, [...words]);

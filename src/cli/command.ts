@@ -72,7 +72,8 @@ export async function createProgressBar(): Promise<ProgressBar> {
   return { start: (total) => bar.start(total, 0), advance: (by) => bar.increment(by), stop: () => bar.stop() };
 }
 
-const FULL = 'The disk of STOREROOM_DATA is full. Nothing was written. Free space on it, or set another folder.';
+const FULL =
+  'The disk of STOREROOM_DATA, or of the folder given to the command, is full. Free space on it, and try again.';
 
 interface PrintedFault {
   readonly code: string;
@@ -101,7 +102,7 @@ function describeFault(fault: unknown): PrintedFault {
   if (!(fault instanceof Error)) return { code: 'INTERNAL_ERROR', message: String(fault) };
   const kind = faultOf(fault);
   const { message, stack } = fault;
-  const locked = 'Another process has locked the store. Nothing was written. Try again.';
+  const locked = 'Another process has locked the store. Try again.';
   const unusable = `The store cannot be used: ${message}. Check the folder of STOREROOM_DATA, its disk and its permissions.`;
   if (kind === 'busy') return { code: 'STORE_UNAVAILABLE', message: locked };
   if (kind === 'full') return { code: 'STORAGE_FULL', message: FULL };

@@ -133,7 +133,8 @@ export function parseStoreConfig({ environment }: CommandContext): Config {
 }
 
 const BACK_UP =
-  'Back up PostgreSQL with its own tools (pg_basebackup, pg_dump). docs/several-nodes/backup.md shows how.';
+  'This command is only for the embedded store. Back up and restore PostgreSQL with its own tools (pg_basebackup, ' +
+  'pg_dump): docs/several-nodes/backup.md shows how.';
 
 /** Returns the settings. Throws COMMAND_REFUSED with `instead` if the store is PostgreSQL. */
 export function parseEmbeddedConfig(environment: Environment, instead = BACK_UP): Config {

@@ -85,7 +85,7 @@ export async function deleteOldChanges(open: () => PimsStore, before: string): P
 function refuseGone(after: number, earliest: number, newest: number): Refusal {
   const message =
     after < earliest
-      ? `The changes after ${after} have been deleted. The feed now begins after ${earliest}.`
+      ? `The feed no longer has the changes after ${after}. It now begins after ${earliest}.`
       : `There is no change ${after}: the newest is ${newest}. The data may have been restored from a backup.`;
   return new Refusal('CHANGES_GONE', message, { field: 'after', earliest: String(earliest) });
 }

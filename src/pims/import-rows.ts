@@ -13,7 +13,7 @@ export function makeRowParser(names: readonly string[], dictionary: FieldDiction
   const fields = names.map((name) => findField(dictionary, recordType, name));
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined)
-    throw new Refusal('COMMAND_REFUSED', `The first line names ${twice} twice.`, { field: twice });
+    throw new Refusal('COMMAND_REFUSED', `The field ${twice} has two columns. Keep one.`, { field: twice });
   const cellsAbove: string[] = [];
   const valuesAbove: string[] = [];
   /** A copy of this object is fast to fill, but an object that grows field by field becomes slow. */

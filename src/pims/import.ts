@@ -184,7 +184,7 @@ function* countOn(recordType: NumberedType, taken: Set<string>, left: number) {
   };
 }
 
-/** The parts of an order on which its lines depend. */
+/** The state of an order that the import of its lines needs. */
 interface KnownOrder {
   readonly values: Values;
   /** Highest LINE_NUMBER of the saved lines. */

@@ -199,6 +199,7 @@ function parseCursor(cursor: string): LogPosition {
     at !== undefined && !Number.isNaN(time) && formatTime(time) === at
       ? { at, boot: boot!, number: Number(number) }
       : undefined;
-  if (!position || formatCursor(position) !== cursor) throw refuseField('INVALID_CURSOR', 'cursor');
+  if (!position || formatCursor(position) !== cursor)
+    throw refuseField('INVALID_CURSOR', 'cursor', 'The cursor is incomplete. Copy all of it, or search without it.');
   return position;
 }

@@ -132,7 +132,7 @@ suite('strength', () => {
 
   test('400 the names of the team, the user and the service do not make a password', async () => {
     const names = 'storeroom-acme-2026 ann.smith@hardware.example Acme-Tools-Acme-Tools SmithSmithHardware'.split(' ');
-    const refusal = /^The password is (little more than the name|too easy to guess)/;
+    const refusal = /^The password is (little more than the team ID|too easy to guess)/;
     for (const password of [...names, 'storeroom ann 2026!!'])
       assert.match((await weaknessOf(password)) ?? password, refusal, password);
     assert.equal(await weaknessOf('ann lantern gravel poplar seventeen'), undefined);

@@ -79,7 +79,7 @@ test('a type alone is shown and followed, and the address keeps it', async (cont
   await newest(page, 'grace').waitFor();
   assert.deepEqual(await shown(page), ['grace customer created createCustomer', 'ada customer created createCustomer']);
   await field(page, 'Type').selectOption('Inventory');
-  await page.getByText('No changes of this type').waitFor();
+  await page.getByText('No recent changes of this type').waitFor();
 });
 
 test('Pause keeps the list as it is, says so, and Resume shows what came in between', async (context) => {

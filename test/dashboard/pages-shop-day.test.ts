@@ -152,7 +152,7 @@ test('a new order is made by form in one step, found by the name of its customer
   await page.getByRole('heading', { level: 1, name: 'New order' }).waitFor();
   // The first field has the focus, and shows whether a customer has the typed code.
   await page.keyboard.type('Lighthouse');
-  await page.getByText('No customer has this code.').waitFor();
+  await page.getByText('No customer with exactly this code was found.').waitFor();
   await page.getByLabel('Customer', { exact: true }).fill('BOB');
   await page.getByRole('status').filter({ hasText: 'Bob Lighthouse' }).waitFor();
   await page.getByLabel('Part of line 1').fill('LAMP');
@@ -173,7 +173,7 @@ test('a new order is made by form in one step, found by the name of its customer
   await fill(page, 'Carrier', 'Federal');
   await succeed(shop.updateOrder({ ORDER_NUMBER: number, NOTES: 'ring twice' }));
   await dialog(page).getByRole('button', { name: 'Save', exact: true }).click();
-  await page.getByText('Someone else changed this meanwhile. Notes is now “ring twice”.', { exact: false }).waitFor();
+  await page.getByText('This was changed in the meantime. Notes is now “ring twice”.', { exact: false }).waitFor();
   await send(page, 'Save');
   const changed = await shop.order(number);
   assert.deepEqual([changed['NOTES'], changed['SHIP_VIA']], ['ring twice', 'Federal']);

@@ -218,7 +218,7 @@ export class Model {
       const order = this.#existingOrder(orderNumber);
       this.#checkExpected('orders', orderNumber, 'order', context);
       if (this.#closed.isCancelled(order)) return order;
-      this.#closed.checkNoInvoice(order, 'ORDER_NUMBER', ', so it cannot be cancelled.');
+      this.#closed.checkNoInvoice(order, 'ORDER_NUMBER', ', so it cannot be cancelled. Void it in the dashboard.');
       this.#closed.cancel(orderNumber);
       this.#tags.moved('orders', orderNumber);
       this.#moveStock(movementsBetween(committedBy(order, this.#linesOf(orderNumber)), new Map()), context.now);
@@ -575,7 +575,7 @@ function nameOf(body: Body, field: string): string {
 /** Refuses a key that is too long, before the Idempotency-Key is looked up, like every fault of the body alone. */
 function checkLength(recordType: KeyedType, key: string): void {
   const { length } = Array.from(key);
-  const most = 'The key of a record can have at most 256';
+  const most = 'Shorten it to at most 256';
   if (length > 256) refuse('INVALID_VALUE', KEYS[recordType], `${KEYS[recordType]} has ${length} characters. ${most}.`);
 }
 

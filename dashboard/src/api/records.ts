@@ -163,7 +163,7 @@ export function useSave(kind: Kind, record: LoadedRecord): (path: string, body: 
         .filter(([name, value]) => value !== before[name] && name !== 'MODIFIED_DATE')
         .map(([name, value]) => `${labelOf(name)} is now “${value}”.`)
         .join(' ');
-      const message = `Someone else changed this meanwhile. ${what} Your changes are kept here; save again to apply them.`;
+      const message = `This was changed in the meantime. ${what} Your changes are kept here; save again to apply them.`;
       throw new ApiError(fault.code, message, 412);
     }
   };

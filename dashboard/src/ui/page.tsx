@@ -160,7 +160,7 @@ export const LoadError = ({ error, onRetry }: { error: ApiError; onRetry?: (() =
 
 interface WhenLoadedProps<T> {
   from: Pick<Loaded<T>, 'data' | 'error' | 'reload'>;
-  /** The number of lines to show instead of the data. */
+  /** The number of placeholder lines to show while the data is loading. */
   lines?: number;
   children: (data: T) => ComponentChildren;
 }

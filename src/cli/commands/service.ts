@@ -125,7 +125,11 @@ const NEXT_STEPS = `Next:
 
 export const addServiceCommands: AddCommands = (program, context) => {
   const group = addGroup(program, 'service', 'service install', 'Run the service under systemd (Linux).');
-  const rootOption = ['--root <folder>', 'write the files below this folder, and do not call systemd', '/'] as const;
+  const rootOption = [
+    '--root <folder>',
+    'folder below which the files are; with another than /, systemd is not called',
+    '/',
+  ] as const;
   const installing = 'Create the unit, its user and its settings file. Run it as root. Existing settings are kept.';
   addCommand(group, 'install', 'service install', installing)
     .option(...rootOption)

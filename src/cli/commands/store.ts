@@ -45,7 +45,7 @@ export const addBackupCommands: AddCommands = (program, context) => {
 
 async function makeScheduled(context: CommandContext) {
   const config = parseEmbeddedConfig(context.environment);
-  if (config.backupDir === '') throw refuseCommand('STOREROOM_BACKUP_DIR is not set.');
+  if (config.backupDir === '') throw refuseCommand('STOREROOM_BACKUP_DIR is not set. Set it, or give a folder.');
   const identity = await withEmbeddedStore(context, ({ installation }) => installation.load('identity'));
   const said: string[] = [];
   const report = (event: string) => void said.push(event);

@@ -38,7 +38,8 @@ interface ServerOptions {
 }
 
 const INSTRUCTIONS = `Orders, line items, customers and parts of one team of Storeroom, an inventory system.
-Every value is a string; "" means no value. Dates are mm/dd/yyyy. listFields lists the fields for filters and writes.
+Every field value is a string; "" means no value. Dates are mm/dd/yyyy, times UTC in ISO 8601.
+listFields lists the fields for filters and writes.
 Send the nextCursor of a response as cursor to get the next page, its nextAfter as after, and its etag as ifMatch with a write.
 Every call counts towards the team's quota, so request few records (with maxReturn, fields and filters).`;
 

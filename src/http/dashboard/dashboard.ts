@@ -80,7 +80,7 @@ const accessBySession = ({ accounts, audit, clock }: DashboardServices, path: st
     const query = request.query as Record<string, unknown>;
     query['teamID'] ??= teamId;
     if (parseClaim(request).teamId !== teamId)
-      throw refuseField('PARAMETER_CONFLICT', 'teamID', 'teamID must be the team of the session.');
+      throw refuseField('PARAMETER_CONFLICT', 'teamID', 'teamID is not the team of your session. Leave it out.');
     return signedIn.tenant;
   },
   wrote: async ({ signedIn, body, ip: client }, { name }, answer) => {

@@ -124,7 +124,7 @@ export const MEASURED: readonly Measured[] = [
   ),
   row(
     'storeroom_webhook_failures_total',
-    'Deliveries of webhooks that failed. They are retried.',
+    'Failed attempts to deliver to a webhook.',
     ({ webhooks }) => webhooks.failures,
   ),
   row('storeroom_webhooks_paused', 'Webhooks that are paused.', ({ webhooks }) => webhooks.paused),

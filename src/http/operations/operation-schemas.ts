@@ -173,12 +173,10 @@ const filterOf = (conjunction: Schema): Schema =>
       value: {
         type: [...FILTER_VALUE, 'array'],
         items: { type: FILTER_VALUE },
-        description: `At most ${FILTER_VALUE_CHARACTERS_MAX} characters. The op in needs a list of 1 to ${FILTER_LIST_MAX} values; empty and not_empty accept no value.`,
+        description: `The value, at most ${FILTER_VALUE_CHARACTERS_MAX} characters. The op \`in\` needs a list of 1 to ${FILTER_LIST_MAX} values. The ops \`empty\` and \`not_empty\` accept no value.`,
       },
       op: textOf('How to compare the field with the value. Default eq.', { enum: FILTER_OPS }),
-      contains: booleanOf(
-        'If true, the filter matches if the field contains the value, ignoring case, like the op `contains`. Default false.',
-      ),
+      contains: booleanOf('true is the same as the op `contains`, which ignores case. Default false.'),
       conjunction: textOf('Joins the filter to the previous one. AND binds tighter than OR. Default AND.', conjunction),
     },
   );
@@ -273,7 +271,7 @@ export const SCHEMAS = {
       shipping_address: objectOf(SHIPPING),
       items: listOf(ref('StorefrontItem'), { description: 'The lines of the order.' }),
     },
-    { cancelled: { const: true, description: 'Present only if the order is cancelled.' } },
+    { cancelled: { const: true, description: 'Present only if the order is cancelled or void.' } },
   ),
   StorefrontItem: objectOf({
     part_number: textOf('PART_CODE of the line.'),
@@ -304,7 +302,7 @@ export const SCHEMAS = {
       message: textOf('A human-readable message. If PIMS rejected the request, this is its message.'),
       code: ref('ErrorCode', 'Stable error code. Branch on it.'),
       remedy: textOf('What to do next.'),
-      docs: textOf('Path, on this service, of the page that explains the code.'),
+      docs: textOf('Path of the page that explains the code.'),
       field: textOf('The parameter or field that is wrong.'),
       suggestion: textOf('The known name nearest to an unknown one, or the number of the order that a line moved to.'),
       step: { type: 'integer', description: 'Index of the rejected step of a batch, from 0.' },

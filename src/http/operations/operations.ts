@@ -241,12 +241,14 @@ const changesOperation = (limits: AnswerLimits): Operation => ({
   path: '/changes',
   summary: 'Changes since a position',
   description:
-    'Returns what was created and updated after a position, in the order in which it became visible. After you have read up to X-Next-After, no change ever appears at or below it. Without after, returns no changes, and X-Next-After is the current position.',
+    'Returns what was created and updated after a position, in the order in which it became visible. After you have read up to X-Next-After, no change ever appears at or below it. Without after, starts at the current position; X-Next-After says where to continue.',
   kind: 'changes',
   query: querySchema(
     {},
     {
-      after: textOf('X-Next-After of the previous page; 0 starts with the first change.', { pattern: '^[0-9]{1,15}$' }),
+      after: textOf('X-Next-After of the previous page; 0 starts with the first change, if it is still kept.', {
+        pattern: '^[0-9]{1,15}$',
+      }),
       types: required(`Comma-separated types of records. Default ${CHANGED_TYPES.join(',')}.`, {
         pattern: `^${CHANGED_TYPE}(,${CHANGED_TYPE})*$`,
       }),

@@ -139,7 +139,7 @@ const NAME_OR_NUMBER = /"((?:[^"\\]+|\\.)*)"(\s*:)?|-?\d(?=[\d.]{15}|[\d.]*[eE]|
 
 /** Throws INVALID_VALUE for a number with too many digits for a double, or that a double prints with an exponent. */
 function checkExact(json: string) {
-  let name = '';
+  let name = 'body';
   for (const [token, text, colon] of json.matchAll(NAME_OR_NUMBER)) {
     if (colon !== undefined) name = text!;
     if (text !== undefined || isExact(token)) continue;

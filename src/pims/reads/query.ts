@@ -104,7 +104,7 @@ export function checkFilters(filters: readonly Filter[]): void {
     else if (op === 'in') {
       const isList = Array.isArray(value) && value.length > 0 && value.length <= FILTER_LIST_MAX;
       if (!isList) refuse(`: value must be a list of 1 to ${FILTER_LIST_MAX} values.`, 'value');
-    } else if (Array.isArray(value)) refuse(': value must be a string, not a list.', 'value');
+    } else if (Array.isArray(value)) refuse(': value must be a string. Only the op `in` accepts a list.', 'value');
   }
 }
 

@@ -274,7 +274,8 @@ export function changeOrder(dictionary: FieldDictionary, order: Values, change: 
 
 /** Returns the order as cancelled, or ORDER_CLOSED if it is an invoice. */
 export function cancelled(order: Values): Outcome<Values> {
-  if (order['ORDER_TYPE'] === 'invoice') return refuseInvoice(order, 'ORDER_NUMBER', 'it cannot be cancelled');
+  if (order['ORDER_TYPE'] === 'invoice')
+    return refuseInvoice(order, 'ORDER_NUMBER', 'it cannot be cancelled. Void it in the dashboard');
   return { ...order, ORDER_STATUS: CANCELLED_STATUS, [CANCELLED_MARK]: 'Y' };
 }
 

@@ -86,7 +86,7 @@ export interface StockAction {
 
 /**
  * Returns the part after a receipt, a count or an adjustment, and the units that were added. A receipt also reduces
- * QTY_ONORDER, down to 0. Returns QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED or MISSING_FIELD.
+ * QTY_ONORDER, down to 0. Refuses an invalid action with QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED or MISSING_FIELD.
  */
 export function applyAction(part: Values, { kind, quantity, serials, reason }: StockAction): Outcome<[Values, string]> {
   const units = parseDecimal(quantity);

@@ -57,7 +57,7 @@ export function refuseMissingKey(name: string): Refusal {
 /** Returns INVALID_VALUE if a key is too long for a new record. */
 export function refuseLongKey(name: string, code: string): Refusal | undefined {
   if (!isLonger(code, KEY_CHARACTERS_MAX)) return undefined;
-  const most = `The key of a record can have at most ${KEY_CHARACTERS_MAX}`;
+  const most = `Shorten it to at most ${KEY_CHARACTERS_MAX}`;
   return invalid(name, `${name} has ${countCharacters(code)} characters. ${most}.`);
 }
 

@@ -17,7 +17,8 @@ export interface Finding {
 /** Maximum findings that are listed; further ones are only counted. */
 const LISTED_MAX = 200;
 
-export const RESTORE = 'Stop the service and restore the last backup that passes `storeroom check --backup`.';
+export const RESTORE =
+  'Stop the service and restore the newest good backup (embedded store: one that passes `storeroom check --backup`).';
 
 export class Findings {
   readonly listed: Finding[] = [];

@@ -132,6 +132,7 @@ async function checkVersion(connection: Connection): Promise<void> {
   const unlike = `SELECT 1 FROM ${CONTROL}."TENANTS" WHERE "SCHEMA_VERSION" <> ?`;
   if (control !== CONTROL_VERSION() || (await first(unlike, PIMS_VERSION())) !== undefined)
     throw refuseCommand(
-      'Another version of Storeroom created the schema of the database. Check it with that version, or start this one.',
+      'The database has the schema of another version of Storeroom. Check it with that version. To upgrade an older ' +
+        'schema, start the service with this version.',
     );
 }

@@ -29,7 +29,7 @@ export async function openMove(url: string, name: string, clock: Clock): Promise
       return await work;
     } catch (fault) {
       if (!(fault instanceof ConnectionLost)) throw fault;
-      const message = `${fault.message}. Run the same command again to continue.`;
+      const message = `${fault.message} Run the same command again to continue.`;
       throw new Refusal('STORE_UNAVAILABLE', message);
     }
   };

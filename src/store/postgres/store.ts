@@ -69,7 +69,7 @@ const SILENCE_MS = 1400;
 const CONNECT_MS = 1400;
 /** Time after which a transaction ends, with its locks, if its node has stopped. */
 const IDLE_IN_TRANSACTION_MS = 2000;
-/** Limit of a statement of a command, for which only one person waits. */
+/** Time limit of a statement that a command runs. Only one person waits for a command. */
 const COMMAND_STATEMENT_MS = 30_000;
 /** A command on a busy machine can pause between two statements. While it does, writes of its tenant are refused. */
 const COMMAND_IDLE_MS = 10_000;

@@ -79,7 +79,7 @@ export function ReplaceKeys({ replaced, isChosen = false, onIssued, onClose }: R
   return (
     <FormDialog
       title="Replace Keys"
-      description={`You get a new API ID and API Secret${replaced ? ` in place of ${replaced}` : ''}. The secret is shown once.`}
+      description={`You get new keys without an expiry${replaced ? ` in place of ${replaced}` : ''}. The secret is shown once.`}
       onClose={onClose}
       action="Save"
       onSubmit={replace}

@@ -77,7 +77,9 @@ export default function ChangesPage() {
         rowKey="seq"
         rowLink={({ type: kind, key: record }) => recordPath(kind, record)}
         rowClass={({ seq }) => (live.marked.has(seq) ? 'is-new info' : undefined)}
-        empty={<Empty title={type ? 'No changes of this type' : 'No changes yet'}>New changes appear here.</Empty>}
+        empty={
+          <Empty title={type ? 'No recent changes of this type' : 'No changes yet'}>New changes appear here.</Empty>
+        }
       />
     </Page>
   );

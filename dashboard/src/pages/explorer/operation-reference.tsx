@@ -42,7 +42,9 @@ export function Reference({ operation }: { operation: ExplorerOperation }) {
     <>
       <Section
         title="Parameters"
-        description={isWrite ? 'You can send custom fields of your team too. See Fields.' : undefined}
+        description={
+          isWrite ? 'Where the body sets fields, it can also set custom fields of your team. See Fields.' : undefined
+        }
       >
         <Table
           label={`Parameters of ${name}`}

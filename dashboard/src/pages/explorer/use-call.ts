@@ -82,7 +82,7 @@ export function findJsonFault(text: string): string | undefined {
     JSON.parse(text);
     return undefined;
   } catch (fault) {
-    return `Correct the JSON. ${(fault as SyntaxError).message}.`;
+    return `The body is not valid JSON: ${(fault as SyntaxError).message}. Correct it.`;
   }
 }
 

@@ -131,7 +131,7 @@ function Header({ order, customer, set, onCustomer }: HeaderProps) {
       <p class="hint" role="status">
         {customer
           ? [customer.CUSTOMER_NAME, customer['SADDRESS1'], customer.SCITY].filter(Boolean).join(', ')
-          : order.CUSTOMER_CODE && 'No customer has this code.'}
+          : order.CUSTOMER_CODE && 'No customer with exactly this code was found.'}
       </p>
       <TextArea label="Notes" rows={2} {...entry('NOTES')} />
     </Card>

@@ -38,7 +38,7 @@ export function OrderStock({ parts, isDropShip, before, round }: OrderStockProps
       description={
         isDropShip
           ? 'This order is drop-shipped, so it does not change any stock.'
-          : before && 'The table shows the stock before → after this change.'
+          : before && 'The table shows the stock before and after this change.'
       }
     >
       <Table

@@ -30,7 +30,7 @@ interface TransitionButtonsProps {
 export function useObstacle({ values, lines }: LoadedRecord): string | undefined {
   const { user, may } = useSession();
   if (saysCancelled(values) && values.ORDER_TYPE === 'invoice')
-    return 'Void. Its units are in stock again; only its notes can be changed.';
+    return 'This invoice is void. Only its notes can be changed.';
   if (values.ORDER_TYPE === 'invoice')
     return 'Invoiced. Quantities and prices are locked; notes, status, carrier and tracking numbers can still be changed.';
   if (saysCancelled(values)) return 'Cancelled. It can no longer be approved or invoiced.';

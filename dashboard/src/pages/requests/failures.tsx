@@ -34,7 +34,7 @@ export function Rejected() {
   return (
     <Section
       title="Wrong credentials"
-      description="The table lists the last 100 calls with this team’s ID but without valid keys. A restart of the service empties it."
+      description="The table lists the last 100 calls to this node with this team’s ID but without valid keys. A restart empties it."
     >
       <Table
         label="Calls with wrong credentials"

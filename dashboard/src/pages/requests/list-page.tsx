@@ -136,5 +136,5 @@ const SearchedTo = ({ at }: { at: string }) => (
 function NoRequests({ last, isAll }: { last: RequestsView | undefined; isAll: boolean }) {
   if (last?.next) return <Empty title="Nothing found yet">To search further back, select Older.</Empty>;
   if (!isAll) return <Empty title="No requests match">Try a longer period or remove a filter.</Empty>;
-  return <Empty title="No requests yet">New calls appear here within a second.</Empty>;
+  return <Empty title="No requests yet">Select Live to see new calls within a second.</Empty>;
 }

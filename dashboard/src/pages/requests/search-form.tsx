@@ -133,7 +133,11 @@ function StatusFilter() {
             autofocus={isChosenHere}
             value={typed}
             onValue={type}
-            error={typed.length === 3 && !/^[1-5]\d\d$/.test(typed) ? 'Enter three digits, such as 404.' : undefined}
+            error={
+              typed.length === 3 && !/^[1-5]\d\d$/.test(typed)
+                ? 'Enter a status from 100 to 599, such as 404.'
+                : undefined
+            }
           />
         </div>
       )}

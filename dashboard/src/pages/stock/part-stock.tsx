@@ -88,7 +88,10 @@ const WAITING: readonly TableColumn<WaitingView>[] = [
 export function WaitingOrders({ partCode, round }: { partCode: string; round: string }) {
   const waiting = useGet('/stock/waiting', { PART_CODE: partCode }, round);
   return (
-    <Section title="Orders waiting for this part" description="These are the open sales orders, oldest first.">
+    <Section
+      title="Orders waiting for this part"
+      description="These are the open sales orders, oldest first, at most 100."
+    >
       <Table
         label="Waiting orders"
         columns={WAITING}

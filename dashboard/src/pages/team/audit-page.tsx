@@ -178,7 +178,7 @@ function Check({ view: { isWhole, records, head, fault } }: { view: AuditCheckVi
       <Notice tone="bad" title="The log has been changed">
         <p>
           {fault && `Record ${fault.number}: ${fault.reason}. `}
-          The {counted} before it are unchanged. The database was changed directly or is damaged: tell the operator.
+          The first {counted} are unchanged. The database was changed directly or is damaged: tell the operator.
         </p>
       </Notice>
     );

@@ -110,7 +110,7 @@ function SettingsForm({ settings, onSaved }: { settings: SettingsView; onSaved: 
         step={1}
         hint={
           settings.monthQuota === null
-            ? 'Leave empty for no limit. Calls above it get 429 until the next month (UTC).'
+            ? 'Leave empty for no limit. Calls above the limit get 429 until the next month (UTC).'
             : `The operator allows ${count.format(settings.monthQuota)} calls. Leave empty for no lower limit.`
         }
         {...limitText}
@@ -142,7 +142,8 @@ const Limits = ({ settings }: { settings: SettingsView }) => (
     title="Limits"
     description={
       <>
-        The lower limit of calls applies. The operator sets theirs with <code>storeroom tenant set</code>.
+        Of the two monthly limits, the lower one applies. The operator sets the other with{' '}
+        <code>storeroom tenant set</code>.
       </>
     }
   >

@@ -123,7 +123,7 @@ export function NewLink({ user, onIssued, onClose }: { user: UserRow; onIssued: 
         <p>
           {user.hasPassword
             ? 'The link sets a new password, turns off two-step verification and signs them out everywhere.'
-            : 'They set their password with it. Earlier links stop working.'}
+            : 'They set their password with the new link. Earlier links stop working.'}
         </p>
       </div>
     </FormDialog>

@@ -35,7 +35,7 @@ export function Text({ value, charactersMax = 300 }: { value: string; characters
 export const countOf = (count: number, noun: string): string =>
   `${count.toLocaleString()} ${count === 1 ? noun : `${noun}s`}`;
 
-/** Formats amounts with at least two decimals, and separated thousands. */
+/** The format of amounts: at least two decimals, with separators between thousands. */
 const money = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 20 });
 
 /** Example: `formatMoney('24464.5')` gives `24,464.50` in English; a text that is not a number stays unchanged. */

@@ -146,7 +146,7 @@ const HEAD = ['NUMBER', 'AT', 'KIND', 'QUANTITY', 'AFTER', 'ORDER', 'BY', 'REASO
 const COLUMNS = ['NUMBER', 'AT', 'KIND', 'QUANTITY', 'AFTER', 'ORDER_NUMBER', 'DONE_BY', 'REASON', 'SERIALS'] as const;
 type ActionOptions = { reason: string; serial?: string[] };
 const ACTIONS = [
-  ['receive', 'received', 'Add units to the stock of a part.'],
+  ['receive', 'received', 'Add received units to the stock of a part, and reduce QTY_ONORDER by them.'],
   ['count', 'counted', 'Set the stock of a part to the units counted.'],
   ['adjust', 'adjusted', 'Add units to the stock of a part, or remove them with a negative number. Requires --reason.'],
 ] as const;

@@ -73,7 +73,7 @@ export const addRequestsCommand: AddCommands = (program, context) => {
     .option('--operation <name>', 'an operation such as createOrder')
     .option('--from <time>', 'UTC, such as 2026-11-20T09:30:00Z')
     .option('--to <time>', 'UTC; requests before this time')
-    .option('--cursor <cursor>', 'the next 50: the cursor that the previous output shows')
+    .option('--cursor <cursor>', 'cursor that the previous output shows, for the next 50')
     .option('--id <request-id>', 'one request with its parameters and its body');
 };
 

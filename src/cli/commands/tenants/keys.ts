@@ -31,7 +31,7 @@ export const addKeyCommands: AddCommands = (program, context) => {
 const addCreateCommand: AddCommands = (group, context) => {
   const description = 'Create a pair for another program. The secret is shown only here.';
   addCommand(group, 'create <team>', 'keys create acme --name reports --scope read', description)
-    .requiredOption('--name <name>', 'purpose of the pair; unique within the tenant')
+    .requiredOption('--name <name>', 'name of the pair, such as its purpose; unique within the tenant')
     .addOption(new Option('--scope <scope>', 'read allows only operations that read (default: write)').choices(SCOPES))
     .option('--days <days>', 'days until it expires (default: never)', parseDays)
     .action(async (teamId: string, { name, scope = 'write', days }: { name: string; scope?: Scope; days?: number }) => {

@@ -58,7 +58,7 @@ export const addUserCommands: AddCommands = (program, context) => {
     const rows = users.map(({ email, role, createdAt, hasPassword, hasSecondFactor }) => {
       return [email, role, createdAt.slice(0, 10), hasPassword ? 'set' : 'not yet', hasSecondFactor ? 'on' : 'off'];
     });
-    return [{ users }, buildTable([['E-MAIL', 'ROLE', 'MADE', 'PASSWORD', 'TWO-STEP VERIFICATION'], ...rows])];
+    return [{ users }, buildTable([['EMAIL', 'ROLE', 'MADE', 'PASSWORD', 'TWO-STEP VERIFICATION'], ...rows])];
   });
 
   addTenantCommand(

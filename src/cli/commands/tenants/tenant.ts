@@ -120,9 +120,7 @@ const addSetCommand: AddCommands = (group, context) => {
     'tenant set acme --strict on --quota 100000',
     'Change settings of a tenant.',
   )
-    .addOption(
-      new Option('--default-stage <stage>', 'stage of new orders that do not send ORDER_TYPE').choices(FIRST_STAGES),
-    )
+    .addOption(new Option('--default-stage <stage>', 'stage of new orders without an ORDER_TYPE').choices(FIRST_STAGES))
     .addOption(
       new Option('--strict <on|off>', 'whether the codes of parts, customers and locations must exist').choices([
         'on',
@@ -167,7 +165,8 @@ const addRestoreCommand: AddCommands = (group, context) => {
     .action(async (teamId: string, { from, yes }: { from: string; yes?: true }) => {
       const old = await withEmbeddedStore(context, async (store) => {
         const tenant = await findTenant(store, teamId);
-        if (!yes) await confirm(tenant, `This discards every change to ${tenant.name} since the backup.`);
+        if (!yes)
+          await confirm(tenant, `This discards every change to the records of ${tenant.name} since the backup.`);
         const entry = byCommand(timeOf(context.clock), 'tenant restored', teamId, { from });
         return store.restoreTenant(tenant, from, entry);
       });

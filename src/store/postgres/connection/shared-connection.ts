@@ -175,7 +175,7 @@ export class SharedConnection {
     if (state === TAKES_NO_WRITES || REMOVED.includes(state)) return new ConnectionLost(reasonOf(fault));
     if (state === DISK_FULL) return refuseForNow('STORAGE_FULL', undefined, 30);
     if (!BUSY.includes(state)) return fault;
-    const message = 'The database is busy, or a row is locked; nothing was written.';
+    const message = 'The database is busy, so nothing was written.';
     return refuseForNow('SERVICE_BUSY', message);
   }
 

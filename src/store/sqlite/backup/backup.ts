@@ -108,7 +108,8 @@ function copyFiles(source: string, folder: string, hashes: Manifest['files']): v
     const copy = join(folder, file);
     copyFileSync(join(source, file), copy);
     sync(copy);
-    if (hashFile(copy) !== hash) throw refuseCommand(`${copy} differs from what was written. Check its disk.`);
+    if (hashFile(copy) !== hash)
+      throw refuseCommand(`${copy} is damaged, although the backup is intact. Check its disk.`);
     if (!file.startsWith('tenants')) continue;
     withDatabase(copy, { ...READ, mode: 'write' }, beginFeed);
     sync(copy);

@@ -30,7 +30,7 @@ const IDLE_MS = 10_000;
 
 export type WorkerPool = ReturnType<typeof makeWorkerPool>;
 
-/** `niceness` makes the threads yield to the event loop. */
+/** Makes a pool of at most `size` threads. With a `niceness` above 0, they yield to the event loop. */
 export function makeWorkerPool(size: number, niceness: number, clock: Clock) {
   const idle: Thread[] = [];
   const all = new Set<Thread>();
