@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Connection } from '../../src/store/postgres/connection/connection.ts';
+import { Connection, ConnectionLost } from '../../src/store/postgres/connection/connection.ts';
 import { Silence } from '../../src/store/postgres/connection/silence.ts';
 import { TestClock } from '../kit/clock.ts';
 import { times } from '../kit/lists.ts';
@@ -56,14 +56,19 @@ test('nobody is given up who is not waited for any more, or whose connection is 
   assert.equal(await pass(2000), 0);
 });
 
-test('a statement of any length goes on while its rows arrive', async () => {
+test('a statement of any length continues while its rows are heard, as a check does, and is given up otherwise', async () => {
   const clock = new TestClock();
   const options = { name: 'storeroom test', session: {}, silenceMs: 1400, connectTimeoutMs: 1400, clock };
-  await using connection = await Connection.open(options, postgresUrl());
-  let rows = 0;
-  await connection.queryEach(`SELECT repeat('x', 10000) FROM generate_series(1, 2000)`, [], () => {
-    rows++;
-    clock.move(100);
-  });
-  assert.equal(rows, 2000);
+  for (const isHeard of [true, false]) {
+    await using connection = await Connection.open(options, postgresUrl());
+    let rows = 0;
+    const read = connection.queryEach(`SELECT repeat('x', 10000) FROM generate_series(1, 5000)`, [], () => {
+      rows++;
+      if (isHeard) connection.hear();
+      clock.move(100);
+    });
+    if (isHeard) await read;
+    else await assert.rejects(read, ConnectionLost);
+    assert.equal(rows === 5000, isHeard);
+  }
 });

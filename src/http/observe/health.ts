@@ -2,7 +2,7 @@
  * `/healthz` and `/readyz`: whether the service can serve, and whether it should be sent requests. Neither needs
  * credentials or is metered.
  */
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { JSON_TYPE } from '../call/answer.ts';
 
 export interface ServiceState {
@@ -32,8 +32,8 @@ export function whyNotReady({ stopping, ...state }: ServiceState): 'disk' | 'cou
 
 /** Adds both paths, which return 200 or 503. */
 export function addHealth(app: FastifyInstance, state: ServiceState): void {
-  const add = (url: string, operation: string, why: () => string | undefined) => {
-    app.get(url, { exposeHeadRoute: true }, (request, reply: FastifyReply) => {
+  const add = (url: string, operation: string, why: () => string | undefined) =>
+    app.get(url, { exposeHeadRoute: true }, (request, reply) => {
       request.operation = operation;
       const reason = why();
       const body =
@@ -43,7 +43,6 @@ export function addHealth(app: FastifyInstance, state: ServiceState): void {
         .code(reason === undefined ? 200 : 503)
         .send(JSON.stringify(body));
     });
-  };
   add('/healthz', 'getHealth', () => (state.isUsable() ? undefined : ''));
   add('/readyz', 'getReadiness', () => whyNotReady(state));
 }

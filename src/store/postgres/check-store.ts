@@ -78,7 +78,11 @@ function readThrough(connection: Connection, connect: (address: string) => Promi
         await work({
           schema: isTenant ? `"${part.storeId}".` : `${CONTROL}.`,
           read: (sql, ...values) => connection.query(sql, values),
-          each: (sql, take) => connection.queryEach(sql, [], take),
+          each: (sql, take) =>
+            connection.queryEach(sql, [], (row: never) => {
+              connection.hear();
+              take(row);
+            }),
         });
       } finally {
         await connection.execute('ROLLBACK').catch(() => undefined);

@@ -13,7 +13,7 @@ export interface ConnectionOptions {
   readonly name: string;
   /** Settings of the session, such as `statement_timeout`. */
   readonly session: Readonly<Record<string, string | number>>;
-  /** The time without a complete response or row, while one is due, after which the server counts as gone. */
+  /** The time without a complete response, while one is due, after which the server counts as gone. */
   readonly silenceMs: number;
   readonly connectTimeoutMs: number;
   readonly clock: Clock;
@@ -138,11 +138,12 @@ export class Connection {
 
   /** Runs a prepared statement and passes on each row as it arrives. */
   async queryEach<R extends Row>(sql: string, values: StatementValues, take: (row: R) => void): Promise<void> {
-    const rows = new Query(this.#describe(sql, values)).on('row', (row: R) => {
-      this.#silence.begin(true);
-      take(row);
-    });
-    await this.#submit(rows);
+    await this.#submit(new Query(this.#describe(sql, values)).on('row', take));
+  }
+
+  /** Restarts the silence, because a row of a statement without a time limit has arrived. */
+  hear() {
+    this.#silence.begin(true);
   }
 
   /** Receives the notices of a channel. `onEnd` runs when the connection ends. */
@@ -240,7 +241,7 @@ export class Connection {
     });
   }
 
-  async #send(sql: string, values: StatementValues): Promise<QueryArrayResult> {
+  #send(sql: string, values: StatementValues): Promise<QueryArrayResult> {
     return this.#track(() => this.#client.query(this.#describe(sql, values)));
   }
 
