@@ -142,7 +142,7 @@ const Limits = ({ settings }: { settings: SettingsView }) => (
     title="Limits"
     description={
       <>
-        Of the two monthly limits, the lower one applies. The operator sets the other with{' '}
+        Of the two monthly limits, the lower one applies. The operator sets the first one with{' '}
         <code>storeroom tenant set</code>.
       </>
     }
