@@ -1,7 +1,7 @@
 /**
  * Filters of a query, in the form of the address and in the form of the API. In the address, a filter is a parameter
- * such as `filter=and.contains.SHIP_VIA.federal`. The operators are those of the API, but with `exact` for `eq`, and with
- * `between`.
+ * such as `filter=and.contains.SHIP_VIA.federal`. The operators are those of the API, but with `exact` for `eq`, and
+ * with `between`.
  */
 import type { FilterOp } from '../../../src/pims/reads/query.ts';
 

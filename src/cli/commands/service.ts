@@ -127,7 +127,7 @@ export const addServiceCommands: AddCommands = (program, context) => {
   const group = addGroup(program, 'service', 'service install', 'Run the service under systemd (Linux).');
   const rootOption = [
     '--root <folder>',
-    'folder below which the files are; with another than /, systemd is not called',
+    'folder below which the files are; with any folder but /, systemd is not called',
     '/',
   ] as const;
   const installing = 'Create the unit, its user and its settings file. Run it as root. Existing settings are kept.';

@@ -1,6 +1,7 @@
 /**
  * Reads that wait at the same moment share a statement: reads by key, and short queries of the same shape. A read that
- * arrives while a statement is running joins the next one, so no answer is older than its question. A large page is read separately, row by row.
+ * arrives while a statement is running joins the next one, so no answer is older than its question. A large page is
+ * read separately, row by row.
  */
 import type { Clock } from '../../../clock.ts';
 import { Refusal } from '../../../errors.ts';
