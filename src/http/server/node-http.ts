@@ -1,8 +1,7 @@
 /**
  * The parts of node:http that the service uses. An import would also load Node's WebSocket client, which takes 15 MB
- * and adds 30 ms to every start. Only this file uses members that Node does not document. Each bounds the cost of a
- * connection, which no documented member does. test/limits/node-private.test.ts fails when a release of Node changes
- * one.
+ * and adds 30 ms to every start. Only this file uses members that Node does not document: each bounds the cost of a
+ * connection, and no documented one does. A test fails when a release of Node changes one: limits/node-private.test.ts.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
