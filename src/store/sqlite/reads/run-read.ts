@@ -170,6 +170,4 @@ function lookUp(db: Database, read: LookupRead, place: Place): readonly LookedUp
 export const countAllCharacters = (found: unknown): number =>
   typeof found === 'string'
     ? found.length
-    : typeof found === 'object' && found !== null
-      ? Object.values(found).reduce<number>((sum, part) => sum + countAllCharacters(part), 0)
-      : 0;
+    : Object.values(found ?? {}).reduce<number>((sum, part) => sum + countAllCharacters(part), 0);

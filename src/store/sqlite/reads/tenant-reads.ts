@@ -186,8 +186,7 @@ export function makeKeptAnswers() {
       return kept?.epoch === epoch ? kept.answer : undefined;
     },
     keep(key: string, epoch: number, answer: unknown, length: number) {
-      if (length > ANSWER_CHARACTERS_MAX) return;
-      if (!small.has(key)) return small.add(key);
+      if (length > ANSWER_CHARACTERS_MAX || !small.add(key)) return;
       remove(key);
       const size = length + key.length + ENTRY_CHARACTERS;
       byKey.set(key, { epoch, answer, characters: size });
@@ -208,9 +207,12 @@ function makeRecentKeys() {
       const hash = hashOf(key);
       return hashes[placeOf(hash)] === hash;
     },
+    /** Returns whether the key was there. */
     add(key: string) {
       const hash = hashOf(key);
+      const wasThere = hashes[placeOf(hash)] === hash;
       hashes[placeOf(hash)] = hash;
+      return wasThere;
     },
   };
 }
