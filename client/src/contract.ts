@@ -450,9 +450,9 @@ export interface StorefrontOrder {
   readonly order_type: Stage;
   /** ORDER_NUMBER of the order. */
   readonly pims_order_number: string | null;
-  /** UTC time in ISO 8601; null if PIMS has none. */
+  /** Time of creation (UTC, ISO 8601), or null if unknown. */
   readonly create_date: string | null;
-  /** UTC time in ISO 8601; null if PIMS has none. */
+  /** Time of the last change (UTC, ISO 8601), or null if unknown. */
   readonly modified_date: string | null;
   /** Tracking numbers of the order. */
   readonly tracking_numbers: readonly string[];

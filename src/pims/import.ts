@@ -208,7 +208,7 @@ function* importLines(batch: ImportBatch, rows: readonly ImportRow[], now: strin
       if (!order) throw recordNotFound('orders', orderNumber);
       const line = orThrow(importLine(values, isFilled(values) ? undefined : parts.get(values['PART_CODE'] ?? '')));
       const number = placeLine(order, line);
-      // Most orders need no count of their lines, as in addLineItem.
+      // If the last number is below LINES_MAX, so is the count, which most orders therefore do not need.
       if (order.last >= LINES_MAX) {
         order.savedCount ??= yield* load('lineCount', orderNumber);
         checkLineCount(orderNumber, order.savedCount + order.added.length);

@@ -1,4 +1,7 @@
-/** Filters and sorting in plain JavaScript: the model's second implementation of the specified operators. */
+/**
+ * Filters and sorting of the model: implements the specified operators again. Only the folding of case comes from the
+ * service.
+ */
 import { containsFolded, foldCase, type Filter } from '../../src/pims/reads/query.ts';
 import type { FieldType } from '../../src/pims/rules/fields.ts';
 import { compareKeys } from '../store/query-model.ts';

@@ -16,7 +16,7 @@ import { traceSyncs, type SyncTrace } from './sync-trace.ts';
 
 const LOSSES = Number(process.env['STOREROOM_TEST_ORDERED_LOSSES'] ?? 40);
 const TENANTS = 16;
-/** Writes before a loss. A random number of further answers follows. */
+/** Minimum number of writes before a loss. Then the test waits for a random number of further answers. */
 const ANSWERS_LEAST = 2 * TENANTS;
 const ANSWERS_MORE_MOST = 4 * TENANTS;
 

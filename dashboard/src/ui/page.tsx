@@ -165,7 +165,7 @@ interface WhenLoadedProps<T> {
   children: (data: T) => ComponentChildren;
 }
 /**
- * Shows the data, its error, or lines while it is loaded. Example: `<WhenLoaded from={useLoad(…)}>{(user) =>
+ * Shows the data, an error above it if there is one, or placeholder lines during the first load. Example: `<WhenLoaded from={useLoad(…)}>{(user) =>
  * user.name}</WhenLoaded>`.
  */
 export function WhenLoaded<T>({ from: { data, error, reload }, lines = 6, children }: WhenLoadedProps<T>) {

@@ -80,7 +80,7 @@ export async function importCsv(pims: PimsStore, request: ImportRequest): Promis
     if (!atomic) await tellStored();
     const stored = report.imported + report.updated;
     if (fault instanceof Refusal && !atomic && stored > 0)
-      throw new Refusal(fault.code, `${fault.message} Before that, ${stored} rows were imported.`);
+      throw new Refusal(fault.code, `${fault.message} Rows saved before that: ${stored}.`);
     if (!(fault instanceof RejectedBeforeStore)) throw fault;
   }
   const seconds = (performance.now() - startedAt) / 1000;

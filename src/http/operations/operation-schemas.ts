@@ -264,8 +264,8 @@ export const SCHEMAS = {
     {
       order_type: ref('Stage'),
       pims_order_number: nullable('ORDER_NUMBER of the order.'),
-      create_date: nullable('UTC time in ISO 8601; null if PIMS has none.'),
-      modified_date: nullable('UTC time in ISO 8601; null if PIMS has none.'),
+      create_date: nullable('Time of creation (UTC, ISO 8601), or null if unknown.'),
+      modified_date: nullable('Time of the last change (UTC, ISO 8601), or null if unknown.'),
       tracking_numbers: listOf(textOf(), { description: 'Tracking numbers of the order.' }),
       is_dropship: booleanOf('Whether the supplier ships the order.'),
       shipping_address: objectOf(SHIPPING),

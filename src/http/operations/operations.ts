@@ -246,7 +246,7 @@ const changesOperation = (limits: AnswerLimits): Operation => ({
   query: querySchema(
     {},
     {
-      after: textOf('X-Next-After of the previous page; 0 starts with the first change, if it is still kept.', {
+      after: textOf('X-Next-After of the previous page. 0 starts with the first change (410 if that is gone).', {
         pattern: '^[0-9]{1,15}$',
       }),
       types: required(`Comma-separated types of records. Default ${CHANGED_TYPES.join(',')}.`, {

@@ -93,7 +93,7 @@ export function BulkActions({ selected, onDone }: BulkProps) {
         >
           {action === 'Approve'
             ? 'They become sales orders and reserve stock.'
-            : 'All open units are taken from stock.'}
+            : 'This takes all open units from stock and locks quantities and prices.'}
         </Confirm>
       )}
     </>

@@ -184,7 +184,7 @@ const addRemoveCommand: AddCommands = (group, context) => {
     'tenant remove acme --yes',
     description,
     async ({ store, teamId, tenant }, { yes }: { yes?: true }) => {
-      if (!yes) await confirm(tenant, `This removes ${tenant.name} with all its records.`);
+      if (!yes) await confirm(tenant, `This removes ${tenant.name} with its keys, usage and all records.`);
       await store.tenants.deleteTenant(tenant);
       return [{ removed: true }, `Removed the tenant ${teamId} and all its data.`];
     },

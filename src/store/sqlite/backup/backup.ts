@@ -40,7 +40,7 @@ interface Manifest {
  * file is lost.
  */
 export async function backupStore(folder: string, target: string, madeAt: string): Promise<string[]> {
-  requireEmpty(target, 'give the backup an empty folder');
+  requireEmpty(target, 'Give the backup an empty folder');
   makeStoreFolder(target, 'The folder of the backup');
   await copyDatabase(join(folder, 'control.db'), join(target, 'control.db'));
   const { tenants, mayLack, identity } = withDatabase(join(target, 'control.db'), READ, (db) => ({
@@ -79,7 +79,7 @@ export function restoreBackup(source: string, folder: string): string[] {
   const hashes = readManifest(source).files;
   const marker = restoreMarkerOf(folder);
   const [isThere, isBegun] = [existsSync(folder), existsSync(marker)];
-  if (!isBegun) requireEmpty(folder, 'restore the backup into an empty data folder');
+  if (!isBegun) requireEmpty(folder, 'Restore the backup into an empty data folder');
   makeStoreFolder(folder, DATA_FOLDER, marker);
   const lock = lockFolder(folder);
   try {
@@ -203,7 +203,7 @@ function requireEmpty(folder: string, why: string): void {
   const isFolder = statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
   // The root of a disk contains the folder lost+found.
   if (isFolder && readdirSync(folder).some((name) => name !== 'lost+found'))
-    throw refuseCommand(`${folder} is not empty; ${why}.`);
+    throw refuseCommand(`${folder} is not empty. ${why}.`);
 }
 
 function checkDatabase(file: string, hash: string): void {

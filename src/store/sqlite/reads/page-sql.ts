@@ -67,7 +67,7 @@ function trigramsOf(text: string): string[] {
   return [...new Set(characters.slice(2).map((_, at) => characters.slice(at, at + 3).join('')))];
 }
 
-/** A way to the records of an alternative along one index. */
+/** How a query finds the records of one alternative by walking one index. */
 interface Walk {
   /** The term whose records an index of its column, or the search index, finds. */
   readonly lead: FilterTerm;
