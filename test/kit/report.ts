@@ -10,7 +10,7 @@ export interface TestBegun {
 /** What run.ts sends in place of a file when there are no more. */
 export const END = 'end';
 
-/** The answer to END: '' if everything that the files opened is closed, otherwise the fault. Then the process is killed. */
+/** The answer to END: '' if all that the files opened is closed, otherwise the fault. Then the process is killed. */
 export interface Ended {
   readonly ended: string;
 }

@@ -165,8 +165,8 @@ interface WhenLoadedProps<T> {
   children: (data: T) => ComponentChildren;
 }
 /**
- * Shows the data, an error above it if there is one, or placeholder lines during the first load. Example: `<WhenLoaded from={useLoad(…)}>{(user) =>
- * user.name}</WhenLoaded>`.
+ * Shows the data, an error above it if there is one, or placeholder lines during the first load. Example:
+ * `<WhenLoaded from={useLoad(…)}>{(user) => user.name}</WhenLoaded>`.
  */
 export function WhenLoaded<T>({ from: { data, error, reload }, lines = 6, children }: WhenLoadedProps<T>) {
   const fault = error && <LoadError error={error} onRetry={reload} />;
