@@ -1,11 +1,14 @@
 /** Opens the PostgreSQL store on databases of the server that all tests of a run share. */
+import type { Clock } from '../../src/clock.ts';
 import { PostgresStore } from '../../src/store/postgres/store.ts';
 import { TURNS } from '../kit/caller.ts';
 import { TestClock } from '../kit/clock.ts';
 import { newDatabase } from '../kit/postgres.ts';
 
-/** A clock that stands still, so that nothing is refused because a busy machine is slow. */
-const clock = new TestClock();
+const standing = new TestClock();
+const { now, elapsed, after } = standing;
+/** A clock that only waits move, so that nothing is refused because a busy machine is slow. */
+const clock: Clock = { now, elapsed, after, sleep: (ms) => Promise.resolve(standing.move(ms)) };
 const databases = new Map<string, Promise<string>>();
 
 /** Returns the URL of the database of a place. Within a process, a place always has the same database. */

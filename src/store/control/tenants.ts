@@ -27,6 +27,8 @@ export interface OwnTenants extends Pick<TenantStore, 'findCaller' | 'deleteTena
   newStore(teamId: string): { readonly storeId: string; readonly schemaVersion?: number };
   /** Creates the tenant's inventory system together with its rows; `insert` returns false when the teamID is taken. */
   insertTenant(storeId: string, insert: () => Writing<boolean>): Promise<Outcome<boolean>>;
+  /** Resolves when no process uses keys and settings that were replaced before. */
+  untilForgotten?(): Promise<void>;
 }
 
 const KEY = ['apiId', 'name', 'scope', 'issuedAt', 'issuedBy', 'endsAt'] as const;
@@ -36,6 +38,11 @@ const VALID = `("ENDS_AT" = '' OR "ENDS_AT" > ?)`;
 export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantStore {
   const { schema } = db;
   const [tenants, keys] = [`${schema}"TENANTS"`, `${schema}"API_KEYS"`];
+  const commitChange: typeof commitAudited = async (...change) => {
+    const outcome = await commitAudited(...change);
+    await own.untilForgotten?.();
+    return outcome;
+  };
   const loadTenants = async (which: string, ...values: Bound[]) =>
     (await db.read<TenantRow>(`SELECT ${TENANT_COLUMNS} FROM ${tenants} t ${which}`, ...values)).map(toTenant);
   return {
@@ -62,7 +69,7 @@ export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantSto
       return isNew === true ? tenant : isNew || refuseTaken(teamId);
     },
     updateTenant: (teamId, { name, defaultStage, strict, monthQuota, ownQuota, callsPerSecond }, entry) =>
-      commitAudited(db, teamId, entry, function* () {
+      commitChange(db, teamId, entry, function* () {
         const settings = { name, defaultStage, strict: Number(strict), monthQuota, ownQuota, callsPerSecond };
         yield updateRows(tenants, settings, '"TEAM_ID" = ?', teamId);
       }).then(orThrow),
@@ -74,7 +81,7 @@ export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantSto
       }),
     replaceKeys(teamId, key, oldEndsAt, entry, asked) {
       const detail = { ...entry.detail };
-      return commitAudited(db, teamId, { ...entry, detail }, function* () {
+      return commitChange(db, teamId, { ...entry, detail }, function* () {
         const terms = chooseReplaced(yield* loadKeys(keys, teamId, entry.at), asked, oldEndsAt > entry.at);
         if (terms instanceof Refusal) return terms;
         const ofThisName = `"TEAM_ID" = ? AND "NAME" = ? AND ${VALID}`;
@@ -86,7 +93,7 @@ export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantSto
     },
     listKeys: async (teamId, now) => toKeys(await db.read(...selectKeys(keys, teamId, now))),
     renameKeys: (teamId, apiId, name, entry) =>
-      commitAudited(db, teamId, entry, function* () {
+      commitChange(db, teamId, entry, function* () {
         const valid = yield* loadKeys(keys, teamId, entry.at);
         const renamed = valid.find((key) => key.apiId === apiId);
         if (!renamed) return new Refusal('NOT_FOUND', 'There is no valid key with this API ID.', { field: 'apiID' });
@@ -99,7 +106,7 @@ export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantSto
     async endKey(teamId, apiId, entry) {
       if (!isPlain(apiId)) return false;
       const detail = { ...entry.detail };
-      return commitAudited(db, teamId, { ...entry, detail }, function* () {
+      return commitChange(db, teamId, { ...entry, detail }, function* () {
         const sql = `DELETE FROM ${keys} WHERE "TEAM_ID" = ? AND "API_ID" = ? AND ${VALID} RETURNING "NAME"`;
         const ended = yield* row<[string]>(sql, teamId, apiId, entry.at);
         if (ended) detail['name'] = ended[0];

@@ -1,9 +1,10 @@
 /**
- * The control schema of PostgreSQL. Every call loads its key, so a replaced key ends on all nodes at once; calls that
- * arrive together share a statement. A batch of counts has its node and a sequence number, so that a batch that is
+ * The control schema of PostgreSQL. A node keeps a key for a moment, and a change of keys waits for that time, so a
+ * replaced key ends on all nodes at once. A batch of counts has its node and a sequence number, so that a batch that is
  * repeated after a lost response is added only once (decision 0020).
  */
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { Clock } from '../../clock.ts';
 import { Refusal, type Outcome } from '../../errors.ts';
 import { isKeyValid, type Scope } from '../../tenant/keys.ts';
 import type { Caller } from '../../tenant/tenant-port.ts';
@@ -120,11 +121,28 @@ const FIND_CALLERS = `SELECT k."API_ID", k."SECRET_HASH", k."ENDS_AT", k."NAME",
 /** The characters that a teamID and an apiID can have. The database would refuse some others. */
 const PLAIN = /^[!-~]{1,256}$/;
 
+/** The time for which a node keeps a key that it loaded, and the maximum number of keys that it keeps. */
+const KEPT_MS = 100;
+const KEPT_MAX = 10_000;
+
 type FoundCaller = Caller & { readonly endsAt: string };
 
 /** `openOwn` opens a connection without time limits, for creating and deleting many tables. */
-export function makeOwnTenants(connection: SharedConnection, openOwn: () => Promise<Connection>): OwnTenants {
-  const callers = new KeyBatch((questions: string[]) => loadCallers(connection, questions));
+export function makeOwnTenants(
+  connection: SharedConnection,
+  openOwn: () => Promise<Connection>,
+  clock: Clock,
+): OwnTenants {
+  const kept = new Map<string, FoundCaller & { until: number }>();
+  const callers = new KeyBatch(async (questions: string[]) => {
+    const until = clock.elapsed() + KEPT_MS;
+    const found = await loadCallers(connection, questions);
+    if (kept.size >= KEPT_MAX) kept.clear();
+    for (const [question, caller] of found) kept.set(question, { ...caller, until });
+    return found;
+  });
+  // A timer can end 1 ms early.
+  const untilForgotten = () => clock.sleep(KEPT_MS + 1);
   const commit = async <T>(work: (own: Connection) => Promise<T>): Promise<T> => {
     await using own = await openOwn();
     await own.execute('BEGIN');
@@ -135,7 +153,9 @@ export function makeOwnTenants(connection: SharedConnection, openOwn: () => Prom
   return {
     async findCaller(teamId, apiId, now) {
       if (!PLAIN.test(teamId) || !PLAIN.test(apiId)) return undefined;
-      const found = await callers.ask(`${apiId} ${teamId}`);
+      const question = `${apiId} ${teamId}`;
+      const known = kept.get(question);
+      const found = known && clock.elapsed() < known.until ? known : await callers.ask(question);
       return found && isKeyValid(found.endsAt, now) ? found : undefined;
     },
     newStore: () => ({ storeId: `pims_${randomBytes(8).toString('hex')}`, schemaVersion: PIMS_VERSION() }),
@@ -151,7 +171,8 @@ export function makeOwnTenants(connection: SharedConnection, openOwn: () => Prom
         for (const table of USAGE_TABLES.concat('REFUSALS', 'KEY_USES', 'REQUESTS', 'REQUEST_BYTES', 'TENANTS'))
           await own.query(`DELETE FROM ${CONTROL}."${table}" WHERE "TEAM_ID" = ?`, [teamId]);
         await own.execute(`DROP SCHEMA IF EXISTS "${storeId}" CASCADE`);
-      }),
+      }).then(untilForgotten),
+    untilForgotten,
   };
 }
 

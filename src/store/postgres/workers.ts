@@ -74,13 +74,11 @@ export function makePlacement(openOwn: () => Promise<Connection>): Placement {
       try {
         await using connection = await openOwn();
         const [, isPlaced] = await find(storeId);
-        const schema = `"${storeId}"`;
         if (!isPlaced) await connection.runStatements(buildPlacingScript(storeId));
-        const [host, port] = [address.slice(0, address.lastIndexOf(':')), address.slice(address.lastIndexOf(':') + 1)];
-        if ((await find(storeId))[0] !== address) await connection.query(MOVE_TENANT, [schema, host, port]);
+        const [, host, port] = /(.+):(.+)/.exec(address)!;
+        if ((await find(storeId))[0] !== address) await connection.query(MOVE_TENANT, [`"${storeId}"`, host!, port!]);
       } catch (fault) {
-        if (fault instanceof Refusal) throw fault;
-        throw refuseCommand(`The tenant was not moved: ${(fault as Error).message}`);
+        throw fault instanceof Refusal ? fault : refuseCommand(`The tenant was not moved: ${reasonOf(fault)}`);
       }
     },
   };
