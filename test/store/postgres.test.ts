@@ -104,6 +104,25 @@ async function makeOld(place: string, { teamId, storeId }: Tenant): Promise<void
   const renew = `DROP SCHEMA "${storeId}" CASCADE; CREATE SCHEMA "${storeId}"`;
   await runStatement(await urlOf(place), `BEGIN; ${renew}; ${path}; ${script}; ${remember}; COMMIT`);
 }
+test('a new tenant has the columns that an upgraded one has, in the same order', async () => {
+  const store = await open('columns');
+  const made = accepted(await store.tenants.createTenant('made', 'A new tenant', NOW));
+  const raised = accepted(await store.tenants.createTenant('raised', 'A tenant of before', NOW));
+  await store.close();
+  await makeOld('columns', raised);
+  const migrated = await open('columns');
+  const columnsOf = async ({ storeId }: Tenant): Promise<unknown[]> =>
+    runStatement(
+      await urlOf('columns'),
+      `SELECT table_name, column_name, data_type, collation_name, is_nullable, column_default
+        FROM information_schema.columns WHERE table_schema = '${storeId}' ORDER BY table_name, ordinal_position`,
+    );
+  const columns = await columnsOf(made);
+  assert.ok(columns.length > 100);
+  assert.deepEqual(columns, await columnsOf(raised));
+  await migrated.close();
+});
+
 test('keys and counts of the version before are taken to this one, while a node of it goes on with both', async () => {
   const store = await open('unnamed');
   accepted(await store.tenants.createTenant('team', 'A tenant', NOW));

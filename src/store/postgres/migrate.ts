@@ -96,11 +96,21 @@ const ON_A_WORKER = 'SET LOCAL citus.enable_schema_based_sharding TO on; SET LOC
 
 /** Builds a script that creates a tenant's schema or migrates it to the next version, in the caller's transaction. */
 export function buildTenantScript(storeId: string, from = 0): string {
-  const create = from === 0 ? `CREATE SCHEMA "${storeId}"; ` : '';
-  const scripts = migrationsOf('pims').slice(from, from === 0 ? undefined : from + 1);
+  const scripts = migrationsOf('pims').slice(from, from ? from + 1 : undefined);
   if (from + scripts.length === PIMS_VERSION()) scripts.push(...FOR_CITUS());
-  return `${ON_A_WORKER}; ${create}` + runIn(storeId, scripts.join(';\n').replaceAll('$VERSION', newVersion()));
+  const script = runIn(storeId, scripts.join(';\n').replaceAll('$VERSION', newVersion()));
+  return `${ON_A_WORKER}; ` + (from > 0 ? script : `CREATE SCHEMA "${storeId}"; ${createWhole(script)}`);
 }
+
+/** Adds columns when their table is created. Later, PostgreSQL would read the indexes of all tenants for each. */
+const createWhole = (script: string): string =>
+  script
+    .matchAll(/ALTER TABLE ("\w+") ADD COLUMN ([^;]+);/g)
+    .reduce(
+      (rest, [added, table, column]) =>
+        rest.replace(added, '').replace(new RegExp(`(CREATE TABLE ${table} [^;]*)\n`), `$1,\n${column}\n`),
+      script,
+    );
 
 /** Builds a script that prepares a tenant's schema on the coordinator of Citus and places it on a worker. */
 export const buildPlacingScript = (storeId: string): string =>
