@@ -127,9 +127,13 @@ const KEPT_MAX = 10_000;
 
 type FoundCaller = Caller & { readonly endsAt: string };
 
-/** `openOwn` opens a connection without time limits, for creating and deleting many tables. */
+/**
+ * `counts` is the connection that counts calls. `openOwn` opens one without time limits, for creating and deleting many
+ * tables.
+ */
 export function makeOwnTenants(
   connection: SharedConnection,
+  counts: SharedConnection,
   openOwn: () => Promise<Connection>,
   clock: Clock,
 ): OwnTenants {
@@ -155,7 +159,9 @@ export function makeOwnTenants(
       if (!PLAIN.test(teamId) || !PLAIN.test(apiId)) return undefined;
       const question = `${apiId} ${teamId}`;
       const known = kept.get(question);
-      const found = known && clock.elapsed() < known.until ? known : await callers.ask(question);
+      // A key is loaded beside other calls, because that costs little and gathers them for their next statement.
+      const isUsed = known && clock.elapsed() < known.until && counts.isIdle;
+      const found = isUsed ? known : await callers.ask(question);
       return found && isKeyValid(found.endsAt, now) ? found : undefined;
     },
     newStore: () => ({ storeId: `pims_${randomBytes(8).toString('hex')}`, schemaVersion: PIMS_VERSION() }),

@@ -161,7 +161,7 @@ export class PostgresStore {
     const control = (this.#control = new PostgresControl(reader!, main.writers));
     this.tenants = makeTenantStore(
       control,
-      makeOwnTenants(keys, () => this.openOwn(), options.clock),
+      makeOwnTenants(keys, usage, () => this.openOwn(), options.clock),
     );
     this.users = makeUserStore(control);
     this.sessions = makeSessionStore(control);

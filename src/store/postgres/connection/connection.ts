@@ -26,10 +26,7 @@ export type StatementValues = readonly (Bound | readonly (string | number | Uint
  * Maximum number of prepared statements. Each uses memory of the server's process, and each tenant has separate ones.
  */
 const PREPARED_MAX = 600;
-/**
- * The number of statements that a connection prepares before it is replaced, because a server process never frees its
- * cache of tables.
- */
+/** A connection is replaced after preparing this many, because a server process never frees its cache of tables. */
 const STATEMENTS_PER_LIFE = 5000;
 const BIGINT = 20;
 export const IS_STANDBY = 'it is a standby and accepts no writes';
@@ -129,6 +126,11 @@ export class Connection {
   /** Whether the connection accepts another statement. At the end of its life it only finishes the running ones. */
   get isOpen(): boolean {
     return this.#lost === undefined && this.#statements < STATEMENTS_PER_LIFE;
+  }
+
+  /** Whether no statement is running. */
+  get isIdle(): boolean {
+    return this.#unanswered === 0;
   }
 
   /** Runs a prepared statement. Each `?` is a value, and rows are arrays. */
@@ -314,10 +316,7 @@ export const CANCELED = '57014';
 export const sqlStateOf = (fault: unknown): string | undefined =>
   fault instanceof DatabaseError ? fault.code : undefined;
 
-/**
- * Returns the message of the driver or the server, without the password. Faults of several addresses are one level
- * deeper.
- */
+/** Returns the message of the driver or the server, without the password. Several addresses have one a level deeper. */
 export const reasonOf = (fault: unknown): string => {
   if (fault instanceof ConnectionLost) return fault.cause;
   return String(fault instanceof AggregateError ? fault.errors[0] : fault).replace(/^\w*error: /i, '');

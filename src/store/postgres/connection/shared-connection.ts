@@ -85,6 +85,11 @@ export class SharedConnection {
     this.#availability = availability;
   }
 
+  /** Whether no statement is running. */
+  get isIdle(): boolean {
+    return this.#connection?.isIdle ?? true;
+  }
+
   get isOpen(): boolean {
     return this.#connection?.isOpen === true;
   }
