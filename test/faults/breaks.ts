@@ -110,13 +110,10 @@ export const BREAKS: Record<string, Record<string, Break>> = {
       broken: 'SELECT pg_sleep(8 - extract(epoch FROM clock_timestamp()) % 8)',
       says: /before it was ready/,
     },
-    'keys are read from the database for every call': {
+    'a node forgets the keys that it keeps': {
       file: 'store/postgres/control-database.ts',
-      good: 'const found = await callers.ask(`${apiId} ${teamId}`);',
-      broken: `const kept = (globalThis.kept ??= new Map());
-      const found = kept.get(apiId) ?? (await callers.ask(\`\${apiId} \${teamId}\`));
-      kept.set(apiId, found);
-      setTimeout(() => kept.delete(apiId), 5000).unref();`,
+      good: 'const isUsed = known && clock.elapsed() < known.until && counts.isIdle;',
+      broken: 'const isUsed = known && clock.elapsed() < known.until + 5000;',
       says: /calls with the old keys that succeeded after they were replaced/,
     },
   },
