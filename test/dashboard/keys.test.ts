@@ -9,6 +9,7 @@ import { pick, valuesOf } from '../kit/lists.ts';
 import type { Keys } from '../kit/service.ts';
 import { auditOf, findInStore, forgetProof, openScene, openTenant, runSql, type OwnedTenant } from './scene.ts';
 import { expectCode, type Reply, type Visitor } from './visitor.ts';
+import { until } from '../kit/wait.ts';
 
 const HOUR_MS = 3_600_000;
 const OVERLAPS = { none: 0, '1h': HOUR_MS, '24h': 24 * HOUR_MS, '7d': 168 * HOUR_MS };
@@ -60,7 +61,8 @@ test('the pair shown works at once; the one before is refused at once, or works 
     assert.equal(old?.endsAt, overlap === 'none' ? undefined : issued.oldKeysEndAt);
     if (overlap !== 'none') {
       await endKey(previous, service.timeAt(-1));
-      assert.equal(await statusOf(previous), 401, `${overlap}: after its end`);
+      // The end was written past the service, and a node on PostgreSQL keeps a key for 100 ms.
+      await until(async () => (await statusOf(previous)) === 401);
       assert.equal(await statusOf(issued), 200);
     }
     previous = issued;
