@@ -1,7 +1,7 @@
 /**
- * `npm run bench:several-servers` simulates an installation with Citus from measured CPU times: first a real run with a
- * mix of operations, which the times were not measured in, then larger installations. docs/several-servers.md compares
- * the figures. A seed (`--seed`, default 1) always gives the same figures.
+ * `npm run bench:several-servers` simulates installations with Citus from measured CPU times: first that of a real run,
+ * whose figures README.md has beside these, then larger ones. A seed (`--seed`, default 1) always gives the same
+ * figures.
  */
 import { parseArgs } from 'node:util';
 
@@ -39,7 +39,7 @@ interface Installation {
   readonly seconds: number;
 }
 
-/** A node keeps a key for this time (src/store/postgres/control-database.ts). */
+/** A node keeps a key for this time, for calls that come alone (src/store/postgres/control-database.ts). */
 const KEPT_US = 100_000;
 /** Time from one server to another. */
 const NETWORK_US = 100;
@@ -122,6 +122,10 @@ class Statements {
   constructor(most: number, send: (tenants: number, done: () => void) => void) {
     this.#most = most;
     this.#send = send;
+  }
+
+  get isIdle(): boolean {
+    return this.#running === 0;
   }
 
   ask(tenant: number, done: () => void): void {
@@ -268,9 +272,9 @@ class Simulation {
     else arrive();
   }
 
-  #admit({ keys, keptUntil }: Node, tenant: number, work: () => void): void {
+  #admit({ keys, counts, keptUntil }: Node, tenant: number, work: () => void): void {
     const { now } = this.#events;
-    if ((keptUntil.get(tenant) ?? 0) > now) return work();
+    if (counts.isIdle && (keptUntil.get(tenant) ?? 0) > now) return work();
     keys.ask(tenant, () => {
       keptUntil.set(tenant, now + KEPT_US);
       work();
@@ -299,7 +303,7 @@ function report(title: string, installation: Installation): void {
 
 const real = { tenants: 1995, nodes: 1, workers: 3, cores: { node: 1, coordinator: 1, worker: 1 }, together: 2 };
 for (const callers of [24, 64, 128])
-  report(`The real run with ${callers} callers`, { ...real, load: { callers }, seconds: 60 });
+  report(`${callers} callers, as in the real run`, { ...real, load: { callers }, seconds: 60 });
 const large = { tenants: 100_000, nodes: 64, workers: 16, cores: { node: 1, coordinator: 64, worker: 16 } };
 report('100,000 tenants on one coordinator', { ...large, load: { perSecond: 50_000 }, seconds: 5 });
 const part = { tenants: 2000, nodes: 2, workers: 3, cores: { node: 1, coordinator: 2, worker: 2 } };

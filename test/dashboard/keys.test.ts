@@ -7,9 +7,9 @@ import { test } from 'node:test';
 import type { AnswerOf } from '../../src/http/dashboard/interface.ts';
 import { pick, valuesOf } from '../kit/lists.ts';
 import type { Keys } from '../kit/service.ts';
+import { until } from '../kit/wait.ts';
 import { auditOf, findInStore, forgetProof, openScene, openTenant, runSql, type OwnedTenant } from './scene.ts';
 import { expectCode, type Reply, type Visitor } from './visitor.ts';
-import { until } from '../kit/wait.ts';
 
 const HOUR_MS = 3_600_000;
 const OVERLAPS = { none: 0, '1h': HOUR_MS, '24h': 24 * HOUR_MS, '7d': 168 * HOUR_MS };

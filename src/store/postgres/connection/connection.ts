@@ -316,7 +316,7 @@ export const CANCELED = '57014';
 export const sqlStateOf = (fault: unknown): string | undefined =>
   fault instanceof DatabaseError ? fault.code : undefined;
 
-/** Returns the message of the driver or the server, without the password. Several addresses have one a level deeper. */
+/** Returns the message of the driver or the server, without the password. Of several addresses, the first counts. */
 export const reasonOf = (fault: unknown): string => {
   if (fault instanceof ConnectionLost) return fault.cause;
   return String(fault instanceof AggregateError ? fault.errors[0] : fault).replace(/^\w*error: /i, '');
