@@ -1,7 +1,6 @@
 /**
- * `npm run bench:several-servers` simulates installations with Citus from measured CPU times: first that of a real run,
- * whose figures README.md has beside these, then larger ones. A seed (`--seed`, default 1) always gives the same
- * figures.
+ * `npm run bench:several-servers` simulates installations with Citus from measured CPU times. The first was also run;
+ * README.md compares its figures. The others are larger. A seed (`--seed`, default 1) always gives the same figures.
  */
 import { parseArgs } from 'node:util';
 

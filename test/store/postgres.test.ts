@@ -39,6 +39,13 @@ test('nobody changes the audit log, or takes a record out of it, but with its te
   await store.close();
 });
 
+test('a call whose connection opens while the store closes is refused, and opens no other connection', async () => {
+  const store = await open('closed');
+  const calling = assert.rejects(store.tenants.findCaller('team', 'key', NOW), { code: 'STORE_UNAVAILABLE' });
+  await store.close();
+  await calling;
+});
+
 test(`${CUTS} queries are cut short, and none of another tenant on the same connections is cut with them`, async () => {
   const store = await open('cuts');
   const fill = async (teamId: string, count: number, NOTES: string): Promise<Pims> => {

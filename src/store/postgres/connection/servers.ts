@@ -148,9 +148,9 @@ export class Availability {
     return this.#servers.url;
   }
 
-  /** Throws STORE_UNAVAILABLE while the database is gone. */
+  /** Throws STORE_UNAVAILABLE while the database is gone, and after `close`, because a new connection would stay open. */
   check(): void {
-    if (!this.#isUsable) throw new ConnectionLost('the database is unavailable');
+    if (!this.#isUsable || this.#isClosed) throw new ConnectionLost('the database is unavailable');
   }
 
   /**
