@@ -18,7 +18,7 @@ export const citusServer = (): ServerOptions => ({
     shared_preload_libraries: 'citus',
     wal_level: 'logical',
     'citus.node_conninfo': 'sslmode=prefer',
-    max_worker_processes: '40',
+    max_worker_processes: '100', // Citus keeps one for each database
     max_logical_replication_workers: '10',
     max_connections: '1000',
   },

@@ -18,7 +18,8 @@ const given = {
   STOREROOM_TEST_DATABASE_URL: process.env['STOREROOM_TEST_DATABASE_URL'],
   STOREROOM_TEST_CITUS_WORKERS: process.env['STOREROOM_TEST_CITUS_WORKERS'],
 };
-const servers = given.STOREROOM_TEST_DATABASE_URL === undefined && hasCitus ? await startServers() : given;
+const startsServers = given.STOREROOM_TEST_DATABASE_URL === undefined && hasCitus;
+const servers = startsServers ? await startServers() : given;
 await check([servers.STOREROOM_TEST_DATABASE_URL ?? '', ...(servers.STOREROOM_TEST_CITUS_WORKERS ?? '').split(' ')]);
 // Older versions never wrote to a database with Citus, so test/store/postgres.test.ts, which tests them, is left out.
 const files = [
@@ -26,7 +27,13 @@ const files = [
   'test/citus/moves.ts',
   ...(hasCitus ? ['test/citus/faults.ts'] : []),
 ];
-const env = { ...process.env, ...servers, STOREROOM_TEST_STORE: 'postgres' };
+const env = {
+  ...process.env,
+  ...servers,
+  STOREROOM_TEST_STORE: 'postgres',
+  // They are removed with the servers. Dropping them makes a server sync every file, which can take minutes.
+  ...(startsServers && { STOREROOM_TEST_KEEP_DATABASES: 'on' }),
+};
 process.exitCode =
   spawnSync(process.execPath, ['test/run.ts', ...files], { cwd: ROOT, env, stdio: 'inherit' }).status ?? 1;
 if (!hasCitus)
