@@ -5,9 +5,10 @@
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdirSync, realpathSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, realpathSync, symlinkSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { readDockerfile, ROOT, type Instruction } from './texts.ts';
+import { copyContext } from './image-context.ts';
+import { readDockerfile, type Instruction } from './texts.ts';
 
 const SUITE = 'bookworm';
 const MIRROR = 'http://deb.debian.org/debian';
@@ -83,23 +84,6 @@ function copy({ options, text }: Instruction, to: Stage, stages: ReadonlyMap<str
     if (options['from'] === undefined) copyContext(word, target);
     else run('cp', '-r', '--preserve=mode', `${stages.get(options['from'])!.root}${word}/.`, target);
     if (options['chown']) run('chown', '-R', options['chown'], target);
-  }
-}
-
-/** Copies the files of this checkout that git tracks and .dockerignore does not leave out. */
-function copyContext(word: string, target: string): void {
-  const wanted = run('cat', join(ROOT, '.dockerignore'))
-    .split('\n')
-    .filter((line) => line.startsWith('!'))
-    .map((line) => line.slice(1));
-  assert.ok(word === '.' || wanted.includes(word), `.dockerignore leaves out ${word}`);
-  const files = run('git', '-C', ROOT, 'ls-files', '--', ...(word === '.' ? wanted : [word]))
-    .trim()
-    .split('\n');
-  assert.ok(files.length > 0 && files.every((file) => existsSync(join(ROOT, file))));
-  for (const file of files) {
-    cpSync(join(ROOT, file), join(target, file));
-    chmodSync(join(target, file), 0o644);
   }
 }
 
