@@ -5,11 +5,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { Client } from 'pg';
 import { findProcesses, findSharedMemory } from './kit/postgres-guard.ts';
+import { temporaryFolder } from './kit/service.ts';
 import { trials } from './kit/trials.ts';
 import { newDatabase, postgresUrl, PostgresServer, runStatement } from './kit/postgres.ts';
 import { until } from './kit/wait.ts';
@@ -43,6 +44,16 @@ test('a run whose STOREROOM_TEST_DATABASE_URL leads nowhere fails at once, with 
     /^STOREROOM_TEST_DATABASE_URL is set, and no PostgreSQL can be used there: .*127\.0\.0\.1:1\n$/,
   );
   assert.doesNotMatch(printed, /hidden/);
+});
+
+test('a server in a folder that its user cannot enter is refused, in a sentence that says what to set', async () => {
+  const parentFolder = join(temporaryFolder(), 'place');
+  mkdirSync(parentFolder); // the folder above has the mode 0700
+  const started = PostgresServer.start({ parentFolder });
+  // Only as root is the server's user another one.
+  if (process.getuid!() === 0)
+    await assert.rejects(started, /^Error: PostgreSQL .* cannot enter \S+\. Set TMPDIR to .*\.$/);
+  else await (await started).remove();
 });
 
 test('databases made at the same time are empty and separate', async () => {

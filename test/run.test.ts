@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { postgresUrl } from './kit/postgres.ts';
@@ -11,6 +11,7 @@ import { share } from './kit/shared.ts';
 
 const RUN = join(import.meta.dirname, 'run.ts');
 const CHROMIUM = new URL('kit/chromium.ts', import.meta.url).href;
+const POSTGRES = new URL('kit/postgres.ts', import.meta.url).href;
 const SHARED = new URL('kit/shared.ts', import.meta.url).href;
 /** Number of processes that unpack the browser at once. */
 const BROWSERS = 3;
@@ -22,9 +23,10 @@ interface Run {
   readonly output: () => string;
 }
 
-/** Starts a run of one test file with this source. */
-function startRun(source: string): Run {
+/** Starts a run of one test file with this source. An alone one has a private folder, and starts a PostgreSQL. */
+function startRun(source: string, { isAlone = false } = {}): Run {
   const folder = temporaryFolder();
+  chmodSync(folder, isAlone ? 0o700 : 0o711);
   const place = join(folder, 'place');
   mkdirSync(place);
   const file = join(folder, 'example.test.mjs');
@@ -34,7 +36,7 @@ function startRun(source: string): Run {
   );
   const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
   const child = spawn(process.execPath, [RUN, file], {
-    env: { ...environment, TMPDIR: place, HOME: '/nowhere', STOREROOM_TEST_DATABASE_URL: postgresUrl() },
+    env: { ...environment, TMPDIR: place, HOME: '/nowhere', STOREROOM_TEST_DATABASE_URL: isAlone ? '' : postgresUrl() },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';
@@ -54,6 +56,21 @@ suite('a run', () => {
       assert.ok(path.startsWith(`${place}/`), path);
       assert.deepEqual(names, []);
     }
+    assert.deepEqual(readdirSync(place), []);
+  });
+
+  test('is good also where only its user can enter the folder of TMPDIR, which PostgreSQL cannot as nobody', async () => {
+    const { child, place, output } = startRun(
+      `test('works', async (context) => {
+        context.diagnostic('in ' + os.tmpdir());
+        const { postgresUrl, runStatement } = await import(${JSON.stringify(POSTGRES)});
+        await runStatement(postgresUrl(), 'SELECT 1');
+      });`,
+      { isAlone: true },
+    );
+    assert.deepEqual(await once(child, 'close'), [0, null], output());
+    const isRoot = process.getuid?.() === 0;
+    assert.equal(/ℹ in (.+)/.exec(output())![1]!.startsWith(`${place}/`), !isRoot);
     assert.deepEqual(readdirSync(place), []);
   });
 

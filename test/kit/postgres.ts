@@ -3,7 +3,7 @@
  * stop, kill and freeze. Each server has its own folder and writes durably. It is removed when the process that started
  * it ends, in any way (postgres-guard.ts).
  */
-import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { execFile, execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { chownSync, cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -160,6 +160,11 @@ export class PostgresServer {
     parentFolder = tmpdir(),
     programs,
   }: ServerOptions = {}): Promise<PostgresServer> {
+    if (!canEnter(parentFolder))
+      throw new Error(
+        `PostgreSQL runs as the user nobody, who cannot enter ${parentFolder}. ` +
+          'Set TMPDIR to a folder that every user can enter.',
+      );
     for (let starts = 1; ; starts++) {
       const password = randomBytes(16).toString('hex');
       const server = new PostgresServer(parentFolder, await findFreePort(), password, programs);
@@ -288,6 +293,11 @@ export class PostgresServer {
     const options = { cwd: this.#folder, env: { PATH: process.env['PATH'], LC_ALL: LOCALE }, ...this.#user };
     await promisify(execFile)(join(this.#programs, 'bin', program), words, options);
   }
+}
+
+/** Returns whether the user of the servers can enter a folder, through all folders above it. */
+export function canEnter(folder: string): boolean {
+  return spawnSync('test', ['-x', folder], { cwd: '/', ...findUser() }).status === 0;
 }
 
 /** Returns the user `nobody` when this process runs as root, because PostgreSQL refuses to run as root. */

@@ -5,6 +5,10 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { canEnter } from './postgres.ts';
+
+/** Folders in which a run works if PostgreSQL's user cannot enter TMPDIR. */
+const OTHER_PLACES = ['/tmp', '/var/tmp'];
 
 /** Variables that would make programs use other folders than HOME. */
 const OTHER_HOMES = ['XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME'];
@@ -20,7 +24,10 @@ export interface RunFolder {
 export function openRunFolder(): RunFolder {
   const isRoot = process.getuid?.() === 0;
   if (isRoot) chmodSync(tmpdir(), statSync(tmpdir()).mode | 0o001); // PostgreSQL runs as another user
-  const folder = mkdtempSync(join(tmpdir(), 'storeroom-'));
+  const place = [tmpdir(), ...OTHER_PLACES].find(canEnter) ?? tmpdir();
+  if (place !== tmpdir())
+    process.stderr.write(`PostgreSQL's user cannot enter ${tmpdir()}, so this run works in ${place}.\n`);
+  const folder = mkdtempSync(join(place, 'storeroom-'));
   const [temporary, home] = [join(folder, 'tmp'), join(folder, 'home')];
   for (const path of [temporary, home]) mkdirSync(path);
   for (const path of [folder, temporary]) chmodSync(path, 0o711);
