@@ -43,14 +43,34 @@ test('SUBTOTAL is the sum of the lines, ORDER_TOTAL adds FREIGHT and TAX_TOTAL; 
 });
 
 // Holds S7.8.
-test('DISCOUNT is a percentage of the line, and no amount is rounded', async () => {
-  const number = await shop.newOrder();
-  await addLine(number, '3', '19.99', { DISCOUNT: '12.5' });
-  await expectTotals(number, '52.47375', '52.47375');
-  await addLine(number, '1', '0.1', { DISCOUNT: '100' });
-  await expectTotals(number, '52.47375', '52.47375');
-  await addLine(number, '999999999999999', '0.000000000000001');
-  await expectTotals(number, '53.473749999999999', '53.473749999999999');
+test('every line is rounded to cents, halves away from zero, and SUBTOTAL is the sum of these amounts', async () => {
+  for (const [quantity, price, discount, amount] of [
+    ['2.5', '3.99', '', '9.98'],
+    ['-2.5', '3.99', '', '-9.98'],
+    ['3', '24.99', '10', '67.47'],
+    ['3', '19.99', '12.5', '52.47'],
+    ['1', '0.1', '100', '0'],
+    ['1', '1.005', '', '1.01'],
+    ['999999999999999', '0.000000000000001', '', '1'],
+  ] as const) {
+    const number = await shop.newOrder();
+    for (const lines of [1, 2]) {
+      await addLine(number, quantity, price, { DISCOUNT: discount });
+      const sum = String(Number((Number(amount) * lines).toFixed(2)));
+      await expectTotals(number, sum, sum);
+    }
+  }
+});
+
+// Holds S7.7, S7.8.
+test('ORDER_TOTAL is rounded to cents also where sent amounts have more decimals, which stay as sent', async () => {
+  const number = await shop.newOrder({ ORDER_TYPE: 'sales_order', FREIGHT: '1.005', TAX_TOTAL: '0.001' });
+  const line = await addLine(number, '2', '10');
+  await expectTotals(number, '20', '21.01');
+  await updateOrder(number, { TAX_TOTAL: '0.004' });
+  await updateLine(line, { QUANTITY: '1' });
+  await expectTotals(number, '10', '11.01');
+  assert.equal((await shop.order(number))['FREIGHT'], '1.005');
 });
 
 // Holds S7.9.
@@ -146,10 +166,12 @@ test('a partial invoice: totals that are not the sum of the lines are shared in 
 
 // Holds S8.10, S8.11.
 test('a partial invoice: a remainder of rounding goes to the backorder, which still follows its lines', async () => {
-  const thirds = await invoicePart({ TAX_TOTAL: '0.1' }, [{ UNIT_PRICE: '3.33', DISCOUNT: '10' }], '1');
-  assert.deepEqual(thirds.amounts, ['3 5 0.03 8.03', '5.991  0.07 6.061']);
-  await addLine(thirds.backorder, '1', '1');
-  await expectTotals(thirds.backorder, '6.991', '7.061');
+  const weighed = await invoicePart({ TAX_TOTAL: '0.1' }, [{ QUANTITY: '2.5', UNIT_PRICE: '3.99' }], '0.75');
+  assert.deepEqual(weighed.amounts, ['2.99 5 0.03 8.02', '6.99  0.07 7.06']);
+  await addLine(weighed.backorder, '1', '1');
+  await expectTotals(weighed.backorder, '7.99', '8.06');
+  const sent = await invoicePart({ SUBTOTAL: '29.985' }, [{ UNIT_PRICE: '9.995' }], '1');
+  assert.deepEqual(sent.amounts, ['10 5  15', '19.99   19.99']);
   const { count } = await shop.run<{ count: number }>('check');
   assert.equal(count, 0);
 });

@@ -10,11 +10,14 @@ const big = (text: string | undefined): Big => new Big(text === '' || text === u
 const show = (sum: Big): string => (sum.eq(0) ? '0' : sum.toFixed());
 const add = (amounts: readonly Big[]): Big => amounts.reduce((sum, one) => sum.plus(one), big('0'));
 const isPriced = (line: Values): boolean => (line['UNIT_PRICE'] ?? '') !== '';
-const amountOf = ({ QUANTITY, UNIT_PRICE, DISCOUNT }: Values): Big =>
-  big(QUANTITY)
-    .times(big(UNIT_PRICE))
-    .times(big('1').minus(big(DISCOUNT).times('0.01')));
 const inCents = (amount: Big): Big => amount.round(2, Big.roundHalfUp);
+const amountOf = ({ QUANTITY, UNIT_PRICE, DISCOUNT }: Values): Big =>
+  inCents(
+    big(QUANTITY)
+      .times(big(UNIT_PRICE))
+      .times(big('1').minus(big(DISCOUNT).times('0.01'))),
+  );
+const addUp = ({ SUBTOTAL, FREIGHT, TAX_TOTAL }: Values): Big => inCents(add([SUBTOTAL, FREIGHT, TAX_TOTAL].map(big)));
 
 export class Totals {
   /** The totals that PIMS calculates, by order. */
@@ -48,21 +51,20 @@ export class Totals {
 
   /** Shares the totals of an order between a partial invoice and its backorder. */
   split([before, lines]: OrderAndLines, [invoice, invoiced]: OrderAndLines, [backorder, open]: OrderAndLines): void {
-    const [all, mine, theirs] = [lines, invoiced, open].map((some) => add(some.map((line) => inCents(amountOf(line)))));
+    const [all, mine, theirs] = [lines, invoiced, open].map((some) => add(some.map(amountOf)));
     const isSum = before['SUBTOTAL'] !== '' && lines.every(isPriced) && big(before['SUBTOTAL']).eq(all!);
     const whole = isSum ? all! : mine!.plus(theirs!);
     const part = (total: Big): Big => (whole.eq(0) ? total : inCents(total.times(mine!).div(whole)));
     const give = (name: string, total: Big): void => {
       const had = before[name] ?? '';
       invoice[name] = had && show(total);
-      backorder[name] = whole.eq(0) && !open.some(isPriced) ? '' : had && show(big(had).minus(total));
+      backorder[name] = whole.eq(0) && !open.some(isPriced) ? '' : had && show(inCents(big(had).minus(total)));
     };
-    const sums = ({ SUBTOTAL, FREIGHT, TAX_TOTAL }: Values): Big => add([SUBTOTAL, FREIGHT, TAX_TOTAL].map(big));
     give('SUBTOTAL', isSum ? mine! : part(big(before['SUBTOTAL'])));
     give('TAX_TOTAL', part(big(before['TAX_TOTAL'])));
     give('FREIGHT', big(before['FREIGHT']));
     backorder['FREIGHT'] = '';
-    give('ORDER_TOTAL', sums(invoice).plus(part(big(before['ORDER_TOTAL']).minus(sums(before)))));
+    give('ORDER_TOTAL', addUp(invoice).plus(part(big(before['ORDER_TOTAL']).minus(addUp(before)))));
     const number = backorder['ORDER_NUMBER']!;
     this.#kept.set(number, this.#names(before['ORDER_NUMBER']!));
     this.#beside.set(number, show(big(backorder['SUBTOTAL']).minus(add(open.map(amountOf)))));
@@ -75,9 +77,7 @@ export class Totals {
     if (names.includes('SUBTOTAL') && (order['SUBTOTAL'] ?? '') === '' && !lines.some(isPriced)) return;
     if (names.includes('SUBTOTAL'))
       order['SUBTOTAL'] = show(add(lines.map(amountOf)).plus(big(this.#beside.get(number))));
-    const { SUBTOTAL, FREIGHT, TAX_TOTAL } = order;
-    if (names.includes('ORDER_TOTAL'))
-      order['ORDER_TOTAL'] = show(big(SUBTOTAL).plus(big(FREIGHT)).plus(big(TAX_TOTAL)));
+    if (names.includes('ORDER_TOTAL')) order['ORDER_TOTAL'] = show(addUp(order));
   }
 
   #names = (orderNumber: string): string[] => this.#kept.get(orderNumber) ?? [];

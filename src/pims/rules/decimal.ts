@@ -6,6 +6,7 @@ import Big from 'big.js';
 
 const CANONICAL = /^(?:0|-?(?:[1-9]\d{0,14}(?:\.\d{0,9}[1-9])?|0\.\d{0,9}[1-9]))$/;
 const SMALL = /^(?:-?\d{1,15})?$/;
+const IN_CENTS = /^-?\d+(?:\.\d\d?)?$/;
 const DECIMAL = /^[+-]?\d{1,30}(?:\.\d{1,30})?$/;
 
 /**
@@ -32,7 +33,8 @@ export function multiplyDecimals(a: string, b: string): string {
 export const compareDecimals = (a: string, b: string): number =>
   areSmall(a, b) ? Math.sign(Number(a) - Number(b)) : new Big(a || '0').cmp(b || '0');
 /** Rounds to two places, and halves away from zero. */
-export const roundCents = (a: string): string => format(new Big(a || '0').round(2, Big.roundHalfUp));
+export const roundCents = (a: string): string =>
+  IN_CENTS.test(a) ? a : format(new Big(a || '0').round(2, Big.roundHalfUp));
 /** Returns the proportional share of an amount, rounded to cents. */
 export const takeShare = (amount: string, part: string, whole: string): string =>
   roundCents(String(new Big(amount).times(part || '0').div(whole)));

@@ -1,6 +1,6 @@
 /**
- * SUBTOTAL and ORDER_TOTAL of an order, which PIMS computes from the lines without rounding unless the caller has sent
- * them, and the shares of a partial invoice and its backorder. Source: decision 0065.
+ * SUBTOTAL and ORDER_TOTAL of an order, which PIMS computes in cents from the lines unless the caller has sent them, and
+ * the shares of a partial invoice and its backorder. Source: decision 0065.
  */
 import {
   addDecimals,
@@ -16,7 +16,7 @@ import type { Values } from './values.ts';
 /**
  * Column of an order that has an 'S' if PIMS computes its SUBTOTAL, and a 'T' if PIMS computes its ORDER_TOTAL. The
  * letters are lowercase after an older node, which does not know the mark, has written lines: the next write of a line
- * then sums up all lines. A 'P' means that SUBTOTAL is a share that differs from the exact sum of the lines. It still
+ * then sums up all lines. A 'P' means that SUBTOTAL is a share that differs from the sum of the lines. It still
  * changes with the lines.
  */
 export const TOTALS_MARK = '_TOTALS';
@@ -30,18 +30,21 @@ export const markTotals = (sent: Values): Values => ({
 /** Returns whether the totals of an order are out of date with its lines. */
 export const areTotalsBehind = ({ [TOTALS_MARK]: mark = '' }: Values): boolean => mark !== mark.toUpperCase();
 
-/** Returns the amount of a line in SUBTOTAL: QUANTITY × UNIT_PRICE less DISCOUNT percent. */
+/**
+ * Returns the amount of a line in SUBTOTAL: QUANTITY × UNIT_PRICE less DISCOUNT percent, rounded to cents. For 2.5 units
+ * at 3.99 it returns `'9.98'`.
+ */
 export function amountOf({ QUANTITY = '', UNIT_PRICE = '', DISCOUNT = '' }: Values): string {
   const amount = multiplyDecimals(QUANTITY, UNIT_PRICE);
-  if (DISCOUNT === '' || DISCOUNT === '0') return amount;
-  return multiplyDecimals(amount, multiplyDecimals(subtractDecimals('100', DISCOUNT), '0.01'));
+  if (DISCOUNT === '' || DISCOUNT === '0') return roundCents(amount);
+  return roundCents(multiplyDecimals(amount, multiplyDecimals(subtractDecimals('100', DISCOUNT), '0.01')));
 }
 
-export const sumExactly = (lines: readonly Values[]): string => lines.map(amountOf).reduce(addDecimals, '0');
+export const sumLines = (lines: readonly Values[]): string => lines.map(amountOf).reduce(addDecimals, '0');
 
 /** Returns the totals of an order with all these lines, or {} if there are no lines or PIMS computes no total. */
 export const sumUp = (order: Values, lines: readonly Values[]): Values =>
-  lines.length === 0 ? {} : withSubtotal(order, lines, keeps(order, 'P') ? order['SUBTOTAL']! : sumExactly(lines));
+  lines.length === 0 ? {} : withSubtotal(order, lines, keeps(order, 'P') ? order['SUBTOTAL']! : sumLines(lines));
 
 /** Returns the totals of an order after the change of one line. `before` is undefined for a new line. */
 export function moveTotals(order: Values, before: Values | undefined, after: Values): Values {
@@ -63,7 +66,7 @@ export function takeTotals(order: Values, changed: Values): Values {
 
 /**
  * Returns the totals of the invoice and the backorder into which a partial invoice splits an order. SUBTOTAL, TAX_TOTAL
- * and ORDER_TOTAL of the two add up exactly to those of the order. They are shared in proportion to the amounts of the
+ * and ORDER_TOTAL of the two add up to those of the order, to the cent. They are shared in proportion to the amounts of the
  * lines, and the backorder gets the remainder of rounding. FREIGHT stays on the invoice. All totals do if they cannot
  * be shared, because the lines have no price or add up to 0. Example: if one unit of an order of 3 × 999 with a
  * TAX_TOTAL of 100 is invoiced, the SUBTOTALs are 999 and 1998 and the TAX_TOTALs are 33.33 and 66.67.
@@ -75,10 +78,10 @@ export function shareTotals(
   open: readonly Values[],
 ): [invoice: Values, backorder: Values] {
   const { SUBTOTAL = '', FREIGHT = '', TAX_TOTAL = '', ORDER_TOTAL = '' } = order;
-  const part = sumCents(invoiced);
+  const part = sumLines(invoiced);
   const isSum =
-    SUBTOTAL !== '' && lines.every((line) => line['UNIT_PRICE']) && compareDecimals(SUBTOTAL, sumCents(lines)) === 0;
-  const whole = isSum ? SUBTOTAL : addDecimals(part, sumCents(open));
+    SUBTOTAL !== '' && lines.every((line) => line['UNIT_PRICE']) && compareDecimals(SUBTOTAL, sumLines(lines)) === 0;
+  const whole = isSum ? SUBTOTAL : addDecimals(part, sumLines(open));
   const share = (total: string) => (total === '' || isZero(whole) ? total : takeShare(total, part, whole));
   const own = { SUBTOTAL: isSum ? part : share(SUBTOTAL), TAX_TOTAL: share(TAX_TOTAL), FREIGHT };
   // A caller's ORDER_TOTAL may differ from the sum of the other three, for a discount. The difference is shared too.
@@ -87,14 +90,10 @@ export function shareTotals(
   const rest: Values = { FREIGHT: '', [TOTALS_MARK]: (order[TOTALS_MARK] ?? '').replace('P', '') };
   const isUnpriced = isZero(whole) && open.every((line) => !line['UNIT_PRICE']);
   for (const name of ['SUBTOTAL', 'TAX_TOTAL', 'ORDER_TOTAL'])
-    rest[name] = order[name] && !isUnpriced ? subtractDecimals(order[name], invoice[name]!) : '';
-  if (keeps(rest, 'S') && compareDecimals(rest['SUBTOTAL']!, sumExactly(open)) !== 0) rest[TOTALS_MARK] += 'P';
+    rest[name] = order[name] && !isUnpriced ? roundCents(subtractDecimals(order[name], invoice[name]!)) : '';
+  if (keeps(rest, 'S') && compareDecimals(rest['SUBTOTAL']!, sumLines(open)) !== 0) rest[TOTALS_MARK] += 'P';
   return [invoice, rest];
 }
-
-/** Returns the sum of the lines, each rounded to cents. */
-export const sumCents = (lines: readonly Values[]): string =>
-  lines.map((line) => roundCents(amountOf(line))).reduce(addDecimals, '0');
 
 /**
  * Returns the totals of an order with this SUBTOTAL, or {} if PIMS computes none, or for an invoice, whose totals never
@@ -111,5 +110,6 @@ function withSubtotal(order: Values, lines: readonly Values[], subtotal: string)
 }
 
 const keeps = ({ [TOTALS_MARK]: mark = '' }: Values, which: 'S' | 'T' | 'P') => mark.toUpperCase().includes(which);
+/** Returns the sum of SUBTOTAL, FREIGHT and TAX_TOTAL, rounded to cents, because a caller can send more decimals. */
 export const addUp = ({ SUBTOTAL = '', FREIGHT = '', TAX_TOTAL = '' }: Values): string =>
-  addDecimals(addDecimals(SUBTOTAL, FREIGHT), TAX_TOTAL);
+  roundCents(addDecimals(addDecimals(SUBTOTAL, FREIGHT), TAX_TOTAL));

@@ -1,7 +1,6 @@
 /**
  * The lines of an order with the total of each, the totals of the order, and a warning if these do not agree.
  */
-import { roundCents } from '../../../../src/pims/rules/decimal.ts';
 import { amountOf } from '../../../../src/pims/rules/totals.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';
@@ -47,7 +46,7 @@ const DISCOUNT: TableColumn<Values> = {
 const TOTAL: TableColumn<Values> = {
   key: 'total',
   head: <span title="QUANTITY × UNIT_PRICE, less DISCOUNT">Line total</span>,
-  cell: (line) => (line.UNIT_PRICE ? <Money value={roundCents(amountOf(line))} /> : null),
+  cell: (line) => (line.UNIT_PRICE ? <Money value={amountOf(line)} /> : null),
   align: 'end',
 };
 const LAST: readonly TableColumn<Values>[] = [

@@ -1,6 +1,6 @@
 /** Creates an order with its lines in one step. Finds the customer and parts by typing, and shows prices and stock. */
 import { useRef, useState } from 'preact/hooks';
-import { addDecimals, roundCents } from '../../../../src/pims/rules/decimal.ts';
+import { addDecimals } from '../../../../src/pims/rules/decimal.ts';
 import { FIRST_STAGES } from '../../../../src/pims/rules/stages.ts';
 import { amountOf } from '../../../../src/pims/rules/totals.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
@@ -71,7 +71,7 @@ export default function NewOrderPage() {
             />
           ))}
           <p role="status">
-            <strong>Total {formatMoney(roundCents(total.reduce(addDecimals, '0')))}</strong>
+            <strong>Total {formatMoney(total.reduce(addDecimals, '0'))}</strong>
           </p>
         </Section>
         <Actions>

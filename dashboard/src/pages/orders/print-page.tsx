@@ -1,6 +1,5 @@
 /** A packing slip and an invoice of one order, to print on A4 or Letter. The menu is not printed. */
 import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
-import { roundCents } from '../../../../src/pims/rules/decimal.ts';
 import { amountOf } from '../../../../src/pims/rules/totals.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
@@ -121,7 +120,7 @@ function SheetLine({ line, hasPrices }: { line: Values; hasPrices: boolean }) {
             {formatMoney(UNIT_PRICE)}
             {DISCOUNT !== '' && DISCOUNT !== '0' && ` less ${DISCOUNT} %`}
           </td>
-          <td class="end">{UNIT_PRICE && formatMoney(roundCents(amountOf(line)))}</td>
+          <td class="end">{UNIT_PRICE && formatMoney(amountOf(line))}</td>
         </>
       )}
     </tr>

@@ -1,6 +1,6 @@
 /** The totals of an order, and a warning if they do not add up. */
 import { compareDecimals, subtractDecimals } from '../../../../src/pims/rules/decimal.ts';
-import { addUp, sumCents, sumExactly } from '../../../../src/pims/rules/totals.ts';
+import { addUp, sumLines } from '../../../../src/pims/rules/totals.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { Notice } from '../../ui/page.tsx';
 import { formatMoney, Money } from '../../ui/text/text.tsx';
@@ -43,10 +43,10 @@ export function OrderTotals({ order, lines }: { order: Values; lines: readonly V
 function findFaults(order: Values, lines: readonly Values[]): string[] {
   const { SUBTOTAL = '', ORDER_TOTAL = '' } = order;
   const faults: string[] = [];
-  const sums = [sumExactly(lines), sumCents(lines)] as const;
+  const sum = sumLines(lines);
   const hasPrices = lines.length > 0 && lines.every((line) => line.UNIT_PRICE);
-  if (SUBTOTAL !== '' && hasPrices && !sums.some((sum) => isNear(sum, SUBTOTAL, lines.length)))
-    faults.push(`The lines add up to ${formatMoney(sums[1])}, and the subtotal is ${formatMoney(SUBTOTAL)}.`);
+  if (SUBTOTAL !== '' && hasPrices && !isNear(sum, SUBTOTAL, lines.length))
+    faults.push(`The lines add up to ${formatMoney(sum)}, and the subtotal is ${formatMoney(SUBTOTAL)}.`);
   const whole = addUp(order);
   if (ORDER_TOTAL !== '' && SUBTOTAL !== '' && !isNear(whole, ORDER_TOTAL, 1))
     faults.push(
