@@ -114,18 +114,22 @@ suite('invoicing', () => {
     assert.deepEqual(found, ['1: 2 0 ', '3: 3 0 lock-3'], 'a line that moves whole keeps its lock code');
   });
 
-  test('nothing of a backorder is shipped, also in a line that moves whole and was imported as shipped', () => {
-    const lines = [
-      line(1, { NUMBER_SHIPPED: '1' }),
-      line(2, { NUMBER_SHIPPED: '2' }),
-      line(3, { NUMBER_SHIPPED: '3' }),
-    ];
-    const step = done(invoiceOrder(order('sales_order'), lines, ask({ quantities: { 1: '3', 2: '1' } })));
-    assert.deepEqual(valuesOf(step.lines, 'NUMBER_SHIPPED'), ['3', '1']);
-    assert.deepEqual(step.backorder!.lines, [
-      line(2, { QUANTITY: '2', LINE_REF_LOCK_CODE: '' }),
-      line(3, { QUANTITY: '3' }),
-    ]);
+  test('units that were reported as shipped stay reported: on the invoice, and beyond it on the backorder', () => {
+    for (const [ordered, shipped, invoiced, onInvoice, onBackorder] of [
+      ['5', '4', '1', '1/1', '4/3'],
+      ['5', '1', '3', '3/3', '2/0'],
+      ['5', '5', '2', '2/2', '3/3'],
+      ['2', '2', '0', undefined, '2/2'],
+      ['2.5', '2', '0.75', '0.75/0.75', '1.75/1.25'],
+      ['-5', '-4', '-1', '-1/-1', '-4/-3'],
+      ['-5', '-1', '-3', '-3/-3', '-2/0'],
+    ] as const) {
+      const lines = [line(1), line(2, { QUANTITY: ordered, NUMBER_SHIPPED: shipped })];
+      const step = done(invoiceOrder(order('sales_order'), lines, ask({ quantities: { 1: '3', 2: invoiced } })));
+      const show = (one: Values | undefined): string | undefined =>
+        one && `${one['QUANTITY']}/${one['NUMBER_SHIPPED']}`;
+      assert.deepEqual([show(step.lines[1]), show(step.backorder!.lines[0])], [onInvoice, onBackorder]);
+    }
   });
 
   test('a line keeps its serial numbers when nobody names others: on the invoice, and where it moves whole', () => {
@@ -173,9 +177,13 @@ suite('invoicing', () => {
     const lines = [line(1, { SERIAL_NUMBERS: 'S1' }), line(2)];
     const step = done(invoice(lines, { quantities: { 1: '2' }, serials: { 1: ['S7', 'S8'] } }));
     assert.equal(step.lines[0]!['SERIAL_NUMBERS'], 'S7,S8');
-    assert.deepEqual(valuesOf(step.backorder!.lines, 'SERIAL_NUMBERS'), ['', '']);
+    assert.deepEqual(valuesOf(step.backorder!.lines, 'SERIAL_NUMBERS'), ['S1', '']);
+    const picked = [line(1, { SERIAL_NUMBERS: 'S1,S2,S3' })];
+    const part = done(invoice(picked, { quantities: { 1: '1' }, serials: { 1: ['S2'] } }));
+    assert.equal(part.backorder!.lines[0]!['SERIAL_NUMBERS'], 'S1,S3');
     const refuses = (given: Values[], asked: Asked) => refused(invoice(given, asked), 'SERIALS_NOT_ALLOWED');
     refuses([line(1)], { quantities: { 1: '1' }, serials: { 1: ['S1', 'S2'] } });
+    refuses(picked, { quantities: { 1: '1' }, serials: { 1: ['S7'] } });
     refuses([line(1, { CARE_PLAN: 'Y' })], { serials: { 1: ['S1'] } });
     refuses([line(1), line(2)], { quantities: { 2: '1' }, serials: { 1: ['S1'] } });
   });

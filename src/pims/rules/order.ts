@@ -175,7 +175,9 @@ export function approveOrder(order: Values, lines: Values[]): Outcome<OrderStep>
 /**
  * Invoices an order completely or partly. The invoice keeps the number of the order, and QUANTITY and NUMBER_SHIPPED of
  * its lines are the units invoiced. The remainder becomes a backorder: a new sales order with the same
- * REFERENCE_NUMBER, so that the quantities of all records with a reference always add up to the units ordered.
+ * REFERENCE_NUMBER, so that the quantities of all records with a reference always add up to the units ordered. It keeps
+ * the units reported as shipped and the serial numbers that the invoice does not have. Example: if 4 of 5 units were
+ * reported and 1 is invoiced, 3 of 4 units of the backorder are shipped.
  */
 export function invoiceOrder(order: Values, lines: Values[], request: InvoiceRequest): Outcome<OrderStep> {
   if (isCancelled(order)) return refuseCancelled(order);
@@ -223,11 +225,20 @@ function splitLine(line: Values, request: InvoiceRequest): Outcome<{ invoiced: V
   const invoiced = { ...line, QUANTITY: units, NUMBER_SHIPPED: units, SERIAL_NUMBERS: serials.join(',') };
   const refusal = refuseSerials(invoiced);
   if (refusal) return refusal;
-  if (nothing) return { invoiced: null, open: { ...line, NUMBER_SHIPPED: '0' } };
+  if (nothing) return { invoiced: null, open: line };
   const left = subtractDecimals(ordered, units);
   if (isZero(left)) return { invoiced, open: null };
-  const open = { ...line, QUANTITY: left, NUMBER_SHIPPED: '0', SERIAL_NUMBERS: '', LINE_REF_LOCK_CODE: '' };
-  return { invoiced, open };
+  const reported = subtractDecimals(line['NUMBER_SHIPPED'] ?? '', units);
+  const open = {
+    ...line,
+    QUANTITY: left,
+    NUMBER_SHIPPED: within(reported, left) ? reported : '0',
+    SERIAL_NUMBERS: splitList(line['SERIAL_NUMBERS'] ?? '')
+      .filter((serial) => !serials.includes(serial))
+      .join(','),
+    LINE_REF_LOCK_CODE: '',
+  };
+  return refuseSerials(open) ?? { invoiced, open };
 }
 
 const refuseQuantity = (message: string) => refuseField('QUANTITY_NOT_ALLOWED', 'QUANTITY', message);
