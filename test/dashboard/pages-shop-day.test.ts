@@ -118,7 +118,7 @@ test('a clerk works a day without the command line, and everything adds up', asy
   await button(page, 'Void').click();
   await fill(page, 'Reason', 'sent back');
   await send(page, 'Void');
-  await page.getByText('Invoice, void', { exact: true }).waitFor();
+  await page.getByText('Invoice, void', { exact: true }).first().waitFor();
   await goTo(page, '/records/inventory/CASE');
   await button(page, 'Count').click();
   await fill(page, 'Units counted', '9');
@@ -196,6 +196,34 @@ test('a new order is made by form in one step, found by the name of its customer
   await page.keyboard.press('ArrowUp');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { level: 1, name: `Order ${number}` }).waitFor();
+});
+
+test('after every change of an order its page shows what holds now, and a void invoice counts nowhere', async (context) => {
+  await shop.load('inventory', [{ PART_CODE: 'NUT', UNIT_PRICE: '1', QTY_ONHAND: '20' }]);
+  const number = await order([{ PART_CODE: 'NUT', QUANTITY: '6' }], { REFERENCE_NUMBER: '#now' });
+  const page = await openAs(context, service, clerk);
+  await openOrder(page, number);
+  const rowOf = async (table: string, first: string): Promise<string[] | undefined> =>
+    (await shownCells(region(page, table))).find((cells) => cells[0] === first)?.slice(1);
+  const expectShown = async (compared: string[]): Promise<void> => {
+    assert.deepEqual((await rowOf('Ordered and shipped, part by part', 'NUT'))?.slice(0, 4), compared);
+    assert.deepEqual(await rowOf('Stock of the parts', 'NUT'), await stockOf('NUT'));
+  };
+  await expectShown(['6', '0', '0', '6']);
+  await button(page, 'Edit line 1').click();
+  await fill(page, 'Quantity', '8');
+  await send(page, 'Save');
+  await expectShown(['8', '0', '0', '8']);
+  await button(page, 'Invoice').click();
+  await fill(page, 'Units of line 1', '5');
+  await send(page, 'Invoice');
+  await page.getByText('The other units moved to the backorder').waitFor();
+  assert.deepEqual((await rowOf('Ordered and shipped, part by part', 'NUT'))?.slice(0, 4), ['8', '5', '5', '3']);
+  await button(page, 'Void').click();
+  await send(page, 'Void');
+  await page.getByText('This invoice is void.', { exact: false }).waitFor();
+  assert.equal(await page.getByText('The other units moved to the backorder').count(), 0);
+  await expectShown(['3', '0', '0', '3']);
 });
 
 test('a serial number is found, and so is a page; a slip is printed without the menu', async (context) => {

@@ -59,9 +59,9 @@ export function useLoad<T>(key: string, loader: (signal: AbortSignal) => Promise
   return { data: mine.data, error: mine.error, isLoading: !mine.isDone, reload };
 }
 
-/** Example: `useGet('/usage', { month })`. Another `round` loads the same again, and drops the earlier data. */
-export const useGet = <Path extends GetPath>(path: Path, query?: GetQuery<Path>, round?: number | string) =>
-  useLoad(JSON.stringify([path, query, round]), (signal) => get(path, query, signal));
+/** Example: `useGet('/usage', { month })`. Another `version` loads the same again, and drops the earlier data. */
+export const useGet = <Path extends GetPath>(path: Path, query?: GetQuery<Path>, version?: string) =>
+  useLoad(JSON.stringify([path, query, version]), (signal) => get(path, query, signal));
 
 interface PagesState<Page> {
   readonly key: string;

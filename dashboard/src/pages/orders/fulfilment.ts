@@ -2,7 +2,7 @@
  * Adds up all records of a storefront order into a row per part, with the sums of `deriveFulfillment` and the units
  * of each record. Lines without a part code have a row per description.
  */
-import { deriveFulfillment, type FulfillmentLine } from '../../../../client/src/fulfillment.ts';
+import { deriveFulfillment, isBinding, type FulfillmentLine } from '../../../../client/src/fulfillment.ts';
 import { addDecimals } from '../../../../src/pims/rules/decimal.ts';
 import type { StorefrontOrder } from '../../../../client/src/contract.ts';
 
@@ -23,7 +23,7 @@ export function compareRecords(records: readonly StorefrontOrder[]) {
       ordered: sum(own, 'ordered'),
       shipped: sum(own, 'shipped'),
       invoiced: sum(
-        units.filter((_, index) => records[index]!.order_type === 'invoice'),
+        units.filter((_, index) => records[index]!.order_type === 'invoice' && isBinding(records[index]!)),
         'quantity',
       ),
       open: sum(own, 'open'),

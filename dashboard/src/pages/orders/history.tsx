@@ -49,10 +49,10 @@ const COLUMNS: readonly TableColumn<Entry>[] = [
   },
 ];
 
-/** Example: `<History number="20015" round={tag} />`; it is loaded again in each round. */
-export function History({ number, round }: { number: string; round: string }) {
+/** Example: `<History number="20015" version={tag} />`. Another version loads it again. */
+export function History({ number, version }: { number: string; version: string }) {
   const { may } = useSession();
-  const history = useGet('/orders/history', { ORDER_NUMBER: number }, round);
+  const history = useGet('/orders/history', { ORDER_NUMBER: number }, version);
   return (
     <Section
       title="History"

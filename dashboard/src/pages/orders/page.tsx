@@ -34,11 +34,16 @@ export default function OrderPage() {
   const { key: number = '' } = useParams();
   const order = useLoad(number, (signal) => loadRecord('orders', number, signal));
   const { data } = order;
-  const [steps, setSteps] = useState<readonly DoneTransition[]>([]);
+  /** The last transition, until something else changes the order. */
+  const [step, setStep] = useState<DoneTransition>();
   if (order.error?.code === 'NOT_FOUND') return <NoRecord kind="orders" code={number} />;
-  const onDone = (step: DoneTransition) => {
-    setSteps((before) => [...before, step]);
-    announce(step.made.ORDER_TYPE === 'invoice' ? 'Invoiced' : 'Approved');
+  const onTransition = (done: DoneTransition) => {
+    setStep(done);
+    announce(done.made.ORDER_TYPE === 'invoice' ? 'Invoiced' : 'Approved');
+    order.reload();
+  };
+  const onChange = () => {
+    setStep(undefined);
     order.reload();
   };
   const stage = data?.values.ORDER_TYPE;
@@ -49,26 +54,25 @@ export default function OrderPage() {
       actions={
         data && (
           <>
-            <OrderActions record={data} onDone={order.reload} />
-            <TransitionButtons record={data} onDone={onDone} />
+            <OrderActions record={data} onDone={onChange} />
+            <TransitionButtons record={data} onDone={onTransition} />
           </>
         )
       }
     >
-      <WhenLoaded from={order}>{(record) => <Order record={record} steps={steps} onDone={order.reload} />}</WhenLoaded>
+      <WhenLoaded from={order}>{(record) => <Order record={record} step={step} onDone={onChange} />}</WhenLoaded>
     </Page>
   );
 }
 
 interface OrderProps {
   record: LoadedRecord;
-  steps: readonly DoneTransition[];
+  step: DoneTransition | undefined;
   onDone: () => void;
 }
 
-function Order({ record, steps, onDone }: OrderProps) {
-  const { values, lines } = record;
-  const step = steps.at(-1);
+function Order({ record, step, onDone }: OrderProps) {
+  const { values, lines, tag } = record;
   const obstacle = useObstacle(record);
   const number = values.ORDER_NUMBER ?? '';
   const reference = values.REFERENCE_NUMBER ?? '';
@@ -78,16 +82,16 @@ function Order({ record, steps, onDone }: OrderProps) {
       {obstacle && <p class="hint">{obstacle}</p>}
       <Facts values={values} />
       <OrderLines record={record} onDone={onDone} />
-      {reference !== '' && <StorefrontComparison reference={reference} number={number} round={steps.length} />}
+      {reference !== '' && <StorefrontComparison reference={reference} number={number} version={tag} />}
       <OrderStock
         parts={step?.parts ?? stockedParts(lines)}
         isDropShip={values.DROP_SHIP === 'Y'}
         before={step?.stockBefore}
-        round={steps.length}
+        version={tag}
       />
       <Addresses values={values} />
       <OtherFields values={values} shown={SHOWN} />
-      <History number={number} round={record.tag} />
+      <History number={number} version={tag} />
       <ApiCall call={singleCall('orders', number)} />
     </>
   );

@@ -18,12 +18,12 @@ interface OrderStockProps {
   isDropShip: boolean;
   /** The stock before the last transition; undefined if there was none. */
   before: ReadonlyMap<string, Stock> | undefined;
-  /** A number that increases with each transition. */
-  round: number;
+  /** The tag of the order. Another one loads the stock again. */
+  version: string;
 }
 
-export function OrderStock({ parts, isDropShip, before, round }: OrderStockProps) {
-  const stock = useLoad(`${round} ${JSON.stringify(parts)}`, (signal) => loadStock(parts, signal));
+export function OrderStock({ parts, isDropShip, before, version }: OrderStockProps) {
+  const stock = useLoad(`${version} ${JSON.stringify(parts)}`, (signal) => loadStock(parts, signal));
   const { data } = stock;
   if (parts.length === 0) return null;
   const column = (name: keyof Stock, head: string): TableColumn<string> => ({

@@ -27,12 +27,12 @@ interface StorefrontProps {
   reference: string;
   /** The number of the order on screen. */
   number: string;
-  /** A number that increases when the records change. */
-  round: number;
+  /** The tag of the order on screen. Another one loads the records again. */
+  version: string;
 }
 
-export function StorefrontComparison({ reference, number, round }: StorefrontProps) {
-  const lookup = useLoad(`${reference} ${round}`, (signal) => lookUp(reference, signal));
+export function StorefrontComparison({ reference, number, version }: StorefrontProps) {
+  const lookup = useLoad(`${reference} ${version}`, (signal) => lookUp(reference, signal));
   return (
     <Section
       title={`Storefront order ${shorten(reference, 60)}`}

@@ -139,8 +139,8 @@ function Part({ values, version }: { values: Values; version: string }) {
           />
         ))}
       </Columns>
-      <WaitingOrders partCode={partCode} round={version} />
-      <Ledger partCode={partCode} round={version} />
+      <WaitingOrders partCode={partCode} version={version} />
+      <Ledger partCode={partCode} version={version} />
       <Section title="Part">
         <Columns>
           <Card>

@@ -51,9 +51,9 @@ const LEDGER: readonly TableColumn<Movement>[] = [
   },
 ];
 
-/** Example: `<Ledger partCode="11" round={rounds} />`; it is loaded again in each round. */
-export function Ledger({ partCode, round }: { partCode: string; round: string }) {
-  const list = usePages<number, MovementsView>(`${partCode} ${round}`, (before, signal) =>
+/** Example: `<Ledger partCode="11" version={tag} />`. Another version loads it again. */
+export function Ledger({ partCode, version }: { partCode: string; version: string }) {
+  const list = usePages<number, MovementsView>(`${partCode} ${version}`, (before, signal) =>
     get('/stock/movements', { PART_CODE: partCode, before }, signal),
   );
   return (
@@ -84,9 +84,9 @@ const WAITING: readonly TableColumn<WaitingView>[] = [
   },
 ];
 
-/** Example: `<WaitingOrders partCode="11" round={rounds} />`. */
-export function WaitingOrders({ partCode, round }: { partCode: string; round: string }) {
-  const waiting = useGet('/stock/waiting', { PART_CODE: partCode }, round);
+/** Example: `<WaitingOrders partCode="11" version={tag} />`. */
+export function WaitingOrders({ partCode, version }: { partCode: string; version: string }) {
+  const waiting = useGet('/stock/waiting', { PART_CODE: partCode }, version);
   return (
     <Section
       title="Orders waiting for this part"
