@@ -145,6 +145,13 @@ export async function changeRole(users: UserStore, teamId: string, email: string
   orThrow(await users.updateUser(name, { set: { role } }, entryBy(actor, 'role changed', name.email, { role })));
 }
 
+/** Ends all sessions of a user. The password and a link that was printed keep working. Throws NOT_FOUND. */
+export async function signOutUser(users: UserStore, teamId: string, email: string, actor: Actor) {
+  const name = nameOf(teamId, email);
+  const entry = entryBy(actor, 'sessions ended', name.email, { which: 'all' });
+  orThrow(await users.updateUser(name, { endSessions: 'all' }, entry));
+}
+
 /** Deletes a user and ends the user's sessions. Throws NOT_FOUND or LAST_OWNER. */
 export async function deleteUser(users: UserStore, teamId: string, email: string, actor: Actor) {
   const name = nameOf(teamId, email);

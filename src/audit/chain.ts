@@ -33,18 +33,25 @@ const PAGE_RECORDS = 500;
 /** A number lower than every record's, so that a record inserted before the first is found. */
 const BEFORE_ALL = -(2 ** 31);
 
+interface VerifyOptions {
+  /** The hash of a record, which someone kept elsewhere. */
+  readonly kept?: string | undefined;
+  readonly ended?: AbortSignal;
+}
+
 /**
- * Verifies the numbers, the hashes and the head of the log, including records that are appended in the meantime. Throws
- * once `ended` is aborted.
+ * Verifies the numbers, the hashes and the head of the log, including records that are appended in the meantime, and
+ * that the record with the kept hash is there. Throws once `ended` is aborted.
  */
 export async function verifyAudit(
   store: Pick<AuditStore, 'loadAuditFrom' | 'loadAuditHead'>,
   teamId: string,
-  ended?: AbortSignal,
+  { kept, ended }: VerifyOptions = {},
 ): Promise<AuditCheck> {
   let records = 0;
   let head = '';
   let promised = 0;
+  let isKeptThere = kept === undefined;
   const faultAt = (number: number, reason: string): AuditCheck => ({ records, head, fault: { number, reason } });
   for (;;) {
     ended?.throwIfAborted();
@@ -57,19 +64,20 @@ export async function verifyAudit(
         return faultAt(number, 'it was changed after it was written');
       records = number;
       head = record.hash;
+      isKeptThere ||= head === kept;
     }
     if (page.length === PAGE_RECORDS) continue;
-    const kept = await store.loadAuditHead(teamId);
-    if (kept.number > records) {
+    const last = await store.loadAuditHead(teamId);
+    if (last.number > records) {
       // Records may have been appended between the two reads, but those that the previous head counted must be there.
       if (promised > records) return faultAt(records + 1, `it is missing, although ${promised} records were written`);
-      promised = kept.number;
+      promised = last.number;
       continue;
     }
-    if (kept.number < records)
-      return faultAt(kept.number + 1, `the service never wrote it: the log ended with record ${kept.number}`);
-    return kept.hash === head
-      ? { records, head, fault: null }
-      : faultAt(records, 'it is not the last record that the service wrote');
+    if (last.number < records)
+      return faultAt(last.number + 1, `the service never wrote it: the log ended with record ${last.number}`);
+    if (last.hash !== head) return faultAt(records, 'it is not the last record that the service wrote');
+    if (!isKeptThere) return faultAt(records + 1, `it is missing, or all were rewritten: none has the hash ${kept}`);
+    return { records, head, fault: null };
   }
 }

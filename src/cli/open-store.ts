@@ -40,7 +40,7 @@ export async function withStore<T>(
       name: 'storeroom command',
       busyTimeoutMs: BUSY_TIMEOUT_MS,
       onFatal: (fault) => void (fatal ??= fault),
-      report: (event, isFault) => void (isFault === true ? faults.push(event) : print(event)),
+      report: (event, level) => void (level === 'error' ? faults.push(event) : print(event)),
       clock,
       refusesEmpty: !create,
     },
@@ -151,7 +151,8 @@ export function checkFolder(folder: string): void {
   refuseUnfinishedFolder(folder);
   refuseUnfinishedRestore(folder);
   refuseLostFiles(folder);
-  if (existsSync(join(folder, 'control.db'))) return;
+  // Unlike existsSync, throws if this user may not look into the folder.
+  if (statSync(join(folder, 'control.db'), { throwIfNoEntry: false })) return;
   throw refuseCommand(
     `There is no data in ${resolve(folder)}. Set STOREROOM_DATA to the folder that the service uses. To create ` +
       'a new store, run `storeroom tenant create --create`.',

@@ -103,9 +103,14 @@ export async function checkPlace({ data, databaseUrl }: StorePlace, clock: Clock
   return checkStore(await postgres.openCheck(databaseUrl, clock));
 }
 
-/** Opens a store for a move out of it or into it. Messages call it `name`. */
-export async function openMoveStore({ data, databaseUrl }: StorePlace, name: string, clock: Clock): Promise<MoveStore> {
+/** Opens a store for a move out of it (`refusesEmpty`) or into it. Messages call it `name`. */
+export async function openMoveStore(
+  { data, databaseUrl }: StorePlace,
+  name: string,
+  clock: Clock,
+  refusesEmpty = false,
+): Promise<MoveStore> {
   if (databaseUrl === '') return openMove(data, name, clock);
   const postgres = await import('./postgres/move-store.ts');
-  return postgres.openMove(databaseUrl, name, clock);
+  return postgres.openMove(databaseUrl, name, clock, refusesEmpty);
 }

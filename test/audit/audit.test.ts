@@ -27,6 +27,12 @@ const entryOf = (number: number): AuditEntry => ({
   detail: number % 5 === 0 ? {} : { factor: 'totp', note: `number ${number}` },
 });
 
+/** Triggers prevent mistakes, but anyone who can write to the file can drop them. The hashes reveal such changes. */
+function dropTriggers(db: DatabaseSync): void {
+  const triggers = `SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'AUDIT'`;
+  for (const { name } of db.prepare(triggers).all()) db.exec(`DROP TRIGGER "${String(name)}"`);
+}
+
 async function writeLog(records: number): Promise<string> {
   const teamId = await newTeam();
   for (let number = 1; number <= records; number++) await store.audit.appendAudit(teamId, entryOf(number));
@@ -113,7 +119,7 @@ suite('the audit log', () => {
   });
 
   test('its check ends when nobody waits for it', async () => {
-    const checking = verifyAudit(store.audit, await writeLog(1), AbortSignal.abort());
+    const checking = verifyAudit(store.audit, await writeLog(1), { ended: AbortSignal.abort() });
     await assert.rejects(checking, { name: 'AbortError' });
   });
 
@@ -130,9 +136,7 @@ suite('the audit log', () => {
   test(`all of ${TAMPERINGS} tamperings are found: changed, taken out, put in, swapped, another head`, async () => {
     const teamId = await writeLog(RECORDS);
     using db = new DatabaseSync(join(folder, 'control.db'));
-    // Triggers prevent mistakes, but anyone who can write to the file can drop them. The hashes reveal such changes.
-    const triggers = `SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'AUDIT'`;
-    for (const { name } of db.prepare(triggers).all()) db.exec(`DROP TRIGGER "${String(name)}"`);
+    dropTriggers(db);
     const tables = ['AUDIT', 'AUDIT_HEADS'];
     for (const table of tables)
       db.exec(`CREATE TEMP TABLE "KEPT_${table}" AS SELECT * FROM main."${table}" WHERE "TEAM_ID" = '${teamId}'`);
@@ -155,8 +159,22 @@ suite('the audit log', () => {
     assert.equal((await verifyAudit(store.audit, teamId)).fault, null);
   });
 
-  test('a kept hash tells a log that was written anew as a whole', async () => {
+  test('a kept hash tells a log that was written anew as a whole, and one whose last records were deleted', async () => {
     const [one, other] = [await writeLog(5), await writeLog(5)];
-    assert.notEqual((await verifyAudit(store.audit, one)).head, (await verifyAudit(store.audit, other)).head);
+    const { head: kept } = await verifyAudit(store.audit, one);
+    assert.deepEqual((await verifyAudit(store.audit, other, { kept })).fault?.number, 6);
+    await store.audit.appendAudit(one, entryOf(6));
+    assert.equal((await verifyAudit(store.audit, one, { kept })).fault, null, 'the log has grown since');
+    const teamId = await writeLog(23);
+    const last = (await verifyAudit(store.audit, teamId)).head;
+    using db = new DatabaseSync(join(folder, 'control.db'));
+    dropTriggers(db);
+    db.exec(`DELETE FROM AUDIT WHERE TEAM_ID = '${teamId}' AND NUMBER > 20`);
+    db.exec(`UPDATE AUDIT_HEADS SET NUMBER = 20, HASH = (SELECT HASH FROM AUDIT WHERE TEAM_ID = '${teamId}' AND NUMBER = 20)
+      WHERE TEAM_ID = '${teamId}'`);
+    assert.equal((await verifyAudit(store.audit, teamId)).fault, null, 'no one can see it without the hash');
+    const { records, fault } = await verifyAudit(store.audit, teamId, { kept: last });
+    assert.deepEqual([records, fault?.number], [20, 21]);
+    assert.match(fault!.reason, /^it is missing, or .*: none has the hash/);
   });
 });

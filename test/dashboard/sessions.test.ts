@@ -180,6 +180,19 @@ suite('the end', () => {
     await expectSignedIn(other);
   });
 
+  test('comes to all sessions of a user by command, which the audit log has, and not to those of others', async () => {
+    const visitors = [await signIn(), await signIn()];
+    assert.equal((await service.command('user', 'sign-out', 'shop', user.email, '--json')).code, 0);
+    for (const visitor of visitors) await expectSignedOut(visitor);
+    await expectSignedIn(owner);
+    const [entry] = (await owner.ask('GET /audit')).records;
+    const { actor, action, target, detail } = entry!;
+    assert.deepEqual([actor, action, target, detail], ['command line', 'sessions ended', user.email, { which: 'all' }]);
+    const unknown = await service.command('user', 'sign-out', 'shop', 'nobody@shop.example');
+    assert.match(`${unknown.code} ${unknown.stderr}`, /^1 [^]*User 'nobody@shop\.example' does not exist/);
+    await expectOk(user.signIn());
+  });
+
   test('can be given to one session or to all others, and to nobody else’s', async () => {
     const [visitor, second, third] = [await signIn(), await signIn(), await signIn()];
     const { sessions } = await second.ask('GET /sessions');

@@ -18,10 +18,14 @@ export function urlOf(place: string): Promise<string> {
   return url;
 }
 
-export const openDatabase = async (place: string): Promise<PostgresStore> =>
+export const openDatabase = async (
+  place: string,
+  report?: (event: string, level?: 'info') => void,
+): Promise<PostgresStore> =>
   PostgresStore.open({
     ...TURNS,
     clock,
+    report,
     url: await urlOf(place),
     connections: 2,
     queryBudgetMs: 2000,

@@ -165,10 +165,12 @@ test('tenants of the version before are taken to this one, with all they have', 
   const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
   await store.close();
   await makeOld('before', tenant);
+  const told: [string, string | undefined][] = [];
   const tables = ['ORDERS', 'CUSTOMER', 'INVENTORY'].map((name) => `"${tenant.storeId}"."${name}"`);
   const insert = `INSERT INTO ${tables[1]} ("SORT_KEY", search, "CUSTOMER_CODE", "NOTES") VALUES ('~A', '', 'A', 'kept')`;
   await runStatement(await urlOf('before'), insert);
-  const migrated = await open('before');
+  const migrated = await open('before', (event, level) => void told.push([event.replace(/[\d.]+ s\.$/, '…'), level]));
+  assert.deepEqual(told, [['Upgraded the store to the schemas of this version (tenants: 1) in …', 'info']]);
   assert.equal((await new Pims(migrated.pims(tenant)).readRecord('customers', 'A'))!['NOTES'], 'kept');
   await migrated.close();
   const list = tables.map((table) => `'${table}'::regclass`).join(', ');

@@ -3,7 +3,7 @@
  * is wrong with it, and what to do.
  */
 import assert from 'node:assert/strict';
-import { chownSync, readdirSync } from 'node:fs';
+import { chownSync, readdirSync, symlinkSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
@@ -58,6 +58,17 @@ suite('STOREROOM_DATA', () => {
       }
       assert.deepEqual(readdirSync(folder), []);
     });
+
+  // Root may enter every folder, so a link to itself stands for one that a user may not enter.
+  test('a folder that cannot be looked into is told as such, and not as one without data', async () => {
+    const folder = join(temporaryFolder(), 'data');
+    symlinkSync(folder, folder);
+    for (const command of ['tenant list', 'check']) {
+      const ended = await runCommand(folder, command.split(' '), { env: { STOREROOM_DATABASE_URL: '' } });
+      assert.match(ended.stderr, /^storeroom: ELOOP: [^\n]+\n$/, command);
+      assert.notEqual(ended.code, 0);
+    }
+  });
 
   test('a backup into such a folder names the folder', async () => {
     const line = openCommandLine();

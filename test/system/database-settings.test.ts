@@ -3,9 +3,11 @@
  * without the password of the address.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, suite, test } from 'node:test';
 import { PostgresServer, runStatement } from '../kit/postgres.ts';
-import { runCommand } from '../kit/service.ts';
+import { join } from 'node:path';
+import { runProcess } from '../kit/commands.ts';
+import { placeVariables, runCommand, temporaryFolder } from '../kit/service.ts';
 
 let server: PostgresServer;
 let url: string;
@@ -90,4 +92,30 @@ test('a database without data gets a store from `serve` or --create alone, and i
   const { code, stderr } = await runCommand(address.href, [...create.split(' '), '--create']);
   assert.equal(code, 0, stderr);
   assert.equal(stderr, `Store: ${address.href.replace(PASSWORD, '…')} (PostgreSQL)\n`);
+});
+
+suite('a command ends by itself, with one sentence,', () => {
+  const FOREIGN = 'CREATE SCHEMA storeroom; CREATE TABLE storeroom.orders (id int)';
+  const SECRET = `CREATE SCHEMA storeroom; CREATE TABLE storeroom."SCHEMA" ("VERSION" int);
+    CREATE ROLE guest LOGIN PASSWORD '${PASSWORD}'`;
+  const KINDS: [name: string, what: string, made: string][] = [
+    ['unused', 'that Storeroom has never used', 'SELECT 1'],
+    ['others', 'whose schema `storeroom` is of another program', FOREIGN],
+    ['secret', 'whose tables its role may not read', SECRET],
+  ];
+  for (const [name, what, made] of KINDS)
+    test(`on a database ${what}`, async () => {
+      await runStatement(url, `CREATE DATABASE ${name}`);
+      const address = new URL(ownUrl);
+      address.pathname = name;
+      await runStatement(address.href, made);
+      if (name === 'secret') address.username = 'guest';
+      for (const command of ['tenant list', `move --to sqlite:${join(temporaryFolder(), 'moved')}`])
+        await expectRefusal(address.href, /There is no data in|cannot be used: permission denied/, command);
+      // The process that other commands share would hide a connection that stays open.
+      const env = { ...process.env, ...placeVariables(address.href) };
+      const { exitCode, err } = await runProcess({ words: ['check'], env });
+      assert.equal(exitCode, 2);
+      assert.match(err, /^Store: [^\n]+\nstoreroom: [^\n]+\n$/);
+    });
 });

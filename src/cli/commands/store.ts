@@ -129,7 +129,7 @@ export const addMoveCommand: AddCommands = (program, context) => {
 };
 
 async function move(source: StorePlace, target: StorePlace, clock: Clock) {
-  const from = { name: formatPlace(source), store: await openMoveStore(source, formatPlace(source), clock) };
+  const from = { name: formatPlace(source), store: await openMoveStore(source, formatPlace(source), clock, true) };
   try {
     const to = { name: formatPlace(target), store: await openMoveStore(target, formatPlace(target), clock) };
     const bar = await createProgressBar();

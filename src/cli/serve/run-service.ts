@@ -50,7 +50,7 @@ export async function runService(
     // A service that is already stopping also exits with 1, so that the stop does not look successful.
     void clock.sleep(FATAL_EXIT_MS).then(() => process.exit(1));
   };
-  const report = (event: string, isFault = false) => (isFault ? log.error(event) : log.warn(event));
+  const report = (event: string, level: 'info' | 'warn' | 'error' = 'warn') => log[level](event);
   const user = { name: 'storeroom serve', busyTimeoutMs: 0, onFatal, report, clock };
   const { embedded, store } = await openOwnStore(config, user);
   try {

@@ -60,7 +60,7 @@ export function tenantRoutes({ tenants, users, audit, publicUrl, requestLogDays 
       return { records, next: last > 1 ? last : null };
     },
     'GET /audit/verify': async ({ tenant, readInTurn }) => {
-      const { records, head, fault } = await readInTurn((ended) => verifyAudit(audit, tenant.teamId, ended));
+      const { records, head, fault } = await readInTurn((ended) => verifyAudit(audit, tenant.teamId, { ended }));
       return { isWhole: fault === null, records, head, fault };
     },
   } satisfies Partial<Handlers>;

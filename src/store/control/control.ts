@@ -173,6 +173,10 @@ export const makeInstallation = (db: ControlDatabase): Installation => ({
     }),
 });
 
+/** Describes an upgrade for the log of either store. */
+export const describeUpgrade = (tenants: number, ms: number): string =>
+  `Upgraded the store to the schemas of this version (tenants: ${tenants}) in ${(ms / 1000).toFixed(3)} s.`;
+
 /** The refusal of a store with tables that this program does not know. The store is unchanged. */
 export class NewerStore extends Error {
   /** `by` is the version of the service that used it last, if it is known. */

@@ -3,13 +3,14 @@
  * worker. It migrates nothing.
  */
 import type { Clock } from '../../clock.ts';
-import { refuseCommand } from '../../errors.ts';
+import { Refusal, refuseCommand } from '../../errors.ts';
 import { RESTORE, type CheckedStore, type Findings } from '../check/checked-store.ts';
 import type { Row } from '../writing.ts';
 import { ConnectionLost, reasonOf, sqlStateOf, Connection } from './connection/connection.ts';
 import { CONTROL, CONTROL_VERSION, PIMS_VERSION } from './migrate.ts';
 import { hasCitus, listPlaces } from './workers.ts';
 import { Servers } from './connection/servers.ts';
+import { refuseEmpty } from './store.ts';
 
 const OPTIONS = {
   name: 'storeroom check',
@@ -38,13 +39,16 @@ const NO_AMCHECK =
 
 /** Throws COMMAND_REFUSED if the database cannot be used or has the schema of another version. */
 export async function openCheck(url: string, clock: Clock): Promise<CheckedStore> {
+  let connection: Connection | undefined;
   try {
     const servers = new Servers(url);
-    const connection = await servers.find({ ...OPTIONS, clock });
+    connection = await servers.find({ ...OPTIONS, clock });
     await checkVersion(connection);
     return readThrough(connection, (address) => Connection.open({ ...OPTIONS, clock }, servers.urlAt(address)));
   } catch (fault) {
-    if (!(fault instanceof ConnectionLost)) throw fault;
+    // An open connection would keep the command from ending.
+    await connection?.close();
+    if (fault instanceof Refusal && !(fault instanceof ConnectionLost)) throw fault;
     throw refuseCommand(
       `The database of STOREROOM_DATABASE_URL cannot be used: ${reasonOf(fault)}. Check the address, and whether the server runs and accepts writes.`,
     );
@@ -128,10 +132,7 @@ async function hasTenant(connection: Connection, storeId: string): Promise<boole
 async function checkVersion(connection: Connection): Promise<void> {
   const first = async <T>(sql: string, ...values: number[]): Promise<T | undefined> =>
     (await connection.query<[T]>(sql, values))[0]?.[0];
-  if ((await first<string | null>(`SELECT to_regclass('${CONTROL}."SCHEMA"')::text`)) == null)
-    throw refuseCommand(
-      'There is no data in the database of STOREROOM_DATABASE_URL. Set it to the database that the service uses.',
-    );
+  await refuseEmpty(connection);
   const control = await first<number>(`SELECT "VERSION" FROM ${CONTROL}."SCHEMA"`);
   const unlike = `SELECT 1 FROM ${CONTROL}."TENANTS" WHERE "SCHEMA_VERSION" <> ?`;
   if (control !== CONTROL_VERSION() || (await first(unlike, PIMS_VERSION())) !== undefined)

@@ -26,16 +26,20 @@ let migrations: Record<'control' | 'pims', string[]> | undefined;
 const migrationsOf = (kind: 'control' | 'pims'): string[] =>
   (migrations ??= { control: loadMigrations('control'), pims: loadMigrations('pims') })[kind];
 
-/** Applies the missing migrations. Throws when the database is from a newer version, or the role lacks a privilege. */
-export const migrate = (connection: Connection): Promise<void> =>
+/**
+ * Applies the missing migrations. Returns the number of upgraded tenants; undefined if the store is new or had the
+ * newest schema. Throws when the database is from a newer version, or the role lacks a privilege.
+ */
+export const migrate = (connection: Connection): Promise<number | undefined> =>
   lock(connection, async () => {
     if ((await connection.query(IS_MADE)).length === 0) {
       await connection.execute('CREATE EXTENSION IF NOT EXISTS pg_trgm');
       await connection.execute(`CREATE SCHEMA IF NOT EXISTS ${CONTROL}`);
       await connection.execute(`CREATE TABLE IF NOT EXISTS ${CONTROL}."SCHEMA" ("VERSION" INTEGER NOT NULL)`);
     }
-    await migrateControl(connection);
-    await migrateTenants(connection);
+    const found = await migrateControl(connection);
+    const tenants = await migrateTenants(connection);
+    return tenants > 0 || (found > 0 && found < CONTROL_VERSION()) ? tenants : undefined;
   });
 
 /** Applies the migrations that one tenant lacks. */
@@ -45,16 +49,17 @@ export const migrateTenant = (connection: Connection, storeId: string): Promise<
     if (found) await raiseTenant(connection, storeId, found[0]);
   });
 
-async function lock(connection: Connection, work: () => Promise<void>): Promise<void> {
+async function lock<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
   await connection.execute(`SELECT pg_advisory_lock(${MIGRATION_LOCK})`);
   try {
-    await work();
+    return await work();
   } finally {
     await connection.execute(`SELECT pg_advisory_unlock(${MIGRATION_LOCK})`);
   }
 }
 
-async function migrateControl(connection: Connection): Promise<void> {
+/** Migrates the control schema and returns its version before. */
+async function migrateControl(connection: Connection): Promise<number> {
   const [row] = await connection.query<[number]>(`SELECT "VERSION" FROM ${CONTROL}."SCHEMA"`);
   const found = row?.[0] ?? 0;
   await refuseNewer(connection, found, migrationsOf('control').length);
@@ -63,9 +68,11 @@ async function migrateControl(connection: Connection): Promise<void> {
       const keep = `DELETE FROM ${CONTROL}."SCHEMA"; INSERT INTO ${CONTROL}."SCHEMA" VALUES (${index + 1})`;
       await connection.runStatements(`BEGIN; SET LOCAL search_path TO ${CONTROL}; ${script}; ${keep}; COMMIT`);
     }
+  return found;
 }
 
-async function migrateTenants(connection: Connection): Promise<void> {
+/** Migrates the tenants' schemas and returns the number of those that were old. */
+async function migrateTenants(connection: Connection): Promise<number> {
   const newest = migrationsOf('pims').length;
   const tenants = await connection.query<[string, number]>(
     `SELECT "STORE_ID", "SCHEMA_VERSION" FROM ${CONTROL}."TENANTS" WHERE "SCHEMA_VERSION" <> ? ORDER BY "STORE_ID"`,
@@ -75,6 +82,7 @@ async function migrateTenants(connection: Connection): Promise<void> {
     await refuseNewer(connection, version, newest);
     await raiseTenant(connection, storeId, version);
   }
+  return tenants.length;
 }
 
 async function raiseTenant(connection: Connection, storeId: string, version: number): Promise<void> {

@@ -21,8 +21,9 @@ const LOCK_NOT_AVAILABLE = '55P03';
 const OTHERS = `SELECT application_name FROM pg_stat_activity
   WHERE datname = current_database() AND application_name IN ('storeroom serve', 'storeroom command')`;
 /** Opens a database, which messages call `name`. */
-export async function openMove(url: string, name: string, clock: Clock): Promise<MoveStore> {
-  const store = await PostgresStore.open({ ...QUERIES, url, connections: 1, name: NAME, movedAs: name, clock });
+export async function openMove(url: string, name: string, clock: Clock, refusesEmpty: boolean): Promise<MoveStore> {
+  const own = { connections: 1, name: NAME, movedAs: name, refusesEmpty, clock };
+  const store = await PostgresStore.open({ ...QUERIES, url, ...own });
   const connection = await store.openOwn();
   const retry = async <T>(work: Promise<T>): Promise<T> => {
     try {

@@ -13,7 +13,7 @@ import { Turns, type TakeTurn } from '../../tenant/turns.ts';
 import type { Tenant, TenantStore, UsageStore } from '../../tenant/tenant-port.ts';
 import type { WebhookStore } from '../../webhooks/webhooks-port.ts';
 import { makeAuditStore } from '../control/audit.ts';
-import { loadSecret, makeInstallation, type Installation } from '../control/control.ts';
+import { describeUpgrade, loadSecret, makeInstallation, type Installation } from '../control/control.ts';
 import { makeRequestStore, makeUsageStore } from '../control/calls.ts';
 import { makeSessionStore, makeUserStore } from '../control/users.ts';
 import { makeTenantStore } from '../control/tenants.ts';
@@ -46,8 +46,8 @@ export interface OpenPostgresOptions {
   readonly name: string;
   /** Whether the store serves callers, and not a person at a command line. */
   readonly isService?: boolean;
-  /** Called when a server is gone or back. */
-  readonly report?: ((event: string) => void) | undefined;
+  /** Called when a server is gone or back, and after an upgrade. */
+  readonly report?: ((event: string, level?: 'info') => void) | undefined;
   /** Whether to refuse a database that Storeroom has never used. */
   readonly refusesEmpty?: boolean | undefined;
   /** The name of the database in messages, when it is opened for a move. Allows an unfinished move. */
@@ -180,7 +180,10 @@ export class PostgresStore {
       await checkServer(connection);
       if (options.refusesEmpty === true) await refuseEmpty(connection);
       if (await hasCitus(connection)) store.#useCitus();
-      await migrate(connection);
+      const startedAt = options.clock.elapsed();
+      const tenants = await migrate(connection);
+      if (tenants !== undefined)
+        options.report?.(describeUpgrade(tenants, options.clock.elapsed() - startedAt), 'info');
       // This shows the node in pg_stat_activity, where a move looks for it.
       await store.#main.readers[0]!.ask('SELECT 1', []);
       if (options.movedAs === undefined && (await connection.query(READ_MOVE)).length > 0)
@@ -330,10 +333,10 @@ async function checkServer(connection: Connection): Promise<void> {
     throw refuseCommand(`The database has the encoding ${encoding}. Create one with ENCODING 'UTF8'.`);
 }
 
-/** Throws COMMAND_REFUSED if Storeroom has never used the database. */
-async function refuseEmpty(connection: Connection): Promise<void> {
-  const found = await connection.query(`SELECT 1 FROM pg_namespace WHERE nspname = '${CONTROL}'`);
-  if (found.length === 0)
+/** Throws COMMAND_REFUSED if Storeroom has never used the database. Another program may have a schema of its name. */
+export async function refuseEmpty(connection: Connection): Promise<void> {
+  const [found] = await connection.query<[string | null]>(`SELECT to_regclass('${CONTROL}."SCHEMA"')::text`);
+  if (found![0] === null)
     throw refuseCommand(
       'There is no data in the database of STOREROOM_DATABASE_URL. Set it to the database that the service uses. ' +
         'To create a new store, run `storeroom tenant create --create`.',

@@ -10,6 +10,7 @@ import { refuseForNow } from '../../errors.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { makeChangeWaiters } from '../change-waiters.ts';
+import { describeUpgrade } from '../control/control.ts';
 import { faultOf, nameFile, type OnFatal } from './files/database.ts';
 import { isFileThere } from './files/folder.ts';
 import { isUpgradeNeeded, makeUpgrades, tenantFileOf } from './files/tenant-files.ts';
@@ -17,7 +18,8 @@ import { openPimsStore, type PimsStoreOptions, type SqlitePimsStore } from './pi
 import { makeKeptAnswers } from './reads/tenant-reads.ts';
 import { makeWorkerPool } from './workers/worker-pool.ts';
 
-export type Report = (event: string, isFault?: boolean) => void;
+/** Receives an event, and its level if it is no warning. */
+export type Report = (event: string, level?: 'info' | 'error') => void;
 
 export interface PimsStoresOptions extends Pick<PimsStoreOptions, 'queryBudgetMs' | 'clock'> {
   readonly folder: string;
@@ -41,7 +43,7 @@ export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStor
   // Threads for upgrades and for examining files. While one upgrades a large file, the other upgrades files of called
   // tenants.
   const aside = makeWorkerPool(2, QUERY_NICENESS, clock);
-  const upgrades = makeUpgrades(aside, clock, report);
+  const upgrades = makeUpgrades(aside, clock);
   const kept = makeKeptAnswers();
   const waiters = makeChangeWaiters((storeId) => watchFile(fileOf(storeId), () => waiters.wake(storeId)));
   /** Wakes callers that wait for a change. A command changes the time of the file, which wakes those in the service. */
@@ -62,9 +64,9 @@ export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStor
     onSetApart(storeId, fault) {
       const file = fileOf(storeId);
       const { message } = nameFile(fault, file) as Error;
-      report(`The calls of a tenant are refused, because its file cannot be used. ${message}.`, true);
+      report(`The calls of a tenant are refused, because its file cannot be used. ${message}.`, 'error');
       const tell = (faults: readonly string[]) =>
-        faults.forEach((found) => report(`Found in ${file}: ${found}.`, true));
+        faults.forEach((found) => report(`Found in ${file}: ${found}.`, 'error'));
       if (isFileThere(file)) void aside.run<string[]>({ kind: 'examine', file }).then(tell as never, () => undefined);
     },
   });
@@ -85,6 +87,7 @@ export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStor
     },
     /** Upgrades the files of an older schema, one after the other. Sets tenants apart whose files are lost. */
     async upgradeTenants(tenants: readonly Tenant[]) {
+      const startedAt = clock.elapsed();
       for (const tenant of tenants) {
         await nextTurn();
         const file = fileOf(tenant.storeId);
@@ -96,6 +99,7 @@ export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStor
           // The fault has already been reported.
         }
       }
+      if (upgrades.upgraded > 0) report(describeUpgrade(upgrades.upgraded, clock.elapsed() - startedAt), 'info');
     },
     *openTenants(): Iterable<string> {
       for (const storeId of open.storeIds()) if (open.has(storeId)) yield storeId;

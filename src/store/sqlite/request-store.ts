@@ -41,7 +41,8 @@ export function openRequests(file: string, options: RequestStoreOptions) {
   let opened: LogFile | undefined;
   let [isUnusable, isReported] = [false, false];
   const report = (fault: unknown) => {
-    if (!isReported && !isUnusable) options.report(`The request log ${file} cannot be used: ${String(fault)}`);
+    if (!isReported && !isUnusable)
+      options.report(`The request log ${file} cannot be used: ${(fault as Error).message}`);
     isReported = true;
   };
   const onFatal = (fault: unknown) => {

@@ -2,14 +2,14 @@
  * `storeroom user …` and `audit …`: manages the users of a tenant's dashboard, prints the one-time links that set their
  * passwords, and prints the audit log and checks that it is complete and unchanged.
  */
-import { Option } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { ROLES, type Role } from '../../../account/roles.ts';
-import { changeRole, deleteUser, inviteUser, renewLink, type IssuedLink } from '../../../account/users.ts';
+import { changeRole, deleteUser, inviteUser, renewLink, signOutUser, type IssuedLink } from '../../../account/users.ts';
 import type { AuditStore, AuditRecord } from '../../../audit/audit.ts';
 import { verifyAudit } from '../../../audit/chain.ts';
 import { parseConfig } from '../../../config.ts';
 import type { Store } from '../../../store/open.ts';
-import { addGroup, buildTable, byOperator, type AddCommands } from '../../command.ts';
+import { addGroup, buildTable, byOperator, type AddCommands, type CommandContext } from '../../command.ts';
 import { addTenantCommand, type TenantAnswer } from '../../open-store.ts';
 import { findOrigin, formatLink } from '../../service-address.ts';
 
@@ -38,7 +38,9 @@ export const addUserCommands: AddCommands = (program, context) => {
       tellLink(store, email, () => inviteUser(store.users, teamId, email, role, operator())),
   ).addOption(roleOption());
 
-  const linking = 'Print a new one-time link for a user. It sets a new password and turns off two-step verification.';
+  const linking =
+    'Print a new one-time link for a user. When it is used, it sets a new password, turns off two-step verification and ' +
+    'ends all sessions. Until then, the old password and the sessions keep working.';
   addTenantCommand(
     group,
     context,
@@ -73,19 +75,31 @@ export const addUserCommands: AddCommands = (program, context) => {
     },
   ).addOption(roleOption());
 
-  const removing = 'Remove a user and end all their sessions.';
+  const ending = 'End all sessions of a user, for example after a theft. The password keeps working.';
+  addEnding(group, context, 'sign-out', ending, signOutUser, 'signedOut', 'Ended all sessions of');
+  addEnding(group, context, 'remove', 'Remove a user and end all their sessions.', deleteUser, 'removed', 'Removed');
+};
+
+const addEnding = (
+  group: Command,
+  context: CommandContext,
+  name: string,
+  description: string,
+  end: typeof deleteUser,
+  member: string,
+  done: string,
+): Command =>
   addTenantCommand(
     group,
     context,
-    'remove <team> <email>',
-    'user remove acme ann@example.com',
-    removing,
+    `${name} <team> <email>`,
+    `user ${name} acme ann@example.com`,
+    description,
     async ({ store, teamId }, email: string) => {
-      await deleteUser(store.users, teamId, email, operator());
-      return [{ email, removed: true }, `Removed ${email} from ${teamId}.`];
+      await end(store.users, teamId, email, byOperator(context.clock.now()));
+      return [{ email, [member]: true }, `${done} ${email} of ${teamId}.`];
     },
   );
-};
 
 const roleOption = () => new Option('--role <role>', 'what the user may do').choices(ROLES).makeOptionMandatory();
 
@@ -101,16 +115,28 @@ export const addAuditCommands: AddCommands = (program, context) => {
     return [{ records }, buildTable([AUDIT_COLUMNS.map((name) => name.toUpperCase()), ...rows])];
   });
   const verifying = 'Check that no record of the audit log was changed, removed or added. Exits with 1 if one was.';
-  addTenantCommand(group, context, 'verify <team>', 'audit verify acme', verifying, async ({ store, teamId }) => {
-    const { records, head, fault } = await verifyAudit(store.audit, teamId);
-    if (fault) context.exitCode = 1;
-    const last = head && ` The hash of the last one is ${head}. Keep it elsewhere to check the log later.`;
-    const text = fault
-      ? `The audit log of ${teamId} is NOT intact. Record ${fault.number}: ${fault.reason}.`
-      : `The audit log of ${teamId} is intact: ${records} records.${last}`;
-    return [{ isWhole: fault === null, records, head, fault }, text];
-  });
+  addTenantCommand(
+    group,
+    context,
+    'verify <team>',
+    'audit verify acme',
+    verifying,
+    async ({ store, teamId }, { head: kept }: { head?: string }) => {
+      const { records, head, fault } = await verifyAudit(store.audit, teamId, { kept });
+      if (fault) context.exitCode = 1;
+      const last = head && ` The hash of the last one is ${head}. Keep it elsewhere to check the log later.`;
+      const text = fault
+        ? `The audit log of ${teamId} is NOT intact. Record ${fault.number}: ${fault.reason}.`
+        : `The audit log of ${teamId} is intact: ${records} records.${last}`;
+      return [{ isWhole: fault === null, records, head, fault }, text];
+    },
+  ).option('--head <hash>', 'hash that an earlier check printed: also check that its record is still there', parseHash);
 };
+
+function parseHash(text: string): string {
+  if (/^[0-9a-f]{64}$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be 64 hexadecimal digits in lowercase.');
+}
 
 async function loadRecords(store: AuditStore, teamId: string): Promise<AuditRecord[]> {
   const records: AuditRecord[] = [];

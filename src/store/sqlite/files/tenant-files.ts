@@ -51,24 +51,24 @@ export function isUpgradeNeeded(file: string): boolean {
   }
 }
 
-export function makeUpgrades(pool: WorkerPool, clock: Clock, report: (event: string) => void) {
+export function makeUpgrades(pool: WorkerPool, clock: Clock) {
   const running = new Map<string, Promise<void>>();
+  let upgraded = 0;
   /** Upgrades a file, and resolves at the end. If the upgrade failed, opening the file shows the reason. */
   const run = (file: string) =>
-    running.getOrInsertComputed(file, () => {
-      const startedAt = clock.elapsed();
-      const tell = (upgrade: Upgrade | undefined) => {
-        const seconds = ((clock.elapsed() - startedAt) / 1000).toFixed(3);
-        if (upgrade) report(`Upgraded ${file} from schema ${upgrade.from} to ${upgrade.to} in ${seconds} s.`);
-      };
-      return pool
+    running.getOrInsertComputed(file, () =>
+      pool
         .run<Upgrade | undefined>({ kind: 'upgrade', file })
-        .then((upgrade) => tell(orThrow(upgrade)))
+        .then((upgrade) => void (orThrow(upgrade) && upgraded++))
         .catch(() => undefined)
-        .finally(() => running.delete(file));
-    });
+        .finally(() => running.delete(file)),
+    );
   return {
     run,
+    /** The number of files upgraded so far. */
+    get upgraded() {
+      return upgraded;
+    },
     /** Resolves when the file has been upgraded. Rejects with SERVICE_BUSY when that takes longer than a moment. */
     async wait(file: string) {
       const tooLong = clock.sleep(WAIT_MS).then(() => true);
