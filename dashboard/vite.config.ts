@@ -58,6 +58,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     emptyOutDir: true,
+    license: { fileName: '.vite/license.json' }, // a release checks that it lists these packages
     // What three pages or more have in common is one file, instead of a dozen whose headers weigh as much as they do.
     rolldownOptions: {
       output: { codeSplitting: { groups: [{ name: 'shared', test: /dashboard\/src\//, minShareCount: 3 }] } },

@@ -8,7 +8,7 @@ import { chooseVersion, closeUnreleased, readSection, readUnreleased } from '../
 import { isAllowed, renderLicences } from '../../tools/release/licences.ts';
 import { renderClientManifest, renderServerManifest, type RootManifest } from '../../tools/release/manifests.ts';
 import { checkSbom, renderSbom } from '../../tools/release/sbom.ts';
-import { listShipped } from '../../tools/release/shipped.ts';
+import { listDashboardPackages, listShipped } from '../../tools/release/shipped.ts';
 import { packTar } from '../../tools/release/tar.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
@@ -46,6 +46,7 @@ test('every package of the release has an allowed licence and its text', () => {
   const list = renderLicences(ROOT, NODE_FOLDER, shipped);
   for (const { name, version, licence } of shipped)
     assert.ok(list.includes(`\n\n${name} ${version} (${licence})\n\n`), name);
+  for (const name of listDashboardPackages(ROOT)) assert.ok(list.includes(`\n\n${name} `), `${name} of the dashboard`);
   assert.match(list, /\n\nNode\.js\n\n[^]*OpenSSL[^]*\n$/);
   assert.match(list, /Its page holds more packages[^]*@license MIT/);
 });

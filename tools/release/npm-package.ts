@@ -6,7 +6,7 @@ import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path';
 import { renderLicences } from './licences.ts';
 import { LAUNCHER, renderServerManifest, type RootManifest } from './manifests.ts';
-import { checkBundle, listShipped } from './shipped.ts';
+import { checkBundles, listShipped } from './shipped.ts';
 import { packTar } from './tar.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -17,7 +17,7 @@ const SOURCES = '../src/main.ts';
 
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as RootManifest;
 const shipped = listShipped(ROOT);
-checkBundle(SERVER, shipped);
+checkBundles(ROOT, shipped);
 
 const files = new Map<string, Uint8Array>(COPIED.map((path) => [path, readFileSync(join(ROOT, path))]));
 for (const path of globSync('**/*.*', { cwd: SERVER })) files.set(`server/${path}`, readFileSync(join(SERVER, path)));

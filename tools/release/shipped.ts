@@ -1,6 +1,6 @@
 /**
  * Lists the third-party packages in a release, from the lockfile: the `dependencies` and everything that they need,
- * without tools that only build. Refuses a bundle that contains another package.
+ * without tools that only build. Refuses bundles that contain another package.
  */
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -78,17 +78,24 @@ export function listNodePackages(root: string): Pick<ShippedPackage, 'name' | 'v
   });
 }
 
-/** Throws if the source maps of a bundle name a package that is not in the list. */
-export function checkBundle(folder: string, shipped: readonly ShippedPackage[]): void {
+/** Throws if the compiled program or the dashboard contains a package that is not in the list. */
+export function checkBundles(root: string, shipped: readonly ShippedPackage[]): void {
   const names = new Set(shipped.map(({ name }) => name));
+  for (const name of [...listServerPackages(join(root, 'build/server')), ...listDashboardPackages(root)])
+    if (!names.has(name))
+      throw new Error(`The bundle holds ${name}, which is in no list of dependencies. Add it to "dependencies".`);
+}
+
+/** Returns the names of the packages in the dashboard, which Vite lists. */
+export const listDashboardPackages = (root: string): string[] =>
+  (readJson(join(root, 'dashboard/dist/.vite/license.json')) as { name: string }[]).map(({ name }) => name);
+
+function listServerPackages(folder: string): string[] {
   const maps = globSync('*.map', { cwd: folder });
   if (maps.length === 0) throw new Error(`There is no source map in ${folder}: run npm run build.`);
-  for (const map of maps)
-    for (const source of (readJson(join(folder, map)) as { sources: string[] }).sources) {
-      const name = PACKAGE_OF_SOURCE.exec(source)?.[1];
-      if (name !== undefined && !names.has(name))
-        throw new Error(`The bundle holds ${name}, which is in no list of dependencies. Add it to "dependencies".`);
-    }
+  return maps
+    .flatMap((map) => (readJson(join(folder, map)) as { sources: string[] }).sources)
+    .flatMap((source) => PACKAGE_OF_SOURCE.exec(source)?.[1] ?? []);
 }
 
 /** Finds a package as Node does: in the nearest `node_modules` on the way up. */
