@@ -1,36 +1,36 @@
 #!/usr/bin/env node
 /**
- * The command `storeroom`: runs src/main.ts. Under a Node older than 26 it starts the Node that npm installed, and
- * passes on arguments, standard input and output, signals and the exit code.
+ * The command `storeroom`: runs src/main.ts. If this Node is too old, it starts the one that npm installed, and passes
+ * on arguments, standard input and output, signals and the exit code. `serve` warns if neither has all security fixes.
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { findNode, isNewEnough } from './node-26.js';
+import { chooseNode, describeRisk, findNode, running } from './node-26.js';
 
 const PARENT_LOOK_MS = 100;
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-if (isNewEnough) {
+const node = chooseNode([running, findNode()]);
+if (node === undefined) {
+  console.error(
+    `storeroom needs Node 26 or newer, and this is Node ${running.version}. npm did not install the Node that comes ` +
+      'with it: run "npm ci" in a checkout, or install the package again.',
+  );
+  process.exit(1);
+}
+const risk = describeRisk(node);
+if (risk !== undefined && process.argv[2] === 'serve') console.error(risk);
+if (node === running) {
   stopWithNpx(() => process.kill(process.pid, 'SIGTERM'));
   await import('../src/main.ts');
-} else {
-  const node = findNode();
-  if (node === undefined) {
-    console.error(
-      `storeroom needs Node 26 or newer, and this is Node ${process.versions.node}. npm did not install the Node that ` +
-        'comes with it: run "npm ci" in a checkout, or install the package again.',
-    );
-    process.exit(1);
-  }
-  handOver(node);
-}
+} else handOver(node.path);
 
-function handOver(node) {
-  const child = spawn(node, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
+function handOver(program) {
+  const child = spawn(program, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   stopWithNpx(() => child.kill('SIGTERM'));
   child.on('error', (error) => {
-    console.error(`storeroom could not start ${node}: ${error.message}`);
+    console.error(`storeroom could not start ${program}: ${error.message}`);
     process.exit(1);
   });
   child.on('exit', (code, signal) => {

@@ -17,6 +17,10 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'only what releases are made with, and the schema of CycloneDX takes two seconds to compile',
   },
   {
+    files: ['test/release/upkeep.test.ts'],
+    reason: 'only what maintainers run before a release; each run starts npm ten times',
+  },
+  {
     files: ['test/deploy/kubernetes.test.ts', 'test/deploy/compose.test.ts'],
     reason: 'files that few changes touch; compiles the manifests and starts a PostgreSQL',
   },

@@ -3,10 +3,12 @@
  * that the walker and oxlint find each fault.
  */
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { RELEASE_TESTS } from '../tools/release/tests.ts';
 import { findFaults, REAL_TIME, ROOT, RULES } from './kit/tree-walker.ts';
+import { SLOW } from './slow.ts';
 
 suite('the tree', () => {
   const faults = findFaults(ROOT);
@@ -42,5 +44,34 @@ suite('the tree', () => {
     for (const kind of ['dependencies', 'devDependencies', 'optionalDependencies'])
       for (const [name, version] of Object.entries(manifest[kind] ?? {}))
         assert.match(version, /^\d+\.\d+\.\d+(-[\w.]+)?$/, `${kind}: ${name}`);
+  });
+});
+
+suite('no test is left out', () => {
+  const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  const [tests, others] = [/^test:/, /^(?!test:)/].map((form) =>
+    Object.keys(scripts).filter((name) => form.test(name)),
+  );
+
+  test('every script of tests is run by .ci/run or before a release', () => {
+    const gate =
+      read('.ci/run')
+        .replace(/#.*/g, '')
+        .match(/(?<=\s)test:\w+/g) ?? [];
+    assert.deepEqual([...gate, ...RELEASE_TESTS].toSorted(), tests!.toSorted());
+  });
+
+  test('every file of tests has the name by which npm run test:all finds it, or is named by such a script', () => {
+    const commands = [...tests!, 'screenshots'].map((name) => scripts[name]).join(' ') + read('test/citus/run.ts');
+    const files = globSync('test/**/*.ts', { cwd: ROOT }).filter((file) => /^\s*(test|suite)\(/m.test(read(file)));
+    const named = files.filter((file) => file.endsWith('.test.ts') || commands.includes(file));
+    assert.ok(named.length > 100 && others!.includes('screenshots'));
+    // The contract is imported by a file for each store.
+    assert.deepEqual(
+      files.filter((file) => !named.includes(file) && !file.startsWith('test/store/contract')),
+      [],
+    );
+    for (const file of SLOW.flatMap((slow) => slow.files)) assert.ok(existsSync(join(ROOT, file)), file);
   });
 });

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs missing Debian packages whose programs `npm run test:all` runs. Needs Debian and root.
+# Installs missing Debian packages whose programs the tests of `.ci/run` run. Needs Debian and root.
 set -euo pipefail
 
 # program=package
-wanted=(systemd-analyze=systemd prometheus=prometheus)
+wanted=(systemd-analyze=systemd prometheus=prometheus debootstrap=debootstrap)
 
+PATH=$PATH:/usr/sbin:/sbin
 missing=()
 for pair in "${wanted[@]}"; do
   command -v "${pair%%=*}" >/dev/null || missing+=("${pair#*=}")

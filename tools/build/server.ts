@@ -46,6 +46,7 @@ async function compile(entry: string): Promise<void> {
     entryFileNames: '[name].js',
     format: 'esm',
     codeSplitting: false,
+    comments: { legal: true, jsdoc: false, annotation: false },
     sourcemap: true,
     sourcemapExcludeSources: true,
   });

@@ -20,7 +20,7 @@ export interface Release {
   readonly time: number;
 }
 
-/** Makes the files, with the executables of these platforms or, if there are none, of all. `nodes` caches the Nodes. */
+/** Makes the files, with the executables of these platforms. `nodes` caches the Nodes. */
 export function makeArtifacts(release: Release, nodes: string, platforms: readonly string[]): void {
   const { tree, out, version, notes, time } = release;
   const env = {

@@ -1,16 +1,18 @@
 /**
- * Begin here. `npm run release` makes the next release of this checkout in build/release, commits and tags it. With
- * --dry-run it changes only build/, with --publish it publishes the packages on npm, and with --platform NAME it makes
- * only that executable. With --raise VERSION it only sets the version of this checkout. On a tagged commit it makes the
- * same files again. All runs on a commit make the same bytes, on any machine. It asks no questions.
+ * Begin here. `npm run release` makes the next release of this checkout in build/release, commits and tags it, if
+ * --check has run well on this commit. With --dry-run it changes only build/, with --publish it publishes the packages
+ * on npm, and with --platform NAME it makes only that executable. With --raise VERSION it only sets the version of this
+ * checkout. On a tagged commit it makes the same files again. All runs on a commit make the same bytes, on any machine.
  */
 import { execFileSync, type StdioOptions } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { makeArtifacts, type Release } from './artifacts.ts';
 import { chooseVersion, closeUnreleased, readSection, readUnreleased } from './changelog.ts';
+import { checkOwnNode, choosePlatforms } from './node-security.ts';
+import { RELEASE_TESTS } from './tests.ts';
 
 interface Plan extends Release {
   /** The version in package.json. */
@@ -23,6 +25,8 @@ const ROOT = join(import.meta.dirname, '../..');
 const OUT = join(ROOT, 'build/release');
 /** The folder in which the release is committed and built. The checkout stays unchanged until all files are made. */
 const TREE = join(ROOT, 'build/release-tree');
+/** The file with the commit on which --check has run well. */
+const CHECKED = join(ROOT, 'build/release-checked');
 /** Files with the version as a member. */
 const MANIFESTS = ['package.json', 'package-lock.json', 'client/package.json'];
 
@@ -42,6 +46,7 @@ const LOUD = ['ignore', 'inherit', 'inherit'] satisfies StdioOptions;
 
 const { values: options } = parseArgs({
   options: {
+    check: { type: 'boolean' },
     'dry-run': { type: 'boolean' },
     publish: { type: 'boolean' },
     version: { type: 'string' },
@@ -52,7 +57,8 @@ const { values: options } = parseArgs({
 
 removeTree();
 try {
-  if (options.raise === undefined) release();
+  if (options.check) check();
+  else if (options.raise === undefined) release();
   else setVersions(ROOT, readVersion(), parseVersion(options.raise));
 } catch (error) {
   console.error(`The release failed. ${(error as Error).message}`);
@@ -61,14 +67,28 @@ try {
   removeTree();
 }
 
+/** Runs what `.ci/run` leaves out. Throws if this fails; otherwise notes the commit. */
+function check(): void {
+  refuseChanges();
+  for (const script of ['upkeep', ...RELEASE_TESTS]) {
+    console.log(`npm run ${script}`);
+    execFileSync('npm', ['run', '--silent', script], { cwd: ROOT, stdio: LOUD });
+  }
+  refuseChanges();
+  mkdirSync(join(ROOT, 'build'), { recursive: true });
+  writeFileSync(CHECKED, git('rev-parse', 'HEAD'));
+}
+
 function release(): void {
+  checkOwnNode(ROOT);
+  const platforms = choosePlatforms(ROOT, options.platform);
   const plan = planRelease();
   const tag = `v${plan.version}`;
   console.log(`${plan.isMade ? 'Making again' : 'Making'} ${tag}${options['dry-run'] ? ', a dry run' : ''}.`);
   const commit = prepareTree(plan);
   rmSync(OUT, { recursive: true, force: true });
   mkdirSync(OUT, { recursive: true });
-  makeArtifacts(plan, join(ROOT, 'build/node'), options.platform);
+  makeArtifacts(plan, join(ROOT, 'build/node'), platforms);
   const names = writeSums();
   if (options['dry-run']) return;
   if (!plan.isMade) {
@@ -83,18 +103,26 @@ function release(): void {
 
 /** Returns the plan of the release. Throws if this checkout cannot be released. */
 function planRelease(): Plan {
-  if (git('status', '--porcelain') !== '') throw new Error('The checkout has changes: commit them first.');
+  refuseChanges();
   const time = Number(git('log', '-1', '--format=%ct'));
   const changelog = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8');
   const last = readVersion();
   const fixed = { tree: TREE, out: OUT, last, time };
   if (git('tag', '--points-at', 'HEAD').split('\n').includes(`v${last}`))
     return { ...fixed, version: last, notes: readSection(changelog, `## [${last}]`), isMade: true };
-  if (!options['dry-run'] && git('branch', '--show-current') !== 'main') throw new Error('Releases are made on main.');
+  if (!options['dry-run']) {
+    if (git('branch', '--show-current') !== 'main') throw new Error('Releases are made on main.');
+    if (!existsSync(CHECKED) || readFileSync(CHECKED, 'utf8') !== git('rev-parse', 'HEAD'))
+      throw new Error('This commit has not passed the checks of a release: npm run release -- --check');
+  }
   const notes = readUnreleased(changelog);
   const version = parseVersion(options.version ?? chooseVersion(last, changelog));
   if (git('tag', '--list', `v${version}`) !== '') throw new Error(`The tag v${version} is there already.`);
   return { ...fixed, version, notes, isMade: false };
+}
+
+function refuseChanges(): void {
+  if (git('status', '--porcelain') !== '') throw new Error('The checkout has changes: commit them first.');
 }
 
 /** Checks out and makes the release's commit. It has the time of its parent, so that each run makes the same commit. */
