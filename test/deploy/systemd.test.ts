@@ -61,6 +61,7 @@ suite('storeroom service', () => {
     const { status, stdout } = spawnSync('sh', ['-c', `${start} service print`], { encoding: 'utf8' });
     assert.equal(status, 0);
     assert.equal(stdout, unit);
+    assert.match(unit, / STOREROOM_CREATE=off /, 'systemd makes the folder of a store that was moved away');
     const known = new Set(Object.values(SETTINGS).map(({ variable }): string => variable));
     for (const [variable] of unit.matchAll(/STOREROOM_[A-Z_]+/g)) assert.ok(known.has(variable), variable);
   });

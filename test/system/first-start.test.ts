@@ -10,7 +10,7 @@ import { before, suite, test } from 'node:test';
 import { describeExposure } from '../../src/cli/service-address.ts';
 import { createOrder } from '../kit/orders.ts';
 import { runStatement } from '../kit/postgres.ts';
-import { ownService, runCommand, Service, STORE } from '../kit/service.ts';
+import { newPlace, ownService, runCommand, Service, STORE, temporaryFolder } from '../kit/service.ts';
 
 suite('what a start says, and where links lead', async () => {
   const service = await ownService();
@@ -47,6 +47,50 @@ suite('what a start says, and where links lead', async () => {
     const publicUrl = 'https://pims.example.com';
     assert.equal(await linkOf('user link links ann@example.com', { STOREROOM_PUBLIC_URL: publicUrl }), publicUrl);
   });
+});
+
+suite('a store that was moved away', () => {
+  const told = async (place: string, words: readonly string[], env: Record<string, string>): Promise<string> => {
+    const { code, stdout, stderr } = await runCommand(place, words, { env: { STOREROOM_DEMO: 'off', ...env } });
+    assert.equal(`${code} ${stdout}`, '1 ');
+    assert.match(stderr, /^storeroom: [^\n]+\n$/);
+    return stderr;
+  };
+  const serve = ['serve', '--port', '0'];
+  const create = ['tenant', 'create', 'acme'];
+
+  test('is not replaced by an empty one where STOREROOM_CREATE is off, as under systemd, unless --create says so', async () => {
+    const place = await newPlace();
+    const env = { STOREROOM_CREATE: 'off' };
+    for (const words of [serve, create])
+      assert.match(await told(place, words, env), /There is no data in .*tenant create --create/);
+    if (STORE === 'sqlite') assert.deepEqual(readdirSync(place), []);
+    assert.equal((await runCommand(place, [...create, '--create'], { env })).code, 0);
+    const service = await ownService({ place, env });
+    await service.stop();
+  });
+
+  if (STORE === 'sqlite')
+    test('is not replaced by an empty one beside its backups, which stay', async () => {
+      const backups = temporaryFolder();
+      const env = { STOREROOM_BACKUP_DIR: backups };
+      const service = await ownService({ env });
+      await service.makeTenant('acme');
+      assert.equal((await service.commandWith(env, 'backup', '--scheduled-now')).code, 0);
+      await service.stop();
+      const kept = readdirSync(backups);
+      const backup = kept[0];
+      const place = temporaryFolder();
+      for (const words of [serve, create])
+        assert.match(await told(place, words, env), /There is no data in .* move it back, or run `storeroom restore`/);
+      assert.deepEqual([readdirSync(place), readdirSync(backups)], [[], kept]);
+      assert.equal((await runCommand(place, ['restore', join(backups, backup!)])).code, 0);
+      const restored = await ownService({ place, env });
+      assert.equal((await restored.command('tenant', 'list', '--json')).json().tenants.length, 1);
+      await restored.stop();
+      const fresh = await ownService({ env: { ...env, STOREROOM_CREATE: 'always' } });
+      assert.equal((await fresh.command('tenant', 'list', '--json')).json().tenants.length, 0);
+    });
 });
 
 suite('an address that others reach without TLS', () => {

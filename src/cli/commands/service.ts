@@ -28,8 +28,10 @@ export const addServeCommand: AddCommands = (program, context) => {
   addCommand(program, 'serve', 'serve --port 8080', 'Run the service.')
     .option('--port <number>', portHelp, parsePort)
     .option('--host <address>', `address to listen on (default: STOREROOM_HOST or ${SETTINGS.host.default})`)
-    .action(async ({ port, host }: { port?: string; host?: string }) => {
-      const { config, unknown } = parseConfig(environment, { STOREROOM_PORT: port, STOREROOM_HOST: host });
+    .option('--create', 'create a new store if there is none, even if STOREROOM_CREATE is off')
+    .action(async ({ port, host, create }: { port?: string; host?: string; create?: true }) => {
+      const given = { STOREROOM_PORT: port, STOREROOM_HOST: host, STOREROOM_CREATE: create && 'always' };
+      const { config, unknown } = parseConfig(environment, given);
       for (const variable of unknown)
         process.stderr.write(`${printable(variable)} is not a setting. \`storeroom config\` shows all settings.\n`);
       const { runService } = await import('../serve/run-service.ts');
@@ -117,11 +119,11 @@ export const addConfigCommand: AddCommands = (program, context) => {
 const UNREACHABLE = /^\/(home|root|run|tmp|var\/tmp|dev|proc)\//;
 const NEXT_STEPS = `Next:
   1. Change settings, such as the database address: edit /${SETTINGS_FILE}
-  2. Start it now and at every boot:                systemctl enable --now storeroom
-  3. Check that it runs:                            systemctl status storeroom; journalctl -u storeroom
-  4. Create a tenant and its keys in the same store:
-       PROGRAM service run -- tenant create acme --name 'Acme Ltd.'
-       PROGRAM service run -- keys create acme --name shop`;
+  2. Create the store, with a tenant and its keys:
+       PROGRAM service run -- tenant create acme --name 'Acme Ltd.' --create
+       PROGRAM service run -- keys create acme --name shop
+  3. Start it now and at every boot:                systemctl enable --now storeroom
+  4. Check that it runs:                            systemctl status storeroom; journalctl -u storeroom`;
 
 export const addServiceCommands: AddCommands = (program, context) => {
   const group = addGroup(program, 'service', 'service install', 'Run the service under systemd (Linux).');

@@ -23,6 +23,7 @@ import { Webhooks } from '../../webhooks/administration.ts';
 import { WebhookSender } from '../../webhooks/sender.ts';
 import { RequestLog } from '../../request-log/request-log.ts';
 import { timeOf, type CommandContext } from '../command.ts';
+import { checkFolder, mayCreate } from '../open-store.ts';
 import { finishDemo, makeFirstDemo } from './demo-tenant.ts';
 import { describeExposure, findOrigin, listen } from '../service-address.ts';
 import { printReady } from './print-ready.ts';
@@ -129,8 +130,10 @@ function reportReady(config: Config, environment: Environment, log: pino.Logger)
 
 async function openOwnStore(config: Config, user: StoreUser) {
   if (config.databaseUrl !== '' && config.backupDir !== '') throw new Refusal('WRONG_SETTING', NO_BACKUPS);
+  const refusesEmpty = !mayCreate(config);
+  if (config.databaseUrl === '' && refusesEmpty) checkFolder(config.data);
   const embedded = config.databaseUrl === '' ? openEmbedded(config, user) : undefined;
-  const store: Store = embedded ?? (await openStore(config, user));
+  const store: Store = embedded ?? (await openStore(config, { ...user, refusesEmpty }));
   return { embedded, store };
 }
 

@@ -19,7 +19,13 @@ const START_SECONDS = 600;
 /** The exit code for a wrong setting, EX_CONFIG of BSD's sysexits. systemd does not restart the service after it. */
 export const SETTING_EXIT_CODE = 78;
 
-const ENVIRONMENT = `${SETTINGS.data.variable}=${DATA} ${SETTINGS.demo.variable}=off ${SETTINGS.drainMs.variable}=${DRAIN_MS}`;
+/** systemd creates the data folder, so an empty folder can mean that its store was moved away. */
+const ENVIRONMENT = [
+  `${SETTINGS.data.variable}=${DATA}`,
+  `${SETTINGS.create.variable}=off`,
+  `${SETTINGS.demo.variable}=off`,
+  `${SETTINGS.drainMs.variable}=${DRAIN_MS}`,
+].join(' ');
 
 /**
  * Renders the unit. `program` lists the words that start the program, without `serve`. The unit does not restrict the

@@ -2,7 +2,16 @@
  * Backs up the embedded store while the service runs, with SQLite's own backup, because a plain copy of a live file
  * lacks its log. Restores a backup after checking every file.
  */
-import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  globSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { refuseCommand } from '../../../errors.ts';
 import { VERSION } from '../../../assets.ts';
@@ -33,6 +42,10 @@ interface Manifest {
   readonly tenants: number;
   readonly orders: number;
 }
+
+/** Returns whether a folder of scheduled backups has one, of any store. */
+export const hasBackups = (folder: string): boolean =>
+  folder !== '' && globSync(join('*', MANIFEST), { cwd: folder }).length > 0;
 
 /**
  * Copies a store and returns the copied files. It copies the control file first, so a tenant that is created during the
