@@ -153,6 +153,10 @@ export const SLOW: readonly SlowFiles[] = [
       'two PostgreSQL servers, killed and rebuilt under load; database-loss has a database that goes and comes back',
   },
   {
+    files: ['test/system/failover-page.test.ts'],
+    reason: 'three PostgreSQL servers; postgres-servers has how a primary is found',
+  },
+  {
     files: ['test/dashboard/second-factor.test.ts'],
     reason: 'each answer over HTTP; test/account has the rules',
   },

@@ -71,21 +71,8 @@ export class PostgresPair {
   /** Makes the standby again from a base backup of the primary, and waits until it has everything committed so far. */
   async rebuild(): Promise<void> {
     const { primary, standby } = this;
-    await standby.kill();
-    const backup = new Client({ connectionString: urlOf(primary) });
-    await backup.connect();
-    try {
-      await backup.query("SELECT pg_backup_start('standby', true)");
-      copyData(primary.dataFolder, standby.dataFolder);
-      const { rows } = await backup.query<{ labelfile: string }>('SELECT * FROM pg_backup_stop()');
-      const source = `host=127.0.0.1 port=${primary.port} user=${ROLE} password=${PASSWORD} application_name=standby`;
-      writeFileSync(join(standby.dataFolder, 'backup_label'), rows[0]!.labelfile);
-      writeFileSync(join(standby.dataFolder, 'standby.signal'), '');
-      writeFileSync(join(standby.dataFolder, 'postgresql.auto.conf'), `primary_conninfo = '${source}'\n`);
-    } finally {
-      await backup.end();
-    }
-    giveTo(standby.dataFolder);
+    const source = `host=127.0.0.1 port=${primary.port} user=${ROLE} password=${PASSWORD} application_name=standby`;
+    await copyServer(primary, standby, urlOf(primary), `primary_conninfo = '${source}'\n`);
     await standby.restart();
     await this.#follow();
   }
@@ -113,6 +100,29 @@ export class PostgresPair {
       return (await runStatement(this.primaryUrl, ask)).length > 0;
     });
   }
+}
+
+/** Stops a server and makes it a copy of the primary that follows it with these settings. Does not start it. */
+export async function copyServer(
+  primary: PostgresServer,
+  standby: PostgresServer,
+  primaryUrl: string,
+  settings: string,
+): Promise<void> {
+  await standby.kill();
+  const backup = new Client({ connectionString: primaryUrl });
+  await backup.connect();
+  try {
+    await backup.query("SELECT pg_backup_start('standby', true)");
+    copyData(primary.dataFolder, standby.dataFolder);
+    const { rows } = await backup.query<{ labelfile: string }>('SELECT * FROM pg_backup_stop()');
+    writeFileSync(join(standby.dataFolder, 'backup_label'), rows[0]!.labelfile);
+    writeFileSync(join(standby.dataFolder, 'standby.signal'), '');
+    writeFileSync(join(standby.dataFolder, 'postgresql.auto.conf'), settings);
+  } finally {
+    await backup.end();
+  }
+  giveTo(standby.dataFolder);
 }
 
 const urlOf = ({ port }: PostgresServer): string => `postgres://${ROLE}:${PASSWORD}@127.0.0.1:${port}/${ROLE}`;

@@ -216,6 +216,11 @@ export class PostgresServer {
     await until(() => this.pids().length === 0);
   }
 
+  /** Makes this standby a primary, and waits until it accepts writes. */
+  async promote(): Promise<void> {
+    await this.#run('pg_ctl', ['promote', '-w', '-D', this.dataFolder]);
+  }
+
   /** Kills all its processes, including frozen ones. */
   async kill(): Promise<void> {
     await this.killOnLostDisk();
