@@ -34,9 +34,9 @@ const WORKERS = Math.min(8, availableParallelism() + 1);
 const PAGE_WORKERS = 2;
 const PAGES = /^test\/dashboard\/pages-/;
 const FILE_MS = 600_000;
-/** Maximum time of a file of faults: a hundred power losses take that long on a busy machine. */
-const FAULTS_FILE_MS = 1_800_000;
-const FAULTS = /^test\/faults\//;
+/** Maximum time of a hundred power losses, of an image and of four releases, which take that long on a busy machine. */
+const LONGEST_FILE_MS = 1_800_000;
+const LONGEST = /^test\/(faults\/|deploy\/image\.ts|release\/reproducible\.ts)/;
 /** The line before the faults in the reporter's output. The faults are printed again at the end, where people look. */
 const FAILURES = /^.*failing tests:$/m;
 const FAILURES_CHARACTERS_MAX = 6000;
@@ -141,7 +141,7 @@ async function runWorker({ store, files }: Pass, fits: Choice, databaseUrl: stri
         else tell(told);
       });
     });
-    const ms = FAULTS.test(file) ? FAULTS_FILE_MS : FILE_MS;
+    const ms = LONGEST.test(file) ? LONGEST_FILE_MS : FILE_MS;
     const late = sleep(ms, undefined, { ref: false }).then(() => `it did not end in time; begun last: ${last}`);
     const outcome = await Promise.race([reported, ended, late]);
     addOutcome(`${file} on ${store}`, outcome);
