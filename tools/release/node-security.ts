@@ -25,7 +25,8 @@ export function choosePlatforms(root: string, chosen: readonly string[]): string
     if (isSafe(version)) return [platform];
     if (chosen.includes(platform) || !LATE.includes(platform))
       throw new Error(`${name} ${version} lacks ${FIXES}: update it in package.json.`);
-    console.log(`No executable for ${platform}: ${name} ${version} lacks ${FIXES}, and npm has no newer one.`);
+    if (chosen.length === 0)
+      console.log(`No executable for ${platform}: ${name} ${version} lacks ${FIXES}, and npm has no newer one.`);
     return [];
   });
   return chosen.length > 0 ? [...chosen] : fit;

@@ -1,4 +1,6 @@
-/** Lists the scripts of tests that `.ci/run` leaves out. `npm run release -- --check` runs all of them, in this order. */
+/**
+ * Lists the scripts of tests that `.ci/run` leaves out. `npm run release -- --check` runs all of them, in this order.
+ */
 export const RELEASE_TESTS = [
   'test:release',
   'test:balancer',
