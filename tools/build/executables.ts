@@ -5,7 +5,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { NODE_PACKAGES } from './platforms.ts';
 import { stripElf } from './strip-elf.ts';
@@ -21,6 +21,10 @@ interface LockedPackage {
   readonly integrity: string;
 }
 
+if (!existsSync(SERVER)) {
+  console.error('build/server is missing. Run `npm run build` first.');
+  process.exit(1);
+}
 mkdirSync(WORK, { recursive: true });
 const chosen = process.argv.slice(2);
 for (const platform of chosen.length > 0 ? chosen : Object.keys(NODE_PACKAGES)) makeExecutable(platform);

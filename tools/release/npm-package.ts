@@ -2,7 +2,7 @@
  * `npm run build:npm` makes build/npm, the folder of the package `@storeroom/server`, from build/server, and its
  * archive beside it. The package only depends on the Node of the platform: everything else is in the bundle.
  */
-import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { renderLicences } from './licences.ts';
 import { LAUNCHER, renderServerManifest, type RootManifest } from './manifests.ts';
@@ -15,6 +15,10 @@ const OUT = join(ROOT, 'build/npm');
 const COPIED = [LAUNCHER, 'bin/node-26.js', 'README.md', 'LICENSE', 'NOTICE', 'CHANGELOG.md', 'openapi.json'];
 const SOURCES = '../src/main.ts';
 
+if (!existsSync(SERVER)) {
+  console.error('build/server is missing. Run `npm run build` first.');
+  process.exit(1);
+}
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as RootManifest;
 const shipped = listShipped(ROOT);
 checkBundles(ROOT, shipped);
