@@ -5,9 +5,17 @@
 import { Refusal, refuseField, settle } from '../errors.ts';
 import type { Dictionaries } from './rules/fields.ts';
 import { BATCH_ANSWER_CHARACTERS_MAX, LINES_MAX, REFERRED_CHARACTERS_MAX } from './rules/record-bounds.ts';
-import { recordChanges, type Json, type LineUnits, type Load, type Script } from './writes/script.ts';
+import {
+  ask,
+  recordChanges,
+  withoutSaves,
+  type Json,
+  type LineUnits,
+  type Load,
+  type Script,
+} from './writes/script.ts';
 import { cancelOrder, updateOrder } from './writes/order-writes.ts';
-import type { RawValue } from './rules/values.ts';
+import type { RawValue, Values } from './rules/values.ts';
 import {
   addLineItem,
   createCustomer,
@@ -41,8 +49,8 @@ export function* writeBatch(
   steps: readonly BatchStep[],
   context: WriteContext,
 ): Script<Json> {
+  yield* checkReleases(dictionaries, steps, context);
   const results = makeResults();
-  const released = { lines: 0 };
   let loads: (readonly Load[])[] | undefined;
   const loadsAfter = (step: number) =>
     (loads ??= steps.map((each) => listLoads(dictionaries, each, context))).slice(step + 1).flat();
@@ -50,39 +58,63 @@ export function* writeBatch(
     try {
       if (refusal) throw refusal;
       const write = WRITES[operation](dictionaries, results.fillIn(body), context);
-      results.add(yield* runStep(recordChanges(write, operation, context), () => loadsAfter(step), released));
+      results.add(yield* runStep(recordChanges(write, operation, context), () => loadsAfter(step)));
     } catch (fault) {
       throw fault instanceof Refusal ? fault.atStep(step) : fault;
     }
   return results.render();
 }
 
-/**
- * Runs a step, and names the loads of the later steps with each of its loads. Throws BATCH_TOO_LONG if the orders that
- * the batch cancels, or whose DROP_SHIP it changes, together have more lines than one order may have.
- */
-function* runStep(write: Script<Json>, loadsAfter: () => readonly Load[], released: { lines: number }): Script<Json> {
+/** Runs a step, and names the loads of the later steps with each of its loads. */
+function* runStep(write: Script<Json>, loadsAfter: () => readonly Load[]): Script<Json> {
   let step = write.next();
   while (!step.done) {
     const request = step.value;
-    const answer = yield request.kind === 'load' ? lookAhead(request, loadsAfter) : request;
-    if (request.name === 'unitsOfLines')
-      for (const [, , lines] of answer as readonly LineUnits[]) released.lines += lines;
-    if (released.lines > LINES_MAX)
-      throw new Refusal(
-        'BATCH_TOO_LONG',
-        `The steps change the stock of more than ${LINES_MAX} lines. Send fewer steps.`,
-      );
-    step = write.next(answer);
+    step = write.next(yield request.kind === 'load' ? lookAhead(request, loadsAfter) : request);
   }
   return step.value;
 }
 
+/**
+ * Throws BATCH_TOO_LONG, before any step runs, if the orders that the batch cancels, or whose DROP_SHIP it changes,
+ * together have more lines than one order may have.
+ */
+function* checkReleases(dictionaries: Dictionaries, steps: readonly BatchStep[], context: WriteContext): Script<void> {
+  const releases = [...steps.entries()].filter(
+    ([, { operation, body }]) => operation === 'cancelOrder' || (operation === 'updateOrder' && 'DROP_SHIP' in body),
+  );
+  if (releases.length < 2) return;
+  const ahead = releases.map(([, { body }]) => ask('lastLineNumber', String(body['ORDER_NUMBER'])));
+  let most = 0;
+  for (const last of ahead) most += (yield { ...last, ahead }) as number;
+  if (most <= LINES_MAX) return;
+  /** The orders as the steps before would leave them. */
+  const orders = new Map<string, Values>();
+  let lines = 0;
+  for (const [step, { operation, body }] of releases) {
+    const write = WRITES[operation](dictionaries, body, context);
+    try {
+      yield* withoutSaves(write, ({ name, args }, loaded) => {
+        if (name === 'update') orders.set(args[1]['ORDER_NUMBER']!, { ...args[1], ...args[2] });
+        if (name === 'record') return orders.get(args[1]) ?? loaded;
+        if (name !== 'unitsOfLines') return loaded;
+        for (const [, , count] of loaded as readonly LineUnits[]) lines += count;
+        return [];
+      });
+    } catch (fault) {
+      // A step that is refused here is refused again when it runs.
+      if (!(fault instanceof Refusal)) throw fault;
+    }
+    const message = `The steps change the stock of more than ${LINES_MAX} lines. Send fewer steps.`;
+    if (lines > LINES_MAX) throw new Refusal('BATCH_TOO_LONG', message).atStep(step);
+  }
+}
+
 /** Adds the loads of later steps to a load, by a getter, so that they are listed only for a store that looks ahead. */
-const lookAhead = (load: Load, loadsAfter: () => readonly Load[]): Load => ({
-  ...load,
+const lookAhead = (asked: Load, loadsAfter: () => readonly Load[]): Load => ({
+  ...asked,
   get ahead() {
-    return [...(load.ahead ?? []), ...loadsAfter()];
+    return [...(asked.ahead ?? []), ...loadsAfter()];
   },
 });
 

@@ -4,6 +4,7 @@ import { importBatch, type ImportResult, type RowOptions } from './import.ts';
 import type { PimsStore } from './pims-port.ts';
 import { findField, type FieldDictionary, type RecordType } from './rules/fields.ts';
 import { parseValue, type Values } from './rules/values.ts';
+import { withoutSaves } from './writes/script.ts';
 
 /**
  * Makes the function that parses a row. Adjacent rows mostly repeat dates and flags, so a cell equal to the one above is
@@ -60,14 +61,11 @@ export async function importTable(
     reason instanceof Refusal ? [{ lineNumber, reason }] : [],
   );
   const good = parsed.flatMap(({ lineNumber, values }) => (values instanceof Refusal ? [] : [{ lineNumber, values }]));
-  let checked: ImportResult | undefined;
-  const outcome = await store.write(function* () {
-    checked = undefined;
-    const result = yield* importBatch(recordType, good, options);
-    if (!isDry) return result;
-    checked = result;
-    throw new Refusal('COMMAND_REFUSED'); // undoes the import
-  });
-  const result = checked ?? orThrow(outcome);
+  const result = orThrow(
+    await store.write(() => {
+      const script = importBatch(recordType, good, options);
+      return isDry ? withoutSaves(script) : script;
+    }),
+  );
   return { ...result, rejected: [...rejected, ...result.rejected].toSorted((a, b) => a.lineNumber - b.lineNumber) };
 }

@@ -97,16 +97,17 @@ function* importKeyed(
   const { key } = RECORD_TYPES[recordType];
   const own = rows.flatMap(({ values }) => values[key] || []);
   const taken = new Set(yield* load('areThere', recordType, own));
-  const saved = new Set(options.updates ? taken : []);
-  const ahead = [...saved].map((code) => ask('record', recordType, code));
+  /** Records that rows may change, as the rows before left them. */
+  const saved = new Map<string, Values | undefined>(options.updates ? [...taken].map((code) => [code, undefined]) : []);
+  const ahead = [...saved.keys()].map((code) => ask('record', recordType, code));
   const numbered = recordType === 'inventory' ? undefined : recordType;
   const numbers = numbered && (yield* countOn(numbered, taken, rows.length - own.length));
   for (const { lineNumber, values } of rows)
     try {
       let code = values[key];
       if (code && saved.has(code)) {
-        const record = yield* loadWith(ahead.splice(0), 'record', recordType, code);
-        yield* updateRecord(recordType, record!, values, options);
+        const record = saved.get(code) ?? (yield* loadWith(ahead.splice(0), 'record', recordType, code))!;
+        saved.set(code, yield* updateRecord(recordType, record, values, options));
         batch.result.updated++;
         continue;
       }
@@ -133,16 +134,17 @@ function* updateRecord(
   record: Values,
   row: Values,
   { now, by = 'import' }: RowOptions,
-): Script<void> {
+): Script<Values> {
   const change: Values = Object.fromEntries(Object.entries(row).filter(([name]) => !KEPT_FIELDS.has(name)));
   const quantity = recordType === 'inventory' ? row['QTY_ONHAND'] : '';
   const [counted, moved] = quantity
     ? orThrow(applyAction(record, { kind: 'counted', quantity, serials: [], reason: '' }))
     : [{}, '0'];
-  const updated = { ...change, ...counted, MODIFIED_DATE: now };
-  yield save('update', recordType, record, updated);
-  if (isZero(moved)) return;
-  yield save('recordMovements', [ledgerRow({ ...record, ...updated }, moved, { now, by, KIND: 'counted' })]);
+  const changed = { ...change, ...counted, MODIFIED_DATE: now };
+  const updated = { ...record, ...changed };
+  yield save('update', recordType, record, changed);
+  if (!isZero(moved)) yield save('recordMovements', [ledgerRow(updated, moved, { now, by, KIND: 'counted' })]);
+  return updated;
 }
 
 function checkStage(order: Values): void {

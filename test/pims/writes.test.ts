@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
+import { writeBatch, type BatchStep } from '../../src/pims/batch.ts';
 import { buildDictionaries } from '../../src/pims/rules/fields.ts';
 import type { InvoiceRequest } from '../../src/pims/rules/order.ts';
 import type { Script } from '../../src/pims/writes/script.ts';
@@ -97,4 +98,40 @@ test('a number of at most 15 digits raises the counter of its records, another c
 test('a write without an idempotency key is no replay', () => {
   const script = writes.runOnce(writes.createOrder(DICTIONARIES, {}, CONTEXT), CONTEXT);
   assert.deepEqual(run(script, { nextNumber: '8' }).outcome, { data: '"8"', replayed: false });
+});
+
+test('a batch that changes the stock of more than 10,000 lines is refused before it saves anything', () => {
+  const step = (operation: BatchStep['operation'], ORDER_NUMBER: string, more: writes.Body = {}): BatchStep => ({
+    operation,
+    body: { ORDER_NUMBER, ...more },
+    refusal: undefined,
+  });
+  const dropShip = (order: string, DROP_SHIP: string): BatchStep => step('updateOrder', order, { DROP_SHIP });
+  /** Runs steps on sales orders of 6,000 lines. */
+  const batch = (...steps: BatchStep[]): Ran =>
+    run(writeBatch(DICTIONARIES, steps, CONTEXT), {
+      lastLineNumber: 6000,
+      record: { ...ORDER, ORDER_TYPE: 'sales_order', DROP_SHIP: '' },
+      unitsOfLines: [['', '1', 6000]],
+    });
+  for (const steps of [
+    [step('cancelOrder', '7'), step('cancelOrder', '8')],
+    [dropShip('7', 'Y'), dropShip('7', 'N')],
+    [dropShip('7', 'Y'), step('updateOrder', '7', { NOTES: 'x' }), step('cancelOrder', '8')],
+  ]) {
+    const { steps: done, outcome } = batch(...steps);
+    assert.match(String(outcome), /^BATCH_TOO_LONG .*more than 10000 lines/);
+    assert.deepEqual(
+      done.filter((one) => !one.startsWith('load ')),
+      [],
+    );
+  }
+  // These change the stock of at most one of the orders, so they are run.
+  for (const steps of [
+    [dropShip('7', 'Y'), dropShip('7', 'Y')],
+    [dropShip('7', 'N'), step('cancelOrder', '8')],
+    [dropShip('7', 'Y'), step('cancelOrder', '7')],
+    [dropShip('7', 'Y'), step('updateOrder', '8', { NOTES: 'x' })],
+  ])
+    assert.ok(batch(...steps).steps.includes('save update'));
 });

@@ -17,6 +17,8 @@ export interface Cause extends Partial<Pick<LedgerRow, 'KIND' | 'REASON' | 'ORDE
 
 /** Maximum number of parts whose stock is moved one by one. */
 const MOVED_SINGLY_MOST = 100;
+/** Maximum number of parts that are moved with one load, which must not hold the event loop for long. */
+const MOVED_TOGETHER_MOST = 500;
 
 /** Returns the row of the ledger for a movement after which the part has this QTY_ONHAND. */
 export const ledgerRow = (
@@ -74,8 +76,13 @@ export function* moveStock(movements: readonly StockMovement[], cause: Cause): S
   if (rows.length > 0) yield save('recordMovements', rows);
 }
 
-/** Moves the stock of any number of parts with one load and one save. */
+/** Moves the stock of any number of parts, many with one load and one save. */
 export function* moveStocks(movements: readonly StockMovement[], cause: Cause): Script<void> {
+  for (let at = 0; at < movements.length; at += MOVED_TOGETHER_MOST)
+    yield* moveTogether(movements.slice(at, at + MOVED_TOGETHER_MOST), cause);
+}
+
+function* moveTogether(movements: readonly StockMovement[], cause: Cause): Script<void> {
   const byPart = new Map(movements.map((movement) => [movement.PART_CODE, movement]));
   const parts: Values[] = [];
   const rows: LedgerRow[] = [];

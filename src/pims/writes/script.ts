@@ -210,6 +210,16 @@ export function* loadWith<Name extends keyof AnyLoads>(
 export const save = <Name extends keyof AnySaves>(name: Name, ...args: Parameters<AnySaves[Name]>): Save =>
   ({ kind: 'save', name, args }) as Save;
 
+/** Runs a script and saves nothing. `answer` may replace what is loaded, as saves would have changed it. */
+export function* withoutSaves<T>(
+  script: Script<T>,
+  answer = (_request: Load | Save, loaded: unknown): unknown => loaded,
+): Script<T> {
+  let step = script.next();
+  while (!step.done) step = script.next(answer(step.value, step.value.kind === 'load' ? yield step.value : undefined));
+  return step.value;
+}
+
 /** Maximum changed fields that are kept for a record in one write, and maximum characters of a value. */
 const FIELDS_MOST = 20;
 const CHARACTERS_MOST = 100;

@@ -25,9 +25,9 @@ export interface ScriptStore {
   refresh(): Promise<unknown>;
   /**
    * Runs a script in the next transaction, with the current dictionaries, and resolves when it is on disk. May call
-   * `begin` again.
+   * `begin` again. Passes the SQL of the transaction if reads may still need another.
    */
-  commit<T>(begin: () => StartedScript<T>, size: number): Promise<Outcome<T>>;
+  commit<T>(begin: (sql?: ScriptSql) => StartedScript<T>, size: number): Promise<Outcome<T>>;
 }
 
 export interface StartedScript<T> {
@@ -40,8 +40,8 @@ export type ScriptRunner = ReturnType<typeof makeScriptRunner>;
 
 export function makeScriptRunner(store: ScriptStore) {
   const running = new Set<string>();
-  const startImport = (recordType: RecordType, rows: readonly ImportRow[], options: RowOptions) =>
-    start(store.sql(), () => importBatch(recordType, rows, options));
+  const startImport = (recordType: RecordType, rows: readonly ImportRow[], options: RowOptions, sql = store.sql()) =>
+    start(sql, () => importBatch(recordType, rows, options));
   return {
     /** Runs a write. Returns IDEMPOTENCY_KEY_RUNNING while another write with its key has no outcome yet. */
     async run<T>(write: Write<T>, idempotency?: Idempotency, size = 1): Promise<Outcome<T>> {
@@ -52,8 +52,7 @@ export function makeScriptRunner(store: ScriptStore) {
       if (key !== undefined && running.has(key)) return refuseForNow('IDEMPOTENCY_KEY_RUNNING');
       if (key !== undefined) running.add(key);
       try {
-        return await store.commit(() => {
-          const sql = store.sql();
+        return await store.commit((sql = store.sql()) => {
           const ready = started?.sql === sql ? started : start(sql, write);
           started = undefined;
           return ready;
@@ -66,7 +65,7 @@ export function makeScriptRunner(store: ScriptStore) {
     /** Imports batches, each in its own transaction. */
     async *importEach(recordType: RecordType, batches: ImportBatches, options: RowOptions): ImportResults {
       for await (const rows of batches)
-        yield orThrow(await store.commit(() => startImport(recordType, rows, options), 1));
+        yield orThrow(await store.commit((sql) => startImport(recordType, rows, options, sql), 1));
     },
   };
 }

@@ -14,7 +14,7 @@ import { isNewest, migrate } from './files/migrate.ts';
 import { buildPimsSql, type SqlitePimsSql } from './reads/pims-sql.ts';
 import { makeTenantReads, type TenantReadsOptions } from './reads/tenant-reads.ts';
 import { makeTurnReader } from './reads/turn-reader.ts';
-import { makeWriteQueue, runWriting, type SqliteWriteQueue } from './write-queue.ts';
+import { makeWriteQueue, runWriting, runWritingInSteps, type SqliteWriteQueue } from './write-queue.ts';
 
 export interface PimsStoreOptions extends TenantReadsOptions {
   readonly checkpoint: (file: string) => Promise<void>;
@@ -36,6 +36,7 @@ export interface SqlitePimsStore extends PimsStore {
 interface Writer {
   readonly db: Database;
   readonly queue: SqliteWriteQueue;
+  readonly followSchema: () => SqlitePimsSql;
 }
 
 const CHANGES = buildChanges('"CHANGES"');
@@ -50,17 +51,21 @@ const IMPORT_CACHE_KIB = 48 * 1024;
 export function openPimsStore(file: string, options: PimsStoreOptions): SqlitePimsStore {
   const { busyTimeoutMs, checkpoint, onCommit } = options;
   const connection = connect(file, options);
-  const { db: readerDb, reader, sql, openWriter, followSchema } = connection;
+  const { db: readerDb, reader, sql, openWriter } = connection;
   const { close: closeReads, ...reads } = makeTenantReads(connection, options);
   const dictionaries = () => reader.read(() => sql().dictionaries);
   const scripts = makeScriptRunner({
     sql: () => sql().script,
     refresh: dictionaries,
     commit(begin) {
-      const { db, queue } = openWriter();
-      return queue.run((late) => {
-        followSchema(db);
-        return runWriting(db, runScript(begin), late);
+      const { db, queue, followSchema } = openWriter();
+      return queue.runInSteps((late) => {
+        const { script } = followSchema();
+        return runWritingInSteps(
+          db,
+          runScript(() => begin(script)),
+          late,
+        );
       });
     },
   });
@@ -69,7 +74,7 @@ export function openPimsStore(file: string, options: PimsStoreOptions): SqlitePi
     dictionaries,
     write: (...of) => scripts.run(...of),
     async *importRows(recordType, batches, importOptions) {
-      const { db, queue } = openWriter();
+      const { db, queue, followSchema } = openWriter();
       if (busyTimeoutMs > 0) db.limitCache(IMPORT_CACHE_KIB);
       if (!importOptions.atomic) {
         yield* scripts.importEach(recordType, batches, importOptions);
@@ -78,10 +83,10 @@ export function openPimsStore(file: string, options: PimsStoreOptions): SqlitePi
       db.run('BEGIN IMMEDIATE');
       let isGood = false;
       try {
-        followSchema(db);
+        const { script: scriptSql } = followSchema();
         let rejected = 0;
         for await (const rows of batches) {
-          const script = runScript(() => scripts.importBatch(recordType, rows, importOptions));
+          const script = runScript(() => scripts.importBatch(recordType, rows, importOptions, scriptSql));
           const result = orThrow(runWriting(db, script));
           rejected += result.rejected.length;
           yield result;
@@ -100,7 +105,7 @@ export function openPimsStore(file: string, options: PimsStoreOptions): SqlitePi
       return reader.read(() => query.parse(readerDb.rows(query.sql, ...query.values)));
     },
     readChanges: (...asked) => reader.read(() => readChangeRows(readerDb.rows(CHANGES, ...asked), asked)),
-    exportRows: (recordType) => exportRows(readerDb, followSchema(readerDb).rows(recordType)),
+    exportRows: (recordType) => exportRows(readerDb, connection.followSchema().rows(recordType)),
     limitCaches: connection.limitCaches,
     get logBytes() {
       return connection.writer()?.queue.log.bytes ?? 0;
@@ -123,6 +128,27 @@ function connect(file: string, { kept, checkpoint, busyTimeoutMs, onFatal, onCom
   const db = new Database(file, { mode: 'read', busyTimeoutMs });
   let writer: Writer | undefined;
   let cacheKib: number | undefined;
+  let built: { readonly of: string; readonly sql: SqlitePimsSql } | undefined;
+  /**
+   * Makes the function that returns the SQL of the schema that a connection sees. While a transaction adds a field, only
+   * its own connection sees it.
+   */
+  const makeFollower = (followed: Database) => {
+    let schemaVersion = -1;
+    let sql: SqlitePimsSql;
+    return () => {
+      const [version] = followed.row<[number]>('PRAGMA schema_version')!;
+      if (version === schemaVersion) return sql;
+      const fields = followed.rows<[RecordType, string, CustomField['type']]>(
+        'SELECT RECORD_TYPE, NAME, TYPE FROM CUSTOM_FIELDS ORDER BY RECORD_TYPE, rowid',
+      );
+      const of = JSON.stringify(fields);
+      if (built?.of !== of)
+        built = { of, sql: sqlOf(fields.map(([recordType, name, type]) => ({ recordType, name, type }))) };
+      schemaVersion = version;
+      return (sql = built.sql);
+    };
+  };
   const openWriter = () => {
     if (writer) return writer;
     // Only the service commits before its log is synced, because only it waits for the sync before it answers reads.
@@ -132,28 +158,16 @@ function connect(file: string, { kept, checkpoint, busyTimeoutMs, onFatal, onCom
     if (cacheKib !== undefined) writerDb.limitCache(cacheKib);
     const on = { checkpoint, onFatal, onCommit, clock };
     const queue = makeWriteQueue(writerDb, { gather: 'turn', syncAfterCommit: isService, ...on });
-    return (writer = { db: writerDb, queue });
+    return (writer = { db: writerDb, queue, followSchema: makeFollower(writerDb) });
   };
   if (!isNewest(db, 'pims')) migrate(openWriter().db, 'pims');
 
-  let schemaVersion = -1;
-  let sql: SqlitePimsSql;
-  /** Builds the SQL again when the schema has changed, because a process has added a field. */
-  const followSchema = (followed: Database) => {
-    const [version] = followed.row<[number]>('PRAGMA schema_version')!;
-    if (version === schemaVersion) return sql;
-    const fields = followed.rows<[RecordType, string, CustomField['type']]>(
-      'SELECT RECORD_TYPE, NAME, TYPE FROM CUSTOM_FIELDS ORDER BY RECORD_TYPE, rowid',
-    );
-    sql = sqlOf(fields.map(([recordType, name, type]) => ({ recordType, name, type })));
-    schemaVersion = version;
-    return sql;
-  };
-  followSchema(db);
+  const followSchema = makeFollower(db);
+  let sql = followSchema();
   let epoch = 0;
   const unsynced = () => writer?.queue.log.unsynced;
   const onChange = () => {
-    followSchema(db);
+    sql = followSchema();
     epoch = kept.newEpoch();
   };
   return {
