@@ -1,7 +1,7 @@
 # syntax=docker/dockerfile:1
 # Storeroom as a container: the compiled program, Node, and the libraries that Node loads. No shell, no package manager.
 # docs/install.md says how to run it; `npm run test:image` runs every step below without an engine.
-#   docker build -t storeroom:0.2.0 --build-arg VERSION=0.2.0 .
+#   docker build -t storeroom:0.3.0 --build-arg VERSION=0.3.0 .
 
 # Any Node from 20 on installs the Node of the lockfile, which builds and ends up in the image.
 FROM node:24-bookworm-slim AS build

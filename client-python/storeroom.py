@@ -23,7 +23,7 @@ __all__ = ["Storeroom", "StoreroomError", "Query", "Page", "Record", "Reference"
 __all__ += ["derive_fulfillment", "Fulfillment", "FulfillmentLine", "Order", "OrderLine", "Customer", "InventoryItem"]
 __all__ += ["Change", "ChangePage", "Changes", "verify_webhook", "WebhookError"]
 __all__ += ["NewOrder", "OrderChange", "NewOrderLine", "OrderLineChange", "NewCustomer", "CustomerChange", "Value"]
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 TIMEOUT_SECONDS, LONG_TIMEOUT_SECONDS, TOTAL_TIMEOUT_SECONDS = 10.0, 30.0, 120.0
 TRIES = 5

@@ -44,12 +44,12 @@ export interface UserChange {
   readonly set?: Partial<Omit<User, keyof UserName | 'createdAt'>>;
   /** The recovery codes that replace all earlier ones. */
   readonly recoveryHashes?: readonly Uint8Array[];
-  /** The secret of the second factor, sealed with the key of a new password. Ignored if there is no second factor. */
-  readonly resealedSecret?: Uint8Array;
-  /** The hash of the password that was proven. The change is refused (NOT_FOUND) if it has changed since. */
-  readonly whilePassword?: PasswordHash;
+  /** The password and second factor that were proven. The change is refused (NOT_FOUND) if one has changed since. */
+  readonly whileProven?: ProvenFactors;
   readonly endSessions?: SessionChoice;
 }
+
+export type ProvenFactors = Pick<User, 'passwordHash' | 'sealedSecret'>;
 
 type NewUser = Pick<User, keyof UserName | 'role' | 'createdAt' | 'linkHash' | 'linkEndsAt'>;
 
@@ -68,6 +68,13 @@ export interface UserStore {
   deleteUser(name: UserName, entry: AuditEntry): Promise<Outcome<void>>;
   /** Counts an attempt, or undoes one. Returns false when the user no longer has `before` failures. */
   setFailures(name: UserName, before: number, after: Failures): Promise<boolean>;
+  /** Loads the failures of a name without an account. */
+  findUnknownFailures(name: UserName): Promise<Failures>;
+  /**
+   * Counts an attempt for a name without an account. Returns false when the name does not have one failure less. The
+   * store keeps 65,536 names. A new name replaces one that no caller can choose.
+   */
+  countUnknownFailure(name: UserName, after: Failures): Promise<boolean>;
   /** Uses up a TOTP time step. Returns false when it, or a later one, was used before. */
   useStep(name: UserName, step: number): Promise<boolean>;
   /** Uses up a recovery code. Returns false when the user has none with this hash, or has already used it. */

@@ -72,11 +72,11 @@ export class Accounts {
   }
 
   /**
-   * Checks the password again, for changes that need a recent proof, and continues the session under a new token.
-   * Throws SIGN_IN_REFUSED or TOO_MANY_ATTEMPTS.
+   * Checks password and second factor again, for changes that need a recent proof, and continues the session under a
+   * new token. Throws SIGN_IN_REFUSED, SECOND_FACTOR_NEEDED or TOO_MANY_ATTEMPTS.
    */
-  async confirm(signedIn: SignedIn, password: string, context: ClientContext): Promise<OpenedSession> {
-    return this.#renew(signedIn, await this.#proveAgain(signedIn, { password }, context), context);
+  async confirm(signedIn: SignedIn, password: string, context: ClientContext, code?: string): Promise<OpenedSession> {
+    return this.#renew(signedIn, await this.#proveAgain(signedIn, { password, code }, context), context);
   }
 
   /** Returns the session of a token; undefined when it has ended. */
@@ -89,9 +89,10 @@ export class Accounts {
     return signedIn;
   }
 
-  /** Returns the name of the user for whom a link was issued. Throws LINK_INVALID. */
-  async checkLink(token: string, nowMs: number): Promise<UserName> {
-    const { teamId, email } = await this.#findByLink(token, nowMs);
+  /** Returns the name of the user for whom a link was issued. Throws LINK_INVALID or TOO_MANY_ATTEMPTS. */
+  async checkLink(token: string, context: ClientContext): Promise<UserName> {
+    this.#attempts.takeClient(context);
+    const { teamId, email } = await this.#findByLink(token, context.nowMs);
     return { teamId, email };
   }
 
@@ -99,21 +100,24 @@ export class Accounts {
    * Sets the password, removes the second factor, ends all sessions and opens a new one. Throws LINK_INVALID,
    * WEAK_PASSWORD or TOO_MANY_ATTEMPTS.
    */
-  async useLink(token: string, password: string, context: ClientContext): Promise<OpenedSession> {
-    this.#attempts.takeClient(context);
-    const user = await this.#findByLink(token, context.nowMs);
-    await checkStrength(password, user);
-    const { hash } = await hashPassword(password);
-    const change: UserChange = {
-      set: { ...passwordFields(hash, context), ...NO_FACTOR, linkHash: null, linkEndsAt: '' },
-      recoveryHashes: [],
-      endSessions: 'all',
-      whilePassword: user.passwordHash,
-    };
-    // Someone may have used the link in the meantime and set another password.
-    const outcome = await this.#users.updateUser(user, change, ownEntry(user, 'password set by link', context));
-    if (outcome instanceof Refusal) throw new Refusal('LINK_INVALID');
-    return this.#open(user, hash, context, null);
+  useLink(token: string, password: string, context: ClientContext): Promise<OpenedSession> {
+    return this.#attempts.admit(context, async () => {
+      const user = await this.#findByLink(token, context.nowMs);
+      await checkStrength(password, user);
+      const { hash } = await hashPassword(password);
+      const change: UserChange = {
+        set: { ...passwordFields(hash, context), ...NO_FACTOR, linkHash: null, linkEndsAt: '' },
+        recoveryHashes: [],
+        endSessions: 'all',
+        whileProven: user,
+      };
+      const detail = user.sealedSecret ? { factor: 'disabled' } : {};
+      const entry = ownEntry(user, 'password set by link', context, detail);
+      // Someone may have used the link in the meantime and set another password.
+      const outcome = await this.#users.updateUser(user, change, entry);
+      if (outcome instanceof Refusal) throw new Refusal('LINK_INVALID');
+      return this.#open(user, hash, context, null);
+    });
   }
 
   /**
@@ -130,23 +134,22 @@ export class Accounts {
     if (newPassword === oldPassword)
       throw refuseField('WEAK_PASSWORD', 'newPassword', 'The new password is the same as the old one. Choose another.');
     // The strength check is expensive, so it runs only after the throttle.
-    const proven = await this.#proveAgain(signedIn, { password: oldPassword }, context);
+    const proven = await this.#proveAgain(signedIn, { password: oldPassword }, context, false);
     try {
       await checkStrength(newPassword, user, 'newPassword');
     } catch (fault) {
       await proven.undo();
       throw fault;
     }
-    const { hash, key } = await hashPassword(newPassword, 'session');
+    const { hash, key } = await this.#attempts.admitUser(1, () => hashPassword(newPassword));
     const sealed = proven.user.sealedSecret;
     const secret = sealed && open(sealed, proven.key, user);
     if (secret === undefined)
       throw new Error('The secret of two-step verification cannot be decrypted. Issue a new link for the user.');
     const change: UserChange = {
-      set: passwordFields(hash, context),
-      ...(secret && { resealedSecret: seal(secret, key, user) }),
+      set: { ...passwordFields(hash, context), sealedSecret: secret && seal(secret, key, user) },
       endSessions: { except: session.tokenHash },
-      whilePassword: proven.user.passwordHash,
+      whileProven: proven.user,
     };
     await this.#change(user, change, ownEntry(user, 'password changed', context));
     return this.#renew(signedIn, proven, context, hash);
@@ -159,29 +162,29 @@ export class Accounts {
   }
 
   /**
-   * Enables or replaces the second factor. Throws SIGN_IN_REFUSED if the password or the code is wrong, and
-   * INVALID_VALUE if the secret is malformed.
+   * Enables the second factor. To replace one, `presentCode` has to be a code of the present one. Throws
+   * SIGN_IN_REFUSED if the password or a code is wrong, SECOND_FACTOR_NEEDED, and INVALID_VALUE for a malformed secret.
    */
   async enableSecondFactor(
     signedIn: SignedIn,
-    { password, secret: text, code }: { password: string; secret: string; code: string },
+    sent: Readonly<Record<'password' | 'secret' | 'code', string>> & { readonly presentCode?: string | undefined },
     context: ClientContext,
   ): Promise<OpenedSession & { readonly recoveryCodes: string[] }> {
     const { user } = signedIn;
-    const secret = parseSecret(text);
+    const secret = parseSecret(sent.secret);
     if (!secret)
       throw refuseField('INVALID_VALUE', 'secret', 'secret must be the 32 characters that the dashboard showed.');
     // The caller sent the secret as well, so a wrong code is not a guess and is not counted.
-    const step = findStep(secret, code, context.nowMs);
+    const step = findStep(secret, sent.code, context.nowMs);
     if (step === undefined) throw refuseField('SIGN_IN_REFUSED', 'code', WRONG_CODE);
-    const proven = await this.#proveAgain(signedIn, { password }, context);
+    const proven = await this.#proveAgain(signedIn, { ...sent, code: sent.presentCode }, context);
     const { codes, hashes } = newRecoveryCodes();
     const change: UserChange = {
       set: { sealedSecret: seal(secret, proven.key, user), lastStep: step },
       recoveryHashes: hashes,
-      whilePassword: proven.user.passwordHash,
+      whileProven: proven.user,
     };
-    await this.#change(user, change, ownEntry(user, 'second factor enabled', context));
+    await this.#change(user, change, ownEntry(user, 'second factor enabled', context, { factor: proven.factor }));
     return { ...(await this.#renew(signedIn, proven, context)), recoveryCodes: codes };
   }
 
@@ -192,8 +195,8 @@ export class Accounts {
   async disableSecondFactor(signedIn: SignedIn, proof: Proof, context: ClientContext): Promise<OpenedSession> {
     const { user } = signedIn;
     if (user.sealedSecret === null) throw new Refusal('NOT_FOUND', 'Two-step verification is off for this account.');
-    const proven = await this.#proveAgain(signedIn, proof, context, true);
-    const change = { set: NO_FACTOR, recoveryHashes: [], whilePassword: proven.user.passwordHash };
+    const proven = await this.#proveAgain(signedIn, proof, context);
+    const change = { set: NO_FACTOR, recoveryHashes: [], whileProven: proven.user };
     await this.#change(user, change, ownEntry(user, 'second factor disabled', context, { factor: proven.factor }));
     return this.#renew(signedIn, proven, context);
   }
@@ -226,12 +229,12 @@ export class Accounts {
   }
 
   /** Checks the proof of a signed-in user. Unlike a refused sign-in, the refusal says what was wrong. */
-  async #proveAgain(signedIn: SignedIn, proof: Proof, context: ClientContext, asksFactor = false): Promise<Proven> {
+  async #proveAgain(signedIn: SignedIn, proof: Proof, context: ClientContext, asksFactor = true): Promise<Proven> {
     try {
       return await this.#attempts.proveAgain(signedIn, proof, context, asksFactor);
     } catch (fault) {
       if (!(fault instanceof Refusal) || fault.code !== 'SIGN_IN_REFUSED') throw fault;
-      throw asksFactor
+      throw asksFactor && signedIn.user.sealedSecret
         ? new Refusal('SIGN_IN_REFUSED', 'The password or the code is wrong, or the code was used before.')
         : refuseField('SIGN_IN_REFUSED', 'password', 'The password is wrong.');
     }
@@ -245,8 +248,8 @@ export class Accounts {
   }
 
   /**
-   * Saves a change for which a password was proven. Throws SIGN_IN_REFUSED if the password has changed since, or the
-   * user was deleted.
+   * Saves a change after a proof. Throws SIGN_IN_REFUSED if the password or the second factor has changed since, or
+   * the user was deleted.
    */
   async #change(user: User, change: UserChange, entry: AuditEntry) {
     const outcome = await this.#users.updateUser(user, change, entry);

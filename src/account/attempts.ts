@@ -1,14 +1,14 @@
 /**
  * Checks who a caller is, by password and second factor. Every attempt is throttled and counted before it is checked:
- * each further failure makes an account, or a session, wait longer, and an address has 20 attempts per minute. Names
- * without an account get the same response and the same waits. Source: decision 0023.
+ * each further failure makes an account, or a session, wait longer, and addresses and networks have limits per minute.
+ * Names without an account get the same response and the same waits. Source: decision 0023.
  */
-import { hash } from 'node:crypto';
 import { entryBy, type AuditEntry, type AuditStore } from '../audit/audit.ts';
 import { formatTime, MINUTE_MS, type Clock } from '../clock.ts';
 import { Refusal } from '../errors.ts';
 import type { Failures, SessionStore, SignedIn, User, UserName, UserStore } from './account-port.ts';
-import { checkPassword, type Line } from './password.ts';
+import { Line } from './line.ts';
+import { checkPassword } from './password.ts';
 import { findStep, looksLikeCode, open, parseRecoveryCode } from './second-factor.ts';
 
 const FREE_FAILURES = 5;
@@ -16,6 +16,8 @@ const WAIT_MAX_SECONDS = 15 * 60;
 /** The number of consecutive failures after which every attempt is refused (NIST 800-63B). */
 const FAILURES_MAX = 100;
 const MINUTE_ATTEMPTS_MAX = 20;
+/** Maximum attempts of a network in a minute, except those that succeed. */
+const NETWORK_ATTEMPTS_MAX = 100;
 const REMEMBERED_MAX = 10_000;
 
 /** Returns when the next attempt is allowed: at once ('') up to five failures, then 1 s, 2 s, 4 s … 15 min later. */
@@ -37,63 +39,57 @@ export function checkFailures({ failures, nextTryAt }: Failures, nowMs: number):
   if (waitMs > 0 && waitMs <= WAIT_MAX_SECONDS * 1000) throw tooMany('Too many failed attempts.', waitMs);
 }
 
-/** Limits the attempts of a key, such as an address, to 20 per minute. The first attempt begins the minute. */
+/** Limits the attempts of a key, such as an address, in a minute. The first attempt begins the minute. */
 export class MinuteThrottle {
   readonly #place: string;
-  readonly #minutes = new Map<string, { readonly startMs: number; attempts: number }>();
+  readonly #most: number;
+  readonly #minutes = new Map<string, Minute>();
 
   /** Creates a throttle whose refusals say `Too many attempts ${place}.` */
-  constructor(place: string) {
+  constructor(place: string, most = MINUTE_ATTEMPTS_MAX) {
     this.#place = place;
+    this.#most = most;
   }
 
-  /** Counts an attempt. Throws TOO_MANY_ATTEMPTS when it exceeds the limit. */
-  take(key: string, nowMs: number): void {
+  /** Counts an attempt, and returns those of the minute. Throws TOO_MANY_ATTEMPTS when it exceeds the limit. */
+  take(key: string, nowMs: number): Minute {
     const minute = this.#minutes.get(key);
     const ageMs = minute === undefined ? MINUTE_MS : nowMs - minute.startMs;
     if (minute === undefined || ageMs >= MINUTE_MS || ageMs < 0)
-      remember(this.#minutes, key, { startMs: nowMs, attempts: 1 });
-    else if (minute.attempts < MINUTE_ATTEMPTS_MAX) minute.attempts++;
-    else throw tooMany(`Too many attempts ${this.#place}.`, MINUTE_MS - ageMs);
+      return remember(this.#minutes, key, { startMs: nowMs, attempts: 1 });
+    if (minute.attempts >= this.#most) throw tooMany(`Too many attempts ${this.#place}.`, MINUTE_MS - ageMs);
+    minute.attempts++;
+    return minute;
   }
 }
 
-/** Failures of names without an account, in memory until a restart. The oldest is dropped when there are too many. */
-export class UnknownAccounts {
-  readonly #failures = new Map<string, Failures>();
-
-  find(name: UserName): Failures {
-    return this.#failures.get(keyOf(name)) ?? { failures: 0, nextTryAt: '' };
-  }
-
-  setFailures(name: UserName, before: number, after: Failures): boolean {
-    if (this.find(name).failures !== before) return false;
-    remember(this.#failures, keyOf(name), after);
-    return true;
-  }
+interface Minute {
+  readonly startMs: number;
+  attempts: number;
 }
 
-/** Returns a hash of a name, since a name can be as long as a request body. */
-const keyOf = ({ teamId, email }: UserName) => hash('sha256', JSON.stringify([teamId, email]), 'base64');
-
-/** Returns an IPv4 address, or the 64-bit network of an IPv6 address, since one client can use all of that network. */
-export function networkOf(client: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(client);
-  if (mapped) return mapped[1]!;
+/**
+ * Returns an IPv4 address, or the 64-bit network of an IPv6 address, since one client can use all of that network.
+ * Three parts of them are the networks with 24 and 48 bits, which providers assign as a whole.
+ */
+export function networkOf(client: string, parts = 4): string {
+  const mapped = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)$/i.exec(client);
+  if (mapped) return mapped[1]!.split('.').slice(0, parts).join('.');
   const [head = '', tail] = client.toLowerCase().split('%')[0]!.split('::');
   const groups = head === '' ? [] : head.split(':');
   const after = tail === undefined ? [] : tail.split(':');
   const zeros = tail === undefined ? 0 : Math.max(0, 8 - groups.length - after.length);
   return [...groups, ...Array<string>(zeros).fill('0'), ...after]
-    .slice(0, 4)
+    .slice(0, parts)
     .map((group) => group.replace(/^0+(?=.)/, ''))
     .join(':');
 }
 
-function remember<T>(map: Map<string, T>, key: string, value: T) {
+function remember<T>(map: Map<string, T>, key: string, value: T): T {
   map.delete(key);
   map.set(key, value);
   if (map.size > REMEMBERED_MAX) map.delete(map.keys().next().value!);
+  return value;
 }
 
 const tooMany = (sentence: string, waitMs: number) =>
@@ -138,7 +134,6 @@ interface Counter {
   readonly load: () => Promise<{ readonly user: User | undefined; readonly failures: Failures }>;
   /** Saves the failures. Returns false when there are no longer `before` failures. */
   readonly save: (user: User | undefined, before: number, after: Failures) => Promise<boolean>;
-  readonly line: Line;
   /** The action of a refusal in the audit log. */
   readonly refusal: string;
 }
@@ -158,7 +153,8 @@ export class Attempts {
   readonly #audit: AuditStore;
   readonly #byClient = new MinuteThrottle('from this address');
   readonly #bySession = new MinuteThrottle('in this session');
-  readonly #unknown = new UnknownAccounts();
+  readonly #byNetwork = new MinuteThrottle('from this network', NETWORK_ATTEMPTS_MAX);
+  readonly #line = new Line();
   readonly #clock: Clock;
 
   constructor({ users, sessions, audit }: AttemptStores, clock: Clock) {
@@ -168,9 +164,23 @@ export class Attempts {
     this.#clock = clock;
   }
 
-  /** Counts an attempt of an address. Throws TOO_MANY_ATTEMPTS. */
-  takeClient({ client, nowMs }: ClientContext): void {
+  /** Counts an attempt of an address and its network. Throws TOO_MANY_ATTEMPTS. */
+  takeClient({ client, nowMs }: ClientContext): Minute {
     this.#byClient.take(networkOf(client), nowMs);
+    return this.#byNetwork.take(networkOf(client, 3), nowMs);
+  }
+
+  /** Runs work for a stranger in its turn, and counts its attempt. Throws TOO_MANY_ATTEMPTS or SERVICE_BUSY. */
+  async admit<T>(context: ClientContext, work: () => Promise<T>): Promise<T> {
+    const minute = this.takeClient(context);
+    const done = await this.#line.run(minute.attempts, work);
+    minute.attempts--;
+    return done;
+  }
+
+  /** Runs work of a signed-in user with this many attempts. It goes before the work of strangers. Throws SERVICE_BUSY. */
+  admitUser<T>(attempts: number, work: () => Promise<T>): Promise<T> {
+    return this.#line.run(attempts - MINUTE_ATTEMPTS_MAX, work);
   }
 
   /**
@@ -179,19 +189,18 @@ export class Attempts {
    * failures stay counted, so that no one can guess codes without a limit.
    */
   async prove(name: UserName, proof: Proof, context: ClientContext): Promise<Proven> {
-    this.takeClient(context);
-    const isName = /^[\w.-]{1,64}$/.test(name.teamId) && name.email !== '';
     const counter: Counter = {
       load: async () => {
-        const user = isName ? await this.#users.findUser(name) : undefined;
-        return { user, failures: user ?? this.#unknown.find(name) };
+        // Both are loaded for every name, so that the time does not tell which names have an account.
+        const loads = [this.#users.findUser(name), this.#users.findUnknownFailures(name)] as const;
+        const [user, failures] = await Promise.all(loads);
+        return { user, failures: user ?? failures };
       },
-      save: async (user, before, after) =>
-        user ? this.#users.setFailures(user, before, after) : this.#unknown.setFailures(name, before, after),
-      line: 'stranger',
+      save: (user, before, after) =>
+        user ? this.#users.setFailures(user, before, after) : this.#users.countUnknownFailure(name, after),
       refusal: 'sign-in refused',
     };
-    return this.#check(counter, proof, context, true);
+    return this.#pauseRefusal(this.admit(context, () => this.#check(counter, proof, context, true)));
   }
 
   /**
@@ -206,7 +215,7 @@ export class Attempts {
   ): Promise<Proven> {
     checkFailures(session, context.nowMs);
     // This key stays the same when the token of the session is renewed.
-    this.#bySession.take(`${user.teamId} ${user.email} ${session.createdAt}`, context.nowMs);
+    const { attempts } = this.#bySession.take(`${user.teamId} ${user.email} ${session.createdAt}`, context.nowMs);
     const { tokenHash } = session;
     const counter: Counter = {
       load: async () => {
@@ -215,25 +224,28 @@ export class Attempts {
         return { user: found.user, failures: found.session };
       },
       save: (_user, before, after) => this.#sessions.updateSession(tokenHash, after, before),
-      line: 'session',
       refusal: 'proof refused',
     };
-    return this.#check(counter, proof, context, asksFactor);
+    const check = () => this.#check(counter, proof, context, asksFactor);
+    return this.#pauseRefusal(this.admitUser(attempts, check));
+  }
+
+  /** Delays SIGN_IN_REFUSED, outside the turn. */
+  async #pauseRefusal<T>(proving: Promise<T>): Promise<T> {
+    const pause = new Promise<void>((resolve) => void this.#clock.after(REFUSAL_MS, resolve));
+    try {
+      return await proving;
+    } catch (fault) {
+      if (fault instanceof Refusal && fault.code === 'SIGN_IN_REFUSED') await pause;
+      throw fault;
+    }
   }
 
   async #check(counter: Counter, proof: Proof, context: ClientContext, asksFactor: boolean): Promise<Proven> {
-    const pause = new Promise<void>((resolve) => void this.#clock.after(REFUSAL_MS, resolve));
     const { user, failures } = await this.#count(counter, context.nowMs);
     const { failures: before, nextTryAt } = failures;
     const undo = () => counter.save(user, before + 1, { failures: before, nextTryAt });
-    let checked: Awaited<ReturnType<typeof checkPassword>>;
-    try {
-      checked = await checkPassword(proof.password, user?.passwordHash ?? '', counter.line);
-    } catch (fault) {
-      await undo();
-      throw fault;
-    }
-    const { matches, key } = checked;
+    const { matches, key } = await checkPassword(proof.password, user?.passwordHash ?? '');
     if (user && matches) {
       if (!asksFactor || user.sealedSecret === null) return { user, failures, factor: 'password', key, undo };
       if ((proof.code ?? '').trim() === '') {
@@ -246,7 +258,6 @@ export class Attempts {
     // The throttle bounds the number of these records.
     const detail = { wrong: matches ? 'code' : 'password' };
     if (user) await this.#audit.appendAudit(user.teamId, ownEntry(user, counter.refusal, context, detail));
-    await pause;
     throw new Refusal('SIGN_IN_REFUSED');
   }
 

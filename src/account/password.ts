@@ -3,7 +3,7 @@
  * which is not: only the password opens a secret that the key has sealed. Source: RFC 9106, decision 0023.
  */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
-import { refuseForNow, refuseField } from '../errors.ts';
+import { refuseField } from '../errors.ts';
 import { PASSWORD_MAX, PASSWORD_MIN } from './account-bounds.ts';
 import type { PasswordHash, UserName } from './account-port.ts';
 
@@ -22,8 +22,6 @@ const MEMORY_KIB = 19_456;
 const PASSES = 2;
 const SALT_BYTES = 16;
 const HALF_BYTES = 32;
-const HASHINGS_MAX = 2;
-const WAITING_MAX = 50;
 const PREFIX = `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=1$`;
 const FORM = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=1\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
 /** A hash that matches no password. Users without a password are checked against it, which takes equally long. */
@@ -38,32 +36,24 @@ const REASONS: Readonly<Record<string, string>> = {
   dates: 'a date',
 };
 
-let hashings = 0;
-/** The hashings that wait. Signed-in users go first, so that strangers who try to sign in do not delay them. */
-const waiting: Record<Line, (() => void)[]> = { session: [], stranger: [] };
-export type Line = 'session' | 'stranger';
-
 /**
- * Hashes a password. `hash` is `$argon2id$v=19$m=…,t=…,p=1$salt$verifier` with salt and verifier in base64; `key` has
- * 32 bytes. Throws SERVICE_BUSY when too many hashings wait.
+ * Hashes a password, for which the caller waits in a Line. `hash` is `$argon2id$v=19$m=…,t=…,p=1$salt$verifier` with
+ * salt and verifier in base64; `key` has 32 bytes.
  */
-export async function hashPassword(password: string, line: Line = 'stranger') {
+export async function hashPassword(password: string) {
   const salt = randomBytes(SALT_BYTES);
-  const { verifier, key } = await derive(password, salt, MEMORY_KIB, PASSES, line);
+  const { verifier, key } = await derive(password, salt, MEMORY_KIB, PASSES);
   return { hash: `${PREFIX}${encode(salt)}$${encode(verifier)}`, key };
 }
 
-/**
- * Checks a password against a hash. The hash '' matches no password and takes equally long. Throws SERVICE_BUSY when
- * too many hashings wait.
- */
-export async function checkPassword(password: string, hash: PasswordHash, line: Line = 'stranger') {
+/** Checks a password against a hash. The hash '' matches no password and takes equally long. */
+export async function checkPassword(password: string, hash: PasswordHash) {
   const isPossible = hash !== '' && isWhole(password);
   const parts = FORM.exec(isPossible ? hash : NOBODY);
   if (!parts) throw new Error('A stored password hash does not have the form that this version writes.');
   const [, memory, passes, text, kept] = parts;
   const salt = Buffer.from(text!, 'base64');
-  const { verifier, key } = await derive(isPossible ? password : '', salt, Number(memory), Number(passes), line);
+  const { verifier, key } = await derive(isPossible ? password : '', salt, Number(memory), Number(passes));
   return { matches: timingSafeEqual(verifier, Buffer.from(kept!, 'base64')) && isPossible, key };
 }
 
@@ -128,25 +118,11 @@ const isWhole = (password: string) => password.length <= 2 * PASSWORD_MAX && pas
 const encode = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64').replace(/=+$/, '');
 
 /** Derives 64 bytes: the first half is the verifier, the second half the key. Neither reveals the other. */
-async function derive(password: string, nonce: Uint8Array, memory: number, passes: number, line: Line) {
-  await takeTurn(waiting[line]);
-  try {
-    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-    const cost = { parallelism: 1, memory, passes };
-    const parameters = { message: Buffer.from(password, 'utf8'), nonce, tagLength: 2 * HALF_BYTES, ...cost };
-    argon2('argon2id', parameters, (fault, tag) => (fault ? reject(fault) : resolve(tag)));
-    const tag = await promise;
-    return { verifier: tag.subarray(0, HALF_BYTES), key: tag.subarray(HALF_BYTES) };
-  } finally {
-    const next = waiting.session.shift() ?? waiting.stranger.shift();
-    if (next) next();
-    else hashings--;
-  }
-}
-
-/** Waits for a place. A hashing needs 19 MiB, and a core for 25 ms, so few run at a time and few may wait. */
-async function takeTurn(line: (() => void)[]) {
-  if (hashings < HASHINGS_MAX) hashings++;
-  else if (line.length < WAITING_MAX) await new Promise<void>((resolve) => line.push(resolve));
-  else throw refuseForNow('SERVICE_BUSY', 'Too many sign-ins at the same time. Retry in a moment.');
+async function derive(password: string, nonce: Uint8Array, memory: number, passes: number) {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const cost = { parallelism: 1, memory, passes };
+  const parameters = { message: Buffer.from(password, 'utf8'), nonce, tagLength: 2 * HALF_BYTES, ...cost };
+  argon2('argon2id', parameters, (fault, tag) => (fault ? reject(fault) : resolve(tag)));
+  const tag = await promise;
+  return { verifier: tag.subarray(0, HALF_BYTES), key: tag.subarray(HALF_BYTES) };
 }

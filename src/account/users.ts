@@ -8,7 +8,7 @@ import { entryBy, type Actor } from '../audit/audit.ts';
 import { formatTime, MINUTE_MS } from '../clock.ts';
 import { orThrow, Refusal, refuseField, type Outcome } from '../errors.ts';
 import { EMAIL_CHARACTERS_MAX, PROOF_MINUTES, SESSION_HOURS, SESSION_IDLE_MINUTES } from './account-bounds.ts';
-import type { Failures, PasswordHash, Session, SignedIn, UserChange, UserName, UserStore } from './account-port.ts';
+import type { Failures, ProvenFactors, Session, SignedIn, UserChange, UserName, UserStore } from './account-port.ts';
 import type { Role } from './roles.ts';
 
 const IDLE_MS = SESSION_IDLE_MINUTES * MINUTE_MS;
@@ -89,27 +89,28 @@ export function parseEmail(text: string): Outcome<string> {
 }
 
 /** The data that decides whether a change to a user is allowed. `owners` is the number of owners of the tenant. */
-export interface LoadedUser {
+export interface LoadedUser extends ProvenFactors {
   readonly role: Role;
-  readonly passwordHash: PasswordHash;
   readonly owners: number;
 }
 
 /**
  * Decides every change of a user (null deletes the user), inside the store's transaction. Refuses with LAST_OWNER, or
- * with NOT_FOUND if there is no such user, or the password has changed since it was proven.
+ * with NOT_FOUND if there is no such user, or the password or the second factor has changed since it was proven.
  */
 export function checkUserChange(
   { email }: UserName,
   user: LoadedUser | undefined,
   change: UserChange | null,
 ): Refusal | undefined {
-  if (!user || (change?.whilePassword ?? user.passwordHash) !== user.passwordHash)
+  if (!user || factorsOf(change?.whileProven ?? user) !== factorsOf(user))
     return refuseField('NOT_FOUND', 'email', `User '${email}' does not exist or was changed in the meantime.`);
   const role = change && (change.set?.role ?? user.role);
   const losesOwner = user.role === 'owner' && role !== 'owner';
   return losesOwner && user.owners <= 1 ? new Refusal('LAST_OWNER') : undefined;
 }
+
+const factorsOf = ({ passwordHash, sealedSecret }: ProvenFactors) => `${passwordHash} ${sealedSecret?.toHex()}`;
 
 /** Creates a user, who sets a password through the link within 72 hours. Throws INVALID_VALUE or USER_EXISTS. */
 export async function inviteUser(

@@ -121,6 +121,16 @@ test('401 a second factor that was being put in force with the old password whil
   assert.equal((await ann.signIn(visit(3))).signedIn.user.sealedSecret, null);
 });
 
+test('401 a new password does not bring back a second factor that was replaced while it was changed', async () => {
+  const { person: ann, recoveryCodes } = await Person.createWithFactor();
+  const mine = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
+  const other = await ann.signIn(visit(300), { code: recoveryCodes[1]! });
+  const replace = () => ann.enableFactor(other.signedIn, 302, recoveryCodes[2]);
+  const slow = interrupted('users', 'updateUser', replace);
+  await expectRefused('SIGN_IN_REFUSED', slow.changePassword(mine.signedIn, PASSWORD, NEW, visit(302)));
+  await ann.signIn(visit(332), { code: ann.codeAt(332) });
+});
+
 test('the log has what users do with their own account', async () => {
   const { person: ann, recoveryCodes } = await Person.createWithFactor();
   const gone = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
@@ -173,7 +183,7 @@ suite('second factor', () => {
     const { person: ann, recoveryCodes } = await Person.createWithFactor();
     const { signedIn } = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
     const old = ann.codeAt(330);
-    await ann.enableFactor(signedIn, 301);
+    await ann.enableFactor(signedIn, 301, recoveryCodes[2]);
     if (old !== ann.codeAt(330)) await expectRefused('SIGN_IN_REFUSED', ann.signIn(visit(330), { code: old }));
     await expectRefused('SIGN_IN_REFUSED', ann.signIn(visit(331), { code: recoveryCodes[1]! }));
     await ann.signIn(visit(332), { code: ann.codeAt(332) });

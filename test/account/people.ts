@@ -27,8 +27,8 @@ export const accounts = new Accounts(store, atOnce);
 let tenants = 0;
 let addresses = 0;
 
-/** Returns a visit this many seconds after the start, from a new address unless one is given. */
-export const visit = (seconds = 0, client = `10.0.${++addresses >> 8}.${addresses & 255}`) => ({
+/** Returns a visit this many seconds after the start, from a new network unless an address is given. */
+export const visit = (seconds = 0, client = `10.${++addresses >> 8}.${addresses & 255}.1`) => ({
   nowMs: START + seconds * 1000,
   client,
   agent: 'A browser',
@@ -68,11 +68,15 @@ export class Person {
     return { person, recoveryCodes };
   }
 
-  /** Enables a new second factor, this many seconds after the start. */
-  enableFactor(signedIn: OpenedSession['signedIn'], seconds: number): ReturnType<Accounts['enableSecondFactor']> {
+  /** Enables a new second factor, this many seconds after the start. A code of the present factor replaces it. */
+  enableFactor(
+    signedIn: OpenedSession['signedIn'],
+    seconds: number,
+    presentCode?: string,
+  ): ReturnType<Accounts['enableSecondFactor']> {
     const { secret } = accounts.beginSecondFactor(signedIn);
     this.secret = secret;
-    const proof = { password: PASSWORD, secret, code: this.codeAt(seconds) };
+    const proof = { password: PASSWORD, secret, code: this.codeAt(seconds), presentCode };
     return accounts.enableSecondFactor(signedIn, proof, visit(seconds));
   }
 

@@ -1,7 +1,8 @@
-/** Tests the waits after failures, the attempts per address and minute, clocks that jump, and many addresses. */
+/** Tests the waits after failures, the attempts per address and minute, clocks that jump, many addresses, and lines. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { checkFailures, MinuteThrottle, networkOf, nextTry, UnknownAccounts } from '../../src/account/attempts.ts';
+import { checkFailures, MinuteThrottle, networkOf, nextTry } from '../../src/account/attempts.ts';
+import { Line } from '../../src/account/line.ts';
 import { Refusal } from '../../src/errors.ts';
 
 const NOW = Date.parse('2026-11-20T09:30:00.000Z');
@@ -84,6 +85,17 @@ suite('addresses', () => {
     for (const [client, network] of Object.entries(forms)) assert.equal(networkOf(client), network, client);
   });
 
+  test('the wide network has 24 bits of an IPv4 address and 48 bits of an IPv6 address', () => {
+    const forms: Record<string, string> = {
+      '192.0.2.1': '192.0.2',
+      '::ffff:192.0.2.1': '192.0.2',
+      '2001:db8:7:1:aaaa:bbbb:cccc:dddd': '2001:db8:7',
+      '2001:db8::1': '2001:db8:0',
+      '': '',
+    };
+    for (const [client, network] of Object.entries(forms)) assert.equal(networkOf(client, 3), network, client);
+  });
+
   test('ten thousand addresses are remembered; the oldest go first', () => {
     const throttle = new MinuteThrottle('from this address');
     const address = (number: number): string => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
@@ -103,30 +115,39 @@ suite('addresses', () => {
   });
 });
 
-test('a name without an account that fails again is the last to be forgotten, not the first', () => {
-  const unknown = new UnknownAccounts();
-  const nameOf = (number: number) => ({ teamId: 'acme', email: `${number}@example.com` });
-  for (let number = 0; number < 10_000; number++)
-    unknown.setFailures(nameOf(number), 0, { failures: 1, nextTryAt: '' });
-  assert.ok(unknown.setFailures(nameOf(0), 1, { failures: 2, nextTryAt: 'a' }));
-  unknown.setFailures(nameOf(10_000), 0, { failures: 1, nextTryAt: '' });
-  assert.deepEqual(unknown.find(nameOf(0)), { failures: 2, nextTryAt: 'a' });
-  assert.deepEqual(unknown.find(nameOf(1)), { failures: 0, nextTryAt: '' });
-});
+suite('a line', () => {
+  /** Lets callers with these attempts wait for one that holds the line. Returns the outcomes, and the order of turns. */
+  async function waitInLine(attempts: readonly number[]): Promise<{ codes: string[]; order: string[] }> {
+    const line = new Line();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const order: string[] = [];
+    const first = line.run(0, () => promise);
+    const all = attempts.map((count, place) => line.run(count, async () => void order.push(`${count} ${place}`)));
+    resolve();
+    const outcomes = await Promise.allSettled([first, ...all]);
+    const codes = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? 'ok' : (outcome.reason as Refusal).code));
+    return { codes: codes.slice(1), order };
+  }
 
-test('failures of accounts that do not exist are counted as the store counts others', () => {
-  const unknown = new UnknownAccounts();
-  const [bob, eve] = [
-    { teamId: 'acme', email: 'bob@example.com' },
-    { teamId: 'acme', email: 'eve@example.com' },
-  ];
-  assert.equal(unknown.setFailures(bob, 0, { failures: 1, nextTryAt: 'a' }), true);
-  assert.equal(unknown.setFailures(bob, 0, { failures: 1, nextTryAt: 'b' }), false);
-  assert.deepEqual(unknown.find(bob), { failures: 1, nextTryAt: 'a' });
-  assert.deepEqual(unknown.find(eve), { failures: 0, nextTryAt: '' });
-  assert.equal(unknown.setFailures(bob, 1, { failures: 2, nextTryAt: 'c' }), true);
-  unknown.setFailures(bob, 1, { failures: 0, nextTryAt: '' });
-  assert.deepEqual(unknown.find(bob), { failures: 2, nextTryAt: 'c' });
-  unknown.setFailures(bob, 2, { failures: 1, nextTryAt: 'a' });
-  assert.deepEqual(unknown.find(bob), { failures: 1, nextTryAt: 'a' });
+  test('who has made the fewest attempts goes first, and of equal ones the newest', async () => {
+    const { order } = await waitInLine([3, 1, 2, 1, 9]);
+    assert.deepEqual(order, ['1 3', '1 1', '2 2', '3 0', '9 4']);
+  });
+
+  test('503 fifty wait; for one more, the one with the most attempts is refused', async () => {
+    const strangers = Array.from({ length: 50 }, (_, place) => (place === 7 ? 20 : 10));
+    const { codes, order } = await waitInLine([...strangers, 1, 30]);
+    const refused = codes.flatMap((code, place) => (code === 'ok' ? [] : [`${code} ${place}`]));
+    assert.deepEqual(refused, ['SERVICE_BUSY 7', 'SERVICE_BUSY 51']);
+    assert.equal(order[0], '1 50');
+  });
+
+  test('a turn that fails ends like any other', async () => {
+    const line = new Line();
+    await assert.rejects(
+      line.run(1, () => Promise.reject(new Error('failed'))),
+      /failed/,
+    );
+    assert.equal(await line.run(1, async () => 'next'), 'next');
+  });
 });

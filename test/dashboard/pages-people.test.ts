@@ -22,7 +22,7 @@ import {
   setPassword,
 } from './at-pages.ts';
 import { goTo, sendSignIn, waitUntilLoaded } from './browser.ts';
-import { openScene } from './scene.ts';
+import { forgetProof, openScene } from './scene.ts';
 import { codeOf, expectCode, PASSWORD, Visitor } from './visitor.ts';
 
 const service = await openScene();
@@ -88,6 +88,24 @@ test('a second factor is asked for at the next sign-in; a recovery code is good 
   await page.waitForURL('**/dashboard/home');
   await openAccount(page, owner);
   await page.getByText('8 of 10').waitFor();
+
+  await button(page, 'New recovery codes').click();
+  const next = await copy(page, button(page, 'Copy the secret'));
+  await field(page, 'Code').fill(codeOf(next, service));
+  await field(page, 'Your password').fill(PASSWORD);
+  await field(page, 'Present code').fill(codes[5]!);
+  await button(page, 'Turn on').click();
+  await page.getByRole('heading', { name: 'Two-step verification is on: your recovery codes' }).waitFor();
+  await button(page, 'Done').click();
+  await forgetProof(service, owner.email);
+  await goByMenu(page, 'Users');
+  await button(page, 'Invite user').click();
+  await field(page, 'Email address').fill('invited@shop.example');
+  await button(page, 'Invite').click();
+  await field(page, 'Your password').fill(PASSWORD);
+  await field(page, 'Code').fill(codeOf(next, service, 1));
+  await button(page, 'Confirm').click();
+  await button(page, 'Copy the link').waitFor();
 });
 
 async function changeRole(page: Page, email: string, role: string): Promise<void> {

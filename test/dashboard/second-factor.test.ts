@@ -116,9 +116,39 @@ test('there are ten recovery codes of 24 base32 characters, each good once, howe
 test('new recovery codes take the place of the old ones', async () => {
   const { user, recoveryCodes } = await protect('anew');
   const { secret } = await begin(user);
-  const anew = await enable(user, secret);
+  const body = { password: PASSWORD, secret, code: codeOf(secret, service), presentCode: recoveryCodes[1]! };
+  const anew = await user.ask('POST /second-factor/enable', body);
   await expectCode(user.elsewhere().signIn(PASSWORD, recoveryCodes[0]), '401 SIGN_IN_REFUSED');
   await expectOk(user.elsewhere().signIn(PASSWORD, anew.recoveryCodes[0]));
+});
+
+test('401 it is replaced only with a code of its own, and so is every proof that could remove it', async () => {
+  const { user, secret, recoveryCodes } = await protect('replaced');
+  const admin = await owner.add('owner', 'replaced-too@shop.example');
+  const ofAdmin = await begin(admin);
+  await enable(admin, ofAdmin.secret, -1);
+  const [own, first = ''] = [await begin(user), ...recoveryCodes];
+  const replace = (presentCode?: string): Promise<Reply> => {
+    const proof = { password: PASSWORD, secret: own.secret, code: codeOf(own.secret, service) };
+    return user.post('/second-factor/enable', { ...proof, ...(presentCode !== undefined && { presentCode }) });
+  };
+  for (const nothing of [undefined, '', ' ']) await expectCode(replace(nothing), '401 SECOND_FACTOR_NEEDED');
+  for (const wrong of [codeOf(secret, service, 9), codeOf(own.secret, service, 1), 'AAAAAA-AAAAAA-AAAAAA-AAAAAA'])
+    await expectCode(replace(wrong), '401 SIGN_IN_REFUSED');
+  await expectCode(user.elsewhere().signIn(PASSWORD, codeOf(own.secret, service)), '401 SIGN_IN_REFUSED');
+  // A link turns two-step verification off, so the proof for issuing one needs the code as well.
+  await expectCode(admin.post('/confirm', { password: PASSWORD }), '401 SECOND_FACTOR_NEEDED');
+  await expectCode(admin.post('/confirm', { password: PASSWORD, code: '000000' }), '401 SIGN_IN_REFUSED');
+  await expectOk(admin.post('/confirm', { password: PASSWORD, code: codeOf(ofAdmin.secret, service) }));
+  await expectOk(replace(first));
+  const { recoveryCodes: left } = await user.ask('POST /second-factor/enable', {
+    password: PASSWORD,
+    secret,
+    code: codeOf(secret, service),
+    presentCode: codeOf(own.secret, service, 1),
+  });
+  await expectCode(user.elsewhere().signIn(PASSWORD, first), '401 SIGN_IN_REFUSED');
+  await expectOk(user.elsewhere().signIn(PASSWORD, left[0]));
 });
 
 test('five wrong codes are looked at, the sixth costs a wait, in which the right one is refused too', async () => {

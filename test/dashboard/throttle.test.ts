@@ -118,6 +118,23 @@ suite('an address', () => {
     await user.again(); // another address can sign in
   });
 
+  test('shares a hundred failed attempts a minute with its network: 24 bits of IPv4, 48 of IPv6', async () => {
+    const link = { token: 'A'.repeat(43), password: PASSWORD };
+    const networks = {
+      '192.0.2.9': (address: number) => `192.0.2.${address + 10}`,
+      '2001:db8:7:ffff::1': (address: number) => `2001:db8:7:${address}::1`,
+    };
+    for (const [last, addressOf] of Object.entries(networks)) {
+      const from = (client: string) => Object.assign(new Visitor(service, 'shop', 'nobody@shop.example'), { client });
+      for (const attempt of range(100))
+        await expectCode(from(addressOf(Math.floor(attempt / 20))).post('/link', link), '400 LINK_INVALID');
+      const refused = await expectCode(from(last).post('/link', link), TOO_MANY);
+      assert.match(refused.body.message, /from this network/);
+      await expectCode(from(last).post('/link/check', { token: link.token }), TOO_MANY);
+    }
+    await expectCode(new Visitor(service, 'shop', 'nobody@shop.example').post('/link', link), '400 LINK_INVALID');
+  });
+
   test('is the last of X-Forwarded-For behind a trusted proxy, in sessions and both logs', async () => {
     const user = await owner.add('viewer', 'forwarded@shop.example');
     user.client = '203.0.113.7, 198.51.100.9';
@@ -148,9 +165,10 @@ suite('an address', () => {
   });
 });
 
-test('failures of an account outlive a restart, and are one count for all nodes of a database', async (context) => {
+test('failures of an account, or of none, outlive a restart, and are one count for all nodes', async (context) => {
   const user = await owner.add('viewer', 'nodes@shop.example');
-  assert.deepEqual(await guess(user, 3), Array(3).fill(REFUSED));
+  const unknown = new Visitor(service, 'shop', 'no-nodes@shop.example');
+  for (const one of [user, unknown]) assert.deepEqual(await guess(one, 3), Array(3).fill(REFUSED));
   // Only one process at a time can use SQLite, so the first node is stopped.
   const isShared = service.databaseUrl !== undefined;
   if (!isShared) await service.stop();
@@ -159,11 +177,28 @@ test('failures of an account outlive a restart, and are one count for all nodes 
     await node.stop();
     if (!isShared) await service.restart();
   });
-  const there = new Visitor(node, 'shop', user.email);
-  assert.deepEqual(await guess(there, FREE - 2), Array(FREE - 2).fill(REFUSED));
-  await expectCode(there.elsewhere().signIn(PASSWORD), TOO_MANY);
-  if (isShared) await expectCode(user.elsewhere().signIn(PASSWORD), TOO_MANY);
+  for (const one of [user, unknown]) {
+    const there = new Visitor(node, 'shop', one.email);
+    assert.deepEqual(await guess(there, FREE - 2), Array(FREE - 2).fill(REFUSED));
+    await expectCode(there.elsewhere().signIn(PASSWORD), TOO_MANY);
+    if (isShared) await expectCode(one.elsewhere().signIn(PASSWORD), TOO_MANY);
+  }
   assert.equal(await countOf(user.email, node), FREE + 1);
+});
+
+test('an owner signs in from any address while strangers of 250 networks try without a pause', async () => {
+  const isOver = new AbortController();
+  const strangers = times(250, async (index) => {
+    for (let attempt = 0; attempt < ADDRESS_ATTEMPTS - 1 && !isOver.signal.aborted; attempt++) {
+      const stranger = new Visitor(service, 'shop', `flood${index}-${attempt}@shop.example`);
+      await Object.assign(stranger, { client: `11.0.${index}.1` }).signIn(WRONG);
+    }
+  });
+  const codes: string[] = [];
+  for (let attempt = 0; attempt < 7; attempt++) codes.push(codeIn(await owner.elsewhere().signIn()));
+  isOver.abort();
+  await Promise.all(strangers);
+  assert.deepEqual(codes, Array(7).fill('200'));
 });
 
 test('calls of the API and sessions go on while many sign in; too many at once are told to come again', async () => {

@@ -14,9 +14,9 @@ export const NEW_PASSWORD = 'seven copper kites above';
 export const API = '/dashboard/api';
 export const COOKIE = '__Host-storeroom_session';
 
-/** Counts visitors. Each gets a different address, because an address has only a few attempts a minute. */
+/** Counts visitors. Each gets a different network, because a network has only some attempts a minute. */
 let visitors = 0;
-const nextAddress = (): string => `10.0.${Math.floor(++visitors / 256)}.${visitors % 256}`;
+const nextAddress = (): string => `10.${Math.floor(++visitors / 256)}.${visitors % 256}.1`;
 
 export interface Reply {
   status: number;

@@ -82,7 +82,8 @@ function describeUsers(people: People): void {
     );
     assert.deepEqual(await change({}), user);
     assert.deepEqual(await change({ set: { role: 'owner' } }), user);
-    assert.deepEqual(await change({ resealedSecret: bytes(8) }), (user = { ...user, sealedSecret: plain(bytes(8)) }));
+    const resealed = { set: { sealedSecret: bytes(8) }, whileProven: { ...user, sealedSecret: bytes(9) } };
+    assert.deepEqual(await change(resealed), (user = { ...user, sealedSecret: plain(bytes(8)) }));
     const found = await change({ set: { passwordHash: 'other', passwordSetAt: at(2) } });
     assert.deepEqual(found, (user = { ...user, passwordHash: 'other', passwordSetAt: at(2) }));
     assert.equal(await store.users.countRecoveryCodes(name), 3);
@@ -92,7 +93,6 @@ function describeUsers(people: People): void {
     assert.equal(await store.users.countRecoveryCodes(name), 2);
     assert.equal((await change(NO_FACTOR)).sealedSecret, null);
     assert.equal(await store.users.countRecoveryCodes(name), 0);
-    assert.equal((await change({ resealedSecret: bytes(8) })).sealedSecret, null, 'what was taken away stays away');
     assert.ok(await store.users.setFailures(name, 0, { failures: 1, nextTryAt: at(9) }));
     const link = { linkHash: bytes(55), linkEndsAt: at(3) };
     user = { ...user, ...plain(link), sealedSecret: null, lastStep: 0 };
@@ -124,7 +124,7 @@ function describeUsers(people: People): void {
     const changes: UserChange[] = [
       { ...factor(9), endSessions: 'all' },
       NO_FACTOR,
-      { resealedSecret: bytes(8) },
+      { set: { sealedSecret: bytes(8) } },
       { set: { role: 'viewer', passwordHash: 'another', linkHash: null, failures: 0, nextTryAt: '' } },
     ];
     for (const change of changes) {
@@ -141,7 +141,7 @@ function describeUsers(people: People): void {
     );
   });
 
-  test('NOT_FOUND a user that is not there, or whose password is another by now', async () => {
+  test('NOT_FOUND a user that is not there, or whose password or second factor is another by now', async () => {
     const store = await people.opened();
     const name = await people.newUser();
     const records = (await readChain(store.audit, name.teamId)).length;
@@ -150,11 +150,14 @@ function describeUsers(people: People): void {
       assertRefused(await store.users.updateUser(one, { set: { role: 'viewer' } }, entry()), 'NOT_FOUND');
       assertRefused(await store.users.deleteUser(one, entry()), 'NOT_FOUND');
     }
-    const answer = await store.users.updateUser(name, { ...NO_FACTOR, whilePassword: 'the old one' }, entry());
-    assertRefused(answer, 'NOT_FOUND');
+    const user = (await store.users.findUser(name))!;
+    for (const changed of [{ passwordHash: 'the old one' }, { sealedSecret: bytes(8) }, { sealedSecret: null }]) {
+      const change = { ...NO_FACTOR, whileProven: { ...user, ...changed } };
+      assertRefused(await store.users.updateUser(name, change, entry()), 'NOT_FOUND');
+    }
     assert.ok((await store.users.findUser(name))!.sealedSecret);
     assert.equal((await readChain(store.audit, name.teamId)).length, records);
-    accepted(await store.users.updateUser(name, { ...NO_FACTOR, whilePassword: '$argon2id$…' }, entry()));
+    accepted(await store.users.updateUser(name, { ...NO_FACTOR, whileProven: user }, entry()));
     assert.equal((await store.users.findUser(name))!.sealedSecret, null);
   });
 
@@ -217,6 +220,20 @@ function describeAttempts(people: People): void {
       await store.users.setFailures({ ...name, email: 'nobody@example.com' }, 0, { failures: 1, nextTryAt: at(1) }),
       false,
     );
+  });
+
+  test('a failure of a name without an account is counted once, apart from other names, and kept', async () => {
+    const name = { teamId: 'nowhere', email: 'unknown@example.com' };
+    const counted = { failures: 1, nextTryAt: at(1) };
+    assert.equal(await countTaken((one) => one.users.countUnknownFailure(name, counted)), 1);
+    const store = await people.opened();
+    assert.deepEqual(await store.users.findUnknownFailures(name), counted);
+    assert.equal(await store.users.countUnknownFailure(name, { failures: 3, nextTryAt: at(3) }), false);
+    assert.equal(await store.users.countUnknownFailure(name, { failures: 2, nextTryAt: at(2) }), true);
+    const other = { ...name, email: '\0\ud800'.repeat(50_000) };
+    assert.deepEqual(await store.users.findUnknownFailures(other), { failures: 0, nextTryAt: '' });
+    assert.equal(await store.users.countUnknownFailure(other, counted), true);
+    assert.deepEqual(await store.users.findUnknownFailures(name), { failures: 2, nextTryAt: at(2) });
   });
 
   test('a time step is taken once, and none before it any more', async () => {

@@ -9,7 +9,7 @@ import { leaveForSignIn, useSession, useSessionState } from '../session.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog, FormDialog } from '../ui/dialog/dialog.tsx';
 import { useEntry } from '../ui/form/field.tsx';
-import { CodeField, CurrentPassword, UserName } from '../ui/form/secret-fields.tsx';
+import { CodeField, CurrentPassword, PresentCode, UserName } from '../ui/form/secret-fields.tsx';
 
 const MINUTE_MS = 60_000;
 const LOOK_MS = 10_000;
@@ -82,12 +82,13 @@ function SignInAgain({ isEnding = false }: { isEnding?: boolean }) {
 }
 
 /**
- * Asks for the password if the service needs a proof of the user's identity, and then continues the user's action. It
+ * Asks for the password, and the code of two-step verification if it is on, if the service needs a proof of the user's identity, and then continues the user's action. It
  * exists once, next to the shell.
  */
 export function ProofDialog() {
   const { user } = useSession();
   const password = useEntry('');
+  const code = useEntry('');
   const [asked, setAsked] = useState<{ readonly tell: (isProven: boolean) => void }>();
   useEffect(() => onProofNeeded(() => new Promise((tell) => setAsked({ tell }))), []);
   // If the session has ended in the meantime, the next dialog must not wait for this one.
@@ -96,15 +97,16 @@ export function ProofDialog() {
   const end = (isProven: boolean) => {
     setAsked(undefined);
     password.onValue('');
+    code.onValue('');
     asked.tell(isProven);
   };
   const confirm = async () => {
-    await post('/confirm', { password: password.value });
+    await post('/confirm', { password: password.value, ...(user.hasSecondFactor && { code: code.value.trim() }) });
     end(true);
   };
   return (
     <FormDialog
-      title="Confirm your password"
+      title={user.hasSecondFactor ? 'Confirm your identity' : 'Confirm your password'}
       description={`This protects your account. You will not be asked again for ${PROOF_MINUTES} minutes.`}
       action="Confirm"
       onSubmit={confirm}
@@ -112,6 +114,7 @@ export function ProofDialog() {
     >
       <UserName email={user.email} />
       <CurrentPassword autofocus {...password} />
+      {user.hasSecondFactor && <PresentCode {...code} />}
     </FormDialog>
   );
 }

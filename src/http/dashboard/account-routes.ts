@@ -42,7 +42,7 @@ export function accountRoutes(services: DashboardServices) {
       return view(signedIn);
     },
     'POST /link/check': async ({ body, client }) => {
-      const { teamId, email } = await accounts.checkLink(body.token, client.nowMs);
+      const { teamId, email } = await accounts.checkLink(body.token, client);
       return { teamID: teamId, email };
     },
     'POST /link': async ({ body, client, reply }) => {
@@ -53,7 +53,7 @@ export function accountRoutes(services: DashboardServices) {
 
     'GET /session': ({ signedIn }) => view(signedIn),
     'POST /confirm': async ({ signedIn, body, client, reply }) => {
-      const { token } = await accounts.confirm(signedIn, body.password, client);
+      const { token } = await accounts.confirm(signedIn, body.password, client, body.code);
       setSession(reply, token);
     },
     'POST /sign-out': async ({ signedIn, client, reply }) => {

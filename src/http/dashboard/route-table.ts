@@ -102,8 +102,8 @@ export const ROUTES = {
   'POST /link/check': { body: objectOf({ token: any }) },
   /** Sets the password and signs in. LINK_INVALID, WEAK_PASSWORD. */
   'POST /link': { body: objectOf({ token: any, password: any }) },
-  /** Proves the user's identity for five minutes. SIGN_IN_REFUSED, TOO_MANY_ATTEMPTS. */
-  'POST /confirm': change('viewer', 'sent', { password: any }),
+  /** Proves the user's identity for five minutes. SIGN_IN_REFUSED, SECOND_FACTOR_NEEDED, TOO_MANY_ATTEMPTS. */
+  'POST /confirm': change('viewer', 'sent', { password: any }, { code: any }),
   'POST /sign-out': change('viewer', 'none', {}),
   'GET /session': { role: 'viewer' },
   'GET /sessions': { role: 'viewer' },
@@ -113,8 +113,13 @@ export const ROUTES = {
   'POST /password': change('viewer', 'sent', { password: any, newPassword: any }),
   /** Returns a new secret, which the next route enables. */
   'POST /second-factor/begin': change('viewer', 'none', {}),
-  /** Enables two-step verification. SIGN_IN_REFUSED for a wrong password or code. */
-  'POST /second-factor/enable': change('viewer', 'sent', { password: any, secret: any, code: any }),
+  /** Enables two-step verification, or replaces it with a `presentCode`. SIGN_IN_REFUSED, SECOND_FACTOR_NEEDED. */
+  'POST /second-factor/enable': change(
+    'viewer',
+    'sent',
+    { password: any, secret: any, code: any },
+    { presentCode: any },
+  ),
   'POST /second-factor/disable': change('viewer', 'sent', { password: any, code: any }),
 
   'GET /keys': { role: 'viewer' },

@@ -25,8 +25,11 @@ export interface BodyInRoom {
 
 /** Cost of a body in addition to its bytes: its connection and its request. */
 const BODY_COST_BYTES = 16 * 1024;
-/** Maximum sign-ins at a time. They have a separate bound, so that people can sign in while calls are refused. */
-const SIGN_IN_MOST = 64;
+/**
+ * Maximum sign-ins at a time. They have a separate bound, so that people can sign in while calls are refused. Far fewer
+ * wait for their turn (account/line.ts).
+ */
+const SIGN_IN_MOST = 1024;
 /** While the event loop is more than LATE_MS late, fewer calls are accepted at a time, but LEAST if settings allow. */
 const LATE_MS = 200;
 const LOOK_MS = 100;

@@ -3,7 +3,9 @@
  * first, so that the rules of account/users.ts see all earlier ones. Callers decide whether a session, a link or a wait
  * has ended.
  */
+import { createHmac } from 'node:crypto';
 import type {
+  Failures,
   Session,
   SessionChoice,
   SessionStore,
@@ -25,6 +27,7 @@ import {
   isPlain,
   listColumns,
   loadRecords,
+  loadSecret,
   SESSION,
   TENANT_COLUMNS,
   THIS_USER,
@@ -93,6 +96,15 @@ function* deleteSessions(schema: string, name: UserName, which: SessionChoice): 
   return (yield* rows(sql, ...userKey(name), ...values)).length;
 }
 
+/** Returns the row of a name without an account. A key of the installation decides it, so no caller can choose it. */
+async function slotOf(db: ControlDatabase, name: UserName) {
+  const key = await loadSecret(db, 'cursors');
+  const nameHash = createHmac('sha256', key)
+    .update(JSON.stringify(userKey(name)))
+    .digest();
+  return { slot: nameHash.readUInt16BE(), nameHash };
+}
+
 const NEW_USER = { passwordHash: '', passwordSetAt: '', lastStep: 0, ...NO_FAILURES };
 
 export function makeUserStore(db: ControlDatabase): UserStore {
@@ -128,6 +140,21 @@ export function makeUserStore(db: ControlDatabase): UserStore {
         db,
         updateRows(users, { failures, nextTryAt }, `${THIS_USER} AND "FAILURES" = ?`, ...userKey(name), before),
       ),
+    async findUnknownFailures(name) {
+      const where = '"SLOT" = ? AND "NAME_HASH" = ?';
+      const values = Object.values(await slotOf(db, name));
+      const [found] = await loadRecords<Failures>(db, 'UNKNOWN_NAMES', ['failures', 'nextTryAt'], where, ...values);
+      return found ?? NO_FAILURES;
+    },
+    async countUnknownFailure(name, after) {
+      const onConflict = ` ON CONFLICT ("SLOT") DO UPDATE SET "NAME_HASH" = EXCLUDED."NAME_HASH",
+        "FAILURES" = EXCLUDED."FAILURES", "NEXT_TRY_AT" = EXCLUDED."NEXT_TRY_AT"
+        WHERE t."NAME_HASH" <> EXCLUDED."NAME_HASH" OR t."FAILURES" = EXCLUDED."FAILURES" - 1`;
+      return commitRow(
+        db,
+        insertRow(`${schema}"UNKNOWN_NAMES" AS t`, { ...(await slotOf(db, name)), ...after }, onConflict),
+      );
+    },
     useStep: (name, lastStep) =>
       commitRow(db, updateRows(users, { lastStep }, `${THIS_USER} AND "LAST_STEP" < ?`, ...userKey(name), lastStep)),
     useRecoveryCode: (name, hash) =>
@@ -139,25 +166,18 @@ export function makeUserStore(db: ControlDatabase): UserStore {
   };
 }
 
+const LOADED = ['role', 'passwordHash', 'sealedSecret'] as const;
+
 function* loadUser(schema: string, name: UserName): Writing<LoadedUser | undefined> {
   const owners = `(SELECT count(*) FROM ${schema}"USERS" o WHERE o."TEAM_ID" = u."TEAM_ID" AND o."ROLE" = 'owner')`;
-  const columns = listColumns(['role', 'passwordHash'], 'u');
+  const columns = listColumns(LOADED, 'u');
   const found = yield* row(`SELECT ${columns}, ${owners} FROM ${schema}"USERS" u WHERE ${THIS_USER}`, ...userKey(name));
-  return found && toRecord<LoadedUser>(['role', 'passwordHash', 'owners'], found);
+  return found && toRecord<LoadedUser>([...LOADED, 'owners'], found);
 }
 
 function* saveChange(schema: string, name: UserName, change: UserChange): Writing<void> {
-  const { set, recoveryHashes, resealedSecret, endSessions } = change;
-  const users = `${schema}"USERS"`;
-  if (set) yield updateRows(users, set, THIS_USER, ...userKey(name));
-  // A second factor that was removed in the meantime stays removed.
-  if (resealedSecret)
-    yield updateRows(
-      users,
-      { sealedSecret: resealedSecret },
-      `${THIS_USER} AND "SEALED_SECRET" IS NOT NULL`,
-      ...userKey(name),
-    );
+  const { set, recoveryHashes, endSessions } = change;
+  if (set) yield updateRows(`${schema}"USERS"`, set, THIS_USER, ...userKey(name));
   if (recoveryHashes) {
     const codes = `${schema}"RECOVERY_CODES"`;
     yield statement(`DELETE FROM ${codes} WHERE ${THIS_USER}`, ...userKey(name));

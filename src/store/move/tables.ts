@@ -81,6 +81,7 @@ function listControlTables(store: MoveStore): readonly Table[] {
     // Sessions are not copied, so users sign in again.
     buildTable('USERS', 'TEAM_ID EMAIL', USER_COLUMNS, 'append'),
     buildTable('RECOVERY_CODES', 'TEAM_ID EMAIL NUMBER', 'CODE_HASH', 'append'),
+    buildTable('UNKNOWN_NAMES', 'SLOT', 'NAME_HASH FAILURES NEXT_TRY_AT', 'append'),
     buildTable('AUDIT', 'TEAM_ID NUMBER', 'AT ACTOR ACTION TARGET CLIENT DETAIL HASH', 'append'),
     buildTable('AUDIT_HEADS', 'TEAM_ID', 'NUMBER HASH', 'append'),
     // Deliveries are not copied. The new store has no sender yet.

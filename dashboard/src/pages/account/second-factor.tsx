@@ -14,9 +14,9 @@ import { Actions, Button, SubmitActions } from '../../ui/button.tsx';
 import { Dialog, FormDialog } from '../../ui/dialog/dialog.tsx';
 import { OneTimePanel } from '../../ui/dialog/one-time-panel.tsx';
 import { focusHeading } from '../../ui/focus.ts';
-import { TextField, useEntry } from '../../ui/form/field.tsx';
+import { useEntry } from '../../ui/form/field.tsx';
 import { Form } from '../../ui/form/form.tsx';
-import { CodeField, CurrentPassword } from '../../ui/form/secret-fields.tsx';
+import { CodeField, CurrentPassword, PresentCode } from '../../ui/form/secret-fields.tsx';
 import { Card, Notice, Section, WhenLoaded } from '../../ui/page.tsx';
 import { Copy } from '../../ui/text/copy.tsx';
 import { QrCode } from '../../ui/text/qr-code.tsx';
@@ -125,16 +125,7 @@ function TurnOff({ onClose }: { onClose: () => void }) {
       onSubmit={turnOff}
     >
       <CurrentPassword autofocus {...password} />
-      <TextField
-        label="Code"
-        name="code"
-        isMono
-        required
-        autocomplete="one-time-code"
-        isExact
-        {...code}
-        hint="Enter the six digits from the app, or a recovery code."
-      />
+      <PresentCode {...code} />
     </FormDialog>
   );
 }
@@ -144,7 +135,7 @@ interface SetUpProps {
   onClose: () => void;
 }
 
-/** Shows a new secret as QR code and text, then asks for six digits and the password. */
+/** Shows a new secret as QR code and text, then asks for six digits, the password, and a code of the present factor. */
 function SetUpSecondFactor({ onDone, onClose }: SetUpProps) {
   const { user } = useSession();
   const factor = useLoad('second factor', () => post('/second-factor/begin', {}));
@@ -153,7 +144,7 @@ function SetUpSecondFactor({ onDone, onClose }: SetUpProps) {
       title={user.hasSecondFactor ? 'Set up two-step verification again' : 'Set up two-step verification'}
       description={
         user.hasSecondFactor
-          ? 'You get a new secret for the app and ten new recovery codes. The old ones stop working when you are done.'
+          ? 'You get a new secret for the app and ten new recovery codes. The old ones stop working when you are done, and one of them is needed now.'
           : 'Scan the code with an authenticator app, or type in the secret. Then enter the six digits that the app shows.'
       }
       width="wide"
@@ -194,16 +185,24 @@ function Secret({ factor: { secret, uri } }: { factor: SecondFactorView }) {
 }
 
 function ProofForm({ secret, onDone, onClose }: SetUpProps & { secret: string }) {
+  const { user } = useSession();
   const code = useEntry('');
   const password = useEntry('');
+  const presentCode = useEntry('');
   const enable = async () => {
-    const proof = { password: password.value, secret, code: code.value.replaceAll(/\s/g, '') };
+    const proof = {
+      password: password.value,
+      secret,
+      code: code.value.replaceAll(/\s/g, ''),
+      ...(user.hasSecondFactor && { presentCode: presentCode.value.trim() }),
+    };
     onDone((await post('/second-factor/enable', proof)).recoveryCodes);
   };
   return (
     <Form onSubmit={enable} label="Two-step verification">
       <CodeField {...code} />
       <CurrentPassword {...password} />
+      {user.hasSecondFactor && <PresentCode label="Present code" {...presentCode} />}
       <SubmitActions onCancel={onClose}>Turn on</SubmitActions>
     </Form>
   );

@@ -1,4 +1,4 @@
-/** The fields for secrets: the user's password, a new password, and the six digits of an authenticator app. */
+/** The fields for secrets: the user's password, a new password, and codes of two-step verification. */
 import { PASSWORD_MIN } from '../../../../src/account/account-bounds.ts';
 import { ApiError } from '../../api/client.ts';
 import { TextField, type TextFieldProps } from './field.tsx';
@@ -38,6 +38,26 @@ export function NewPasswordField(field: Omit<TextFieldProps, 'type' | 'autocompl
       : `Use at least ${PASSWORD_MIN} characters, such as four unrelated words.`;
   return <TextField {...field} type="password" autocomplete="new-password" required hint={hint} />;
 }
+
+interface PresentCodeProps {
+  label?: string;
+  value: string;
+  onValue: (value: string) => void;
+}
+
+/** Asks for a code of the factor that is on: `<PresentCode value={code} onValue={setCode} />`. */
+export const PresentCode = ({ label = 'Code', ...props }: PresentCodeProps) => (
+  <TextField
+    {...props}
+    label={label}
+    name="presentCode"
+    isMono
+    required
+    autocomplete="one-time-code"
+    isExact
+    hint="Enter the six digits from the app, or a recovery code."
+  />
+);
 
 /** Example: `<CodeField value={code} onValue={setCode} />`. */
 export const CodeField = ({ value, onValue }: { value: string; onValue: (value: string) => void }) => (

@@ -1,0 +1,36 @@
+/**
+ * A line of callers whose passwords are checked one at a time, since each check needs a core for 25 ms. Who has made
+ * the fewest attempts goes first, so that the attempts of many strangers do not delay a user. Source: decision 0023.
+ */
+import { refuseForNow } from '../errors.ts';
+
+const WAITING_MAX = 50;
+
+export class Line {
+  /** The caller with the most attempts comes first. Of those with equally many, the newest comes last. */
+  readonly #waiting: (PromiseWithResolvers<void> & { attempts: number })[] = [];
+  #isBusy = false;
+
+  /**
+   * Runs work of a caller in its turn. If too many wait, throws SERVICE_BUSY for the caller with the most attempts. Of
+   * equal callers the newest goes first, because the oldest may no longer wait for an answer.
+   */
+  async run<T>(attempts: number, work: () => Promise<T>): Promise<T> {
+    if (this.#isBusy) {
+      const turn = { attempts, ...Promise.withResolvers<void>() };
+      const place = this.#waiting.findLastIndex((other) => other.attempts >= attempts) + 1;
+      this.#waiting.splice(place, 0, turn);
+      const refused = this.#waiting.length > WAITING_MAX ? this.#waiting.shift() : undefined;
+      refused?.reject(refuseForNow('SERVICE_BUSY', 'Too many sign-ins at the same time. Retry in a moment.'));
+      await turn.promise;
+    }
+    this.#isBusy = true;
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.pop();
+      this.#isBusy = next !== undefined;
+      next?.resolve();
+    }
+  }
+}
