@@ -103,9 +103,9 @@ export const SETTINGS = {
   ),
   publicUrl: origin(
     'STOREROOM_PUBLIC_URL',
-    'Address at which people reach the service, for links to the dashboard. If it is not set, links in ' +
-      'responses of the dashboard have no host, and links that a command prints have the address the service ' +
-      'last listened on.',
+    'Address at which people reach the service, for links to the dashboard. The dashboard and /metrics answer only ' +
+      'under this host name, localhost and IP addresses. If it is not set, links in responses of the dashboard have ' +
+      'no host, and links that a command prints have the address the service last listened on.',
   ),
   trustedProxies: networks(
     'STOREROOM_TRUSTED_PROXIES',
@@ -115,7 +115,7 @@ export const SETTINGS = {
     'STOREROOM_OPERATOR_TEAM',
     '',
     'Team whose owners see the page Operate: health, backups, and the calls of every team. If it is not set, ' +
-      'owners of the oldest team see it. If no team has this ID, no one sees it.',
+      'owners see it only while there is a single team. If no team has this ID, no one sees it.',
   ),
   demo: choice(
     'STOREROOM_DEMO',

@@ -16,11 +16,30 @@ const NOT_FOUND = '404 NOT_FOUND';
 
 suite('the operator’s team', async () => {
   const backups = temporaryFolder();
-  const service = await ownService({ env: BEHIND_PROXY });
+  const service = await ownService({ env: { ...BEHIND_PROXY, STOREROOM_OPERATOR_TEAM: 'shop1' } });
   const [first, second] = [await openTenant(service), await openTenant(service)];
   const isEmbedded = service.databaseUrl === undefined;
 
-  test('is the oldest; its owners see every team with its calls, and no one else sees or does anything', async () => {
+  test('is said to be missing when the service starts, if no team has its ID', async () => {
+    await service.said((output) => output.includes("No team has the ID 'shop1' of STOREROOM_OPERATOR_TEAM"));
+  });
+
+  test('404 is none by default once there is a second team; the only team needs no setting', async () => {
+    const unset = await ownService({ env: BEHIND_PROXY });
+    const { owner: older } = await openTenant(unset);
+    assert.equal((await older.ask('GET /session')).isOperator, true);
+    await older.ask('GET /operate');
+    const { owner: newer } = await openTenant(unset);
+    for (const owner of [older, newer]) {
+      assert.equal((await owner.ask('GET /session')).isOperator, false);
+      for (const reply of [owner.get('/operate'), owner.post('/operate/backup')]) {
+        const { body } = await expectCode(reply, NOT_FOUND);
+        assert.match((body as { message: string }).message, /STOREROOM_OPERATOR_TEAM/);
+      }
+    }
+  });
+
+  test('is the one of the setting; its owners see every team with its calls, and no one else does', async () => {
     const developer = await first.owner.add('developer');
     for (const visitor of [second.owner, developer]) {
       assert.equal((await visitor.ask('GET /session')).isOperator, false);
@@ -50,7 +69,7 @@ suite('the operator’s team', async () => {
     assert.ok((await auditOf(first.owner)).every(({ action }) => action !== 'backup started'));
   });
 
-  test('is the one of the setting, and a backup begun there is made, verified and in the audit log', async (context) => {
+  test('need not be the oldest, and a backup begun there is made, verified and in the audit log', async (context) => {
     const env = {
       ...BEHIND_PROXY,
       STOREROOM_OPERATOR_TEAM: 'shop',

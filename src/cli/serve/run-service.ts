@@ -18,7 +18,7 @@ import { observeDisk } from '../../store/sqlite/files/folder.ts';
 import { makeScheduledBackups } from '../../store/sqlite/backup/scheduled-backups.ts';
 import { Meter } from '../../tenant/calls.ts';
 import { hideSecretsInJson } from '../../tenant/secrets.ts';
-import type { Tenant } from '../../tenant/tenant-port.ts';
+import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
 import { Webhooks } from '../../webhooks/administration.ts';
 import { WebhookSender } from '../../webhooks/sender.ts';
 import { RequestLog } from '../../request-log/request-log.ts';
@@ -109,7 +109,7 @@ export async function runService(
       return requestLog.waiting;
     });
     printReady(config, port, { demo: demo || undefined, isEmpty: !(await tenants.hasTenants()), asJson });
-    reportReady(config, environment, log);
+    await reportReady(config, environment, log, tenants);
     if (demo) finishDemo(config.data);
     deleteEveryHour([requestLog, accounts, sender, oldChanges(store, config)], log, clock);
     sender.start();
@@ -120,12 +120,15 @@ export async function runService(
   }
 }
 
-function reportReady(config: Config, environment: Environment, log: pino.Logger) {
+async function reportReady(config: Config, environment: Environment, log: pino.Logger, tenants: TenantStore) {
   notifySystemd(environment, (fault) =>
     log.warn({ err: fault }, 'Could not report to systemd that the service is ready.'),
   );
   const warning = describeExposure(config);
   if (warning !== undefined) log.warn(warning);
+  const { operatorTeam } = config;
+  if (operatorTeam && !(await tenants.findTenant(operatorTeam)))
+    log.warn(`No team has the ID '${operatorTeam}' of STOREROOM_OPERATOR_TEAM, so no one sees the page Operate.`);
 }
 
 async function openOwnStore(config: Config, user: StoreUser) {

@@ -82,7 +82,7 @@ export interface DashboardServices extends OperationServices {
    * responses are relative, because a Host header can be forged, and the browser knows the host.
    */
   readonly publicUrl: string;
-  /** The team whose owners operate the service; '' for the oldest team. */
+  /** The team whose owners operate the service. If it is '', the only team does, and none of several teams. */
   readonly operatorTeam: string;
   readonly readings: () => Readings;
   /** Makes a backup. Undefined if no backups are scheduled. */

@@ -67,7 +67,8 @@ export async function isOperator(
   { user, tenant }: SignedIn,
 ): Promise<boolean> {
   if (user.role !== 'owner') return false;
-  return tenant.teamId === (operatorTeam || (await tenants.listOldest(1))[0]?.teamId);
+  // The only team needs no setting. With a second one, a default would show every team to the owners of one of them.
+  return operatorTeam ? tenant.teamId === operatorTeam : (await tenants.listOldest(2)).length === 1;
 }
 
 export function operateRoutes(services: DashboardServices) {
@@ -75,7 +76,7 @@ export function operateRoutes(services: DashboardServices) {
   const startedAt = clock.elapsed();
   const check = async ({ signedIn }: RequestContext) => {
     if (await isOperator(services, signedIn)) return;
-    throw new Refusal('NOT_FOUND', 'This page is for owners of the team that operates the service.');
+    throw new Refusal('NOT_FOUND', 'This page is for owners of the team that STOREROOM_OPERATOR_TEAM names.');
   };
   const nameStore = (): keyof typeof NO_BACKUPS => (readings().disk ? 'SQLite' : 'PostgreSQL');
   return {
