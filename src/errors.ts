@@ -123,7 +123,7 @@ export const ERRORS = {
   PROOF_NEEDED: entry(403, 'dashboard', 'Enter your password again: you last entered it more than 5 minutes ago.',
     'Confirm your password, then send the request again.'),
   CROSS_SITE: entry(403, 'dashboard', 'The dashboard accepts requests only from its own pages.',
-    'Open the dashboard at its own address, over HTTPS or on the machine of the service.'),
+    'Open the dashboard at its own address, over HTTPS or on the machine of the service. The operator sets its host name with STOREROOM_PUBLIC_URL.'),
   ROLE_NOT_ALLOWED: entry(403, 'dashboard', 'The role of the user does not allow this.', 'Ask an owner of the tenant to change your role.'),
   LINK_INVALID: entry(400, 'dashboard', 'The link is invalid, has expired or was already used.',
     'Ask an owner of the team or the operator for a new link.'),

@@ -33,6 +33,7 @@ import {
   HEADER_BYTES_MAX,
   makeRequestIds,
   readBody,
+  refuseOtherHosts,
   URL_BYTES_MAX,
 } from './server/receive.ts';
 import { createConnectionServer, type EndedFor } from './server/connections.ts';
@@ -94,7 +95,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.setErrorHandler((error: FastifyError | Refusal, _request, reply) => answerError(error, reply, noteFault));
 
   const observers = [observeCalls(requestLog)];
-  if (options.metrics) observers.push(addMetrics(app, clock, measure, earlyAnswers));
+  if (options.metrics)
+    observers.push(addMetrics(app, clock, measure, earlyAnswers, refuseOtherHosts(options.publicUrl)));
   if (options.logRequests) observers.push(observeRequests(log));
   const traced = options.tracing && (await trace(options, options.tracing, app));
   // The observer for traces is first, because it takes the time at which it runs as the time of the response.

@@ -15,11 +15,12 @@ const DEPTH_MAX = 6;
 const PART_DECODED_MAX = 4 * 1024;
 const BODY_DECODED_MAX = 16 * 1024;
 
-const PLAIN = /sr_sk_[0-9A-Za-z]+/g;
+const PLAIN = /(sr_sk_)[0-9A-Za-z]+|(whsec_)[\w+/=-]+/g;
+const SECRET = /sr_sk_|whsec_/;
 /** A text with an encoded secret matches one of these. A secret has 55 characters, or 74 in base64. */
 const ESCAPE_OR_SCHEME = /[%\\]|:\/\/|basic\s|bearer\s/i;
 const LONG_WORD = /(?:^|[^\w+/-])[\w+/-]{48}/;
-const SHOWN_PLAINLY = /sr_sk_|\bbearer\s+(?=\S*\d)[\w+/=.~-]{8}|:\/\/[^\s/@]*:[^\s/@]+@/i;
+const SHOWN_PLAINLY = /sr_sk_|whsec_|\bbearer\s+(?=\S*\d)[\w+/=.~-]{8}|:\/\/[^\s/@]*:[^\s/@]+@/i;
 const BASIC = /\bbasic\s+([\w+/=-]{6,})/gi;
 const ENCODED = /[\w+/-]{48,}/g;
 const HEX = /[0-9a-f]{96,}/gi;
@@ -37,7 +38,7 @@ interface DecodeBudget {
 
 /** Returns the text without secrets, or HIDDEN if it contains an encoded secret. */
 export function hideSecrets(text: string, budget?: DecodeBudget): string {
-  const shown = text.includes('sr_sk_') ? text.replace(PLAIN, `sr_sk_${HIDDEN}`) : text;
+  const shown = text.replace(PLAIN, `$1$2${HIDDEN}`);
   if (!isSuspicious(shown)) return shown;
   for (let from = 0; from === 0 || from + PART_CHARACTERS / 2 < text.length; from += PART_CHARACTERS / 2) {
     const part = text.slice(from, from + PART_CHARACTERS);
@@ -54,7 +55,7 @@ export const isSecretName = (name: string): boolean =>
 
 /** Returns JSON without secrets in its texts and members. Hides all of it if a secret could be spread over members. */
 export function hideSecretsInJson(json: string): string {
-  const isOdd = isSuspicious(json) || json.includes('sr_sk_');
+  const isOdd = isSuspicious(json) || SECRET.test(json);
   if (!isOdd && !SECRET_WORD.test(json)) return json;
   const shown = isOdd ? hideInTexts(json) : json;
   let isSpread = false;
@@ -95,7 +96,7 @@ function holdsSecret(text: string, depth: number, budget: DecodeBudget): boolean
 /** Searches a decoded text if it may contain a secret. Removes the NULs that UTF-16 has between characters. */
 function holdsDecoded(text: string, encoding: 'hex' | 'base64', depth: number, budget: DecodeBudget): boolean {
   const decoded = Buffer.from(text, encoding).toString('latin1').replaceAll('\0', '');
-  return (isSuspicious(decoded) || decoded.includes('sr_sk_')) && holdsSecret(decoded, depth - 1, budget);
+  return (isSuspicious(decoded) || SECRET.test(decoded)) && holdsSecret(decoded, depth - 1, budget);
 }
 
 /**

@@ -32,6 +32,9 @@ export interface WebhookView extends Pick<Webhook, 'id' | 'url' | 'createdAt' | 
   readonly secretEndsAt: string | null;
 }
 
+/** Returns a URL without its query, which often contains a token. */
+const hideQuery = (url: string): string => url.replace(/\?.*/s, '?…');
+
 const ACTIVE = { state: 'active', reason: '', failures: 0, nextTryAt: '' } as const;
 
 export class Webhooks {
@@ -63,19 +66,20 @@ export class Webhooks {
       deliveredAt: '',
       revision: 0,
     };
-    const entry = entryBy(actor, 'webhook added', id, { url, types: types.join(' ') });
+    const entry = entryBy(actor, 'webhook added', id, { url: hideQuery(url), types: types.join(' ') });
     orThrow(await webhooks.addWebhook(webhook, entry));
     return { id, secret };
   }
 
-  async list(tenant: Tenant): Promise<WebhookView[]> {
+  /** Lists the endpoints, without the queries of their URLs if `isWhole` is false. */
+  async list(tenant: Tenant, isWhole = true): Promise<WebhookView[]> {
     const found = await this.#services.webhooks.listWebhooks(tenant.teamId);
     if (found.length === 0) return [];
     const newest = await this.#findNewest(tenant);
     const now = formatTime(this.#services.clock.now());
     return found.map(({ id, url, types, createdAt, state, failures, ...webhook }) => ({
       id,
-      url,
+      url: isWhole ? url : hideQuery(url),
       types: [...types],
       createdAt,
       state,

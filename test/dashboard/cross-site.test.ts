@@ -6,6 +6,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rowsOf, sendRow, type Row } from './routes.ts';
 import { everythingOf, openScene } from './scene.ts';
+import { send, writeRequest } from '../kit/raw-http.ts';
+import { Service } from '../kit/service.ts';
 import { IS_THOROUGH } from '../kit/trials.ts';
 import { makeMarkedTenant } from './tenants.ts';
 import { API, codeIn, expectOk, type Reply } from './visitor.ts';
@@ -58,6 +60,48 @@ test('without that, a foreign, garbled or missing Origin is refused on every rou
     few(foreign).map((origin) => [`Origin: ${origin}`, { 'sec-fetch-site': '', origin }]),
   );
   await expectRefused({ ...variants, 'no Origin': { 'sec-fetch-site': '', origin: '' } });
+});
+
+test('403 pages, sign-in and metrics under the name of another site; the API works under any name', async (context) => {
+  const named = await Service.start({ env: { STOREROOM_PUBLIC_URL: 'https://pims.example.com' } });
+  context.after(() => named.stop());
+  const keys = await named.makeTenant('shop');
+  const own = ['Sec-Fetch-Site: same-origin', 'Content-Type: application/json'];
+  const signIn = JSON.stringify({ teamID: 'shop', email: 'ann@example.com', password: 'wrong wrong wrong' });
+  const basic = Buffer.from(`${keys.apiID}:${keys.apiSecret}`).toString('base64');
+  const ask = async (host: string): Promise<number[]> => {
+    const from = (method: string, path: string, lines: string[] = [], body = '') =>
+      send(named.origin, writeRequest(method, path, [`Host: ${host}`, ...lines], body));
+    const answers = await Promise.all([
+      from('GET', '/metrics'),
+      from('GET', '/dashboard/'),
+      from('GET', '/'),
+      from('POST', '/dashboard/api/sign-in', own, signIn),
+      from('GET', '/tenant/api/pims/v1/usage?teamID=shop', [`Authorization: Basic ${basic}`]),
+      from('GET', '/healthz'),
+    ]);
+    return answers.map(({ status }) => status);
+  };
+  const [, port] = new URL(named.origin).host.split(':');
+  for (const host of [
+    '127.0.0.1',
+    `127.0.0.1:${port}`,
+    `localhost:${port}`,
+    '[::1]',
+    '10.0.0.7:80',
+    'PIMS.example.com',
+  ])
+    assert.deepEqual(await ask(host), [200, 200, 302, 401, 200, 200], host);
+  for (const host of [
+    'evil.test',
+    `evil.test:${port}`,
+    '127.0.0.1.evil.test',
+    'localhost.evil.test',
+    'evil.test@localhost.evil.test',
+    'x y',
+  ])
+    // prettier-ignore
+    assert.deepEqual(await ask(host), [403, 403, 403, 403, 200, 200], host);
 });
 
 test('a Referer or X-Forwarded-Host of its own does not stand in for the Origin', async () => {

@@ -128,6 +128,23 @@ test('JSON is never kept and never guessed at: answers, refusals and paths that 
   }
 });
 
+test('behind TLS every answer says that browsers must use TLS: pages, JSON and the API; without TLS none does', async () => {
+  const asked = (headers: Record<string, string>): Promise<Reply>[] => [
+    navigate('/dashboard/', headers),
+    owner.get('/session', {}, headers),
+    owner.get('/nothing', {}, headers),
+    owner.send('GET', '/tenant/api/pims/v1/orders/single', undefined, headers),
+    owner.send('GET', '/metrics', undefined, headers),
+  ];
+  for (const [proto, expected] of [
+    ['https', 'max-age=31536000; includeSubDomains'],
+    ['http', null],
+  ] as const)
+    // prettier-ignore
+    for (const { headers, status } of await Promise.all(asked({ 'x-forwarded-proto': proto })))
+      assert.equal(headers.get('strict-transport-security'), expected, `${proto} ${status}`);
+});
+
 test('/ and /dashboard lead to the page, and to no other host', async () => {
   for (const path of ['/', '/dashboard', '/?next=https://evil.example', '/dashboard?x=//evil.example']) {
     const { status, headers } = await navigate(path);

@@ -254,3 +254,16 @@ test('keyboard alone adds a webhook, copies its secret, sends a test and reads i
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await waitForFocus(row);
 });
+
+test('the query of a URL, which may hold a token, is shown to developers only and is in no audit log', async () => {
+  const { owner } = await openShop();
+  const url = 'https://hooks.example.com/in?token=t0ken&x=1';
+  const { id } = await owner.ask('POST /webhooks', { url, types: [] });
+  const shown: Record<string, string> = {};
+  for (const role of ['viewer', 'clerk', 'developer'] as const)
+    shown[role] = (await (await owner.add(role)).ask('GET /webhooks')).webhooks[0]!.url;
+  const hidden = 'https://hooks.example.com/in?…';
+  assert.deepEqual(shown, { viewer: hidden, clerk: hidden, developer: url });
+  const added = (await owner.ask('GET /audit')).records.find(({ target }) => target === id);
+  assert.equal(added?.detail['url'], hidden);
+});

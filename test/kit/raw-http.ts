@@ -17,7 +17,7 @@ export function writeRequest(
   headers: readonly string[] = [],
   body: string | Buffer = '',
 ): Buffer {
-  const host = headers.some((line) => /^host\s*:/i.test(line)) ? [] : ['Host: storeroom'];
+  const host = headers.some((line) => /^host\s*:/i.test(line)) ? [] : ['Host: localhost'];
   const bytes = Buffer.from(body);
   const length = bytes.length > 0 ? [`Content-Length: ${bytes.length}`] : [];
   return Buffer.concat([

@@ -296,7 +296,7 @@ suite('what goes in comes out again', () => {
     assert.ok(readFileSync(file, 'utf8') === exported[1]);
   });
 
-  test('--spreadsheet puts an apostrophe before cells that begin as formulas; without it all bytes stay', async () => {
+  test('--spreadsheet puts an apostrophe before formulas, after line breaks and semicolons too; without it all bytes stay', async () => {
     const line = openCommandLine();
     await line.ask('tenant create acme --name Acme --create');
     const cells = [
@@ -307,6 +307,8 @@ suite('what goes in comes out again', () => {
       '\t=1',
       '\r=1',
       '=1\n=2',
+      '\n=1',
+      "x;=cmd|' /C calc'!A0;",
       '"=1"',
       "'=1",
       ' =1',
@@ -326,11 +328,20 @@ suite('what goes in comes out again', () => {
       return rows.slice(1).map((row) => row.cells[at]!);
     };
     await line.ask('export acme inventory --spreadsheet --output', file);
-    const isFormula = (cell: string): boolean => '=+-@\t\r'.includes(cell.charAt(0)) && cell !== '';
-    assert.deepEqual(
-      await readBack(),
-      cells.map((cell) => (isFormula(cell) ? `'${cell}` : cell)),
-    );
+    const marked = [
+      "'=1+1",
+      "'+1",
+      "'-1",
+      "'@A1",
+      "'\t'=1",
+      "'\r'=1",
+      "'=1\n'=2",
+      "'\n'=1",
+      "x;'=cmd|' /C calc'!A0;",
+      '\'"=1"',
+      "''=1",
+    ];
+    assert.deepEqual(await readBack(), [...marked, ' =1', 'a=1', '1-1', '', "'=", 'é']);
     assert.equal((await line.run('export acme inventory --spreadsheet')).out, readFileSync(file, 'utf8'));
     await line.ask('export acme inventory --output', file);
     assert.deepEqual(await readBack(), cells);

@@ -104,8 +104,12 @@ test('a request is a span in the trace of its caller, with the work of the store
 });
 
 test('no credential, query string, body or header of a call is in what is sent', async () => {
-  const marks = ['query-mark', 'body-mark', 'header-mark', 'path-mark', 'cookie-mark'];
-  const headers = { 'user-agent': 'header-mark', cookie: '__Host-storeroom_session=cookie-mark', tracestate: 'a=b' };
+  const marks = ['query-mark', 'body-mark', 'header-mark', 'path-mark', 'cookie-mark', 'state-mark'];
+  const headers = {
+    'user-agent': 'header-mark',
+    cookie: '__Host-storeroom_session=cookie-mark',
+    tracestate: 'a=state-mark',
+  };
   const answers = [
     await service.call(keys, 'PUT', '/orders/create', { body: { NOTES: 'body-mark' }, headers }),
     await service.call(keys, 'PUT', '/orders/create', { body: { WRONG: 'body-mark' }, query: { also: 'query-mark' } }),
@@ -113,6 +117,8 @@ test('no credential, query string, body or header of a call is in what is sent',
     await service.request('GET', '/path-mark', { query: { ...keys } }),
   ];
   await fetch(`${service.origin}/dashboard/api/session?token=query-mark`, { headers });
+  const sampled = { ...headers, traceparent: `00-${TRACE.replace('0af', '0cf')}-${PARENT}-01` };
+  answers.push(await service.call(keys, 'GET', '/orders/single', { query: { orderNum: '1' }, headers: sampled }));
   for (const { headers: sent } of answers) await findTrace(receiver, sent.get('x-request-id')!);
   for (const secret of [...marks, keys.apiID, keys.apiSecret, Buffer.from(keys.apiSecret).toString('base64')])
     assert.ok(!receiver.everything.includes(secret), secret);

@@ -36,6 +36,13 @@ test('a secret or a pair in any clothes, in another text or not, is hidden whole
       for (const sent of [dress(text), `x=${dress(text)}`]) assert.equal(hideSecrets(sent), HIDDEN, `${name}: ${sent}`);
 });
 
+test('a secret that signs messages of a webhook is hidden like one of the API', () => {
+  const secret = `whsec_${Buffer.alloc(32, 0xfb).toString('base64')}`;
+  assert.equal(hideSecrets(`signed with ${secret}.`), `signed with whsec_${HIDDEN}.`);
+  assert.equal(hideSecretsInJson(JSON.stringify({ NOTES: secret })), `{"NOTES":"whsec_${HIDDEN}"}`);
+  for (const [name, dress] of Object.entries(CLOTHES)) assert.equal(hideSecrets(dress(secret)), HIDDEN, name);
+});
+
 test('two or three clothes over each other are hidden too, percent-encoding over itself however often', () => {
   const { apiId, apiSecret } = issueKey();
   fc.assert(

@@ -12,12 +12,6 @@ export function downloadCSV(name: string, head: readonly string[], rows: readonl
   downloadFile(name, 'text/csv;charset=utf-8', lines.join(''));
 }
 
-/** A spreadsheet runs a text that begins with one of these as a formula. */
-const FORMULA = /^[=+\-@\t\r]/;
-const NUMBER = /^-?\d+(\.\d+)?$/;
-/** Returns a text that a spreadsheet does not run: `guardFormula('=1+1')` gives `'=1+1`. */
-export const guardFormula = (cell: string): string => (FORMULA.test(cell) && !NUMBER.test(cell) ? `'${cell}` : cell);
-
 /** Example: `downloadFile('codes.txt', 'text/plain;charset=utf-8', text)`. */
 export function downloadFile(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));

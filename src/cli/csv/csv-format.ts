@@ -162,14 +162,14 @@ function parseRow(text: string, start: number, newline: string, separator: strin
 
 const [NUL, SPACE, QUOTE, COMMA] = [0, 32, 34, 44] as const;
 const BOM_BYTES = [0xef, 0xbb, 0xbf] as const;
-const APOSTROPHE = 39;
-/** A spreadsheet treats a cell that begins with one of these as a formula. */
-const FORMULA = Buffer.from('=+-@\t\r');
-const QUOTED = Buffer.from('\r\n",');
 /**
- * The maximum growth: a cell of one byte and its NUL become the byte, an apostrophe or a second quote, two quotes and a
- * comma.
+ * The places where a spreadsheet could begin to read a formula, in cells that end with NUL. It may separate cells by
+ * semicolons or tabs instead, and then ignores quotes. Apostrophes and quotes before a formula count as its beginning,
+ * so that a reader can remove exactly what was added.
  */
+const FORMULA = new RegExp('(?<![^\\0;\\t\\r\\n])(?=[\'"]*[=+\\-@\\t\\r\\n])', 'g');
+const QUOTED = Buffer.from('\r\n",');
+/** The maximum growth: a cell of one quote and its NUL become four quotes and a comma. */
 const GROWTH_MAX = 3;
 
 interface WrittenCsv {
@@ -177,8 +177,12 @@ interface WrittenCsv {
   readonly records: number;
 }
 
-/** Writes records of `columns` cells each. `forSpreadsheet` marks formulas, so that a spreadsheet does not run them. */
-export function writeCsv(cells: Uint8Array, columns: number, forSpreadsheet: boolean): WrittenCsv {
+/**
+ * Writes records of `columns` cells each. `forSpreadsheet` puts an apostrophe before formulas, so that a spreadsheet
+ * does not run them.
+ */
+export function writeCsv(records: Uint8Array, columns: number, forSpreadsheet: boolean): WrittenCsv {
+  const cells = forSpreadsheet ? guardFormulas(records) : records;
   const csv = Buffer.allocUnsafe(cells.length * GROWTH_MAX);
   let to = 0;
   let from = 0;
@@ -200,9 +204,8 @@ export function writeCsv(cells: Uint8Array, columns: number, forSpreadsheet: boo
           : QUOTED.includes(byte);
       continue;
     }
-    const isFormula = forSpreadsheet && at > from && FORMULA.includes(cells[from]!);
-    if (isQuoted || isFormula || (at > from && (cells[from] === SPACE || cells[at - 1] === SPACE))) {
-      to = quoteCell(cells.subarray(from, at), isFormula, csv, to - (at - from));
+    if (isQuoted || (at > from && (cells[from] === SPACE || cells[at - 1] === SPACE))) {
+      to = quoteCell(cells.subarray(from, at), csv, to - (at - from));
       isQuoted = false;
     }
     column = column + 1 === columns ? 0 : column + 1;
@@ -213,11 +216,14 @@ export function writeCsv(cells: Uint8Array, columns: number, forSpreadsheet: boo
   return { csv: csv.subarray(0, to), records: cellCount / columns };
 }
 
+/** Latin-1 has one character for each byte. */
+const guardFormulas = (cells: Uint8Array): Uint8Array =>
+  Buffer.from(Buffer.from(cells).toString('latin1').replaceAll(FORMULA, "'"), 'latin1');
+
 /** Quotes a cell and returns the place after it. */
-function quoteCell(cell: Uint8Array, isFormula: boolean, csv: Uint8Array, start: number): number {
+function quoteCell(cell: Uint8Array, csv: Uint8Array, start: number): number {
   let to = start;
   csv[to++] = QUOTE;
-  if (isFormula) csv[to++] = APOSTROPHE;
   for (const byte of cell) {
     if (byte === QUOTE) csv[to++] = QUOTE;
     csv[to++] = byte;

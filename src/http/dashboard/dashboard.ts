@@ -20,6 +20,7 @@ import { hasAnswer } from '../call/answer.ts';
 import { addOperation } from '../call/stages.ts';
 import { isWrite, type Operation } from '../operations/operation.ts';
 import { chooseCoding, tagOfCoding, type Coding } from '../server/compression.ts';
+import { refuseOtherHosts } from '../server/receive.ts';
 import { accountRoutes } from './account-routes.ts';
 import type { RouteName } from './interface.ts';
 import { RECORD_ROUTES } from './record-routes.ts';
@@ -41,6 +42,7 @@ export async function addDashboard(
   services: DashboardServices,
   operations: readonly Operation[],
 ): Promise<void> {
+  app.addHook('onRequest', refuseOtherHosts(services.publicUrl));
   await app.register(cookie);
   const handlers: Handlers = {
     ...accountRoutes(services),
@@ -106,9 +108,8 @@ const isBatch = (body: Body | readonly BatchStep[]): body is readonly BatchStep[
 const PREFIX = '/dashboard/';
 const DIST = 'dashboard/dist/';
 const PAGE = 'index.html';
-const YEAR_S = 31_536_000;
 /** The caching of assets, whose names contain the hash of their content. */
-const FOR_EVER = `public, max-age=${YEAR_S}, immutable`;
+const FOR_EVER = 'public, max-age=31536000, immutable';
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -138,9 +139,6 @@ const HEADERS = {
   'x-permitted-cross-domain-policies': 'none',
   'x-xss-protection': '0',
 };
-/** Value of a header that is sent only if a trusted proxy reports TLS. The service itself does not support TLS. */
-const TLS_ONLY = `max-age=${YEAR_S}; includeSubDomains`;
-
 interface PageFile {
   readonly type: string;
   readonly tag: string;
@@ -150,10 +148,7 @@ interface PageFile {
 
 async function addPages(app: FastifyInstance): Promise<void> {
   await app.register(async (scope) => {
-    scope.addHook('onRequest', async ({ protocol }, reply) => {
-      reply.headers(HEADERS);
-      if (protocol === 'https') reply.header('strict-transport-security', TLS_ONLY);
-    });
+    scope.addHook('onRequest', async (_request, reply) => void reply.headers(HEADERS));
     const add = (url: string, handler: RouteHandlerMethod) =>
       void scope.route({ method: ['GET', 'HEAD'], url, handler });
     add(`${PREFIX}assets/*`, (request, reply) => {

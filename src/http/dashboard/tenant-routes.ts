@@ -3,6 +3,7 @@
  * second quota, `ownQuota`. Only the response that issues a secret contains it. Source: decision 0023.
  */
 import { changeRole, deleteUser, inviteUser, renewLink, type IssuedLink } from '../../account/users.ts';
+import { mayAct } from '../../account/roles.ts';
 import { verifyAudit } from '../../audit/chain.ts';
 import { entryBy } from '../../audit/audit.ts';
 import { formatTime } from '../../clock.ts';
@@ -129,7 +130,9 @@ const PAGE_DELIVERIES = 50;
 
 export const webhookRoutes = ({ webhooks }: DashboardServices) =>
   ({
-    'GET /webhooks': async ({ tenant }) => ({ webhooks: await webhooks.list(tenant) }),
+    'GET /webhooks': async ({ tenant, signedIn: { user } }) => ({
+      webhooks: await webhooks.list(tenant, mayAct(user.role, 'developer')),
+    }),
     'POST /webhooks': ({ tenant, body, actor }) => webhooks.add(tenant, body.url, body.types, actor),
     'POST /webhooks/remove': ({ tenant, body, actor }) => webhooks.remove(tenant, body.id, actor),
     'POST /webhooks/test': ({ tenant, body }) => webhooks.test(tenant, body.id),

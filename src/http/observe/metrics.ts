@@ -1,5 +1,5 @@
 /** `/metrics` in the format of Prometheus. It needs no credentials and names no tenant. */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { COMMIT, VERSION } from '../../assets.ts';
 import type { Clock } from '../../clock.ts';
@@ -48,6 +48,7 @@ export function addMetrics(
   clock: Clock,
   measure: () => Readings,
   answeredEarly: Map<number, number>,
+  onRequest: onRequestAsyncHookHandler,
 ): AnswerObserver {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -70,7 +71,7 @@ export function addMetrics(
     }
     taken = [];
   };
-  app.get('/metrics', { exposeHeadRoute: true }, async (_request, reply) => {
+  app.get('/metrics', { exposeHeadRoute: true, onRequest }, async (_request, reply) => {
     observeTaken();
     for (const [status, count] of answeredEarly) calls.labels('other', String(status)).inc(count);
     answeredEarly.clear();

@@ -29,9 +29,10 @@ const CLOSE_MS = 2000;
 /** Milliseconds between two log lines about spans that could not be sent. */
 const REPORT_MS = 60_000;
 
+/** Reads the caller's trace. `tracestate` can contain anything, also secrets, and is sent with every span. */
 const headerOf = {
-  get: (headers: FastifyRequest['headers'], name: string) => headers[name],
-  keys: (headers: FastifyRequest['headers']) => Object.keys(headers),
+  get: ({ traceparent }: FastifyRequest['headers'], name: string) => (name === 'traceparent' ? traceparent : undefined),
+  keys: () => ['traceparent'],
 };
 
 export class Tracing {

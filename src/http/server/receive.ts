@@ -6,6 +6,7 @@
 import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { isIPv4 } from 'node:net';
 import type { FastifyRequest, FastifyInstance, FastifyReply } from 'fastify';
 import type { SignedIn } from '../../account/account-port.ts';
 import type { Clock } from '../../clock.ts';
@@ -193,6 +194,23 @@ export const URL_BYTES_MAX = 8192;
 export const HEADER_BYTES_MAX = 8192;
 const HEADERS_MAX = 100;
 
+/** Value of a header that is sent only if a trusted proxy reports TLS. The service itself does not support TLS. */
+const TLS_ONLY = 'max-age=31536000; includeSubDomains';
+
+/**
+ * Makes a hook that refuses a request for a host name other than localhost and the name in the public URL. The page of
+ * another site can direct its own name to this machine, so that a browser reads the response for it (DNS rebinding).
+ */
+export function refuseOtherHosts(publicUrl: string) {
+  const names = ['localhost', URL.parse(publicUrl)?.hostname];
+  return async ({ headers: { host = 'localhost' } }: FastifyRequest): Promise<void> => {
+    const name = URL.parse(`http://${host}`)?.hostname ?? '';
+    // No site can direct an IP address to another machine. An IPv6 address is in brackets.
+    if (!names.includes(name) && !isIPv4(name) && !name.startsWith('['))
+      throw new Refusal('CROSS_SITE', 'The dashboard and /metrics do not answer under this host name.');
+  };
+}
+
 /** Adds this stage. `answerUnknown` responds to a path or method that does not exist, without reading the body. */
 export function addReceiving(
   app: FastifyInstance,
@@ -225,6 +243,7 @@ export function addReceiving(
     // Node drops the bytes after an Upgrade that it does not perform.
     if (state.stopping || raw.headers.upgrade !== undefined) reply.header('connection', 'close');
     reply.headers(STATIC_HEADERS).header('x-request-id', request.id);
+    if (request.protocol === 'https') reply.header('strict-transport-security', TLS_ONLY);
     request.sentType = raw.headers['content-type'];
     if (request.sentType !== undefined) raw.headers['content-type'] = JSON_TYPE;
     const { bytes, hosts, authorizations } = measureHeaders(raw.rawHeaders);

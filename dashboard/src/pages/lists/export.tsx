@@ -1,6 +1,7 @@
 /** Exports the records that a list shows as CSV, page by page, so that a long list needs no large response. */
 import { useRef, useState } from 'preact/hooks';
-import { downloadCSV, guardFormula } from '../../api/download.ts';
+import { downloadCSV } from '../../api/download.ts';
+import { guardFormula } from '../../api/guard-formula.ts';
 import type { RecordFilter } from '../../api/filters.ts';
 import { queryRecords, type Kind } from '../../api/records.ts';
 import { Button } from '../../ui/button.tsx';

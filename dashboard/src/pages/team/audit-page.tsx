@@ -2,7 +2,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { AuditCheckView, AuditView } from '../../../../src/http/dashboard/interface.ts';
 import { get } from '../../api/client.ts';
-import { downloadCSV, guardFormula } from '../../api/download.ts';
+import { downloadCSV } from '../../api/download.ts';
+import { guardFormula } from '../../api/guard-formula.ts';
 import { useGet, usePages } from '../../api/use-load.ts';
 import { Link, pathOf, useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
