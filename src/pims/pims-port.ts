@@ -137,8 +137,8 @@ export interface PimsStore {
   /** Returns changes after a position in ascending order; after null, the first ones. */
   readChanges(after: number | null, limit: number): Promise<ChangeRows>;
   /**
-   * Exports all records of a type as of one moment, sorted by key, in chunks of up to 500. A record is its values in
-   * dictionary order, each followed by a NUL, which no value contains.
+   * Exports these fields of all records of a type as of one moment, sorted by key, in chunks of up to 500. A record is
+   * its values in the order of the names, each followed by a NUL, which no value contains.
    */
-  exportRows(recordType: RecordType): AsyncIterable<Uint8Array>;
+  exportRows(recordType: RecordType, names: readonly string[]): AsyncIterable<Uint8Array>;
 }

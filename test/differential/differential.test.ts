@@ -168,7 +168,7 @@ class Run {
     const expected = listRecords(this.#model.exportRecords(recordType));
     await this.#compare(`export ${recordType}`, expected, async ({ pims }) => {
       const names = [...(await pims.dictionaries())[recordType].keys()];
-      const chunks = await Array.fromAsync(pims.exportRows(recordType));
+      const chunks = await Array.fromAsync(pims.exportRows(recordType, names));
       return listRecords(chunks.flatMap((cells) => parseRecords(cells, names)));
     });
   }

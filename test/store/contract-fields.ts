@@ -2,13 +2,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CUSTOM_FIELD_TYPES, type RecordType } from '../../src/pims/rules/fields.ts';
-import { parseValues, type Values } from '../../src/pims/rules/values.ts';
+import { parseRecords, parseValues, type Values } from '../../src/pims/rules/values.ts';
 import { times, valuesOf } from '../kit/lists.ts';
-import { type StoreUnderTest, accepted, assertRefused, lineOf } from './store-under-test.ts';
+import { trials } from '../kit/trials.ts';
+import { type Pims, type StoreUnderTest, accepted, assertRefused, lineOf } from './store-under-test.ts';
 
 /** Number of times that a write and `READS` reads run while a field is added. */
 const RACES = 15;
 const READS = 3;
+/** Number of processes that meet a tenant with custom fields. */
+const OPENED = trials('OPENED', { quick: 5, all: 40 });
+/** Number of fields that are added while reads run, and of other orders on their pages, which are read in a thread. */
+const ADDED = trials('FIELDS', { quick: 20, all: 200 });
+const READERS = 4;
+const MANY = 150;
+const KEYED_TYPES = ['orders', 'customers', 'inventory'] as const;
 const RECORD_TYPES: RecordType[] = ['orders', 'lines', 'customers', 'inventory'];
 
 export function describeFields(store: StoreUnderTest): void {
@@ -136,5 +144,85 @@ export function describeFields(store: StoreUnderTest): void {
       const { backorder } = JSON.parse(accepted(outcome).data) as { backorder: string };
       for (const number of [order, backorder]) assert.equal((await pims.readOrder(number)).lines[0]![name], 'kept');
     }
+  });
+
+  test(`a process answers its first reads, at once, with every field: ${OPENED} processes`, async () => {
+    const { tenant, pims } = await store.newTenant();
+    const older = await store.reopened(tenant);
+    await older.port.dictionaries();
+    for (const recordType of RECORD_TYPES) accepted(await pims.addField({ recordType, name: 'OWN', type: 'text' }));
+    const order = await pims.createOrder({ REFERENCE_NUMBER: '#1', OWN: 'kept' });
+    accepted(await pims.addLine(order, { QUANTITY: '1', OWN: 'kept' }));
+    await pims.createCustomer({ OWN: 'kept' });
+    await pims.importAll('inventory', [{ PART_CODE: 'P', OWN: 'kept' }]);
+    const reads: ((by: Pims) => Promise<(Values | undefined)[]>)[] = [
+      ...KEYED_TYPES.map((recordType) => async (by: Pims) => (await by.ask(recordType, [])).records),
+      ...KEYED_TYPES.map((type) => async (by: Pims) => (await by.ask(type, [], { sort: '-MODIFIED_DATE' })).records),
+      async (by) => (await by.ask('orders', [{ field: 'REFERENCE_NUMBER', value: '#1' }])).records,
+      async (by) => (await by.ask('orders', [{ field: 'OWN', value: 'EP', contains: true }])).records,
+      async (by) => [await by.readOrder(order)].flatMap((found) => [found.order, ...found.lines]),
+      async (by) => [await by.readRecord('inventory', 'P')],
+    ];
+    const wrong: string[] = [];
+    const readFirst = async (by: Pims, process: string): Promise<void> => {
+      const found = await Promise.all(times(READS, () => reads.map((read) => read(by))).flat());
+      for (const [read, records] of found.entries())
+        if (records.length === 0 || records.some((record) => record?.['OWN'] !== 'kept'))
+          wrong.push(`${process}, read ${read % reads.length}`);
+    };
+    await readFirst(older, 'a process that knew the tenant');
+    for (let opened = 0; opened < OPENED; opened++)
+      await store.withProcess(tenant, (by) => readFirst(by, `process ${opened}`));
+    assert.deepEqual(wrong, []);
+  });
+
+  test('an export has the fields that it is asked for, although another process adds one', async () => {
+    const { tenant, pims } = await store.newTenant();
+    const other = await store.reopened(tenant);
+    await pims.importAll('customers', [{ CUSTOMER_CODE: 'A' }, { CUSTOMER_CODE: 'B', NOTES: 'last' }]);
+    const names = [...(await pims.port.dictionaries()).customers.keys()];
+    accepted(await other.addField({ recordType: 'customers', name: 'ADDED', type: 'text' }));
+    await pims.port.dictionaries();
+    const chunks = await Array.fromAsync(pims.port.exportRows('customers', names));
+    const records = chunks.flatMap((cells) => parseRecords(cells, names));
+    assert.deepEqual(valuesOf(records, 'CUSTOMER_CODE'), ['A', 'B']);
+    assert.equal(records[1]!['NOTES'], 'last');
+  });
+
+  test(`a read that finds a write of another process also finds the field added just before: ${ADDED} fields`, async () => {
+    const { tenant, pims } = await store.newTenant();
+    const other = await store.reopened(tenant);
+    const order = await pims.createOrder({ REFERENCE_NUMBER: '#1', NOTES: '0' });
+    await pims.importAll(
+      'orders',
+      times(MANY, (index) => ({ ORDER_NUMBER: `Z${index}`, ORDER_TYPE: 'quote' })),
+    );
+    const reads: Record<string, () => Promise<Values[]>> = {
+      order: async () => [(await pims.readOrder(order)).order],
+      page: async () => (await pims.ask('orders', [])).records,
+      first: async () => (await pims.ask('orders', [], { limit: 1 })).records,
+      sorted: async () => (await pims.ask('orders', [], { limit: 1, sort: 'ORDER_NUMBER' })).records,
+      indexed: async () => (await pims.ask('orders', [{ field: 'REFERENCE_NUMBER', value: '#1' }])).records,
+    };
+    const state = { acknowledged: 0, isOver: false };
+    const wrong = new Set<string>();
+    const readAlways = async ([kind, read]: [string, () => Promise<Values[]>]): Promise<void> => {
+      while (!state.isOver) {
+        const least = state.acknowledged;
+        const found = (await read()).find((one) => one['ORDER_NUMBER'] === order)!;
+        const round = Number(found['NOTES']);
+        if (round < least || (round > 0 && found[`FIELD_${round}`] !== 'set')) wrong.add(`${kind} in round ${round}`);
+      }
+    };
+    const reading = Object.entries(reads).flatMap((each) => times(READERS, () => readAlways(each)));
+    for (let round = 1; round <= ADDED; round++) {
+      const name = `FIELD_${round}`;
+      accepted(await other.addField({ recordType: 'orders', name, type: 'text' }));
+      accepted(await other.updateOrder(order, { NOTES: String(round), [name]: 'set' }));
+      state.acknowledged = round;
+    }
+    state.isOver = true;
+    await Promise.all(reading);
+    assert.deepEqual([...wrong], []);
   });
 }

@@ -377,7 +377,7 @@ export function describeImport(store: StoreUnderTest): void {
     await pims.importAll('customers', customers);
     const names = [...(await pims.port.dictionaries()).customers.keys()];
     const exports = [1, 2].map(() => ({
-      chunks: pims.port.exportRows('customers')[Symbol.asyncIterator](),
+      chunks: pims.port.exportRows('customers', names)[Symbol.asyncIterator](),
       read: [] as string[],
     }));
     for (let isDone = false; !isDone;)
@@ -399,7 +399,7 @@ export function describeImport(store: StoreUnderTest): void {
     await pims.importAll('customers', customers);
     const names = [...(await pims.port.dictionaries()).customers.keys()];
     const read: string[] = [];
-    for await (const chunk of pims.port.exportRows('customers')) {
+    for await (const chunk of pims.port.exportRows('customers', names)) {
       read.push(...parseRecords(chunk, names).map((record) => `${record['CUSTOMER_CODE']} ${record['CUSTOMER_NAME']}`));
       if (read.length > 500) continue;
       accepted(await pims.createRecord('customers', { CUSTOMER_CODE: 'C1050x' }));
@@ -409,7 +409,7 @@ export function describeImport(store: StoreUnderTest): void {
       read,
       codes.map((code) => `${code} before`),
     );
-    for await (const chunk of pims.port.exportRows('customers')) if (chunk.length > 0) break;
+    for await (const chunk of pims.port.exportRows('customers', names)) if (chunk.length > 0) break;
     assert.equal((await pims.readRecord('customers', 'C1099'))!['CUSTOMER_NAME'], 'after');
     assert.equal((await pims.readAll('customers')).length, 1101);
   });

@@ -38,7 +38,7 @@ await client.connect();
 // PostgreSQL often reads such a small table as a whole, although it has indexes.
 await client.query('SET enable_seqscan = off');
 after(() => client.end());
-const sql = buildPimsSql(tenant.storeId, buildDictionaries([]));
+const sql = buildPimsSql(tenant.storeId, buildDictionaries([]), 1);
 
 async function explain(filters: Filter[], sort?: string): Promise<string> {
   const { alone } = sql.page('orders', { ...PATIENT, filters, sort, limit: 50, after: '' });

@@ -82,6 +82,13 @@ export class StoreUnderTest {
     return store;
   }
 
+  /** Works with the tenant's inventory system as a process that has just started, which ends after the work. */
+  async withProcess(tenant: Tenant, work: (pims: Pims) => Promise<void>): Promise<void> {
+    const opened = await this.#open();
+    await work(new Pims(opened.pims(tenant)));
+    await opened.close();
+  }
+
   /** Returns the tenant's inventory system as another process sees it. */
   async reopened(tenant: Tenant): Promise<Pims> {
     return new Pims((await this.openAgain()).pims(tenant));
@@ -202,7 +209,7 @@ export class Pims {
   /** Reads every record of a type, as names and values. */
   async readAll(recordType: RecordType): Promise<Values[]> {
     const names = [...(await this.port.dictionaries())[recordType].keys()];
-    const chunks = await Array.fromAsync(this.port.exportRows(recordType));
+    const chunks = await Array.fromAsync(this.port.exportRows(recordType, names));
     return chunks.flatMap((cells) => parseRecords(cells, names));
   }
 

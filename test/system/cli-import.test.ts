@@ -46,7 +46,7 @@ suite('import, beside a running service', () => {
   let pims: PimsStore;
   const exportRows = async (type: RecordType): Promise<Values[]> => {
     const names = [...(await pims.dictionaries())[type].keys()];
-    return (await Array.fromAsync(pims.exportRows(type))).flatMap((cells) => parseRecords(cells, names));
+    return (await Array.fromAsync(pims.exportRows(type, names))).flatMap((cells) => parseRecords(cells, names));
   };
 
   before(async () => {

@@ -79,6 +79,7 @@ interface RowsQuery {
   readonly sql: string;
   readonly values: StatementValues;
 }
+type BuildSql<T> = (sql: PostgresPimsSql) => T;
 
 const EXPORT_ROWS = 500;
 /** The version of a tenant without custom fields, and its dictionaries. */
@@ -89,7 +90,6 @@ const BUILT_IN = buildDictionaries([]);
 const LARGE_ORDERS_MAX = 1000;
 
 const neverGone = (): AbortSignal => new AbortController().signal;
-const mapOf = (rows: readonly KeyedRow[]): ReadonlyMap<string, KeyedRow> => new Map(rows.map((row) => [row[0], row]));
 
 export class PostgresPimsStore implements PimsStore {
   readonly #connections: PimsConnections;
@@ -103,16 +103,15 @@ export class PostgresPimsStore implements PimsStore {
   readonly #fieldsVersions: KeyBatch<number>;
   readonly #changes: KeyBatch<ChangeRows>;
   readonly #pages: PageBatch;
+  /** The newest SQL. A read compares the version in its rows with the SQL that it was sent with. */
   #sql: PostgresPimsSql;
-  #fieldsVersion = FIELDS_VERSION_FIRST;
 
   constructor(schema: string, connections: PimsConnections) {
     this.#connections = connections;
     this.#schema = schema;
-    this.#sql = buildPimsSql(schema, BUILT_IN);
+    this.#sql = buildPimsSql(schema, BUILT_IN, FIELDS_VERSION_FIRST);
     const { ready } = connections;
-    const lock = (connection: Connection): Promise<Locked> => this.#lock(connection);
-    const queue = new PostgresWriteQueue({ ...connections, lock });
+    const queue = new PostgresWriteQueue({ ...connections, lock: (connection) => this.#lock(connection) });
     this.#scripts = makeScriptRunner({
       sql: () => this.#sql.script(),
       refresh: () => this.dictionaries(),
@@ -121,25 +120,25 @@ export class PostgresPimsStore implements PimsStore {
         return queue.commit(begin, size);
       },
     });
-    const byKey = (sql: () => string): KeyBatch<KeyedRow> =>
-      new KeyBatch(async (keys) => mapOf(await this.#read(sql, keys)));
-    this.#orders = byKey(() => this.#sql.ordersWithLines());
-    this.#records = ofKeyedTypes((recordType) => byKey(() => this.#sql.records[recordType]()));
+    const byKey = (build: BuildSql<string>): KeyBatch<KeyedRow> =>
+      new KeyBatch(async (keys) => new Map((await this.#read(build, keys)).map((row) => [row[0], row])));
+    this.#orders = byKey(({ ordersWithLines }) => ordersWithLines());
+    this.#records = ofKeyedTypes((recordType) => byKey(({ records }) => records[recordType]()));
     const ordersByReference = new KeyBatch(async (keys: string[]) =>
-      Map.groupBy(await this.#read(() => this.#sql.ordersByReference(), keys), ([key]) => key),
+      Map.groupBy(await this.#read((newest) => newest.ordersByReference(), keys), ([key]) => key),
     );
     const lookups = makeLookups({
       readSmall: async (number) => (await ordersByReference.ask(number)) ?? [],
       readLarge: (numbers, recordsMax, signal) =>
         this.#readRows(
           signal,
-          () => ({ sql: this.#sql.lookup(), values: [numbers, recordsMax + 1] }),
+          ({ lookup }) => ({ sql: lookup(), values: [numbers, recordsMax + 1] }),
           () => new LookupRows(recordsMax),
         ),
     });
     this.viewOrders = lookups.viewOrders;
     this.viewOrdersOfEach = lookups.viewOrdersOfEach;
-    this.#pages = new PageBatch(connections.pages, (version) => this.#follow(version), connections.clock);
+    this.#pages = new PageBatch(connections.pages, (...of) => this.#isOutdated(...of), connections.clock);
     // Calls that wait for a change mostly ask the same question.
     const readChanges = async (question: string): Promise<[string, ChangeRows]> => {
       const asked = JSON.parse(question) as ChangesAsked;
@@ -186,6 +185,7 @@ export class PostgresPimsStore implements PimsStore {
     if (query instanceof Refusal) return query;
     await this.#connections.ready;
     const found = query.together && (await this.#pages.ask(query.together));
+    if (found === null) return this.queryRecords(recordType, request);
     if (found) return found;
     const rows = await this.#readPage(recordType, request);
     if (rows instanceof Refusal) return rows;
@@ -210,11 +210,10 @@ export class PostgresPimsStore implements PimsStore {
     await connection.execute(this.#sql.measure(recordType));
   }
 
-  async *exportRows(recordType: RecordType): AsyncIterable<Uint8Array> {
+  async *exportRows(recordType: RecordType, names: readonly string[]): AsyncIterable<Uint8Array> {
     await using connection = await this.#connections.openOwn();
-    await connection.execute('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    await this.#followOn(connection, this.#sql.fieldsVersion);
-    await connection.execute(`DECLARE everything NO SCROLL CURSOR FOR ${this.#sql.rows(recordType)}`);
+    await connection.execute('BEGIN READ ONLY');
+    await connection.execute(`DECLARE everything NO SCROLL CURSOR FOR ${this.#sql.rows(recordType, names)}`);
     const fetchRows = (): Promise<[string][]> => {
       const rows = connection.query<[string]>(`FETCH ${EXPORT_ROWS} FROM everything`);
       // The loop throws this fault when it awaits the rows.
@@ -246,18 +245,18 @@ export class PostgresPimsStore implements PimsStore {
   #readPage(recordType: KeyedType, request: QueryRequest): Promise<Outcome<PageRows>> {
     return this.#readRows(
       request.signal,
-      () => this.#sql.page(recordType, request).alone,
+      (sql) => sql.page(recordType, request).alone,
       () => new PageRows(request),
     );
   }
 
   /**
-   * Reads row by row until the reader has enough, on a connection for queries, in the tenant's turn. Reads again if the
-   * statement's dictionaries are outdated.
+   * Reads row by row until the reader has enough, on a connection for queries, in the tenant's turn. Reads again if its
+   * SQL is outdated.
    */
   async #readRows<Reader extends RowReader>(
     signal: QueryRequest['signal'],
-    ask: () => RowsQuery,
+    build: BuildSql<RowsQuery>,
     begin: () => Reader,
   ): Promise<Outcome<Reader>> {
     const { queries, turns, place, queryBudgetMs, cancel, ready } = this.#connections;
@@ -265,6 +264,7 @@ export class PostgresPimsStore implements PimsStore {
     return turns.run(this.#schema, signal, async (turn) => {
       try {
         for (;;) {
+          const sql = this.#sql;
           let [reader, version] = [begin(), 0];
           const start = () => {
             reader = begin();
@@ -273,8 +273,8 @@ export class PostgresPimsStore implements PimsStore {
               return reader.take(row);
             };
           };
-          await queries.use(place, (connection) => connection.askUntil(ask(), start, { turn, cancel }));
-          if (!(await this.#follow(version))) return reader;
+          await queries.use(place, (connection) => connection.askUntil(build(sql), start, { turn, cancel }));
+          if (!(await this.#isOutdated(sql, version))) return reader;
         }
       } catch (fault) {
         if (fault instanceof Refusal && fault.code === 'SERVICE_BUSY') return fault;
@@ -285,12 +285,13 @@ export class PostgresPimsStore implements PimsStore {
     });
   }
 
-  /** Reads rows by their keys, and again if the statement's dictionaries are outdated. */
-  async #read(sql: () => string, keys: string[]): Promise<KeyedRow[]> {
+  /** Reads rows by their keys, and again if the SQL is outdated. */
+  async #read(build: BuildSql<string>, keys: string[]): Promise<KeyedRow[]> {
     const { reader, ready } = this.#connections;
     await ready;
-    const rows = await reader.ask<KeyedRow>(sql(), [keys]);
-    return rows[0] && (await this.#follow(rows[0][3])) ? this.#read(sql, keys) : rows;
+    const sql = this.#sql;
+    const rows = await reader.ask<KeyedRow>(build(sql), [keys]);
+    return rows[0] && (await this.#isOutdated(sql, rows[0][3])) ? this.#read(build, keys) : rows;
   }
 
   async *#importAtOnce(recordType: RecordType, batches: ImportBatches, options: ImportOptions): ImportResults {
@@ -304,7 +305,7 @@ export class PostgresPimsStore implements PimsStore {
         const begin = (): StartedScript<ImportResult> => this.#scripts.importBatch(recordType, rows, options);
         const group = new WriteGroup(connection, [begin]);
         const [outcome] = await group.runScripts(locked);
-        locked = Promise.resolve({ isOld: false, next: group.next });
+        locked = Promise.resolve({ ...(await locked), next: group.next });
         const imported = orThrow(outcome as Outcome<ImportResult>);
         rejected += imported.rejected.length;
         yield imported;
@@ -318,29 +319,29 @@ export class PostgresPimsStore implements PimsStore {
   }
 
   async #lock(connection: Connection): Promise<Locked> {
-    const version = this.#fieldsVersion;
-    const locking = this.#followOn(connection, this.#sql.lock);
+    const versions = connection.query<[number]>(this.#sql.lock);
     const counters = connection.query<[NumberedType, number]>(this.#sql.counters);
     // If the lock failed, report the fault of the lock, because this fault is only its consequence.
     counters.catch(() => undefined);
-    await locking;
-    // A read may already have found the change.
-    return { isOld: this.#fieldsVersion !== version, next: new Map(await counters) };
+    await this.#follow((await versions)[0]![0], connection);
+    return { sql: this.#sql.script(), next: new Map(await counters) };
   }
 
-  async #followOn(connection: Connection, versionSql: string): Promise<boolean> {
-    const [version] = await connection.query<[number]>(versionSql);
-    return this.#follow(version![0], connection);
+  /** Returns whether rows of this version were read with older SQL. By then, the newest SQL is not older. */
+  async #isOutdated(sql: { version: number }, version: number): Promise<boolean> {
+    if (version <= sql.version) return false;
+    await this.#follow(version);
+    return true;
   }
 
-  /** Builds the SQL again if a node has added a field, and returns whether one has. */
-  async #follow(version: number, connection?: Connection): Promise<boolean> {
-    if (version <= this.#fieldsVersion) return false;
+  /** Builds newer SQL if a node has added a field since the newest was built. */
+  async #follow(version: number, connection?: Connection): Promise<void> {
+    if (version <= this.#sql.version) return;
     const sql = this.#sql.customFields;
     const fields = await (connection ? connection.query<Fields>(sql) : this.#connections.reader.ask<Fields>(sql, []));
+    // Another call may have followed a newer version in the meantime.
+    if (version <= this.#sql.version) return;
     const dictionaries = buildDictionaries(fields.map(([recordType, name, type]) => ({ recordType, name, type })));
-    this.#sql = buildPimsSql(this.#schema, dictionaries);
-    this.#fieldsVersion = version;
-    return true;
+    this.#sql = buildPimsSql(this.#schema, dictionaries, version);
   }
 }

@@ -105,7 +105,7 @@ export function openPimsStore(file: string, options: PimsStoreOptions): SqlitePi
       return reader.read(() => query.parse(readerDb.rows(query.sql, ...query.values)));
     },
     readChanges: (...asked) => reader.read(() => readChangeRows(readerDb.rows(CHANGES, ...asked), asked)),
-    exportRows: (recordType) => exportRows(readerDb, connection.followSchema().rows(recordType)),
+    exportRows: (...of) => exportRows(readerDb, sql().rows(...of)),
     limitCaches: connection.limitCaches,
     get logBytes() {
       return connection.writer()?.queue.log.bytes ?? 0;
@@ -175,10 +175,8 @@ function connect(file: string, { kept, checkpoint, busyTimeoutMs, onFatal, onCom
     reader: makeTurnReader(db, { onChange, unsynced, onFatal }),
     sql: () => sql,
     epoch: () => epoch,
-    unsynced,
     writer: () => writer,
     openWriter,
-    followSchema,
     limitCaches: (kib: number): void => {
       cacheKib = kib;
       db.limitCache(kib);

@@ -51,7 +51,7 @@ export const addExportCommand: AddCommands = (program, context) => {
           throw refuseCommand('--spreadsheet applies only to CSV. To use it with --json, also give --output.');
         const exported = await withTenant(context, teamId, async ({ pims }) => {
           const names = [...(await pims.dictionaries())[recordType].keys()];
-          const records: ExportedRecords = { names, chunks: pims.exportRows(recordType), count: 0 };
+          const records: ExportedRecords = { names, chunks: pims.exportRows(recordType, names), count: 0 };
           if (output !== undefined)
             await pipeline(
               formatCsv(records, spreadsheet),

@@ -90,12 +90,16 @@ export interface PageParts {
   readonly json: string;
   readonly withLines: LinesOfOrder | undefined;
   readonly fieldsVersion: string;
+  /** The version of the dictionaries in this SQL. */
+  readonly version: number;
 }
 
 /** A query that can share a statement with others of its shape. */
 export interface PageQuestion {
   /** The SQL for several questions in one statement. */
   readonly shape: string;
+  /** The version of the dictionaries in this SQL. */
+  readonly version: number;
   readonly limit: number;
   readonly bytesMax: number;
   readonly after: string;
@@ -130,7 +134,7 @@ export function buildPage(
   dialect: Dialect,
   parts: PageParts,
 ): PageQuery {
-  const { table, withLines } = parts;
+  const { table, withLines, version } = parts;
   const whole = buildWhere(recordType, tree, dialect);
   const walks = tree.length > 0 ? tree.map((terms) => buildWhere(recordType, [terms], dialect)) : [whole];
   const alone = whole.indexLed ? walks : [whole];
@@ -156,7 +160,9 @@ export function buildPage(
       ],
     },
     together:
-      hasIndex && isSmall && !withLines && !isCounted ? { shape, limit, bytesMax, after, values, sql } : undefined,
+      hasIndex && isSmall && !withLines && !isCounted
+        ? { shape, version, limit, bytesMax, after, values, sql }
+        : undefined,
   };
 }
 

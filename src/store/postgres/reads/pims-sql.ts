@@ -84,7 +84,8 @@ function lazy<T>(make: () => T): () => T {
   return () => (made ??= make());
 }
 
-export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
+/** Rows with a higher `version` than the dictionaries lack a field that a node has added. */
+export function buildPimsSql(schema: string, dictionaries: Dictionaries, version: number) {
   const table = (name: string): string => `"${schema}"."${name}"`;
   const tableOf = (recordType: RecordType): string => table(RECORD_TYPES[recordType].table);
   const json = (recordType: RecordType, names?: readonly string[], ...more: Column[]): string => {
@@ -107,8 +108,8 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
     `SELECT o."SORT_KEY", ${json(recordType)}, ${more}, (${fieldsVersion}), ${tagColumn(dictionaries, recordType)}
       FROM unnest(?::text[]) AS q(key) JOIN ${tableOf(recordType)} o ON o."SORT_KEY" = q.key`;
   const orderParts = { table, json, fieldsVersion, tag: tagColumn(dictionaries, 'orders') };
-  const rows = (recordType: RecordType): string => {
-    const columns = [...dictionaries[recordType].keys()].map((name) => buildColumn(name, 'r.'));
+  const rows = (recordType: RecordType, names: readonly string[]): string => {
+    const columns = names.map((name) => buildColumn(name, 'r.'));
     const { sql: end } = CELL_END;
     const record = `SELECT CASE WHEN strpos(${joinTexts(columns)}, ${end}) > 0
       THEN to_json(ARRAY[${columns.join(', ')}])::text
@@ -119,6 +120,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
       ORDER BY o."SORT_KEY", r."LINE_NUMBER"`;
   };
   return {
+    version,
     dictionaries,
     script: lazy(() => buildScriptSql(dictionaries, scriptDialect(table))),
     fieldsVersion,
@@ -138,7 +140,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
     ),
     /** Reads the orders of a list of storefront numbers. */
     lookup: lazy(() => buildLookup(orderParts, byReference)),
-    /** Reads every record of a type in the order of its key. See joinCells. */
+    /** Reads these fields of every record of a type in the order of its key. See joinCells. */
     rows,
     measure: (recordType: RecordType): string => `ANALYZE ${tableOf(recordType)}`,
     page(recordType: KeyedType, request: QueryRequest): PageQuery {
@@ -148,7 +150,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries) {
       const record = fields ? json(recordType, fields) : pageJson[recordType]();
       const withLines = hasLines ? joinLines(orderParts) : undefined;
       const modified = table(`${RECORD_TYPES[recordType].table}_MODIFIED`);
-      const parts = { table: tableOf(recordType), modified, json: record, withLines, fieldsVersion };
+      const parts = { table: tableOf(recordType), modified, json: record, withLines, fieldsVersion, version };
       if (!sort && !isFoundFirst(recordType, tree)) return buildPage(recordType, tree, request, filterDialect, parts);
       const { after, limit, isCounted = false } = request;
       return buildSortedPage({ recordType, tree, sort, after, limit, isCounted }, filterDialect, parts);

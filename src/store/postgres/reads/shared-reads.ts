@@ -125,7 +125,10 @@ interface SharedShape {
   readonly large: Set<string>;
 }
 
-interface WaitingQuestion extends PromiseWithResolvers<Page | undefined> {
+/** Null if a node has added a field since the question was built, undefined if the query must be read separately. */
+type SharedPage = Page | null | undefined;
+
+interface WaitingQuestion extends PromiseWithResolvers<SharedPage> {
   readonly question: PageQuestion;
 }
 
@@ -133,7 +136,7 @@ interface WaitingQuestion extends PromiseWithResolvers<Page | undefined> {
 export class PageBatch {
   /** Connections without a statement of this tenant. It has at most one on each, so that other tenants wait for few. */
   readonly #free: SharedConnection[];
-  readonly #follow: (fieldsVersion: number) => Promise<boolean>;
+  readonly #isOutdated: (question: PageQuestion, fieldsVersion: number) => Promise<boolean>;
   readonly #clock: Clock;
   readonly #shapes = new Map<string, SharedShape>();
   /** Shapes with waiting questions; the first is sent next. */
@@ -141,22 +144,21 @@ export class PageBatch {
   #pausedUntil = 0;
   #isPlanned = false;
 
-  /** `follow` returns whether the dictionaries have changed since the questions were built. */
+  /** `isOutdated` returns whether a node has added a field since the question was built. */
   constructor(
     connections: readonly SharedConnection[],
-    follow: (fieldsVersion: number) => Promise<boolean>,
+    isOutdated: (question: PageQuestion, fieldsVersion: number) => Promise<boolean>,
     clock: Clock,
   ) {
     this.#free = [...connections];
-    this.#follow = follow;
+    this.#isOutdated = isOutdated;
     this.#clock = clock;
   }
 
-  /** Returns the page, or undefined if the query must be read separately. */
-  async ask(question: PageQuestion): Promise<Page | undefined> {
+  async ask(question: PageQuestion): Promise<SharedPage> {
     const shape = this.#shapeOf(question);
     if (this.#isPaused(shape) || (shape.large.size > 0 && shape.large.has(valuesOf(question)))) return undefined;
-    const waiting = { question, ...Promise.withResolvers<Page | undefined>() };
+    const waiting = { question, ...Promise.withResolvers<SharedPage>() };
     shape.waiting.push(waiting);
     this.#waiting.add(shape);
     this.#plan();
@@ -207,7 +209,7 @@ export class PageBatch {
     connection: SharedConnection,
     shape: SharedShape,
     questions: readonly PageQuestion[],
-  ): Promise<(Page | undefined)[]> {
+  ): Promise<SharedPage[]> {
     const { sql, limit, values } = questions[0]!;
     const lists = values.map((_, at) => questions.map((question) => question.values[at]!));
     const after = questions.map((question) => question.after);
@@ -220,9 +222,9 @@ export class PageBatch {
       shape.pausedUntil = this.#clock.elapsed() + SHAPE_PAUSE_MS;
       return [];
     }
-    if (await this.#follow(rows[0]![4])) return [];
     shape.records = Math.max(...rows.map(([, , count]) => count));
-    const pages: (Page | undefined)[] = [];
+    if (await this.#isOutdated(questions[0]!, rows[0]![4])) return questions.map(() => null);
+    const pages: SharedPage[] = [];
     for (const [at, records, count, last] of rows) {
       const question = questions[at]!;
       if (records === LARGE_PAGE) {

@@ -6,7 +6,7 @@ import { Refusal, settle } from '../../../errors.ts';
 import type { Load, NumberedType, Save } from '../../../pims/writes/script.ts';
 import type { Query } from '../../pims/row-sql.ts';
 import type { StartedScript } from '../../pims/script-runner.ts';
-import { mergeFeed } from '../../pims/script-sql.ts';
+import { mergeFeed, type ScriptSql } from '../../pims/script-sql.ts';
 import { statement, type Statement } from '../../writing.ts';
 import type { Connection } from '../connection/connection.ts';
 import { loadTogether, saveTogether } from './merge-sql.ts';
@@ -128,8 +128,8 @@ class RunningScript {
 
 /** The values that a transaction reads when it locks the tenant. */
 export interface Locked {
-  /** Whether the dictionaries have changed since the scripts were started. */
-  readonly isOld: boolean;
+  /** The SQL for the current dictionaries. No node can add a field while the tenant is locked. */
+  readonly sql: ScriptSql;
   readonly next: NextNumbers;
 }
 
@@ -166,11 +166,11 @@ export class WriteGroup {
     this.#continueAll();
     const loads = this.#sendLoads();
     loads.catch(() => undefined);
-    const { isOld, next } = await lock;
+    const { sql, next } = await lock;
     await loads;
     this.#next = new Map(next);
     this.#isLocked = true;
-    if (isOld) this.#restartAll();
+    if (this.#scripts.some(({ started }) => started?.sql !== sql)) this.#restartAll();
     while (this.#done < this.#scripts.length) {
       this.#continueAll();
       const first = this.#scripts[this.#done];

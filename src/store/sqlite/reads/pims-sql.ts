@@ -99,9 +99,9 @@ export function buildPimsSql(dictionaries: Dictionaries) {
     (recordType) =>
       `SELECT ${keyedJson[recordType]}, ${tagColumn(dictionaries, recordType)} FROM ${RECORD_TYPES[recordType].table} WHERE SORT_KEY = ?`,
   );
-  const rows = (recordType: RecordType) => {
+  const rows = (recordType: RecordType, names: readonly string[]) => {
     const cells = (of = '') => {
-      const columns = [...dictionaries[recordType].keys()].map((name) => buildColumn(name, of));
+      const columns = names.map((name) => buildColumn(name, of));
       return `concat_ws(char(0), ${columns.join(', ')}, '')`;
     };
     if (recordType !== 'lines') return `SELECT ${cells()} FROM ${RECORD_TYPES[recordType].table} ORDER BY SORT_KEY`;
@@ -119,7 +119,7 @@ export function buildPimsSql(dictionaries: Dictionaries) {
         ${linesOf(json('lines', VIEWED_FIELDS.lines), `o.ORDER_NUMBER ${charged}`)}
       FROM json_each(?) q CROSS JOIN ORDERS o INDEXED BY ORDERS_REFERENCE_NUMBER
         ON o.REFERENCE_NUMBER = q.value AND charge_row(o.ID) ${LIMIT}`,
-    /** Reads every record of a type in the order of its key, with the cells of an export as one text. */
+    /** Reads these fields of every record of a type in the order of its key, as one text. */
     rows,
     page(recordType: KeyedType, request: QueryRequest, counts: EntryCounts): PageRead {
       const { filters, limit, bytesMax, after, hasLines = false, isCounted } = request;

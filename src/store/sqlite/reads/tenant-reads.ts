@@ -26,10 +26,10 @@ export interface TenantReadsOptions {
 interface ReadConnection {
   readonly db: Database;
   readonly reader: TurnReader;
+  /** Returns the SQL for the fields in the last snapshot. */
   readonly sql: () => SqlitePimsSql;
   /** Number of the file's state in the last snapshot. */
   readonly epoch: () => number;
-  readonly unsynced: () => Promise<void> | undefined;
 }
 
 /** Budget of a read on the event loop. A read that needs more is repeated in a thread. */
@@ -83,7 +83,7 @@ export function makeTenantReads(
 
 /** Makes the function that reads, on the event loop or in a thread. */
 function makeReads(
-  { db, reader, epoch, unsynced }: ReadConnection,
+  { db, reader, sql, epoch }: ReadConnection,
   { workers, turns, kept, queryBudgetMs: budgetMs, onFatal }: TenantReadsOptions,
 ) {
   const { file } = db;
@@ -96,15 +96,21 @@ function makeReads(
     if (isClosed && largeReads === 0) workers.forget(file);
   };
 
-  /** Reads in a thread when it is the tenant's turn. */
-  const readLarge = async <R extends Read>(read: R, signal: () => AbortSignal): Promise<Outcome<FoundBy<R>>> => {
+  /** Reads in a thread when it is the tenant's turn, and again if a process has added a field in the meantime. */
+  const readLarge = async <R extends Read>(
+    read: R,
+    ofTenant: string,
+    build: () => R,
+    signal: () => AbortSignal,
+  ): Promise<Outcome<FoundBy<R>>> => {
+    const used = sql();
     largeReads++;
     try {
       const found = await turns.run(file, signal, (turn) =>
         workers.run<FoundBy<R>>({ kind: 'read', file, read, budgetMs }, turn),
       );
-      await unsynced();
-      return found;
+      // A new snapshot has every commit that the thread can have seen, and its answer waits until they are on disk.
+      return isClosed || (await reader.read(sql)) === used ? found : await run(ofTenant, build, signal);
     } catch (fault) {
       throw faultOf(fault) === 'fatal' ? onFatal(fault) : fault;
     } finally {
@@ -120,14 +126,15 @@ function makeReads(
       if (answer !== undefined) return answer as FoundBy<R>;
       const read = settle(build);
       if (read instanceof Refusal) return read;
-      if ((read.kind === 'page' && !read.isShort) || kept.large.has(key)) return readLarge(read, signal);
+      if ((read.kind === 'page' && !read.isShort) || kept.large.has(key))
+        return readLarge(read, ofTenant, build, signal);
       const found = runRead(db, read, 'loop', LOOP_BUDGET);
       const isUnfinished = found === CUT_SHORT || found === TOO_LONG;
       const characters = isUnfinished ? 0 : countAllCharacters(found);
       // A page that was cut short is not remembered as large: the event loop may have waited for a processor.
       const isLarge = found === TOO_LONG || (found === CUT_SHORT && read.kind === 'lookup');
       if (isLarge || characters > LOOP_CHARACTERS_MAX) kept.large.add(key);
-      if (isUnfinished) return readLarge(read, signal);
+      if (isUnfinished) return readLarge(read, ofTenant, build, signal);
       if (found !== undefined && (read.kind !== 'page' || characters + key.length <= KEPT_PAGE_CHARACTERS_MAX))
         kept.keep(key, epoch(), found, characters);
       return found;
