@@ -5,6 +5,8 @@ export interface Actor {
   readonly nowMs: number;
   readonly actor: string;
   readonly client: string;
+  /** Names the request by its Idempotency-Key: a second entry with the same value is refused. */
+  readonly once?: string | undefined;
 }
 
 /** One action, such as `keys replaced`. `detail` never contains a secret. */
@@ -16,6 +18,7 @@ export interface AuditEntry {
   readonly target: string;
   readonly client: string;
   readonly detail: Readonly<Record<string, string>>;
+  readonly once?: string | undefined;
 }
 
 export interface AuditRecord extends AuditEntry {
@@ -28,11 +31,11 @@ export interface AuditRecord extends AuditEntry {
 export const COMMAND_LINE = 'command line';
 
 export const entryBy = (
-  { nowMs, actor, client }: Actor,
+  { nowMs, actor, client, once }: Actor,
   action: string,
   target: string,
   detail: AuditEntry['detail'] = {},
-): AuditEntry => ({ at: new Date(nowMs).toISOString(), actor, action, target, client, detail });
+): AuditEntry => ({ at: new Date(nowMs).toISOString(), actor, action, target, client, detail, once });
 
 /** Returns the entry of a command. `at` is UTC ISO 8601. */
 export const byCommand = (at: string, action: string, target: string, detail?: AuditEntry['detail']): AuditEntry =>

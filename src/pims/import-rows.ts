@@ -1,10 +1,12 @@
 /** Parses the rows of a table, such as a CSV file, into the values of records, and imports a small table at once. */
-import { orThrow, Refusal, settle, type Outcome } from '../errors.ts';
-import { importBatch, type ImportResult, type RowOptions } from './import.ts';
+import { Refusal, settle, type Outcome } from '../errors.ts';
+import { importBatch, type RowOptions } from './import.ts';
+import { writeOnce } from './operations.ts';
 import type { PimsStore } from './pims-port.ts';
 import { findField, type FieldDictionary, type RecordType } from './rules/fields.ts';
 import { parseValue, type Values } from './rules/values.ts';
 import { withoutSaves } from './writes/script.ts';
+import type { WriteOptions } from './writes/writes.ts';
 
 /**
  * Makes the function that parses a row. Adjacent rows mostly repeat dates and flags, so a cell equal to the one above is
@@ -45,27 +47,35 @@ export interface ImportTable {
   readonly rows: readonly (readonly string[])[];
 }
 
+/** The result of an import. `row` is the index of a rejected row in the table. */
+export interface TableImport {
+  readonly imported: number;
+  readonly updated: number;
+  readonly rejected: readonly { readonly row: number; readonly message: string }[];
+}
+
 /**
- * Imports a table in one transaction, apart from the rows that are rejected. The line of the first row is 0. With
- * `isDry`, imports nothing and returns what the result would be. Throws UNKNOWN_FIELD or COMMAND_REFUSED.
+ * Imports a table in one transaction, apart from the rows that are rejected. With `isDry`, imports nothing and returns
+ * what the result would be. Throws UNKNOWN_FIELD or COMMAND_REFUSED.
  */
 export async function importTable(
   store: PimsStore,
   recordType: RecordType,
   { fields, rows }: ImportTable,
-  { isDry, ...options }: RowOptions & { readonly isDry: boolean },
-): Promise<ImportResult> {
+  { isDry, ...options }: WriteOptions & RowOptions & { readonly isDry: boolean },
+): Promise<TableImport> {
   const parse = makeRowParser(fields, (await store.dictionaries())[recordType], recordType);
   const parsed = rows.map((cells, lineNumber) => ({ lineNumber, values: parse(cells) }));
-  const rejected = parsed.flatMap(({ lineNumber, values: reason }) =>
+  const wrong = parsed.flatMap(({ lineNumber, values: reason }) =>
     reason instanceof Refusal ? [{ lineNumber, reason }] : [],
   );
   const good = parsed.flatMap(({ lineNumber, values }) => (values instanceof Refusal ? [] : [{ lineNumber, values }]));
-  const result = orThrow(
-    await store.write(() => {
-      const script = importBatch(recordType, good, options);
-      return isDry ? withoutSaves(script) : script;
-    }),
-  );
-  return { ...result, rejected: [...rejected, ...result.rejected].toSorted((a, b) => a.lineNumber - b.lineNumber) };
+  const script = function* () {
+    const batch = importBatch(recordType, good, options);
+    const done = yield* isDry ? withoutSaves(batch) : batch;
+    const all = [...wrong, ...done.rejected].toSorted((a, b) => a.lineNumber - b.lineNumber);
+    const rejected = all.map(({ lineNumber: row, reason: { message } }) => ({ row, message }));
+    return JSON.stringify({ ...done, rejected });
+  };
+  return JSON.parse((await writeOnce(store, script, options)).data) as TableImport;
 }

@@ -103,14 +103,16 @@ export async function findOrdersByStorefrontReferences(
 }
 
 /** Runs a write once for its idempotency key. `size` is the number of single writes that it counts as. */
-async function writeOnce(
+export async function writeOnce(
   store: PimsStore,
   script: (dictionaries: Dictionaries) => Script<Json>,
-  context: WriteContext,
+  options: WriteOptions,
   size?: number,
 ): Promise<Written> {
-  const write: Write<Written> = (dictionaries) => writes.runOnce(script(dictionaries), context);
-  return orThrow(await store.write(write, context.idempotency, size));
+  const write: Write<Written> = (dictionaries) => writes.runOnce(script(dictionaries), options);
+  const written = orThrow(await store.write(write, options.idempotency, size));
+  options.report?.(written);
+  return written;
 }
 
 const writeOf =
@@ -145,8 +147,13 @@ export const listFields = async (store: PimsStore, recordType: RecordType): Prom
   JSON.stringify([...(await store.dictionaries())[recordType].values()].map(viewField));
 
 /** Adds a custom field to the tenant's dictionaries. Throws COMMAND_REFUSED if its name is not allowed. */
-export const addField = async (store: PimsStore, field: CustomField): Promise<void> =>
-  orThrow(await store.write((dictionaries) => writes.addField(dictionaries, field)));
+export async function addField(
+  store: PimsStore,
+  field: CustomField,
+  options: WriteOptions = { now: '', strict: false },
+): Promise<void> {
+  await writeOnce(store, (dictionaries) => writes.addField(dictionaries, field), options);
+}
 
 /** Runs a write of the back office, which the change feed names by its operation. Returns the parsed result. */
 async function writeInOffice<T>(
@@ -155,8 +162,8 @@ async function writeInOffice<T>(
   options: WriteOptions,
   script: (dictionaries: Dictionaries) => Script<Json>,
 ): Promise<T> {
-  const write: Write<Json> = (dictionaries) => recordChanges(script(dictionaries), operation, options);
-  return JSON.parse(orThrow(await store.write(write))) as T;
+  const write = (dictionaries: Dictionaries) => recordChanges(script(dictionaries), operation, options);
+  return JSON.parse((await writeOnce(store, write, options)).data) as T;
 }
 
 /** Voids an invoice: its units and serial numbers are in stock again. Throws ORDER_NOT_FOUND or STAGE_NOT_ALLOWED. */

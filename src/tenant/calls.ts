@@ -1,7 +1,7 @@
 /**
  * Counts every authenticated call, exactly and durably: calls that arrive while the store adds a batch share the next
  * batch, and a response waits for the batch of its call (decision 0008). Limits the calls of a tenant per month and per
- * second (there is no limit by default), and the record views of each user of the dashboard.
+ * second (there is no limit by default), and the calls of each user of the dashboard.
  */
 import { formatTime, type Clock, type Timer } from '../clock.ts';
 import { Refusal, refuseForNow } from '../errors.ts';
@@ -192,26 +192,15 @@ class RateBuckets {
   }
 }
 
-const LOOKS_PER_SECOND = 20;
-const LOOKS_BURST = 200;
-
-/** Limits the record views of each user of the dashboard, which are not metered. */
-export class LookLimit {
-  readonly #buckets = new RateBuckets();
-
-  /** Throws RATE_LIMITED when the user may not view a record now. */
-  check(user: { readonly teamId: string; readonly email: string }, nowMs: number): void {
-    if (this.#buckets.take(`${user.teamId} ${user.email}`, LOOKS_PER_SECOND, LOOKS_BURST, nowMs)) return;
-    const message = `Rate limit exceeded (${LOOKS_PER_SECOND} record views per second). Retry after 1 s.`;
-    throw refuseForNow('RATE_LIMITED', message);
-  }
-}
+const USER_CALLS_PER_SECOND = 20;
+const USER_CALLS_BURST = 200;
 
 /** Returns the number of calls that a rate allows at once: the calls of two seconds. */
 const burstOf = (perSecond: number) => Math.max(1, perSecond * 2);
 
 export class Limits {
   readonly #buckets = new RateBuckets();
+  readonly #users = new RateBuckets();
   readonly #turns = new Map<string, Promise<void>>();
 
   /** Runs work of a tenant after its earlier work has ended. */
@@ -239,6 +228,13 @@ export class Limits {
     const retryAfterSeconds = Math.max(1, Math.ceil(calls / perSecond));
     const message = `Rate limit exceeded (${perSecond} per second). Retry after ${retryAfterSeconds} s.`;
     throw new Refusal('RATE_LIMITED', message, { retryAfterSeconds });
+  }
+
+  /** Throws RATE_LIMITED when the user of the dashboard may not make a call now. */
+  checkUser({ teamId }: Tenant, email: string, nowMs: number): void {
+    if (this.#users.take(`${teamId} ${email}`, USER_CALLS_PER_SECOND, USER_CALLS_BURST, nowMs)) return;
+    const message = `Rate limit exceeded (${USER_CALLS_PER_SECOND} calls per second for a user). Retry after 1 s.`;
+    throw refuseForNow('RATE_LIMITED', message);
   }
 
   /** Throws BATCH_TOO_LONG for a batch that the tenant's limits never allow, since waiting would not help. */

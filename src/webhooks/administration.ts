@@ -1,8 +1,8 @@
 /** The changes that people make to the endpoints of a tenant, from the dashboard and from the command line. */
 import { randomBytes } from 'node:crypto';
-import { entryBy, type Actor } from '../audit/audit.ts';
+import { entryBy, type Actor, type AuditStore } from '../audit/audit.ts';
 import { DAY_MS, formatTime, type Clock } from '../clock.ts';
-import { orThrow, refuseField } from '../errors.ts';
+import { orThrow, refuseField, refuseForNow } from '../errors.ts';
 import { CHANGED_TYPES, listChanges } from '../pims/changes.ts';
 import type { PimsStore } from '../pims/pims-port.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
@@ -12,6 +12,7 @@ import type { Delivery, Webhook, WebhookChange, WebhookStore } from './webhooks-
 
 export interface WebhookServices {
   readonly webhooks: WebhookStore;
+  readonly audit: AuditStore;
   readonly pims: (tenant: Tenant) => PimsStore | Promise<PimsStore>;
   readonly clock: Clock;
   readonly isPrivateAllowed: boolean;
@@ -35,10 +36,16 @@ export interface WebhookView extends Pick<Webhook, 'id' | 'url' | 'createdAt' | 
 /** Returns a URL without its query, which often contains a token. */
 const hideQuery = (url: string): string => url.replace(/\?.*/s, '?…');
 
+/** Maximum endpoints of a tenant that are tested at a time. */
+const TESTS_MAX = 3;
+const TESTS_RUN = `A test of this webhook, or ${TESTS_MAX} of the team, are running. Test again once the receiver has answered.`;
+
 const ACTIVE = { state: 'active', reason: '', failures: 0, nextTryAt: '' } as const;
 
 export class Webhooks {
   readonly #services: WebhookServices;
+  /** The endpoints that are being tested. */
+  readonly #tests = new Set<Webhook>();
 
   constructor(services: WebhookServices) {
     this.#services = services;
@@ -99,18 +106,26 @@ export class Webhooks {
     if (!(await this.#services.webhooks.removeWebhook(teamId, id, entry))) throw unknown(id);
   }
 
-  /** Sends a message of the type `test` at once, even while the endpoint waits or is paused. */
-  async test(tenant: Tenant, id: string) {
-    const { webhooks, clock } = this.#services;
+  /**
+   * Sends a message of the type `test` at once, even while the endpoint waits or is paused. Throws RATE_LIMITED while the endpoint, or several others of the team, are tested.
+   */
+  async test(tenant: Tenant, id: string, actor: Actor) {
+    const { webhooks, audit, clock } = this.#services;
     const webhook = await this.#find(tenant, id);
-    const key = await webhooks.loadSealingKey();
+    const running = [...this.#tests].filter(({ teamId }) => teamId === tenant.teamId);
+    if (running.length >= TESTS_MAX || running.some((one) => one.id === id))
+      throw refuseForNow('RATE_LIMITED', TESTS_RUN);
+    this.#tests.add(webhook);
     const poster = new Poster(this.#services);
     try {
+      await audit.appendAudit(tenant.teamId, entryBy(actor, 'webhook tested', id));
+      const key = await webhooks.loadSealingKey();
       const sent = await poster.send(webhook, testMessage(clock.now()), key, new AbortController().signal);
       await webhooks.addTest(webhook, { ...sent, attempt: 1, nextTryAt: null });
       const { status, error, durationMs } = sent;
       return { status, error, durationMs };
     } finally {
+      this.#tests.delete(webhook);
       await poster.close();
     }
   }

@@ -255,7 +255,7 @@ suite('tampering', () => {
   const move = (from: number, to: number): string => `UPDATE @AUDIT SET "NUMBER" = ${to} WHERE ${nth(from)}`;
   const last = `(SELECT max("NUMBER") FROM @AUDIT WHERE ${MINE})`;
   const copy = (at: string, from: string): string =>
-    `INSERT INTO @AUDIT SELECT "TEAM_ID", ${at}, "AT", "ACTOR", "ACTION", "TARGET", "CLIENT", "DETAIL", "HASH"
+    `INSERT INTO @AUDIT SELECT "TEAM_ID", ${at}, "AT", "ACTOR", "ACTION", "TARGET", "CLIENT", "DETAIL", "HASH", NULL
      FROM @AUDIT WHERE ${MINE} AND "NUMBER" = ${from}`;
   const setHead = (what: string): string => `UPDATE @AUDIT_HEADS SET ${what} WHERE ${MINE}`;
   /** The statements of each change, and the number of the first wrong record that the check has to report. */

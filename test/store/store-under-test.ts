@@ -168,7 +168,7 @@ export class Pims {
     return this.#write(options, () => advanceOrder(orderNumber, transition, options));
   }
 
-  addField(field: CustomField): Promise<Outcome<void>> {
+  addField(field: CustomField): Promise<Outcome<string>> {
     return this.port.write((dictionaries) => writes.addField(dictionaries, field));
   }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Refusal } from '../../src/errors.ts';
-import { Limits, LookLimit } from '../../src/tenant/calls.ts';
+import { Limits } from '../../src/tenant/calls.ts';
 import type { Tenant } from '../../src/tenant/tenant-port.ts';
 
 const tenant = (limits: Partial<Tenant> = {}): Tenant => ({
@@ -122,10 +122,10 @@ test('whatever the pattern, no stretch of time sees more than its rate and the b
 });
 
 test('one at its limit stays there, however many others call; after its time it is good again', () => {
-  const looks = new LookLimit();
+  const limits = new Limits();
   const look = (email: string, ms: number): boolean => {
     try {
-      looks.check({ teamId: 'acme', email }, NOON.getTime() + ms);
+      limits.checkUser(tenant(), email, NOON.getTime() + ms);
       return true;
     } catch (fault) {
       assert.ok(fault instanceof Refusal && fault.code === 'RATE_LIMITED' && fault.retryAfterSeconds === 1);

@@ -56,8 +56,8 @@ export async function get<Path extends GetPath>(
   query?: GetQuery<Path>,
   signal?: AbortSignal,
 ): Promise<AnswerOf<`GET ${Path}`>> {
-  const response = await send('GET', urlOf(path, query), undefined, { signal });
-  return (await parseAnswer(response)) as AnswerOf<`GET ${Path}`>;
+  const load = async () => parseAnswer(await send('GET', urlOf(path, query), undefined, { signal }));
+  return (await keepRate(load)) as AnswerOf<`GET ${Path}`>;
 }
 
 /**
@@ -68,7 +68,8 @@ export async function post<Path extends PathWith<'POST'>>(
   path: Path,
   body: BodyOf<`POST ${Path}`>,
 ): Promise<AnswerOf<`POST ${Path}`>> {
-  const call = async () => (await parseAnswer(await send('POST', urlOf(path), body))) as AnswerOf<`POST ${Path}`>;
+  const call = async () =>
+    (await keepRate(async () => parseAnswer(await sendWrite('POST', urlOf(path), body)))) as AnswerOf<`POST ${Path}`>;
   try {
     return await call();
   } catch (fault) {
@@ -76,6 +77,32 @@ export async function post<Path extends PathWith<'POST'>>(
     if (!(await (proving ??= askForProof().finally(() => (proving = undefined))))) throw fault;
     return call();
   }
+}
+
+/** Repeats a call until the user may make it: actions on many records can be faster than the rate of a user. */
+async function keepRate<T>(call: () => Promise<T>): Promise<T> {
+  for (;;)
+    try {
+      return await call();
+    } catch (fault) {
+      if (!hasCode(fault, 'RATE_LIMITED') || fault.retryAfterSeconds !== 1) throw fault;
+      await new Promise((resolve) => void setTimeout(resolve, 1000));
+    }
+}
+
+/** Keys of writes that have no final response, by request. */
+const unanswered = new Map<string, string>();
+/** Forgets them, because the next write is another one. */
+export const forgetUnanswered = (): void => unanswered.clear();
+
+/** Sends a write with an Idempotency-Key. If its response is lost, the same write is sent again with the same key. */
+async function sendWrite(method: string, url: string, body: unknown, { headers, ...options }: SendOptions = {}) {
+  const request = JSON.stringify([method, url, body]);
+  const key = unanswered.get(request) ?? crypto.randomUUID();
+  unanswered.set(request, key);
+  const response = await send(method, url, body, { ...options, headers: { 'idempotency-key': key, ...headers } });
+  if (response.status < 500 && response.status !== 409) unanswered.delete(request);
+  return response;
 }
 
 let askForProof = (): Promise<boolean> => Promise.resolve(false);
@@ -102,7 +129,9 @@ type Sent = [query?: QueryValues, body?: unknown, options?: SendOptions];
 export async function callOperation(entry: '/records' | '/explorer', method: Method, path: string, ...sent: Sent) {
   const [query, body, options] = sent;
   const began = performance.now();
-  const response = await send(method, urlOf(`${entry}${path}`, query), body, options);
+  // The explorer sends what the user has written.
+  const sendCall = method === 'GET' || entry === '/explorer' ? send : sendWrite;
+  const response = await sendCall(method, urlOf(`${entry}${path}`, query), body, options);
   const { status, headers } = response;
   const text = await response.text();
   /** The body, or undefined if it is not JSON. */

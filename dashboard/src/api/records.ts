@@ -139,9 +139,9 @@ export async function write<T>(
   return (await fetchOperation<{ data: T }>(method, path, {}, body, { headers })).body.data;
 }
 
-/** Sends several writes as one: all happen, or none. The key makes a second click harmless. Returns their data. */
-export async function writeBatch(steps: readonly Step[], key: string): Promise<unknown[]> {
-  const done = await write<{ data: unknown }[]>('POST', '/batch', steps, { 'idempotency-key': key });
+/** Sends several writes as one: all happen, or none. Returns their data. */
+export async function writeBatch(steps: readonly Step[]): Promise<unknown[]> {
+  const done = await write<{ data: unknown }[]>('POST', '/batch', steps);
   return done.map(({ data }) => data);
 }
 

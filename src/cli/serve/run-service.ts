@@ -76,7 +76,7 @@ export async function runService(
     const { tenants, users, audit, usage, requests } = store;
     const feed = { clock, pims, nextChange: (tenant: Tenant, ended: AbortSignal) => store.nextChange(tenant, ended) };
     const isPrivateAllowed = config.webhookPrivate === 'on';
-    const ofWebhooks = { ...feed, webhooks: store.webhooks, tenants, isPrivateAllowed, report };
+    const ofWebhooks = { ...feed, webhooks: store.webhooks, audit, tenants, isPrivateAllowed, report };
     const sender = new WebhookSender({ ...ofWebhooks, isAlone: !!embedded });
     const webhooks = new Webhooks(ofWebhooks);
     const services = { ...feed, tenants, audit, usage, requests, meter, accounts, users, requestLog, webhooks };

@@ -19,7 +19,7 @@ import {
 } from '../../tenant/credentials.ts';
 import { checkMayWrite } from '../../tenant/keys.ts';
 import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
-import { BASE_PATH, isWrite, type Operation } from '../operations/operation.ts';
+import { BASE_PATH, type Operation } from '../operations/operation.ts';
 import { parseBody, takeBody, type ReadBody } from '../server/receive.ts';
 import { parseIfMatch } from './answer.ts';
 import { refuseBySchema } from './error-answers.ts';
@@ -40,7 +40,7 @@ export interface Access {
   /** Finds the tenant of a call. Throws a refusal if the caller may not make the call. */
   readonly authenticate: (request: FastifyRequest, operation: Operation) => Tenant | Promise<Tenant>;
   readonly isMetered: boolean;
-  /** Runs after a write has succeeded, with its answer. */
+  /** Runs after a write that changed something, with its answer. */
   readonly wrote?: (request: FastifyRequest, operation: Operation, answer: Rendered) => Promise<void>;
 }
 
@@ -124,7 +124,7 @@ function claimOf(request: FastifyRequest, teamId: string, basic: Basic, body: Pa
 }
 
 /** Folds a repeated parameter into one. Throws PARAMETER_CONFLICT if its values differ. */
-export function foldQuery(query: Parameters): void {
+function foldQuery(query: Parameters): void {
   for (const name in query) {
     const value = query[name];
     if (!Array.isArray(value)) continue;
@@ -172,23 +172,37 @@ function conflict(name: string): Refusal {
   return refuseField('PARAMETER_CONFLICT', field, message);
 }
 
-/** Admits the call and sets its body. Throws a refusal of the call or of its body. */
+/** The terms on which a call is admitted. */
+export interface CallTerms {
+  /** The name of the call in counts and logs. */
+  readonly name: string;
+  readonly isWrite: boolean;
+  readonly isMetered: boolean;
+  readonly listSteps?: Operation['listSteps'] | undefined;
+}
+
+/**
+ * Admits the call and sets its body. Throws a refusal of the call or of its body. Only a call that signs someone in has
+ * no tenant.
+ */
 export async function admit(
   request: FastifyRequest,
-  operation: Operation,
-  isMetered: boolean,
+  { name, isWrite, isMetered, listSteps }: CallTerms,
   services: AdmissionServices,
 ): Promise<void> {
-  const { meter, limits } = services;
+  const { meter, limits, clock } = services;
   const body = (request.body ?? {}) as ReadBody;
-  const tenant = request.tenant!;
+  const { tenant, signedIn } = request;
   request.body = undefined;
-  if (isMetered && (quotaOf(tenant) !== null || tenant.callsPerSecond !== null)) request.limits = limits;
-  if (operation.listSteps) return admitBatch(request, body, operation.listSteps, isMetered, services);
-  if (isMetered) request.counted = meter.count(tenant.teamId, operation.name, request.now, request.key);
-  if (request.limits) await limits.check(tenant, request.counted!, new Date(request.now));
-  if (isWrite(operation)) checkMayWrite(request.key);
-  request.load.enterTenant(request, tenant);
+  if (tenant) {
+    if (signedIn && !isMetered) limits.checkUser(tenant, signedIn.user.email, clock.now());
+    if (isMetered && (quotaOf(tenant) !== null || tenant.callsPerSecond !== null)) request.limits = limits;
+    if (listSteps) return admitBatch(request, body, listSteps, isMetered, services);
+    if (isMetered) request.counted = meter.count(tenant.teamId, name, request.now, request.key);
+    if (request.limits) await limits.check(tenant, request.counted!, new Date(request.now));
+    if (isWrite) checkMayWrite(request.key);
+    request.load.enterTenant(request, tenant);
+  }
   foldQuery(request.query as Record<string, unknown>);
   request.body = takeBody(request, body);
 }

@@ -41,7 +41,7 @@ export const hasAnswer = (condition: string, etag: string): boolean =>
  * Parses If-Match: the record must have one of its tags. Throws INVALID_IF_MATCH if it cannot be read, and
  * PRECONDITION_NOT_ALLOWED for an operation that does not check it.
  */
-export function parseIfMatch(request: FastifyRequest, operation: string, isTaken: boolean): Expected | undefined {
+export function parseIfMatch(request: FastifyRequest, operation: string, isTaken = false): Expected | undefined {
   const header = request.headers['if-match'];
   if (header === undefined) return undefined;
   if (!isTaken)

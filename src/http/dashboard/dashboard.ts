@@ -13,7 +13,6 @@ import { Refusal, refuseField } from '../../errors.ts';
 import type { BatchStep } from '../../pims/batch.ts';
 import { textOf } from '../../pims/writes/script.ts';
 import type { Body } from '../../pims/writes/writes.ts';
-import { LookLimit } from '../../tenant/calls.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { parseClaim, type Access } from '../call/admit.ts';
 import { hasAnswer } from '../call/answer.ts';
@@ -55,10 +54,9 @@ export async function addDashboard(
   };
   for (const name of Object.keys(ROUTES) as RouteName[]) addRoute(app, services, name, handlers[name]);
 
-  const looks = new LookLimit();
   for (const operation of operations) {
-    addOperation(app, operation, services, accessBySession(services, '/explorer'));
-    addOperation(app, operation, services, accessBySession(services, '/records', looks));
+    addOperation(app, operation, services, accessBySession(services, '/explorer', true));
+    addOperation(app, operation, services, accessBySession(services, '/records', false));
   }
   await addPages(app);
 }
@@ -67,17 +65,16 @@ export async function addDashboard(
 type WrittenData = string | Readonly<Record<string, string>> | readonly { readonly data: WrittenData }[];
 
 /**
- * Gives a user of the tenant access to the operations. Calls of the explorer are metered like any call; calls of the
- * pages of records are not, and have a separate limit (`looks`). The audit log has every write.
+ * Gives a user of the tenant access to the operations. Calls of the explorer are metered like any call, and calls of
+ * the pages of records are not. The audit log has every write.
  */
-const accessBySession = ({ accounts, audit, clock }: DashboardServices, path: string, looks?: LookLimit): Access => ({
+const accessBySession = ({ accounts, audit, clock }: DashboardServices, path: string, isMetered: boolean): Access => ({
   prefix: API_PATH + path,
-  isMetered: looks === undefined,
+  isMetered,
   authenticateEarly: async (request) => void (await findSession(accounts, request, clock.now())),
   authenticate: async (request: FastifyRequest, operation: Operation): Promise<Tenant> => {
     const signedIn = await findSession(accounts, request, clock.now());
-    looks?.check(signedIn.user, clock.now());
-    if (isWrite(operation)) requireRole(signedIn, looks ? 'clerk' : 'developer');
+    if (isWrite(operation)) requireRole(signedIn, isMetered ? 'developer' : 'clerk');
     const { teamId } = signedIn.tenant;
     const query = request.query as Record<string, unknown>;
     query['teamID'] ??= teamId;

@@ -2,6 +2,7 @@
 import type { AuditRecord } from '../../audit/audit.ts';
 import type { Session, User } from '../../account/account-port.ts';
 import type { Field, RecordType } from '../../pims/rules/fields.ts';
+import type { TableImport } from '../../pims/import-rows.ts';
 import type { HistoryEntry } from '../../pims/operations.ts';
 import type { MovementKind } from '../../pims/writes/script.ts';
 import type { FoundRequest, FoundRequestDetail, FoundRequests } from '../../request-log/logged-request.ts';
@@ -189,6 +190,8 @@ export interface WaitingView {
   canFill: boolean;
 }
 
+export type ImportView = TableImport;
+
 export type FieldView = Omit<Field, 'description' | 'required'>;
 export interface FieldsView {
   fields: Record<RecordType, FieldView[]>;
@@ -211,13 +214,6 @@ export interface UserLinkView {
   /** One-time link to set a password, shown only once. Like `baseURL`, it may have no host. */
   link: string;
   endsAt: string;
-}
-
-/** The result of an import. `row` is the index of a rejected row in the table. */
-export interface ImportView {
-  imported: number;
-  updated: number;
-  rejected: { row: number; message: string }[];
 }
 
 /** The records, newest first, at most 100. `next` is the `before` of the next page. */

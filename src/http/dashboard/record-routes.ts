@@ -55,21 +55,18 @@ const ORDER_ROUTES = {
     return done;
   },
   'GET /fields': async ({ pims }) => ({ fields: listFields(await (await pims()).dictionaries()) }),
-  'POST /fields': async ({ body: { recordType, name, type }, pims, note }) => {
-    await addField(await pims(), { recordType, name, type });
+  'POST /fields': async ({ body: { recordType, name, type }, pims, note, writeOptions }) => {
+    await addField(await pims(), { recordType, name, type }, writeOptions);
     await note('field added', name, { recordType, type });
   },
   'POST /imports': async ({ body, pims, note, writeOptions }) => {
     const { recordType, file, updates, isDry, ...table } = body;
     const options = { ...writeOptions, updates, isDry };
-    const { imported, updated, rejected } = await importTable(await pims(), recordType, table, options);
+    const done = await importTable(await pims(), recordType, table, options);
+    const { imported, updated, rejected } = done;
     const counts = { imported: String(imported), updated: String(updated), rejected: String(rejected.length) };
-    if (!isDry && imported + updated > 0) await note('records imported', recordType, { file, ...counts });
-    return {
-      imported,
-      updated,
-      rejected: rejected.map(({ lineNumber, reason }) => ({ row: lineNumber, message: reason.message })),
-    };
+    if (imported + updated > 0) await note('records imported', recordType, { file, ...counts });
+    return done;
   },
 } satisfies Partial<Handlers>;
 

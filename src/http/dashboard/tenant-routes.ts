@@ -16,6 +16,13 @@ import type { SettingsView, UserLinkView } from './interface.ts';
 import { pick, type DashboardServices, type Handlers } from './typed-route.ts';
 
 const AUDIT_PAGE = 100;
+const PAGE_CHARACTERS_MAX = 1024 * 1024;
+
+/** Ends a page before its JSON exceeds 1 MiB. It has at least one row. */
+function endPage<T>(rows: readonly T[]): T[] {
+  let characters = 0;
+  return rows.filter((row, at) => (characters += JSON.stringify(row).length) <= PAGE_CHARACTERS_MAX || at === 0);
+}
 
 export function tenantRoutes({ tenants, users, audit, publicUrl, requestLogDays }: DashboardServices) {
   const view = (tenant: Tenant): SettingsView => ({
@@ -56,7 +63,7 @@ export function tenantRoutes({ tenants, users, audit, publicUrl, requestLogDays 
 
     'GET /audit': async ({ tenant, query }) => {
       const before = Number(query.before ?? Number.MAX_SAFE_INTEGER);
-      const records = await audit.loadAudit(tenant.teamId, before, AUDIT_PAGE);
+      const records = endPage(await audit.loadAudit(tenant.teamId, before, AUDIT_PAGE));
       const last = records.at(-1)?.number ?? 1;
       return { records, next: last > 1 ? last : null };
     },
@@ -135,7 +142,7 @@ export const webhookRoutes = ({ webhooks }: DashboardServices) =>
     }),
     'POST /webhooks': ({ tenant, body, actor }) => webhooks.add(tenant, body.url, body.types, actor),
     'POST /webhooks/remove': ({ tenant, body, actor }) => webhooks.remove(tenant, body.id, actor),
-    'POST /webhooks/test': ({ tenant, body }) => webhooks.test(tenant, body.id),
+    'POST /webhooks/test': ({ tenant, body, actor }) => webhooks.test(tenant, body.id, actor),
     'POST /webhooks/pause': ({ tenant, body, actor }) => webhooks.pause(tenant, body.id, actor),
     'POST /webhooks/replay': ({ tenant, body, actor }) => webhooks.replay(tenant, body.id, body.after, actor),
     'POST /webhooks/rotate': ({ tenant, body, actor }) => webhooks.rotate(tenant, body.id, actor),

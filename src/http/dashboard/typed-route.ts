@@ -3,6 +3,7 @@
  * dashboard's own pages and, if the route has a role, have a session whose user has that role or more. A route
  * sees only the tenant of the session. Source: decision 0023.
  */
+import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest, FastifyInstance, FastifySchemaValidationError } from 'fastify';
 import type { SignedIn, UserStore } from '../../account/account-port.ts';
 import type { Accounts } from '../../account/accounts.ts';
@@ -19,12 +20,9 @@ import type { RequestLog } from '../../request-log/request-log.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import type { TakeTurn } from '../../tenant/turns.ts';
 import type { Webhooks } from '../../webhooks/administration.ts';
-import { foldQuery } from '../call/admit.ts';
-import { sendAnswer } from '../call/answer.ts';
-import type { OperationServices } from '../call/stages.ts';
+import { addCall, type AskedWrite, type OperationServices } from '../call/stages.ts';
 import type { Readings } from '../observe/readings.ts';
 import { signalOf } from '../server/connections.ts';
-import { takeBody } from '../server/receive.ts';
 import type { AnswerOf, BodyOf, QueryOf, RouteName } from './interface.ts';
 import { NOTHING, ROUTES, type RouteTerms } from './route-table.ts';
 
@@ -99,11 +97,11 @@ interface OpenContext<Body, Query> {
 export interface RequestContext<Body = unknown, Query = unknown> extends OpenContext<Body, Query> {
   readonly signedIn: SignedIn;
   readonly tenant: Tenant;
-  /** The user who acts, for the audit log. */
+  /** The user who acts, for the audit log, with the Idempotency-Key of a change that is not of records. */
   readonly actor: Actor;
   readonly writeOptions: WriteOptions;
   readonly pims: () => PimsStore | Promise<PimsStore>;
-  /** Appends an action of this user to the audit log. */
+  /** Appends a write of records by this user to the audit log, unless it has changed nothing. */
   readonly note: (action: string, target: string, detail?: AuditEntry['detail']) => Promise<void>;
   /** Runs an expensive read in the tenant's turn. `ended` aborts when the caller disconnects or the service stops. */
   readonly readInTurn: <T>(read: (ended: AbortSignal) => Promise<T>) => Promise<T>;
@@ -125,28 +123,30 @@ export function addRoute<Name extends RouteName>(
   const { accounts, clock } = services;
   const [method = '', path = ''] = name.split(' ');
   const { role, proof = 'recent', query = NOTHING, body = NOTHING }: RouteTerms = ROUTES[name];
-  app.route({
-    method,
-    url: API_PATH + path,
-    schemaErrorFormatter: ([error], context) => refuseForm(error!, context),
-    schema: { querystring: query, ...(method === 'POST' && { body }) },
-    preValidation: async (request) => {
-      request.operation = `dashboard ${name}`;
-      request.load.enter(request, role ? undefined : request.load.signIns);
-      if (role) {
+  const isWrite = method === 'POST';
+  addCall(app, services, {
+    name: `dashboard ${name}`,
+    isWrite,
+    isMetered: false,
+    isSignIn: role === undefined,
+    route: {
+      method,
+      url: API_PATH + path,
+      schema: { querystring: query, ...(isWrite && { body }) },
+      schemaErrorFormatter: ([error], context) => refuseForm(error!, context),
+    },
+    authenticate: async (request) => {
+      if (!role) refuseCrossSite(request);
+      else {
         const signedIn = await findSession(accounts, request, clock.now());
         requireRole(signedIn, role);
-        if (method === 'POST' && proof === 'recent') requireProof(signedIn, clock.now());
-      } else refuseCrossSite(request);
-      foldQuery(request.query as Record<string, unknown>);
-      request.body = takeBody(request, request.body ?? {});
+        if (isWrite && proof === 'recent') requireProof(signedIn, clock.now());
+      }
+      return request.tenant;
     },
-    handler: async (request, reply) => {
-      const context = request.signedIn
-        ? contextOf(services, request.signedIn, reply)
-        : openContextOf(reply, clock.now());
-      const answer = await handle(context as ContextOf<Name>);
-      return sendAnswer(reply, 200, JSON.stringify(answer ?? {}));
+    decide: async ({ signedIn }, reply, asked) => {
+      const context = signedIn ? contextOf(services, signedIn, reply, asked) : openContextOf(reply, clock.now());
+      return JSON.stringify((await handle(context as ContextOf<Name>)) ?? {});
     },
   });
 }
@@ -161,18 +161,23 @@ function contextOf(
   { pims, audit, takeTurn, clock }: DashboardServices,
   signedIn: SignedIn,
   reply: FastifyReply,
+  asked: AskedWrite,
 ): RequestContext {
   const { user, tenant } = signedIn;
   const open = openContextOf(reply, clock.now());
-  const actor = { ...open.client, actor: user.email };
+  const { idempotency: once } = asked;
+  const client = { ...open.client, actor: user.email };
+  const actor = { ...client, once: once && hash('sha256', `${once.operation} ${once.key}`) };
   return {
     ...open,
     signedIn,
     tenant,
     actor,
-    writeOptions: { now: formatTime(actor.nowMs), by: user.email, strict: tenant.strict },
+    writeOptions: { now: formatTime(actor.nowMs), by: user.email, strict: tenant.strict, ...asked },
     pims: () => pims(tenant),
-    note: (...action) => audit.appendAudit(tenant.teamId, entryBy(actor, ...action)),
+    note: async (...action) => {
+      if (reply.request.hasChanged) await audit.appendAudit(tenant.teamId, entryBy(client, ...action));
+    },
     readInTurn: async (read) => {
       const ended = new AbortController();
       const found = await takeTurn(tenant, signalOf(reply), (turn) => {
@@ -188,6 +193,7 @@ function contextOf(
 function refuseForm({ keyword, params, instancePath, message }: FastifySchemaValidationError, place: string): Refusal {
   const named = params['missingProperty'] ?? params['additionalProperty'] ?? instancePath.split('/')[1] ?? '';
   const field = (named as string).slice(0, 64);
+  if (place === 'headers') return refuseField('INVALID_IDEMPOTENCY_KEY', 'Idempotency-Key');
   if (keyword === 'required') return refuseField('MISSING_FIELD', field, `${field} is required.`);
   if (keyword === 'additionalProperties' && instancePath === '') {
     const code = place === 'body' ? 'UNKNOWN_FIELD' : 'UNKNOWN_PARAMETER';

@@ -4,6 +4,7 @@
  */
 import type { SignedIn } from '../../account/account-port.ts';
 import { VERSION } from '../../assets.ts';
+import { entryBy } from '../../audit/audit.ts';
 import { formatTime } from '../../clock.ts';
 import { ERRORS, Refusal, refuseCommand, refuseField, type ErrorCode } from '../../errors.ts';
 import { quotaOf } from '../../tenant/calls.ts';
@@ -72,7 +73,7 @@ export async function isOperator(
 }
 
 export function operateRoutes(services: DashboardServices) {
-  const { tenants, usage, readings, clock, backUp } = services;
+  const { tenants, usage, audit, readings, clock, backUp } = services;
   const startedAt = clock.elapsed();
   const check = async ({ signedIn }: RequestContext) => {
     if (await isOperator(services, signedIn)) return;
@@ -109,7 +110,7 @@ export function operateRoutes(services: DashboardServices) {
     'POST /operate/backup': async (context) => {
       await check(context);
       if (!backUp) throw refuseCommand(NO_BACKUPS[nameStore()]);
-      await context.note('backup started', 'service');
+      await audit.appendAudit(context.tenant.teamId, entryBy(context.actor, 'backup started', 'service'));
       // A backup can take long. It counts and logs a failure itself, and the page shows the count.
       void backUp();
     },

@@ -40,9 +40,7 @@ export function batchOperation(operations: readonly Operation[]): Operation {
         const refusal = isGood ? undefined : refuseBody(validate.errors![0]!, step.body);
         return { operation: step.operation, body: step.body as Body, refusal };
       });
-      const { data, replayed } = await writeBatch(store, steps, context);
-      if (replayed) reply.header('idempotent-replayed', 'true');
-      return renderEnvelope(data);
+      return renderEnvelope((await writeBatch(store, steps, context)).data);
     },
     example: {
       body: [

@@ -126,11 +126,7 @@ export const write = (
     query: querySchema(),
     body,
     answer: envelopeOf(data),
-    run: async ({ store, body: fields, context, reply }: Call) => {
-      const { data: written, replayed } = await change(store, fields, context);
-      if (replayed) reply.header('idempotent-replayed', 'true');
-      return renderEnvelope(written);
-    },
+    run: async ({ store, body: fields, context }: Call) => renderEnvelope((await change(store, fields, context)).data),
   }) satisfies Partial<Operation>;
 
 export const envelope = (data: unknown, subRecords: unknown = null): object => ({

@@ -187,6 +187,8 @@ declare module 'fastify' {
     /** The limits, for a metered call of a tenant that has a rate or a quota. */
     limits: Limits | undefined;
     refusal: Refusal | undefined;
+    /** Whether the call has written records, which is what the audit log records. */
+    hasChanged: boolean;
   }
 }
 
@@ -233,6 +235,7 @@ export function addReceiving(
     app.decorateRequest(name, undefined);
   app.decorateRequest('load', { getter: () => load });
   app.decorateRequest('answerBytes', 0);
+  app.decorateRequest('hasChanged', false);
   app.decorateRequest('key', null);
   app.decorateRequest('authorizations', 0);
   app.decorateRequest('now', '');

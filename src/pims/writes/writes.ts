@@ -48,6 +48,8 @@ export interface WriteOptions {
   readonly idempotency?: Idempotency | undefined;
   /** Tags of which the record must have one to be written. Undefined allows any. */
   readonly expected?: Expected | undefined;
+  /** Called with the result once it is on disk. */
+  readonly report?: ((written: Written) => void) | undefined;
 }
 
 /** Context of a write. `defaultStage` is the first stage of an order without an ORDER_TYPE. */
@@ -57,6 +59,8 @@ export type WriteContext = WriteOptions & { readonly defaultStage: Stage };
 export interface Written {
   readonly data: Json;
   readonly replayed: boolean;
+  /** True if the write found nothing to change, such as the cancellation of a cancelled order. */
+  readonly isUnchanged?: true;
 }
 
 /** Maximum digits of a caller's code that the counter skips. The counter never reaches longer codes. */
@@ -143,9 +147,12 @@ export function* updateLineItem({ lines }: Dictionaries, body: Body, options: Wr
   return JSON.stringify(changed);
 }
 
-export function* addField(dictionaries: Dictionaries, field: CustomField): Script<void> {
+export function* addField(dictionaries: Dictionaries, field: CustomField): Script<Json> {
+  // A repeated key must be found before the rule, which refuses a field that exists.
+  yield* load('isThere', 'orders', '');
   orThrow(refuseCustomField(dictionaries[field.recordType], field.name));
   yield save('addField', field);
+  return 'null';
 }
 
 /**
@@ -154,14 +161,17 @@ export function* addField(dictionaries: Dictionaries, field: CustomField): Scrip
  * was used with another body.
  */
 export function* runOnce(write: Script<Json>, { idempotency, now }: WriteOptions): Script<Written> {
-  if (!idempotency) return { data: yield* write, replayed: false };
   let step = write.next();
-  const kept = yield* load('keptAnswer', idempotency.operation, idempotency.key);
+  const kept = idempotency && (yield* load('keptAnswer', idempotency.operation, idempotency.key));
   if (kept && kept.bodyHash !== idempotency.bodyHash) throw new Refusal('IDEMPOTENCY_KEY_REUSED');
   if (kept) return { data: kept.data, replayed: true };
-  while (!step.done) step = write.next(yield step.value);
-  yield save('keepAnswer', idempotency, step.value, now);
-  return { data: step.value, replayed: false };
+  let hasSaved = false;
+  while (!step.done) {
+    hasSaved ||= step.value.kind === 'save';
+    step = write.next(yield step.value);
+  }
+  if (idempotency) yield save('keepAnswer', idempotency, step.value, now);
+  return { data: step.value, replayed: false, ...(!hasSaved && { isUnchanged: true }) };
 }
 
 /** Throws if a new record cannot have this key, because it is too long or another record has it. */

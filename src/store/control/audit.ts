@@ -23,14 +23,18 @@ export function* audited<T>(
     teamId,
   );
   if (!head) throw new Refusal('TENANT_NOT_FOUND');
+  const { once = null } = entry;
+  const isMade = `SELECT 1 FROM ${schema}"AUDIT" WHERE "TEAM_ID" = ? AND "ONCE" = ?`;
+  if (once !== null && (yield* row(isMade, teamId, once))) throw new Refusal('IDEMPOTENCY_KEY_REUSED', MADE);
   const outcome = yield* change();
   if (outcome === false || outcome === 0 || outcome instanceof Refusal) return outcome;
   const [last, lastHash] = head;
   const number = last + 1;
   const [actor, target, client] = [clean(entry.actor), clean(entry.target), clean(entry.client)];
-  const kept: AuditEntry = { at: entry.at, actor, action: entry.action, target, client, detail: entry.detail };
-  const hash = hashRecord(teamId, number, lastHash, kept);
-  yield insertRow(`${schema}"AUDIT"`, { teamId, number, ...kept, detail: JSON.stringify(kept.detail), hash });
+  const detail = Object.fromEntries(Object.entries(entry.detail).map(([name, text]) => [name, cut(text)]));
+  const kept = { at: entry.at, actor, action: entry.action, target, client };
+  const hash = hashRecord(teamId, number, lastHash, { ...kept, detail });
+  yield insertRow(`${schema}"AUDIT"`, { teamId, number, ...kept, detail: JSON.stringify(detail), hash, once });
   const moveHead = `UPDATE ${schema}"AUDIT_HEADS" SET "NUMBER" = ?, "HASH" = ? WHERE "TEAM_ID" = ?`;
   yield statement(moveHead, number, hash, teamId);
   return outcome;
@@ -47,11 +51,18 @@ export const commitAudited = <T>(
 export const appendAudit = (schema: string, teamId: string, entry: AuditEntry | null): Writing<void> =>
   audited(schema, teamId, entry, function* () {});
 
+const MADE =
+  'The change with this Idempotency-Key was already made. Its response is not kept, because it can contain a secret.';
+
+/** Maximum characters of each text of a record. */
+const TEXT_CHARACTERS_MAX = 2000;
+const cut = (text: string) => text.slice(0, TEXT_CHARACTERS_MAX).toWellFormed();
+
 /**
- * Replaces characters that a store would refuse or change, because the hash would no longer match. In `detail`, JSON
- * escapes them.
+ * Cuts a text, and replaces characters that a store would refuse or change, because the hash would no longer match. In
+ * `detail`, JSON escapes them.
  */
-const clean = (text: string) => text.toWellFormed().replaceAll('\0', '\uFFFD');
+const clean = (text: string) => cut(text).replaceAll('\0', '\uFFFD');
 
 type Head = Pick<AuditRecord, 'number' | 'hash'>;
 const RECORD = ['number', 'at', 'actor', 'action', 'target', 'client', 'detail', 'hash'] as const;

@@ -3,7 +3,7 @@
  * continues after the last key in the target. Source: decision 0021.
  */
 import { createHash, hash } from 'node:crypto';
-import { orThrow, refuseCommand } from '../../errors.ts';
+import { orThrow, Refusal, refuseCommand } from '../../errors.ts';
 import type { Dictionaries, RecordType } from '../../pims/rules/fields.ts';
 import { addField } from '../../pims/writes/writes.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
@@ -111,7 +111,7 @@ async function copyTenant(tenant: Tenant, source: MoveStore, target: MoveStore):
     for (const { name: field, type, custom } of wanted[recordType].values()) {
       if (!custom || type === 'timestamp' || there[recordType].has(field)) continue;
       const refusal = await pims.write((dictionaries) => addField(dictionaries, { recordType, name: field, type }));
-      if (refusal)
+      if (refusal instanceof Refusal)
         throw refuseCommand(
           `The field ${field} of the ${recordType} of ${teamId} cannot be created: ${refusal.message}`,
         );

@@ -1,5 +1,5 @@
 /** Creates an order with its lines in one step. Finds the customer and parts by typing, and shows prices and stock. */
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { addDecimals } from '../../../../src/pims/rules/decimal.ts';
 import { FIRST_STAGES } from '../../../../src/pims/rules/stages.ts';
 import { amountOf } from '../../../../src/pims/rules/totals.ts';
@@ -33,7 +33,6 @@ export default function NewOrderPage() {
   });
   const [customer, setCustomer] = useState<Values>();
   const [lines, setLines] = useState<readonly NewLine[]>([newLine(0)]);
-  const sent = useRef({ text: '', key: '' });
   const [nextId, setNextId] = useState(1);
   const set = (name: string) => (value: string) => setOrder((before) => ({ ...before, [name]: value }));
   const change = (id: number, part: Partial<NewLine>) =>
@@ -49,11 +48,7 @@ export default function NewOrderPage() {
       body: { ORDER_NUMBER: '$0.data', PART_CODE, QUANTITY, ...(UNIT_PRICE !== '' && { UNIT_PRICE }) } as Values,
     }));
     const body = Object.fromEntries(Object.entries({ ...address, ...order }).filter(([, value]) => value !== ''));
-    const all = [{ operation: 'createOrder', body }, ...steps];
-    const text = JSON.stringify(all);
-    // A second click has the same key. A corrected order has a new key.
-    if (sent.current.text !== text) sent.current = { text, key: crypto.randomUUID() };
-    const [number] = await writeBatch(all, sent.current.key);
+    const [number] = await writeBatch([{ operation: 'createOrder', body }, ...steps]);
     navigate(recordPath('orders', number as string));
   };
   return (

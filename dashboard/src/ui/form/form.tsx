@@ -4,7 +4,7 @@
  */
 import type { ComponentChildren, TargetedSubmitEvent } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { ApiError } from '../../api/client.ts';
+import { forgetUnanswered, type ApiError } from '../../api/client.ts';
 import { toApiError } from '../../api/use-load.ts';
 import { FormContext } from './form-state.ts';
 import { Notice } from '../page.tsx';
@@ -45,6 +45,8 @@ export function Form({ onSubmit, children, label }: FormProps) {
   });
   const findField = (name: string | undefined) =>
     name === undefined ? null : form.current?.querySelector<HTMLElement>(`[name="${CSS.escape(name)}"]`);
+  // A form that opens later means another write.
+  useLayoutEffect(() => forgetUnanswered, []);
   const submit = async (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     if (state.isBusy) return;

@@ -40,9 +40,9 @@ export const addWebhookCommands: AddCommands = (program, context) => {
       `webhook ${example}`,
       explained,
       async ({ store, teamId: teamID, tenant }, word: string, options: Given['options']) => {
-        const { clock, environment } = context;
+        const [{ clock, environment }, { webhooks, audit }] = [context, store];
         const isPrivateAllowed = parseConfig(environment).config.webhookPrivate === 'on';
-        const services = { webhooks: store.webhooks, pims: (of: Tenant) => store.pims(of), clock, isPrivateAllowed };
+        const services = { webhooks, audit, pims: (of: Tenant) => store.pims(of), clock, isPrivateAllowed };
         const done = await work(new Webhooks(services), { tenant, actor: byOperator(clock.now()), word, options });
         return [done, tell({ teamID, ...done })];
       },
@@ -71,7 +71,7 @@ export const addWebhookCommands: AddCommands = (program, context) => {
     'test <team> <id>',
     `test acme ${ID}`,
     'Send a message of the type `test` to a webhook.',
-    async (webhooks, { tenant, word: id }) => ({ id, ...(await webhooks.test(tenant, id)) }),
+    async (webhooks, { tenant, word: id, actor }) => ({ id, ...(await webhooks.test(tenant, id, actor)) }),
     ({ status, error, durationMs }) => {
       if (error !== null) context.exitCode = 1;
       return error ?? `The receiver answered ${status} in ${durationMs} ms.`;
