@@ -15,11 +15,14 @@ interface CountBatch {
   readonly counts: Map<string, UsageCount>;
   /** The calls in `counts` that were sent with a key. */
   readonly byKey: Map<string, KeyCount>;
+  readonly committed: PromiseWithResolvers<void>;
   readonly added: PromiseWithResolvers<ReadonlyMap<string, number>>;
 }
 
 /** A counted call. `monthRequests` resolves to the tenant's total once the count is durable. Responses wait for it. */
 export interface CountedCall {
+  /** Rejects if the call cannot be counted. Its write begins when this has resolved. */
+  mayWrite(): Promise<unknown> | undefined;
   monthRequests(): Promise<number>;
 }
 
@@ -33,6 +36,8 @@ interface MeterOptions {
   readonly report: (event: string) => void;
   /** Returns whether the store answers. */
   readonly isUsable: () => boolean;
+  /** Whether each write waits until its count is committed, which costs no time if only the sync takes long. */
+  readonly isCountFirst?: boolean;
 }
 
 export class Meter {
@@ -64,7 +69,7 @@ export class Meter {
    * cancels calls that were counted.
    */
   count(teamId: string, operation: string, now: string, caller: CallingKey | null, calls = 1): CountedCall {
-    const { counts, byKey, added } = (this.#open ??= this.#openBatch());
+    const { counts, byKey, committed, added } = (this.#open ??= this.#openBatch());
     const [day, month] = [now.slice(0, 10), now.slice(0, 7)];
     const place = `${teamId} ${day} ${operation}`;
     counts.getOrInsertComputed(place, () => ({ teamId, day, operation, calls: 0 })).calls += calls;
@@ -75,7 +80,13 @@ export class Meter {
       ofKey.calls += calls;
       if (now > ofKey.usedAt) ofKey.usedAt = now;
     }
-    return { monthRequests: async () => (await added.promise).get(`${teamId} ${month}`) ?? 0 };
+    return {
+      mayWrite: () => {
+        if (this.#isFailing) return added.promise;
+        return this.#options.isCountFirst === true ? committed.promise : undefined;
+      },
+      monthRequests: async () => (await added.promise).get(`${teamId} ${month}`) ?? 0,
+    };
   }
 
   async monthTotal(teamId: string, now: string): Promise<number> {
@@ -89,32 +100,33 @@ export class Meter {
   }
 
   #openBatch(): CountBatch {
-    const added = Promise.withResolvers<ReadonlyMap<string, number>>();
+    const [committed, added] = [Promise.withResolvers<void>(), Promise.withResolvers<ReadonlyMap<string, number>>()];
     // All callers of a batch may have disconnected, so that no one awaits it.
-    added.promise.catch(() => undefined);
+    for (const { promise } of [committed, added]) promise.catch(() => undefined);
     // A probe may have taken the batch by then. Without one, #addBatches would end before it is assigned.
     if (!this.#adding) setImmediate(() => void (this.#open && (this.#adding ??= this.#addBatches())));
-    return { counts: new Map(), byKey: new Map(), added };
+    return { counts: new Map(), byKey: new Map(), committed, added };
   }
 
   async #addBatches() {
     for (let batch = this.#open; batch; batch = this.#open) {
+      const { counts, byKey, committed, added } = batch;
       this.#open = undefined;
       try {
-        batch.added.resolve(await this.#add([...batch.counts.values()], [...batch.byKey.values()]));
+        added.resolve(await this.#add([...counts.values()], [...byKey.values()], committed.resolve));
       } catch (fault) {
         this.failures++;
-        batch.added.reject(fault);
+        for (const { reject } of [committed, added]) reject(fault);
       }
     }
     this.#adding = undefined;
   }
 
-  async #add(counts: readonly UsageCount[], byKey: readonly KeyCount[]): ReturnType<UsageStore['addUsage']> {
+  async #add(...counts: Parameters<UsageStore['addUsage']>): ReturnType<UsageStore['addUsage']> {
     const { clock, report, isUsable } = this.#options;
     this.#begunAt = clock.elapsed();
     try {
-      const totals = await this.#store.addUsage(counts, byKey);
+      const totals = await this.#store.addUsage(...counts);
       if (this.#isFailing) report('Calls are counted again.');
       this.#isFailing = false;
       return totals;

@@ -130,9 +130,14 @@ export interface TenantStore {
 export interface UsageStore {
   /**
    * Adds the counts, and the same calls by key, durably in one transaction. Returns the new total of each tenant and
-   * month, under `teamId month`. Each key and month occurs once in `byKey`.
+   * month, under `teamId month`. Each key and month occurs once in `byKey`. The embedded store calls `onSyncing` when
+   * only the sync is missing.
    */
-  addUsage(counts: readonly UsageCount[], byKey?: readonly KeyCount[]): Promise<ReadonlyMap<string, number>>;
+  addUsage(
+    counts: readonly UsageCount[],
+    byKey?: readonly KeyCount[],
+    onSyncing?: () => void,
+  ): Promise<ReadonlyMap<string, number>>;
   loadUsage(teamId: string, month: string): Promise<MonthUsage>;
   /** Loads the time of the last use of each key that was ever counted, by its apiID. */
   loadLastUses(teamId: string): Promise<ReadonlyMap<string, string>>;

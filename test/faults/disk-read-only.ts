@@ -63,6 +63,24 @@ test('a fault of the disk: writes are refused until it is mended, and nothing ac
   await load.check(service);
 });
 
+test('on a read-only disk, check reads everything, and a backup into another disk is whole', async () => {
+  const service = await ownService({ place: temporaryFolder() });
+  assert.equal((await createOrder(service, await service.makeTenant('shop'))).status, 200);
+  await service.stop();
+  runTool('mount', '--bind', service.place, service.place);
+  try {
+    runTool('mount', '-o', 'remount,bind,ro', service.place);
+    const backup = join(temporaryFolder(), 'backup');
+    for (const words of [['check'], ['backup', backup], ['check', '--backup', backup]]) {
+      const { code, stdout, stderr } = await runCommand(service.place, words);
+      assert.equal(code, 0, stdout + stderr);
+    }
+    assert.match((await runCommand(service.place, ['tenant', 'list'])).stderr, /its disk is read-only \(EROFS\)/);
+  } finally {
+    runTool('umount', service.place);
+  }
+});
+
 test('a service whose folder becomes read-only is not ready, and says that it is the disk, until it is writable', async () => {
   const service = await ownService({ place: temporaryFolder() });
   const readiness = async (): Promise<string> => (await fetch(`${service.origin}/readyz`)).text();

@@ -52,10 +52,20 @@ function startRunner(): ChildProcess {
   return child;
 }
 
-/** Runs a command in a separate process. `stopsReading` closes the pipe of its output after the first bytes. */
-export async function runProcess({ words, env }: CommandRequest, { stopsReading = false } = {}): Promise<Outcome> {
-  const [program, ...before] = PROGRAM;
-  const child = spawn(program, [...before, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+interface ProcessOptions {
+  /** Whether to close the pipe of its output after the first bytes. */
+  readonly stopsReading?: boolean;
+  /** A program that starts the process. */
+  readonly under?: readonly string[];
+}
+
+/** Runs a command in a separate process. */
+export async function runProcess(
+  { words, env }: CommandRequest,
+  { stopsReading = false, under = [] }: ProcessOptions = {},
+): Promise<Outcome> {
+  const [program, ...before] = [...under, ...PROGRAM];
+  const child = spawn(program!, [...before, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let [out, err] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   if (stopsReading) child.stdout.once('data', () => child.stdout.destroy());

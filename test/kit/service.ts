@@ -85,14 +85,20 @@ export function placeVariables(place: string): { STOREROOM_DATA: string; STORERO
     : { STOREROOM_DATA: place, STOREROOM_DATABASE_URL: '' };
 }
 
-/** Runs `storeroom …args` at a place: `serve` in a separate process, every other command in the shared one. */
+/**
+ * Runs `storeroom …args` at a place: `serve` in a separate process, every other command in the shared one. A program
+ * `under` starts a separate process too, such as one that changes the user.
+ */
 export async function runCommand(
   place: string,
   args: readonly string[],
-  { env: more = {} }: { env?: Record<string, string> } = {},
+  { env: more = {}, under = [] }: { env?: Record<string, string>; under?: readonly string[] } = {},
 ): Promise<CommandResult> {
   const env = { ...process.env, ...placeVariables(place), ...more };
-  const { exitCode, out, err } = await (args[0] === 'serve' ? runProcess : runInRunner)({ words: args, env });
+  const isAlone = args[0] === 'serve' || under.length > 0;
+  const { exitCode, out, err } = await (isAlone
+    ? runProcess({ words: args, env }, { under })
+    : runInRunner({ words: args, env }));
   return { code: exitCode, stdout: out, stderr: err, json: () => JSON.parse(out) };
 }
 

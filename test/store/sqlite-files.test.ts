@@ -341,7 +341,11 @@ suite('a folder', () => {
     const store = openFolder(folder, { openTenantsMost: 20 });
     const tenants = await Promise.all(times(100, (index) => makeTenant(store, `many-${index}`)));
     // The files are copies, because making each one is not what this test is about.
-    for (const one of tenants) copyFileSync(fileOf(folder, tenant), fileOf(folder, one));
+    for (const one of tenants) {
+      copyFileSync(fileOf(folder, tenant), fileOf(folder, one));
+      using db = new DatabaseSync(fileOf(folder, one));
+      db.prepare('UPDATE OWNER SET TEAM_ID = ?').run(one.teamId);
+    }
     assert.ok(existsSync(fileOf(folder, tenants[0]!)));
     const numbers = await Promise.all(
       tenants.map(async (one) => {

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import type { RequestBlock } from '../../src/request-log/request-log-port.ts';
 import { moveStore } from '../../src/store/move/move.ts';
 import { openMoveStore } from '../../src/store/open.ts';
-import { restoreBackup } from '../../src/store/sqlite/backup/backup.ts';
+import { backupStore, restoreBackup } from '../../src/store/sqlite/backup/backup.ts';
 import { times } from '../kit/lists.ts';
 import { newDatabase } from '../kit/postgres.ts';
 import { newFolder, openFolder, openForAll } from './sqlite-folder.ts';
@@ -93,7 +93,7 @@ test('a backup and a move, to PostgreSQL and back, have the requests, refusals a
   const use = { apiId: 'key', usedAt: NOW, client: '192.0.2.1', usedInUrlAt: '' };
   await store.requests.addRequests(blocks, refusals, [{ teamId: 'team-1', ...use }]);
   const [backup, restored, moved] = [newFolder(), newFolder(), newFolder()];
-  await store.backup(backup);
+  await backupStore(folder, backup, NOW);
   restoreBackup(backup, restored);
   const url = await newDatabase();
   const places = [

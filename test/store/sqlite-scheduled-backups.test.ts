@@ -263,7 +263,7 @@ suite('backups by themselves', () => {
   test('a block of the request log that cannot be read is told, and does not spoil the backup', async () => {
     const { folder } = copyData();
     const db = new DatabaseSync(join(folder, 'requests.db'));
-    for (const script of globSync('src/store/sqlite/migrations/requests-*.sql').toSorted())
+    for (const script of globSync('src/store/sqlite/migrations/requests-000[12].sql').toSorted())
       db.exec(readFileSync(script, 'utf8'));
     db.exec(`INSERT INTO REQUESTS (TEAM_ID, BLOCK_ID, BOOT, FIRST_NUMBER, LAST_NUMBER, FIRST_AT, LINES)
       VALUES ('shop', 'a', 'b', 1, 1, '', x'00'); PRAGMA user_version=2`);

@@ -202,8 +202,8 @@ function holdSyncs(): () => Promise<void> {
 suite('nobody is answered while the sync is under way', () => {
   const { queue, insert, committed } = open('none');
   const folder = newFolder();
-  const { usage } = openForAll(folder);
-  makeTenantFile(tenantFileOf(folder, 'team.1'));
+  const { usage, identity } = openForAll(folder);
+  makeTenantFile(tenantFileOf(folder, 'team.1'), { identity, teamId: 'team' });
   const openPims = (): Pims => new Pims(openForAll(folder).pims({ storeId: 'team.1' }));
   const [pims, elsewhere] = [openPims(), openPims()];
   const day = '2026-11-20';

@@ -1,6 +1,6 @@
 /**
  * Tests `storeroom health`, which containers run: its exit code follows /healthz and /readyz. Also tests a node that
- * cannot count: it refuses all calls, so it is not ready.
+ * cannot count: it refuses all calls and writes nothing, so it is not ready.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { suite, test } from 'node:test';
 import { newDatabase, runStatement } from '../kit/postgres.ts';
 import { times } from '../kit/lists.ts';
 import { createOrder } from '../kit/orders.ts';
-import { ownService, runCommand, temporaryFolder } from '../kit/service.ts';
+import { ownService, runCommand, temporaryFolder, type Service } from '../kit/service.ts';
 import { until } from '../kit/wait.ts';
 
 const ask = (port: string, ...words: string[]) =>
@@ -56,6 +56,13 @@ const HOLDS: Record<string, (place: string) => Promise<() => Promise<unknown>>> 
   },
 };
 
+/** Counts the orders by a command, which is not metered. */
+async function countOrders(service: Service): Promise<number> {
+  const { code, stdout, stderr } = await service.command('export', 'shop', 'orders');
+  assert.equal(code, 0, stderr);
+  return stdout.trimEnd().split('\n').length - 1;
+}
+
 for (const [name, hold] of Object.entries(HOLDS))
   test(`a node whose calls cannot be counted is not ready, and says why, until they can: ${name}`, async () => {
     const service = await ownService({ place: name === 'SQLite' ? temporaryFolder() : await newDatabase() });
@@ -68,9 +75,15 @@ for (const [name, hold] of Object.entries(HOLDS))
     for (const { status } of calls) assert.ok(status >= 500);
     assert.equal(await readiness(), '{"status":"unavailable","reason":"counting"}');
     assert.equal((await fetch(`${service.origin}/healthz`)).status, 200);
+    // PostgreSQL writes and counts side by side, so the first writes may have been committed.
+    const before = name === 'SQLite' ? 1 : await countOrders(service);
+    const later = await Promise.all(times(20, () => createOrder(service, keys)));
+    for (const { status } of later) assert.ok(status >= 500);
+    assert.equal(await countOrders(service), before, 'no write is committed whose call is not counted');
     await release();
     await until(async () => (await readiness()) === '{"status":"ok"}');
     assert.equal((await createOrder(service, keys)).status, 200);
+    assert.equal(await countOrders(service), before + 1);
     const lines = service.output.split('\n').filter((line) => line.startsWith('{'));
     const told = (text: string): number => lines.filter((line) => line.includes(text)).length;
     assert.deepEqual(

@@ -232,6 +232,9 @@ suite('a move', () => {
     await refuses(move(folder, target), differs);
     await refuses(runOn(target, 'tenant', 'list'), /A move into this database is unfinished/);
     await refuses(runOn(target, 'serve'), /A move into this database is unfinished/);
+    const { code, stdout, stderr } = await runOn(target, 'check');
+    assert.deepEqual([code, stdout], [2, '']);
+    assert.match(stderr, /A move into this database is unfinished/);
   });
 
   test('notices a row that is missing in a folder, which nothing opens before', async () => {

@@ -26,7 +26,7 @@ function checksOf(given: Partial<Tenant>, limits = new Limits()) {
   const who = tenant(given);
   return async (now = NOON, total = 1): Promise<Refusal | undefined> => {
     try {
-      await limits.check(who, { monthRequests: () => Promise.resolve(total) }, now);
+      await limits.check(who, { mayWrite: () => undefined, monthRequests: () => Promise.resolve(total) }, now);
       return undefined;
     } catch (fault) {
       assert.ok(fault instanceof Refusal);
@@ -38,7 +38,7 @@ function checksOf(given: Partial<Tenant>, limits = new Limits()) {
 
 test('without limits nothing is refused, and nothing is waited for', async () => {
   const limits = new Limits();
-  const neverWritten = { monthRequests: () => new Promise<number>(() => undefined) };
+  const neverWritten = { mayWrite: () => undefined, monthRequests: () => new Promise<number>(() => undefined) };
   for (let call = 0; call < 1000; call++) await limits.check(tenant(), neverWritten, NOON);
 });
 

@@ -9,7 +9,7 @@ import { hidePassword, parseConfig, SETTINGS } from '../../config.ts';
 import { refuseCommand } from '../../errors.ts';
 import { moveStore } from '../../store/move/move.ts';
 import { checkPlace, openMoveStore, type StorePlace } from '../../store/open.ts';
-import { checkBackup, restoreBackup } from '../../store/sqlite/backup/backup.ts';
+import { backupStore, checkBackup, identityOf, readControl, restoreBackup } from '../../store/sqlite/backup/backup.ts';
 import { makeScheduledBackups } from '../../store/sqlite/backup/scheduled-backups.ts';
 import { listUpgrades } from '../../store/sqlite/files/tenant-files.ts';
 import {
@@ -19,6 +19,7 @@ import {
   printable,
   printAnswer,
   printFault,
+  timeOf,
   type AddCommands,
   type CommandContext,
 } from '../command.ts';
@@ -32,8 +33,10 @@ export const addBackupCommands: AddCommands = (program, context) => {
       if ((folder === undefined) !== scheduledNow)
         throw refuseCommand('Give a folder, or --scheduled-now for STOREROOM_BACKUP_DIR.');
       if (folder === undefined) return makeScheduled(context);
-      const files = await withEmbeddedStore(context, (store) => store.backup(folder));
-      printAnswer(context, { folder: resolve(folder), files }, `Copied ${files.length} files to ${folder}.`);
+      const data = openFolder(context);
+      const { files, notes } = await backupStore(data, folder, timeOf(context.clock));
+      const text = [`Copied ${files.length} files to ${folder}.`, ...notes.map(printable)].join('\n');
+      printAnswer(context, { folder: resolve(folder), files, notes }, text);
     });
   const restoring = 'Copy a backup into the data folder, which must be empty. Stop the service first.';
   addCommand(program, 'restore <folder>', 'restore /backups/2026-11-20', restoring).action((folder: string) => {
@@ -43,13 +46,21 @@ export const addBackupCommands: AddCommands = (program, context) => {
   });
 };
 
+/** Returns the data folder, which is not opened, because a backup only reads. Its disk can be read-only. */
+function openFolder(context: CommandContext): string {
+  parseEmbeddedConfig(context.environment);
+  const config = parseStoreConfig(context);
+  if (!context.asJson) printStore(config);
+  return config.data;
+}
+
 async function makeScheduled(context: CommandContext) {
   const config = parseEmbeddedConfig(context.environment);
   if (config.backupDir === '') throw refuseCommand('STOREROOM_BACKUP_DIR is not set. Set it, or give a folder.');
-  const identity = await withEmbeddedStore(context, ({ installation }) => installation.load('identity'));
+  const identity = identityOf(readControl(openFolder(context)));
   const said: string[] = [];
   const report = (event: string) => void said.push(event);
-  const own = { folder: config.data, identity: identity!, report, clock: context.clock };
+  const own = { folder: config.data, identity, report, clock: context.clock };
   if (!(await makeScheduledBackups({ ...config, ...own }).makeNow())) throw refuseCommand(said.join(' '));
   printAnswer(context, { folder: resolve(config.backupDir), said }, said.join('\n'));
 }

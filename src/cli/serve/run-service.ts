@@ -61,7 +61,7 @@ export async function runService(
     const disk = embedded && observeDisk(config.data, config, user);
     const backups = embedded && config.backupDir !== '' ? await scheduleBackups(config, store, log, clock) : undefined;
     const isUsable = () => store.isUsable();
-    const meter = new Meter(store.usage, { clock, report, isUsable });
+    const meter = new Meter(store.usage, { clock, report, isUsable, isCountFirst: !!embedded });
     const accounts = new Accounts(store, clock);
     const requestLog = new RequestLog(store.requests, { ...config, clock, hasDisk: () => disk?.isLow !== true });
     const state: ServiceState = {

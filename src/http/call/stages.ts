@@ -96,6 +96,7 @@ export function addOperation(
       const tenant = request.tenant!;
       const { strict, defaultStage } = tenant;
       const by = request.key?.name ?? request.signedIn?.user.email;
+      if (isWrite(operation)) await request.counted?.mayWrite();
       const open = () => pims(tenant, request);
       const call = {
         store: await open(),

@@ -5,12 +5,13 @@
 import type { Clock } from '../../clock.ts';
 import { Refusal, refuseCommand } from '../../errors.ts';
 import { RESTORE, type CheckedStore, type Findings } from '../check/checked-store.ts';
+import { refuseUnfinished } from '../move/tables.ts';
 import type { Row } from '../writing.ts';
 import { ConnectionLost, reasonOf, sqlStateOf, Connection } from './connection/connection.ts';
 import { CONTROL, CONTROL_VERSION, PIMS_VERSION } from './migrate.ts';
 import { hasCitus, listPlaces } from './workers.ts';
 import { Servers } from './connection/servers.ts';
-import { refuseEmpty } from './store.ts';
+import { READ_MOVE, refuseEmpty } from './store.ts';
 
 const OPTIONS = {
   name: 'storeroom check',
@@ -140,4 +141,5 @@ async function checkVersion(connection: Connection): Promise<void> {
       'The database has the schema of another version of Storeroom. Check it with that version. To upgrade an older ' +
         'schema, start the service with this version.',
     );
+  if ((await first(READ_MOVE)) !== undefined) throw refuseUnfinished('this database');
 }

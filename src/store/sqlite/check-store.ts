@@ -3,12 +3,20 @@ import { existsSync, mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { refuseCommand } from '../../errors.ts';
-import type { CheckedPart, CheckedStore, Findings } from '../check/checked-store.ts';
+import type { CheckedStore, Findings } from '../check/checked-store.ts';
 import type { Row } from '../writing.ts';
-import { Database, errcodeOf, faultOf, withDatabase } from './files/database.ts';
+import { Database, errcodeOf, faultOf, findBar, OWN_IT, READ_ONLY_DISK, withDatabase } from './files/database.ts';
 import { isFileThere } from './files/folder.ts';
-import { isNewest, migrate, type SqliteSchema } from './files/migrate.ts';
-import { mayLackFiles } from './files/tenant-files.ts';
+import {
+  BELONGS,
+  findOtherOwner,
+  isNewest,
+  migrate,
+  PUT_BACK,
+  type Owner,
+  type SqliteSchema,
+} from './files/migrate.ts';
+import { listOwned, listTenantFiles } from './files/tenant-files.ts';
 import { copyDatabase, faultsOfFile, hashFile, NOT_CHECKED, READ } from './files/whole-files.ts';
 
 const SQL_ERROR = 1;
@@ -17,13 +25,26 @@ const LOST = 'Storeroom does not recreate this file. Restore it from the last go
 const OPEN_IT =
   'The file may be intact. Give it the same owner and mode as the other files, or free space on the disk. Check again.';
 /** The remedy for one file, so that no one undoes the writes to all others. */
-const OF_PART = {
+const OF_FILE = {
   control: undefined,
-  tenant: 'Run `storeroom tenant restore` to restore it from the last backup that passes `storeroom check --backup`.',
+  pims: 'Run `storeroom tenant restore` to restore it from the last backup that passes `storeroom check --backup`.',
   usage:
     'Stop the service, move the file and its -wal away, and copy it from the last good backup. Later counts are lost.',
   requests: 'Stop the service, move the file and its -wal away, and start the service. Only the request log is lost.',
 };
+const UNUSED =
+  'A `tenant restore` has kept it, or an interrupted command has left it. Delete it when you no longer need it.';
+interface CheckedFile {
+  readonly schema: SqliteSchema;
+  /** Undefined if control.db cannot be read. */
+  readonly owner?: Owner | undefined;
+}
+
+/** The files besides control.db that every store has. */
+const SHARED: ReadonlyMap<string, CheckedFile> = new Map([
+  ['usage.db', { schema: 'usage' }],
+  ['requests.db', { schema: 'requests' }],
+]);
 const SEARCHED = ['ORDERS', 'CUSTOMER', 'INVENTORY'];
 
 /**
@@ -34,24 +55,39 @@ export function openCheck(folder: string, hashes: Readonly<Record<string, string
   const isBackup = Object.keys(hashes).length > 0;
   if (!isBackup && !existsSync(join(folder, 'control.db'))) throw refuseCommand(`There is no data in ${folder}.`);
   const unreadable = new Set<string>();
+  let owned: ReadonlyMap<string, CheckedFile> = SHARED;
 
-  const checkFile = async (part: CheckedPart, mayLack: boolean, findings: Findings): Promise<void> => {
-    const { name } = fileOf(part);
+  /** In a file of this version, a missing table is also damage. */
+  const damageOf = (fault: unknown): string | undefined =>
+    faultOf(fault) === 'fatal' || errcodeOf(fault) === SQL_ERROR ? (fault as Error).message : undefined;
+  const checkFile = async (name: string, { schema, owner }: CheckedFile, findings: Findings): Promise<void> => {
     if (unreadable.has(name)) return;
     const file = join(folder, name);
     const isThere = isFileThere(file);
-    if (!isThere && mayLack) return;
-    const faults = isThere ? faultsOfFile(file) : ['it is missing, or empty'];
+    if (!isThere && schema === 'requests') return;
+    const faults = isThere
+      ? faultsOfFile(file, (db) => owner && findOtherOwner(db, schema, owner))
+      : ['it is missing, or empty'];
     const isShut = faults[0]?.startsWith(NOT_CHECKED) === true;
-    const ownRemedy = isBackup ? OTHER_BACKUP : OF_PART[typeof part === 'string' ? part : 'tenant'];
-    const remedy = isShut ? OPEN_IT : (ownRemedy ?? (isThere ? undefined : LOST));
+    const ownRemedy = isBackup ? OTHER_BACKUP : OF_FILE[schema];
+    let remedy = isShut ? OPEN_IT : (ownRemedy ?? (isThere ? undefined : LOST));
+    if (faults[0]?.startsWith(BELONGS) === true && !isBackup) remedy = PUT_BACK;
     for (const fault of faults) findings.addDamage(name, fault, remedy);
     if (faults.length > 0) return void unreadable.add(name);
-    await readFile(folder, part, (db) => {
-      const [first] = db.rows<[string]>('PRAGMA foreign_key_check');
-      if (first) findings.addDamage(name, `a row of ${first[0]} refers to a row that does not exist`, remedy);
-      if (typeof part === 'object') checkSearch(db, name, findings, remedy);
-    });
+    const bar = isBackup ? undefined : findBar(file);
+    if (bar?.endsWith(READ_ONLY_DISK) === false) findings.add(name, bar, OWN_IT);
+    try {
+      await readFile(file, { schema, owner }, (db) => {
+        const [first] = db.rows<[string]>('PRAGMA foreign_key_check');
+        if (first) findings.addDamage(name, `a row of ${first[0]} refers to a row that does not exist`, remedy);
+        if (schema === 'pims') checkSearch(db, name, findings, remedy);
+      });
+    } catch (fault) {
+      const damage = damageOf(fault);
+      if (damage === undefined) throw fault;
+      findings.addDamage(name, damage, remedy);
+      unreadable.add(name);
+    }
   };
 
   return {
@@ -62,21 +98,21 @@ export function openCheck(folder: string, hashes: Readonly<Record<string, string
         findings.addDamage(name, existsSync(file) ? 'it differs from what was written' : 'it is missing', OTHER_BACKUP);
         unreadable.add(name);
       }
-      for (const part of ['control', 'usage', 'requests'] as const)
-        await checkFile(part, part === 'requests', findings);
-      if (unreadable.has('control.db')) return;
-      const [mayLack, tenants] = withDatabase(
-        join(folder, 'control.db'),
-        READ,
-        (control) =>
-          [mayLackFiles(control), control.rows<[string]>('SELECT STORE_ID FROM TENANTS ORDER BY TEAM_ID')] as const,
-      );
-      for (const [storeId] of tenants) await checkFile({ storeId }, mayLack, findings);
+      // Lists the files first, because a tenant can be created meanwhile.
+      const files = listTenantFiles(folder);
+      await checkFile('control.db', { schema: 'control' }, findings);
+      if (!unreadable.has('control.db')) {
+        owned = withDatabase(join(folder, 'control.db'), READ, listOwned);
+        for (const path of files)
+          if (!owned.has(path.replace(/-(wal|shm)$/, ''))) findings.note(`No tenant uses ${path}. ${UNUSED}`);
+      }
+      for (const [name, file] of owned) await checkFile(name, file, findings);
     },
     async read(part, work) {
-      const { name } = fileOf(part);
+      const name = typeof part === 'string' ? `${part}.db` : join('tenants', `${part.storeId}.db`);
+      const file = owned.get(name) ?? { schema: 'control' };
       if (unreadable.has(name) || !existsSync(join(folder, name))) return;
-      await readFile(folder, part, (db) => {
+      await readFile(join(folder, name), file, (db) => {
         db.exec('BEGIN');
         return work({
           schema: '',
@@ -87,31 +123,25 @@ export function openCheck(folder: string, hashes: Readonly<Record<string, string
         });
       });
     },
-    /** In a file of this version, a missing table is also damage. */
-    damageOf(fault) {
-      const isDamage = faultOf(fault) === 'fatal' || errcodeOf(fault) === SQL_ERROR;
-      return isDamage ? (fault as Error).message : undefined;
-    },
+    damageOf,
   };
 }
 
 /** Opens a file for reading; if its schema is older, opens a copy that it migrates. */
 async function readFile(
-  folder: string,
-  part: CheckedPart,
+  file: string,
+  { schema, owner }: CheckedFile,
   work: (db: Database) => void | Promise<void>,
 ): Promise<void> {
-  const { name, schema } = fileOf(part);
-  const file = join(folder, name);
   {
     using db = new Database(file, READ);
-    if (isNewest(db, schema)) return await work(db);
+    if (isNewest(db, schema, owner)) return await work(db);
   }
   using copies = mkdtempDisposableSync(join(tmpdir(), 'storeroom-check-'));
   const copy = join(copies.path, `${schema}.db`);
   await copyDatabase(file, copy);
   using copied = new Database(copy, { ...READ, mode: 'write' });
-  migrate(copied, schema);
+  migrate(copied, schema, owner);
   await work(copied);
 }
 
@@ -122,9 +152,4 @@ function checkSearch(db: Database, place: string, findings: Findings, remedy?: s
     const [count] = db.row<[number]>(unlike) ?? [0];
     if (count > 0) findings.addDamage(place, `${count} rows of ${table} are not in its search index`, remedy);
   }
-}
-
-function fileOf(part: CheckedPart): { readonly name: string; readonly schema: SqliteSchema } {
-  if (typeof part === 'string') return { name: `${part}.db`, schema: part };
-  return { name: join('tenants', `${part.storeId}.db`), schema: 'pims' };
 }

@@ -21,7 +21,7 @@ import {
 import type { OwnTenants } from '../control/tenants.ts';
 import { statement, type Bound, type Row, type Writing } from '../writing.ts';
 import type { Database } from './files/database.ts';
-import { migrate } from './files/migrate.ts';
+import { migrate, type Owner } from './files/migrate.ts';
 import { makeTurnReader } from './reads/turn-reader.ts';
 import { makeWriteQueue, runWriting, type SqliteWriteQueueOptions } from './write-queue.ts';
 
@@ -81,14 +81,18 @@ const ADD_KEY = `INSERT INTO MONTH_USAGE VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT D
 const UNCOUNTED = 'The disk of the service is full; the call could not be counted. The outcome of a write is unknown.';
 
 /** Opens usage.db. Syncs each batch, which is as durable as an fsync in COMMIT (test/faults/power-loss.ts). */
-export function openUsage(db: Database, options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal' | 'clock'>) {
-  migrate(db, 'usage');
+export function openUsage(
+  db: Database,
+  owner: Owner,
+  options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal' | 'clock'>,
+) {
+  migrate(db, 'usage', owner);
   const queue = makeWriteQueue(db, { ...options, gather: 'none', syncAfterCommit: true });
   return {
     schema: '',
     read: async <R extends Row>(sql: string, ...values: Bound[]) => db.rows<R>(sql, ...values),
 
-    async addUsage(counts, byKey = []) {
+    async addUsage(counts, byKey = [], onSyncing) {
       const totals = await queue.run(() => {
         const sums = new Map<string, number>();
         for (const { teamId, day, operation, calls } of counts) {
@@ -99,7 +103,7 @@ export function openUsage(db: Database, options: Pick<SqliteWriteQueueOptions, '
         for (const { teamId, month, apiId, name, calls, usedAt } of byKey)
           db.run(ADD_KEY, teamId, month, apiId, name, calls, usedAt);
         return sums;
-      });
+      }, onSyncing);
       if (totals instanceof Refusal && totals.code === 'STORAGE_FULL')
         throw refuseForNow('STORAGE_FULL', UNCOUNTED, 30);
       return orThrow(totals);
@@ -129,12 +133,13 @@ type CallerRow = [secretHash: Uint8Array, endsAt: string, name: string, scope: S
 /** Functions for a tenant's data outside the control file. */
 interface Elsewhere {
   readonly makeFile: (storeId: string) => void;
-  readonly deleteFile: (storeId: string) => Promise<void>;
+  /** Deletes a file, or with `others` all files of its tenant. */
+  readonly deleteFiles: (storeId: string, others?: boolean) => Promise<void>;
   /** Deletes the counts and the request log. */
   readonly deleteCounts: (teamId: string) => Promise<void>;
 }
 
-export function makeOwnTenants(control: SqliteControl, { makeFile, deleteFile, deleteCounts }: Elsewhere): OwnTenants {
+export function makeOwnTenants(control: SqliteControl, { makeFile, deleteFiles, deleteCounts }: Elsewhere): OwnTenants {
   const deleteRows = (teamId: string, ...tables: string[]) =>
     commit(control, function* () {
       for (const table of tables) yield statement(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
@@ -152,14 +157,14 @@ export function makeOwnTenants(control: SqliteControl, { makeFile, deleteFile, d
     async insertTenant(storeId, insert) {
       makeFile(storeId);
       const isNew = await control.transaction(insert);
-      if (isNew === false) await deleteFile(storeId);
+      if (isNew === false) await deleteFiles(storeId);
       return isNew;
     },
     /** Deletes keys and users first, so that calls end at once, and the tenant last, so that a retry finds it. */
     async deleteTenant({ teamId, storeId }) {
       await deleteRows(teamId, 'API_KEYS', 'USERS');
       await deleteCounts(teamId);
-      await deleteFile(storeId);
+      await deleteFiles(storeId, true);
       await deleteRows(teamId, 'TENANTS');
     },
   };

@@ -34,7 +34,7 @@ export function openMove(folder: string, movedAs: string, clock: Clock): MoveSto
   const fileOf = (table: Table) => {
     if (open?.file === nameFile(folder, table)) return open;
     open?.close();
-    return (open = openFile(folder, table));
+    return (open = openFile(folder, table, store.identity));
   };
   return {
     tenants: store.tenants,
@@ -81,10 +81,10 @@ const nameFile = (folder: string, table: Table) =>
   join(folder, table.tenant ? join('tenants', `${table.tenant.storeId}.db`) : `${kindOf(table)}.db`);
 
 /** Opens the file of a table. The request log does not exist if nothing was logged. */
-function openFile(folder: string, table: Table): Database {
+function openFile(folder: string, table: Table, identity: string): Database {
   const isLog = kindOf(table) === 'requests';
   const db = new Database(nameFile(folder, table), { mode: isLog ? 'make' : 'write', busyTimeoutMs: BUSY_TIMEOUT_MS });
   db.exec(`PRAGMA wal_autocheckpoint=${PAGES_PER_CHECKPOINT}`);
-  if (isLog) migrate(db, 'requests');
+  if (isLog) migrate(db, 'requests', { identity, teamId: '' });
   return db;
 }

@@ -3,20 +3,21 @@
  * data. The other, which the first write opens, writes through the group commit.
  */
 import type { Clock } from '../../clock.ts';
-import { orThrow } from '../../errors.ts';
+import { orThrow, Refusal } from '../../errors.ts';
 import { buildDictionaries, type CustomField, type RecordType } from '../../pims/rules/fields.ts';
 import type { Looks, PimsStore } from '../../pims/pims-port.ts';
 import { buildChanges, readChangeRows } from '../pims/look-sql.ts';
 import type { Query } from '../pims/row-sql.ts';
 import { makeScriptRunner, runScript } from '../pims/script-runner.ts';
-import { Database, syncLog } from './files/database.ts';
-import { isNewest, migrate } from './files/migrate.ts';
+import { Database, syncLog, type OpenOptions } from './files/database.ts';
+import { isNewest, migrate, type Owner } from './files/migrate.ts';
 import { buildPimsSql, type SqlitePimsSql } from './reads/pims-sql.ts';
 import { makeTenantReads, type TenantReadsOptions } from './reads/tenant-reads.ts';
 import { makeTurnReader } from './reads/turn-reader.ts';
 import { makeWriteQueue, runWriting, runWritingInSteps, type SqliteWriteQueue } from './write-queue.ts';
 
 export interface PimsStoreOptions extends TenantReadsOptions {
+  readonly owner: Owner;
   readonly checkpoint: (file: string) => Promise<void>;
   readonly busyTimeoutMs: number;
   /** Called when writes are on disk. */
@@ -124,7 +125,8 @@ export function openPimsStore(file: string, options: PimsStoreOptions): SqlitePi
 }
 
 /** Opens the connection that reads, and upgrades the file if its schema is older. */
-function connect(file: string, { kept, checkpoint, busyTimeoutMs, onFatal, onCommit, clock }: PimsStoreOptions) {
+function connect(file: string, options: PimsStoreOptions) {
+  const { owner, kept, checkpoint, busyTimeoutMs, onFatal, onCommit, clock } = options;
   const db = new Database(file, { mode: 'read', busyTimeoutMs });
   let writer: Writer | undefined;
   let cacheKib: number | undefined;
@@ -149,18 +151,25 @@ function connect(file: string, { kept, checkpoint, busyTimeoutMs, onFatal, onCom
       return (sql = built.sql);
     };
   };
+  const openToWrite = (how: OpenOptions) => {
+    try {
+      return new Database(file, how);
+    } catch (fault) {
+      throw fault instanceof Refusal ? onFatal(fault) : fault;
+    }
+  };
   const openWriter = () => {
     if (writer) return writer;
     // Only the service commits before its log is synced, because only it waits for the sync before it answers reads.
     const isService = busyTimeoutMs === 0;
     const sync = isService ? 'deferred' : 'full';
-    const writerDb = new Database(file, { mode: 'write', sync, busyTimeoutMs });
+    const writerDb = openToWrite({ mode: 'write', sync, busyTimeoutMs });
     if (cacheKib !== undefined) writerDb.limitCache(cacheKib);
     const on = { checkpoint, onFatal, onCommit, clock };
     const queue = makeWriteQueue(writerDb, { gather: 'turn', syncAfterCommit: isService, ...on });
     return (writer = { db: writerDb, queue, followSchema: makeFollower(writerDb) });
   };
-  if (!isNewest(db, 'pims')) migrate(openWriter().db, 'pims');
+  if (!isNewest(db, 'pims', owner)) migrate(openWriter().db, 'pims', owner);
 
   const followSchema = makeFollower(db);
   let sql = followSchema();

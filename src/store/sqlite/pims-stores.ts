@@ -3,20 +3,20 @@
  * and their memory for pages, sets tenants with unusable files apart, and wakes callers that wait for a change. Source:
  * decisions 0015 and 0062.
  */
-import { readFileSync, rmSync, utimesSync, watch } from 'node:fs';
+import { readFileSync, utimesSync, watch } from 'node:fs';
 import { totalmem } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { refuseForNow } from '../../errors.ts';
+import { Refusal, refuseForNow } from '../../errors.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { makeChangeWaiters } from '../change-waiters.ts';
 import { describeUpgrade } from '../control/control.ts';
-import { faultOf, nameFile, type OnFatal } from './files/database.ts';
+import { faultOf, findBar, nameFile, requireWritable, type OnFatal } from './files/database.ts';
 import { isFileThere } from './files/folder.ts';
-import { isUpgradeNeeded, makeUpgrades, tenantFileOf } from './files/tenant-files.ts';
+import { deleteTenantFiles, isUpgradeNeeded, makeUpgrades, teamOf, tenantFileOf } from './files/tenant-files.ts';
 import { openPimsStore, type PimsStoreOptions, type SqlitePimsStore } from './pims-store.ts';
 import { makeKeptAnswers } from './reads/tenant-reads.ts';
-import { makeWorkerPool } from './workers/worker-pool.ts';
+import { makeWorkerPool, type WorkerPool } from './workers/worker-pool.ts';
 
 /** Receives an event, and its level if it is no warning. */
 export type Report = (event: string, level?: 'info' | 'error') => void;
@@ -35,9 +35,13 @@ export interface PimsStoresOptions extends Pick<PimsStoreOptions, 'queryBudgetMs
 /** When all cores are busy, the event loop comes first: every call needs it. */
 const QUERY_NICENESS = 10;
 
-export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStoreOptions, 'turns' | 'checkpoint'>) {
+export function openPimsStores(
+  options: PimsStoresOptions,
+  { identity, ...shared }: Pick<PimsStoreOptions, 'turns' | 'checkpoint'> & { readonly identity: string },
+) {
   const { folder, busyTimeoutMs, clock, report = () => undefined } = options;
   const fileOf = (storeId: string) => tenantFileOf(folder, storeId);
+  const ownerOf = (storeId: string) => ({ identity, teamId: teamOf(storeId) });
   // One more thread than the running queries may use, for tenants without a running query.
   const workers = makeWorkerPool(options.workers + 1, QUERY_NICENESS, clock);
   // Threads for upgrades and for examining files. While one upgrades a large file, the other upgrades files of called
@@ -57,18 +61,12 @@ export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStor
     most: options.openTenantsMost ?? 0,
     open(storeId, onFatal: OnFatal) {
       if (!isFileThere(fileOf(storeId))) throw new Error('it is missing, or empty');
+      requireWritable(fileOf(storeId));
       const onCommit = () => noteCommit(storeId);
-      return openPimsStore(fileOf(storeId), { ...options, ...shared, workers, kept, onFatal, onCommit });
+      const own = { owner: ownerOf(storeId), onFatal, onCommit };
+      return openPimsStore(fileOf(storeId), { ...options, ...shared, ...own, workers, kept });
     },
-    /** Reports that a file cannot be used, and then what SQLite finds wrong with it. */
-    onSetApart(storeId, fault) {
-      const file = fileOf(storeId);
-      const { message } = nameFile(fault, file) as Error;
-      report(`The calls of a tenant are refused, because its file cannot be used. ${message}.`, 'error');
-      const tell = (faults: readonly string[]) =>
-        faults.forEach((found) => report(`Found in ${file}: ${found}.`, 'error'));
-      if (isFileThere(file)) void aside.run<string[]>({ kind: 'examine', file }).then(tell as never, () => undefined);
-    },
+    onSetApart: makeApartReport(fileOf, aside, report),
   });
   const pims = ({ storeId }: Pick<Tenant, 'storeId'>) => open.get(storeId);
   return {
@@ -83,16 +81,18 @@ export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStor
     pimsOnceUpgraded(tenant: Tenant): PimsStore | Promise<PimsStore> {
       if (open.has(tenant.storeId)) return pims(tenant);
       const file = fileOf(tenant.storeId);
-      return isUpgradeNeeded(file) ? upgrades.wait(file).then(() => pims(tenant)) : pims(tenant);
+      return isUpgradeNeeded(file)
+        ? upgrades.wait(file, ownerOf(tenant.storeId)).then(() => pims(tenant))
+        : pims(tenant);
     },
-    /** Upgrades the files of an older schema, one after the other. Sets tenants apart whose files are lost. */
+    /** Upgrades the files of an older schema, one after the other. Sets tenants apart whose files are lost or read-only. */
     async upgradeTenants(tenants: readonly Tenant[]) {
       const startedAt = clock.elapsed();
       for (const tenant of tenants) {
         await nextTurn();
         const file = fileOf(tenant.storeId);
-        if (isUpgradeNeeded(file)) await upgrades.run(file);
-        if (isFileThere(file) && !isUpgradeNeeded(file)) continue;
+        if (isUpgradeNeeded(file)) await upgrades.run(file, ownerOf(tenant.storeId));
+        if (isFileThere(file) && !isUpgradeNeeded(file) && findBar(file) === undefined) continue;
         try {
           pims(tenant);
         } catch {
@@ -104,10 +104,24 @@ export function openPimsStores(options: PimsStoresOptions, shared: Pick<PimsStor
     *openTenants(): Iterable<string> {
       for (const storeId of open.storeIds()) if (open.has(storeId)) yield storeId;
     },
-    async delete(storeId: string) {
+    /** Deletes the file of a tenant, and with `others` all files that `tenant restore` has left of the tenant. */
+    async delete(storeId: string, others = false) {
       await open.close(storeId);
-      for (const suffix of ['', '-wal', '-shm']) rmSync(fileOf(storeId) + suffix, { force: true });
+      deleteTenantFiles(folder, (id) => id === storeId || (others && teamOf(id) === teamOf(storeId)));
     },
+  };
+}
+
+/** Makes the function that reports that a file cannot be used, and then what SQLite finds wrong with it. */
+function makeApartReport(fileOf: (storeId: string) => string, pool: WorkerPool, report: Report) {
+  return (storeId: string, fault: unknown): void => {
+    const file = fileOf(storeId);
+    const { message } = nameFile(fault, file) as Error;
+    const what = message.replace(/\.$/, '');
+    report(`The calls of a tenant are refused, because its file cannot be used. ${what}.`, 'error');
+    const tell = (faults: readonly string[]) =>
+      faults.forEach((found) => report(`Found in ${file}: ${found}.`, 'error'));
+    if (isFileThere(file)) void pool.run<string[]>({ kind: 'examine', file }).then(tell as never, () => undefined);
   };
 }
 
@@ -177,7 +191,7 @@ function makeOpenTenants({ most, open: openStore, onSetApart }: OpenTenantsOptio
   };
   const tryOpen = (storeId: string) => {
     try {
-      const store = openStore(storeId, (fault) => setApart(storeId, fault, true));
+      const store = openStore(storeId, (fault) => setApart(storeId, fault, !(fault instanceof Refusal)));
       // The file may replace a former one that was set apart.
       for (const id of apart.keys()) if (teamOf(id) === teamOf(storeId)) apart.delete(id);
       return store;
@@ -263,7 +277,6 @@ function shareMemory(memory: number) {
   };
 }
 
-const teamOf = (storeId: string) => storeId.slice(0, storeId.lastIndexOf('.'));
 const tenantUnavailable = () => refuseForNow('TENANT_UNAVAILABLE', undefined, 30);
 
 /** Derives the maximum number of open tenants, which may use a quarter of the memory and half of the handles. */

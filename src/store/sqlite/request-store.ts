@@ -4,14 +4,15 @@
  */
 import { existsSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { orThrow, refuseForNow, type Refusal } from '../../errors.ts';
+import { orThrow, Refusal, refuseForNow } from '../../errors.ts';
 import { END_OF_TIME, type OwnRequests } from '../control/calls.ts';
 import type { Bound, Row } from '../writing.ts';
 import { Database } from './files/database.ts';
-import { migrate } from './files/migrate.ts';
+import { migrate, type Owner } from './files/migrate.ts';
 import { makeWriteQueue, type SqliteWriteQueue, type SqliteWriteQueueOptions } from './write-queue.ts';
 
 interface RequestStoreOptions extends Pick<SqliteWriteQueueOptions, 'checkpoint' | 'clock'> {
+  readonly owner: Owner;
   readonly busyTimeoutMs: number;
   /** Called once when the log cannot be used. */
   readonly report: (event: string) => void;
@@ -56,7 +57,7 @@ export function openRequests(file: string, options: RequestStoreOptions) {
       return (opened ??= openLog(file, options, onFatal));
     } catch (fault) {
       report(fault);
-      throw fault;
+      throw fault instanceof Refusal ? unusable() : fault;
     }
   };
   const write = async <T>(work: (db: Database) => T): Promise<T> => {
@@ -105,12 +106,12 @@ export function openRequests(file: string, options: RequestStoreOptions) {
 /** Opens or creates the file. Checkpoints are synced and commits are not, so a power loss cannot damage the file. */
 function openLog(
   file: string,
-  { busyTimeoutMs, checkpoint, clock }: RequestStoreOptions,
+  { owner, busyTimeoutMs, checkpoint, clock }: RequestStoreOptions,
   onFatal: (fault: unknown) => Refusal,
 ): LogFile {
   const db = new Database(file, { mode: 'make', sync: 'deferred', busyTimeoutMs });
   try {
-    migrate(db, 'requests');
+    migrate(db, 'requests', owner);
   } catch (fault) {
     db.close();
     throw fault;

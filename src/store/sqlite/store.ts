@@ -8,17 +8,17 @@ import type { AuditEntry } from '../../audit/audit.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { Turns, type TakeTurn } from '../../tenant/turns.ts';
 import { makeAuditStore } from '../control/audit.ts';
-import { loadSecret, makeInstallation } from '../control/control.ts';
+import { loadSecret, makeInstallation, selectInstallation } from '../control/control.ts';
 import { makeRequestStore, makeUsageStore } from '../control/calls.ts';
 import { makeSessionStore, makeUserStore } from '../control/users.ts';
 import { makeTenantStore } from '../control/tenants.ts';
 import { makeWebhookStore } from '../control/webhooks.ts';
 import type { StoreMeasures } from '../measures.ts';
-import { backupStore, copyTenant } from './backup/backup.ts';
+import { copyTenant } from './backup/backup.ts';
 import { makeOwnTenants, newStoreId, openControl, openUsage, replaceStore } from './control-database.ts';
-import { Database, nameFile, sqliteVersion } from './files/database.ts';
+import { Database, nameFile, requireWritable, sqliteVersion } from './files/database.ts';
 import * as files from './files/folder.ts';
-import { makeLackingFiles, makeTenantFile, tenantFileOf } from './files/tenant-files.ts';
+import { deleteTenantFiles, makeTenantFile, teamOf, tenantFileOf, UNFINISHED } from './files/tenant-files.ts';
 import { openPimsStores, type PimsStoresOptions } from './pims-stores.ts';
 import { openRequests } from './request-store.ts';
 import { makeWorkerPool } from './workers/worker-pool.ts';
@@ -38,7 +38,8 @@ export type SqliteStore = ReturnType<typeof openSqlite>;
 
 export function openSqlite(options: OpenStoreOptions) {
   checkVersion();
-  const { folder, clock, queriesRunningMost: tenantRunning, queriesWaitingMost: tenantWaiting } = options;
+  const { folder, clock, report = () => undefined } = options;
+  const { queriesRunningMost: tenantRunning, queriesWaitingMost: tenantWaiting } = options;
   files.refuseUnfinishedRestore(folder);
   files.refuseLostFiles(folder);
   files.makeStoreFolder(folder, options.movedAs ?? files.DATA_FOLDER);
@@ -47,11 +48,11 @@ export function openSqlite(options: OpenStoreOptions) {
   // A thread for checkpoints only: writes wait for it, so it must not wait for long queries.
   const checkpoints = makeWorkerPool(1, 0, clock);
   const checkpoint = async (file: string) => void (await checkpoints.run({ kind: 'checkpoint', file }));
-  const { open, pools, ...stores } = openPimsStores(options, { turns, checkpoint });
-  const { usage, control, requests } = openSharedFiles(options, checkpoint);
+  const { usage, control, requests, identity } = openSharedFiles(options, checkpoint);
+  const { open, pools, ...stores } = openPimsStores(options, { identity, turns, checkpoint });
   const ownTenants = makeOwnTenants(control, {
-    makeFile: (storeId) => makeTenantFile(fileOf(storeId)),
-    deleteFile: (storeId) => stores.delete(storeId),
+    makeFile: (storeId) => makeTenantFile(fileOf(storeId), { identity, teamId: teamOf(storeId) }),
+    deleteFiles: (...of) => stores.delete(...of),
     async deleteCounts(teamId) {
       await usage.deleteUsage(teamId);
       await requests.deleteRequests(teamId);
@@ -63,6 +64,7 @@ export function openSqlite(options: OpenStoreOptions) {
   let lock: Database | undefined;
   return {
     ...stores,
+    identity,
     upgradeTenants: async () => stores.upgradeTenants(await tenants.listTenants()),
     tenants,
     usage: makeUsageStore(usage),
@@ -74,9 +76,11 @@ export function openSqlite(options: OpenStoreOptions) {
     installation: makeInstallation(control),
     takeTurn,
     endQueries,
-    /** Locks the folder for one service or move. */
+    /** Locks the folder for one service or move, and deletes what interrupted commands have left. */
     lock() {
       lock = files.lockFolder(folder);
+      for (const path of deleteTenantFiles(folder, (_, found) => found.includes(UNFINISHED)))
+        report(`Deleted ${path}, which an interrupted command had left.`);
     },
     loadCursorKey: () => loadSecret(control, 'cursors'),
     measure(): StoreMeasures {
@@ -86,8 +90,6 @@ export function openSqlite(options: OpenStoreOptions) {
       return { queries: turns.measure(), logBytes, ...tenantsOpen };
     },
     isUsable: () => control.isUsable(),
-    /** Copies everything into an empty folder while the service runs. Returns the files. */
-    backup: (target: string) => backupStore(folder, target, new Date(clock.now()).toISOString()),
     /**
      * Restores a tenant's records from a backup while services run, into a new file that replaces the old one at once.
      * Returns the old file, which is kept, if it exists. If it throws COMMAND_REFUSED, nothing has changed.
@@ -95,7 +97,7 @@ export function openSqlite(options: OpenStoreOptions) {
     async restoreTenant(tenant: Tenant, source: string, entry: AuditEntry): Promise<string | null> {
       const old = fileOf(tenant.storeId);
       const storeId = newStoreId(tenant.teamId);
-      copyTenant(source, tenant.teamId, fileOf(storeId), old);
+      copyTenant(source, { identity, teamId: tenant.teamId }, fileOf(storeId), old);
       orThrow(await control.transaction(() => replaceStore({ ...tenant, storeId }, entry)));
       return files.isFileThere(old) ? old : null;
     },
@@ -123,14 +125,17 @@ function openSharedFiles(
       return refuseForNow('STORE_UNAVAILABLE');
     },
   });
-  const usageDb = new Database(join(folder, 'usage.db'), { mode: 'make', sync: 'deferred', busyTimeoutMs });
-  const usage = openUsage(usageDb, options(usageDb));
   const busyMs = Math.max(busyTimeoutMs, 1000);
   const controlDb = new Database(join(folder, 'control.db'), { mode: 'make', busyTimeoutMs: busyMs });
-  makeLackingFiles(controlDb, folder, report);
   const control = openControl(controlDb, options(controlDb));
-  const requests = openRequests(join(folder, 'requests.db'), { checkpoint, busyTimeoutMs, report, clock });
-  return { usage, control, requests };
+  const [identity] = controlDb.row<[string]>(selectInstallation(''), 'identity')!;
+  const owner = { identity, teamId: '' };
+  const usageDb = new Database(join(folder, 'usage.db'), { mode: 'make', sync: 'deferred', busyTimeoutMs });
+  const usage = openUsage(usageDb, owner, options(usageDb));
+  const log = join(folder, 'requests.db');
+  requireWritable(log);
+  const requests = openRequests(log, { owner, checkpoint, busyTimeoutMs, report, clock });
+  return { usage, control, requests, identity };
 }
 
 /** Throws if SQLite is older than the first release that no longer loses a write when the log is restarted. */

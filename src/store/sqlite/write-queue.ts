@@ -56,10 +56,16 @@ function changeSearchLate(db: Database, { table, sortKey, text }: SearchChange):
 type Work<T> = (late: LateWork[]) => T;
 type WorkInSteps<T> = Work<Steps<T>>;
 
+// oxlint-disable-next-line require-yield
+function* runInOneStep<T>(work: Work<T>, late: LateWork[]): Steps<T> {
+  return work(late);
+}
+
 interface SqliteWrite {
   readonly work: WorkInSteps<unknown>;
   readonly resolve: (result: never) => void;
   readonly reject: (fault: unknown) => void;
+  readonly onSyncing: (() => void) | undefined;
   /** Responds to the caller when the write has run. */
   complete: () => void;
 }
@@ -112,6 +118,7 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
         await runInSlices(runAll(db, group, waiting, undone));
       }
       db.run('COMMIT');
+      for (const { onSyncing } of group) onSyncing?.();
       if (options.syncAfterCommit) await log.sync();
       if (log.isRemoved()) throw new Error('it was removed while it was open');
     } catch (fault) {
@@ -137,18 +144,18 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
   };
   return {
     log,
-    /** Runs work inside the next transaction. A Refusal undoes only this work. Resolves when the result is on disk. */
-    run<T>(work: Work<Outcome<T>>): Promise<Outcome<T>> {
-      // oxlint-disable-next-line require-yield
-      return this.runInSteps(function* (late) {
-        return work(late);
-      });
+    /**
+     * Runs work inside the next transaction. A Refusal undoes only this work. Resolves when the result is on disk, and
+     * calls `onSyncing` when it is committed.
+     */
+    run<T>(work: Work<Outcome<T>>, onSyncing?: () => void): Promise<Outcome<T>> {
+      return this.runInSteps((late) => runInOneStep(work, late), onSyncing);
     },
     /** Runs work as `run` does, and lets others have turns while it runs. Only another connection may read. */
-    runInSteps<T>(work: WorkInSteps<Outcome<T>>): Promise<Outcome<T>> {
+    runInSteps<T>(work: WorkInSteps<Outcome<T>>, onSyncing?: () => void): Promise<Outcome<T>> {
       if (ended) return Promise.resolve(ended);
       const { promise, resolve, reject } = Promise.withResolvers<Outcome<T>>();
-      waiting.push({ work, resolve, reject, complete: () => undefined });
+      waiting.push({ work, resolve, reject, onSyncing, complete: () => undefined });
       flushing ??= options.gather === 'turn' ? nextTurn().then(flush) : flush();
       return promise;
     },

@@ -186,7 +186,10 @@ const addRemoveCommand: AddCommands = (group, context) => {
     async ({ store, teamId, tenant }, { yes }: { yes?: true }) => {
       if (!yes) await confirm(tenant, `This removes ${tenant.name} with its keys, usage and all records.`);
       await store.tenants.deleteTenant(tenant);
-      return [{ removed: true }, `Removed the tenant ${teamId} and all its data.`];
+      return [
+        { removed: true },
+        `Removed the tenant ${teamId} and all its data. Backups keep it until they are deleted.`,
+      ];
     },
   ).option('--yes', 'do not ask for confirmation');
 };

@@ -21,6 +21,6 @@ const NICENESS = 5;
 // Only Linux has a niceness for each thread.
 if (process.platform === 'linux') setPriority(NICENESS);
 const { folder, target, madeAt } = workerData as BackupJob;
-await backupStore(folder, target, madeAt);
+const made = await backupStore(folder, target, madeAt);
 const { findings, count, notes } = await checkBackup(target);
-parentPort!.postMessage({ findings, count, notes } satisfies BackupReply);
+parentPort!.postMessage({ findings, count, notes: [...made.notes, ...notes] } satisfies BackupReply);

@@ -3,11 +3,13 @@
  * lacks its log. Restores a backup after checking every file.
  */
 import {
+  chmodSync,
   copyFileSync,
   existsSync,
   globSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -16,17 +18,22 @@ import { dirname, join } from 'node:path';
 import { refuseCommand } from '../../../errors.ts';
 import { VERSION } from '../../../assets.ts';
 import { checkStore, type CheckResult } from '../../check/check.ts';
-import { selectInstallation } from '../../control/control.ts';
 import { openCheck } from '../check-store.ts';
-import { sqliteVersion, withDatabase, type Database } from '../files/database.ts';
+import { faultOf, sqliteVersion, withDatabase, type Database } from '../files/database.ts';
 import { DATA_FOLDER, isFileThere, LOCK, lockFolder, makeStoreFolder, restoreMarkerOf, sync } from '../files/folder.ts';
-import { migrate, newestSchema, SCHEMAS, type SqliteSchema } from '../files/migrate.ts';
-import { mayLackFiles } from '../files/tenant-files.ts';
+import { findOtherOwner, migrate, newestSchema, SCHEMAS, type Owner, type SqliteSchema } from '../files/migrate.ts';
+import { listOwned, UNFINISHED, type OwnedFile } from '../files/tenant-files.ts';
 import { copyDatabase, faultsOfFile, hashFile, isOutOfReach, READ } from '../files/whole-files.ts';
 
 /** More changes than there can be since a backup. */
 const CHANGES_SKIPPED = 100_000_000_000;
 const MANIFEST = 'storeroom-backup.json';
+
+export interface BackupResult {
+  readonly files: string[];
+  /** Why the request log was not copied. */
+  readonly notes: string[];
+}
 
 /** The manifest of a backup. Older versions wrote only `files` and `sqlite`. */
 interface Manifest {
@@ -50,36 +57,49 @@ export const hasBackups = (folder: string): boolean =>
 /**
  * Copies a store and returns the copied files. It copies the control file first, so a tenant that is created during the
  * backup is in the next one. Throws COMMAND_REFUSED if the target is not empty, or, after copying all other files, if a
- * file is lost.
+ * file cannot be copied. Of `requests.db`, which is less important than all others, it only notes that.
  */
-export async function backupStore(folder: string, target: string, madeAt: string): Promise<string[]> {
+export async function backupStore(folder: string, target: string, madeAt: string): Promise<BackupResult> {
   requireEmpty(target, 'Give the backup an empty folder');
   makeStoreFolder(target, 'The folder of the backup');
   await copyDatabase(join(folder, 'control.db'), join(target, 'control.db'));
-  const { tenants, mayLack, identity } = withDatabase(join(target, 'control.db'), READ, (db) => ({
-    tenants: db
-      .rows<[string]>('SELECT STORE_ID FROM TENANTS ORDER BY TEAM_ID')
-      .map(([storeId]) => join('tenants', `${storeId}.db`)),
-    mayLack: mayLackFiles(db),
-    identity: db.row<[string]>(selectInstallation(''), 'identity')?.[0] ?? '',
-  }));
-  const wanted = ['usage.db', 'requests.db', ...tenants];
-  const others = wanted.filter((file) => isFileThere(join(folder, file)));
-  for (const file of others) await copyDatabase(join(folder, file), join(target, file));
-  const files = ['control.db', ...others];
+  const owned = readControl(target);
+  const files = ['control.db'];
+  const lost: string[] = [];
+  const notes: string[] = [];
+  for (const [file, found] of owned) {
+    const [isLog, path] = [found.schema === 'requests', join(folder, file)];
+    if (isLog && !isFileThere(path)) continue;
+    const fault = await copyOwn(path, join(target, file), found);
+    if (fault === undefined) files.push(file);
+    else if (isLog) notes.push(`Not copied: ${path}: ${fault}.`);
+    else lost.push(`${path}: ${fault}.`);
+  }
   const hashes = Object.fromEntries(files.map((file) => [file, hashFile(join(target, file))]));
-  const orders = tenants.reduce((sum, file) => sum + (file in hashes ? countOrders(join(target, file)) : 0), 0);
+  const tenants = files.filter((file) => file.startsWith('tenants'));
+  const orders = tenants.reduce((sum, file) => sum + countOrders(join(target, file)), 0);
   const schemas = Object.fromEntries(SCHEMAS.map((schema) => [schema, newestSchema(schema)])) as Manifest['schemas'];
-  const about = { identity, version: VERSION, schemas, madeAt, tenants: tenants.length, orders };
+  const about = { identity: identityOf(owned), version: VERSION, schemas, madeAt, tenants: tenants.length, orders };
   const manifest: Manifest = { files: hashes, sqlite: sqliteVersion(), ...about };
   writeFileSync(join(target, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
-  const mustExist = mayLack ? ['usage.db'] : ['usage.db', ...tenants];
-  const lost = mustExist.filter((file) => !others.includes(file));
-  if (lost.length > 0)
-    throw refuseCommand(
-      `${target} is not a complete backup, because ${lost.join(', ')} of ${folder} is missing or empty.`,
-    );
-  return files;
+  if (lost.length > 0) throw refuseCommand(`${target} is not a complete backup. ${lost.join(' ')}`);
+  return { files, notes };
+}
+
+/** Copies a file, and returns why the copy cannot be used. Such a copy is deleted. */
+async function copyOwn(source: string, target: string, { schema, owner }: OwnedFile): Promise<string | undefined> {
+  if (!isFileThere(source)) return 'it is missing or empty';
+  let fault: string | undefined;
+  try {
+    await copyDatabase(source, target);
+    fault = withDatabase(target, READ, (db) => findOtherOwner(db, schema, owner));
+    if (schema === 'requests') fault ??= faultsOfFile(target)[0];
+  } catch (thrown) {
+    if (['busy', 'full'].includes(faultOf(thrown))) throw thrown;
+    fault = (thrown as Error).message;
+  }
+  if (fault !== undefined) rmSync(target, { force: true });
+  return fault;
 }
 
 /**
@@ -114,25 +134,33 @@ export function restoreBackup(source: string, folder: string): string[] {
 }
 
 function copyFiles(source: string, folder: string, hashes: Manifest['files']): void {
+  const owned = readControl(source);
   const tenants = join(folder, 'tenants');
   for (const left of ['control.db', 'usage.db', 'requests.db']) rmSync(join(folder, left), { force: true });
   for (const left of readdirSync(tenants)) rmSync(join(tenants, left));
   for (const [file, hash] of Object.entries(hashes)) {
     const copy = join(folder, file);
-    copyFileSync(join(source, file), copy);
+    copyWritable(join(source, file), copy);
     sync(copy);
     if (hashFile(copy) !== hash)
       throw refuseCommand(`${copy} is damaged, although the backup is intact. Check its disk.`);
-    if (!file.startsWith('tenants')) continue;
-    withDatabase(copy, { ...READ, mode: 'write' }, beginFeed);
+    const found = owned.get(file);
+    if (found?.schema !== 'pims') continue;
+    withDatabase(copy, { ...READ, mode: 'write' }, (db) => beginFeed(db, found.owner));
     sync(copy);
   }
   sync(tenants);
 }
 
+/** Copies a file of a backup, which may be read-only. */
+function copyWritable(source: string, target: string): void {
+  copyFileSync(source, target);
+  chmodSync(target, 0o600);
+}
+
 /** Restarts the change feed at a number that no reader has, because readers know changes from after the backup. */
-function beginFeed(db: Database): void {
-  migrate(db, 'pims');
+function beginFeed(db: Database, owner: Owner): void {
+  migrate(db, 'pims', owner);
   db.exec(`BEGIN;
     INSERT INTO CHANGES SELECT seq, seq, '', '[]' FROM (SELECT coalesce(max(SEQ), 0) + ${CHANGES_SKIPPED} seq FROM CHANGES);
     DELETE FROM CHANGES WHERE SEQ < (SELECT max(SEQ) FROM CHANGES); COMMIT`);
@@ -141,38 +169,48 @@ function beginFeed(db: Database): void {
 /**
  * Copies the file of one tenant from a backup to `file`, which is on disk on return. Numbers that `old` has given out
  * since the backup are not given out again, if `old` can still be read. Throws COMMAND_REFUSED, without a `file`,
- * if the backup does not have the tenant or is damaged.
+ * if the backup is of another store, does not have the tenant or is damaged.
  */
-export function copyTenant(source: string, teamId: string, file: string, old: string): void {
+export function copyTenant(source: string, owner: Owner, file: string, old: string): void {
   const hashes = readManifest(source).files;
   checkDatabase(join(source, 'control.db'), hashes['control.db']!);
-  const select = 'SELECT STORE_ID FROM TENANTS WHERE TEAM_ID = ?';
-  const found = withDatabase(join(source, 'control.db'), READ, (db) => db.row<[string]>(select, teamId));
-  const name = found && join('tenants', `${found[0]}.db`);
-  const hash = name && hashes[name];
-  if (!hash) throw refuseCommand(`There is no data of ${teamId} in ${source}.`);
-  checkDatabase(join(source, name), hash);
-  const numbers = readNextNumbers(old);
+  const owned = readControl(source);
+  if (identityOf(owned) !== owner.identity)
+    throw refuseCommand(
+      `${source} is a backup of another store. Use a backup of this one. \`storeroom export\` and \`import\` copy ` +
+        'records between stores.',
+    );
+  const [name] = [...owned].find(([path, found]) => found.owner.teamId === owner.teamId && path in hashes) ?? [];
+  if (name === undefined) throw refuseCommand(`There is no data of ${owner.teamId} in ${source}.`);
+  checkDatabase(join(source, name), hashes[name]!);
+  const numbers = readNextNumbers(old, owner);
+  const copy = file.replace(/\.db$/, UNFINISHED);
   try {
-    copyFileSync(join(source, name), file);
-    withDatabase(file, { ...READ, mode: 'write' }, (db) => {
-      beginFeed(db);
+    copyWritable(join(source, name), copy);
+    withDatabase(copy, { ...READ, mode: 'write' }, (db) => {
+      beginFeed(db, owner);
       for (const [counter, next] of numbers)
         db.run('UPDATE COUNTERS SET NEXT = max(NEXT, ?) WHERE NAME = ?', next, counter);
     });
-    if (faultsOfFile(file).length > 0) throw refuseCommand(`${file} differs from what was written. Check its disk.`);
-    sync(file);
+    if (faultsOfFile(copy).length > 0) throw refuseCommand(`${copy} differs from what was written. Check its disk.`);
+    sync(copy);
+    renameSync(copy, file);
     sync(dirname(file));
   } catch (fault) {
-    rmSync(file, { force: true });
+    rmSync(copy, { force: true });
     throw fault;
   }
 }
 
-/** Reads the next numbers of a file, or none if it is lost or damaged. If it may be intact, throws COMMAND_REFUSED. */
-function readNextNumbers(file: string): [counter: string, next: number][] {
+/**
+ * Reads the next numbers of a file, or none if it is lost, damaged or of another tenant. If it may be intact, throws
+ * COMMAND_REFUSED.
+ */
+function readNextNumbers(file: string, owner: Owner): [counter: string, next: number][] {
   try {
-    return withDatabase(file, READ, (db) => db.rows('SELECT NAME, NEXT FROM COUNTERS'));
+    return withDatabase(file, READ, (db) =>
+      findOtherOwner(db, 'pims', owner) === undefined ? db.rows('SELECT NAME, NEXT FROM COUNTERS') : [],
+    );
   } catch (fault) {
     if (isOutOfReach(file, fault))
       throw refuseCommand(
@@ -183,6 +221,11 @@ function readNextNumbers(file: string): [counter: string, next: number][] {
   }
 }
 
+/** Reads from the control.db of a store or a backup which files it has. */
+export const readControl = (folder: string) => withDatabase(join(folder, 'control.db'), READ, listOwned);
+
+export const identityOf = (owned: ReadonlyMap<string, OwnedFile>): string => owned.get('usage.db')!.owner.identity;
+
 /** Checks that the files of a backup are unchanged, and then checks it like a store. */
 export const checkBackup = (folder: string): Promise<CheckResult> =>
   checkStore(openCheck(folder, readManifest(folder).files));
@@ -191,7 +234,7 @@ const countOrders = (file: string) =>
   withDatabase(file, READ, (db) => db.row<[number]>('SELECT count(*) FROM ORDERS')![0]);
 
 /** Returns the identity of the store that was backed up, if the backup has it. */
-export function identityOf(folder: string): string | undefined {
+export function readIdentity(folder: string): string | undefined {
   try {
     return readManifest(folder).identity;
   } catch {

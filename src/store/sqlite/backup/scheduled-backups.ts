@@ -10,7 +10,7 @@ import { startThread } from '../../../assets.ts';
 import { HOUR_MS, type Clock, type Timer } from '../../../clock.ts';
 import type { Finding } from '../../check/checked-store.ts';
 import type { BackupJob, BackupReply } from './backup-worker.ts';
-import { identityOf } from './backup.ts';
+import { readIdentity } from './backup.ts';
 import { makeFolder, sync } from '../files/folder.ts';
 
 export interface BackupOptions {
@@ -172,7 +172,7 @@ function lookInto({ backupDir, backupKeep, identity, clock }: BackupOptions) {
   /** Identities, kept by the name of the backup, because a manifest never changes and can be long. */
   const identities = new Map<string, string | undefined>();
   const isOurs = (name: string) =>
-    identities.getOrInsertComputed(name, () => identityOf(join(backupDir, name))) === identity;
+    identities.getOrInsertComputed(name, () => readIdentity(join(backupDir, name))) === identity;
   /** Lists the names of this store's backups, oldest first, without dates in the future. */
   const list = (disagrees?: boolean) => {
     const isWanted = (name: string) =>

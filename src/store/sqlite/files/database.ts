@@ -1,9 +1,10 @@
 /** Connections to SQLite files: how they are opened, their prepared statements, and the time budgets of reads. */
-import { existsSync } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import type { Refusal } from '../../../errors.ts';
+import { refuseCommand, type Refusal } from '../../../errors.ts';
 import { compareDecimals } from '../../../pims/rules/decimal.ts';
 import { containsFolded } from '../../../pims/reads/query.ts';
 import { ORDER_CHARACTERS_MAX } from '../../../pims/rules/record-bounds.ts';
@@ -20,6 +21,8 @@ export interface OpenOptions {
   readonly openingTimeoutMs?: number;
   /** Bytes of the file that a reader maps. */
   readonly mapBytes?: number;
+  /** Whether a reader also opens a file on a read-only disk. No process may make the disk writable meanwhile. */
+  readonly mayBeFrozen?: boolean;
 }
 
 export const OPENING_TIMEOUT_MS = 5000;
@@ -67,15 +70,16 @@ export class Database {
 
   constructor(
     file: string,
-    { mode, sync = 'full', busyTimeoutMs, openingTimeoutMs = OPENING_TIMEOUT_MS, mapBytes = MAP_BYTES }: OpenOptions,
+    { mode, sync, busyTimeoutMs, openingTimeoutMs = OPENING_TIMEOUT_MS, mapBytes, mayBeFrozen }: OpenOptions,
   ) {
     this.file = file;
+    if (mode !== 'read') requireWritable(file);
     // The longest value a reader builds, in bytes, is an order with its lines.
     const limits = mode === 'read' ? { ...LIMITS, length: ORDER_CHARACTERS_MAX } : LIMITS;
     const options = { readOnly: false, timeout: busyTimeoutMs, limits, enableForeignKeyConstraints: true };
     let opened: DatabaseSync | undefined;
     try {
-      opened = this.#connection = new DatabaseSync(mode === 'make' ? file : locate(file), options);
+      opened = this.#connection = new DatabaseSync(mode === 'make' ? file : locate(file, mayBeFrozen), options);
       retryWhileBusy(openingTimeoutMs, () => this.#configure(mode, sync, mapBytes));
     } catch (fault) {
       opened?.close();
@@ -102,7 +106,7 @@ export class Database {
     this.#connection.function('charge_row', { deterministic: false }, (_row) => this.#chargeRows(1));
   }
 
-  #configure(mode: OpenOptions['mode'], sync: OpenOptions['sync'], mapBytes: number): void {
+  #configure(mode: OpenOptions['mode'], sync = 'full', mapBytes = MAP_BYTES): void {
     this.exec('PRAGMA trusted_schema=OFF; PRAGMA wal_autocheckpoint=0');
     this.exec(`PRAGMA cache_size=-${CACHE_KIB}`);
     if (mode !== 'read') {
@@ -251,11 +255,39 @@ export class Database {
   }
 }
 
-/** Returns the URL of a file, with which SQLite does not create a missing file. */
-function locate(file: string): URL {
+/**
+ * Returns the URL of a file, with which SQLite does not create a missing file. On a read-only disk, SQLite can create no
+ * log either, and reads a file without one only as a file that does not change.
+ */
+function locate(file: string, mayBeFrozen = false): URL {
   const url = pathToFileURL(file);
-  url.search = '?mode=rw';
+  const isFrozen = mayBeFrozen && !existsSync(`${file}-wal`) && findBar(dirname(file))?.endsWith(READ_ONLY_DISK);
+  url.search = isFrozen ? '?mode=ro&immutable=1' : '?mode=rw';
   return url;
+}
+
+/** Returns why this user cannot read and write an existing file with its log. SQLite would open it and only read. */
+export function findBar(file: string): string | undefined {
+  for (const path of [file, `${file}-wal`, `${file}-shm`])
+    try {
+      accessSync(path, constants.R_OK | constants.W_OK);
+    } catch (fault) {
+      const { code } = fault as NodeJS.ErrnoException;
+      if (code === 'EACCES' || code === 'EROFS') return `${path}: this user cannot read and write it (${code})`;
+    }
+  return undefined;
+}
+
+/** The end of what `findBar` returns if the disk is read-only. */
+export const READ_ONLY_DISK = '(EROFS)';
+
+/** The remedy for a file that this user cannot write. */
+export const OWN_IT = 'Give it the same owner and mode as the other files (systemd: `chown storeroom:storeroom`).';
+
+/** Throws COMMAND_REFUSED if this user cannot write the file or its log. */
+export function requireWritable(file: string): void {
+  const bar = findBar(file);
+  if (bar !== undefined) throw refuseCommand(`${bar}. ${OWN_IT}`);
 }
 
 /** Opens a file, works with it, and closes it. */

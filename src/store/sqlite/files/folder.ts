@@ -22,7 +22,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { every, type Clock } from '../../../clock.ts';
 import { refuseCommand, type Refusal } from '../../../errors.ts';
-import { Database, faultOf } from './database.ts';
+import { Database, faultOf, requireWritable } from './database.ts';
 
 /** The setting of the data folder, for messages. */
 export const DATA_FOLDER = 'STOREROOM_DATA';
@@ -46,10 +46,7 @@ export function makeStoreFolder(folder: string, name: string, marker?: string): 
     if (statSync(control, { throwIfNoEntry: false })?.isFile()) closeSync(openSync(control, 'r+'));
   } catch (fault) {
     const { code, path } = fault as NodeJS.ErrnoException;
-    if (path?.endsWith('control.db') && code === 'EACCES')
-      throw refuseCommand(
-        `${path}: this user cannot read and write it (EACCES). Give it the same owner as the other files.`,
-      );
+    if (code === 'EACCES' && path !== folder && existsSync(path!)) requireWritable(path!);
     throw refuseFolder(folder, name, code);
   }
 }

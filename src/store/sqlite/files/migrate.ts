@@ -5,9 +5,10 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { listAssets, readAsset } from '../../../assets.ts';
+import { refuseCommand } from '../../../errors.ts';
 import { NewerStore, selectInstallation } from '../../control/control.ts';
 import { newVersion } from '../../pims/row-sql.ts';
-import { OPENING_TIMEOUT_MS, retryWhileBusy, withDatabase, type Database } from './database.ts';
+import { nameFile, OPENING_TIMEOUT_MS, retryWhileBusy, withDatabase, type Database } from './database.ts';
 
 export const SCHEMAS = ['control', 'usage', 'requests', 'pims'] as const;
 export type SqliteSchema = (typeof SCHEMAS)[number];
@@ -21,12 +22,43 @@ const migrations = new Map<SqliteSchema, string[]>();
 
 const versionOf = (db: Database) => db.row<[number]>('PRAGMA user_version')![0];
 
-/** Returns whether there is nothing to migrate. Waits for a process that opens the file. Throws NewerStore. */
-export function isNewest(db: Database, schema: SqliteSchema): boolean {
+/** The store of a file, and its tenant, or '' for a file of all tenants. The file names both. */
+export interface Owner {
+  readonly identity: string;
+  readonly teamId: string;
+}
+
+/** The schemas since which a file names its owner. Opening an older file adds the name. */
+const OWNED_SINCE = { control: Infinity, usage: 3, requests: 3, pims: 10 };
+
+/** The beginning of what `findOtherOwner` returns, and the remedy. */
+export const BELONGS = 'it belongs to';
+export const PUT_BACK = "Put this store's own file there, or the one of its last good backup.";
+
+/** Returns whose file it is if it is in the place of another, or undefined. */
+export function findOtherOwner(db: Database, schema: SqliteSchema, owner: Owner): string | undefined {
+  if (versionOf(db) < OWNED_SINCE[schema]) return undefined;
+  const [identity, teamId] = db.row<[string, string]>('SELECT IDENTITY, TEAM_ID FROM OWNER') ?? [];
+  if (identity !== owner.identity) return `${BELONGS} another store than control.db`;
+  return teamId === owner.teamId ? undefined : `${BELONGS} the tenant ${teamId}`;
+}
+
+/**
+ * Returns whether there is nothing to migrate. Waits for a process that opens the file. Throws NewerStore, or
+ * COMMAND_REFUSED if the file has another owner.
+ */
+export function isNewest(db: Database, schema: SqliteSchema, owner?: Owner): boolean {
   let version = 0;
   retryWhileBusy(OPENING_TIMEOUT_MS, () => (version = versionOf(db)));
   const newest = newestSchema(schema);
   if (version > newest) throw new NewerStore(db.file, version, newest, findVersion(db.file));
+  let other: string | undefined;
+  try {
+    other = owner && findOtherOwner(db, schema, owner);
+  } catch (fault) {
+    throw nameFile(fault, db.file);
+  }
+  if (other !== undefined) throw refuseCommand(`${db.file}: ${other}. ${PUT_BACK}`);
   return version === newest;
 }
 
@@ -59,24 +91,27 @@ export function plannedUpgrade(file: string, schema: SqliteSchema): Upgrade | un
 }
 
 /**
- * Migrates a file and returns the upgrade, or undefined if there was none. Throws NewerStore when the file is from a
- * newer version. Several processes can call it at the same time.
+ * Migrates a file and returns the upgrade, or undefined if there was none. Throws what `isNewest`
+ * throws. Several processes can call it at the same time.
  */
-export function migrate(db: Database, schema: SqliteSchema): Upgrade | undefined {
-  if (isNewest(db, schema)) return undefined;
+export function migrate(db: Database, schema: SqliteSchema, owner?: Owner): Upgrade | undefined {
+  if (isNewest(db, schema, owner)) return undefined;
   const scripts = loadMigrations(schema);
   const from = versionOf(db);
   retryWhileBusy(OPENING_TIMEOUT_MS, () => {
     for (let next = versionOf(db) + 1; next <= scripts.length; next++)
       db.inTransaction(() => {
         // Another process may just have applied the migration.
-        if (versionOf(db) === next - 1)
-          db.exec(`${scripts[next - 1]!.replaceAll('$VERSION', newVersion())}; PRAGMA user_version=${next}`);
+        if (versionOf(db) === next - 1) db.exec(`${fillIn(scripts[next - 1]!, owner)}; PRAGMA user_version=${next}`);
       });
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   });
   return { from, to: scripts.length };
 }
+
+/** Fills the places of a migration in. The values need no quotes. */
+const fillIn = (script: string, { identity = '', teamId = '' }: Partial<Owner> = {}) =>
+  script.replaceAll('$VERSION', newVersion()).replace('$IDENTITY', identity).replace('$TEAM_ID', teamId);
 
 /** Returns the version of the service that last used the folder of this file, if it can be read. */
 function findVersion(file: string): string | undefined {

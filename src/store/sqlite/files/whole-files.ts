@@ -10,8 +10,8 @@ const PAGES_PER_STEP = 1000;
  * damage.
  */
 const FAULTS_TOLD = 5;
-/** Options for reading a file that a service may be writing to. */
-export const READ = { mode: 'read', busyTimeoutMs: 5000 } as const;
+/** Options for reading a file that a service may be writing to, or that is on a read-only disk. */
+export const READ = { mode: 'read', busyTimeoutMs: 5000, mayBeFrozen: true } as const;
 const CHUNK_BYTES = 1024 * 1024;
 const SQLITE_READONLY = 8;
 const SQLITE_CANTOPEN = 14;
@@ -47,11 +47,16 @@ export function isOutOfReach(file: string, fault: unknown): boolean {
   return isShut && statSync(file, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-/** Returns the faults that SQLite finds in a file, or none if it is intact. */
-export function faultsOfFile(file: string): string[] {
+/** Returns the faults that SQLite or `findFault` finds in a file, or none if it is intact. */
+export function faultsOfFile(
+  file: string,
+  findFault: (db: Database) => string | undefined = () => undefined,
+): string[] {
   try {
-    const rows = withDatabase(file, READ, (db) => db.rows<[string]>(`PRAGMA integrity_check(${FAULTS_TOLD})`));
-    return rows.map(([answer]) => answer).filter((answer) => answer !== 'ok');
+    return withDatabase(file, READ, (db) => {
+      const rows = db.rows<[string]>(`PRAGMA integrity_check(${FAULTS_TOLD})`).map(([answer]) => answer);
+      return [...rows.filter((answer) => answer !== 'ok'), findFault(db) ?? []].flat();
+    });
   } catch (fault) {
     if (faultOf(fault) === 'busy') throw fault;
     const { message } = fault as Error;

@@ -5,14 +5,14 @@ import { Refusal } from '../../../errors.ts';
 import type { Json, Rendered } from '../../../pims/writes/script.ts';
 import { Database, errcodeOf, faultOf, withDatabase } from '../files/database.ts';
 import { faultsOfFile } from '../files/whole-files.ts';
-import { migrate } from '../files/migrate.ts';
+import { migrate, type Owner } from '../files/migrate.ts';
 import { runRead, TOO_LARGE, type FoundBy, type Read } from '../reads/run-read.ts';
 
 export type Job =
   | { kind: 'read'; file: string; read: Read; budgetMs: number }
   | { kind: 'checkpoint'; file: string }
   | { kind: 'examine'; file: string }
-  | { kind: 'upgrade'; file: string }
+  | { kind: 'upgrade'; file: string; owner: Owner }
   | { kind: 'forget'; file: string };
 export interface Reply {
   result?: unknown;
@@ -60,7 +60,7 @@ function checkpoint(file: string): void {
 
 function run(job: Exclude<Job, { kind: 'forget' }>, buffers: ArrayBuffer[]): Reply {
   if (job.kind === 'checkpoint') return { result: checkpoint(job.file) };
-  if (job.kind === 'upgrade') return { result: withDatabase(job.file, WRITE, (db) => migrate(db, 'pims')) };
+  if (job.kind === 'upgrade') return { result: withDatabase(job.file, WRITE, (db) => migrate(db, 'pims', job.owner)) };
   if (job.kind === 'examine') return { result: faultsOfFile(job.file) };
   const { file, read, budgetMs } = job;
   const found = runRead(connect(file), read, 'thread', { ms: budgetMs, isEnded });
