@@ -297,7 +297,7 @@ suite('a move', () => {
   test('without anything to move, or somewhere to, is refused, and no password is shown', async () => {
     const nowhere = join(temporaryFolder(), 'none');
     await refuses(move(nowhere, temporaryFolder()), /^There is no data in/);
-    await refuses(move(await newDatabase(), temporaryFolder()), /^There are no tenants in/);
+    await refuses(move(await newDatabase(), temporaryFolder()), /^There is no data in the database/);
     await refuses(move(folder, folder), /^The source and the target are both /);
     const wrong = ['mysql://u:hidden@h/d', 'postgres://u:hidden@h:99999999/d', 'sqlite:', folder];
     for (const to of wrong) {
