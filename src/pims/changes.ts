@@ -3,7 +3,7 @@
  * assigned in the transaction of its change, under the lock of the tenant, so no lower number appears later. Source:
  * decision 0066.
  */
-import { orThrow, Refusal } from '../errors.ts';
+import { orThrow, Refusal, refuseForNow } from '../errors.ts';
 import type { Change, PimsStore } from './pims-port.ts';
 import { RECORD_TYPES, type KeyedType } from './rules/fields.ts';
 import { save } from './writes/script.ts';
@@ -25,25 +25,35 @@ export interface ChangePage {
 }
 
 export const CHANGED_TYPES = Object.keys(RECORD_TYPES).filter((type): type is KeyedType => type !== 'lines');
-/** Bounds of the changes that one page reads. A page of rare types can be short or empty although more follow. */
+/** Maximum changes of a short read. The rest of a page is read in the tenant's turn. */
 const CHANGES_PER_READ = 500;
-const READS_MAX = 20;
+const neverGone = () => new AbortController().signal;
 
-/** Returns the changes after a position. Throws CHANGES_GONE if the feed does not have them. */
-export async function listChanges(store: PimsStore, { after, types, limit }: ChangesRequest): Promise<ChangePage> {
-  const changes: Change[] = [];
-  let next = after;
-  for (let reads = 1; ; reads++) {
-    const found = await store.readChanges(next ?? null, Math.min(limit, CHANGES_PER_READ));
-    const { earliest, newest } = found;
-    if (next === undefined) return { changes, next: newest, hasMore: false };
-    if (next < earliest || next > newest) throw refuseGone(next, earliest, newest);
-    const wanted = found.changes.filter(({ type }) => types.includes(type));
-    changes.push(...wanted.slice(0, limit - changes.length));
-    const isFull = changes.length === limit;
-    next = Number((isFull ? changes : found.changes).at(-1)?.seq ?? next);
-    if (isFull || next === newest || reads === READS_MAX) return { changes, next, hasMore: next < newest };
+/**
+ * Returns the changes after a position, until `signal` aborts. A page of rare types can be short or empty although more
+ * follow. Throws CHANGES_GONE if the feed does not have the changes.
+ */
+export async function listChanges(
+  store: PimsStore,
+  { after, types, limit }: ChangesRequest,
+  signal: () => AbortSignal = neverGone,
+): Promise<ChangePage> {
+  const found = await store.readChanges(after ?? null, Math.min(limit, CHANGES_PER_READ));
+  const { earliest, newest } = found;
+  if (after === undefined) return { changes: [], next: newest, hasMore: false };
+  if (after < earliest || after > newest) throw refuseGone(after, earliest, newest);
+  const changes = found.changes.filter(({ type }) => types.includes(type));
+  let next = Number(found.changes.at(-1)?.seq ?? after);
+  if (next < newest && changes.length < limit) {
+    const more = await store.look('changes', signal, next, types, limit - changes.length);
+    if (!(more instanceof Refusal)) {
+      changes.push(...more.changes);
+      next = more.next;
+    } else if (next === after)
+      // Only a busy service takes that long. A page that has got anywhere is not refused.
+      throw more.code === 'QUERY_TOO_COSTLY' ? refuseForNow('SERVICE_BUSY') : more;
   }
+  return { changes, next, hasMore: next < newest };
 }
 
 /** The feed of a tenant over time. The store is opened for each read, because it may close between two reads. */
@@ -58,11 +68,12 @@ export async function awaitChanges(
   { open, nextChange }: ChangeSource,
   request: ChangesRequest,
   ended: AbortSignal,
+  signal?: () => AbortSignal,
 ): Promise<ChangePage> {
   for (let { after } = request; ;) {
     // The wait begins before the read, so that no change is missed in between.
     const change = nextChange(ended);
-    const page = await listChanges(await open(), { ...request, after });
+    const page = await listChanges(await open(), { ...request, after }, signal);
     if (page.changes.length > 0 || page.hasMore || ended.aborted) return page;
     after = page.next;
     await change;
@@ -71,10 +82,10 @@ export async function awaitChanges(
 
 /** Deletes the changes from before a time, some in each transaction, but never those of the newest commit. */
 export async function deleteOldChanges(open: () => PimsStore, before: string): Promise<void> {
-  for (let last = ''; ;) {
-    const [first] = (await open().readChanges(null, 1)).changes;
-    if (!first || first.at >= before || first.seq === last) return;
-    last = first.seq;
+  for (let last = -1; ;) {
+    const { earliest, earliestAt, newest } = await open().readChanges(null, 1);
+    if (earliest === newest || earliestAt >= before || earliest === last) return;
+    last = earliest;
     const deletion = function* () {
       yield save('deleteChanges', before);
     };

@@ -214,10 +214,14 @@ export interface WaitingOrder {
 }
 
 /** Lists the sales orders that wait for a part, the oldest first. */
-export async function listWaiting(store: PimsStore, partCode: string): Promise<WaitingOrder[]> {
+export async function listWaiting(
+  store: PimsStore,
+  partCode: string,
+  signal: () => AbortSignal,
+): Promise<WaitingOrder[]> {
   const { record } = await getInventoryItem(store, partCode);
   let left = (JSON.parse(record) as Values)['QTY_ONHAND'] ?? '';
-  const lines = await store.look('waiting', partCode);
+  const lines = orThrow(await store.look('waiting', signal, partCode));
   const ofOrders = [...Map.groupBy(lines, (line) => line['ORDER_NUMBER']).values()];
   return ofOrders.slice(0, WAITING_MOST).map((those) => {
     const { QUANTITY: _, ...order } = those[0]!;
@@ -228,9 +232,7 @@ export async function listWaiting(store: PimsStore, partCode: string): Promise<W
   });
 }
 
-/** Maximum entries of a history, and maximum reads of the feed for it. */
 const ENTRIES_MOST = 100;
-const READS_MOST = 50;
 export interface HistoryEntry {
   readonly at: string;
   readonly by: string;
@@ -243,21 +245,13 @@ export async function listHistory(
   store: PimsStore,
   recordType: KeyedType,
   key: string,
-  ended: AbortSignal,
+  signal: () => AbortSignal,
 ): Promise<{ entries: HistoryEntry[]; isWhole: boolean }> {
-  const entries: HistoryEntry[] = [];
-  let before = Number.MAX_SAFE_INTEGER;
-  for (let reads = 0; reads < READS_MOST && !ended.aborted; reads++) {
-    const { commits, earliest } = await store.look('history', recordType, key, before);
-    for (const { at, changed } of commits)
-      for (const [type, of, change, operation, by = '', changes = []] of changed.toReversed()) {
-        if (type !== recordType || of !== key) continue;
-        entries.push({ at, by, operation, changes });
-        if (change === 'created') return { entries, isWhole: true };
-      }
-    if (entries.length >= ENTRIES_MOST) return { entries: entries.slice(0, ENTRIES_MOST), isWhole: false };
-    if (earliest === null) return { entries, isWhole: false };
-    before = earliest;
-  }
-  return { entries, isWhole: false };
+  const found = orThrow(await store.look('history', signal, recordType, key, ENTRIES_MOST));
+  const created = found.findIndex(([, [, , change]]) => change === 'created');
+  const isWhole = created >= 0;
+  const entries = found
+    .slice(0, isWhole ? created + 1 : undefined)
+    .map(([at, [, , , operation, by = '', changes = []]]) => ({ at, by, operation, changes }));
+  return { entries, isWhole };
 }

@@ -77,14 +77,18 @@ export interface Change {
 
 /** Changes of the feed, and the bounds of the feed in the same snapshot. */
 export interface ChangeRows {
+  /** Empty if they have too many bytes to be read at once. */
   readonly changes: readonly Change[];
-  /** The position before the first change that is kept, and the number of the newest change. */
+  /** The position before the first change that is kept, its time, and the number of the newest change. */
   readonly earliest: number;
+  readonly earliestAt: string;
   readonly newest: number;
 }
 
-/** Reads of the back office by name, with their arguments and results. */
+/** Reads that can be long, by name, with their arguments and results. One that reaches a megabyte ends early. */
 export interface Looks {
+  /** Returns changes of these types, and the position up to which there are no others. */
+  changes(after: number, types: readonly KeyedType[], limit: number): { changes: readonly Change[]; next: number };
   /** Returns movements of a part with numbers below `before`, the newest first. */
   movements(partCode: string, before: number, limit: number): readonly NumberedMovement[];
   /**
@@ -92,19 +96,15 @@ export interface Looks {
    * orders with the lowest numbers.
    */
   waiting(partCode: string): readonly Values[];
-  /**
-   * Looks at the last COMMITS_LOOKED commits before a number. Returns those that may have changed a record, newest
-   * first, and the lowest number that it looked at, or null if there is none.
-   */
-  history(recordType: KeyedType, key: string, before: number): { commits: readonly Commit[]; earliest: number | null };
+  /** Returns changes of a record, the newest first, as far back as the last 100,000 commits. */
+  history(
+    recordType: KeyedType,
+    key: string,
+    limit: number,
+  ): readonly (readonly [at: string, changed: ChangedRecord])[];
   serials(serial: string): readonly Pick<LedgerRow, 'PART_CODE' | 'ORDER_NUMBER'>[];
   /** Returns ORDER_NUMBER of up to 100 open backorders among the 5000 open sales orders with the highest numbers. */
   backorders(): readonly Values[];
-}
-export const COMMITS_LOOKED = 2000;
-interface Commit {
-  readonly at: string;
-  readonly changed: readonly ChangedRecord[];
 }
 
 export interface NumberedMovement extends LedgerRow {
@@ -133,7 +133,12 @@ export interface PimsStore {
   write<T>(write: Write<T>, idempotency?: Idempotency, size?: number): Promise<Outcome<T>>;
   /** Imports rows, each batch in its transaction, or all in one if `atomic`. Reports each batch when it is done. */
   importRows(recordType: RecordType, batches: ImportBatches, options: ImportOptions): ImportResults;
-  look<Name extends keyof Looks>(name: Name, ...args: Parameters<Looks[Name]>): Promise<ReturnType<Looks[Name]>>;
+  /** Reads in the tenant's turn. Returns QUERY_TOO_COSTLY and TOO_MANY_QUERIES as queryRecords does. */
+  look<Name extends keyof Looks>(
+    name: Name,
+    signal: () => AbortSignal,
+    ...args: Parameters<Looks[Name]>
+  ): Promise<Outcome<ReturnType<Looks[Name]>>>;
   /** Returns changes after a position in ascending order; after null, the first ones. */
   readChanges(after: number | null, limit: number): Promise<ChangeRows>;
   /**

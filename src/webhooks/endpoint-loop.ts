@@ -101,7 +101,7 @@ export class EndpointLoop {
     if (waitMs > 0) return wait(clock, waitMs, signal);
     // Listen before reading, so that no change in between is missed.
     const change = nextChange(tenant, signal);
-    const page = await this.#read(tenant);
+    const page = await this.#read(tenant, signal);
     if (!page) return undefined;
     if (page.changes.length > 0) {
       // Check after reading, so that a pause or a new secret applies to every change that is committed after it.
@@ -116,10 +116,11 @@ export class EndpointLoop {
   }
 
   /** Returns the changes after the position. If the feed lacks them, pauses the endpoint and returns undefined. */
-  async #read(tenant: Tenant): Promise<ChangePage | undefined> {
+  async #read(tenant: Tenant, signal: AbortSignal): Promise<ChangePage | undefined> {
     const { position, types } = this.#webhook;
     try {
-      return await listChanges(await this.#services.pims(tenant), { after: position, types, limit: PAGE_CHANGES });
+      const store = await this.#services.pims(tenant);
+      return await listChanges(store, { after: position, types, limit: PAGE_CHANGES }, () => signal);
     } catch (fault) {
       if (!(fault instanceof Refusal && fault.code === 'CHANGES_GONE')) throw fault;
       const reason = `${fault.message} Read the records again, then replay from a change that the feed has.`;

@@ -113,6 +113,23 @@ test('the ledger names every movement, and its sum is the quantity on hand', asy
 });
 
 // Holds S7.11, S7.12, S8.17.
+test('a page of movements with many serial numbers ends at a megabyte, and the next pages have the others', async () => {
+  await clerk.ask('POST /parts', { values: { PART_CODE: 'MANY' } });
+  for (let at = 0; at < 10; at++) {
+    const serials = Array.from({ length: 1000 }, (_, unit) => `${at}-${unit}-`.padEnd(128, 'x'));
+    await expectOk(act('receive', { PART_CODE: 'MANY', quantity: '1000', serials }));
+  }
+  const numbers: number[] = [];
+  for (let before: number | null = 11; before !== null;) {
+    const page = await expectOk(clerk.get('/stock/movements', { PART_CODE: 'MANY', before: String(before) }));
+    assert.ok(page.text.length < 1.2 * 1024 * 1024, `${page.text.length} characters`);
+    const { movements, next } = page.body as { movements: { number: number }[]; next: number | null };
+    numbers.push(...movements.map(({ number }) => number));
+    before = next;
+  }
+  assert.deepEqual(numbers, [10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
+});
+
 test('400 a void invoice stays a record of which only the notes change, and counts as not fulfilled', async () => {
   await shop.load('inventory', [{ PART_CODE: 'CUP', QTY_ONHAND: '4' }]);
   const number = await order('CUP', '2', { REFERENCE_NUMBER: '#void' });

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import * as fc from 'fast-check';
-import { Refusal } from '../../src/errors.ts';
+import { orThrow, Refusal } from '../../src/errors.ts';
 import * as operations from '../../src/pims/operations.ts';
 import type { PimsStore } from '../../src/pims/pims-port.ts';
 import { addDecimals } from '../../src/pims/rules/decimal.ts';
@@ -27,6 +27,7 @@ const SEED = Number(process.env['STOREROOM_TEST_SEED'] ?? randomInt(2 ** 31));
 const LANES = 4;
 const PARTS = ['PHONE', 'CASE'] as const;
 const SERIALS = ['A', 'B', 'C', 'D', 'E', 'F'];
+const signal = () => new AbortController().signal;
 const OPTIONS = { now: NOW, strict: false, by: 'ann@example.com', defaultStage: 'worksheet' } as const;
 
 type Step =
@@ -66,11 +67,11 @@ before(async () => {
 after(() => postgres?.close());
 
 const linesOf = async (store: PimsStore, number: string): Promise<Values[]> => {
-  const { lines } = await operations.getOrder(store, number, () => new AbortController().signal);
+  const { lines } = await operations.getOrder(store, number, signal);
   return (JSON.parse(textOf(lines ?? '[]')) as { ORDER_LINEITEMS: Values }[]).map((one) => one.ORDER_LINEITEMS);
 };
 const recordsOf = async (store: PimsStore, recordType: 'orders' | 'inventory'): Promise<Values[]> => {
-  const request = { filters: [], limit: 500, bytesMax: 2 ** 24, after: '', signal: () => new AbortController().signal };
+  const request = { filters: [], limit: 500, bytesMax: 2 ** 24, after: '', signal };
   const query = recordType === 'orders' ? operations.queryOrders : operations.queryInventoryItems;
   const page = await query(store, request);
   return JSON.parse(textOf(page.records)) as Values[];
@@ -133,7 +134,8 @@ async function carryOut(store: PimsStore, run: Step, returned: Returned): Promis
 
 /** Returns the invoice that sold this unit, '' if it is in stock, or undefined if its serial number is unknown. */
 async function findOwner(store: PimsStore, partCode: string, serial: string): Promise<string | undefined> {
-  return (await store.look('serials', serial)).find(({ PART_CODE }) => PART_CODE === partCode)?.ORDER_NUMBER;
+  return orThrow(await store.look('serials', signal, serial)).find(({ PART_CODE }) => PART_CODE === partCode)
+    ?.ORDER_NUMBER;
 }
 
 /** Checks what has to be true after every step. */
@@ -154,7 +156,8 @@ async function checkInvariants(store: PimsStore, returned: Returned): Promise<vo
     }
   }
   for (const { PART_CODE = '', QTY_ONHAND = '', QTY_COMMITTED = '' } of await recordsOf(store, 'inventory')) {
-    const movements = await store.look('movements', PART_CODE, Number.MAX_SAFE_INTEGER, 1000);
+    const page = await store.look('movements', signal, PART_CODE, Number.MAX_SAFE_INTEGER, 1000);
+    const movements = orThrow(page);
     const sum = movements.map(({ QUANTITY }) => QUANTITY).reduce(addDecimals, '0');
     assert.equal(sum, QTY_ONHAND || '0', `the movements of ${PART_CODE}`);
     assert.equal(movements[0]?.AFTER ?? '0', QTY_ONHAND || '0', `the last movement of ${PART_CODE}`);

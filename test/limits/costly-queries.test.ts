@@ -152,8 +152,29 @@ suite('turns for costly work', () => {
     for (const socket of running) socket.resetAndDestroy();
   });
 
-  test('the request log and the check of the audit log take the turns of their tenant', async () => {
+  test('changes that nobody waits for any more are not read, nor do they keep another tenant waiting', async () => {
+    const path = `${BASE_PATH}/changes?after=0&types=orders&teamID=busy`;
+    const ask = (more: string): Buffer => writeRequest('GET', path + more, [`Authorization: ${basicOf(busy.keys)}`]);
+    const running = await beginWorst(3);
+    const sockets = times(ABANDONED, () => openSocket(service.origin).on('error', () => undefined));
+    const calls = ['', '&wait=25', '&include=records'].map(ask);
+    const sent = sockets.map((socket, at) => [socket, calls[at % calls.length]!] as const);
+    await sendTogether(service, sent);
+    await until(async () => (await measureTurns()) > ABANDONED / 2);
+    assert.equal((await search(quiet)).status, 200);
+    for (const socket of sockets) socket.resetAndDestroy();
+    for (let look = 0; look < 2; look++) await service.move(LOOK_MS);
+    const left = await measureTurns();
+    assert.ok(left <= running.length, `${left} run or wait`);
+    for (const socket of running) socket.resetAndDestroy();
+    const answer = await service.call(busy.keys, 'GET', '/changes', { query: { after: '0', types: 'orders' } });
+    const types = (answer.body.data as { type: string }[]).map(({ type }) => type);
+    assert.deepEqual([answer.status, new Set(types)], [200, new Set(['orders'])]);
+  });
+
+  test('long reads of the dashboard, and changes of rare types, take the turns of their tenant', async () => {
     const owner = await Visitor.make(service, 'busy', 'owner');
+    await busy.load('inventory', [{ PART_CODE: 'P' }]);
     const sockets = await beginWorst(2);
     const seen = { answers: 0 };
     for (const socket of sockets) socket.once('data', () => seen.answers++);
@@ -162,8 +183,21 @@ suite('turns for costly work', () => {
       await measureTurns(); // Responses that the service sent earlier have arrived by then.
       return `${path} ${status}, after ${Math.min(seen.answers, 1)}`;
     };
-    const asked = [ask('/requests'), ask('/requests/single', { requestID: 'none-1' }), ask('/audit/verify')];
-    const expected = ['/requests 200, after 1', '/requests/single 404, after 1', '/audit/verify 200, after 1'];
+    const paths = [
+      '/requests',
+      '/audit/verify',
+      '/audit',
+      '/usage',
+      '/keys',
+      '/orders/backorders',
+      '/orders/history?ORDER_NUMBER=1',
+      '/stock/movements?PART_CODE=P',
+      '/stock/waiting?PART_CODE=P',
+      '/stock/serial?serial=S',
+      '/records/changes?after=0&types=orders',
+    ];
+    const asked = [ask('/requests/single', { requestID: 'none-1' }), ...paths.map((path) => ask(path))];
+    const expected = ['/requests/single 404, after 1', ...paths.map((path) => `${path} 200, after 1`)];
     assert.deepEqual(await Promise.all(asked), expected);
     for (const socket of sockets) socket.destroy();
   });

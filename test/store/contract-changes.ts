@@ -6,13 +6,20 @@ import type { Change, ChangePage, ChangesRequest } from '../../src/pims/changes.
 import * as operations from '../../src/pims/operations.ts';
 import type { PimsStore } from '../../src/pims/pims-port.ts';
 import type { WriteContext } from '../../src/pims/writes/writes.ts';
+import type { KeyedType } from '../../src/pims/rules/fields.ts';
+import type { Values } from '../../src/pims/rules/values.ts';
 import { times } from '../kit/lists.ts';
+import { WIDE_CUSTOMER } from '../kit/records.ts';
 import { trials } from '../kit/trials.ts';
 import { assertRefusedBy } from './refused-by.ts';
 import { batches, idempotency, NOW, write, type StoreUnderTest } from './store-under-test.ts';
 
 const WRITERS = trials('CHANGE_WRITERS', { quick: 8, all: 16 });
 const WRITES_EACH = 10;
+/** Steps of a batch whose changes are too large for a short read: each has the values of these fields twice. */
+const STEPS_MAX = 100;
+const WIDE_FIELDS = Object.keys(WIDE_CUSTOMER).slice(0, 20);
+const CHANGED_CHARACTERS = 100;
 const LATER = '2026-12-31T00:00:00.000Z';
 const context: WriteContext = { ...write(), defaultStage: 'worksheet' };
 const ALL = { types: CHANGED_TYPES, limit: 1000 };
@@ -22,6 +29,17 @@ const read = (port: PimsStore, more: Partial<ChangesRequest> = {}): Promise<Chan
 const shown = ({ type, key, change, operation }: Change): string => `${operation}: ${type} ${key} ${change}`;
 const readShown = async (port: PimsStore, after: number): Promise<string[]> =>
   (await read(port, { after })).changes.map(shown);
+/** Reads all pages, one after the other. */
+async function readAll(port: PimsStore, types: readonly KeyedType[], limit: number): Promise<Change[]> {
+  const seen: Change[] = [];
+  for (let [after, hasMore] = [0, true]; hasMore;) {
+    const page = await read(port, { after, types, limit });
+    assert.ok(page.changes.length <= limit && page.next > after);
+    seen.push(...page.changes);
+    ({ next: after, hasMore } = page);
+  }
+  return seen;
+}
 const numberOf = ({ data }: { readonly data: string }): string => JSON.parse(data) as string;
 
 export function describeChanges(store: StoreUnderTest): void {
@@ -153,6 +171,53 @@ export function describeChanges(store: StoreUnderTest): void {
     assert.deepEqual(keys, ['C0', 'C1', 'C2']);
     const { changes, next } = await read(port, { after: undefined });
     assert.deepEqual([changes, next], [[], (await read(port)).next]);
+  });
+
+  test('pages of any types and length, one after the other, have every change of these types, also of large commits', async () => {
+    const { pims } = await store.newTenant();
+    const { port } = pims;
+    const wide = (letter: string): Values =>
+      Object.fromEntries(WIDE_FIELDS.map((field) => [field, letter.repeat(CHANGED_CHARACTERS)]));
+    const steps = (operation: 'createCustomer' | 'updateCustomer', fields: Values) =>
+      times(STEPS_MAX, (n) => ({ operation, body: { CUSTOMER_CODE: `C${n}`, ...fields }, refusal: undefined }));
+    const by = { ...context, by: 'ann@example.com' };
+    await operations.writeBatch(port, steps('createCustomer', wide('a')), by);
+    await operations.createOrder(port, {}, by);
+    await operations.writeBatch(port, steps('updateCustomer', wide('b')), by);
+    await pims.importAll(
+      'inventory',
+      times(700, (n) => ({ PART_CODE: `P${n}` })),
+    );
+    for (let at = 0; at < 30; at++) await operations.createOrder(port, {}, by);
+    await operations.writeBatch(port, steps('updateCustomer', wide('c')), by);
+    const newest = (await read(port, { after: undefined })).next;
+    const { changes: all } = await port.readChanges(null, 1);
+    assert.equal(all.length, 1);
+    const whole = await readAll(port, CHANGED_TYPES, 5000);
+    assert.deepEqual(
+      whole.map(({ seq }) => Number(seq)),
+      times(newest, (n) => n + 1),
+    );
+    assert.deepEqual(Map.groupBy(whole, ({ type }) => type).get('orders')?.length, 31);
+    for (const types of [['orders'], ['customers'], ['inventory'], ['orders', 'inventory'], CHANGED_TYPES] as const)
+      for (const limit of [7, 100, 1000]) {
+        const wanted = whole.filter(({ type }) => (types as readonly string[]).includes(type));
+        assert.deepEqual(await readAll(port, types, limit), wanted, `${types.join()} ${limit}`);
+      }
+  });
+
+  test('a page whose caller has left ends at once, and a page that has got anywhere is never refused', async () => {
+    const { pims } = await store.newTenant();
+    const { port } = pims;
+    await pims.importAll(
+      'inventory',
+      times(1000, (n) => ({ PART_CODE: `P${n}` })),
+    );
+    const rare: ChangesRequest = { types: ['orders'], limit: 10, after: 0 };
+    assert.deepEqual(await listChanges(port, rare), { changes: [], next: 1000, hasMore: false });
+    const left = await listChanges(port, rare, () => AbortSignal.abort());
+    assert.deepEqual(left.changes, []);
+    assert.ok(left.next > 0 && left.next <= 1000, `${left.next}`);
   });
 
   // Holds S6.24.

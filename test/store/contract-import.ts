@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import type { ErrorCode, Refusal } from '../../src/errors.ts';
+import { orThrow, type ErrorCode, type Refusal } from '../../src/errors.ts';
 import { parseRecords, type Values } from '../../src/pims/rules/values.ts';
 import type { RecordType } from '../../src/pims/rules/fields.ts';
 import type { ImportResult, ImportRow } from '../../src/pims/import.ts';
@@ -284,7 +284,8 @@ export function describeImport(store: StoreUnderTest): void {
         ['B', '', '', '1', '0', '1', NOW],
         ['C', '', '8', '2', '0', '2', NOW],
       ]);
-      const movements = await pims.port.look('movements', 'A', 9, 9);
+      const signal = () => new AbortController().signal;
+      const movements = orThrow(await pims.port.look('movements', signal, 'A', 9, 9));
       assert.deepEqual(
         movements.map(({ KIND, QUANTITY, AFTER }) => [KIND, QUANTITY, AFTER]),
         [

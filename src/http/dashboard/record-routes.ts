@@ -15,6 +15,7 @@ import {
   voidInvoice,
 } from '../../pims/operations.ts';
 import { importTable } from '../../pims/import-rows.ts';
+import { orThrow } from '../../errors.ts';
 import type { NumberedMovement } from '../../pims/pims-port.ts';
 import { subtractDecimals } from '../../pims/rules/decimal.ts';
 import type { OrderTransition } from '../../pims/rules/order.ts';
@@ -41,14 +42,12 @@ const ORDER_ROUTES = {
     const asked = { quantities: new Map(Object.entries(quantities)), serials: new Map(Object.entries(serials)) };
     return advance(context, { invoice: { ...asked, tracking } });
   },
-  'GET /orders/backorders': async ({ pims }) => {
-    const rows = await (await pims()).look('backorders');
+  'GET /orders/backorders': async ({ pims, signal }) => {
+    const rows = orThrow(await (await pims()).look('backorders', signal));
     return { numbers: rows.map((row) => row['ORDER_NUMBER']!) };
   },
-  'GET /orders/history': async ({ query, pims, readInTurn }) => {
-    const store = await pims();
-    return readInTurn((ended) => listHistory(store, 'orders', query.ORDER_NUMBER, ended));
-  },
+  'GET /orders/history': async ({ query, pims, signal }) =>
+    listHistory(await pims(), 'orders', query.ORDER_NUMBER, signal),
   'POST /orders/void': async ({ body: { ORDER_NUMBER, reason }, pims, note, writeOptions }) => {
     const done = await voidInvoice(await pims(), ORDER_NUMBER, reason, writeOptions);
     await note('invoice voided', ORDER_NUMBER, reason === '' ? {} : { reason });
@@ -101,17 +100,17 @@ const STOCK_ROUTES = {
     await note('stock on order', PART_CODE, { quantity });
     return done;
   },
-  'GET /stock/movements': async ({ query: { PART_CODE, before = Number.MAX_SAFE_INTEGER }, pims }) => {
-    const rows = await (await pims()).look('movements', PART_CODE, Number(before), MOVEMENTS_PAGE);
+  'GET /stock/movements': async ({ query: { PART_CODE, before = Number.MAX_SAFE_INTEGER }, pims, signal }) => {
+    const rows = orThrow(await (await pims()).look('movements', signal, PART_CODE, Number(before), MOVEMENTS_PAGE));
     const last = rows.at(-1)?.NUMBER ?? 1;
     return { movements: rows.map(viewMovement), next: last > 1 ? last : null };
   },
-  'GET /stock/waiting': async ({ query, pims }) => {
-    const waiting = await listWaiting(await pims(), query.PART_CODE);
+  'GET /stock/waiting': async ({ query, pims, signal }) => {
+    const waiting = await listWaiting(await pims(), query.PART_CODE, signal);
     return { orders: waiting.map(({ order, ...about }) => ({ ...order, ...about }) as unknown as WaitingView) };
   },
-  'GET /stock/serial': async ({ query, pims }) => ({
-    units: [...(await (await pims()).look('serials', query.serial))],
+  'GET /stock/serial': async ({ query, pims, signal }) => ({
+    units: [...orThrow(await (await pims()).look('serials', signal, query.serial))],
   }),
   'POST /parts': async ({ body, pims, note, writeOptions }) => {
     const PART_CODE = await createPart(await pims(), body.values, writeOptions);

@@ -61,9 +61,9 @@ export function tenantRoutes({ tenants, users, audit, publicUrl, requestLogDays 
     'POST /users/role': ({ tenant, body, actor }) => changeRole(users, tenant.teamId, body.email, body.role, actor),
     'POST /users/remove': ({ tenant, body, actor }) => deleteUser(users, tenant.teamId, body.email, actor),
 
-    'GET /audit': async ({ tenant, query }) => {
+    'GET /audit': async ({ tenant, query, readInTurn }) => {
       const before = Number(query.before ?? Number.MAX_SAFE_INTEGER);
-      const records = endPage(await audit.loadAudit(tenant.teamId, before, AUDIT_PAGE));
+      const records = endPage(await readInTurn(() => audit.loadAudit(tenant.teamId, before, AUDIT_PAGE)));
       const last = records.at(-1)?.number ?? 1;
       return { records, next: last > 1 ? last : null };
     },
@@ -78,15 +78,17 @@ const NOT_ENDED = 'There is no valid key with this API ID.';
 
 export const keyRoutes = ({ tenants, usage, requests, requestLog }: DashboardServices) =>
   ({
-    'GET /keys': async ({ tenant: { teamId }, client }) => {
+    'GET /keys': async ({ tenant: { teamId }, client, readInTurn }) => {
       await requestLog.settled();
       const now = formatTime(client.nowMs);
-      const [keys, uses, lastUses, { byKey }] = await Promise.all([
-        tenants.listKeys(teamId, now),
-        requests.loadKeyUses(teamId),
-        usage.loadLastUses(teamId),
-        usage.loadUsage(teamId, now.slice(0, 7)),
-      ]);
+      const [keys, uses, lastUses, { byKey }] = await readInTurn(() =>
+        Promise.all([
+          tenants.listKeys(teamId, now),
+          requests.loadKeyUses(teamId),
+          usage.loadLastUses(teamId),
+          usage.loadUsage(teamId, now.slice(0, 7)),
+        ]),
+      );
       const viewed = keys.map((key) => {
         const use = uses.find(({ apiId }) => apiId === key.apiId);
         return {

@@ -103,6 +103,8 @@ export interface RequestContext<Body = unknown, Query = unknown> extends OpenCon
   readonly pims: () => PimsStore | Promise<PimsStore>;
   /** Appends a write of records by this user to the audit log, unless it has changed nothing. */
   readonly note: (action: string, target: string, detail?: AuditEntry['detail']) => Promise<void>;
+  /** Makes a signal that aborts when the caller disconnects. */
+  readonly signal: () => AbortSignal;
   /** Runs an expensive read in the tenant's turn. `ended` aborts when the caller disconnects or the service stops. */
   readonly readInTurn: <T>(read: (ended: AbortSignal) => Promise<T>) => Promise<T>;
 }
@@ -165,6 +167,7 @@ function contextOf(
 ): RequestContext {
   const { user, tenant } = signedIn;
   const open = openContextOf(reply, clock.now());
+  const signal = signalOf(reply);
   const { idempotency: once } = asked;
   const client = { ...open.client, actor: user.email };
   const actor = { ...client, once: once && hash('sha256', `${once.operation} ${once.key}`) };
@@ -178,9 +181,10 @@ function contextOf(
     note: async (...action) => {
       if (reply.request.hasChanged) await audit.appendAudit(tenant.teamId, entryBy(client, ...action));
     },
+    signal,
     readInTurn: async (read) => {
       const ended = new AbortController();
-      const found = await takeTurn(tenant, signalOf(reply), (turn) => {
+      const found = await takeTurn(tenant, signal, (turn) => {
         turn.end = () => ended.abort();
         return read(ended.signal);
       });

@@ -28,14 +28,16 @@ export function usageRoutes(
   });
 
   return {
-    'GET /usage': async ({ tenant, query, client }) => {
+    'GET /usage': async ({ tenant, query, client, readInTurn }) => {
       const month = query.month ?? formatTime(client.nowMs).slice(0, 7);
       await requestLog.settled();
-      const [{ total, byDay, byKey: counts }, refusals, months] = await Promise.all([
-        usage.loadUsage(tenant.teamId, month),
-        requests.loadRefusals(tenant.teamId, month),
-        usage.listMonths(tenant.teamId),
-      ]);
+      const [{ total, byDay, byKey: counts }, refusals, months] = await readInTurn(() =>
+        Promise.all([
+          usage.loadUsage(tenant.teamId, month),
+          requests.loadRefusals(tenant.teamId, month),
+          usage.listMonths(tenant.teamId),
+        ]),
+      );
       const refusedOf = new Map(refusals.map((count) => [keyOf(count), count.calls]));
       const rows = byDay.map((row) => ({ ...row, refused: refusedOf.get(keyOf(row)) ?? 0 }));
       const refused = rows.reduce((sum, row) => sum + row.refused, 0);

@@ -269,12 +269,13 @@ const changesOperation = (limits: AnswerLimits): Operation => ({
       limit: limitOf(maxReturn, limits),
     };
     const { request } = reply;
-    const read = (ended: AbortSignal): Promise<ChangePage> => awaitChanges(source, asked, ended);
+    const signal = signalOf(reply);
+    const read = (ended: AbortSignal): Promise<ChangePage> => awaitChanges(source, asked, ended, signal);
     const found = await (wait === '0'
       ? read(AbortSignal.abort())
-      : request.load.wait(request, Number(wait) * 1000, signalOf(reply)(), read));
+      : request.load.wait(request, Number(wait) * 1000, signal(), read));
     const rendered = include
-      ? await renderWithRecords(await source.open(), found.changes, limits.pageBytesMost)
+      ? await renderWithRecords(await source.open(), found.changes, limits.pageBytesMost, signal)
       : found.changes.map((change) => JSON.stringify(change));
     const cut = found.changes[rendered.length];
     reply
@@ -285,9 +286,14 @@ const changesOperation = (limits: AnswerLimits): Operation => ({
 });
 
 /** Renders changes with their records, as far as a page has room for them. The first change always has its record. */
-async function renderWithRecords(store: PimsStore, changes: readonly Change[], bytesMax: number): Promise<Json[]> {
+async function renderWithRecords(
+  store: PimsStore,
+  changes: readonly Change[],
+  bytesMax: number,
+  signal: () => AbortSignal,
+): Promise<Json[]> {
   const rendered: Json[] = [];
-  for (let bytes = 0; rendered.length < changes.length;) {
+  for (let bytes = 0; rendered.length < changes.length && !signal().aborted;) {
     const some = changes.slice(rendered.length, rendered.length + RECORDS_AT_ONCE);
     const found = await Promise.all(some.map(({ type, key }) => store.getRecord(type, key)));
     for (const [index, change] of some.entries()) {

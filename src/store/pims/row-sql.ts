@@ -21,8 +21,10 @@ export interface ScriptDialect extends Pick<Dialect, 'equals'> {
   readonly table: (name: string) => string;
   /** A subquery for the texts of a JSON list. */
   readonly list: string;
-  /** A table of the items of a JSON list, with their `place` and JSON `value`. */
-  readonly items: string;
+  /** Builds a table of the items of a JSON list, with their index as `key` and their JSON `value`. */
+  readonly items: (json: string) => string;
+  /** Builds a condition that is true, and by which a row counts towards the time of a look. */
+  readonly charge: (column: string) => string;
   /** The type of a column that holds a field. */
   readonly fieldType: string;
   /** The statements that follow the addition of a field. */

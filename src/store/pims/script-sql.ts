@@ -3,7 +3,6 @@
  * built again when the field dictionaries change. Column names come only from the dictionaries, and values are always
  * bound. Statements that load many records bind the keys as one JSON list; each saved record has a statement.
  */
-import type { Looks } from '../../pims/pims-port.ts';
 import { ofKeyedTypes, RECORD_TYPES, type Dictionaries, type KeyedType } from '../../pims/rules/fields.ts';
 import { LINES_MAX } from '../../pims/rules/record-bounds.ts';
 import { CANCELLED_MARK } from '../../pims/rules/stages.ts';
@@ -11,7 +10,7 @@ import { TOTALS_FIELDS } from '../../pims/rules/totals.ts';
 import { sortKey, type Values } from '../../pims/rules/values.ts';
 import type { KeptSerial, LedgerRow, Loads, LoadsOfMany, Saves, SavesOfMany } from '../../pims/writes/script.ts';
 import { statement, type Bound, type Row, type Statement } from '../writing.ts';
-import { buildLooks } from './look-sql.ts';
+import { buildLooks, type LookSql } from './look-sql.ts';
 import {
   buildInsert,
   buildUpdate,
@@ -137,10 +136,10 @@ function buildLoadsOfMany({ table, list, items }: ScriptDialect): LoadSql<LoadsO
       (rows) => rows.map((row) => nameValues([...ORDER_FIELDS, 'LINE_NUMBER'], row)),
     ),
     areLinesThere: ofList(
-      `SELECT q.place FROM ${items} q WHERE CASE WHEN CAST(q.value ->> 1 AS INTEGER) > 0
+      `SELECT q.key FROM ${items('?')} q WHERE CASE WHEN CAST(q.value ->> 1 AS INTEGER) > 0
         THEN EXISTS (${ofLine} AND l."LINE_NUMBER" = CAST(q.value ->> 1 AS INTEGER))
         ELSE EXISTS (${ofLine} AND l."LINE_REF_LOCK_CODE" = q.value ->> 2) END`,
-      (rows) => rows.map(([place]) => place as number),
+      (rows) => rows.map(([key]) => key as number),
     ),
     parts: fields('inventory', 'PART_CODE', 'PART_DESCRIPTION', 'CARE_PLAN'),
     stocks: fields('inventory', 'PART_CODE', 'QTY_ONHAND', 'QTY_COMMITTED'),
@@ -152,7 +151,7 @@ function buildLoadsOfMany({ table, list, items }: ScriptDialect): LoadSql<LoadsO
       (rows) => rows as readonly [string, string][],
     ),
     serials: ofList(
-      `SELECT s."PART_CODE", s."SERIAL", s."ORDER_NUMBER" FROM ${items} q
+      `SELECT s."PART_CODE", s."SERIAL", s."ORDER_NUMBER" FROM ${items('?')} q
         JOIN ${table('SERIALS')} s ON s."PART_CODE" = q.value ->> 0 AND s."SERIAL" = q.value ->> 1`,
       (rows) => rows as readonly KeptSerial[],
     ),
@@ -298,7 +297,7 @@ export interface ScriptSql {
   readonly dictionaries: Dictionaries;
   readonly loads: LoadSql;
   readonly saves: SaveSql;
-  readonly looks: LoadSql<Looks>;
+  readonly looks: LookSql;
 }
 
 export const buildScriptSql = (dictionaries: Dictionaries, dialect: ScriptDialect): ScriptSql => ({

@@ -22,15 +22,13 @@ import type {
   OrderFound,
   Page,
   PimsStore,
-  Looks,
   QueryRequest,
   RecordFound,
 } from '../../pims/pims-port.ts';
 import { textOf, type Idempotency, type Json, type NumberedType, type Write } from '../../pims/writes/script.ts';
 import type { Turns } from '../../tenant/turns.ts';
 import { sortKey } from '../../pims/rules/values.ts';
-import { readChangeRows, type ChangesAsked } from '../pims/look-sql.ts';
-import type { Query } from '../pims/row-sql.ts';
+import { LookRows, makeLook, readChangeRows, type ChangesAsked } from '../pims/look-sql.ts';
 import { makeScriptRunner, parseWithFields, type ScriptRunner, type StartedScript } from '../pims/script-runner.ts';
 import { CANCELED, sqlStateOf, type Connection, type StatementValues } from './connection/connection.ts';
 import type { CutOptions, Pool, SharedConnection } from './connection/shared-connection.ts';
@@ -73,6 +71,8 @@ type KeyedRow = [key: string, record: Json, lines: Json | null, fieldsVersion: n
 
 /** Collects rows. `take` returns false once there are enough. */
 interface RowReader {
+  /** Whether the rows have no version of the dictionaries. */
+  readonly isPlain?: boolean;
   take(row: LoadedRow): boolean;
 }
 interface RowsQuery {
@@ -100,6 +100,7 @@ export class PostgresPimsStore implements PimsStore {
   readonly #records: Readonly<Record<KeyedType, KeyBatch<KeyedRow>>>;
   readonly viewOrders: PimsStore['viewOrders'];
   readonly viewOrdersOfEach: PimsStore['viewOrdersOfEach'];
+  readonly look: PimsStore['look'];
   readonly #fieldsVersions: KeyBatch<number>;
   readonly #changes: KeyBatch<ChangeRows>;
   readonly #pages: PageBatch;
@@ -139,6 +140,15 @@ export class PostgresPimsStore implements PimsStore {
     this.viewOrders = lookups.viewOrders;
     this.viewOrdersOfEach = lookups.viewOrdersOfEach;
     this.#pages = new PageBatch(connections.pages, (...of) => this.#isOutdated(...of), connections.clock);
+    this.look = makeLook(
+      () => this.#sql.script().looks,
+      (query, signal) =>
+        this.#readRows(
+          signal,
+          () => query,
+          () => new LookRows(),
+        ),
+    );
     // Calls that wait for a change mostly ask the same question.
     const readChanges = async (question: string): Promise<[string, ChangeRows]> => {
       const asked = JSON.parse(question) as ChangesAsked;
@@ -229,14 +239,6 @@ export class PostgresPimsStore implements PimsStore {
     }
   }
 
-  async look<Name extends keyof Looks>(name: Name, ...args: Parameters<Looks[Name]>): Promise<ReturnType<Looks[Name]>> {
-    const { reader, ready } = this.#connections;
-    await ready;
-    const build = this.#sql.script().looks[name] as (...of: unknown[]) => Query<ReturnType<Looks[Name]>>;
-    const query = build(...args);
-    return query.parse(await reader.ask(query.sql, query.values));
-  }
-
   async readChanges(after: number | null, limit: number): Promise<ChangeRows> {
     await this.#connections.ready;
     return (await this.#changes.ask(JSON.stringify([after, limit])))!;
@@ -269,7 +271,7 @@ export class PostgresPimsStore implements PimsStore {
           const start = () => {
             reader = begin();
             return (row: LoadedRow): boolean => {
-              version = row[2];
+              if (!reader.isPlain) version = row[2];
               return reader.take(row);
             };
           };

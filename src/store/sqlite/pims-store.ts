@@ -5,9 +5,8 @@
 import type { Clock } from '../../clock.ts';
 import { orThrow, Refusal } from '../../errors.ts';
 import { buildDictionaries, type CustomField, type RecordType } from '../../pims/rules/fields.ts';
-import type { Looks, PimsStore } from '../../pims/pims-port.ts';
+import type { PimsStore } from '../../pims/pims-port.ts';
 import { buildChanges, readChangeRows } from '../pims/look-sql.ts';
-import type { Query } from '../pims/row-sql.ts';
 import { makeScriptRunner, runScript } from '../pims/script-runner.ts';
 import { Database, syncLog, type OpenOptions } from './files/database.ts';
 import { isNewest, migrate, type Owner } from './files/migrate.ts';
@@ -99,11 +98,6 @@ export function openPimsStore(file: string, options: PimsStoreOptions): SqlitePi
       }
       await queue.log.sync();
       onCommit();
-    },
-    look<Name extends keyof Looks>(name: Name, ...args: Parameters<Looks[Name]>): Promise<ReturnType<Looks[Name]>> {
-      const build = sql().script.looks[name] as (...of: unknown[]) => Query<ReturnType<Looks[Name]>>;
-      const query = build(...args);
-      return reader.read(() => query.parse(readerDb.rows(query.sql, ...query.values)));
     },
     readChanges: (...asked) => reader.read(() => readChangeRows(readerDb.rows(CHANGES, ...asked), asked)),
     exportRows: (...of) => exportRows(readerDb, sql().rows(...of)),

@@ -175,7 +175,10 @@ export const addStockCommands: AddCommands = (program, context) => {
     'stock history acme 42',
     showing,
     async ({ pims }, partCode: string) => {
-      const movements = await pims.look('movements', partCode, Number.MAX_SAFE_INTEGER, MOVEMENTS_SHOWN);
+      const signal = () => new AbortController().signal;
+      const movements = orThrow(
+        await pims.look('movements', signal, partCode, Number.MAX_SAFE_INTEGER, MOVEMENTS_SHOWN),
+      );
       const rows = movements.map((movement) => COLUMNS.map((name) => movement[name]));
       const text = rows.length === 0 ? `Part ${partCode} has no movements.` : buildTable([HEAD, ...rows]);
       return [{ partCode, movements }, text];

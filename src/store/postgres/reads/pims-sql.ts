@@ -176,7 +176,10 @@ export const scriptDialect = (table: (name: string) => string): ScriptDialect =>
   table,
   fieldType: `TEXT COLLATE "C" NOT NULL DEFAULT ''`,
   list: 'SELECT value FROM json_array_elements_text(?::json) value',
-  items: '(SELECT n - 1 AS place, value FROM json_array_elements(?::json) WITH ORDINALITY item(value, n))',
+  items: (json) =>
+    `LATERAL (SELECT n - 1 AS key, value FROM json_array_elements(${json}::json) WITH ORDINALITY item(value, n))`,
+  // The server itself limits the time of a statement.
+  charge: () => 'TRUE',
   fieldsChanged: [statement(`UPDATE ${table('COUNTERS')} SET "NEXT" = "NEXT" + 1 WHERE "NAME" = 'fields'`)],
   recordJson,
   insertRecord(recordType, dictionary) {

@@ -41,7 +41,8 @@ export const scriptDialect: ScriptDialect = {
   table: (name) => `"${name}"`,
   fieldType: "TEXT NOT NULL DEFAULT ''",
   list: 'SELECT value FROM json_each(?)',
-  items: '(SELECT key AS place, value FROM json_each(?))',
+  items: (json) => `json_each(${json})`,
+  charge: (column) => `charge_row(${column})`,
   // SQLite itself notifies every connection of a changed schema.
   fieldsChanged: [],
   recordJson: (columns) => `json_object(${columns.map(([name, expression]) => `'${name}', ${expression}`).join(', ')})`,

@@ -15,7 +15,8 @@ import {
 } from '../../../pims/reads/storefront.ts';
 import { formatPosition, parsePosition } from '../../../pims/reads/query.ts';
 import { sortKey, type Values } from '../../../pims/rules/values.ts';
-import type { Bound } from '../../writing.ts';
+import type { Bound, Statement } from '../../writing.ts';
+import { LookRows } from '../../pims/look-sql.ts';
 import { PageFiller } from '../../pims/page.ts';
 import { CUT_SHORT, errcodeOf, type Budget, type Database } from '../files/database.ts';
 import type { PageSql } from './page-sql.ts';
@@ -46,19 +47,25 @@ interface LookupRead {
   readonly recordsMax: number;
 }
 
+/** Rows of a statement that can be long, and that calls `charge_row` for the rows it looks at. */
+interface RowsRead extends Pick<Statement, 'sql' | 'values'> {
+  readonly kind: 'rows';
+}
+
 /** The result for a page with too many records for the event loop. */
 export const TOO_LONG = Symbol('too long');
 /** The result of a lookup that is too large for one response. */
 export const TOO_LARGE = 'too large';
 
 /** Plain data, so that it can be sent to a thread. */
-export type Read = RecordRead | PageRead | LookupRead;
+export type Read = RecordRead | PageRead | LookupRead | RowsRead;
 interface Found {
   page: Page;
   record: RecordFound | undefined;
   order: OrderFound | undefined;
   /** One result for each number, in their order. */
   lookup: readonly LookedUp[] | typeof TOO_LARGE;
+  rows: Pick<LookRows, 'rows'>;
 }
 export type FoundBy<R extends Read> = Found[R['kind']];
 
@@ -88,6 +95,11 @@ export function runRead<R extends Read>(
   budget: Budget,
 ): Outcome<FoundBy<R>> | typeof CUT_SHORT | typeof TOO_LONG {
   const run = () => {
+    if (read.kind === 'rows') {
+      const found = new LookRows();
+      for (const row of db.each(read.sql, ...read.values)) if (!found.take(row)) break;
+      return found;
+    }
     if (read.kind === 'page') return readPage(db, read, place);
     return read.kind === 'lookup' ? lookUp(db, read, place) : readRecord(db, read);
   };

@@ -8,6 +8,7 @@ import type { PimsStore } from '../../../pims/pims-port.ts';
 import { joinLookups, refuseLargeList, refuseLargeLookup } from '../../../pims/reads/storefront.ts';
 import type { Turns } from '../../../tenant/turns.ts';
 import { CUT_SHORT, faultOf, type Database, type OnFatal } from '../files/database.ts';
+import { makeLook } from '../../pims/look-sql.ts';
 import type { WorkerPool } from '../workers/worker-pool.ts';
 import { makeEntryCounts } from './entry-counts.ts';
 import type { SqlitePimsSql } from './pims-sql.ts';
@@ -40,7 +41,10 @@ const LOOP_CHARACTERS_MAX = 256 * 1024;
 const KEPT_PAGE_CHARACTERS_MAX = 8 * 1024;
 const neverGone = (): AbortSignal => new AbortController().signal;
 
-type ReadPorts = Pick<PimsStore, 'getOrder' | 'getRecord' | 'queryRecords' | 'viewOrders' | 'viewOrdersOfEach'>;
+type ReadPorts = Pick<
+  PimsStore,
+  'getOrder' | 'getRecord' | 'queryRecords' | 'viewOrders' | 'viewOrdersOfEach' | 'look'
+>;
 
 export function makeTenantReads(
   connection: ReadConnection,
@@ -66,6 +70,10 @@ export function makeTenantReads(
       const build = () => sql().page(recordType, request, counts);
       return run(`page ${recordType} ${JSON.stringify(asked)}`, build, signal);
     },
+    look: makeLook(
+      () => sql().script.looks,
+      (query, signal) => run('look', () => ({ kind: 'rows', ...query }) as const, signal),
+    ),
     async viewOrders(number, { recordsMax, signal }) {
       const found = await lookUp([number], recordsMax, signal);
       if (found instanceof Refusal) return found;
@@ -126,7 +134,7 @@ function makeReads(
       if (answer !== undefined) return answer as FoundBy<R>;
       const read = settle(build);
       if (read instanceof Refusal) return read;
-      if ((read.kind === 'page' && !read.isShort) || kept.large.has(key))
+      if (read.kind === 'rows' || (read.kind === 'page' && !read.isShort) || kept.large.has(key))
         return readLarge(read, ofTenant, build, signal);
       const found = runRead(db, read, 'loop', LOOP_BUDGET);
       const isUnfinished = found === CUT_SHORT || found === TOO_LONG;

@@ -79,7 +79,7 @@ function encode(found: FoundBy<Read>, buffers: ArrayBuffer[]): FoundBy<Read> {
     buffers.push(bytes.buffer);
     return bytes;
   };
-  if (found === undefined || found === TOO_LARGE || 'record' in found) return found;
+  if (found === undefined || found === TOO_LARGE || 'record' in found || 'rows' in found) return found;
   if ('records' in found)
     return { ...found, records: bytesOf(found.records), lines: found.lines && bytesOf(found.lines) };
   if (!('order' in found)) return found.map((one) => ({ ...one, json: bytesOf(one.json) }));
