@@ -9,8 +9,8 @@ import { Shop, succeed } from '../kit/records.ts';
 import { ownService, type Answer } from '../kit/service.ts';
 import { trials } from '../kit/trials.ts';
 
-const STARTS = trials('STARTS', { quick: 1, all: 20 });
-const TEAMS = trials('TEAMS', { quick: 3, all: 10 });
+const STARTS = trials('STARTS', { quick: 1, all: 6 });
+const TEAMS = trials('TEAMS', { quick: 3, all: 6 });
 /** The number of a tenant's first order. */
 const FIRST = '10001';
 /** The field that each type of record gets. */

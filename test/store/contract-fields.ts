@@ -11,7 +11,7 @@ import { type Pims, type StoreUnderTest, accepted, assertRefused, lineOf } from 
 const RACES = 15;
 const READS = 3;
 /** Number of processes that meet a tenant with custom fields. */
-const OPENED = trials('OPENED', { quick: 5, all: 40 });
+const OPENED = trials('OPENED', { quick: 5, all: 200 });
 /** Number of fields that are added while reads run, and of other orders on their pages, which are read in a thread. */
 const ADDED = trials('FIELDS', { quick: 20, all: 200 });
 const READERS = 4;
