@@ -160,7 +160,7 @@ suite('keys', () => {
   test('the new pair is let in and the old one is not, from that moment on', async () => {
     await ask('tenant create acme --create --name Acme');
     const first = await ask<Keys>('keys replace acme');
-    assert.deepEqual(Object.keys(first), ['teamID', 'apiID', 'apiSecret', 'name']);
+    assert.deepEqual(Object.keys(first), ['teamID', 'apiID', 'apiSecret']);
     assert.ok(looksLikeSecret(first.apiSecret));
     assert.equal(await isLetIn(line, first), true);
     const second = await ask<Keys>('keys replace acme');
@@ -184,7 +184,7 @@ suite('keys', () => {
   // Holds S2.7.
   test('people are told that the secret is not shown again, and which pair was replaced', async () => {
     const { out } = await run('keys replace acme');
-    const pair = /^teamID +acme\napiID +sr_id_\w+\napiSecret +sr_sk_\w+\nname +default\n\n/;
+    const pair = /^teamID +acme\napiID +sr_id_\w+\napiSecret +sr_sk_\w+\n\n/;
     assert.match(out, pair);
     assert.equal(
       out.replace(pair, ''),

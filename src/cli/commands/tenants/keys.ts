@@ -80,7 +80,7 @@ const addReplaceCommand: AddCommands = (group, context) => {
       const oldEndsAt = endOfOverlap(overlap, now);
       const entry = byCommand(formatTime(now), 'keys replaced', key.apiId, { overlap });
       const terms = orThrow(await store.tenants.replaceKeys(teamId, key, oldEndsAt, entry, name));
-      const shown = { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret, name: terms.name };
+      const shown = { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret };
       const old = `Older keys with the name ${terms.name}`;
       const end = overlap === 'none' ? `${old} have ended.` : `${old} end at ${oldEndsAt}.`;
       return [shown, `${buildTable(Object.entries(shown))}\n\n${SHOWN_ONCE} ${end}`];
