@@ -1,63 +1,55 @@
 /**
- * Hides secrets in the texts of callers, whether plain, escaped or percent-encoded any number of times, in base64 or in
- * hex. Hides every value whose name suggests a secret (decision 0022). Encrypts secrets that the store keeps.
+ * Hides secrets in the texts of callers, whether plain, in base64 or in hex, also percent-encoded or escaped. Hides
+ * every value whose name suggests a secret (decision 0022). Encrypts secrets that the store keeps.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 /** The text that replaces a hidden one. */
 export const HIDDEN = '…';
 
-/** Length of the parts of a long text, which overlap by half. A secret encoded twice has a few hundred characters. */
-const PART_CHARACTERS = 2048;
-/** Maximum depth of encodings within encodings. */
+/** Maximum escapes within escapes that are decoded. Repeated percent-encoding counts once. */
 const DEPTH_MAX = 6;
-/** Maximum decoded characters of a part, and of all parts of a body. A longer text is hidden. */
-const PART_DECODED_MAX = 4 * 1024;
-const BODY_DECODED_MAX = 16 * 1024;
 
 const PLAIN = /(sr_sk_)[0-9A-Za-z]+|(whsec_)[\w+/=-]+/g;
-const SECRET = /sr_sk_|whsec_/;
-/** A text with an encoded secret matches one of these. A secret has 55 characters, or 74 in base64. */
-const ESCAPE_OR_SCHEME = /[%\\]|:\/\/|basic\s|bearer\s/i;
-const LONG_WORD = /(?:^|[^\w+/-])[\w+/-]{48}/;
-const SHOWN_PLAINLY = /sr_sk_|whsec_|\bbearer\s+(?=\S*\d)[\w+/=.~-]{8}|:\/\/[^\s/@]*:[^\s/@]+@/i;
+const BEGINNINGS = ['sr_sk_', 'whsec_'];
+const SECRET = new RegExp(BEGINNINGS.join('|'));
+/** The beginning of a secret in hex, and in base64 after 0, 1 or 2 other bytes, without the characters they share. */
+const ENCODED = new RegExp(
+  BEGINNINGS.flatMap((beginning) => {
+    const hex = Buffer.from(beginning).toString('hex');
+    const base64 = [0, 1, 2].map((bytes) => btoa(' '.repeat(bytes) + beginning).slice(bytes && bytes + 1, bytes + 8));
+    return [hex, hex.toUpperCase(), ...base64];
+  }).join('|'),
+);
+const CREDENTIALS = /\bbearer\s+(?=\S*\d)[\w+/=.~-]{8}|:\/\/[^\s/@]*:[^\s/@]+@/i;
 const BASIC = /\bbasic\s+([\w+/=-]{6,})/gi;
-const ENCODED = /[\w+/-]{48,}/g;
-const HEX = /[0-9a-f]{96,}/gi;
 const SECRET_NAME =
   /^(?:proxy-)?authorization$|^(?:auth|pass|pwd)$|pass(?:word|wd|phrase)|secret|token|credential|api[-_ ]?key|cookie/i;
-const SECRET_WORD = /auth|pass|pwd|secret|token|credential|api[-_ ]?key|cookie/i;
+/** JSON that has nothing to hide in plain or escaped form does not match. */
+const SUSPICIOUS =
+  /[%\\]|:\/\/|basic\s|bearer\s|sr_sk_|whsec_|auth|pass|pwd|secret|token|credential|api[-_ ]?key|cookie/i;
 const JSON_TEXT = /"[^"\\]*(?:\\.[^"\\]*)*"?/gs;
 /** A name and its value, which is whole unless it is an object or a list. */
 const MEMBER = /"([^"\\]*(?:\\.[^"\\]*)*)":("[^"\\]*(?:\\.[^"\\]*)*"?|[^,}\]"]+)/gs;
 
-/** The number of characters that may still be decoded. */
-interface DecodeBudget {
-  left: number;
-}
-
 /** Returns the text without secrets, or HIDDEN if it contains an encoded secret. */
-export function hideSecrets(text: string, budget?: DecodeBudget): string {
-  const shown = text.replace(PLAIN, `$1$2${HIDDEN}`);
-  if (!isSuspicious(shown)) return shown;
-  for (let from = 0; from === 0 || from + PART_CHARACTERS / 2 < text.length; from += PART_CHARACTERS / 2) {
-    const part = text.slice(from, from + PART_CHARACTERS);
-    if (holdsSecret(part, DEPTH_MAX, budget ?? { left: PART_DECODED_MAX })) return HIDDEN;
-  }
-  return shown;
+export function hideSecrets(text: string): string {
+  const plain = decodeEscapes(text);
+  return holdsCredentials(plain) || (plain !== text && SECRET.test(plain))
+    ? HIDDEN
+    : text.replace(PLAIN, `$1$2${HIDDEN}`);
 }
-
-const isSuspicious = (text: string) => ESCAPE_OR_SCHEME.test(text) || LONG_WORD.test(text);
 
 /** Returns whether the value of a parameter or field with this name is always hidden. */
-export const isSecretName = (name: string): boolean =>
-  SECRET_NAME.test(/[%\\]/.test(name) ? decodeEscapes(name) : name);
+export const isSecretName = (name: string): boolean => SECRET_NAME.test(decodeEscapes(name));
 
 /** Returns JSON without secrets in its texts and members. Hides all of it if a secret could be spread over members. */
 export function hideSecretsInJson(json: string): string {
-  const isOdd = isSuspicious(json) || SECRET.test(json);
-  if (!isOdd && !SECRET_WORD.test(json)) return json;
-  const shown = isOdd ? hideInTexts(json) : json;
+  if (!SUSPICIOUS.test(json) && !ENCODED.test(json)) return json;
+  const shown = json.replace(JSON_TEXT, (quoted) => {
+    const text = hideSecrets(quoted.slice(1));
+    return text === HIDDEN ? `"${HIDDEN}"` : `"${text}`;
+  });
   let isSpread = false;
   const members = shown.replace(MEMBER, (member: string, name: string, value: string) => {
     isSpread ||= name.toLowerCase() === 'field' && isSecretName(value.slice(1, -1));
@@ -68,49 +60,26 @@ export function hideSecretsInJson(json: string): string {
   return isSpread ? `"${HIDDEN}"` : members;
 }
 
-function hideInTexts(json: string): string {
-  const budget = { left: BODY_DECODED_MAX };
-  return json.replace(JSON_TEXT, (quoted) => {
-    const shown = hideSecrets(quoted.slice(1), budget);
-    return shown === HIDDEN ? `"${HIDDEN}"` : `"${shown}`;
-  });
-}
-
-function holdsSecret(text: string, depth: number, budget: DecodeBudget): boolean {
-  if (SHOWN_PLAINLY.test(text)) return true;
-  for (const [, pair] of text.matchAll(BASIC)) if (Buffer.from(pair!, 'base64').includes(':')) return true;
-  budget.left -= text.length;
-  if (depth === 0 || budget.left < 0) return true;
-  const plain = decodeEscapes(text);
-  if (plain !== text) return holdsSecret(plain, depth - 1, budget);
+/** Returns whether a text without escapes contains credentials, other than a plain secret. */
+const holdsCredentials = (text: string): boolean =>
+  CREDENTIALS.test(text) ||
   // Tools break long lines of base64 and hex.
-  for (const [run] of text.replaceAll(/\s/g, '').matchAll(ENCODED)) {
-    for (const [digits] of run.matchAll(HEX))
-      for (const from of [0, 1]) if (holdsDecoded(digits.slice(from), 'hex', depth, budget)) return true;
-    // Characters of base64 may precede the secret, so it may begin at any of four offsets.
-    for (const from of [0, 1, 2, 3]) if (holdsDecoded(run.slice(from), 'base64', depth, budget)) return true;
-  }
-  return false;
-}
-
-/** Searches a decoded text if it may contain a secret. Removes the NULs that UTF-16 has between characters. */
-function holdsDecoded(text: string, encoding: 'hex' | 'base64', depth: number, budget: DecodeBudget): boolean {
-  const decoded = Buffer.from(text, encoding).toString('latin1').replaceAll('\0', '');
-  return (isSuspicious(decoded) || SECRET.test(decoded)) && holdsSecret(decoded, depth - 1, budget);
-}
+  ENCODED.test(text.replaceAll(/[\r\n]/g, '')) ||
+  text.matchAll(BASIC).some(([, pair]) => Buffer.from(pair!, 'base64').includes(':'));
 
 /**
- * Removes repeated percent-encoding, or the escapes of JSON and JavaScript. Reads a run of backslashes only from its
- * beginning, since reading it from each backslash would take quadratic time.
+ * Removes percent-encoding, and the escapes of JSON and JavaScript. Reads a run of backslashes only from its beginning,
+ * since reading it from each backslash would take quadratic time.
  */
-function decodeEscapes(text: string): string {
-  if (!/[%\\]/.test(text)) return text;
+function decodeEscapes(text: string, depth = DEPTH_MAX): string {
+  if (depth === 0 || !/[%\\]/.test(text)) return text;
   const toCharacter = (_: string, digits: string) => String.fromCharCode(Number.parseInt(digits, 16));
   const decoded = text
     .replace(/%(?:25)+/g, '%')
     .replace(/(?:%|(?<!\\)\\+x)([0-9a-f]{2})/gi, toCharacter)
     .replace(/(?<!\\)\\+u([0-9a-f]{4})/gi, toCharacter);
-  return decoded === text ? text.replaceAll(/(?<!\\)\\+[nrt]/g, ' ').replaceAll('\\', '') : decoded;
+  if (decoded !== text) return decodeEscapes(decoded, depth - 1);
+  return text.replaceAll(/(?<!\\)\\+[nrt]/g, '\n').replaceAll('\\', '');
 }
 
 const IV_BYTES = 12;
