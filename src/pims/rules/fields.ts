@@ -199,7 +199,8 @@ export function buildDictionaries(customFields: readonly CustomField[]): Diction
 }
 
 /** Names that no custom field may have: the service sets FUNCTION, and the others are columns that a store adds. */
-const RESERVED_NAMES = ['FUNCTION', 'ID', 'SORT_KEY'];
+/** SQLite adds no column named ROWID or OID. */
+const RESERVED_NAMES = ['FUNCTION', 'ID', 'SORT_KEY', 'ROWID', 'OID'];
 
 /**
  * Refuses a custom field if its name is taken, reserved, or not `[A-Z][A-Z0-9_]*` with at most 63 characters (the limit

@@ -56,13 +56,13 @@ const MADE =
 
 /** Maximum characters of each text of a record. */
 const TEXT_CHARACTERS_MAX = 2000;
-const cut = (text: string) => text.slice(0, TEXT_CHARACTERS_MAX).toWellFormed();
+const cut = (text: string) => text.slice(0, TEXT_CHARACTERS_MAX);
 
 /**
  * Cuts a text, and replaces characters that a store would refuse or change, because the hash would no longer match. In
  * `detail`, JSON escapes them.
  */
-const clean = (text: string) => cut(text).replaceAll('\0', '\uFFFD');
+const clean = (text: string) => cut(text).toWellFormed().replaceAll('\0', '\uFFFD');
 
 type Head = Pick<AuditRecord, 'number' | 'hash'>;
 const RECORD = ['number', 'at', 'actor', 'action', 'target', 'client', 'detail', 'hash'] as const;
