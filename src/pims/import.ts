@@ -20,7 +20,7 @@ import {
   type Script,
 } from './writes/script.ts';
 import { applyAction, stockMovements } from './rules/stock.ts';
-import { areTotalsBehind, moveTotals, TOTALS_MARK } from './rules/totals.ts';
+import { moveTotals, TOTALS_MARK } from './rules/totals.ts';
 import type { Values } from './rules/values.ts';
 import { addUnits, countParts, ledgerRow, moveStocks } from './writes/ledger.ts';
 import { checkNewKey, isCounted, recordNotFound } from './writes/writes.ts';
@@ -232,12 +232,9 @@ function* importLines(batch: ImportBatch, rows: readonly ImportRow[], now: strin
   yield* commitStock(orders.values(), now);
 }
 
-/**
- * Returns the totals of an order with these lines, or undefined if they stay unchanged. Totals that are out of date
- * stay so until a call writes a line.
- */
+/** Returns the totals of an order with these lines, or undefined if they stay unchanged. */
 function addTotals(order: Values, added: readonly Values[]): Values | undefined {
-  if (added.length === 0 || !order[TOTALS_MARK] || areTotalsBehind(order)) return undefined;
+  if (added.length === 0 || !order[TOTALS_MARK]) return undefined;
   return added.reduce((totals, line) => ({ ...totals, ...moveTotals({ ...order, ...totals }, undefined, line) }), {});
 }
 

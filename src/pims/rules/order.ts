@@ -10,7 +10,7 @@ import { splitList } from './lists.ts';
 import { LINES_MAX } from './record-bounds.ts';
 import { CANCELLED_MARK, CANCELLED_STATUS, isCancelled, STAGES, VOID_STATUS, type Stage } from './stages.ts';
 import { stockMovements, type StockMovement } from './stock.ts';
-import { areTotalsBehind, shareTotals, sumUp, takeTotals } from './totals.ts';
+import { shareTotals, takeTotals } from './totals.ts';
 import { invalid, type Values } from './values.ts';
 
 /** Fields of an invoiced line that can still be changed, besides custom fields. */
@@ -202,10 +202,9 @@ export function invoiceOrder(order: Values, lines: Values[], request: InvoiceReq
     return refuseQuantity('Every quantity is 0, so nothing would be invoiced. Invoice at least one unit.');
 
   const tracking = [...new Set([...splitList(order['TRACKING_NUMBERS'] ?? ''), ...request.tracking])].join(',');
-  const summed = areTotalsBehind(order) ? { ...order, ...sumUp(order, lines) } : order;
-  const [own, left] = open.length === 0 ? [] : shareTotals(summed, lines, invoiced, open);
-  const invoice = { ...summed, ORDER_TYPE: 'invoice', TRACKING_NUMBERS: tracking, ...own };
-  const backorder = left ? { order: { ...summed, ...BACKORDER, ...left }, lines: open } : null;
+  const [own, left] = open.length === 0 ? [] : shareTotals(order, lines, invoiced, open);
+  const invoice = { ...order, ORDER_TYPE: 'invoice', TRACKING_NUMBERS: tracking, ...own };
+  const backorder = left ? { order: { ...order, ...BACKORDER, ...left }, lines: open } : null;
   const after: [Values, Values[]][] = [[invoice, invoiced]];
   if (backorder) after.push([backorder.order, backorder.lines]);
   return { order: invoice, lines: invoiced, backorder, stock: stockMovements([order, lines], ...after) };

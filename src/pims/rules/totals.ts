@@ -14,10 +14,8 @@ import {
 import type { Values } from './values.ts';
 
 /**
- * Column of an order that has an 'S' if PIMS computes its SUBTOTAL, and a 'T' if PIMS computes its ORDER_TOTAL. The
- * letters are lowercase after an older node, which does not know the mark, has written lines: the next write of a line
- * then sums up all lines. A 'P' means that SUBTOTAL is a share that differs from the sum of the lines. It still
- * changes with the lines.
+ * Column of an order that has an 'S' if PIMS computes its SUBTOTAL, and a 'T' if PIMS computes its ORDER_TOTAL. A
+ * 'P' means that SUBTOTAL is a share that differs from the sum of the lines. It still changes with the lines.
  */
 export const TOTALS_MARK = '_TOTALS';
 export const TOTALS_FIELDS = ['SUBTOTAL', 'FREIGHT', 'TAX_TOTAL', 'ORDER_TOTAL', TOTALS_MARK];
@@ -26,9 +24,6 @@ export const TOTALS_FIELDS = ['SUBTOTAL', 'FREIGHT', 'TAX_TOTAL', 'ORDER_TOTAL',
 export const markTotals = (sent: Values): Values => ({
   [TOTALS_MARK]: `${sent['SUBTOTAL'] === undefined ? 'S' : ''}${sent['ORDER_TOTAL'] === undefined ? 'T' : ''}`,
 });
-
-/** Returns whether the totals of an order are out of date with its lines. */
-export const areTotalsBehind = ({ [TOTALS_MARK]: mark = '' }: Values): boolean => mark !== mark.toUpperCase();
 
 /**
  * Returns the amount of a line in SUBTOTAL: QUANTITY × UNIT_PRICE less DISCOUNT percent, rounded to cents. For 2.5 units
@@ -57,8 +52,8 @@ export function moveTotals(order: Values, before: Values | undefined, after: Val
 export function takeTotals(order: Values, changed: Values): Values {
   const isTaken = (name: string) => changed[name] !== order[name];
   let mark = order[TOTALS_MARK] ?? '';
-  if (isTaken('SUBTOTAL')) mark = mark.replace(/s/i, '');
-  if (isTaken('ORDER_TOTAL')) mark = mark.replace(/t/i, '');
+  if (isTaken('SUBTOTAL')) mark = mark.replace('S', '');
+  if (isTaken('ORDER_TOTAL')) mark = mark.replace('T', '');
   // ORDER_TOTAL is empty until a line has a price.
   const total = keeps({ [TOTALS_MARK]: mark }, 'T') && order['ORDER_TOTAL'] ? { ORDER_TOTAL: addUp(changed) } : {};
   return { ...changed, ...total, [TOTALS_MARK]: mark };
@@ -100,16 +95,15 @@ export function shareTotals(
  * change. `lines` are the lines that SUBTOTAL is the sum of, or the line that has changed it.
  */
 function withSubtotal(order: Values, lines: readonly Values[], subtotal: string): Values {
-  const mark = (order[TOTALS_MARK] ?? '').toUpperCase();
-  if (mark === '' || order['ORDER_TYPE'] === 'invoice') return {};
-  const totals: Values = { [TOTALS_MARK]: mark };
+  if (!order[TOTALS_MARK] || order['ORDER_TYPE'] === 'invoice') return {};
+  const totals: Values = {};
   if (keeps(order, 'S') && !order['SUBTOTAL'] && lines.every((line) => !line['UNIT_PRICE'])) return totals;
   if (keeps(order, 'S')) totals['SUBTOTAL'] = subtotal;
   if (keeps(order, 'T')) totals['ORDER_TOTAL'] = addUp({ ...order, ...totals });
   return totals;
 }
 
-const keeps = ({ [TOTALS_MARK]: mark = '' }: Values, which: 'S' | 'T' | 'P') => mark.toUpperCase().includes(which);
+const keeps = ({ [TOTALS_MARK]: mark = '' }: Values, which: 'S' | 'T' | 'P') => mark.includes(which);
 /** Returns the sum of SUBTOTAL, FREIGHT and TAX_TOTAL, rounded to cents, because a caller can send more decimals. */
 export const addUp = ({ SUBTOTAL = '', FREIGHT = '', TAX_TOTAL = '' }: Values): string =>
   roundCents(addDecimals(addDecimals(SUBTOTAL, FREIGHT), TAX_TOTAL));

@@ -26,7 +26,7 @@ import {
 } from './script.ts';
 import { addLine, changeLine, checkLineCount, lineNotFound, refuseStatus } from '../rules/order.ts';
 import { LINES_MAX } from '../rules/record-bounds.ts';
-import { areTotalsBehind, markTotals, moveTotals, sumUp } from '../rules/totals.ts';
+import { markTotals, moveTotals } from '../rules/totals.ts';
 import {
   checkText,
   parseValues,
@@ -117,7 +117,7 @@ export function* addLineItem({ lines }: Dictionaries, body: Body, options: Write
   const last = yield* load('lastLineNumber', orderNumber);
   // Line numbers are unique and start at 1. A lower last number means fewer lines, so most writes need no count.
   if (last >= LINES_MAX) checkLineCount(orderNumber, yield* load('lineCount', orderNumber));
-  const totals = yield* loadTotals(order, undefined, line);
+  const totals = moveTotals(order, undefined, line);
   const LINE_NUMBER = String(last + 1);
   const added = complete(lines, { ...line, ORDER_NUMBER: orderNumber, LINE_NUMBER, ...createdAt(now) });
   yield save('insertLine', added);
@@ -138,7 +138,7 @@ export function* updateLineItem({ lines }: Dictionaries, body: Body, options: Wr
   if (strict) yield* checkKnown(change, 'PART_CODE');
   const step = orThrow(changeLine(lines, [order, line], change, yield* loadPart(change)));
   const changed = { ...step.line, MODIFIED_DATE: now };
-  const totals = yield* loadTotals(order, line, changed);
+  const totals = moveTotals(order, line, changed);
   if (order['ORDER_TYPE'] === 'invoice' && step.line['SERIAL_NUMBERS'] !== line['SERIAL_NUMBERS'])
     yield* sellSerials(order, [changed], [line]);
   yield save('updateLine', line, changed);
@@ -235,13 +235,6 @@ export function* loadTarget(
   const what = `The ${RECORD_TYPES[recordType].noun} '${code.slice(0, 64)}'`;
   const message = `${what} has changed since you read it. Read it again and retry with the new ETag.`;
   throw new Refusal('RECORD_CHANGED', message, { tag });
-}
-
-/** Returns the totals after the change of a line. Loads all lines only if the totals are out of date. */
-function* loadTotals(order: Values, before: Values | undefined, after: Values): Script<Values> {
-  if (!areTotalsBehind(order)) return moveTotals(order, before, after);
-  const caughtUp = sumUp(order, yield* load('lines', order['ORDER_NUMBER']!));
-  return { ...caughtUp, ...moveTotals({ ...order, ...caughtUp }, before, after) };
 }
 
 function* loadPart({ PART_CODE: code }: Values): Script<Values | undefined> {

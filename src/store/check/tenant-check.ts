@@ -5,7 +5,7 @@
 import { addDecimals, compareDecimals, subtractDecimals } from '../../pims/rules/decimal.ts';
 import { stockMovements } from '../../pims/rules/stock.ts';
 import { CANCELLED_MARK, STAGES } from '../../pims/rules/stages.ts';
-import { areTotalsBehind, sumUp, TOTALS_FIELDS } from '../../pims/rules/totals.ts';
+import { sumUp, TOTALS_FIELDS } from '../../pims/rules/totals.ts';
 import { sortKey, type Values } from '../../pims/rules/values.ts';
 import { isCounted } from '../../pims/writes/writes.ts';
 import { toRecord } from '../control/control.ts';
@@ -89,7 +89,6 @@ function* faultsOfOrder(order: Values, lines: readonly Values[]): Generator<stri
     yield `its stage '${order['ORDER_TYPE']}' does not exist`;
   const codes = lines.map((line) => line['LINE_REF_LOCK_CODE']);
   if (new Set(codes).size < codes.length) yield 'two lines have the same lock code';
-  if (areTotalsBehind(order)) return;
   const sums = sumUp(order, lines);
   for (const name of ['SUBTOTAL', 'ORDER_TOTAL']) {
     const [kept, sum] = [order[name]!, sums[name]];

@@ -1,3 +1,2 @@
--- Which totals of the order are kept from its lines: 'S' SUBTOTAL, 'T' ORDER_TOTAL. In lower case when they are behind the lines. Orders from before keep
--- what they have.
+-- Which totals of the order are kept from its lines: 'S' SUBTOTAL, 'T' ORDER_TOTAL. Orders from before keep what they have.
 ALTER TABLE ORDERS ADD COLUMN _TOTALS TEXT NOT NULL DEFAULT '';
