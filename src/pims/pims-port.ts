@@ -71,7 +71,7 @@ export interface Change {
   readonly change: string;
   /** UTC time in ISO 8601. Writes that are committed together have the time of the last one. */
   readonly at: string;
-  /** Name of the operation or command; '' if a node of an older version wrote it. */
+  /** Name of the operation or command. */
   readonly operation: string;
 }
 

@@ -262,41 +262,6 @@ test('a commit wakes those who wait on another node, and nothing is sent while n
   await Promise.all([told.end(), waiting.close()]);
 });
 
-test('changes of sessions that do not record them, as those of older versions, are in the feed in their place', async () => {
-  const [store, url] = [await open('older'), await urlOf('older')];
-  const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
-  const port = store.pims(tenant);
-  const pims = new Pims(port);
-  for (const CUSTOMER_CODE of ['A', 'B']) await pims.createCustomer({ CUSTOMER_CODE });
-  const customers = `"${tenant.storeId}"."CUSTOMER"`;
-  await runStatement(url, `UPDATE ${customers} SET "NOTES" = 'x'`);
-  await runStatement(url, `SET storeroom.records_changes = 'on'; UPDATE ${customers} SET "NOTES" = 'y'`);
-  await pims.createCustomer({ CUSTOMER_CODE: 'C' });
-  const { changes, next } = await listChanges(port, { after: 0, types: ['customers'], limit: 9 });
-  assert.deepEqual(
-    changes.map(({ seq, key, change }) => `${seq} ${key} ${change}`),
-    ['1 A updated', '2 B updated'],
-  );
-  assert.equal(next, 2);
-  await store.close();
-});
-
-test('stock that sessions of older versions change is in the ledger once, as adjusted', async () => {
-  const [store, url] = [await open('ledger'), await urlOf('ledger')];
-  const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
-  await new Pims(store.pims(tenant)).importRows('inventory', [{ PART_CODE: 'A', QTY_ONHAND: '5' }]);
-  const schema = `"${tenant.storeId}"`;
-  await runStatement(url, `UPDATE ${schema}."INVENTORY" SET "QTY_ONHAND" = '3.5'`);
-  await runStatement(url, `SET storeroom.keeps_ledger = 'on'; UPDATE ${schema}."INVENTORY" SET "QTY_ONHAND" = '9'`);
-  await runStatement(url, `UPDATE ${schema}."INVENTORY" SET "CATEGORY" = 'x'`);
-  const movements = `SELECT "KIND", "QUANTITY", "AFTER" FROM ${schema}."MOVEMENTS" ORDER BY "NUMBER"`;
-  assert.deepEqual(await runStatement(url, movements), [
-    { KIND: 'imported', QUANTITY: '5', AFTER: '5' },
-    { KIND: 'adjusted', QUANTITY: '-1.5', AFTER: '3.5' },
-  ]);
-  await store.close();
-});
-
 test('the statements of the page about backups restart the feed of every tenant: readers of before are told', async () => {
   const [store, url] = [await open('restored'), await urlOf('restored')];
   const make = async (teamId: string): Promise<Pims> =>

@@ -93,9 +93,6 @@ export class Connection {
       jit: 'off',
       max_parallel_workers_per_gather: 0,
       client_min_messages: 'warning',
-      // See migrations/pims-0008.sql and pims-0009.sql.
-      'storeroom.records_changes': 'on',
-      'storeroom.keeps_ledger': 'on',
       ...session,
     };
     const client = new Client({

@@ -1,2 +1,2 @@
--- The trigger "ORDER_LINEITEMS_VERSION" was for nodes before 0.1.0, which did not move the version of an order with its lines.
-DROP FUNCTION IF EXISTS "MOVE_VERSION_OF_ORDER" CASCADE;
+-- Triggers for nodes that did not move the versions of orders, or record changes and movements of stock: before 0.2.0.
+DROP FUNCTION IF EXISTS "MOVE_VERSION_OF_ORDER", "RECORD_CHANGE", "KEEP_LEDGER" CASCADE;
