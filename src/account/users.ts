@@ -8,7 +8,16 @@ import { entryBy, type Actor } from '../audit/audit.ts';
 import { formatTime, MINUTE_MS } from '../clock.ts';
 import { orThrow, Refusal, refuseField, type Outcome } from '../errors.ts';
 import { EMAIL_CHARACTERS_MAX, PROOF_MINUTES, SESSION_HOURS, SESSION_IDLE_MINUTES } from './account-bounds.ts';
-import type { Failures, ProvenFactors, Session, SignedIn, UserChange, UserName, UserStore } from './account-port.ts';
+import type {
+  Failures,
+  ProvenFactors,
+  Session,
+  SignedIn,
+  User,
+  UserChange,
+  UserName,
+  UserStore,
+} from './account-port.ts';
 import type { Role } from './roles.ts';
 
 const IDLE_MS = SESSION_IDLE_MINUTES * MINUTE_MS;
@@ -158,6 +167,15 @@ export async function deleteUser(users: UserStore, teamId: string, email: string
   const name = nameOf(teamId, email);
   orThrow(await users.deleteUser(name, entryBy(actor, 'user removed', name.email)));
 }
+
+/** Returns what people see of a user. */
+export const viewUser = ({ email, role, createdAt, passwordHash, sealedSecret }: User) => ({
+  email,
+  role,
+  createdAt,
+  hasPassword: passwordHash !== '',
+  hasSecondFactor: sealedSecret !== null,
+});
 
 const nameOf = (teamId: string, email: string): UserName => ({ teamId, email: orThrow(parseEmail(email)) });
 

@@ -3,7 +3,7 @@
  * (without control characters from outside), a progress bar, and faults (a sentence for refusals and for faults of
  * files and locks, a stack for everything else).
  */
-import { Argument, Option, type Command } from 'commander';
+import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import { COMMAND_LINE } from '../audit/audit.ts';
 import { formatTime, type Clock } from '../clock.ts';
 import type { Environment } from '../config.ts';
@@ -34,6 +34,23 @@ export const addGroup = (parent: Command, form: string, example: string, descrip
 
 export const recordTypeArgument = (form: string): Argument =>
   new Argument(form, 'record type').choices(Object.keys(RECORD_TYPES));
+
+/** Makes the parser of an option, whose value must have a form such as `look like 2026-11`. */
+export const parseForm =
+  (form: RegExp, words: string) =>
+  (text: string): string => {
+    if (form.test(text)) return text;
+    throw new InvalidArgumentError(`It must ${words}.`);
+  };
+
+/** Makes the parser of an option whose value is a whole number. */
+export const parseWhole =
+  (least: number, most: number) =>
+  (text: string): number => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+  };
 
 /** Prints the result of a command: the object with --json, otherwise the text. */
 export function printAnswer({ asJson }: CommandContext, object: object, text: string): void {

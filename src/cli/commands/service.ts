@@ -9,8 +9,8 @@ import { dirname, join, resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { isExecutable } from '../../assets.ts';
 import { hidePassword, parseConfig, SETTINGS, type Config, type Environment } from '../../config.ts';
-import { Refusal, refuseCommand } from '../../errors.ts';
-import { addCommand, addGroup, buildTable, printable, printAnswer, type AddCommands } from '../command.ts';
+import { refuseCommand } from '../../errors.ts';
+import { addCommand, addGroup, buildTable, parseWhole, printable, printAnswer, type AddCommands } from '../command.ts';
 import {
   askSystemdToRun,
   renderSettings,
@@ -52,11 +52,11 @@ export function areTracesOn(environment: Environment): boolean {
   const endpoint = valueOf('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') ?? valueOf('OTEL_EXPORTER_OTLP_ENDPOINT');
   if (exporter === 'none' || (exporter === undefined && endpoint === undefined)) return false;
   if (exporter !== undefined && exporter !== 'otlp')
-    throw new Refusal('COMMAND_REFUSED', `OTEL_TRACES_EXPORTER must be otlp or none, not '${exporter}'.`);
+    throw refuseCommand(`OTEL_TRACES_EXPORTER must be otlp or none, not '${exporter}'.`);
   for (const name of ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL']) {
     const protocol = valueOf(name);
     if (protocol !== undefined && protocol !== 'http/protobuf')
-      throw new Refusal('COMMAND_REFUSED', `${name} must be http/protobuf, not '${protocol}'.`);
+      throw refuseCommand(`${name} must be http/protobuf, not '${protocol}'.`);
   }
   return true;
 }
@@ -70,21 +70,13 @@ const MCP_HELP =
 export const addMcpCommand: AddCommands = (program, { environment }) => {
   addGroup(program, 'mcp', 'mcp --write', MCP_HELP)
     .option('--write', 'also offer the operations that write')
-    .option('--http <port>', 'listen on this port of 127.0.0.1 instead; 0 chooses a free port', parseNumber(0, 65_535))
-    .option('--max-bytes <bytes>', 'maximum bytes of a response', parseNumber(BYTES.least, BYTES.most), BYTES.fallback)
+    .option('--http <port>', 'listen on this port of 127.0.0.1 instead; 0 chooses a free port', parseWhole(0, 65_535))
+    .option('--max-bytes <bytes>', 'maximum bytes of a response', parseWhole(BYTES.least, BYTES.most), BYTES.fallback)
     .action(async ({ write, http, maxBytes }: { write?: true; http?: number; maxBytes: number }) => {
       const { runMcp } = await import('../mcp/server.ts');
       await runMcp(environment, { canWrite: write === true, bytesMost: maxBytes, port: http });
     });
 };
-
-const parseNumber =
-  (least: number, most: number) =>
-  (text: string): number => {
-    const number = Number(text);
-    if (/^\d+$/.test(text) && number >= least && number <= most) return number;
-    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
-  };
 
 const HEALTH_HELP = 'Check whether the service on this machine is up. Exits with 0 if it is, otherwise with 1.';
 

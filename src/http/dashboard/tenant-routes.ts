@@ -2,14 +2,13 @@
  * The tenant's settings, users, audit log, keys and webhooks. The operator sets quota and rate; an owner can only set a
  * second quota, `ownQuota`. Only the response that issues a secret contains it. Source: decision 0023.
  */
-import { changeRole, deleteUser, inviteUser, renewLink, type IssuedLink } from '../../account/users.ts';
+import { changeRole, deleteUser, inviteUser, renewLink, viewUser, type IssuedLink } from '../../account/users.ts';
 import { mayAct } from '../../account/roles.ts';
 import { verifyAudit } from '../../audit/chain.ts';
 import { entryBy } from '../../audit/audit.ts';
 import { formatTime } from '../../clock.ts';
 import { orThrow, refuseField } from '../../errors.ts';
-import { issueKey } from '../../tenant/credentials.ts';
-import { checkKeyName, endOfDays, endOfOverlap } from '../../tenant/keys.ts';
+import { checkKeyName, createPair, replacePair } from '../../tenant/keys.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { checkTenantName } from '../../tenant/tenant.ts';
 import type { SettingsView, UserLinkView } from './interface.ts';
@@ -48,9 +47,7 @@ export function tenantRoutes({ tenants, users, audit, publicUrl, requestLogDays 
 
     'GET /users': async ({ tenant, signedIn }) => ({
       users: (await users.listUsers(tenant.teamId)).map((user) => ({
-        ...pick(user, 'email', 'role', 'createdAt'),
-        hasPassword: user.passwordHash !== '',
-        hasSecondFactor: user.sealedSecret !== null,
+        ...viewUser(user),
         isYou: user.email === signedIn.user.email,
       })),
     }),
@@ -68,8 +65,8 @@ export function tenantRoutes({ tenants, users, audit, publicUrl, requestLogDays 
       return { records, next: last > 1 ? last : null };
     },
     'GET /audit/verify': async ({ tenant, readInTurn }) => {
-      const { records, head, fault } = await readInTurn((ended) => verifyAudit(audit, tenant.teamId, { ended }));
-      return { isWhole: fault === null, records, head, fault };
+      const checked = await readInTurn((ended) => verifyAudit(audit, tenant.teamId, { ended }));
+      return { isWhole: checked.fault === null, ...checked };
     },
   } satisfies Partial<Handlers>;
 }
@@ -103,20 +100,10 @@ export const keyRoutes = ({ tenants, usage, requests, requestLog }: DashboardSer
       });
       return { keys: viewed };
     },
-    'POST /keys': async ({ tenant: { teamId }, body: { name, scope, days }, actor }) => {
-      checkKeyName(name);
-      const key = issueKey();
-      const endsAt = endOfDays(days, actor.nowMs);
-      const entry = entryBy(actor, 'keys created', key.apiId, { name, scope, endsAt });
-      orThrow(await tenants.createKeys(teamId, { ...key, name, scope }, endsAt, entry));
-      return { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret, name, scope, endsAt: endsAt || null };
-    },
-    'POST /keys/replace': async ({ tenant: { teamId }, body: { overlap, name }, actor }) => {
-      const key = issueKey();
-      const oldKeysEndAt = endOfOverlap(overlap, actor.nowMs);
-      const entry = entryBy(actor, 'keys replaced', key.apiId, { overlap });
-      orThrow(await tenants.replaceKeys(teamId, key, oldKeysEndAt, entry, name));
-      return { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret, oldKeysEndAt };
+    'POST /keys': ({ tenant, body, actor }) => createPair(tenants, tenant.teamId, body, actor),
+    'POST /keys/replace': async ({ tenant, body: { overlap, name }, actor }) => {
+      const { pair, oldKeysEndAt } = await replacePair(tenants, tenant.teamId, name, overlap, actor);
+      return { ...pair, oldKeysEndAt };
     },
     'POST /keys/rename': async ({ tenant: { teamId }, body: { apiID, name }, actor }) => {
       checkKeyName(name);

@@ -2,11 +2,10 @@
  * `storeroom usage` and `requests`: prints the metered calls of a tenant in one month (UTC), by day, operation and pair
  * of keys; and its request log, newest first, or one complete request.
  */
-import { InvalidArgumentError } from 'commander';
 import { Refusal } from '../../../errors.ts';
 import type { FoundPage, FoundRequest, RequestsQuery } from '../../../request-log/logged-request.ts';
 import { findRequest, searchRequests } from '../../../request-log/search.ts';
-import { buildTable, timeOf, type AddCommands } from '../../command.ts';
+import { buildTable, parseForm, timeOf, type AddCommands } from '../../command.ts';
 import { addTenantCommand } from '../../open-store.ts';
 
 export const addUsageCommand: AddCommands = (program, context) => {
@@ -34,13 +33,12 @@ export const addUsageCommand: AddCommands = (program, context) => {
       };
       return [members, text.join('\n\n')];
     },
-  ).option('--month <month>', 'YYYY-MM (default: this month)', parseMonth);
+  ).option(
+    '--month <month>',
+    'YYYY-MM (default: this month)',
+    parseForm(/^\d{4}-(0[1-9]|1[0-2])$/, 'look like 2026-11'),
+  );
 };
-
-function parseMonth(text: string): string {
-  if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) throw new InvalidArgumentError('It must look like 2026-11.');
-  return text;
-}
 
 function sumCalls(counts: readonly (readonly [string, number])[]): [string, number][] {
   const sums = new Map<string, number>();

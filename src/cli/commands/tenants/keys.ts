@@ -1,21 +1,10 @@
 /** `storeroom keys …`: creates, lists, replaces and ends a tenant's named pairs of keys. Prints each secret once. */
-import { InvalidArgumentError, Option } from 'commander';
+import { Option } from 'commander';
 import { byCommand } from '../../../audit/audit.ts';
-import { formatTime } from '../../../clock.ts';
-import { orThrow, refuseField } from '../../../errors.ts';
-import { issueKey } from '../../../tenant/credentials.ts';
-import {
-  checkKeyName,
-  DAYS_MAX,
-  endOfDays,
-  endOfOverlap,
-  type Overlap,
-  OVERLAPS,
-  type Scope,
-  SCOPES,
-} from '../../../tenant/keys.ts';
-import { addCommand, addGroup, buildTable, printAnswer, timeOf, type AddCommands } from '../../command.ts';
-import { addTenantCommand, withTenant } from '../../open-store.ts';
+import { refuseField } from '../../../errors.ts';
+import { createPair, DAYS_MAX, type Overlap, OVERLAPS, replacePair, type Scope, SCOPES } from '../../../tenant/keys.ts';
+import { addGroup, buildTable, byOperator, parseWhole, timeOf, type AddCommands } from '../../command.ts';
+import { addTenantCommand } from '../../open-store.ts';
 
 const SHOWN_ONCE = 'The secret is not shown again.';
 
@@ -30,24 +19,22 @@ export const addKeyCommands: AddCommands = (program, context) => {
 
 const addCreateCommand: AddCommands = (group, context) => {
   const description = 'Create a pair for another program. The secret is shown only here.';
-  addCommand(group, 'create <team>', 'keys create acme --name reports --scope read', description)
+  const example = 'keys create acme --name reports --scope read';
+  addTenantCommand(
+    group,
+    context,
+    'create <team>',
+    example,
+    description,
+    async ({ store, teamId }, { scope = 'write', ...wanted }: { name: string; scope?: Scope; days?: number }) => {
+      const pair = await createPair(store.tenants, teamId, { ...wanted, scope }, byOperator(context.clock.now()));
+      const rows = Object.entries(pair).map(([member, value]) => [member, value ?? 'never']);
+      return [pair, `${buildTable(rows)}\n\n${SHOWN_ONCE}`];
+    },
+  )
     .requiredOption('--name <name>', 'name of the pair, such as its purpose; unique within the tenant')
     .addOption(new Option('--scope <scope>', 'read allows only operations that read (default: write)').choices(SCOPES))
-    .option('--days <days>', 'days until it expires (default: never)', parseDays)
-    .action(async (teamId: string, { name, scope = 'write', days }: { name: string; scope?: Scope; days?: number }) => {
-      checkKeyName(name);
-      const key = issueKey();
-      const now = context.clock.now();
-      const end = endOfDays(days, now);
-      const entry = byCommand(formatTime(now), 'keys created', key.apiId, { name, scope, endsAt: end });
-      await withTenant(context, teamId, async ({ store }) =>
-        orThrow(await store.tenants.createKeys(teamId, { ...key, name, scope }, end, entry)),
-      );
-      const { apiId: apiID, apiSecret } = key;
-      const pair = { teamID: teamId, apiID, apiSecret, name, scope, endsAt: end || null };
-      const rows = Object.entries(pair).map(([member, value]) => [member, value ?? 'never']);
-      printAnswer(context, pair, `${buildTable(rows)}\n\n${SHOWN_ONCE}`);
-    });
+    .option('--days <days>', 'days until it expires (default: never)', parseWhole(1, DAYS_MAX));
 };
 
 const addListCommand: AddCommands = (group, context) => {
@@ -74,16 +61,12 @@ const addReplaceCommand: AddCommands = (group, context) => {
     'replace <team>',
     'keys replace acme --overlap 24h',
     description,
-    async ({ store, teamId }, { key: name, overlap = 'none' }: { key?: string; overlap?: Overlap }) => {
-      const key = issueKey();
-      const now = context.clock.now();
-      const oldEndsAt = endOfOverlap(overlap, now);
-      const entry = byCommand(formatTime(now), 'keys replaced', key.apiId, { overlap });
-      const terms = orThrow(await store.tenants.replaceKeys(teamId, key, oldEndsAt, entry, name));
-      const shown = { teamID: teamId, apiID: key.apiId, apiSecret: key.apiSecret };
-      const old = `Older keys with the name ${terms.name}`;
-      const end = overlap === 'none' ? `${old} have ended.` : `${old} end at ${oldEndsAt}.`;
-      return [shown, `${buildTable(Object.entries(shown))}\n\n${SHOWN_ONCE} ${end}`];
+    async ({ store, teamId }, { key, overlap = 'none' }: { key?: string; overlap?: Overlap }) => {
+      const actor = byOperator(context.clock.now());
+      const { pair, name, oldKeysEndAt } = await replacePair(store.tenants, teamId, key, overlap, actor);
+      const old = `Older keys with the name ${name}`;
+      const end = overlap === 'none' ? `${old} have ended.` : `${old} end at ${oldKeysEndAt}.`;
+      return [pair, `${buildTable(Object.entries(pair))}\n\n${SHOWN_ONCE} ${end}`];
     },
   )
     .option(
@@ -112,8 +95,3 @@ const addEndCommand: AddCommands = (group, context) => {
     },
   );
 };
-
-function parseDays(text: string): number {
-  if (/^[1-9]\d{0,3}$/.test(text) && Number(text) <= DAYS_MAX) return Number(text);
-  throw new InvalidArgumentError(`It must be a whole number of days from 1 to ${DAYS_MAX}.`);
-}

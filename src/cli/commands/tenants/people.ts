@@ -2,14 +2,22 @@
  * `storeroom user …` and `audit …`: manages the users of a tenant's dashboard, prints the one-time links that set their
  * passwords, and prints the audit log and checks that it is complete and unchanged.
  */
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { ROLES, type Role } from '../../../account/roles.ts';
-import { changeRole, deleteUser, inviteUser, renewLink, signOutUser, type IssuedLink } from '../../../account/users.ts';
+import {
+  changeRole,
+  deleteUser,
+  inviteUser,
+  renewLink,
+  signOutUser,
+  viewUser,
+  type IssuedLink,
+} from '../../../account/users.ts';
 import type { AuditStore, AuditRecord } from '../../../audit/audit.ts';
 import { verifyAudit } from '../../../audit/chain.ts';
 import { parseConfig } from '../../../config.ts';
 import type { Store } from '../../../store/open.ts';
-import { addGroup, buildTable, byOperator, type AddCommands, type CommandContext } from '../../command.ts';
+import { addGroup, buildTable, byOperator, parseForm, type AddCommands, type CommandContext } from '../../command.ts';
 import { addTenantCommand, type TenantAnswer } from '../../open-store.ts';
 import { findOrigin, formatLink } from '../../service-address.ts';
 
@@ -34,7 +42,7 @@ export const addUserCommands: AddCommands = (program, context) => {
     'create <team> <email>',
     'user create acme ann@example.com --role owner',
     creating,
-    async ({ store, teamId }, email: string, { role }: { role: Role }) =>
+    ({ store, teamId }, email: string, { role }: { role: Role }) =>
       tellLink(store, email, () => inviteUser(store.users, teamId, email, role, operator())),
   ).addOption(roleOption());
 
@@ -47,16 +55,13 @@ export const addUserCommands: AddCommands = (program, context) => {
     'link <team> <email>',
     'user link acme ann@example.com',
     linking,
-    async ({ store, teamId }, email: string) =>
+    ({ store, teamId }, email: string) =>
       tellLink(store, email, () => renewLink(store.users, teamId, email, operator())),
   );
 
   const listing = 'List the users of a tenant.';
   addTenantCommand(group, context, 'list <team>', 'user list acme', listing, async ({ store, teamId }) => {
-    const found = await store.users.listUsers(teamId);
-    const users = found.map(({ email, role, createdAt, passwordHash, sealedSecret }) => {
-      return { email, role, createdAt, hasPassword: passwordHash !== '', hasSecondFactor: sealedSecret !== null };
-    });
+    const users = (await store.users.listUsers(teamId)).map(viewUser);
     const rows = users.map(({ email, role, createdAt, hasPassword, hasSecondFactor }) => {
       return [email, role, createdAt.slice(0, 10), hasPassword ? 'set' : 'not yet', hasSecondFactor ? 'on' : 'off'];
     });
@@ -122,21 +127,21 @@ export const addAuditCommands: AddCommands = (program, context) => {
     'audit verify acme',
     verifying,
     async ({ store, teamId }, { head: kept }: { head?: string }) => {
-      const { records, head, fault } = await verifyAudit(store.audit, teamId, { kept });
+      const checked = await verifyAudit(store.audit, teamId, { kept });
+      const { records, head, fault } = checked;
       if (fault) context.exitCode = 1;
       const last = head && ` The hash of the last one is ${head}. Keep it elsewhere to check the log later.`;
       const text = fault
         ? `The audit log of ${teamId} is NOT intact. Record ${fault.number}: ${fault.reason}.`
         : `The audit log of ${teamId} is intact: ${records} records.${last}`;
-      return [{ isWhole: fault === null, records, head, fault }, text];
+      return [{ isWhole: fault === null, ...checked }, text];
     },
-  ).option('--head <hash>', 'hash that an earlier check printed: also check that its record is still there', parseHash);
+  ).option(
+    '--head <hash>',
+    'hash that an earlier check printed: also check that its record is still there',
+    parseForm(/^[0-9a-f]{64}$/, 'be 64 hexadecimal digits in lowercase'),
+  );
 };
-
-function parseHash(text: string): string {
-  if (/^[0-9a-f]{64}$/.test(text)) return text;
-  throw new InvalidArgumentError('It must be 64 hexadecimal digits in lowercase.');
-}
 
 async function loadRecords(store: AuditStore, teamId: string): Promise<AuditRecord[]> {
   const records: AuditRecord[] = [];
