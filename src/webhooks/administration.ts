@@ -58,14 +58,14 @@ export class Webhooks {
     const url = checkUrl(address, isPrivateAllowed);
     const types = checkTypes(some);
     const id = `wh_${randomBytes(9).toString('hex')}`;
-    const { secret, sealed } = newSecret({ teamId, id }, await webhooks.loadSealingKey());
+    const { secret, bytes } = newSecret();
     const webhook: Webhook = {
       teamId,
       id,
       url,
       types,
       createdAt: formatTime(actor.nowMs),
-      sealedSecret: sealed,
+      secret: bytes,
       oldSecret: null,
       oldSecretEndsAt: '',
       position: await this.#findNewest(tenant),
@@ -119,8 +119,7 @@ export class Webhooks {
     const poster = new Poster(this.#services);
     try {
       await audit.appendAudit(tenant.teamId, entryBy(actor, 'webhook tested', id));
-      const key = await webhooks.loadSealingKey();
-      const sent = await poster.send(webhook, testMessage(clock.now()), key, new AbortController().signal);
+      const sent = await poster.send(webhook, testMessage(clock.now()), new AbortController().signal);
       await webhooks.addTest(webhook, { ...sent, attempt: 1, nextTryAt: null });
       const { status, error, durationMs } = sent;
       return { status, error, durationMs };
@@ -149,11 +148,9 @@ export class Webhooks {
 
   /** Replaces the secret. For 24 hours, messages are signed with both secrets. */
   async rotate(tenant: Tenant, id: string, actor: Actor) {
-    const { sealedSecret: oldSecret } = await this.#find(tenant, id);
-    const { secret, sealed } = newSecret({ teamId: tenant.teamId, id }, await this.#services.webhooks.loadSealingKey());
+    const { secret, bytes } = newSecret();
     const oldSecretEndsAt = endOfOldSecret(actor.nowMs);
-    const change = { sealedSecret: sealed, oldSecret, oldSecretEndsAt };
-    await this.#change(tenant, id, change, actor, 'webhook secret replaced');
+    await this.#change(tenant, id, { secret: bytes, oldSecretEndsAt }, actor, 'webhook secret replaced');
     return { secret, oldSecretEndsAt };
   }
 

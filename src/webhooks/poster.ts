@@ -6,12 +6,10 @@ import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import type { Agent, Dispatcher } from 'undici';
 import { formatTime, type Clock } from '../clock.ts';
 import type { Change } from '../pims/changes.ts';
-import { openFor, sealFor } from '../tenant/secrets.ts';
 import type { Attempt, Webhook } from './webhooks-port.ts';
 import { DELIVERY_MS, lookUpAll, lookUpPublic, mayBePublic, PrivateAddress } from './webhooks.ts';
 
 const SECRET_BYTES = 32;
-const PREFIX = 'whsec_';
 
 export interface Message extends Pick<Attempt, 'seq' | 'type' | 'key'> {
   /** The same ID for every attempt, so that a receiver can drop repeats. */
@@ -30,26 +28,21 @@ export function testMessage(nowMs: number): Message {
   return { messageId: `test_${randomUUID()}`, type: 'test', seq: '', key: '', body };
 }
 
-const ownerOf = ({ teamId, id }: Pick<Webhook, 'teamId' | 'id'>) => `webhook ${teamId} ${id}`;
-
-/** Creates a secret: the text that is shown once, and its sealed bytes. */
-export function newSecret(owner: Pick<Webhook, 'teamId' | 'id'>, key: Uint8Array) {
+/** Creates a secret: its bytes, and the text that is shown once. */
+export function newSecret() {
   const bytes = randomBytes(SECRET_BYTES);
-  return { secret: PREFIX + bytes.toString('base64'), sealed: sealFor(ownerOf(owner), bytes, key) };
+  return { bytes, secret: `whsec_${bytes.toString('base64')}` };
 }
 
 /** Returns the headers of a delivery. The previous secret also signs until its end. */
-function sign(webhook: Webhook, { messageId, body }: Message, key: Uint8Array, nowMs: number): Record<string, string> {
-  const { sealedSecret, oldSecret, oldSecretEndsAt } = webhook;
+function sign(webhook: Webhook, { messageId, body }: Message, nowMs: number): Record<string, string> {
+  const { secret: current, oldSecret, oldSecretEndsAt } = webhook;
+  if (!current) throw new Error('The secret of the webhook cannot be decrypted. Remove the webhook and add it again.');
   const timestamp = String(Math.floor(nowMs / 1000));
-  const signatures = [sealedSecret, oldSecretEndsAt > formatTime(nowMs) ? oldSecret : null]
-    .filter((sealed) => sealed !== null)
-    .map((sealed) => {
-      const secret = openFor(ownerOf(webhook), sealed, key);
-      if (!secret)
-        throw new Error('The secret of the webhook cannot be decrypted. Remove the webhook and add it again.');
-      return `v1,${createHmac('sha256', secret).update(`${messageId}.${timestamp}.${body}`).digest('base64')}`;
-    });
+  const signed = `${messageId}.${timestamp}.${body}`;
+  const signatures = [current, oldSecretEndsAt > formatTime(nowMs) ? oldSecret : null]
+    .filter((secret) => secret !== null)
+    .map((secret) => `v1,${createHmac('sha256', secret).update(signed).digest('base64')}`);
   return {
     'webhook-id': messageId,
     'webhook-timestamp': timestamp,
@@ -94,10 +87,10 @@ export class Poster {
   }
 
   /** Signs a message and sends it once. */
-  async send(webhook: Webhook, message: Message, sealingKey: Uint8Array, stopped: AbortSignal): Promise<SentMessage> {
+  async send(webhook: Webhook, message: Message, stopped: AbortSignal): Promise<SentMessage> {
     const nowMs = this.#options.clock.now();
     const { seq, type, key, body } = message;
-    const answer = await this.post(webhook.url, sign(webhook, message, sealingKey, nowMs), body, stopped);
+    const answer = await this.post(webhook.url, sign(webhook, message, nowMs), body, stopped);
     return { seq, type, key, at: formatTime(nowMs), request: body, ...answer };
   }
 

@@ -101,7 +101,6 @@ export class WebhookSender {
   readonly #prompt = new Places(PROMPT_PLACES);
   readonly #slow = new Places(SLOW_PLACES);
   readonly #loops = new Map<string, EndpointLoop>();
-  #key: Uint8Array = new Uint8Array();
   #seenChanges = -1;
   #failures = 0;
   #looking: Promise<void> | undefined;
@@ -161,9 +160,7 @@ export class WebhookSender {
 
   /** Starts the loops of new endpoints, and wakes those of changed and removed ones. */
   async #startAll() {
-    const { webhooks } = this.#options;
-    this.#key = await webhooks.loadSealingKey();
-    const found = new Map((await webhooks.listWebhooks()).map((webhook) => [webhook.id, webhook]));
+    const found = new Map((await this.#options.webhooks.listWebhooks()).map((webhook) => [webhook.id, webhook]));
     for (const [id, loop] of this.#loops) {
       if (found.get(id)?.revision !== loop.webhook.revision) loop.wake();
       if (!found.has(id)) this.#loops.delete(id);
@@ -188,7 +185,7 @@ export class WebhookSender {
     return (isSlow ? this.#slow : this.#prompt).run(async () => {
       ended.throwIfAborted();
       if (!this.#lease.mayBegin) throw new Error('the store has not confirmed in time that this node sends webhooks');
-      const sent = await this.#poster.send(webhook, message, this.#key, ended);
+      const sent = await this.#poster.send(webhook, message, ended);
       ended.throwIfAborted();
       if (sent.error !== null) this.#failures++;
       return sent;

@@ -28,7 +28,8 @@ export interface Webhook extends Progress {
   readonly url: string;
   readonly types: readonly KeyedType[];
   readonly createdAt: string;
-  readonly sealedSecret: Uint8Array;
+  /** The store encrypts secrets; undefined if it cannot decrypt this one. */
+  readonly secret: Uint8Array | undefined;
   /** The previous secret, which also signs until `oldSecretEndsAt`; null if there is none. */
   readonly oldSecret: Uint8Array | null;
   readonly oldSecretEndsAt: string;
@@ -36,7 +37,7 @@ export interface Webhook extends Progress {
   readonly revision: number;
 }
 
-export type WebhookChange = Partial<Omit<Webhook, 'types'>>;
+export type WebhookChange = Partial<Omit<Webhook, 'types' | 'oldSecret'>>;
 
 /** An attempt to deliver a change, or a test. */
 export interface Attempt {
@@ -75,15 +76,21 @@ export interface SenderLease {
 }
 
 export interface WebhookStore {
-  /** Loads the random bytes with which the installation seals secrets. */
-  loadSealingKey(): Promise<Uint8Array>;
   /** Refuses (COMMAND_REFUSED) an endpoint above the maximum. */
   addWebhook(webhook: Webhook, entry: AuditEntry): Promise<Outcome<void>>;
   /** Lists the endpoints of a tenant, oldest first; without a tenant, those of all tenants. */
   listWebhooks(teamId?: string): Promise<Webhook[]>;
   findWebhook(teamId: string, id: string): Promise<Webhook | undefined>;
-  /** Changes an endpoint for a person. Returns false when there is none with this ID. */
+  /**
+   * Changes an endpoint for a person. A new secret makes the stored one the previous one. Returns false when there is
+   * no endpoint with this ID.
+   */
   changeWebhook(teamId: string, id: string, change: WebhookChange, entry: AuditEntry): Promise<boolean>;
+  /**
+   * Replaces the key that encrypts the secrets of all tenants. Appends the entry to the audit log of each tenant with
+   * endpoints. Returns the number of endpoints.
+   */
+  replaceSealingKey(entry: AuditEntry): Promise<number>;
   removeWebhook(teamId: string, id: string, entry: AuditEntry): Promise<boolean>;
 
   /**

@@ -24,7 +24,7 @@ const attempt = (seq: number, more: Partial<Attempt> = {}): Attempt => ({
 
 const plain = (webhook: Webhook): Webhook => ({
   ...webhook,
-  sealedSecret: new Uint8Array(webhook.sealedSecret),
+  secret: webhook.secret && new Uint8Array(webhook.secret),
   oldSecret: webhook.oldSecret && new Uint8Array(webhook.oldSecret),
 });
 
@@ -39,7 +39,7 @@ export function describeWebhooks(store: StoreUnderTest): void {
       url: 'https://shop.example.com/',
       types: ['orders', 'inventory'],
       createdAt: at(made),
-      sealedSecret: bytes(1),
+      secret: bytes(1),
       oldSecret: null,
       oldSecretEndsAt: '',
       position: 7,
@@ -63,7 +63,7 @@ export function describeWebhooks(store: StoreUnderTest): void {
 
   test('an endpoint is kept as it was added, up to the maximum, and goes with its tenant', async () => {
     const { tenant, tenants, webhooks, make, add, load } = await open();
-    const first = await add({ oldSecret: bytes(2), oldSecretEndsAt: NOW });
+    const first = await add();
     assert.deepEqual(await load(first), plain(first));
     const changes = async () => (await webhooks.loadLease()).changes;
     const before = await changes();
@@ -132,6 +132,24 @@ export function describeWebhooks(store: StoreUnderTest): void {
     const lease = await other.loadLease();
     assert.deepEqual([lease.owner, lease.tick], [taken[0] ? 'a' : 'b', tick + 1]);
     assert.equal(await webhooks.takeLease('', tick + 1), true);
-    assert.deepEqual(await webhooks.loadSealingKey(), await other.loadSealingKey());
+  });
+
+  test('of secrets that are replaced at once, the previous one is always kept', async () => {
+    const { tenant, webhooks, add, load } = await open();
+    const webhook = await add();
+    const other = (await store.openAgain()).webhooks;
+    let newest = bytes(1);
+    for (let round = 0; round < 10; round++) {
+      const [left, right] = [bytes(10 + round), bytes(100 + round)];
+      await Promise.all([
+        webhooks.changeWebhook(tenant.teamId, webhook.id, { secret: left, oldSecretEndsAt: NOW }, entry()),
+        other.changeWebhook(tenant.teamId, webhook.id, { secret: right, oldSecretEndsAt: NOW }, entry()),
+        other.replaceSealingKey(entry()),
+      ]);
+      const { secret, oldSecret } = await load(webhook);
+      assert.deepEqual(new Set([secret![0], oldSecret![0]]), new Set([left[0], right[0]]));
+      assert.notDeepEqual(secret, newest);
+      newest = secret!;
+    }
   });
 }

@@ -43,8 +43,8 @@ export function* changesRow({ sql, values }: Statement): Writing<boolean> {
 }
 
 /** Loads random bytes of the installation. All nodes have the same ones, even after a restart. */
-export async function loadSecret(db: ReadableTables, name: 'cursors' | 'webhooks'): Promise<Uint8Array> {
-  const [found] = await db.read<[Uint8Array]>(`SELECT "SECRET" FROM ${db.schema}"SECRETS" WHERE "NAME" = ?`, name);
+export async function loadCursorKey(db: ReadableTables): Promise<Uint8Array> {
+  const [found] = await db.read<[Uint8Array]>(`SELECT "SECRET" FROM ${db.schema}"SECRETS" WHERE "NAME" = 'cursors'`);
   return found![0];
 }
 

@@ -27,7 +27,7 @@ import {
   isPlain,
   listColumns,
   loadRecords,
-  loadSecret,
+  loadCursorKey,
   SESSION,
   TENANT_COLUMNS,
   THIS_USER,
@@ -98,7 +98,7 @@ function* deleteSessions(schema: string, name: UserName, which: SessionChoice): 
 
 /** Returns the row of a name without an account. A key of the installation decides it, so no caller can choose it. */
 async function slotOf(db: ControlDatabase, name: UserName) {
-  const key = await loadSecret(db, 'cursors');
+  const key = await loadCursorKey(db);
   const nameHash = createHmac('sha256', key)
     .update(JSON.stringify(userKey(name)))
     .digest();

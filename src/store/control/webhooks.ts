@@ -1,18 +1,22 @@
-/** The endpoints of webhooks, their deliveries and the lease of the sender, in any SQL store. */
-import { orThrow, refuseCommand } from '../../errors.ts';
+/** The endpoints of webhooks, their secrets, which are stored encrypted, their deliveries and the lease of the sender, in any SQL store. */
+import { randomBytes } from 'node:crypto';
+import { orThrow, refuseCommand, type Outcome } from '../../errors.ts';
+import type { AuditEntry } from '../../audit/audit.ts';
 import type { KeyedType } from '../../pims/rules/fields.ts';
+import { openFor, sealFor } from '../../tenant/secrets.ts';
 import { DELIVERIES_MAX, WEBHOOKS_MAX } from '../../webhooks/webhooks.ts';
 import type { Attempt, Delivery, Progress, Webhook, WebhookStore } from '../../webhooks/webhooks-port.ts';
-import { row, rows, statement, type Bound, type Statement, type Writing } from '../writing.ts';
-import { commitAudited } from './audit.ts';
+import { row, rows, statement, type Bound, type Row, type Statement, type Writing } from '../writing.ts';
+import { appendAudit, audited } from './audit.ts';
 import {
   changesRow,
   commit,
   commitRow,
   insertRow,
   isPlain,
+  listColumns,
   loadRecords,
-  loadSecret,
+  toRecord,
   updateRows,
   type ControlDatabase,
 } from './control.ts';
@@ -48,7 +52,29 @@ const DELIVERY = [
   'response',
   'nextTryAt',
 ] as const;
-type StoredWebhook = Omit<Webhook, 'types'> & { readonly types: string };
+type Owner = Pick<Webhook, 'teamId' | 'id'>;
+interface StoredWebhook extends Omit<Webhook, 'types' | 'secret'> {
+  readonly types: string;
+  readonly sealedSecret: Uint8Array;
+  readonly sealingKey: Uint8Array;
+}
+
+const ownerOf = ({ teamId, id }: Owner) => `webhook ${teamId} ${id}`;
+const seal = (owner: Owner, secret: Uint8Array, key: Uint8Array) => sealFor(ownerOf(owner), secret, key);
+
+function toWebhook(found: Row): Webhook {
+  const { types, sealedSecret, sealingKey, oldSecret, ...webhook } = toRecord<StoredWebhook>(
+    [...WEBHOOK, 'sealingKey'],
+    found,
+  );
+  const open = (sealed: Uint8Array) => openFor(ownerOf(webhook), sealed, sealingKey);
+  return {
+    ...webhook,
+    types: types.split(' ') as KeyedType[],
+    secret: open(sealedSecret),
+    oldSecret: (oldSecret && open(oldSecret)) ?? null,
+  };
+}
 
 /** Condition of a statement about one endpoint. */
 const THIS_WEBHOOK = '"TEAM_ID" = ? AND "ID" = ?';
@@ -57,11 +83,18 @@ const DELETED_MAX = 500;
 
 export function makeWebhookStore(db: ControlDatabase): WebhookStore {
   const { schema } = db;
-  const [webhooks, sender] = [`${schema}"WEBHOOKS"`, `${schema}"WEBHOOK_SENDER"`];
-  const load = async (where: string, ...values: Bound[]) => {
-    const found = await loadRecords<StoredWebhook>(db, 'WEBHOOKS', WEBHOOK, where, ...values);
-    return found.map((webhook) => ({ ...webhook, types: webhook.types.split(' ') as KeyedType[] }));
-  };
+  const [webhooks, sender, secrets] = [`${schema}"WEBHOOKS"`, `${schema}"WEBHOOK_SENDER"`, `${schema}"SECRETS"`];
+  // Loads the key with the secrets, because it can be replaced at any time.
+  const select = `SELECT ${listColumns(WEBHOOK, 'w')}, s."SECRET" FROM ${webhooks} w
+    JOIN ${secrets} s ON s."NAME" = 'webhooks' WHERE `;
+  const load = async (where: string, ...values: Bound[]) => (await db.read(select + where, ...values)).map(toWebhook);
+  /** Makes a change. Locks the key of the secrets before any other row, which avoids deadlocks. */
+  const commitChange = <T>(teamId: string, entry: AuditEntry | null, work: (key: Uint8Array) => Writing<Outcome<T>>) =>
+    db.transaction(function* () {
+      const lock = `UPDATE ${secrets} SET "SECRET" = "SECRET" WHERE "NAME" = 'webhooks' RETURNING "SECRET"`;
+      const [key] = (yield* row<[Uint8Array]>(lock))!;
+      return yield* audited(schema, teamId, entry, () => work(key));
+    });
   /** Changes an endpoint, and informs the sender if a row changed. */
   const changeOne = function* (change: Statement): Writing<boolean> {
     const isChanged = yield* changesRow(change);
@@ -69,31 +102,52 @@ export function makeWebhookStore(db: ControlDatabase): WebhookStore {
     return isChanged;
   };
   return {
-    loadSealingKey: () => loadSecret(db, 'webhooks'),
-    addWebhook: ({ types, ...webhook }, entry) =>
-      commitAudited(db, webhook.teamId, entry, function* () {
+    addWebhook: ({ types, secret, ...webhook }, entry) =>
+      commitChange(webhook.teamId, entry, function* (key) {
         const count = `SELECT count(*) FROM ${webhooks} WHERE "TEAM_ID" = ?`;
         const [found] = (yield* row<[number]>(count, webhook.teamId))!;
         if (found >= WEBHOOKS_MAX)
           return refuseCommand(`The tenant has ${WEBHOOKS_MAX} webhooks, the maximum. Remove one first.`);
-        yield insertRow(webhooks, { ...webhook, types: types.join(' ') });
+        const sealed = { sealedSecret: seal(webhook, secret!, key), oldSecret: null };
+        yield insertRow(webhooks, { ...webhook, ...sealed, types: types.join(' ') });
         yield noteChange(schema);
         return undefined;
       }),
     listWebhooks: (teamId) =>
       teamId === undefined ? load('TRUE ORDER BY "ID"') : load('"TEAM_ID" = ? ORDER BY "CREATED_AT", "ID"', teamId),
     findWebhook: async (teamId, id) => (isPlain(id) ? (await load(THIS_WEBHOOK, teamId, id))[0] : undefined),
-    changeWebhook: async (teamId, id, change, entry) =>
+    changeWebhook: async (teamId, id, { secret, ...changed }, entry) =>
       isPlain(id) &&
-      commitAudited(db, teamId, entry, function* () {
-        yield statement(`UPDATE ${webhooks} SET "REVISION" = "REVISION" + 1 WHERE ${THIS_WEBHOOK}`, teamId, id);
-        return yield* changeOne(updateRows(webhooks, { ...change }, THIS_WEBHOOK, teamId, id));
+      commitChange(teamId, entry, function* (key) {
+        const keepOld = secret ? ', "OLD_SECRET" = "SEALED_SECRET"' : '';
+        yield statement(
+          `UPDATE ${webhooks} SET "REVISION" = "REVISION" + 1${keepOld} WHERE ${THIS_WEBHOOK}`,
+          teamId,
+          id,
+        );
+        const sealed = secret && { sealedSecret: seal({ teamId, id }, secret, key) };
+        return yield* changeOne(updateRows(webhooks, { ...changed, ...sealed }, THIS_WEBHOOK, teamId, id));
       }).then(orThrow),
     removeWebhook: async (teamId, id, entry) =>
       isPlain(id) &&
-      commitAudited(db, teamId, entry, () =>
+      commitChange(teamId, entry, () =>
         changeOne(statement(`DELETE FROM ${webhooks} WHERE ${THIS_WEBHOOK}`, teamId, id)),
       ).then(orThrow),
+    replaceSealingKey: (entry) =>
+      commitChange('', null, function* () {
+        const key = randomBytes(32); // of AES-256
+        const found = (yield* rows(`${select}TRUE ORDER BY "TEAM_ID"`)).map(toWebhook);
+        for (const teamId of new Set(found.map((webhook) => webhook.teamId))) yield* appendAudit(schema, teamId, entry);
+        for (const { secret, oldSecret, ...webhook } of found) {
+          // A secret that cannot be decrypted stays so.
+          if (!secret) continue;
+          const sealedSecret = seal(webhook, secret, key);
+          const old = oldSecret && seal(webhook, oldSecret, key);
+          yield updateRows(webhooks, { sealedSecret, oldSecret: old }, '"ID" = ?', webhook.id);
+        }
+        yield updateRows(secrets, { secret: key }, `"NAME" = 'webhooks'`);
+        return found.length;
+      }).then(orThrow),
     ...ofDeliveries(db),
     async loadLease() {
       const has = `EXISTS (SELECT 1 FROM ${webhooks})`;

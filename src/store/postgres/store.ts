@@ -13,7 +13,7 @@ import { Turns, type TakeTurn } from '../../tenant/turns.ts';
 import type { Tenant, TenantStore, UsageStore } from '../../tenant/tenant-port.ts';
 import type { WebhookStore } from '../../webhooks/webhooks-port.ts';
 import { makeAuditStore } from '../control/audit.ts';
-import { describeUpgrade, loadSecret, makeInstallation, type Installation } from '../control/control.ts';
+import { describeUpgrade, loadCursorKey, makeInstallation, type Installation } from '../control/control.ts';
 import { makeRequestStore, makeUsageStore } from '../control/calls.ts';
 import { makeSessionStore, makeUserStore } from '../control/users.ts';
 import { makeTenantStore } from '../control/tenants.ts';
@@ -277,7 +277,7 @@ export class PostgresStore {
   readonly takeTurn: TakeTurn = ({ storeId }, signal, work) => this.#turns.run(storeId, signal, work);
 
   loadCursorKey(): Promise<Uint8Array> {
-    return loadSecret(this.#control, 'cursors');
+    return loadCursorKey(this.#control);
   }
 
   measure(): StoreMeasures {

@@ -8,7 +8,7 @@ import type { AuditEntry } from '../../audit/audit.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { Turns, type TakeTurn } from '../../tenant/turns.ts';
 import { makeAuditStore } from '../control/audit.ts';
-import { loadSecret, makeInstallation, selectInstallation } from '../control/control.ts';
+import { loadCursorKey, makeInstallation, selectInstallation } from '../control/control.ts';
 import { makeRequestStore, makeUsageStore } from '../control/calls.ts';
 import { makeSessionStore, makeUserStore } from '../control/users.ts';
 import { makeTenantStore } from '../control/tenants.ts';
@@ -82,7 +82,7 @@ export function openSqlite(options: OpenStoreOptions) {
       for (const path of deleteTenantFiles(folder, (_, found) => found.includes(UNFINISHED)))
         report(`Deleted ${path}, which an interrupted command had left.`);
     },
-    loadCursorKey: () => loadSecret(control, 'cursors'),
+    loadCursorKey: () => loadCursorKey(control),
     measure(): StoreMeasures {
       const { longestLog, ...tenantsOpen } = open.measure();
       const [ofControl, ofUsage, ofRequests] = [control.logBytes, usage.logBytes, requests.logBytes];

@@ -1,12 +1,12 @@
 /** `storeroom webhook …`: manages a tenant's webhooks and their secrets. Prints each secret once. */
 import type { Command } from 'commander';
-import type { Actor } from '../../../audit/audit.ts';
+import { byCommand, type Actor } from '../../../audit/audit.ts';
 import { parseConfig } from '../../../config.ts';
 import { CHANGED_TYPES } from '../../../pims/changes.ts';
 import type { Tenant } from '../../../tenant/tenant-port.ts';
-import { Webhooks } from '../../../webhooks/administration.ts';
-import { addGroup, buildTable, byOperator, type AddCommands } from '../../command.ts';
-import { addTenantCommand } from '../../open-store.ts';
+import { Webhooks, type WebhookView } from '../../../webhooks/administration.ts';
+import { addCommand, addGroup, buildTable, byOperator, printAnswer, timeOf, type AddCommands } from '../../command.ts';
+import { addTenantCommand, withStore } from '../../open-store.ts';
 
 interface Given {
   readonly tenant: Tenant;
@@ -29,6 +29,21 @@ const ID = 'wh_2f0c6a91b35d7e8f40';
 const SHOWN_ONCE = 'The secret is not shown again.';
 const HEAD = ['ID', 'URL', 'TYPES', 'STATE', 'POSITION', 'LAG', 'FAILURES', 'NEXT TRY', 'REASON'];
 
+const ROTATE_KEY_HELP =
+  'Replace the key with which the store encrypts the secrets of all tenants. The secrets stay the same. After a leak, ' +
+  'also run `rotate` for each webhook.';
+
+const addKeyCommand: AddCommands = (group, context) => {
+  addCommand(group, 'rotate-key', 'webhook rotate-key', ROTATE_KEY_HELP).action(async () => {
+    const entry = byCommand(timeOf(context.clock), 'webhook key replaced', '');
+    const webhooks = await withStore(context, (store) => store.webhooks.replaceSealingKey(entry));
+    printAnswer(context, { webhooks }, `Replaced the key that encrypts the secrets (webhooks: ${webhooks}).`);
+  });
+};
+
+const rowOf = ({ id, url, types, state, position, lag, failures, nextTryAt, reason }: WebhookView): string[] =>
+  [id, url, types.join(','), state, position, lag, failures, nextTryAt ?? '', reason ?? ''].map(String);
+
 export const addWebhookCommands: AddCommands = (program, context) => {
   const description = "Add, list, test, pause, replay and remove a tenant's webhooks, which receive every change.";
   const group = addGroup(program, 'webhook', 'webhook add acme https://shop.example.com/hooks', description);
@@ -40,7 +55,8 @@ export const addWebhookCommands: AddCommands = (program, context) => {
       `webhook ${example}`,
       explained,
       async ({ store, teamId: teamID, tenant }, word: string, options: Given['options']) => {
-        const [{ clock, environment }, { webhooks, audit }] = [context, store];
+        const { clock, environment } = context;
+        const { webhooks, audit } = store;
         const isPrivateAllowed = parseConfig(environment).config.webhookPrivate === 'on';
         const services = { webhooks, audit, pims: (of: Tenant) => store.pims(of), clock, isPrivateAllowed };
         const done = await work(new Webhooks(services), { tenant, actor: byOperator(clock.now()), word, options });
@@ -60,12 +76,8 @@ export const addWebhookCommands: AddCommands = (program, context) => {
     'list acme',
     'List the webhooks, without secrets.',
     async (webhooks, { tenant }) => ({ webhooks: await webhooks.list(tenant) }),
-    ({ teamID, webhooks }) => {
-      const rows = webhooks.map(({ id, url, types, state, position, lag, failures, nextTryAt, reason }) =>
-        [id, url, types.join(','), state, position, lag, failures, nextTryAt ?? '', reason ?? ''].map(String),
-      );
-      return webhooks.length === 0 ? `${teamID} has no webhooks.` : buildTable([HEAD, ...rows]);
-    },
+    ({ teamID, webhooks }) =>
+      webhooks.length === 0 ? `${teamID} has no webhooks.` : buildTable([HEAD, ...webhooks.map(rowOf)]),
   );
   add(
     'test <team> <id>',
@@ -106,6 +118,7 @@ export const addWebhookCommands: AddCommands = (program, context) => {
       (webhooks, { tenant, word: id, actor }) => webhooks[name](tenant, id, actor).then(() => ({ id })),
       ({ id }) => `${done} ${id}.`,
     );
+  addKeyCommand(group, context);
   addSimple('pause', 'Paused', 'Stop deliveries to a webhook. `replay` continues them.');
   addSimple('remove', 'Removed', 'Remove a webhook with its deliveries.');
 };
