@@ -55,10 +55,17 @@ export class MinuteThrottle {
   take(key: string, nowMs: number): Minute {
     const minute = this.#minutes.get(key);
     const ageMs = minute === undefined ? MINUTE_MS : nowMs - minute.startMs;
-    if (minute === undefined || ageMs >= MINUTE_MS || ageMs < 0)
-      return remember(this.#minutes, key, { startMs: nowMs, attempts: 1 });
+    if (minute === undefined || ageMs >= MINUTE_MS || ageMs < 0) return this.#begin(key, nowMs);
     if (minute.attempts >= this.#most) throw tooMany(`Too many attempts ${this.#place}.`, MINUTE_MS - ageMs);
     minute.attempts++;
+    return minute;
+  }
+
+  #begin(key: string, startMs: number): Minute {
+    const minute = { startMs, attempts: 1 };
+    this.#minutes.delete(key);
+    this.#minutes.set(key, minute);
+    if (this.#minutes.size > REMEMBERED_MAX) this.#minutes.delete(this.#minutes.keys().next().value!);
     return minute;
   }
 }
@@ -83,13 +90,6 @@ export function networkOf(client: string, parts = 4): string {
     .slice(0, parts)
     .map((group) => group.replace(/^0+(?=.)/, ''))
     .join(':');
-}
-
-function remember<T>(map: Map<string, T>, key: string, value: T): T {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size > REMEMBERED_MAX) map.delete(map.keys().next().value!);
-  return value;
 }
 
 const tooMany = (sentence: string, waitMs: number) =>
@@ -148,19 +148,15 @@ export interface AttemptStores {
 const REFUSAL_MS = 250;
 
 export class Attempts {
-  readonly #users: UserStore;
-  readonly #sessions: SessionStore;
-  readonly #audit: AuditStore;
+  readonly #stores: AttemptStores;
   readonly #byClient = new MinuteThrottle('from this address');
   readonly #bySession = new MinuteThrottle('in this session');
   readonly #byNetwork = new MinuteThrottle('from this network', NETWORK_ATTEMPTS_MAX);
   readonly #line = new Line();
   readonly #clock: Clock;
 
-  constructor({ users, sessions, audit }: AttemptStores, clock: Clock) {
-    this.#users = users;
-    this.#sessions = sessions;
-    this.#audit = audit;
+  constructor(stores: AttemptStores, clock: Clock) {
+    this.#stores = stores;
     this.#clock = clock;
   }
 
@@ -189,15 +185,15 @@ export class Attempts {
    * failures stay counted, so that no one can guess codes without a limit.
    */
   async prove(name: UserName, proof: Proof, context: ClientContext): Promise<Proven> {
+    const { users } = this.#stores;
     const counter: Counter = {
       load: async () => {
         // Both are loaded for every name, so that the time does not tell which names have an account.
-        const loads = [this.#users.findUser(name), this.#users.findUnknownFailures(name)] as const;
-        const [user, failures] = await Promise.all(loads);
+        const [user, failures] = await Promise.all([users.findUser(name), users.findUnknownFailures(name)]);
         return { user, failures: user ?? failures };
       },
       save: (user, before, after) =>
-        user ? this.#users.setFailures(user, before, after) : this.#users.countUnknownFailure(name, after),
+        user ? users.setFailures(user, before, after) : users.countUnknownFailure(name, after),
       refusal: 'sign-in refused',
     };
     return this.#pauseRefusal(this.admit(context, () => this.#check(counter, proof, context, true)));
@@ -219,11 +215,11 @@ export class Attempts {
     const { tokenHash } = session;
     const counter: Counter = {
       load: async () => {
-        const found = await this.#sessions.findSession(tokenHash);
+        const found = await this.#stores.sessions.findSession(tokenHash);
         if (!found) throw new Refusal('NOT_SIGNED_IN');
         return { user: found.user, failures: found.session };
       },
-      save: (_user, before, after) => this.#sessions.updateSession(tokenHash, after, before),
+      save: (_user, before, after) => this.#stores.sessions.updateSession(tokenHash, after, before),
       refusal: 'proof refused',
     };
     const check = () => this.#check(counter, proof, context, asksFactor);
@@ -257,7 +253,7 @@ export class Attempts {
     }
     // The throttle bounds the number of these records.
     const detail = { wrong: matches ? 'code' : 'password' };
-    if (user) await this.#audit.appendAudit(user.teamId, ownEntry(user, counter.refusal, context, detail));
+    if (user) await this.#stores.audit.appendAudit(user.teamId, ownEntry(user, counter.refusal, context, detail));
     throw new Refusal('SIGN_IN_REFUSED');
   }
 
@@ -282,12 +278,12 @@ export class Attempts {
   ): Promise<Factor | undefined> {
     if (!looksLikeCode(code)) {
       const codeHash = parseRecoveryCode(code);
-      return codeHash && (await this.#users.useRecoveryCode(user, codeHash)) ? 'recovery code' : undefined;
+      return codeHash && (await this.#stores.users.useRecoveryCode(user, codeHash)) ? 'recovery code' : undefined;
     }
     const secret = open(sealed, key, user);
     if (!secret)
       throw new Error('The secret of two-step verification cannot be decrypted. Issue a new link for the user.');
     const step = findStep(secret, code, nowMs);
-    return step !== undefined && (await this.#users.useStep(user, step)) ? 'totp' : undefined;
+    return step !== undefined && (await this.#stores.users.useStep(user, step)) ? 'totp' : undefined;
   }
 }
