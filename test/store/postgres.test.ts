@@ -137,6 +137,7 @@ test('keys and counts of the version before are taken to this one, while a node 
   const ask = async (sql: string): Promise<unknown> => runStatement(await urlOf('unnamed'), sql);
   await ask('ALTER TABLE storeroom."API_KEYS" DROP COLUMN "NAME", DROP COLUMN "SCOPE"');
   await ask('ALTER TABLE storeroom."TENANTS" DROP COLUMN "OWN_QUOTA"');
+  await ask('ALTER TABLE storeroom."AUDIT" DROP COLUMN "ONCE"');
   const later = ['KEY_USAGE', 'INSTALLATION', 'WEBHOOK_DELIVERIES', 'WEBHOOKS', 'WEBHOOK_SENDER', 'UNKNOWN_NAMES'];
   await ask(`DROP TABLE ${later.map((table) => `storeroom."${table}"`).join(', ')}`);
   await ask(`DELETE FROM storeroom."SECRETS" WHERE "NAME" = 'webhooks'`);
