@@ -55,7 +55,7 @@ export function takeTotals(order: Values, changed: Values): Values {
   if (isTaken('SUBTOTAL')) mark = mark.replace('S', '');
   if (isTaken('ORDER_TOTAL')) mark = mark.replace('T', '');
   // ORDER_TOTAL is empty until a line has a price.
-  const total = keeps({ [TOTALS_MARK]: mark }, 'T') && order['ORDER_TOTAL'] ? { ORDER_TOTAL: addUp(changed) } : {};
+  const total = mark.includes('T') && order['ORDER_TOTAL'] ? { ORDER_TOTAL: addUp(changed) } : {};
   return { ...changed, ...total, [TOTALS_MARK]: mark };
 }
 

@@ -29,8 +29,9 @@ import { makeWriteQueue, runWriting, type SqliteWriteQueueOptions } from './writ
 const KEPT_MAX = 10_000;
 
 type SqliteControl = ReturnType<typeof openControl>;
+type QueueOptions = Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal' | 'clock'>;
 
-export function openControl(db: Database, options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal' | 'clock'>) {
+export function openControl(db: Database, options: QueueOptions) {
   migrate(db, 'control');
   const rows = new Map<string, Row>();
   const reader = makeTurnReader(db, { onFatal: options.onFatal, onChange: () => rows.clear() });
@@ -81,11 +82,7 @@ const ADD_KEY = `INSERT INTO MONTH_USAGE VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT D
 const UNCOUNTED = 'The disk of the service is full; the call could not be counted. The outcome of a write is unknown.';
 
 /** Opens usage.db. Syncs each batch, which is as durable as an fsync in COMMIT (test/faults/power-loss.ts). */
-export function openUsage(
-  db: Database,
-  owner: Owner,
-  options: Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal' | 'clock'>,
-) {
+export function openUsage(db: Database, owner: Owner, options: QueueOptions) {
   migrate(db, 'usage', owner);
   const queue = makeWriteQueue(db, { ...options, gather: 'none', syncAfterCommit: true });
   return {

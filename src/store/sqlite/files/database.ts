@@ -300,7 +300,7 @@ export function withDatabase<T>(file: string, options: OpenOptions, work: (db: D
  * Retries while another process is busy. SQLite's own busy timeout is not enough: to avoid a deadlock, it fails at once
  * when two processes want to lock the whole file.
  */
-export function retryWhileBusy(timeoutMs: number, work: () => void): void {
+export function retryWhileBusy<T>(timeoutMs: number, work: () => T): T {
   const giveUpAt = performance.now() + timeoutMs;
   for (;;) {
     try {

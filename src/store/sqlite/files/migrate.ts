@@ -48,8 +48,7 @@ export function findOtherOwner(db: Database, schema: SqliteSchema, owner: Owner)
  * COMMAND_REFUSED if the file has another owner.
  */
 export function isNewest(db: Database, schema: SqliteSchema, owner?: Owner): boolean {
-  let version = 0;
-  retryWhileBusy(OPENING_TIMEOUT_MS, () => (version = versionOf(db)));
+  const version = retryWhileBusy(OPENING_TIMEOUT_MS, () => versionOf(db));
   const newest = newestSchema(schema);
   if (version > newest) throw new NewerStore(db.file, version, newest, findVersion(db.file));
   let other: string | undefined;

@@ -48,14 +48,11 @@ export function isOutOfReach(file: string, fault: unknown): boolean {
 }
 
 /** Returns the faults that SQLite or `findFault` finds in a file, or none if it is intact. */
-export function faultsOfFile(
-  file: string,
-  findFault: (db: Database) => string | undefined = () => undefined,
-): string[] {
+export function faultsOfFile(file: string, findFault?: (db: Database) => string | undefined): string[] {
   try {
     return withDatabase(file, READ, (db) => {
       const rows = db.rows<[string]>(`PRAGMA integrity_check(${FAULTS_TOLD})`).map(([answer]) => answer);
-      return [...rows.filter((answer) => answer !== 'ok'), findFault(db) ?? []].flat();
+      return [...rows.filter((answer) => answer !== 'ok'), findFault?.(db) ?? []].flat();
     });
   } catch (fault) {
     if (faultOf(fault) === 'busy') throw fault;
