@@ -271,8 +271,8 @@ suite('what goes in comes out again', () => {
   test('the demo tenant has every row of its files', async () => {
     mkdirSync(source.data);
     const store = openFolder(source.data, { busyTimeoutMs: 5000 });
-    const { key } = await createDemo(store, timeAt());
-    assert.match(key.apiId, /^sr_id_/);
+    const { keys } = await createDemo(store, timeAt());
+    assert.match(keys.apiID, /^sr_id_/);
     await assert.rejects(() => createDemo(store, timeAt()), /in use/);
     await store.close();
     exported = await Promise.all(TYPES.map((type) => read(source, 'demo', type)));

@@ -5,7 +5,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Clock } from '../../clock.ts';
-import { hidePassword, parseConfig, SETTINGS } from '../../config.ts';
+import { hidePassword, parseConfig, SETTINGS, type Config } from '../../config.ts';
 import { refuseCommand } from '../../errors.ts';
 import { moveStore } from '../../store/move/move.ts';
 import { checkPlace, openMoveStore, type StorePlace } from '../../store/open.ts';
@@ -33,7 +33,7 @@ export const addBackupCommands: AddCommands = (program, context) => {
       if ((folder === undefined) !== scheduledNow)
         throw refuseCommand('Give a folder, or --scheduled-now for STOREROOM_BACKUP_DIR.');
       if (folder === undefined) return makeScheduled(context);
-      const data = openFolder(context);
+      const data = findFolder(context);
       const { files, notes } = await backupStore(data, folder, timeOf(context.clock));
       const text = [`Copied ${files.length} files to ${folder}.`, ...notes.map(printable)].join('\n');
       printAnswer(context, { folder: resolve(folder), files, notes }, text);
@@ -47,17 +47,22 @@ export const addBackupCommands: AddCommands = (program, context) => {
 };
 
 /** Returns the data folder, which is not opened, because a backup only reads. Its disk can be read-only. */
-function openFolder(context: CommandContext): string {
+function findFolder(context: CommandContext): string {
   parseEmbeddedConfig(context.environment);
+  return findStore(context).data;
+}
+
+/** Returns the settings of the store, which must exist, and prints where it is. */
+function findStore(context: CommandContext): Config {
   const config = parseStoreConfig(context);
   if (!context.asJson) printStore(config);
-  return config.data;
+  return config;
 }
 
 async function makeScheduled(context: CommandContext) {
   const config = parseEmbeddedConfig(context.environment);
   if (config.backupDir === '') throw refuseCommand('STOREROOM_BACKUP_DIR is not set. Set it, or give a folder.');
-  const identity = identityOf(readControl(openFolder(context)));
+  const identity = identityOf(readControl(findFolder(context)));
   const said: string[] = [];
   const report = (event: string) => void said.push(event);
   const own = { folder: config.data, identity, report, clock: context.clock };
@@ -99,9 +104,7 @@ export const addCheckCommand: AddCommands = (program, context) => {
 
 async function check(context: CommandContext, backup: string | undefined) {
   if (backup !== undefined) return checkBackup(resolve(backup));
-  const config = parseStoreConfig(context);
-  if (!context.asJson) printStore(config);
-  return checkPlace(config, context.clock);
+  return checkPlace(findStore(context), context.clock);
 }
 
 const MOVE_HELP =

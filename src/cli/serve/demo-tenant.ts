@@ -6,11 +6,11 @@ import { readAsset } from '../../assets.ts';
 import { byCommand } from '../../audit/audit.ts';
 import { orThrow } from '../../errors.ts';
 import type { Store } from '../../store/open.ts';
-import { issueKey, type IssuedKey } from '../../tenant/credentials.ts';
+import { replacePair } from '../../tenant/keys.ts';
 import { byOperator } from '../command.ts';
 import { importCsv } from '../csv/csv-import.ts';
 
-export const DEMO_TEAM = 'demo';
+const DEMO_TEAM = 'demo';
 /** No mail is sent to this address. */
 export const DEMO_OWNER = 'owner@example.com';
 const FOLDERS = ['northwind', 'dealer'];
@@ -24,7 +24,7 @@ const RECORD_TYPES_IN_ORDER = ['customers', 'orders', 'lines', 'inventory'] as c
 const markerOf = (folder: string) => join(folder, 'demo-unfinished');
 
 export interface Demo {
-  readonly key: IssuedKey;
+  readonly keys: Readonly<Record<'teamID' | 'apiID' | 'apiSecret', string>>;
   /** Token of the one-time link that sets the owner's password. */
   readonly linkToken: string;
 }
@@ -55,9 +55,8 @@ export async function createDemo(store: Store, now: string): Promise<Demo> {
       const { rejections } = await importCsv(pims, { recordType, file, content, now, atomic: true });
       if (rejections[0]) throw new Error(`${file}, line ${rejections[0].line}: ${rejections[0].reason}`);
     }
-  const key = issueKey();
-  const entry = byCommand(now, 'keys replaced', key.apiId, { overlap: 'none' });
-  orThrow(await store.tenants.replaceKeys(DEMO_TEAM, key, now, entry));
-  const { token } = await inviteUser(store.users, DEMO_TEAM, DEMO_OWNER, 'owner', byOperator(Date.parse(now)));
-  return { key, linkToken: token };
+  const actor = byOperator(Date.parse(now));
+  const { pair } = await replacePair(store.tenants, DEMO_TEAM, undefined, 'none', actor);
+  const { token } = await inviteUser(store.users, DEMO_TEAM, DEMO_OWNER, 'owner', actor);
+  return { keys: pair, linkToken: token };
 }

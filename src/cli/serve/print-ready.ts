@@ -4,7 +4,7 @@ import { SETTINGS, type Config } from '../../config.ts';
 import { BASE_PATH } from '../../http/operations/operation.ts';
 import { describeStore } from '../open-store.ts';
 import { findOrigin, formatLink, formatOrigin } from '../service-address.ts';
-import { DEMO_OWNER, DEMO_TEAM, type Demo } from './demo-tenant.ts';
+import { DEMO_OWNER, type Demo } from './demo-tenant.ts';
 
 interface Start {
   /** The demo tenant, if this start made it. */
@@ -22,9 +22,7 @@ export function printReady(config: Config, port: number, { demo, isEmpty, asJson
   const reference = `${origin}/docs`;
   const store = describeStore(config);
   const tenant = demo && {
-    teamID: DEMO_TEAM,
-    apiID: demo.key.apiId,
-    apiSecret: demo.key.apiSecret,
+    ...demo.keys,
     owner: DEMO_OWNER,
     ownerLink: formatLink(dashboardOrigin, demo.linkToken),
   };
