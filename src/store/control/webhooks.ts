@@ -52,15 +52,15 @@ const DELIVERY = [
   'response',
   'nextTryAt',
 ] as const;
-type Owner = Pick<Webhook, 'teamId' | 'id'>;
+type WebhookOwner = Pick<Webhook, 'teamId' | 'id'>;
 interface StoredWebhook extends Omit<Webhook, 'types' | 'secret'> {
   readonly types: string;
   readonly sealedSecret: Uint8Array;
   readonly sealingKey: Uint8Array;
 }
 
-const ownerOf = ({ teamId, id }: Owner) => `webhook ${teamId} ${id}`;
-const seal = (owner: Owner, secret: Uint8Array, key: Uint8Array) => sealFor(ownerOf(owner), secret, key);
+const ownerOf = ({ teamId, id }: WebhookOwner) => `webhook ${teamId} ${id}`;
+const seal = (owner: WebhookOwner, secret: Uint8Array, key: Uint8Array) => sealFor(ownerOf(owner), secret, key);
 
 function toWebhook(found: Row): Webhook {
   const { types, sealedSecret, sealingKey, oldSecret, ...webhook } = toRecord<StoredWebhook>(
