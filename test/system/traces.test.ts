@@ -94,7 +94,9 @@ test('a request is a span in the trace of its caller, with the work of the store
   const { body: order } = await getOrder(service, keys, created.body.data as string);
   const createdAt = Date.parse(order.data.CREATE_DATE as string);
   const [from, to] = [span.startNs, span.endNs].map((ns) => Number(ns / 1_000_000n));
-  assert.ok(span.endNs > span.startNs && from! - 1 <= createdAt && createdAt <= to! + 1, 'the time of the service');
+  // A machine sets its clock right by a few milliseconds while it runs; the clock of the tests is hours away from it.
+  const near = 20;
+  assert.ok(span.endNs > span.startNs && from! - near <= createdAt && createdAt <= to! + near, 'the time of the service');
   assert.deepEqual([...receiver.paths], ['POST /v1/traces application/x-protobuf']);
 
   const missing = await service.call(keys, 'GET', '/orders/single', { query: { orderNum: 'none' } });
