@@ -115,13 +115,15 @@ test('a page of the audit log ends before 1 MiB, and its `next` goes on without 
 
 test('429 on every route that reads while responses of routes to the tenant are unread; another tenant is served', async () => {
   const { service, busy, other } = small;
+  await service.move(10_000); // A user has 20 calls a second.
   const lines = [`Cookie: ${COOKIE}=${busy.token}`, 'Sec-Fetch-Site: same-origin'];
   const page = writeRequest('GET', `${API}/audit`, lines);
   const sockets = times(2, () => sendUnread(service.origin, Buffer.concat(times(20, () => page))));
   await firstBytes(sockets);
   await until(async () => codeIn(await busy.get('/session')) === '429 TOO_MANY_QUERIES');
+  // The system's buffers take some of the responses, so there is room again for moments.
   for (const { name, path } of routes.filter(({ method }) => method === 'GET'))
-    await expectCode(busy.get(path, neededBy(name)), '429 TOO_MANY_QUERIES');
+    await until(async () => codeIn(await busy.get(path, neededBy(name))) === '429 TOO_MANY_QUERIES');
   await expectOk(other.get('/session'));
   await expectOk(busy.post('/parts', { values: { PART_CODE: 'WRITES-GO-ON' } }));
   for (const socket of sockets) socket.destroy();

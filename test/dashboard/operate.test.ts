@@ -16,12 +16,14 @@ const NOT_FOUND = '404 NOT_FOUND';
 
 suite('the operator’s team', async () => {
   const backups = temporaryFolder();
-  const service = await ownService({ env: { ...BEHIND_PROXY, STOREROOM_OPERATOR_TEAM: 'shop1' } });
-  const [first, second] = [await openTenant(service), await openTenant(service)];
+  const service = await ownService({ env: { ...BEHIND_PROXY, STOREROOM_OPERATOR_TEAM: 'operators' } });
+  const keys = await service.makeTenant('operators');
+  const first = { teamID: 'operators', keys, owner: await Visitor.make(service, 'operators', 'owner') };
+  const second = await openTenant(service);
   const isEmbedded = service.databaseUrl === undefined;
 
   test('is said to be missing when the service starts, if no team has its ID', async () => {
-    await service.said((output) => output.includes("No team has the ID 'shop1' of STOREROOM_OPERATOR_TEAM"));
+    await service.said((output) => output.includes("No team has the ID 'operators' of STOREROOM_OPERATOR_TEAM"));
   });
 
   test('404 is none by default once there is a second team; the only team needs no setting', async () => {
@@ -60,7 +62,8 @@ suite('the operator’s team', async () => {
     assert.deepEqual([view.ready, view.usable, view.store], [true, true, isEmbedded ? 'SQLite' : 'PostgreSQL']);
     assert.equal((view.disk?.freeBytes ?? 0) > 0, isEmbedded);
     const text = JSON.stringify(view);
-    for (const { keys } of [first, second]) assert.ok(!text.includes(keys.apiID) && !text.includes(keys.apiSecret));
+    for (const { keys: pair } of [first, second])
+      assert.ok(!text.includes(pair.apiID) && !text.includes(pair.apiSecret));
   });
 
   test('400 a backup where none are scheduled says what to do, and is in no log', async () => {
