@@ -96,7 +96,10 @@ test('a request is a span in the trace of its caller, with the work of the store
   const [from, to] = [span.startNs, span.endNs].map((ns) => Number(ns / 1_000_000n));
   // A machine sets its clock right by a few milliseconds while it runs; the clock of the tests is hours away from it.
   const near = 20;
-  assert.ok(span.endNs > span.startNs && from! - near <= createdAt && createdAt <= to! + near, 'the time of the service');
+  assert.ok(
+    span.endNs > span.startNs && from! - near <= createdAt && createdAt <= to! + near,
+    'the time of the service',
+  );
   assert.deepEqual([...receiver.paths], ['POST /v1/traces application/x-protobuf']);
 
   const missing = await service.call(keys, 'GET', '/orders/single', { query: { orderNum: 'none' } });
