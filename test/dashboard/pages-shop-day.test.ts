@@ -206,6 +206,8 @@ test('after every change of an order its page shows what holds now, and a void i
   const rowOf = async (table: string, first: string): Promise<string[] | undefined> =>
     (await shownCells(region(page, table))).find((cells) => cells[0] === first)?.slice(1);
   const expectShown = async (compared: string[]): Promise<void> => {
+    await waitUntilLoaded(page);
+    await region(page, 'Ordered and shipped, part by part').getByRole('row').filter({ hasText: 'NUT' }).waitFor();
     assert.deepEqual((await rowOf('Ordered and shipped, part by part', 'NUT'))?.slice(0, 4), compared);
     assert.deepEqual(await rowOf('Stock of the parts', 'NUT'), await stockOf('NUT'));
   };

@@ -296,6 +296,18 @@ suite('a folder', () => {
     await store.close();
   });
 
+  test('removes tenants while threads that have read their files close them', async () => {
+    const store = openFolder(newFolder());
+    for (const team of times(100, (at) => `t${at}`)) {
+      const tenant = await makeTenant(store, team);
+      const pims = store.pims(tenant);
+      await new Pims(pims).createOrder();
+      await pims.look('serials', () => new AbortController().signal, 'A');
+      await store.tenants.deleteTenant(tenant);
+    }
+    await store.close();
+  });
+
   test('that keeps a tenant’s file keeps the tenant, without its keys, until its removal is repeated', async () => {
     const folder = newFolder();
     const store = openFolder(folder);

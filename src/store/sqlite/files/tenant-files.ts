@@ -22,7 +22,7 @@ export function deleteTenantFiles(folder: string, isChosen: (storeId: string, pa
   const chosen = listTenantFiles(folder).filter((path) =>
     isChosen(basename(path.slice(0, path.lastIndexOf('.db'))), path),
   );
-  for (const path of chosen) rmSync(join(folder, path));
+  for (const path of chosen) rmSync(join(folder, path), { force: true });
   return chosen;
 }
 
