@@ -45,9 +45,10 @@ export const sameHash = (a: Uint8Array, b: Uint8Array): boolean => timingSafeEqu
  * when there is none (other schemes are ignored), and `null` when it is malformed.
  */
 export function parseBasic(header: string | undefined): Credentials | null | undefined {
-  if (header === undefined || !/^basic(?: |$)/i.test(header)) return undefined;
+  const scheme = /^basic(?: +|$)/i.exec(header ?? '')?.[0];
+  if (header === undefined || scheme === undefined) return undefined;
   if (header.length > AUTHORIZATION_BYTES_MAX) return null;
-  const bytes = decodeBase64(header.slice(6));
+  const bytes = decodeBase64(header.slice(scheme.length));
   const text = bytes?.toString('utf8');
   if (text === undefined || text.includes('\uFFFD')) return null;
   const colon = text.indexOf(':');

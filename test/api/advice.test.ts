@@ -37,6 +37,21 @@ async function overQuota(): Promise<Answer> {
 const wrongSecret = (): Promise<Answer> => service.call({ ...shop.keys, apiSecret: 'x'.repeat(43) }, 'GET', '/usage');
 const withoutTeam = (): Promise<Answer> => service.request('GET', '/usage', { query: { teamId: shop.keys.teamID } });
 
+const unknownPath = async (path: string): Promise<Answer> => {
+  const response = await fetch(service.origin + path);
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
+};
+const sendBearer = (): Promise<Answer> =>
+  service.request('GET', '/usage', {
+    query: { teamID: shop.keys.teamID },
+    headers: { authorization: `Bearer ${shop.keys.apiSecret}` },
+  });
+async function sendWeakTag(): Promise<Answer> {
+  const { headers } = await shop.getOrder(ORDER_NUMBER);
+  return call('POST', '/orders/update', { ORDER_NUMBER, NOTES: 'x' }, { 'If-Match': `W/${headers.get('etag')}` });
+}
+
 const MISTAKES: Mistake[] = [
   ['a wrong field', () => create({ shipping_method: 'DHL' }), 'UNKNOWN_FIELD', /'shipping_method'.*SHIP_VIA/, /name/],
   [
@@ -54,6 +69,29 @@ const MISTAKES: Mistake[] = [
   ['a wrong lock code', () => update({ LINE_REF_LOCK_CODE: 'x' }), 'LINE_NOT_FOUND', /'x'/, /Read the order again/],
   ['a quota', overQuota, 'QUOTA_EXCEEDED', /quota of 1 .*is renewed at /, /higher quota/],
   ['a wrong secret', wrongSecret, 'INVALID_CREDENTIALS', /invalid/, /teamID first.*one pair.*where you sent/],
+  ['a Bearer token', sendBearer, 'INVALID_CREDENTIALS', /missing/, /Authorization: Basic.*base64.*no Bearer/],
+  ['a weakened tag', sendWeakTag, 'TAG_WEAKENED', /weak ETags/, /proxy.*without W\/\./],
+  [
+    'the next stage',
+    () => call('POST', '/orders/update', { ORDER_NUMBER, ORDER_TYPE: 'invoice' }),
+    'FIELD_NOT_ALLOWED',
+    /ORDER_TYPE.*storeroom order approve/,
+    /Leave/,
+  ],
+  [
+    'a path without its base',
+    () => unknownPath('/orders/single'),
+    'UNKNOWN_PATH',
+    /below \/tenant\/api\/pims\/v1; the nearest is \/tenant\/api\/pims\/v1\/orders\/single\.$/,
+    /Send the path/,
+  ],
+  [
+    'a path that is no operation',
+    () => unknownPath(`${BASE_PATH}/orders/singel`),
+    'UNKNOWN_PATH',
+    /v1\/orders\/single\./,
+    /Send/,
+  ],
   ['no team', withoutTeam, 'MISSING_TEAM_ID', /^Missing 'teamID' parameter! .*'teamId'.*case/, /Send teamID/],
   [
     'another name of a parameter',

@@ -15,7 +15,8 @@ const get = (...lines: string[]): Promise<RawAnswer> => send(service.origin, wri
 test('200 the scheme in any case, and spaces around the whole value, are the canonical form', async () => {
   const canonical = basicOf(shop.keys);
   const cases = ['Basic', 'basic', 'BASIC'].map((scheme) => canonical.replace('Basic', scheme));
-  for (const value of [...cases, `   ${canonical}  `, `\t${canonical}\t`])
+  const spaced = canonical.replace(' ', '    ');
+  for (const value of [...cases, spaced, `   ${canonical}  `, `\t${canonical}\t`])
     assert.equal((await get(`Authorization: ${value}`)).status, 200, value);
 });
 
@@ -90,7 +91,6 @@ function craftValues(id: string, secret: string): Record<string, string> {
     'no value': '',
     'the scheme alone': 'Basic',
     'no space': `Basic${good}`,
-    'two spaces': `Basic  ${good}`,
     'a tab': `Basic\t${good}`,
     'a colon after the scheme': `Basic: ${good}`,
     'an equals sign': `Basic=${good}`,

@@ -267,11 +267,23 @@ suite('If-Match', () => {
       await (subject === 'customer' ? succeed(change(name, body)) : newLine(key));
       const now = await tagOf(subject, key);
       const before = await shop.everything();
-      const others = [stale, '"a"', `W/${now}`, `${now.slice(0, -1)}x"`, `"a", ${stale}`, '"*"', `"${now.slice(2)}`];
+      const others = [
+        stale,
+        '"a"',
+        `W/${now}, "a"`,
+        `${now.slice(0, -1)}x"`,
+        `"a", ${stale}`,
+        '"*"',
+        `"${now.slice(2)}`,
+      ];
       for (const condition of others) {
         const answer = await change(name, body, condition);
         assert.match(expectRefusal(answer, 412, 'RECORD_CHANGED'), new RegExp(key), condition);
         assert.equal(answer.headers.get('etag'), now, condition);
+      }
+      for (const condition of [`W/${now}`, `W/"a",W/${now}`]) {
+        const answer = await change(name, body, condition);
+        assert.match(expectRefusal(answer, 412, 'TAG_WEAKENED'), /weak/, condition);
       }
       assert.equal(await shop.everything(), before, name);
       assert.equal(await tagOf(subject, key), now, name);

@@ -88,16 +88,22 @@ test('413 BODY_TOO_LARGE over 256 KiB, declared or in chunks, and not for 256 Ki
 
 // Holds S1.4, S3.10.
 test('415 UNSUPPORTED_MEDIA_TYPE unless the body is application/json in UTF-8, as it is', async () => {
-  const good = ['; charset=utf-8', ' ; charset="utf-8" ', '\t;\tcharset=Utf-8', ''].map(
-    (end) => `application/json${end}`,
-  );
+  const charsets = [
+    '; charset=utf-8',
+    ' ; charset="utf-8" ',
+    '\t;\tcharset=Utf-8',
+    ';charset=UTF8',
+    '; charset="us-ascii"',
+  ];
+  const others = ['', ';', '; ;', '; q=1', '; encoding=x; charset=utf-8;', '; v="a"; charset="UTF-8" ;'];
+  const good = [...charsets, ...others].map((end) => `application/json${end}`);
   for (const type of [...good, 'APPLICATION/JSON;CHARSET=UTF-8'])
     expectTold('200', await create('{}', `Content-Type: ${type}`), type);
   const types = `json text/plain text/json application/jsonx application/json5 application/problem+json */*
     application/vnd.api+json application/x-ndjson application/x-www-form-urlencoded
     application/octet-stream application/*`;
-  const ends = [', text/plain', ' text/plain', '; charset=utf-16', '; charset=iso-8859-1', '; charset=us-ascii'];
-  const more = ['; charset=', '; charset=utf-8; charset=utf-16', '; encoding=utf-8', '; q=1'];
+  const ends = [', text/plain', ' text/plain', '; charset=utf-16', '; charset=iso-8859-1', '; charset=utf-88'];
+  const more = ['; charset=', '; charset=utf-8; charset=utf-16', ';v="a";charset="latin1"'];
   const wrong = [...types.split(/\s+/), ...[...ends, ...more].map((end) => `application/json${end}`)];
   for (const type of ['', 'multipart/form-data; boundary=x', ...wrong]) {
     const answer = await create('{}', `Content-Type: ${type}`);
@@ -106,8 +112,13 @@ test('415 UNSUPPORTED_MEDIA_TYPE unless the body is application/json in UTF-8, a
   expectTold('415 UNSUPPORTED_MEDIA_TYPE', await create('{}'), 'no type');
   for (const coding of ['gzip', 'deflate', 'br', 'zstd', 'identity', 'utf-8']) {
     const body = coding === 'gzip' ? gzipSync('{}') : '{}';
-    expectTold('415 UNSUPPORTED_MEDIA_TYPE', await create(body, JSON_LINE, `Content-Encoding: ${coding}`), coding);
+    const answer = await create(body, JSON_LINE, `Content-Encoding: ${coding}`);
+    expectTold('415 UNSUPPORTED_MEDIA_TYPE', answer, coding);
+    assert.equal(answer.body.message, `The body is compressed (${coding}). Send it uncompressed.`);
   }
+  const packed = await create(gzipSync('{}'), JSON_LINE);
+  expectTold('415 UNSUPPORTED_MEDIA_TYPE', packed);
+  assert.match(packed.body.message, /compressed \(gzip\)/);
 });
 
 test('400 INVALID_JSON for bytes that are no UTF-8 or no JSON', async () => {
@@ -156,9 +167,22 @@ test('400 INVALID_BODY for a body nested without end, and INVALID_VALUE for one 
   expectTold('400 INVALID_VALUE', await create('{"NOTES":{"a":{}}}', JSON_LINE));
 });
 
-test('a member sent twice in one JSON object counts as it was sent last', async () => {
-  assert.equal(await readNotes(await create('{"NOTES":"first","NOTES":"last"}', JSON_LINE)), 'last');
-  expectTold('200', await create('{"NOTES":{},"NOTES":"last"}', JSON_LINE));
+test('400 INVALID_JSON for a member that one JSON object has twice, which is named', async () => {
+  const twice = (name: string, value = '"last"'): string => `{"NOTES":"first","${name}" :${value}}`;
+  const nested = `[{"operation":"createOrder","body":${twice('NOTES')}}]`;
+  for (const text of [twice('NOTES'), twice('NOT\\u0045S'), twice('NOTES', '{}'), '{"NOTES":{},"NOTES":":"}', nested]) {
+    const answer = await create(text, JSON_LINE);
+    assert.equal(tell('PUT', '/orders/create', answer), '400 INVALID_JSON', text);
+    assert.deepEqual(
+      [answer.body.field, /'NOTES' twice in one object/.test(answer.body.message)],
+      ['NOTES', true],
+      text,
+    );
+  }
+  expectTold('400 INVALID_JSON', await query('[{"field":"NOTES","value":"a","value":"b"}]'));
+  for (const notes of ['a: b', '"NOTES":"x"', '{"a":1,"a":2}', 'https://x.example/:8080', '\\":', '}{'])
+    assert.equal(await readNotes(await create(JSON.stringify({ NOTES: notes }), JSON_LINE)), notes);
+  expectTold('200', await query('[{"field":"NOTES","value":"a:b"},{"field":"NOTES","value":"a"}]'));
 });
 
 test("400 for members named after JavaScript's own, which reach nothing", async () => {
@@ -192,11 +216,21 @@ test('a query string is percent-decoded once, + is a space, and a name counts on
   for (const [sent = '', echoed] of decoded.split(/\s+\| /).map((pair) => pair.split(' → ')))
     assert.equal((await lookup(sent)).body.storefront_order_number, echoed, sent);
   assert.equal((await lookup('%23shop')).body.orders.length, 1);
-  for (const sent of ['%', '%2', '%zz', '%ff', '%C3', '%c0%af', '%ED%A0%80', '%u0041']) {
+  for (const sent of ['%', '%2', '%zz', '%u0041']) {
     const { status, body } = await lookup(sent);
     assert.equal(status, 200);
-    assert.deepEqual(body, { storefront_order_number: sent, orders: [] }, 'what cannot be decoded stays as it is');
+    assert.deepEqual(body, { storefront_order_number: sent, orders: [] }, 'what is not encoded stays as it is');
   }
+  for (const sent of ['%ff', '%C3', '%c0%af', '%ED%A0%80', '%23%C4%201', 'a%zz%FF']) {
+    const answer = await lookup(sent);
+    assert.equal(tell('GET', '/orders/by_storefront_reference', answer), '400 INVALID_PARAMETER', sent);
+    assert.equal(answer.body.field, 'storefront_order_number');
+    assert.match(answer.body.message, /^storefront_order_number is not percent-encoded UTF-8/);
+  }
+  expectTold('400 INVALID_PARAMETER', await ask('teamID=shop&storefront_order_number=1&x=%FF'));
+  const batch = writeRequest('POST', `${BASE_PATH}/batch?teamID=shop&M%FC=1`, [authorization, JSON_LINE], '[]');
+  const refused = await send(service.origin, batch);
+  assert.deepEqual([told(refused), refused.body.field], ['400 INVALID_PARAMETER', 'M%FC']);
   expectTold('400 INVALID_VALUE', await lookup('a%00b'));
   const names = ['number[]', 'number%20', 'number%00'].map((end) => `storefront_order_${end}`);
   for (const name of [...names, 'STOREFRONT_ORDER_NUMBER', '+storefront_order_number'])

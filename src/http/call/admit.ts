@@ -123,8 +123,20 @@ function claimOf(request: FastifyRequest, teamId: string, basic: Basic, body: Pa
   return { teamId, credentials: basic === undefined ? parsePair(hasPair(query) ? query : body) : basic };
 }
 
-/** Folds a repeated parameter into one. Throws PARAMETER_CONFLICT if its values differ. */
-function foldQuery(query: Parameters): void {
+/**
+ * Folds a repeated parameter into one. Throws PARAMETER_CONFLICT if its values differ, and INVALID_PARAMETER for one
+ * that is not UTF-8, which stands in the query undecoded.
+ */
+function foldQuery(request: FastifyRequest): void {
+  const query = request.query as Parameters;
+  for (const part of request.url.includes('%') ? request.url.split(/[?&]/) : [])
+    try {
+      // A % without two digits after it is not decoded.
+      decodeURIComponent(part.replaceAll(/%(?![\da-f]{2})/gi, ''));
+    } catch {
+      const field = part.split('=', 1)[0]!.slice(0, 64);
+      throw refuseField('INVALID_PARAMETER', field, `${field} is not percent-encoded UTF-8. For example, é is %C3%A9.`);
+    }
   for (const name in query) {
     const value = query[name];
     if (!Array.isArray(value)) continue;
@@ -203,7 +215,7 @@ export async function admit(
     if (isWrite) checkMayWrite(request.key);
     request.load.enterTenant(request, tenant);
   }
-  foldQuery(request.query as Record<string, unknown>);
+  foldQuery(request);
   request.body = takeBody(request, body);
 }
 
@@ -216,7 +228,7 @@ async function admitBatch(
 ): Promise<void> {
   try {
     checkMayWrite(request.key);
-    foldQuery(request.query as Record<string, unknown>);
+    foldQuery(request);
     checkParameters(request);
     request.body = takeBody(request, read);
     const steps = listSteps(request.body);

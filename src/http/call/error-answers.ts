@@ -13,8 +13,10 @@ import type {
 } from 'fastify';
 import { Refusal, refuseField } from '../../errors.ts';
 import { FILTER_OPS } from '../../pims/reads/query.ts';
+import { findNear } from '../../pims/rules/fields.ts';
 import { refuseMissingKey } from '../../pims/rules/values.ts';
 import type { NoteFault } from '../observe/observers.ts';
+import { BASE_PATH } from '../operations/operation.ts';
 import { hasBody, isBodyLeft, URL_BYTES_MAX } from '../server/receive.ts';
 import { isAnswering } from '../server/connections.ts';
 import { STATUS_CODES } from '../server/node-http.ts';
@@ -65,8 +67,13 @@ export function answerUnknownPath(reply: FastifyReply, methods: ReadonlyMap<stri
   const path = url.split('?', 1)[0]!;
   const allowed = methods.get(path);
   if (isBodyLeft(reply.request.raw)) reply.header('connection', 'close');
-  if (!allowed)
-    return sendRefusal(reply, new Refusal('UNKNOWN_PATH', `The path ${path.slice(0, 256)} does not exist.`));
+  if (!allowed) {
+    const known = [...methods.keys()].filter((one) => one.startsWith(BASE_PATH));
+    const suggestion = findNear(known, BASE_PATH + path.replace(BASE_PATH, ''));
+    const sent = path.slice(0, 256);
+    const message = `The path ${sent} does not exist. Operations are below ${BASE_PATH}; the nearest is ${suggestion ?? 'none'}.`;
+    return sendRefusal(reply, new Refusal('UNKNOWN_PATH', message, { suggestion }));
+  }
   reply.header('allow', allowed.join(', '));
   const message = `${path} supports ${allowed.join(' or ')}, not ${method}.`;
   return sendRefusal(reply, new Refusal('METHOD_NOT_ALLOWED', message));

@@ -32,6 +32,8 @@ export interface ReadBody {
   bytes?: Buffer | undefined;
   text?: string | undefined;
   value?: unknown;
+  /** The members of all objects in the value; NaN if it is nested too deeply. */
+  members?: number;
   refusal?: Refusal | undefined;
 }
 
@@ -58,13 +60,17 @@ export function parseBody({ sentType, headers }: FastifyRequest, body: ReadBody)
   if (!bytes) return;
   body.bytes = undefined;
   if (bytes.length === 0) return;
-  if (!isJsonType(sentType) || headers['content-encoding'] !== undefined)
-    body.refusal = new Refusal('UNSUPPORTED_MEDIA_TYPE');
+  // No JSON begins with the first byte of gzip.
+  const coding = headers['content-encoding'] ?? (bytes[0] === 0x1f ? 'gzip' : undefined);
+  if (coding !== undefined)
+    body.refusal = new Refusal('UNSUPPORTED_MEDIA_TYPE', `The body is compressed (${coding}). Send it uncompressed.`);
+  else if (!isJsonType(sentType)) body.refusal = new Refusal('UNSUPPORTED_MEDIA_TYPE');
   else if (!isUtf8(bytes)) body.refusal = new Refusal('INVALID_JSON');
   else
     try {
       body.text = bytes.toString('utf8');
       body.value = JSON.parse(body.text) as unknown;
+      body.members = countMembers(body.value, NESTING_MAX);
     } catch (fault) {
       // Node's own message quotes the body, which may hold a secret; the position is enough.
       const place = / at position \d+/.exec((fault as Error).message)?.[0] ?? '';
@@ -88,13 +94,13 @@ export const isBodyLeft = ({ complete, headers }: IncomingMessage): boolean =>
 export function takeBody(request: FastifyRequest, body: ReadBody): unknown {
   if (request.method === 'GET' && hasBody(request.raw)) throw new Refusal('BODY_NOT_ALLOWED');
   parseBody(request, body);
-  const { value, text, refusal } = body;
+  const { value, text, members = 0, refusal } = body;
   if (refusal) throw refusal;
   if (text === undefined) return value;
-  // Each level needs two characters, so a shorter text cannot be nested too deeply.
-  if (text.length > 2 * NESTING_MAX && isDeeper(value, NESTING_MAX))
+  if (Number.isNaN(members))
     throw new Refusal('INVALID_BODY', `The body is nested more than ${NESTING_MAX} levels deep.`);
-  if (MAYBE_INEXACT.test(text)) checkExact(text);
+  // Each member has a colon. Further ones are in strings, or of a member that stands twice.
+  if (text.split(':').length - 1 > members || MAYBE_INEXACT.test(text)) checkTokens(text);
   return value;
 }
 
@@ -126,27 +132,46 @@ function collect(request: FastifyRequest, stream: IncomingMessage, bytesMax: num
   });
 }
 
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));
+/** Counts the members of all objects in a value. Returns NaN for one with more levels. */
+function countMembers(value: unknown, levels: number): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  if (levels === 0) return NaN;
+  const own = Object.values(value) as unknown[];
+  return own.reduce<number>((sum, one) => sum + countMembers(one, levels - 1), Array.isArray(value) ? 0 : own.length);
 }
 
-const isJsonType = (type = '') => /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i.test(type);
+/** A charset other than UTF-8 and its part US-ASCII. */
+const OTHER_CHARSET = /charset=(?!"?(utf-?8|us-ascii)"?[ \t]*(;|$))/i;
+/** Returns whether a type is application/json, with any parameters but another charset. */
+const isJsonType = (type = '') => /^application\/json[ \t]*(;|$)/i.test(type) && !OTHER_CHARSET.test(type);
 
 /** A number whose digits, exponent or zeros a double may not hold. Strings match as well. */
 const MAYBE_INEXACT = /\d(?=[\d.]{15}|[\d.]*[eE]|\.0{6})/;
-/** A string with the colon that makes it a name, or a number that may be inexact. */
-const NAME_OR_NUMBER = /"((?:[^"\\]+|\\.)*)"(\s*:)?|-?\d(?=[\d.]{15}|[\d.]*[eE]|\.0{6})[-+.\deE]*/g;
+/** A string with the colon that makes it a name, a brace, or a number that may be inexact. */
+const TOKEN = /"((?:[^"\\]+|\\.)*)"(\s*:)?|[{}]|-?\d(?=[\d.]{15}|[\d.]*[eE]|\.0{6})[-+.\deE]*/g;
 
-/** Throws INVALID_VALUE for a number with too many digits for a double, or that a double prints with an exponent. */
-function checkExact(json: string) {
+/**
+ * Throws INVALID_JSON for a member that an object has twice, and INVALID_VALUE for a number with too many digits for a
+ * double, or that a double prints with an exponent.
+ */
+function checkTokens(json: string) {
+  const objects: Set<string>[] = [];
   let name = 'body';
-  for (const [token, text, colon] of json.matchAll(NAME_OR_NUMBER)) {
-    if (colon !== undefined) name = text!;
-    if (text !== undefined || isExact(token)) continue;
-    const field = (JSON.parse(`"${name}"`) as string).slice(0, 64);
-    const message = `${field}: the number ${token.slice(0, 64)} has more than ${EXACT_DIGITS} digits or needs an exponent. Send it as text.`;
-    throw refuseField('INVALID_VALUE', field, message);
+  for (const [token, text, colon] of json.matchAll(TOKEN)) {
+    if (colon !== undefined) name = JSON.parse(`"${text}"`) as string;
+    const field = name.slice(0, 64);
+    if (token === '{') objects.push(new Set());
+    else if (token === '}') objects.pop();
+    else if (colon !== undefined) {
+      const known = objects.at(-1)!;
+      if (known.has(name)) throw refuseField('INVALID_JSON', field, `The body has '${field}' twice in one object.`);
+      known.add(name);
+    } else if (text === undefined && !isExact(token))
+      throw refuseField(
+        'INVALID_VALUE',
+        field,
+        `${field}: the number ${token.slice(0, 64)} has more than ${EXACT_DIGITS} digits or needs an exponent. Send it as text.`,
+      );
   }
 }
 

@@ -225,7 +225,8 @@ export function findField(dictionary: FieldDictionary, recordType: RecordType, n
     throw refuseField('FIELD_NOT_ALLOWED', name, 'FUNCTION is set by the service and cannot be sent. Remove it.');
   const shown = name.length > 64 ? `${name.slice(0, 64)}…` : name;
   const other = OTHER_NAMES[name.toUpperCase()];
-  const suggestion = other !== undefined && dictionary.has(other) ? other : findNearName(dictionary, name);
+  const suggestion =
+    other !== undefined && dictionary.has(other) ? other : findNear(dictionary.keys(), name.toUpperCase());
   const hint = suggestion === undefined ? '' : ` Did you mean ${suggestion}?`;
   const message = `${RECORD_TYPES[recordType].table} has no field '${shown}'.${hint} Field names are uppercase.`;
   throw new Refusal('UNKNOWN_FIELD', message, { field: shown, suggestion });
@@ -251,11 +252,11 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 };
 
 /** Returns the known name that is nearest to this one, at most two edits or a third of its characters away. */
-function findNearName(dictionary: FieldDictionary, name: string): string | undefined {
-  const wanted = name.slice(0, 64).toUpperCase();
+export function findNear(names: Iterable<string>, name: string): string | undefined {
+  const wanted = name.slice(0, 64);
   let nearest: string | undefined;
   let least = Math.max(2, Math.floor(wanted.length / 3)) + 1;
-  for (const known of dictionary.keys()) {
+  for (const known of names) {
     const distance = editDistance(wanted, known);
     if (distance < least) [nearest, least] = [known, distance];
   }

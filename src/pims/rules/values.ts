@@ -75,11 +75,16 @@ export function parseValues(
   for (const [name, raw] of Object.entries(body)) {
     const field = findField(dictionary, recordType, name);
     if (field.assigned || refused.includes(name))
-      throw refuseField('FIELD_NOT_ALLOWED', name, `${name} cannot be sent in this call. Remove it.`);
+      throw refuseField('FIELD_NOT_ALLOWED', name, `${name} cannot be sent in this call. ${hintOf(name)}`);
     values[name] = parseValue(field, raw);
   }
   return values;
 }
+
+const hintOf = (name: string) =>
+  name === 'ORDER_TYPE'
+    ? 'To move an order to its next stage, approve or invoice it in the dashboard, or with `storeroom order approve` or `storeroom order invoice`.'
+    : 'Remove it.';
 
 /** Parses records that the port exports. `names` are the field names of the dictionary in order. */
 export function parseRecords(cells: Uint8Array, names: readonly string[]): Values[] {

@@ -217,7 +217,7 @@ export function recordNotFound(recordType: NumberedType, code: string): Refusal 
 
 /**
  * Loads the record that a write changes, by `target`, and names the likely next loads. Throws if the record does not
- * exist, or RECORD_CHANGED if it has none of the tags that the caller expects.
+ * exist, or RECORD_CHANGED or TAG_WEAKENED if it has none of the tags that the caller expects.
  */
 export function* loadTarget(
   recordType: NumberedType,
@@ -232,6 +232,8 @@ export function* loadTarget(
   if (!isChecked) return record as Values;
   const tag = (yield* load('tag', recordType, code))!;
   if (expected.includes(tag)) return record as Values;
+  // A weak tag never equals a strong one, so only weak ones were sent.
+  if (expected.length === 0) throw new Refusal('TAG_WEAKENED', undefined, { tag });
   const what = `The ${RECORD_TYPES[recordType].noun} '${code.slice(0, 64)}'`;
   const message = `${what} has changed since you read it. Read it again and retry with the new ETag.`;
   throw new Refusal('RECORD_CHANGED', message, { tag });
