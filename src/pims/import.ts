@@ -102,10 +102,18 @@ function* importKeyed(
   const ahead = [...saved.keys()].map((code) => ask('record', recordType, code));
   const numbered = recordType === 'inventory' ? undefined : recordType;
   const numbers = numbered && (yield* countOn(numbered, taken, rows.length - own.length));
+  function* insertNew(): Script<void> {
+    const records = batch.records.splice(0);
+    if (!numbered) yield* countParts(records, { now, by, KIND: 'imported' });
+    yield save('insertAll', recordType, records);
+    if (options.updates) for (const record of records) saved.set(record[key]!, record);
+  }
   for (const { lineNumber, values } of rows)
     try {
       let code = values[key];
-      if (code && saved.has(code)) {
+      if (options.updates && code && taken.has(code)) {
+        // A row before has created this record, so the rows before are saved as if a batch ended there.
+        if (!saved.has(code)) yield* insertNew();
         const record = saved.get(code) ?? (yield* loadWith(ahead.splice(0), 'record', recordType, code))!;
         saved.set(code, yield* updateRecord(recordType, record, values, options));
         batch.result.updated++;
@@ -121,9 +129,8 @@ function* importKeyed(
     } catch (refusal) {
       batch.reject(lineNumber, refusal);
     }
-  if (!numbered) yield* countParts(batch.records, { now, by, KIND: 'imported' });
-  else if (numbers!.last() > 0) yield save('raiseCounter', numbered, BigInt(numbers!.last()));
-  yield save('insertAll', recordType, batch.records);
+  if (numbered && numbers!.last() > 0) yield save('raiseCounter', numbered, BigInt(numbers!.last()));
+  yield* insertNew();
 }
 
 /** Fields that a row does not set on an existing record. A row's QTY_ONHAND is entered as a count, for the ledger. */

@@ -8,7 +8,7 @@ import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../src
 import { textOf, type Idempotency, type Json, type Script } from '../../src/pims/writes/script.ts';
 import type { OrderTransition } from '../../src/pims/rules/order.ts';
 import type { ImportResult, ImportRow } from '../../src/pims/import.ts';
-import type { LookupOptions, PimsStore, QueryRequest } from '../../src/pims/pims-port.ts';
+import type { LookupOptions, NumberedMovement, PimsStore, QueryRequest } from '../../src/pims/pims-port.ts';
 import type { StorefrontLookup, StorefrontOrder } from '../../src/pims/reads/storefront.ts';
 import { PATIENT } from '../kit/caller.ts';
 import { advanceOrder, cancelOrder, updateOrder } from '../../src/pims/writes/order-writes.ts';
@@ -222,6 +222,14 @@ export class Pims {
   async readEverything(): Promise<Record<RecordType, Values[]>> {
     const [orders, lines] = [await this.readAll('orders'), await this.readAll('lines')];
     return { orders, lines, customers: await this.readAll('customers'), inventory: await this.readAll('inventory') };
+  }
+
+  /** Reads the movements of parts, the newest first. */
+  async readLedger(partCodes: readonly string[]): Promise<NumberedMovement[]> {
+    const rows: NumberedMovement[] = [];
+    for (const part of partCodes)
+      rows.push(...accepted(await this.port.look('movements', PATIENT.signal, part, Number.MAX_SAFE_INTEGER, 1000)));
+    return rows;
   }
 
   /** Reads a page of a query. */
