@@ -23,7 +23,7 @@ import { applyAction, stockMovements } from './rules/stock.ts';
 import { moveTotals, TOTALS_MARK } from './rules/totals.ts';
 import type { Values } from './rules/values.ts';
 import { addUnits, countParts, ledgerRow, moveStocks } from './writes/ledger.ts';
-import { checkNewKey, isCounted, recordNotFound } from './writes/writes.ts';
+import { checkNewKey, isCounted, recordNotFound, saveChange } from './writes/writes.ts';
 
 export interface ImportRow {
   readonly lineNumber: number;
@@ -134,7 +134,7 @@ function* importKeyed(
 }
 
 /** Fields that a row does not set on an existing record. A row's QTY_ONHAND is entered as a count, for the ledger. */
-const KEPT_FIELDS = new Set(['CREATE_DATE', 'QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE']);
+const KEPT_FIELDS = new Set(['CREATE_DATE', 'MODIFIED_DATE', 'QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE']);
 
 function* updateRecord(
   recordType: KeyedType,
@@ -147,9 +147,9 @@ function* updateRecord(
   const [counted, moved] = quantity
     ? orThrow(applyAction(record, { kind: 'counted', quantity, serials: [], reason: '' }))
     : [{}, '0'];
-  const changed = { ...change, ...counted, MODIFIED_DATE: now };
+  const changed = { ...change, ...counted };
   const updated = { ...record, ...changed };
-  yield save('update', recordType, record, changed);
+  yield* saveChange(recordType, record, changed, { now });
   if (!isZero(moved)) yield save('recordMovements', [ledgerRow(updated, moved, { now, by, KIND: 'counted' })]);
   return updated;
 }

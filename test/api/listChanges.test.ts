@@ -57,6 +57,56 @@ test('200 the changes after a position, ascending, with where to go on; stock an
   assert.equal(await service.usageOf('feed'), 6);
 });
 
+// Holds S7.15.
+test('200 a write that changes nothing, alone, in a batch or from a file, leaves date, tag and feed, and counts', async () => {
+  const shop = await Shop.open(service, 'unchanged');
+  const parts = [{ PART_CODE: 'P', PART_DESCRIPTION: 'Part', QTY_ONHAND: '5', UNIT_PRICE: '2.50' }];
+  const customers = [{ CUSTOMER_CODE: 'C', BCITY: 'Reims', MODIFIED_DATE: '2026-01-01T00:00:00Z' }];
+  await shop.load('inventory', parts);
+  await shop.load('customers', customers);
+  const ORDER_NUMBER = await shop.newOrder({ ORDER_TYPE: 'sales_order', ORDER_DATE: '1/5/2026', FREIGHT: '1.00' });
+  const line = await succeed(shop.addLineItem({ ORDER_NUMBER, PART_CODE: 'P', QUANTITY: '1' }));
+  const { LINE_REF_LOCK_CODE } = line;
+  const order = { ORDER_NUMBER, ORDER_DATE: '2026-01-05', FREIGHT: 1, NOTES: null };
+  const sameLine = { ORDER_NUMBER, LINE_REF_LOCK_CODE, PART_CODE: 'P', QUANTITY: '1.0' };
+  const customer = { CUSTOMER_CODE: 'C', BCITY: 'Reims' };
+  const cancelled = await shop.newOrder();
+  await succeed(shop.cancelOrder({ ORDER_NUMBER: cancelled }));
+  const steps = [
+    { operation: 'updateCustomer', body: customer },
+    { operation: 'updateOrder', body: order },
+    { operation: 'updateLineItem', body: sameLine },
+    { operation: 'cancelOrder', body: { ORDER_NUMBER: cancelled } },
+  ];
+  const seen = async (): Promise<unknown> => [
+    (await Promise.all([shop.getOrder(ORDER_NUMBER), shop.getCustomer('C'), shop.getInventoryItem('P')])).map(
+      ({ headers, body }) => [headers.get('etag'), body.data, body.subRecords],
+    ),
+    await read(shop, { after: '0' }),
+  ];
+  const [before, calls] = [await seen(), await service.usageOf('unchanged')];
+  assert.deepEqual(await succeed(shop.updateOrder(order)), await shop.order(ORDER_NUMBER));
+  assert.deepEqual(await succeed(shop.updateLineItem(sameLine)), line);
+  assert.equal(await succeed(shop.updateCustomer(customer)), 'C');
+  const answers = await succeed<{ data: unknown }[]>(service.call(shop.keys, 'POST', '/batch', { body: steps }));
+  assert.deepEqual(
+    answers.map(({ data }) => data),
+    ['C', await shop.order(ORDER_NUMBER), line, await shop.order(cancelled)],
+  );
+  assert.equal(await service.usageOf('unchanged'), calls + 3 + 4 + 3);
+  for (const [type, records] of Object.entries({ inventory: parts, customers })) {
+    const file = join(temporaryFolder(), `${type}.csv`);
+    writeFileSync(file, [records[0]!, ...records].map((one, at) => (at ? Object.values : Object.keys)(one).join()).join('\n'));
+    const done = await shop.run<{ updated: number }>('import', 'unchanged', type, file, '--update');
+    assert.equal(done.updated, 1);
+  }
+  assert.deepEqual(await seen(), before);
+  const made = (await read(shop, { after: '0' })).length;
+  await succeed(shop.updateOrder({ ...order, NOTES: 'x' }));
+  await succeed(shop.updateLineItem({ ...sameLine, DISCOUNT: '5' }));
+  assert.equal((await read(shop, { after: '0' })).length, made + 2);
+});
+
 // Holds S6.26.
 test('200 without after nothing, and the position of now, from which the next change follows', async () => {
   const shop = await Shop.open(service, 'now');

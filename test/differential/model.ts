@@ -129,8 +129,10 @@ export class Model {
       const customer = this.#records.customers.get(code);
       if (!customer) refuse('CUSTOMER_NOT_FOUND', 'CUSTOMER_CODE', `There is no customer '${code.slice(0, 64)}'.`);
       this.#checkExpected('customers', code, 'customer', context);
-      Object.assign(customer, change, { MODIFIED_DATE: context.now });
-      this.#tags.moved('customers', code);
+      if (!isSame(customer, change)) {
+        Object.assign(customer, change, { MODIFIED_DATE: context.now });
+        this.#tags.moved('customers', code);
+      }
       return code;
     });
   }
@@ -181,6 +183,7 @@ export class Model {
       const step = orThrow(
         changeLine(this.#dictionaries.lines, [order, line], change, this.#part(change['PART_CODE'])),
       );
+      if (isSame(line, step.line)) return line;
       Object.assign(line, step.line, { MODIFIED_DATE: context.now });
       this.#totals.sum(order, this.#linesOf(orderNumber));
       this.#moveStock(step.stock, context.now);
@@ -200,6 +203,7 @@ export class Model {
       this.#closed.checkChange(order, change, orders);
       if (change['ORDER_STATUS'] !== order['ORDER_STATUS']) this.#closed.checkStatus(change);
       if (context.strict) this.#checkKnown(change, 'CUSTOMER_CODE', 'LOCATION_CODE');
+      if (isSame(order, change)) return order;
       const [lines, before] = [this.#linesOf(orderNumber), { ...order }];
       this.#totals.take(order, change);
       Object.assign(order, change, { MODIFIED_DATE: context.now });
@@ -563,6 +567,10 @@ function viewOrder(order: Values, lines: readonly Values[], isCancelled: boolean
     })),
   };
 }
+
+/** Returns whether a write would leave every value as it is. */
+const isSame = (record: Values, change: Values): boolean =>
+  Object.entries(change).every(([name, value]) => record[name] === value);
 
 /** Returns the value of a field that names the record to write to. */
 function nameOf(body: Body, field: string): string {

@@ -11,7 +11,7 @@ import { LINES_MAX } from './record-bounds.ts';
 import { CANCELLED_MARK, CANCELLED_STATUS, isCancelled, STAGES, VOID_STATUS, type Stage } from './stages.ts';
 import { stockMovements, type StockMovement } from './stock.ts';
 import { shareTotals, takeTotals } from './totals.ts';
-import { invalid, type Values } from './values.ts';
+import { changedNames, invalid, type Values } from './values.ts';
 
 /** Fields of an invoiced line that can still be changed, besides custom fields. */
 const OPEN_ON_INVOICED_LINE = ['DESCRIPTION', 'SERIAL_NUMBERS'];
@@ -265,10 +265,12 @@ export function refuseStatus({ ORDER_STATUS: status = '' }: Values): Refusal | u
 
 /**
  * Returns the order with some fields changed, ORDER_CLOSED if one of them can no longer be changed, or INVALID_VALUE
- * for the ORDER_STATUS of a cancelled order or void invoice. A field sent with its current value is not a change.
+ * for the ORDER_STATUS of a cancelled order or void invoice. A field sent with its current value is not a change,
+ * and without a change the order itself is returned.
  */
 export function changeOrder(dictionary: FieldDictionary, order: Values, change: Values): Outcome<Values> {
-  const changed = Object.keys(change).filter((name) => change[name] !== order[name]);
+  const changed = changedNames(order, change);
+  if (changed.length === 0) return order;
   if (isCancelled(order)) {
     const closed = changed.find((name) => name !== 'NOTES');
     if (closed !== undefined) return refuseCancelled(order, closed);

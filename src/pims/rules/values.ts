@@ -86,6 +86,10 @@ const hintOf = (name: string) =>
     ? 'To move an order to its next stage, approve or invoice it in the dashboard, or with `storeroom order approve` or `storeroom order invoice`.'
     : 'Remove it.';
 
+/** Lists the fields that a change sets to other values than a record has. */
+export const changedNames = (record: Values, change: Values): string[] =>
+  Object.keys(change).filter((name) => change[name] !== record[name]);
+
 /** Parses records that the port exports. `names` are the field names of the dictionary in order. */
 export function parseRecords(cells: Uint8Array, names: readonly string[]): Values[] {
   const values = Buffer.from(cells).toString().split('\0');

@@ -26,7 +26,7 @@ export function* updateOrder({ orders }: Dictionaries, body: Body, options: Writ
   const order = yield* loadTarget('orders', orderNumber, options, ahead);
   const changed = orThrow(changeOrder(orders, order, change));
   if (options.strict) yield* checkKnown(change, 'CUSTOMER_CODE', 'LOCATION_CODE');
-  return yield* saveOrder(orders, order, { ...changed, MODIFIED_DATE: options.now });
+  return yield* saveOrder(orders, order, changed, options.now);
 }
 
 /** Cancels an order and returns it. An order that is already cancelled stays unchanged. */
@@ -35,17 +35,18 @@ export function* cancelOrder({ orders }: Dictionaries, body: Body, options: Writ
   parseValues(orders, 'orders', fields, Object.keys(fields));
   const ahead = [ask('unitsOfLines', orderNumber)];
   const order = yield* loadTarget('orders', orderNumber, options, ahead);
-  if (isCancelled(order)) return JSON.stringify(complete(orders, order));
-  const changed = orThrow(cancelled(order));
-  return yield* saveOrder(orders, order, { ...changed, MODIFIED_DATE: options.now });
+  const changed = isCancelled(order) ? order : orThrow(cancelled(order));
+  return yield* saveOrder(orders, order, changed, options.now);
 }
 
-/** Saves the changed fields, and moves stock if the order starts or stops holding it. */
-function* saveOrder(dictionary: FieldDictionary, order: Values, changed: Values): Script<Json> {
+/** Saves the changed fields, and moves stock if the order starts or stops holding it. The order itself is no change. */
+function* saveOrder(dictionary: FieldDictionary, order: Values, after: Values, now: string): Script<Json> {
+  if (after === order) return JSON.stringify(complete(dictionary, order));
+  const changed = { ...after, MODIFIED_DATE: now };
   const isHeld = holdsStock(changed);
   const units = holdsStock(order) === isHeld ? [] : yield* load('unitsOfLines', order['ORDER_NUMBER']!);
   yield save('update', 'orders', order, changed);
-  yield* moveStock(commitUnits(units, isHeld), { now: changed['MODIFIED_DATE']! });
+  yield* moveStock(commitUnits(units, isHeld), { now });
   return JSON.stringify(complete(dictionary, changed));
 }
 

@@ -6,7 +6,7 @@ import { applyAction, type StockAction } from '../rules/stock.ts';
 import { checkText, parseValues, type Values } from '../rules/values.ts';
 import { countParts, ledgerRow, stockSerials } from './ledger.ts';
 import { load, save, type Json, type Script } from './script.ts';
-import { checkNewKey, createdAt, splitKey, type Body, type WriteOptions } from './writes.ts';
+import { checkNewKey, createdAt, saveChange, splitKey, type Body, type WriteOptions } from './writes.ts';
 
 /** Receives, counts or adjusts a part and returns its QTY_ONHAND. */
 export function* actOnStock(partCode: string, action: StockAction, { now, by }: WriteOptions): Script<Json> {
@@ -15,7 +15,7 @@ export function* actOnStock(partCode: string, action: StockAction, { now, by }: 
   const part = yield* loadPart(partCode);
   const [changed, moved] = orThrow(applyAction(part, action));
   yield* stockSerials(partCode, action.serials);
-  yield save('update', 'inventory', part, { ...changed, MODIFIED_DATE: now });
+  yield* saveChange('inventory', part, changed, { now });
   const { kind: KIND, reason: REASON, serials } = action;
   const cause = { now, by, KIND, REASON, SERIALS: serials.join(',') };
   yield save('recordMovements', [ledgerRow({ ...changed, PART_CODE: partCode }, moved, cause)]);
@@ -23,11 +23,11 @@ export function* actOnStock(partCode: string, action: StockAction, { now, by }: 
 }
 
 /** Sets the units of a part that are ordered from suppliers. */
-export function* setOnOrder(partCode: string, quantity: string, { now }: WriteOptions): Script<Json> {
+export function* setOnOrder(partCode: string, quantity: string, options: WriteOptions): Script<Json> {
   const QTY_ONORDER = parseDecimal(quantity);
   if (QTY_ONORDER === undefined || compareDecimals(QTY_ONORDER, '0') < 0)
     throw refuseField('QUANTITY_NOT_ALLOWED', 'quantity', 'The quantity on order must be 0 or more.');
-  yield save('update', 'inventory', yield* loadPart(partCode), { QTY_ONORDER, MODIFIED_DATE: now });
+  yield* saveChange('inventory', yield* loadPart(partCode), { QTY_ONORDER }, options);
   return JSON.stringify({ QTY_ONORDER });
 }
 
@@ -44,10 +44,10 @@ export function* createPart({ inventory }: Dictionaries, body: Body, { now, by }
 }
 
 /** Changes fields of a part and returns its code. QTY_ONHAND changes only by movements. */
-export function* updatePart({ inventory }: Dictionaries, body: Body, { now }: WriteOptions): Script<Json> {
+export function* updatePart({ inventory }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key, fields } = splitKey(body, 'PART_CODE');
   const change = parseValues(inventory, 'inventory', fields, ['QTY_ONHAND']);
-  yield save('update', 'inventory', yield* loadPart(key), { ...change, MODIFIED_DATE: now });
+  yield* saveChange('inventory', yield* loadPart(key), change, options);
   return JSON.stringify(key);
 }
 

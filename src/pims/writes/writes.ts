@@ -28,6 +28,7 @@ import { addLine, changeLine, checkLineCount, lineNotFound, refuseStatus } from 
 import { LINES_MAX } from '../rules/record-bounds.ts';
 import { markTotals, moveTotals } from '../rules/totals.ts';
 import {
+  changedNames,
   checkText,
   parseValues,
   refuseLongKey,
@@ -101,7 +102,7 @@ export function* updateCustomer({ customers }: Dictionaries, body: Body, options
   const { key: code, fields } = splitKey(body, 'CUSTOMER_CODE');
   const change = parseValues(customers, 'customers', fields);
   const customer = yield* loadTarget('customers', code, options);
-  yield save('update', 'customers', customer, { ...change, MODIFIED_DATE: options.now });
+  yield* saveChange('customers', customer, change, options);
   return JSON.stringify(code);
 }
 
@@ -137,6 +138,7 @@ export function* updateLineItem({ lines }: Dictionaries, body: Body, options: Wr
   if (!line) throw lineNotFound(orderNumber, lockCode, yield* load('orderOfMovedLine', orderNumber, lockCode));
   if (strict) yield* checkKnown(change, 'PART_CODE');
   const step = orThrow(changeLine(lines, [order, line], change, yield* loadPart(change)));
+  if (changedNames(line, step.line).length === 0) return JSON.stringify(line);
   const changed = { ...step.line, MODIFIED_DATE: now };
   const totals = moveTotals(order, line, changed);
   if (order['ORDER_TYPE'] === 'invoice' && step.line['SERIAL_NUMBERS'] !== line['SERIAL_NUMBERS'])
@@ -172,6 +174,12 @@ export function* runOnce(write: Script<Json>, { idempotency, now }: WriteOptions
   }
   if (idempotency) yield save('keepAnswer', idempotency, step.value, now);
   return { data: step.value, replayed: false, ...(!hasSaved && { isUnchanged: true }) };
+}
+
+/** Saves a change with its MODIFIED_DATE if the record has other values. Otherwise nothing changes, not even the date. */
+export function* saveChange(recordType: KeyedType, record: Values, change: Values, { now }: { now: string }): Script<void> {
+  if (changedNames(record, change).length > 0)
+    yield save('update', recordType, record, { ...change, MODIFIED_DATE: now });
 }
 
 /** Throws if a new record cannot have this key, because it is too long or another record has it. */

@@ -7,7 +7,7 @@ import { ofKeyedTypes, RECORD_TYPES, type Dictionaries, type KeyedType } from '.
 import { LINES_MAX } from '../../pims/rules/record-bounds.ts';
 import { CANCELLED_MARK } from '../../pims/rules/stages.ts';
 import { TOTALS_FIELDS } from '../../pims/rules/totals.ts';
-import { sortKey, type Values } from '../../pims/rules/values.ts';
+import { changedNames, sortKey, type Values } from '../../pims/rules/values.ts';
 import type { KeptSerial, LedgerRow, Loads, LoadsOfMany, Saves, SavesOfMany } from '../../pims/writes/script.ts';
 import { statement, type Bound, type Row, type Statement } from '../writing.ts';
 import { buildLooks, type LookSql } from './look-sql.ts';
@@ -289,9 +289,6 @@ function buildLedgerSaves({ table }: ScriptDialect): Pick<SaveSql, 'recordMoveme
     saveSerials: (serials) => serials.map((serial) => statement(saveSerial, ...serial)),
   };
 }
-
-const changedNames = (record: Values, change: Values) =>
-  Object.keys(change).filter((name) => change[name] !== record[name]);
 
 export interface ScriptSql {
   readonly dictionaries: Dictionaries;
