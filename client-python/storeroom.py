@@ -673,6 +673,8 @@ class Change:
     at: str  # ISO 8601.
     operation: str
     record: Optional[Record[Any]] = None  # With `include`: the record at the time of the call, an order without lines.
+    by: str = ""  # Name of the pair of keys, email address of the user, `command line`, or `import`.
+    changes: Optional[List[Dict[str, str]]] = None  # With `include`: changed fields, each with `field`, `from` and `to`.
 
 
 @dataclass(frozen=True)
@@ -735,7 +737,8 @@ def _list_changes(
 def _change_of(one: Mapping[str, Any]) -> Change:
     record = one.get("record")
     kept = None if record is None else Record(record)
-    return Change(one["seq"], one["type"], one["key"], one["change"], one["at"], one["operation"], kept)
+    plain = [one[name] for name in ("seq", "type", "key", "change", "at", "operation")]
+    return Change(*plain, kept, one.get("by", ""), one.get("changes"))
 
 
 class Orders:
@@ -982,7 +985,7 @@ class Storeroom:
         self,
         after: Union[str, int, None] = None,
         types: Optional[Sequence[Literal["orders", "customers", "inventory"]]] = None,
-        include: Optional[Literal["records"]] = None,
+        include: Optional[Literal["records", "changes", "records,changes"]] = None,
         page_size: Optional[int] = None,
         **options: Unpack[CallOptions],
     ) -> Changes:
@@ -1003,7 +1006,7 @@ class Storeroom:
         self,
         after: Union[str, int, None] = None,
         types: Optional[Sequence[Literal["orders", "customers", "inventory"]]] = None,
-        include: Optional[Literal["records"]] = None,
+        include: Optional[Literal["records", "changes", "records,changes"]] = None,
         page_size: Optional[int] = None,
         wait: int = 0,
         **options: Unpack[CallOptions],

@@ -416,8 +416,8 @@ test('openapi.json in the repository is what the service gives out', () => {
   assert.deepEqual(found, document, 'run `npm run generate` and look at what changed');
 });
 
-test('the file is under 170 kB, names what it speaks of, and describes every member of every schema', () => {
-  assert.ok(readFileSync(join(ROOT, 'openapi.json')).length < 170_000);
+test('the file is under 172 kB, names what it speaks of, and describes every member of every schema', () => {
+  assert.ok(readFileSync(join(ROOT, 'openapi.json')).length < 172_000);
   const names = ['Order', 'OrderLine', 'Customer', 'InventoryItem', 'Filter', 'StorefrontLookup', 'ApiError'];
   for (const name of names) assert.ok(name in document.components.schemas, name);
   const ENVELOPE = ['status', 'data', 'subRecords', 'shipping_address', 'ORDER_LINEITEMS', 'order_type'];

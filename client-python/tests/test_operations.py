@@ -63,9 +63,10 @@ class Operations(unittest.TestCase):
         order = client.orders.get(made)
         self.assertEqual((order["SNAME"], order.lines), ("$mith", [added]))
         self.assertEqual(client.customers.get(code)["NOTES"], added["LINE_REF_LOCK_CODE"])
-        page = client.list_changes(after=0, types=["orders"], include="records")
+        page = client.list_changes(after=0, types=["orders"], include="records,changes")
         last = page.changes[-1]
-        self.assertEqual((last.key, last.change, last.operation, last.record), (made, "updated", "addLineItem", order))
+        self.assertEqual((last.key, last.change, last.operation, last.record), (made, "created", "createOrder", order))
+        self.assertEqual((last.by, last.changes), ("default", []))
         self.assertIn("LINE_NUMBER", [one["name"] for one in client.fields("lines")])
         # Every call counts once, but the batch counts once for each of its steps.
         self.assertEqual(client.usage()["total"] - begun_at, len(self.tries) - 1 + 2)

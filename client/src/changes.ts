@@ -33,7 +33,8 @@ export interface ChangesOptions extends CallOptions {
   readonly after?: string | number | undefined;
   /** The only record types to return. */
   readonly types?: readonly Change['type'][] | undefined;
-  readonly include?: 'records' | undefined;
+  /** `records` adds the current `record` to each change, and `changes` the changed fields. */
+  readonly include?: 'records' | 'changes' | 'records,changes' | undefined;
   /** Changes per page: 500 by default, at most 5,000. */
   readonly pageSize?: number | undefined;
 }

@@ -569,8 +569,21 @@ export interface Change {
   readonly change: 'created' | 'updated';
   /** Time of the write in UTC, in ISO 8601. */
   readonly at: string;
-  /** Operation or command that wrote it, such as addLineItem or import; "" if it is not known. */
+  /** First operation or command of the call that wrote it, such as addLineItem or import. */
   readonly operation: string;
+  /** Name of the pair of keys, email address, command line or import; "" if it is not known. */
+  readonly by: string;
+  /** Up to 20 changed fields, cut to 100 characters; [] for a new record. Only with include=changes. */
+  readonly changes?: readonly {
+    /** Name of the field; line for a new or removed line. */
+    readonly field: string;
+    /** Value before. */
+    readonly from: string;
+    /** Value after. */
+    readonly to: string;
+    /** LINE_NUMBER of the line. */
+    readonly line?: string | undefined;
+  }[] | undefined;
   /** The current state of the record; null if it is missing. Only with include=records. */
   readonly record?: Order | Customer | InventoryItem | null | undefined;
 }

@@ -55,17 +55,19 @@ export class Storeroom<Custom extends CustomFields = CustomFields> {
    * Follows the change feed: returns every change after a position, in order, and waits for the next ones. It continues
    * by itself after lost connections, 429 and 5xx. Throws `CHANGES_GONE` if some of these changes are already deleted.
    */
-  changes(options: ChangesOptions & { readonly include: 'records' }): Changes<ChangeWithRecord<Custom>>;
-  changes(options?: ChangesOptions & { readonly include?: undefined }): Changes<Change>;
+  changes(
+    options: ChangesOptions & { readonly include: 'records' | 'records,changes' },
+  ): Changes<ChangeWithRecord<Custom>>;
+  changes(options?: ChangesOptions & { readonly include?: 'changes' | undefined }): Changes<Change>;
   changes(options: ChangesOptions = {}): Changes<Change> {
     return new Changes(this.#caller, options);
   }
 
   /** Returns a page of the change feed. Without `after`, the page is empty and its `next` is the current position. */
   listChanges(
-    options: ListChangesOptions & { readonly include: 'records' },
+    options: ListChangesOptions & { readonly include: 'records' | 'records,changes' },
   ): Promise<ChangePage<ChangeWithRecord<Custom>>>;
-  listChanges(options?: ListChangesOptions & { readonly include?: undefined }): Promise<ChangePage>;
+  listChanges(options?: ListChangesOptions & { readonly include?: 'changes' | undefined }): Promise<ChangePage>;
   listChanges(options: ListChangesOptions = {}): Promise<ChangePage> {
     return listChanges(this.#caller, options);
   }

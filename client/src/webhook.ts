@@ -16,7 +16,7 @@ export type WebhookEvent =
       readonly type: `${Change['type']}.${Change['change']}`;
       /** The time of the change, ISO 8601. */
       readonly timestamp: string;
-      readonly data: Pick<Change, 'seq' | 'type' | 'key' | 'change'>;
+      readonly data: Omit<Change, 'at' | 'changes'>;
     }
   | { readonly type: 'test'; readonly timestamp: string; readonly data: object };
 

@@ -7,8 +7,10 @@ import type { Dictionaries } from './rules/fields.ts';
 import { BATCH_ANSWER_CHARACTERS_MAX, LINES_MAX, REFERRED_CHARACTERS_MAX } from './rules/record-bounds.ts';
 import {
   ask,
+  collectChanges,
   recordChanges,
   withoutSaves,
+  type ChangedRecords,
   type Json,
   type LineUnits,
   type Load,
@@ -51,6 +53,7 @@ export function* writeBatch(
 ): Script<Json> {
   yield* checkReleases(dictionaries, steps, context);
   const results = makeResults();
+  const changed: ChangedRecords = new Map();
   let loads: (readonly Load[])[] | undefined;
   const loadsAfter = (step: number) =>
     (loads ??= steps.map((each) => listLoads(dictionaries, each, context))).slice(step + 1).flat();
@@ -58,7 +61,9 @@ export function* writeBatch(
     try {
       if (refusal) throw refusal;
       const write = WRITES[operation](dictionaries, results.fillIn(body), context);
-      results.add(yield* runStep(recordChanges(write, operation, context), () => loadsAfter(step)));
+      // The last step saves the changes of all.
+      const run = step < steps.length - 1 ? collectChanges : recordChanges;
+      results.add(yield* runStep(run(write, operation, context, changed), () => loadsAfter(step)));
     } catch (fault) {
       throw fault instanceof Refusal ? fault.atStep(step) : fault;
     }

@@ -59,7 +59,7 @@ export function* importBatch(
   const batch = makeBatch(options.now);
   const script =
     recordType === 'lines' ? importLines(batch, rows, options.now) : importKeyed(batch, recordType, rows, options);
-  yield* recordChanges(script, 'import', options);
+  yield* recordChanges(script, 'import', { ...options, by: options.by ?? 'import' });
   return batch.result;
 }
 

@@ -6,7 +6,7 @@ import type { Outcome } from '../errors.ts';
 import type { Dictionaries, KeyedType, RecordType } from './rules/fields.ts';
 import type { ImportBatches, ImportResults, RowOptions } from './import.ts';
 import type { Values } from './rules/values.ts';
-import type { ChangedRecord, Idempotency, Json, LedgerRow, Rendered, Write } from './writes/script.ts';
+import type { ChangedRecord, FieldChange, Idempotency, Json, LedgerRow, Rendered, Write } from './writes/script.ts';
 import type { Filter } from './reads/query.ts';
 
 export interface QueryRequest {
@@ -62,7 +62,7 @@ export interface ImportOptions extends RowOptions {
   readonly atomic: boolean;
 }
 
-/** Example: `{ seq: '1024', type: 'orders', key: '20015', change: 'updated', at: '2026-11-20T…Z', operation: 'addLineItem' }`. */
+/** Example: `{ seq: '1024', type: 'orders', key: '20015', change: 'updated', at: '2026-11-20T…Z', operation: 'addLineItem', by: 'default', changes: [['line', '', '2 × CASE', '1']] }`. */
 export interface Change {
   /** The number of the change. Numbers ascend and can have gaps. */
   readonly seq: string;
@@ -71,8 +71,12 @@ export interface Change {
   readonly change: string;
   /** UTC time in ISO 8601. Writes that are committed together have the time of the last one. */
   readonly at: string;
-  /** Name of the operation or command. */
+  /** Name of the operation or command, of a batch the first one that touched the record. */
   readonly operation: string;
+  /** Email address, name of a pair of keys, `command line`, or `import`. '' if it is not known. */
+  readonly by: string;
+  /** Fields of an updated record. Empty for a new record. */
+  readonly changes: readonly FieldChange[];
 }
 
 /** Changes of the feed, and the bounds of the feed in the same snapshot. */

@@ -17,9 +17,11 @@ export interface Message extends Pick<Attempt, 'seq' | 'type' | 'key'> {
   readonly body: string;
 }
 
-export function messageOf({ id }: Webhook, { seq, type, key, change, at }: Change): Message {
+export function messageOf({ id }: Webhook, changed: Change): Message {
+  const { at, changes: _, ...data } = changed;
+  const { seq, type, key, change } = data;
   const name = `${type}.${change}`;
-  const body = JSON.stringify({ type: name, timestamp: at, data: { seq, type, key, change } });
+  const body = JSON.stringify({ type: name, timestamp: at, data });
   return { messageId: `${id}_${seq}`, type: name, seq, key, body };
 }
 

@@ -16,6 +16,8 @@ interface Change {
   change: string;
   at: string;
   operation: string;
+  by: string;
+  changes?: { field: string; from: string; to: string; line?: string }[];
   record?: Values | null;
 }
 
@@ -57,6 +59,94 @@ test('200 the changes after a position, ascending, with where to go on; stock an
   assert.equal(await service.usageOf('feed'), 6);
 });
 
+// Holds S6.24, S6.25.
+test('200 a batch has one change for each record, created if it made the record, with its first operation and who wrote', async () => {
+  const shop = await Shop.open(service, 'once');
+  await shop.load('inventory', [{ PART_CODE: 'P', QTY_ONHAND: '5' }, { PART_CODE: 'Q' }]);
+  const old = await shop.newOrder();
+  const after = positionOf(await ask(shop));
+  const steps = [
+    { operation: 'createOrder', body: { ORDER_TYPE: 'sales_order' } },
+    ...times(20, (at) => ({
+      operation: 'addLineItem',
+      body: { ORDER_NUMBER: '$0.data', PART_CODE: at % 2 === 0 ? 'P' : 'Q', QUANTITY: '1' },
+    })),
+    { operation: 'updateOrder', body: { ORDER_NUMBER: old, NOTES: 'a', FREIGHT: '1' } },
+    { operation: 'updateOrder', body: { ORDER_NUMBER: old, NOTES: 'b' } },
+    { operation: 'cancelOrder', body: { ORDER_NUMBER: old } },
+  ];
+  const answers = await succeed<{ data: string }[]>(service.call(shop.keys, 'POST', '/batch', { body: steps }));
+  const made = answers[0]!.data;
+  const changes = await read(shop, { after, include: 'changes' });
+  assert.deepEqual(shown(changes), [
+    `createOrder: orders ${made} created`,
+    'addLineItem: inventory P updated',
+    'addLineItem: inventory Q updated',
+    `updateOrder: orders ${old} updated`,
+  ]);
+  assert.ok(changes.every(({ by }) => by === 'default'));
+  assert.deepEqual(
+    changes.map((change) => change.changes),
+    [
+      [],
+      [
+        { field: 'QTY_COMMITTED', from: '0', to: '10' },
+        { field: 'QTY_AVAILABLE', from: '5', to: '-5' },
+      ],
+      [
+        { field: 'QTY_COMMITTED', from: '0', to: '10' },
+        { field: 'QTY_AVAILABLE', from: '0', to: '-10' },
+      ],
+      [
+        { field: 'NOTES', from: '', to: 'b' },
+        { field: 'FREIGHT', from: '', to: '1' },
+        { field: 'ORDER_STATUS', from: '', to: 'CANCELLED' },
+      ],
+    ],
+  );
+});
+
+// Holds S6.23, S6.29.
+test('200 include=changes gives the fields of records and lines before and after, for all who write', async () => {
+  const shop = await Shop.open(service, 'fields');
+  const parts = [{ PART_CODE: 'P', PART_DESCRIPTION: 'Part', UNIT_PRICE: '2', QTY_ONHAND: '9' }];
+  await shop.load('inventory', parts);
+  const order = await shop.newOrder({ ORDER_TYPE: 'sales_order' });
+  const line = await succeed(shop.addLineItem({ ORDER_NUMBER: order, PART_CODE: 'P', QUANTITY: '3' }));
+  const { LINE_REF_LOCK_CODE } = await succeed(
+    shop.addLineItem({ ORDER_NUMBER: order, PART_CODE: 'P', UNIT_PRICE: '1' }),
+  );
+  const name = { ORDER_NUMBER: order, LINE_REF_LOCK_CODE };
+  const written = async (): Promise<string[]> => {
+    const changes = await read(shop, { after, include: 'records,changes' });
+    assert.ok(changes.every(({ record }) => typeof record === 'object'));
+    return changes.map(({ type, by, operation, changes: fields = [] }) =>
+      [type, by, operation, ...fields.map(({ field, from, to, line: at = '' }) => `${at}${field}:${from}>${to}`)].join(
+        ' ',
+      ),
+    );
+  };
+  let after = positionOf(await ask(shop));
+  await succeed(shop.updateLineItem({ ...name, DESCRIPTION: 'x'.repeat(200) }));
+  assert.deepEqual(await written(), [`orders default updateLineItem 2DESCRIPTION:Part>${'x'.repeat(100)}`]);
+  after = positionOf(await ask(shop));
+  await shop.run('order', 'invoice', 'fields', order, '--line', '1=1');
+  const [invoice, backorder, part] = await written();
+  assert.equal(
+    invoice,
+    'orders command line invoiceOrder ORDER_TYPE:sales_order>invoice SUBTOTAL:7>2 ORDER_TOTAL:7>2 ' +
+      '2line:1 × P> 1QUANTITY:3>1 1NUMBER_SHIPPED:0>1',
+  );
+  assert.equal(backorder, 'orders command line invoiceOrder');
+  assert.equal(part, 'inventory command line invoiceOrder QTY_ONHAND:9>8 QTY_COMMITTED:4>3');
+  assert.equal((await shop.lines(order))[0]!['LINE_REF_LOCK_CODE'], line['LINE_REF_LOCK_CODE']);
+  after = positionOf(await ask(shop));
+  const file = join(temporaryFolder(), 'parts.csv');
+  writeFileSync(file, 'PART_CODE,UNIT_PRICE,QTY_ONHAND\nP,3,7\n');
+  await shop.run('import', 'fields', 'inventory', file, '--update');
+  assert.deepEqual(await written(), ['inventory import import UNIT_PRICE:2>3 QTY_ONHAND:8>7 QTY_AVAILABLE:5>4']);
+});
+
 // Holds S7.15.
 test('200 a write that changes nothing, alone, in a batch or from a file, leaves date, tag and feed, and counts', async () => {
   const shop = await Shop.open(service, 'unchanged');
@@ -96,7 +186,10 @@ test('200 a write that changes nothing, alone, in a batch or from a file, leaves
   assert.equal(await service.usageOf('unchanged'), calls + 3 + 4 + 3);
   for (const [type, records] of Object.entries({ inventory: parts, customers })) {
     const file = join(temporaryFolder(), `${type}.csv`);
-    writeFileSync(file, [records[0]!, ...records].map((one, at) => (at ? Object.values : Object.keys)(one).join()).join('\n'));
+    writeFileSync(
+      file,
+      [records[0]!, ...records].map((one, at) => (at ? Object.values : Object.keys)(one).join()).join('\n'),
+    );
     const done = await shop.run<{ updated: number }>('import', 'unchanged', type, file, '--update');
     assert.equal(done.updated, 1);
   }

@@ -77,7 +77,8 @@ test('a batch loads each order, part and stock once, and saves it once, however 
   const lines = run('lines', [line(row), line(row)], { ...ORDER, stocks });
   assert.deepEqual([lines.imported, lines.loaded], [2, ['ordersOfLines 7', 'parts P', 'stocks P']]);
   const stock = { QTY_ONHAND: '10', QTY_COMMITTED: '5', QTY_AVAILABLE: '5' };
-  assert.deepEqual(lines.saved['updateStocks'], [{ PART_CODE: 'P', ...stock, MODIFIED_DATE: NOW }]);
+  const before = { ...stocks[0], QTY_AVAILABLE: '9' };
+  assert.deepEqual(lines.saved['updateStocks'], [[before, { PART_CODE: 'P', ...stock, MODIFIED_DATE: NOW }]]);
   const parts = run('inventory', [{ PART_CODE: 'P' }, { PART_CODE: 'Q' }]);
   assert.deepEqual([parts.imported, parts.loaded], [2, ['areThere P,Q', 'commitments P,Q']]);
 });

@@ -33,7 +33,7 @@ const loadsOf = (key: string): readonly Load[] => [
   ask('keptAnswer', KEPT.operation, key),
 ];
 const STEP = fc.record({
-  kind: fc.constantFrom('order', 'line', 'changeLine', 'changeLine', 'change', 'deleteLines', 'part', 'keep'),
+  kind: fc.constantFrom('order', 'line', 'changeLine', 'changeLine', 'change', 'deleteLine', 'part', 'keep'),
   key: fc.constantFrom(...KEYS),
   text: fc.constantFrom('a', 'É"\\'),
   quantity: fc.nat(99).map(String),
@@ -43,7 +43,6 @@ function* takeStep({ kind, key, text, quantity }: typeof STEP extends fc.Arbitra
   const order = yield* load('record', 'orders', key);
   if (kind === 'order' && !order) yield save('insert', 'orders', { ORDER_NUMBER: key, NOTES: text });
   if (kind === 'change' && order) yield save('update', 'orders', order, { NOTES: text, DROP_SHIP: 'Y' });
-  if (kind === 'deleteLines') yield save('deleteLines', key);
   if (kind === 'line' && order) {
     const number = String((yield* load('lastLineNumber', key)) + 1);
     const code = { LINE_NUMBER: number, LINE_REF_LOCK_CODE: `${key}-${number}`, CARE_PLAN: text === 'a' ? 'Y' : '' };
@@ -52,6 +51,10 @@ function* takeStep({ kind, key, text, quantity }: typeof STEP extends fc.Arbitra
   if (kind === 'changeLine') {
     const line = yield* load('line', key, `${key}-1`);
     if (line) yield save('updateLine', line, { QUANTITY: quantity, DESCRIPTION: text });
+  }
+  if (kind === 'deleteLine') {
+    const line = yield* load('line', key, `${key}-1`);
+    if (line) yield save('deleteLine', line);
   }
   if (kind === 'part') {
     const part = yield* load('record', 'inventory', key);

@@ -16,7 +16,7 @@ export interface Message {
   readonly id: string;
   readonly type: string;
   readonly timestamp: string;
-  readonly data: { readonly seq: string; readonly type: string; readonly key: string; readonly change: string };
+  readonly data: Readonly<Record<'seq' | 'type' | 'key' | 'change' | 'operation' | 'by', string>>;
   readonly signatures: number;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;

@@ -208,13 +208,14 @@ const WAIT_SECONDS_MAX = 25;
 /** Maximum changes whose records are read at the same time. */
 const RECORDS_AT_ONCE = 50;
 const CHANGED_TYPE = `(${CHANGED_TYPES.join('|')})`;
-const CHANGE_EXAMPLE: Change = {
+const CHANGE_EXAMPLE: Omit<Change, 'changes'> = {
   seq: '1024',
   type: 'orders',
   key: '10350',
   change: 'updated',
   at: '2026-11-20T16:41:07.312Z',
   operation: 'import',
+  by: 'import',
 };
 
 const CHANGE = objectOf(
@@ -224,9 +225,23 @@ const CHANGE = objectOf(
     key: textOf('Key of the record: ORDER_NUMBER, CUSTOMER_CODE or PART_CODE.'),
     change: textOf('Whether the write created or updated the record.', { enum: ['created', 'updated'] }),
     at: textOf('Time of the write in UTC, in ISO 8601.'),
-    operation: textOf('Operation or command that wrote it, such as addLineItem or import; "" if it is not known.'),
+    operation: textOf('First operation or command of the call that wrote it, such as addLineItem or import.'),
+    by: textOf('Name of the pair of keys, email address, command line or import; "" if it is not known.'),
   },
   {
+    changes: {
+      ...listOf(
+        objectOf(
+          {
+            field: textOf('Name of the field; line for a new or removed line.'),
+            from: textOf('Value before.'),
+            to: textOf('Value after.'),
+          },
+          { line: textOf('LINE_NUMBER of the line.') },
+        ),
+      ),
+      description: 'Up to 20 changed fields, cut to 100 characters; [] for a new record. Only with include=changes.',
+    },
     record: {
       anyOf: [ref('Order'), ref('Customer'), ref('InventoryItem'), NULL],
       description: 'The current state of the record; null if it is missing. Only with include=records.',
@@ -256,7 +271,9 @@ const changesOperation = (limits: AnswerLimits): Operation => ({
       wait: textOf(`Seconds to wait for a change if there is none, 0 to ${WAIT_SECONDS_MAX}. Default 0.`, {
         pattern: '^([0-9]|1[0-9]|2[0-5])$',
       }),
-      include: textOf('Set to records to get the current state of each record.', { enum: ['records'] }),
+      include: textOf('records adds the current state of each record, and changes the changed fields.', {
+        enum: ['records', 'changes', 'records,changes'],
+      }),
     },
   ),
   answer: envelopeOf(listOf(CHANGE)),
@@ -274,9 +291,10 @@ const changesOperation = (limits: AnswerLimits): Operation => ({
     const found = await (wait === '0'
       ? read(AbortSignal.abort())
       : request.load.wait(request, Number(wait) * 1000, signal(), read));
-    const rendered = include
-      ? await renderWithRecords(await source.open(), found.changes, limits.pageBytesMost, signal)
-      : found.changes.map((change) => JSON.stringify(change));
+    const render = include?.includes('changes') ? renderWithFields : renderChange;
+    const rendered = include?.includes('records')
+      ? await renderWithRecords(await source.open(), found.changes, render, limits.pageBytesMost, signal)
+      : found.changes.map(render);
     const cut = found.changes[rendered.length];
     reply
       .header('x-next-after', String(cut ? Number(cut.seq) - 1 : found.next))
@@ -285,10 +303,21 @@ const changesOperation = (limits: AnswerLimits): Operation => ({
   },
 });
 
+function renderChange(change: Change): Json {
+  const { changes: _, ...shown } = change;
+  return JSON.stringify(shown);
+}
+
+function renderWithFields({ changes, ...change }: Change): Json {
+  const fields = changes.map(([field, from, to, line]) => ({ field, from, to, line }));
+  return JSON.stringify({ ...change, changes: fields });
+}
+
 /** Renders changes with their records, as far as a page has room for them. The first change always has its record. */
 async function renderWithRecords(
   store: PimsStore,
   changes: readonly Change[],
+  render: (change: Change) => Json,
   bytesMax: number,
   signal: () => AbortSignal,
 ): Promise<Json[]> {
@@ -297,7 +326,7 @@ async function renderWithRecords(
     const some = changes.slice(rendered.length, rendered.length + RECORDS_AT_ONCE);
     const found = await Promise.all(some.map(({ type, key }) => store.getRecord(type, key)));
     for (const [index, change] of some.entries()) {
-      const json = `${JSON.stringify(change).slice(0, -1)},"record":${found[index]?.record ?? 'null'}}`;
+      const json = `${render(change).slice(0, -1)},"record":${found[index]?.record ?? 'null'}}`;
       bytes += Buffer.byteLength(json);
       if (bytes > bytesMax && rendered.length > 0) return rendered;
       rendered.push(json);

@@ -70,11 +70,17 @@ export function* moveStock(movements: readonly StockMovement[], cause: Cause): S
     const stock = yield* loadWith(ahead.splice(0), 'stock', PART_CODE);
     if (!stock) continue;
     const moved = applyMovement(stock, movement);
-    yield save('update', 'inventory', { ...stock, PART_CODE }, { ...moved, MODIFIED_DATE: cause.now });
+    yield save('update', 'inventory', { ...counted(stock), PART_CODE }, { ...moved, MODIFIED_DATE: cause.now });
     if (!isZero(onHand)) rows.push(ledgerRow({ ...moved, PART_CODE }, onHand, cause));
   }
   if (rows.length > 0) yield save('recordMovements', rows);
 }
+
+/** Returns a part with QTY_AVAILABLE, which loads of stock omit. */
+const counted = (part: Values): Values => ({
+  ...part,
+  ...countStock(part['QTY_ONHAND'] ?? '', part['QTY_COMMITTED'] ?? ''),
+});
 
 /** Moves the stock of any number of parts, many with one load and one save. */
 export function* moveStocks(movements: readonly StockMovement[], cause: Cause): Script<void> {
@@ -84,13 +90,13 @@ export function* moveStocks(movements: readonly StockMovement[], cause: Cause): 
 
 function* moveTogether(movements: readonly StockMovement[], cause: Cause): Script<void> {
   const byPart = new Map(movements.map((movement) => [movement.PART_CODE, movement]));
-  const parts: Values[] = [];
+  const parts: [Values, Values][] = [];
   const rows: LedgerRow[] = [];
   for (const part of yield* load('stocks', [...byPart.keys()])) {
     const PART_CODE = part['PART_CODE']!;
     const movement = byPart.get(PART_CODE)!;
     const moved = { PART_CODE, ...applyMovement(part, movement), MODIFIED_DATE: cause.now };
-    parts.push(moved);
+    parts.push([counted(part), moved]);
     if (!isZero(movement.onHand)) rows.push(ledgerRow(moved, movement.onHand, cause));
   }
   yield save('updateStocks', parts);

@@ -3,7 +3,7 @@ import { orThrow } from '../../errors.ts';
 import type { Dictionaries, FieldDictionary } from '../rules/fields.ts';
 import { approveOrder, cancelled, changeOrder, invoiceOrder, voided, type OrderTransition } from '../rules/order.ts';
 import { isCancelled } from '../rules/stages.ts';
-import { ask, load, save, type Json, type Script } from './script.ts';
+import { ask, load, save, type Json, type Save, type Script } from './script.ts';
 import { commitUnits, holdsStock, stockMovements } from '../rules/stock.ts';
 import { checkText, parseValues, type Values } from '../rules/values.ts';
 import {
@@ -66,8 +66,15 @@ export function* advanceOrder(orderNumber: string, transition: OrderTransition, 
   );
   if ('invoice' in transition) yield* sellSerials(step.order, step.lines);
   yield save('update', 'orders', order, { ...step.order, MODIFIED_DATE: now });
-  yield save('deleteLines', orderNumber);
-  for (const line of step.lines) yield save('insertLine', { ...line, MODIFIED_DATE: now });
+  const after = new Map(step.lines.map((line) => [line['LINE_NUMBER'], line]));
+  const updates: Save[] = [];
+  for (const line of lines) {
+    const kept = after.get(line['LINE_NUMBER']);
+    if (kept) updates.push(save('updateLine', line, { ...kept, MODIFIED_DATE: now }));
+    else yield save('deleteLine', line);
+  }
+  // A store can join adjacent updates.
+  yield* updates;
   let backorder: string | null = null;
   if (step.backorder) {
     backorder = yield* nextNumber('orders');

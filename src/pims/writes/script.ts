@@ -67,8 +67,8 @@ export interface Loads {
 }
 
 /**
- * A record that an operation or a command changed. A change to a line counts as a change to its order. For orders and
- * customers, it also says who made the change, with the values before and after.
+ * A record that an operation or a command changed, who did it, and the changed fields of a record that existed before. A
+ * change to a line counts as a change to its order. Some older rows of the feed lack the last two.
  */
 export type ChangedRecord = readonly [
   type: KeyedType,
@@ -78,8 +78,8 @@ export type ChangedRecord = readonly [
   by?: string,
   changes?: FieldChange[],
 ];
-/** A changed field. `line` is the LINE_NUMBER of a changed or new line. Long values are cut. */
-export type FieldChange = readonly [field: string, before: string, after: string, line?: string];
+/** A changed field. `line` is the LINE_NUMBER of a new, changed or removed line. Long values are cut. */
+export type FieldChange = [field: string, before: string, after: string, line?: string];
 
 /** A part, a QUANTITY, and how many lines of an order have both. */
 export type LineUnits = readonly [partCode: string, quantity: string, lines: number];
@@ -136,7 +136,7 @@ export interface Saves {
   /** Inserts a line, and assigns a LINE_REF_LOCK_CODE if it has none. */
   insertLine(line: Values): void;
   updateLine(line: Values, change: Values): void;
-  deleteLines(orderNumber: string): void;
+  deleteLine(line: Values): void;
   /** Keeps the order that a partial invoice created, so that its lines are found under their old order. */
   keepBackorder(orderNumber: string, backorder: string): void;
   /** Makes the counter continue after this number, unless it is already higher. */
@@ -159,8 +159,8 @@ export interface SavesOfMany {
   insertAll(recordType: KeyedType, records: readonly Values[]): void;
   /** Inserts lines. Their orders get a new version too. */
   insertLines(lines: readonly Values[]): void;
-  /** Updates parts, each with PART_CODE, the three quantities and MODIFIED_DATE. */
-  updateStocks(parts: readonly Values[]): void;
+  /** Updates parts, each from and to its PART_CODE, the three quantities and MODIFIED_DATE. */
+  updateStocks(parts: readonly (readonly [before: Values, after: Values])[]): void;
 }
 
 type Request<Kind, Requests> = {
@@ -220,77 +220,102 @@ export function* withoutSaves<T>(
   return step.value;
 }
 
-/** Maximum changed fields that are kept for a record in one write, and maximum characters of a value. */
+/** Maximum changed fields that are kept for a record in one call, and maximum characters of a value. */
 const FIELDS_MOST = 20;
 const CHARACTERS_MOST = 100;
 
-/** Runs a write, and then saves its changes in the same transaction: each record once, under this operation. */
+/** The changes of a call, by type and key. A record has one, under the first operation that touched it. */
+export type ChangedRecords = Map<string, ChangedRecord>;
+
+/** Runs a write, and then saves its changes with those before it in the same call. */
 export function* recordChanges<T>(
   write: Script<T>,
   operation: string,
-  { now, by }: { now: string; by?: string | undefined },
+  options: { now: string; by?: string | undefined },
+  changed: ChangedRecords = new Map(),
 ): Script<T> {
-  const changed = new Map<string, ChangedRecord>();
+  const result = yield* collectChanges(write, operation, options, changed);
+  if (changed.size > 0) yield save('recordChanges', [...changed.values()], options.now);
+  return result;
+}
+
+/** Runs a write of a call, and adds the records that it changes. */
+export function* collectChanges<T>(
+  write: Script<T>,
+  operation: string,
+  { by = '' }: { by?: string | undefined },
+  changed: ChangedRecords,
+): Script<T> {
   let step = write.next();
   while (!step.done) {
     const request = step.value;
     if (request.kind === 'save') {
       const [type, change, records] = changesOf(request);
-      for (const record of records) {
+      for (const [record, fields] of records) {
         const key = record[RECORD_TYPES[type].key]!;
-        const hasFields = by !== undefined && type !== 'inventory';
-        const own: ChangedRecord = hasFields ? [type, key, change, operation, by, []] : [type, key, change, operation];
-        const [, , , , , fields] = changed.getOrInsert(`${type} ${key}`, own);
-        if (fields && change === 'updated') fields.push(...fieldChanges(request).slice(0, FIELDS_MOST - fields.length));
+        const one = changed.getOrInsertComputed(`${type} ${key}`, () => [type, key, change, operation, by, []]);
+        if (one[2] === 'updated' && fields) addFields(one[5]!, fields());
       }
     }
     step = write.next(yield request);
   }
-  if (changed.size > 0) yield save('recordChanges', [...changed.values()], now);
   return step.value;
 }
 
-/** Lists the fields that a save changes in an order, a line or a customer. Other columns begin with `_`. */
-function fieldChanges({ name, args }: Save): FieldChange[] {
-  if (name === 'insertLine') {
-    const { LINE_NUMBER, PART_CODE = '', DESCRIPTION = '', QUANTITY = '' } = args[0];
-    return [['line', '', cut(`${QUANTITY} × ${PART_CODE || DESCRIPTION}`), LINE_NUMBER!]];
+/** Adds changed fields. A field that a call changes twice has its first value before and its last one after. */
+function addFields(kept: FieldChange[], fields: Iterable<FieldChange>): void {
+  for (const change of fields) {
+    const [field, , after, line] = change;
+    const same = kept.find((one) => one[0] === field && one[3] === line);
+    if (same) same[2] = after;
+    else if (kept.push(change) === FIELDS_MOST) return;
   }
-  if (name !== 'update' && name !== 'updateLine') return [];
-  const [before, after] = name === 'update' ? [args[1], args[2]] : args;
-  const line: string[] = name === 'updateLine' ? [before['LINE_NUMBER']!] : [];
-  const changes: FieldChange[] = [];
+}
+
+/** Lists the fields with other values. Other columns begin with `_`. */
+function* fieldsBetween(before: Values, after: Values, ...line: [] | [string]): Iterable<FieldChange> {
   for (const field in after) {
     const [was, is] = [before[field] ?? '', after[field]!];
-    if (is !== was && field !== 'MODIFIED_DATE' && !field.startsWith('_'))
-      changes.push([field, cut(was), cut(is), ...line] as unknown as FieldChange);
+    if (is !== was && field !== 'MODIFIED_DATE' && !field.startsWith('_')) yield [field, cut(was), cut(is), ...line];
   }
-  return changes;
 }
 
 const cut = (value: string) =>
   value.length <= CHARACTERS_MOST ? value : value.slice(0, CHARACTERS_MOST).toWellFormed();
 
-/** Lists the records that a save changes. A line represents its order. */
+/** Describes a line that is new or removed. */
+const nameLine = ({ PART_CODE, DESCRIPTION = '', QUANTITY = '' }: Values) =>
+  cut(`${QUANTITY} × ${PART_CODE || DESCRIPTION}`);
+const newLine = (line: Values) =>
+  [line, (): FieldChange[] => [['line', '', nameLine(line), line['LINE_NUMBER']!]]] as const;
+
+/** Lists the records that a save changes, each with its changed fields. A line represents its order. */
 function changesOf({
   name,
   args,
-}: Save): readonly [type: KeyedType, change: ChangedRecord[2], records: readonly Values[]] {
+}: Save): readonly [
+  type: KeyedType,
+  change: ChangedRecord[2],
+  records: readonly (readonly [record: Values, fields?: () => Iterable<FieldChange>])[],
+] {
   switch (name) {
     case 'insert':
-      return [args[0], 'created', [args[1]]];
+      return [args[0], 'created', [[args[1]]]];
     case 'insertAll':
-      return [args[0], 'created', args[1]];
+      return [args[0], 'created', args[1].map((record) => [record])];
     case 'update':
-      return [args[0], 'updated', [args[1]]];
+      return [args[0], 'updated', [[args[1], () => fieldsBetween(args[1], args[2])]]];
     case 'updateStocks':
-      return ['inventory', 'updated', args[0]];
+      return ['inventory', 'updated', args[0].map((part) => [part[0], () => fieldsBetween(...part)])];
     case 'insertLine':
-    case 'updateLine':
-      return ['orders', 'updated', [args[0]]];
+      return ['orders', 'updated', [newLine(args[0])]];
     case 'insertLines':
-      return ['orders', 'updated', args[0]];
-    // The write that deletes the lines of an order also updates the order.
+      return ['orders', 'updated', args[0].map(newLine)];
+    case 'updateLine':
+      return ['orders', 'updated', [[args[0], () => fieldsBetween(...args, args[0]['LINE_NUMBER']!)]]];
+    case 'deleteLine':
+      return ['orders', 'updated', [[args[0], () => [['line', nameLine(args[0]), '', args[0]['LINE_NUMBER']!]]]]];
+    // The other saves change no record that is read.
     default:
       return ['orders', 'updated', []];
   }

@@ -177,7 +177,12 @@ export function* runOnce(write: Script<Json>, { idempotency, now }: WriteOptions
 }
 
 /** Saves a change with its MODIFIED_DATE if the record has other values. Otherwise nothing changes, not even the date. */
-export function* saveChange(recordType: KeyedType, record: Values, change: Values, { now }: { now: string }): Script<void> {
+export function* saveChange(
+  recordType: KeyedType,
+  record: Values,
+  change: Values,
+  { now }: { now: string },
+): Script<void> {
   if (changedNames(record, change).length > 0)
     yield save('update', recordType, record, { ...change, MODIFIED_DATE: now });
 }

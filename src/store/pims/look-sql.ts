@@ -174,11 +174,17 @@ export function readChangeRows(found: readonly Row[], [after, limit]: ChangesAsk
   return { changes: rest.slice(0, limit), earliest, earliestAt, newest };
 }
 
-const toChange = (seq: number, at: string, [type, key, change, operation]: ChangedRecord): Change => ({
+const toChange = (
+  seq: number,
+  at: string,
+  [type, key, change, operation, by = '', changes = []]: ChangedRecord,
+): Change => ({
   seq: String(seq),
   type,
   key,
   change,
   at,
   operation,
+  by,
+  changes,
 });

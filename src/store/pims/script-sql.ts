@@ -178,6 +178,8 @@ type SaveSql<Of = Saves & SavesOfMany> = {
 };
 
 const LINE_KEY = ['ORDER_NUMBER', 'LINE_NUMBER'];
+const OF_LINE = 'WHERE "ORDER_NUMBER" = ? AND "LINE_NUMBER" = ?';
+const lineKey = (line: Values): Bound[] => [line['ORDER_NUMBER']!, Number(line['LINE_NUMBER'])];
 const ANSWER = ['OPERATION', 'IDEMPOTENCY_KEY', 'BODY_HASH', 'ANSWER', 'CREATED_AT'];
 const STOCK = ['QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE', 'MODIFIED_DATE'];
 /**
@@ -224,7 +226,7 @@ function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql
       return update[recordType](key, changedNames(record, change), { ...record, ...change });
     },
     *updateStocks(parts) {
-      for (const part of parts) yield* update.inventory(sortKey(part['PART_CODE']!), STOCK, part);
+      for (const [, part] of parts) yield* update.inventory(sortKey(part['PART_CODE']!), STOCK, part);
     },
     insertLine: (line) => [insertLine(line)],
     *insertLines(these) {
@@ -235,10 +237,9 @@ function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql
     updateLine(line, change) {
       const names = changedNames(line, change);
       if (names.length === 0) return [];
-      const values = [...listValues(names, change), line['ORDER_NUMBER']!, Number(line['LINE_NUMBER'])];
-      return [buildUpdate(lines, names, LINE_KEY, values)];
+      return [buildUpdate(lines, names, LINE_KEY, [...listValues(names, change), ...lineKey(line)])];
     },
-    deleteLines: (orderNumber) => [statement(`DELETE FROM ${lines} WHERE "ORDER_NUMBER" = ?`, orderNumber)],
+    deleteLine: (line) => [statement(`DELETE FROM ${lines} ${OF_LINE}`, ...lineKey(line))],
     keepBackorder: (...numbers) => [keepBackorder(numbers)],
     raiseCounter: (recordType, number) => [
       statement(

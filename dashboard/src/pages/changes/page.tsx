@@ -22,6 +22,7 @@ const COLUMNS: readonly TableColumn<Change>[] = [
   },
   timeColumn('at', 'Time', 'seconds'),
   textColumn('operation', 'Operation', { isMono: true }),
+  textColumn('by', 'Who'),
   textColumn('seq', 'Number', { align: 'end', isMono: true }),
 ];
 const TYPES = [

@@ -76,9 +76,8 @@ export function changedBy(save: Save): readonly string[] | undefined {
     }
     case 'insertLine':
     case 'updateLine':
+    case 'deleteLine':
       return [linesOf(save.args[0]['ORDER_NUMBER']!)];
-    case 'deleteLines':
-      return [linesOf(save.args[0])];
     // No load that is known by its source depends on them.
     case 'keepBackorder':
     case 'recordMovements':
