@@ -4,7 +4,6 @@
  * the file, and the lines of sales orders commit stock. Source: decision 0011.
  */
 import { orThrow, Refusal, refuseCommand, refuseField } from '../errors.ts';
-import { isZero } from './rules/decimal.ts';
 import { RECORD_TYPES, type KeyedType, type RecordType } from './rules/fields.ts';
 import { CANCELLED_MARK, saysCancelled, STAGES, VOID_STATUS } from './rules/stages.ts';
 import { checkLineCount, importLine, type KnownPart } from './rules/order.ts';
@@ -22,7 +21,7 @@ import {
 import { applyAction, stockMovements } from './rules/stock.ts';
 import { moveTotals, TOTALS_MARK } from './rules/totals.ts';
 import type { Values } from './rules/values.ts';
-import { addUnits, countParts, ledgerRow, moveStocks } from './writes/ledger.ts';
+import { addUnits, countParts, ledgerRow, moveSerials, moveStocks } from './writes/ledger.ts';
 import { checkNewKey, isCounted, recordNotFound, saveChange } from './writes/writes.ts';
 
 export interface ImportRow {
@@ -144,13 +143,15 @@ function* updateRecord(
 ): Script<Values> {
   const change: Values = Object.fromEntries(Object.entries(row).filter(([name]) => !KEPT_FIELDS.has(name)));
   const quantity = recordType === 'inventory' ? row['QTY_ONHAND'] : '';
-  const [counted, moved] = quantity
-    ? orThrow(applyAction(record, { kind: 'counted', quantity, serials: [], reason: '' }))
-    : [{}, '0'];
+  const isCount = quantity && quantity !== record['QTY_ONHAND'];
+  const action = { kind: 'counted', quantity: quantity ?? '', serials: [], reason: '' } as const;
+  const [counted, moved] = isCount ? orThrow(applyAction(record, action)) : [{}, '0'];
   const changed = { ...change, ...counted };
   const updated = { ...record, ...changed };
   yield* saveChange(recordType, record, changed, { now });
-  if (!isZero(moved)) yield save('recordMovements', [ledgerRow(updated, moved, { now, by, KIND: 'counted' })]);
+  if (!isCount) return updated;
+  const SERIALS = (yield* moveSerials(record, action, moved)).join(',');
+  yield save('recordMovements', [ledgerRow(updated, moved, { now, by, KIND: 'counted', SERIALS })]);
   return updated;
 }
 

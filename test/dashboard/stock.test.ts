@@ -191,6 +191,58 @@ test('400 a serialised part moves with exactly one serial number a unit, and eac
   await expectOk(invoice(third, ['C']));
 });
 
+// Holds S8.16.
+test('a count of a serialised part names the serial numbers that are there, and the missing ones leave stock', async () => {
+  const refused = '400 SERIALS_NOT_ALLOWED';
+  const PART_CODE = 'WATCH';
+  const all = ['S1', 'S2', 'S3', 'S4', 'S5', 'S6', 'S7'];
+  await clerk.ask('POST /parts', { values: { PART_CODE, SERIALIZED: 'Y' } });
+  await expectOk(act('receive', { PART_CODE, quantity: '7', serials: all }));
+  const count = (quantity: string, serials?: string[]) =>
+    act('count', { PART_CODE, quantity, ...(serials && { serials }) });
+  for (const [quantity, serials] of [
+    ['6'],
+    ['6', all],
+    ['5.5', all.slice(0, 5)],
+    ['2', ['S1', 'S1']],
+    ['0', ['S1']],
+  ] as const)
+    await expectCode(count(quantity, serials && [...serials]), refused);
+  await expectOk(count('6', ['S1', 'S2', 'S3', 'S4', 'S5', 'NEW']));
+  assert.equal((await partOf(PART_CODE))['QTY_ONHAND'], '6');
+  const [counted] = await ledgerOf(PART_CODE);
+  assert.deepEqual([counted!.kind, counted!.quantity, counted!.serials], ['counted', '-1', ['S6', 'S7', 'NEW']]);
+  const isInStock = async (serial: string) => (await clerk.ask('GET /stock/serial', { serial })).units.length > 0;
+  assert.deepEqual(await Promise.all(['S5', 'S6', 'S7', 'NEW'].map(isInStock)), [true, false, false, true]);
+
+  const adjust = (quantity: string, serials: string[]) => act('adjust', { PART_CODE, quantity, serials, reason: 'x' });
+  for (const [quantity, serials] of [
+    ['1', []],
+    ['-1', []],
+    ['-1', ['S7']],
+    ['1', ['S1']],
+    ['-1.5', ['S1']],
+  ] as const)
+    await expectCode(adjust(quantity, [...serials]), refused);
+  await expectOk(adjust('-2', ['NEW', 'S5']));
+  await expectOk(adjust('1', ['S6']));
+  const importing = {
+    recordType: 'inventory',
+    file: 'w.csv',
+    fields: ['PART_CODE', 'QTY_ONHAND'],
+    isDry: false,
+  } as const;
+  const again = (quantity: string) =>
+    clerk.ask('POST /imports', { ...importing, updates: true, rows: [[PART_CODE, quantity]] });
+  assert.match((await again('4')).rejected[0]!.message, /needs a serial number for each unit/);
+  assert.equal((await again('5')).updated, 1);
+  assert.equal((await partOf(PART_CODE))['QTY_ONHAND'], '5');
+  assert.equal((await again('0')).updated, 1);
+  assert.equal(await isInStock('S1'), false);
+  const { code, stdout } = await service.command('check');
+  assert.equal(code, 0, stdout);
+});
+
 test('400 a receipt, count or adjustment that cannot be is refused and moves nothing', async () => {
   await shop.load('inventory', [{ PART_CODE: 'PEN', QTY_ONHAND: '1' }]);
   const receive = (quantity: string) => act('receive', { PART_CODE: 'PEN', quantity, serials: [] });

@@ -127,6 +127,11 @@ async function carryOut(store: PimsStore, run: Step, returned: Returned): Promis
       const sold = await Promise.all(run.serials.map((serial) => findOwner(store, run.part, serial)));
       const answer = await operations.actOnStock(store, run.part, { kind: run.do, ...run, reason: 'test' }, OPTIONS);
       for (const [index, owner] of sold.entries()) returned.add(`${run.part} ${run.serials[index]} ${owner}`);
+      if (run.do === 'counted' && run.part === 'PHONE')
+        for (const serial of SERIALS) {
+          const isThere: boolean = (await findOwner(store, run.part, serial)) === '';
+          assert.equal(isThere, run.serials.includes(serial), `${serial} after a count of ${run.serials.join()}`);
+        }
       return answer;
     }
   }

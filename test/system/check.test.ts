@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { before, suite, test } from 'node:test';
+import { times } from '../kit/lists.ts';
 import { createOrder } from '../kit/orders.ts';
 import { runStatement } from '../kit/postgres.ts';
 import { ownService, runCommand, STORE, temporaryFolder } from '../kit/service.ts';
@@ -133,6 +134,9 @@ suite('check', () => {
       (schema) => `UPDATE ${schema}"INVENTORY" SET "QTY_AVAILABLE" = '1' WHERE "PART_CODE" = 'BULB'`,
     );
     await damage('tenant', (schema) => `UPDATE ${schema}"INVENTORY" SET "SORT_KEY" = 'x' WHERE "PART_CODE" = 'BULB'`);
+    await damage('tenant', (schema) => `UPDATE ${schema}"INVENTORY" SET "SERIALIZED" = 'Y' WHERE "PART_CODE" = 'LAMP'`);
+    const serials = [...times(20, (at) => `('LAMP', 'S${at}', '')`), `('BULB', 'S', '10001')`].join();
+    await damage('tenant', (schema) => `INSERT INTO ${schema}"SERIALS" VALUES ${serials}`);
     await damage('tenant', (schema) => `UPDATE ${schema}"COUNTERS" SET "NEXT" = 10003 WHERE "NAME" = 'orders'`);
     // This is the number of the only customer, so the next one would get it again.
     await damage('tenant', (schema) => `UPDATE ${schema}"COUNTERS" SET "NEXT" = 10001 WHERE "NAME" = 'customers'`);
@@ -157,6 +161,8 @@ suite('check', () => {
       /^part LAMP of shop: QTY_ONHAND is \d+, but its movements add up to \d+$/,
       /^part BULB of shop: QTY_AVAILABLE is 1, but on hand minus committed is \d+$/,
       /^part BULB of shop: it cannot be found by its code$/,
+      /^part LAMP of shop: QTY_ONHAND is \d+, but 20 serial numbers are in stock$/,
+      /^part BULB of shop: its serial number S is sold on order 10001, which is no valid invoice$/,
       /^numbers of shop: the next number of orders is 10003, but \d+ is already in use$/,
       /^numbers of shop: the next number of customers is 10001, but 10001 is already in use$/,
       /^stored responses of shop: the response to createCustomer with the key "customer" is not JSON$/,

@@ -31,12 +31,16 @@ suite('stock from the command line', () => {
       ],
     );
     await ask('stock receive acme PHONE 2 --serial A,B');
+    assert.equal((await ask<{ QTY_ONHAND: string }>('stock count acme PHONE 1 --serial B')).QTY_ONHAND, '1');
+    const [counted] = (await ask<History>('stock history acme PHONE')).movements;
+    assert.deepEqual([counted!['QUANTITY'], counted!['SERIALS']], ['-1', 'A']);
   });
 
   test('impossible quantities and parts are refused, and move nothing', async () => {
     for (const command of ['receive acme MUG 0', 'count acme MUG -1', 'adjust acme MUG 1', 'receive acme none 1'])
       await refused(`stock ${command}`);
     await refused('stock receive acme PHONE 1');
+    await refused('stock count acme PHONE 1');
     assert.equal((await ask<History>('stock history acme MUG')).movements.length, 4);
   });
 });

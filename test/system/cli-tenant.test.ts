@@ -54,6 +54,12 @@ suite('tenants', () => {
     await ask('tenant remove plain --yes');
   });
 
+  test('a new tenant is asked whether it wants orders with codes of unknown parts and customers', async () => {
+    const { exitCode, out } = await run('tenant create asked');
+    assert.deepEqual([exitCode, out.includes('storeroom tenant set asked --strict on')], [0, true]);
+    await ask('tenant remove asked --yes');
+  });
+
   test('a team ID is taken once, whatever the case', async () => {
     assert.match((await refused('tenant create ACME --name x')).message, /in use/);
   });

@@ -174,11 +174,11 @@ export const ROUTES = {
   'GET /orders/history': read('viewer', { ORDER_NUMBER: filled }),
   /** Voids an invoice: its units and serial numbers are in stock again. ORDER_NOT_FOUND, STAGE_NOT_ALLOWED. */
   'POST /orders/void': change('clerk', 'none', { ORDER_NUMBER: filled, reason }),
-  /** This route and the next three: NOT_FOUND, QUANTITY_NOT_ALLOWED; SERIALS_NOT_ALLOWED for a receipt. */
+  /** This route and the next three: NOT_FOUND, QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED. */
   'POST /stock/receive': change('clerk', 'none', { ...STOCK, serials: SERIALS, reason }),
-  'POST /stock/count': change('clerk', 'none', { ...STOCK, reason }),
+  'POST /stock/count': change('clerk', 'none', { ...STOCK, reason }, { serials: SERIALS }),
   /** MISSING_FIELD without a reason. */
-  'POST /stock/adjust': change('clerk', 'none', { ...STOCK, reason }),
+  'POST /stock/adjust': change('clerk', 'none', { ...STOCK, reason }, { serials: SERIALS }),
   'POST /stock/on-order': change('clerk', 'none', STOCK),
   /** `before` is the number of the last movement seen. */
   'GET /stock/movements': read('viewer', { PART_CODE: filled }, { before: position }),

@@ -79,7 +79,7 @@ export interface StockAction {
   readonly kind: 'received' | 'counted' | 'adjusted';
   /** Units received, units counted, or units to add or remove. */
   readonly quantity: string;
-  /** Serial numbers of the units received. */
+  /** Serial numbers of the units that were received or counted, or that an adjustment adds or removes. */
   readonly serials: readonly string[];
   readonly reason: string;
 }
@@ -103,9 +103,9 @@ export function applyAction(part: Values, { kind, quantity, serials, reason }: S
   const onHand = part['QTY_ONHAND'] ?? '';
   const moved = kind === 'counted' ? subtractDecimals(units, onHand) : units;
   const changed = countStock(addDecimals(onHand, moved), part['QTY_COMMITTED'] ?? '');
-  if (kind !== 'received') return [changed, moved];
-  const refusal = refuseSerialsOf(part, units, serials);
+  const refusal = refuseSerialsOf(part, sign < 0 ? subtractDecimals('0', units) : units, serials);
   if (refusal) return refusal;
+  if (kind !== 'received') return [changed, moved];
   const ordered = subtractDecimals(part['QTY_ONORDER'] ?? '', units);
   const isAwaited = !isZero(part['QTY_ONORDER'] ?? '');
   return [{ ...changed, ...(isAwaited && { QTY_ONORDER: compareDecimals(ordered, '0') > 0 ? ordered : '0' }) }, moved];
@@ -115,7 +115,7 @@ const SERIAL_CHARACTERS_MAX = 128;
 
 /**
  * Refuses the serial numbers of moved units if one is given twice or is too long, or if there are more than units. The
- * units of a SERIALIZED part must be whole, and have one serial number each if they are received or sold.
+ * units of a SERIALIZED part must be whole, and have one serial number each.
  */
 export function refuseSerialsOf(part: Values, units: string, serials: readonly string[]): Refusal | undefined {
   const refuse = (message: string) => refuseField('SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS', message);

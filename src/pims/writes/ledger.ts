@@ -5,7 +5,14 @@
 import { orThrow, refuseField } from '../../errors.ts';
 import { addDecimals, isZero } from '../rules/decimal.ts';
 import { splitList } from '../rules/lists.ts';
-import { applyMovement, countStock, holdsStock, refuseSerialsOf, type StockMovement } from '../rules/stock.ts';
+import {
+  applyMovement,
+  countStock,
+  holdsStock,
+  refuseSerialsOf,
+  type StockAction,
+  type StockMovement,
+} from '../rules/stock.ts';
 import type { Values } from '../rules/values.ts';
 import { ask, load, loadWith, save, type KeptSerial, type LedgerRow, type Script } from './script.ts';
 
@@ -135,13 +142,29 @@ export function* sellSerials(order: Values, lines: readonly Values[], before: re
   if (sold.length + freed.length > 0) yield save('saveSerials', [...freed, ...sold]);
 }
 
-/** Records the serial numbers of received units as in stock. Throws SERIALS_NOT_ALLOWED if one is in stock already. */
-export function* stockSerials(partCode: string, serials: readonly string[]): Script<void> {
-  const received = serials.map((serial): KeptSerial => [partCode, serial, '']);
-  const known = (yield* loadSerials(received)).filter(([, , owner]) => owner === '').map(([, serial]) => serial);
-  const there = serials.find((serial) => known.includes(serial));
-  if (there !== undefined) throw refuseSerial(`The serial number '${there}' of part ${partCode} is already in stock.`);
-  if (received.length > 0) yield save('saveSerials', received);
+/**
+ * Records which serial numbers leave stock and which come into it with an action, and returns them. After a count of a
+ * SERIALIZED part, exactly those that were counted are in stock. Otherwise throws SERIALS_NOT_ALLOWED if a serial number
+ * comes that is in stock, or leaves that is not.
+ */
+export function* moveSerials(
+  { PART_CODE = '', SERIALIZED }: Values,
+  { kind, serials }: StockAction,
+  moved: string,
+): Script<readonly string[]> {
+  const isWhole = kind === 'counted' && (SERIALIZED === 'Y' || serials.length > 0);
+  const asStocked = (these: readonly string[]) => these.map((serial): KeptSerial => [PART_CODE, serial, '']);
+  const known = isWhole ? yield* load('serialsInStock', PART_CODE) : yield* loadSerials(asStocked(serials));
+  const there = new Set(known.flatMap(([, serial, owner]) => (owner === '' ? serial : [])));
+  const leave = moved.startsWith('-');
+  const odd = isWhole ? undefined : serials.find((serial) => there.has(serial) !== leave);
+  if (odd !== undefined)
+    throw refuseSerial(`The serial number '${odd}' of part ${PART_CODE} is ${leave ? 'not' : 'already'} in stock.`);
+  const gone = isWhole ? [...there.difference(new Set(serials))] : [...there];
+  const come = serials.filter((serial) => !there.has(serial));
+  if (gone.length > 0) yield save('deleteSerials', asStocked(gone));
+  if (come.length > 0) yield save('saveSerials', asStocked(come));
+  return [...gone, ...come];
 }
 
 /** Records the serial numbers that were sold on an order as in stock again. */

@@ -63,6 +63,7 @@ export interface Loads {
   lineCount(orderNumber: string): number;
   /** Returns the next number and increments the counter, so that no number is assigned twice. */
   nextNumber(recordType: NumberedType): string;
+  serialsInStock(partCode: string): readonly KeptSerial[];
   keptAnswer(operation: string, key: string): { readonly bodyHash: string; readonly data: Json } | undefined;
 }
 
@@ -150,6 +151,7 @@ export interface Saves {
   openLedger(rows: readonly LedgerRow[]): void;
   /** Keeps serial numbers with the invoices that sold their units. */
   saveSerials(serials: readonly KeptSerial[]): void;
+  deleteSerials(serials: readonly KeptSerial[]): void;
   recordChanges(changed: readonly ChangedRecord[], now: string): void;
   /** Deletes some changes from before this time, but never the newest. */
   deleteChanges(before: string): void;

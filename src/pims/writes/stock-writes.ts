@@ -4,7 +4,7 @@ import { compareDecimals, parseDecimal } from '../rules/decimal.ts';
 import type { Dictionaries } from '../rules/fields.ts';
 import { applyAction, type StockAction } from '../rules/stock.ts';
 import { checkText, parseValues, type Values } from '../rules/values.ts';
-import { countParts, ledgerRow, stockSerials } from './ledger.ts';
+import { countParts, ledgerRow, moveSerials } from './ledger.ts';
 import { load, save, type Json, type Script } from './script.ts';
 import { checkNewKey, createdAt, saveChange, splitKey, type Body, type WriteOptions } from './writes.ts';
 
@@ -14,10 +14,9 @@ export function* actOnStock(partCode: string, action: StockAction, { now, by }: 
   for (const serial of action.serials) checkText('serials', serial);
   const part = yield* loadPart(partCode);
   const [changed, moved] = orThrow(applyAction(part, action));
-  yield* stockSerials(partCode, action.serials);
   yield* saveChange('inventory', part, changed, { now });
-  const { kind: KIND, reason: REASON, serials } = action;
-  const cause = { now, by, KIND, REASON, SERIALS: serials.join(',') };
+  const { kind: KIND, reason: REASON } = action;
+  const cause = { now, by, KIND, REASON, SERIALS: (yield* moveSerials(part, action, moved)).join(',') };
   yield save('recordMovements', [ledgerRow({ ...changed, PART_CODE: partCode }, moved, cause)]);
   return JSON.stringify({ QTY_ONHAND: changed['QTY_ONHAND'] });
 }

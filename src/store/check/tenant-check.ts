@@ -18,12 +18,13 @@ export interface RecordCounts {
 
 const ORDER = ['SORT_KEY', 'ORDER_NUMBER', 'ORDER_TYPE', 'DROP_SHIP', CANCELLED_MARK, ...TOTALS_FIELDS];
 const LINE = ['PART_CODE', 'QUANTITY', 'NUMBER_SHIPPED', 'UNIT_PRICE', 'DISCOUNT', 'CARE_PLAN', 'LINE_REF_LOCK_CODE'];
-const STOCK = ['PART_CODE', 'SORT_KEY', 'QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE'];
+const STOCK = ['PART_CODE', 'SORT_KEY', 'QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE', 'SERIALIZED'];
 /** The records that PIMS numbers. */
 const NUMBERED = [
   { name: 'orders', operation: 'createOrder', table: 'ORDERS', column: 'ORDER_NUMBER' },
   { name: 'customers', operation: 'createCustomer', table: 'CUSTOMER', column: 'CUSTOMER_CODE' },
 ] as const;
+const COUNT_AGAIN = 'Count the part, with the serial numbers of the units that are there.';
 const BY_HAND = `Correct the record in the database. Otherwise: ${RESTORE}`;
 
 const aliased = (alias: string, names: readonly string[]) => names.map((name) => `${alias}."${name}"`).join(', ');
@@ -108,8 +109,24 @@ async function checkStock(
   await each<[string, string]>(`SELECT "PART_CODE", "QUANTITY" FROM ${schema}"MOVEMENTS"`, ([code, units]) =>
     moved.set(code, addDecimals(moved.get(code) ?? '0', units)),
   );
+  const serials = new Map<string, number>();
+  await each<[string, number]>(
+    `SELECT "PART_CODE", count(*) FROM ${schema}"SERIALS" WHERE "ORDER_NUMBER" = '' GROUP BY "PART_CODE"`,
+    ([code, count]) => serials.set(code, count),
+  );
+  await each<string[]>(
+    `SELECT s."PART_CODE", s."SERIAL", s."ORDER_NUMBER" FROM ${schema}"SERIALS" s
+      LEFT JOIN ${schema}"ORDERS" o ON o."ORDER_NUMBER" = s."ORDER_NUMBER" AND o."ORDER_TYPE" = 'invoice'
+        AND o."${CANCELLED_MARK}" <> 'Y' WHERE s."ORDER_NUMBER" <> '' AND o."ORDER_NUMBER" IS NULL`,
+    ([code, serial, order]) =>
+      findings.add(
+        `part ${code} of ${teamId}`,
+        `its serial number ${serial} is sold on order ${order}, which is no valid invoice`,
+        BY_HAND,
+      ),
+  );
   await each(`SELECT ${aliased('p', STOCK)} FROM ${schema}"INVENTORY" p`, (row) => {
-    const [code, key, onHand, kept, left] = row as [string, string, string, string, string];
+    const [code, key, onHand, kept, left, serialized] = row as [string, string, string, string, string, string];
     const place = `part ${code} of ${teamId}`;
     const held = committed.get(code) ?? '0';
     if (key !== sortKey(code)) findings.add(place, 'it cannot be found by its code', BY_HAND);
@@ -118,6 +135,9 @@ async function checkStock(
     const sum = moved.get(code) ?? '0';
     if (compareDecimals(onHand, sum) !== 0)
       findings.add(place, `QTY_ONHAND is ${onHand || '0'}, but its movements add up to ${sum}`, BY_HAND);
+    const inStock = String(serialized === 'Y' ? (serials.get(code) ?? 0) : 0);
+    if (inStock !== '0' && compareDecimals(inStock, onHand) > 0)
+      findings.add(place, `QTY_ONHAND is ${onHand || '0'}, but ${inStock} serial numbers are in stock`, COUNT_AGAIN);
     const available = subtractDecimals(onHand, kept);
     if (compareDecimals(left, available) !== 0)
       findings.add(place, `QTY_AVAILABLE is ${left || '0'}, but on hand minus committed is ${available}`, BY_HAND);

@@ -103,6 +103,11 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
       `UPDATE ${dialect.table('COUNTERS')} SET "NEXT" = "NEXT" + 1 WHERE "NAME" = ? RETURNING "NEXT" - 1`,
       (rows) => String(firstNumber(rows)),
     ),
+    serialsInStock: load(
+      `SELECT "PART_CODE", "SERIAL", "ORDER_NUMBER" FROM ${dialect.table('SERIALS')}
+        WHERE "PART_CODE" = ? AND "ORDER_NUMBER" = '' ORDER BY "SERIAL"`,
+      (rows) => rows as readonly KeptSerial[],
+    ),
     keptAnswer: load(
       `SELECT "BODY_HASH", "ANSWER" FROM ${dialect.table('IDEMPOTENCY')}
         WHERE "OPERATION" = ? AND "IDEMPOTENCY_KEY" = ?`,
@@ -275,7 +280,9 @@ export function mergeFeed(statements: readonly Statement[]): Statement[] {
   return statements.slice(-1).map(({ sql, values }) => statement(sql, count, values[1]!, `[${changed}]`));
 }
 
-function buildLedgerSaves({ table }: ScriptDialect): Pick<SaveSql, 'recordMovements' | 'openLedger' | 'saveSerials'> {
+function buildLedgerSaves({
+  table,
+}: ScriptDialect): Pick<SaveSql, 'recordMovements' | 'openLedger' | 'saveSerials' | 'deleteSerials'> {
   const movements = table('MOVEMENTS');
   const places = LEDGER_ROW.map((_, at) => `?${at + 1}`).join(', ');
   const recordMovement = `INSERT INTO ${movements} (${listNames(LEDGER_ROW)}, "NUMBER")
@@ -284,10 +291,12 @@ function buildLedgerSaves({ table }: ScriptDialect): Pick<SaveSql, 'recordMoveme
   const rowOf = (row: LedgerRow) => LEDGER_ROW.map((name) => row[name]);
   const saveSerial = `INSERT INTO ${table('SERIALS')} ("PART_CODE", "SERIAL", "ORDER_NUMBER") VALUES (?, ?, ?)
     ON CONFLICT ("PART_CODE", "SERIAL") DO UPDATE SET "ORDER_NUMBER" = excluded."ORDER_NUMBER"`;
+  const deleteSerial = `DELETE FROM ${table('SERIALS')} WHERE "PART_CODE" = ? AND "SERIAL" = ?`;
   return {
     recordMovements: (rows) => rows.map((row) => statement(recordMovement, ...rowOf(row))),
     openLedger: (rows) => rows.map((row) => openLedger([...rowOf(row), 1])),
     saveSerials: (serials) => serials.map((serial) => statement(saveSerial, ...serial)),
+    deleteSerials: (serials) => serials.map(([part, serial]) => statement(deleteSerial, part, serial)),
   };
 }
 

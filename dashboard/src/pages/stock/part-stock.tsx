@@ -136,10 +136,8 @@ function StockDialog({ action, part, onDone, onClose }: StockDialogProps) {
   const send = async () => {
     if (action === 'on-order') await post('/stock/on-order', { PART_CODE, quantity: quantity.value });
     else {
-      const body = { PART_CODE, quantity: quantity.value, reason: reason.value };
-      const done = await (action === 'receive'
-        ? post('/stock/receive', { ...body, serials })
-        : post(`/stock/${action}`, body));
+      const body = { PART_CODE, quantity: quantity.value, reason: reason.value, serials };
+      const done = await post(`/stock/${action}`, body);
       toast(`${done.QTY_ONHAND} on hand`);
     }
     onDone();
@@ -156,7 +154,7 @@ function StockDialog({ action, part, onDone, onClose }: StockDialogProps) {
         {...quantity}
         hint={after === undefined ? undefined : `On hand: ${QTY_ONHAND || '0'} → ${after}`}
       />
-      {action === 'receive' && (
+      {(action === 'receive' || (action !== 'on-order' && SERIALIZED === 'Y')) && (
         <TextArea
           label="Serial numbers"
           name="SERIAL_NUMBERS"

@@ -144,7 +144,7 @@ function splitAssignment(text: string): [string, string] {
 const MOVEMENTS_SHOWN = 100;
 const HEAD = ['NUMBER', 'AT', 'KIND', 'QUANTITY', 'AFTER', 'ORDER', 'BY', 'REASON', 'SERIALS'];
 const COLUMNS = ['NUMBER', 'AT', 'KIND', 'QUANTITY', 'AFTER', 'ORDER_NUMBER', 'DONE_BY', 'REASON', 'SERIALS'] as const;
-type ActionOptions = { reason: string; serial?: string[] };
+type ActionOptions = { reason: string; serial: string[] };
 const ACTIONS = [
   ['receive', 'received', 'Add received units to the stock of a part, and reduce QTY_ONORDER by them.'],
   ['count', 'counted', 'Set the stock of a part to the units counted.'],
@@ -155,17 +155,17 @@ export const addStockCommands: AddCommands = (program, context) => {
   const group = addGroup(program, 'stock', 'stock receive acme 42 10', 'Receive, count and adjust stock.');
   for (const [name, kind, description] of ACTIONS) {
     const example = `stock ${name} acme 42 ${name === 'adjust' ? '-1 --reason broken' : '10'}`;
-    const command = addTenantCommand(
+    addTenantCommand(
       group,
       context,
       `${name} <team> <part> <quantity>`,
       example,
       description,
-      (data, part: string, quantity: string, { reason, serial: serials = [] }: ActionOptions) =>
+      (data, part: string, quantity: string, { reason, serial: serials }: ActionOptions) =>
         act(data, timeOf(context.clock), part, { kind, quantity, reason, serials }),
-    ).option('--reason <text>', 'reason to record in the stock ledger', '');
-    if (kind === 'received')
-      command.option('--serial <numbers>', 'serial numbers of the units, separated by commas', splitList, []);
+    )
+      .option('--reason <text>', 'reason to record in the stock ledger', '')
+      .option('--serial <numbers>', 'serial numbers of the units, separated by commas', splitList, []);
   }
   const showing = `Show the last ${MOVEMENTS_SHOWN} movements of a part, the newest first.`;
   addTenantCommand(

@@ -91,7 +91,8 @@ const addCreateCommand: AddCommands = (group, context) => {
       const entry = byCommand(now, 'tenant created', teamId, { name });
       const add = (store: Store) => store.tenants.createTenant(teamId, name, now, entry);
       const made = await withStore(context, add, { create: create || isGivenEmpty(context.environment) });
-      const text = `Created the tenant ${teamId}. \`storeroom keys create ${teamId} --name NAME\` issues its keys.`;
+      const text = `Created the tenant ${teamId}. \`storeroom keys create ${teamId} --name NAME\` issues its keys.
+Orders accept codes of unknown parts and customers. \`storeroom tenant set ${teamId} --strict on\` refuses them.`;
       printAnswer(context, viewTenant(orThrow(made)), text);
     });
 };

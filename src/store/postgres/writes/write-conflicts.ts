@@ -53,6 +53,7 @@ export function sourceOf(load: Load): string | undefined {
     case 'stocks':
     case 'commitments':
     case 'serials':
+    case 'serialsInStock':
     case 'counter':
     case 'nextNumber':
       return undefined;
@@ -83,6 +84,7 @@ export function changedBy(save: Save): readonly string[] | undefined {
     case 'recordMovements':
     case 'openLedger':
     case 'saveSerials':
+    case 'deleteSerials':
     case 'recordChanges':
       return [];
     case 'keepAnswer':
