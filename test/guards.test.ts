@@ -113,7 +113,7 @@ const TARGETS = `
   src/cli/a.ts node:fs node:net node:fs/promises node:crypto node:zlib node:sqlite node:process fs pg big.js fastify
   @fastify/cookie @scalar/fastify-api-reference pg prom-client @opentelemetry/api commander papaparse src/http/dashboard/interface.ts
   src/account/roles.ts src/tenant/keys.ts src/pims/rules/decimal.ts src/pims/rules/stages.ts src/pims/rules/totals.ts src/account/account-bounds.ts
-  src/tenant/tenant.ts src/pims/rules/values.ts src/pims/rules/order.ts preact preact/hooks uqr vite`
+  src/tenant/tenant.ts src/pims/rules/values.ts src/pims/rules/order.ts src/pims/csv/csv-reader.ts preact preact/hooks uqr vite`
   .trim()
   .split(/\s+/);
 

@@ -1,5 +1,6 @@
 /** Parses the rows of a table, such as a CSV file, into the values of records, and imports a small table at once. */
 import { Refusal, settle, type Outcome } from '../errors.ts';
+import { describeWidth, hasText } from './csv/csv-reader.ts';
 import { importBatch, type RowOptions } from './import.ts';
 import { writeOnce } from './operations.ts';
 import type { PimsStore } from './pims-port.ts';
@@ -24,10 +25,7 @@ export function makeRowParser(names: readonly string[], dictionary: FieldDiction
   return (cells: readonly string[]): Outcome<Values> =>
     settle(() => {
       if (cells.length !== fields.length)
-        throw new Refusal(
-          'INVALID_VALUE',
-          `The row has ${cells.length} cells, but the first line has ${fields.length}.`,
-        );
+        throw new Refusal('INVALID_VALUE', describeWidth(cells.length, fields.length));
       const values = { ...empty };
       for (let column = 0; column < cells.length; column++) {
         const [field, cell] = [fields[column]!, cells[column]!];
@@ -65,7 +63,7 @@ export async function importTable(
   { isDry, ...options }: WriteOptions & RowOptions & { readonly isDry: boolean },
 ): Promise<TableImport> {
   const parse = makeRowParser(fields, (await store.dictionaries())[recordType], recordType);
-  const parsed = rows.map((cells, lineNumber) => ({ lineNumber, values: parse(cells) }));
+  const parsed = rows.flatMap((cells, lineNumber) => (cells.some(hasText) ? { lineNumber, values: parse(cells) } : []));
   const wrong = parsed.flatMap(({ lineNumber, values: reason }) =>
     reason instanceof Refusal ? [{ lineNumber, reason }] : [],
   );

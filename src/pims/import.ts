@@ -119,7 +119,7 @@ function* importKeyed(
         continue;
       }
       if (code) checkNewKey(recordType, code, taken.has(code));
-      else if (!numbers) throw refuseField('MISSING_FIELD', key, `${key} is required.`);
+      else if (!numbers || options.updates) throw refuseField('MISSING_FIELD', key, `${key} is required.`);
       if (recordType === 'orders') checkStage(values);
       if (code && isCounted(code)) numbers?.raise(Number(code));
       code ||= yield* numbers!.take();

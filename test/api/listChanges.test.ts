@@ -264,12 +264,12 @@ test('a call that waits is answered by the next change, of a call or a command, 
   assert.deepEqual(shown((await one.answer).body.data as Change[]), [`createOrder: orders ${order} created`]);
   const file = join(temporaryFolder(), 'customers.csv');
   writeFileSync(file, 'CUSTOMER_CODE\nC\n');
-  for (const atomic of [[], ['--atomic']]) {
-    writeFileSync(file, `CUSTOMER_CODE\nC${atomic.length}\n`);
+  for (const partial of [[], ['--partial']]) {
+    writeFileSync(file, `CUSTOMER_CODE\nC${partial.length}\n`);
     const other = await wait({ types: 'customers' });
     await shop.newOrder();
-    await shop.run('import', 'waits', 'customers', file, ...atomic);
-    const expected = [`import: customers C${atomic.length} created`];
+    await shop.run('import', 'waits', 'customers', file, ...partial);
+    const expected = [`import: customers C${partial.length} created`];
     assert.deepEqual(shown((await other.answer).body.data as Change[]), expected);
   }
   const empty = await ask(shop, { after: positionOf(await ask(shop)), wait: '1' });

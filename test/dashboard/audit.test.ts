@@ -107,8 +107,8 @@ suite('what is in it', () => {
       return (await service.command('import', 'made', 'inventory', file, ...options)).code;
     };
     assert.equal(await importRows('PART_CODE,UNIT_PRICE\nA,1\nB,1\n'), 0);
-    assert.equal(await importRows('PART_CODE,UNIT_PRICE\nC,1\nA,1\nD,x\n'), 1);
-    assert.equal(await importRows('PART_CODE,UNIT_PRICE\nE,1\nA,1\n', '--atomic'), 1);
+    assert.equal(await importRows('PART_CODE,UNIT_PRICE\nC,1\nA,1\nD,x\n', '--partial'), 1);
+    assert.equal(await importRows('PART_CODE,UNIT_PRICE\nE,1\nA,1\n'), 1);
     assert.equal(await importRows('PART_CODE,WRONG\nE,1\n'), 1);
     assert.equal((await service.command('tenant', 'create', 'made')).code, 1);
     const records = await auditOf(await Visitor.make(service, 'made', 'owner'));

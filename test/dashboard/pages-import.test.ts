@@ -1,8 +1,13 @@
 /** Tests the import of a CSV file in a browser, its effect on other tabs, and a list while the service is down. */
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { Shop } from '../kit/records.ts';
+import { cellsOf } from '../kit/lists.ts';
+import { Shop, type Values } from '../kit/records.ts';
+import { temporaryFolder } from '../kit/service.ts';
+import { SHOP_FILES } from '../kit/shop-files.ts';
 import { arrive, button, goByMenu, openAs, region, shownCells } from './at-pages.ts';
 import { checkAxe, checkWidth, goTo, waitUntilLoaded } from './browser.ts';
 import { openScene } from './scene.ts';
@@ -20,10 +25,10 @@ test('a file with semicolons in Latin-1 is matched, checked, imported, and its r
   await goByMenu(page, 'Inventory');
   await page.getByRole('link', { name: 'Import CSV' }).click();
   await arrive(page, 'Import');
-  const rows = ['LAMP;Stra\u{df}enlampe;41;5;x', 'CHAIR;Stuhl, gr\u{fc}n;12.5;3;x', 'BAD;Kaputt;teuer;1;x'];
+  const rows = ['LAMP;Stra\u{df}enlampe;41;5;x', 'CHAIR;Stuhl, gr\u{fc}n;12,5;3;x', 'BAD;Kaputt;teuer;1;x'];
   const csv = `Sku;PART_DESCRIPTION;UNIT_PRICE;QTY_ONHAND;Bemerkung\r\n${rows.join('\r\n')}\r\n`;
   await page.getByLabel('File', { exact: true }).setInputFiles(fileOf('parts.csv', csv));
-  await page.getByText('The file has 3 rows and is read as Latin-1.').waitFor();
+  await page.getByText('The file has 3 rows and is read as windows-1252.').waitFor();
   await button(page, 'Check the rows').click();
   await page.getByText('0 rows can be imported, 0 can be updated, 3 rejected').waitFor();
   await page.getByLabel('Sku', { exact: true }).selectOption('PART_CODE');
@@ -33,6 +38,9 @@ test('a file with semicolons in Latin-1 is matched, checked, imported, and its r
   assert.equal((await shop.getInventoryItem('CHAIR')).status, 404);
   await checkAxe(page);
   await checkWidth(page);
+  assert.equal(await button(page, 'Import 2 rows').count(), 0);
+  await page.getByText('Row 4: UNIT_PRICE').waitFor();
+  await page.getByLabel('Import without rejected rows').check();
   await button(page, 'Import 2 rows').click();
   await page.getByText('1 row imported, 1 updated, 1 rejected').waitFor();
   const [download] = await Promise.all([page.waitForEvent('download'), button(page, 'Download rejected rows').click()]);
@@ -47,22 +55,87 @@ test('a file with semicolons in Latin-1 is matched, checked, imported, and its r
   assert.deepEqual(shown, ['CHAIR|Stuhl, gr\u{fc}n|12.5|3', 'LAMP|Stra\u{df}enlampe|41|5']);
 });
 
-test('a file that is no CSV says where, and a long one is sent in pieces', async (context) => {
+test('rows with faults are told as the spreadsheet numbers them, and a long file is sent in pieces', async (context) => {
   const page = await openAs(context, service, clerk);
   await goTo(page, '/imports?type=customers');
   const choose = (text: string) =>
     page.getByLabel('File', { exact: true }).setInputFiles(fileOf('customers.csv', `CUSTOMER_CODE,NOTES\n${text}`));
-  await choose('A,1\nB,1,2\n');
-  await page.getByText('Row 2 has 3 cells, but the first line has 2. Correct this row.').waitFor();
-  await choose('A,"open\n');
-  await page.getByText(/^Row 1: Quoted field unterminated/).waitFor();
+  await choose('A,"1\n1"\n,\nB,1,2\nC,5" pipe\n');
+  await button(page, 'Check the rows').click();
+  await page.getByText('1 row can be imported, 0 can be updated, 2 rejected').waitFor();
+  await page.getByText('Row 4: The row has 3 cells, but the first line has 2.').waitFor();
+  await page.getByText('Row 5: There is a quote inside a cell, at line 6, column 4.').waitFor();
   await choose('');
   await page.getByText('The file has no rows below its first line. Add at least one.').waitFor();
-  const many = Array.from({ length: 1201 }, (_, at) => `LONG-${at},${'n'.repeat(at % 90)}\n`).join('');
-  await choose(many);
+  const rows = Array.from({ length: 1201 }, (_, at) => `LONG-${at},${'n'.repeat(at % 90)}\n`);
+  await choose([...rows, 'LONG-0,again\n'].join(''));
+  await button(page, 'Check the rows').click();
+  await page.getByText('Row 1203: Row 2 has the same CUSTOMER_CODE.').waitFor();
+  assert.equal(await page.getByRole('button', { name: /^Import \d/ }).count(), 0);
+  await choose(rows.join(''));
   await button(page, 'Check the rows').click();
   await button(page, 'Import 1,201 rows').click();
   await page.getByText('1,201 rows imported, 0 updated, 0 rejected').waitFor();
+});
+
+test('files of eight shops are imported by page and by command alike', async (context) => {
+  const [byPage, byCommand] = [await Shop.open(service, 'by-page'), await Shop.open(service, 'by-command')];
+  const page = await openAs(context, service, await Visitor.make(service, 'by-page', 'owner'));
+  const folder = temporaryFolder();
+  for (const [shopName, { recordType, columns, content, fields, records }] of Object.entries(SHOP_FILES)) {
+    const file = join(folder, 'shop.csv');
+    writeFileSync(file, content);
+    const chosen = Object.entries(columns);
+    const map = chosen.flatMap(([column, field]) => ['--map', `${field}=${column}`]);
+    const report = await byCommand.run('import', 'by-command', recordType, file, ...map, '--skip-unknown');
+    assert.equal(Number(report['imported']), records.length, shopName);
+    await goTo(page, `/imports?type=${recordType}`);
+    await page.getByLabel('File', { exact: true }).setInputFiles(file);
+    for (const [column, field] of chosen) await page.getByLabel(column, { exact: true }).selectOption(field);
+    await button(page, 'Check the rows').click();
+    const count = records.length === 1 ? '1 row' : `${records.length} rows`;
+    await button(page, `Import ${count}`).click();
+    await page.getByText(`${count} imported, 0 updated, 0 rejected`).waitFor();
+    const read = async (one: Shop) => {
+      const lists = { orders: one.queryOrders, customers: one.queryCustomers, inventory: one.queryInventoryItems };
+      return (await lists[recordType]([])).body.data as Values[];
+    };
+    const withoutDates = (record: Values) => ({ ...record, CREATE_DATE: '', MODIFIED_DATE: '' });
+    const imported = (await read(byCommand)).map(withoutDates);
+    assert.deepEqual((await read(byPage)).map(withoutDates), imported, shopName);
+    const shown = imported.map((record) => [Object.values(record)[0], ...cellsOf(record, fields)].join('|'));
+    assert.deepEqual(
+      records.filter((record) => !shown.includes(record)),
+      [],
+      `${shopName}: ${shown.join('\n')}`,
+    );
+  }
+});
+
+test('what Export CSV guards against formulas, an import takes off', async (context) => {
+  const page = await openAs(context, service, clerk);
+  const values = { CUSTOMER_CODE: 'PHONE', CUSTOMER_NAME: '=1+1', BPHONE: '+49 30 1234567' };
+  await shop.load('customers', [values]);
+  await goByMenu(page, 'Customers');
+  await waitUntilLoaded(page);
+  const [download] = await Promise.all([page.waitForEvent('download'), button(page, 'Export CSV').click()]);
+  const file = await download.path();
+  assert.match(await readFile(file, 'utf8'), /'=1\+1/);
+  await goTo(page, '/imports?type=customers');
+  await page.getByLabel('File', { exact: true }).setInputFiles({
+    name: 'customers.csv',
+    mimeType: 'text/csv',
+    buffer: await readFile(file),
+  });
+  await page.getByLabel('Update existing records').check();
+  await button(page, 'Check the rows').click();
+  await page
+    .getByRole('button', { name: /^Import / })
+    .last()
+    .click();
+  await page.getByText(/0 rows imported, [\d,]+ updated, 0 rejected/).waitFor();
+  const { data } = (await shop.getCustomer('PHONE')).body as { data: Values };
+  assert.deepEqual(cellsOf(data, 'CUSTOMER_NAME BPHONE'), ['=1+1', '+49 30 1234567']);
 });
 
 test('a tab shows what another has saved when it is used again', async (context) => {

@@ -36,9 +36,9 @@ export const MAY_IMPORT: Record<string, RegExp> = {
   ),
   'src/cli/': /^(?!(src\/main\.ts|pg|node:sqlite|node:process)$)/,
   'dashboard/src/': anyOf(
-    /dashboard\/src\/.+|preact(\/.+)?|papaparse|uqr/,
+    /dashboard\/src\/.+|preact(\/.+)?|uqr/,
     /src\/(account\/(account-bounds|roles)|request-log\/logged-request|http\/(operations\/names|contract\/documented-operations))\.ts/,
-    /src\/(pims\/rules\/(decimal|lists|record-bounds|stages|totals)|tenant\/(keys|tenant))\.ts|client\/src\/fulfillment\.ts/,
+    /src\/(pims\/csv\/(columns|csv-reader|formulas)|pims\/rules\/(decimal|lists|record-bounds|stages|totals)|tenant\/(keys|tenant))\.ts|client\/src\/fulfillment\.ts/,
   ),
 };
 /** Further imports, which are allowed only with `import type`. */

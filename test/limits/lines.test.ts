@@ -10,7 +10,7 @@ import { temporaryFolder } from '../kit/service.ts';
 const LINES_MAX = 10_000;
 interface Report {
   imported: number;
-  rejections: { line: number; reason: string; field: string }[];
+  rejections: { row: number; reason: string; field: string }[];
 }
 
 const shop = await Shop.shared();
@@ -22,7 +22,7 @@ async function importLines(rows: readonly Values[]): Promise<{ code: number | nu
   const names = Object.keys(rows[0]!);
   const file = join(temporaryFolder(), 'lines.csv');
   writeFileSync(file, [names, ...rows.map((row) => names.map((name) => row[name] ?? ''))].join('\n'));
-  const { code, json } = await shop.service.command('import', shop.keys.teamID, 'lines', file, '--json');
+  const { code, json } = await shop.service.command('import', shop.keys.teamID, 'lines', file, '--partial', '--json');
   return { code, report: json() as Report };
 }
 
@@ -46,7 +46,7 @@ test('400 TOO_MANY_LINES for the line after the 10,000th; the lines stay, and ch
 test('an import rejects the lines after the 10,000th with the reason, and takes the others', async () => {
   const [full, filled, other] = orders;
   const rows = [
-    { ORDER_NUMBER: full },
+    { ORDER_NUMBER: full, LINE_NUMBER: '' },
     { ORDER_NUMBER: full, LINE_NUMBER: '1' },
     ...times(LINES_MAX + 2, () => ({ ORDER_NUMBER: filled })),
     { ORDER_NUMBER: other },
@@ -54,9 +54,9 @@ test('an import rejects the lines after the 10,000th with the reason, and takes 
   const { code, report } = await importLines(rows);
   assert.equal(code, 1);
   assert.equal(report.imported, LINES_MAX + 1);
-  const expected = [2, 3, LINES_MAX + 4, LINES_MAX + 5].map((line) => ({
-    line,
-    reason: reason(line < 4 ? full : filled),
+  const expected = [2, 3, LINES_MAX + 4, LINES_MAX + 5].map((row) => ({
+    row,
+    reason: reason(row < 4 ? full : filled),
     field: 'ORDER_NUMBER',
   }));
   assert.deepEqual(report.rejections, expected);

@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import Papa from 'papaparse';
 import { createDemo } from '../../src/cli/serve/demo-tenant.ts';
-import { readCsv } from '../../src/cli/csv/csv-format.ts';
 import type { RecordType } from '../../src/pims/rules/fields.ts';
 import type { PimsStore } from '../../src/pims/pims-port.ts';
 import { parseRecords } from '../../src/pims/rules/values.ts';
@@ -20,7 +20,8 @@ import { openCommandLine, readOneObject, type CommandLine } from '../kit/cli-pro
 interface Report {
   imported: number;
   rejected: number;
-  rejections: { line: number; reason: string; field?: string }[];
+  rejections: { row: number; reason: string; field?: string }[];
+  skipped: string[];
 }
 type Values = Record<string, string>;
 type Records = { records: Values[] };
@@ -36,8 +37,12 @@ async function importRows({ run, file }: CommandLine, type: string, csv: string 
   const { exitCode, out, err } = await run('import acme', type, file('rows.csv', csv), ...options, '--json');
   assert.equal(err, '');
   const { imported, rejected, rejections } = readOneObject<Report>(out);
-  return { exitCode, imported, rejected, lines: valuesOf(rejections, 'line'), rejections };
+  return { exitCode, imported, rejected, rows: valuesOf(rejections, 'row'), rejections };
 }
+
+/** Imports the good rows. */
+const importPartly = (line: CommandLine, type: string, csv: string | Buffer) =>
+  importRows(line, type, csv, '--partial');
 
 suite('import, beside a running service', () => {
   const line = openCommandLine();
@@ -60,8 +65,8 @@ suite('import, beside a running service', () => {
   test('a dry run tells what would be imported and what not, and imports nothing', async () => {
     const earlier = await exportRows('customers');
     const csv = 'CUSTOMER_CODE,CREDIT_LIMIT\nDRY-1,5\nDRY-2,much\nDRY-1,6\n';
-    const { exitCode, imported, rejected, lines } = await importRows(line, 'customers', csv, '--dry-run');
-    assert.deepEqual([exitCode, imported, rejected, lines], [1, 1, 2, [3, 4]]);
+    const { exitCode, imported, rejected, rows } = await importRows(line, 'customers', csv, '--dry-run');
+    assert.deepEqual([exitCode, imported, rejected, rows], [1, 1, 2, [3, 4]]);
     assert.deepEqual(await exportRows('customers'), earlier);
     const next = await line.ask<Report>('import acme customers', line.file('rows.csv', 'CUSTOMER_NAME\nNext\n'));
     assert.equal(next.imported, 1);
@@ -79,7 +84,7 @@ suite('import, beside a running service', () => {
     assert.equal(refused.message, 'Only customers and inventory can be updated by an import.');
   });
 
-  test('columns with other names are mapped, and a file with other separators or letters is named', async () => {
+  test('columns with other names are mapped, and others are left out only with --skip-unknown, which lists them', async () => {
     const csv = 'Sku,Name\nMAP-1,Lamp\n';
     const map = ['--map', 'CUSTOMER_CODE=Sku', '--map', 'CUSTOMER_NAME=Name'];
     const { imported } = await importRows(line, 'customers', csv, ...map);
@@ -92,20 +97,22 @@ suite('import, beside a running service', () => {
       await refuse('PART_CODE\nX\n', '--map', 'BARCODE=Ean'),
       /the column 'Ean', which the first line does not have/,
     );
-    assert.match(await refuse('PART_CODE;BARCODE\nX;1\n'), /has semicolons between its fields/);
-    assert.match(await refuse('PART_CODE\tBARCODE\nX\t1\n'), /has tabs between its fields/);
-    const latin = Buffer.from('PART_CODE,PART_DESCRIPTION\nX,Stra\u00dfe\n', 'latin1');
-    const { rejections } = await importRows(line, 'inventory', latin);
-    assert.match(rejections[0]!.reason, /may be in Latin-1/);
-    assert.match(await refuse('A,B\nX,1\n', '--separator', ';'), /has commas between its fields/);
+    assert.match(await refuse('A,B\nX,1\n', '--separator', ';'), /has no field 'A,B'/);
+    assert.match(await refuse('PART_CODE,,BARCODE\nX,,1\n'), /has no field 'column 2'/);
+    assert.match(await refuse('Ean,Title\nX,1\n', '--skip-unknown'), /has no field 'Ean'/);
+    const shop = line.file('shop.csv', 'Part_Code,,Title,BARCODE,\nSKIP-1,x,y,5,\n,,no record,,\n');
+    assert.match(await refuse('Part_Code,Title\nSKIP-1,y\n'), /has no field 'Title'/);
+    const told = await line.run('import acme inventory', shop, '--skip-unknown', '--dry-run');
+    assert.match(told.out, /add 1 inventory, and reject 0\.\n$/);
+    assert.match(told.err, /\nColumns left out: , Title\n$/);
+    const { imported: taken, skipped } = await line.ask<Report>('import acme inventory', shop, '--skip-unknown');
+    assert.deepEqual([taken, skipped], [1, ['', 'Title']]);
     const { exitCode, err } = await line.run('import acme inventory rows.csv --separator ;;');
     assert.equal(exitCode, 2);
     assert.match(err, /must be one character/);
-    const utf16 = line.file('rows.csv', Buffer.from('\u{feff}PART_CODE,BARCODE\nX,1\n', 'utf16le'));
-    assert.match((await line.refused('import acme inventory', utf16)).message, /in UTF-16\. Save it as UTF-8/);
   });
 
-  test('a file with semicolons or tabs, in Latin-1, is imported as it says', async () => {
+  test('a file with semicolons or tabs, in Latin-1, is imported, also if the options say so', async () => {
     for (const [separator, flag] of Object.entries({ ';': ';', '\t': String.raw`\t` })) {
       const rows = [
         ['CUSTOMER_CODE', 'CUSTOMER_NAME', 'NOTES'],
@@ -113,8 +120,10 @@ suite('import, beside a running service', () => {
       ];
       const bytes = Buffer.from(rows.map((row) => `${row.join(separator)}\r\n`).join(''), 'latin1');
       const flags = ['--separator', flag, '--encoding', 'latin1'];
-      const { imported, rejections } = await importRows(line, 'customers', bytes, ...flags);
-      assert.deepEqual([imported, rejections], [1, []]);
+      for (const given of [['--dry-run'], flags]) {
+        const { imported, rejections } = await importRows(line, 'customers', bytes, ...given);
+        assert.deepEqual([imported, rejections], [1, []]);
+      }
       const kept = (await exportRows('customers')).find((each) => each['CUSTOMER_CODE'] === rows[1]![0]);
       assert.deepEqual(cellsOf(kept!, 'CUSTOMER_NAME NOTES'), ['Stra\u{df}e; \t, 5', '\u{20ac}']);
     }
@@ -125,7 +134,7 @@ suite('import, beside a running service', () => {
     const csv =
       '\u{feff}ORDER_NUMBER,ORDER_DATE,FREIGHT,DROP_SHIP,NOTES,CREATE_DATE\r\n' +
       '500,3/4/2026,07.50,true,"two\r\nlines, ""quoted""",2020-01-01T00:00:00Z\r\n';
-    const report = { exitCode: 0, imported: 1, rejected: 0, lines: [], rejections: [] };
+    const report = { exitCode: 0, imported: 1, rejected: 0, rows: [], rejections: [] };
     assert.deepEqual(await importRows(line, 'orders', csv), report);
     const [order] = await exportRows('orders');
     const keyAndDates = cellsOf(order!, 'ORDER_NUMBER ORDER_TYPE ORDER_DATE CREATE_DATE');
@@ -134,11 +143,12 @@ suite('import, beside a running service', () => {
   });
 
   // Holds S13.4.
-  test('rejected rows are told with line, reason and field; the others come in; the command ends with 1', async () => {
+  test('rejected rows are told with row, reason and field; --partial imports the others; the command ends with 1', async () => {
     const good = ['ORDER_NUMBER,ORDER_DATE,NOTES', '600,1/1/2026,"one\ntwo\nthree"'];
     const rows = [...good, '601,2/30/2026,', '602', '', '600,,again', '603,,'];
-    const { exitCode, imported, lines, rejections } = await importRows(line, 'orders', `${rows.join('\n')}\n`);
-    assert.deepEqual([exitCode, imported, lines], [1, 2, [5, 6, 8]]);
+    const { exitCode, imported, rejections, rows: told } = await importPartly(line, 'orders', `${rows.join('\n')}\n`);
+    // A cell of three lines is in one row, and an empty row counts.
+    assert.deepEqual([exitCode, imported, told], [1, 2, [3, 4, 6]]);
     assert.deepEqual(valuesOf(rejections, 'field'), ['ORDER_DATE', undefined, 'ORDER_NUMBER']);
     assert.match(rejections[0]!.reason, /ORDER_DATE must be a date that exists/);
     assert.match(rejections[1]!.reason, /1 cells, but the first line has 3/);
@@ -146,38 +156,80 @@ suite('import, beside a running service', () => {
 
   test('every row with the same bad cell is rejected, also right below the first', async () => {
     const rows = ['ORDER_NUMBER,FREIGHT', '650,ten', '651,ten', '652,1', '653,ten', '654,1'];
-    const { imported, rejections } = await importRows(line, 'orders', `${rows.join('\n')}\n`);
+    const { imported, rejections } = await importPartly(line, 'orders', `${rows.join('\n')}\n`);
     assert.equal(imported, 2);
     assert.deepEqual(
-      rejections.map(({ line: at, field }) => [at, field]),
+      rejections.map(({ row, field }) => [row, field]),
       [2, 3, 5].map((at) => [at, 'FREIGHT']),
     );
   });
 
   test('without --json every rejected row is a line on standard error', async () => {
     const file = line.file('rows.csv', 'ORDER_NUMBER,FREIGHT\n700,1\n701,\u{1b}[31mten\n');
-    const { exitCode, out, err } = await line.run('import acme orders', file);
+    const none = await line.run('import acme orders', file);
+    assert.match(none.out, /^Nothing was imported\. Correct the rejected rows, or give --partial /);
+    const { exitCode, out, err } = await line.run('import acme orders', file, '--partial');
     assert.equal(exitCode, 1);
     assert.match(out, /^Imported 1 orders, rejected 1, in /);
     assert.match(
       err,
-      /^Store: .*\nline 3: FREIGHT must be a decimal number such as '3' or '1.5', not '\u{fffd}\[31mten'\.\n$/u,
+      /^Store: .*\nrow 3: FREIGHT must be a decimal number such as '3' or '1.5', not '\u{fffd}\[31mten'\.\n$/u,
     );
   });
 
   const BAD_VALUE = 'ORDER_NUMBER,FREIGHT\n800,1\n801,ten\n802,1\n';
   const BAD_KEY = 'ORDER_NUMBER,FREIGHT\n800,1\n800,1\n802,1\n';
   for (const [kind, csv] of Object.entries({ value: BAD_VALUE, key: BAD_KEY }))
-    test(`--atomic with one bad ${kind} writes nothing and tells every bad row`, async () => {
+    test(`a file with one bad ${kind} writes nothing, and every bad row is told`, async () => {
       const was = await exportRows('orders');
-      const { exitCode, imported, rejected, lines } = await importRows(line, 'orders', csv, '--atomic');
-      assert.deepEqual([exitCode, imported, rejected, lines], [1, 0, 1, [3]]);
+      const { exitCode, imported, rejected, rows } = await importRows(line, 'orders', csv);
+      assert.deepEqual([exitCode, imported, rejected, rows], [1, 0, 1, [3]]);
       assert.deepEqual(await exportRows('orders'), was);
     });
 
-  test('--atomic with good rows writes them all', async () => {
+  test('good rows are all written, also with --atomic, which 0.1.0 had', async () => {
     const { exitCode, imported } = await importRows(line, 'orders', 'ORDER_NUMBER\n800\n801\n', '--atomic');
     assert.deepEqual([exitCode, imported], [0, 2]);
+  });
+
+  test('a row of commas is no record, and with --update a row without a key is rejected', async () => {
+    const { imported, rejected } = await importRows(
+      line,
+      'customers',
+      'CUSTOMER_CODE,CUSTOMER_NAME\nEMPTY,x\n,\n , \n',
+    );
+    assert.deepEqual([imported, rejected], [1, 0]);
+    const csv = 'CUSTOMER_CODE,NOTES\nEMPTY,y\n,internal remark\n';
+    const was = await exportRows('customers');
+    const { rejections } = await importRows(line, 'customers', csv, '--update');
+    assert.deepEqual(rejections, [{ row: 3, reason: 'CUSTOMER_CODE is required.', field: 'CUSTOMER_CODE' }]);
+    assert.deepEqual(await exportRows('customers'), was);
+  });
+
+  test('lines without LINE_NUMBER never double, whether a file comes again whole, corrected or extended', async () => {
+    await importRows(line, 'orders', 'ORDER_NUMBER\n1500\n1501\n');
+    const fileOf = (...quantities: string[]) =>
+      [
+        'ORDER_NUMBER,PART_CODE,QUANTITY',
+        ...quantities.map((quantity, at) => `${1500 + (at % 2)},P${at},${quantity}`),
+        '',
+      ].join('\n');
+    const lines = async () =>
+      (await exportRows('lines'))
+        .filter(({ ORDER_NUMBER }) => ORDER_NUMBER === '1500' || ORDER_NUMBER === '1501')
+        .map((each) => cellsOf(each, 'ORDER_NUMBER LINE_NUMBER PART_CODE QUANTITY').join(' '));
+    const bad = await importRows(line, 'lines', fileOf('3', '4', 'x', '5'));
+    assert.deepEqual([bad.imported, bad.rows, await lines()], [0, [4], []]);
+    assert.equal((await importPartly(line, 'lines', fileOf('3', '4', 'x', '5'))).imported, 3);
+    const corrected = await importPartly(line, 'lines', fileOf('3', '4', '2', '5'));
+    assert.deepEqual([corrected.imported, corrected.rows], [1, [2, 3, 5]]);
+    assert.equal(corrected.rejections[0]!.reason, 'Order 1500 already has a line 1.');
+    const all = ['1500 1 P0 3', '1500 2 P2 2', '1501 1 P1 4', '1501 2 P3 5'];
+    assert.deepEqual((await lines()).toSorted(), all);
+    const again = await importRows(line, 'lines', fileOf('3', '4', '2', '5'));
+    assert.deepEqual([again.exitCode, again.imported, again.rejected], [1, 0, 4]);
+    assert.equal((await importPartly(line, 'lines', fileOf('3', '4', '2', '5', '6'))).imported, 1);
+    assert.deepEqual((await lines()).toSorted(), [...all.slice(0, 2), '1500 3 P4 6', ...all.slice(2)]);
   });
 
   const HEADERS = {
@@ -198,9 +250,9 @@ suite('import, beside a running service', () => {
   test('rows that are not UTF-8, or whose quotes do not close, are rejected and never stored garbled', async () => {
     const header = 'ORDER_NUMBER,NOTES\n';
     const latin = Buffer.concat([Buffer.from(`${header}910,caf\u{e9}\n`), Buffer.from('914,caf\xe9\n', 'latin1')]);
-    assert.deepEqual((await importRows(line, 'orders', latin)).lines, [3]);
+    assert.deepEqual((await importPartly(line, 'orders', latin)).rows, [3]);
     const open = `${header}911,\u{fffd}\n912,"a"b\n913,"open\n`;
-    assert.deepEqual((await importRows(line, 'orders', open)).lines, [3, 4]);
+    assert.deepEqual((await importPartly(line, 'orders', open)).rows, [3, 4]);
     const orders = (await exportRows('orders')).filter((order) => order['ORDER_NUMBER']!.startsWith('91'));
     assert.deepEqual(valuesOf(orders, 'NOTES'), ['caf\u{e9}', '\u{fffd}']);
   });
@@ -216,8 +268,8 @@ suite('import, beside a running service', () => {
     await importRows(line, 'inventory', 'PART_CODE,QTY_ONHAND,QTY_COMMITTED,QTY_AVAILABLE\nMB/14,10,99,99\n');
     await importRows(line, 'orders', 'ORDER_NUMBER,ORDER_TYPE\n1000,sales_order\n1001,quote\n');
     const rows = ['ORDER_NUMBER,PART_CODE,QUANTITY', '1000,MB/14,3', '1001,MB/14,50', '1000,MB/14,1.5', '1999,MB/14,1'];
-    const { imported, lines } = await importRows(line, 'lines', `${rows.join('\n')}\n`);
-    assert.deepEqual([imported, lines], [3, [5]]);
+    const { imported, rows: told } = await importPartly(line, 'lines', `${rows.join('\n')}\n`);
+    assert.deepEqual([imported, told], [3, [5]]);
     const [part] = await exportRows('inventory');
     assert.deepEqual(cellsOf(part!, 'QTY_ONHAND QTY_COMMITTED QTY_AVAILABLE'), ['10', '4.5', '5.5']);
   });
@@ -234,12 +286,9 @@ suite('import, beside a running service', () => {
     test(`${what} rejects the row with line and column`, async () => {
       const was = await exportRows('inventory');
       const csv = `PART_CODE,PART_DESCRIPTION,BARCODE,CATEGORY,LOCATION_CODE\n${row}\n"Q${at}","say ""x""",,,\n`;
-      const atomic = await importRows(line, 'inventory', csv, '--atomic');
-      assert.deepEqual([atomic.exitCode, atomic.imported, atomic.lines], [1, 0, [2]]);
-      assert.ok(
-        atomic.rejections[0]!.reason.includes(` at line ${at}, column ${column}. `),
-        atomic.rejections[0]!.reason,
-      );
+      const { exitCode, imported, rows, rejections } = await importRows(line, 'inventory', csv);
+      assert.deepEqual([exitCode, imported, rows], [1, 0, [2]]);
+      assert.ok(rejections[0]!.reason.includes(` at line ${at}, column ${column}. `), rejections[0]!.reason);
       assert.deepEqual(await exportRows('inventory'), was);
     });
 
@@ -247,9 +296,9 @@ suite('import, beside a running service', () => {
     const notes = 'A note, "quoted",\nover lines. '.repeat(4).replaceAll('"', '""');
     const rows = times(5000, (index) => `${20_000 + index},"${index} ${notes}"\n`);
     rows[4000] = '24000,"never\nin order,x"\n24000,twice\n';
-    const { imported, lines } = await importRows(line, 'orders', `ORDER_NUMBER,NOTES\n${rows.join('')}`);
+    const { imported, rows: told } = await importPartly(line, 'orders', `ORDER_NUMBER,NOTES\n${rows.join('')}`);
     // A header, 4,000 rows of five lines and a row of two lines are before the rejected row.
-    assert.deepEqual([imported, lines], [5000, [2 + 4000 * 5 + 2]]);
+    assert.deepEqual([imported, told], [5000, [1 + 4000 + 2]]);
     const orders = (await exportRows('orders')).filter((order) => Number(order['ORDER_NUMBER']) >= 20_000);
     assert.equal(orders.length, 5000);
     assert.equal(orders[4999]!['NOTES'], `4999 ${notes.replaceAll('""', '"')}`);
@@ -319,19 +368,18 @@ suite('what goes in comes out again', () => {
       'é',
     ];
     const quote = (cell: string): string => `"${cell.replaceAll('"', '""')}"`;
-    const csv = cells.map((cell, index) => `P${index + 10},${quote(cell)}\n`).join('');
+    const csv = cells.map((cell, index) => `P${index + 10},${quote(cell.replace(/^'/, "''"))}\n`).join('');
     await line.ask('import acme inventory', line.file('parts.csv', `PART_CODE,PART_DESCRIPTION\n${csv}`));
     const file = line.file('out.csv', '');
     const readBack = async (): Promise<string[]> => {
-      const rows = (await Array.fromAsync(readCsv(file))).flat();
-      const at = rows[0]!.cells.indexOf('PART_DESCRIPTION');
-      return rows.slice(1).map((row) => row.cells[at]!);
+      const { data } = Papa.parse<Values>(readFileSync(file, 'utf8'), { header: true, skipEmptyLines: true });
+      return valuesOf(data, 'PART_DESCRIPTION');
     };
     await line.ask('export acme inventory --spreadsheet --output', file);
     const marked = [
       "'=1+1",
       "'+1",
-      "'-1",
+      '-1',
       "'@A1",
       "'\t'=1",
       "'\r'=1",
@@ -344,7 +392,11 @@ suite('what goes in comes out again', () => {
     assert.deepEqual(await readBack(), [...marked, ' =1', 'a=1', '1-1', '', "'=", 'é']);
     assert.equal((await line.run('export acme inventory --spreadsheet')).out, readFileSync(file, 'utf8'));
     await line.ask('export acme inventory --output', file);
-    assert.deepEqual(await readBack(), cells);
+    // An apostrophe that an import would take for a mark is doubled.
+    assert.deepEqual(
+      await readBack(),
+      cells.map((cell) => (cell === "'=1" ? "''=1" : cell)),
+    );
     assert.match((await line.refused('export acme inventory --spreadsheet')).message, /also give --output/);
   });
 

@@ -1,10 +1,12 @@
-/**
- * Downloads of text, and of tables as CSV (RFC 4180), written without papaparse, which would add 7 kB to the page.
- */
+/** Downloads of text, and of tables as CSV (RFC 4180) with marks before formulas, as `storeroom export --spreadsheet`. */
+import { guardFormulas } from '../../../src/pims/csv/formulas.ts';
+
 type Cell = string | number;
 
-const quote = (cell: Cell) =>
-  /[",\r\n]/.test(String(cell)) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell);
+function quote(cell: Cell): string {
+  const text = guardFormulas(String(cell));
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
 
 /** Example: `downloadCSV('usage.csv', ['day', 'calls'], [['2026-11-20', 3]])`; every line ends with CR LF. */
 export function downloadCSV(name: string, head: readonly string[], rows: readonly (readonly Cell[])[]): void {

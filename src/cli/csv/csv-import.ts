@@ -1,10 +1,12 @@
 /** Begin here. Imports a CSV file into a tenant's inventory system, and reports rejected rows. Source: decision 0011. */
+import { createReadStream, readFileSync, statSync } from 'node:fs';
 import { Refusal, refuseCommand } from '../../errors.ts';
+import { makeRowFitter, matchColumns } from '../../pims/csv/columns.ts';
+import { readCsv, type CsvFormat, type CsvRow } from '../../pims/csv/csv-reader.ts';
 import { makeRowParser } from '../../pims/import-rows.ts';
 import type { ImportRow } from '../../pims/import.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
-import type { FieldDictionary, RecordType } from '../../pims/rules/fields.ts';
-import { readCsv, type CsvFormat, type CsvRow } from './csv-format.ts';
+import { findField, type FieldDictionary, type RecordType } from '../../pims/rules/fields.ts';
 
 export interface ImportRequest {
   readonly recordType: RecordType;
@@ -12,14 +14,16 @@ export interface ImportRequest {
   /** The bytes of the file, if it was read already. */
   readonly content?: Buffer;
   readonly now: string;
-  /** Whether to import all rows or none. */
-  readonly atomic: boolean;
+  /** Whether to import the other rows if some are rejected. By default, nothing is imported then. */
+  readonly partial?: boolean | undefined;
   /** Whether to check all rows and import none. */
-  readonly isDry?: boolean;
+  readonly isDry?: boolean | undefined;
   /** Whether rows may change existing customers or parts. Other record types are refused (COMMAND_REFUSED). */
-  readonly updates?: boolean;
+  readonly updates?: boolean | undefined;
   /** The field of each column that is not named like its field. */
-  readonly columns?: ReadonlyMap<string, string>;
+  readonly columns?: ReadonlyMap<string, string> | undefined;
+  /** Whether to leave out columns without a field. By default, they are refused. */
+  readonly skipUnknown?: boolean | undefined;
   readonly format?: CsvFormat;
   /** Called with the number of bytes of each chunk that was read. */
   readonly onRead?: (bytes: number) => void;
@@ -28,7 +32,8 @@ export interface ImportRequest {
 }
 
 interface Rejection {
-  readonly line: number;
+  /** The number of the row in a spreadsheet, whose first row is the header. */
+  readonly row: number;
   readonly reason: string;
   readonly field?: string;
 }
@@ -37,8 +42,10 @@ export interface ImportReport {
   imported: number;
   updated: number;
   rejected: number;
-  /** At most a thousand rejected rows, by line. */
+  /** At most a thousand rejected rows, in order. */
   rejections: Rejection[];
+  /** The columns that were left out. */
+  skipped: string[];
   seconds: number;
   rowsPerSecond: number;
 }
@@ -53,15 +60,17 @@ const BATCH_ROWS_LEAST = 500;
 /** Bounds of a batch in memory, apart from its last row. */
 const BATCH_CELLS_MAX = 80_000;
 const BATCH_CHARACTERS_MAX = 8 * 1024 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 const REJECTIONS_MAX = 1000;
 
 /** Imports the rows. Throws a Refusal and imports nothing if the header cannot be used. */
 export async function importCsv(pims: PimsStore, request: ImportRequest): Promise<ImportReport> {
-  const { recordType, now, isDry = false, updates = false } = request;
+  const { recordType, now, partial, isDry, updates = false } = request;
   // The rows of a dry run are stored and undone, so that they are checked against each other.
-  const atomic = request.atomic || isDry;
+  const atomic = !partial || isDry === true;
   const startedAt = performance.now();
-  const report: ImportReport = { imported: 0, updated: 0, rejected: 0, rejections: [], seconds: 0, rowsPerSecond: 0 };
+  const none = { imported: 0, updated: 0, rejected: 0, rejections: [], skipped: [] };
+  const report: ImportReport = { ...none, seconds: 0, rowsPerSecond: 0 };
   const batches = parseBatches(request, (await pims.dictionaries())[recordType], report);
   const tellStored = async () => {
     if (report.imported + report.updated > 0) await request.onStored?.(report);
@@ -85,42 +94,50 @@ export async function importCsv(pims: PimsStore, request: ImportRequest): Promis
   }
   const seconds = (performance.now() - startedAt) / 1000;
   const rowsPerSecond = Math.round((report.imported + report.updated + report.rejected) / seconds);
-  if (request.atomic && report.rejected > 0) Object.assign(report, { imported: 0, updated: 0 });
+  if (atomic && !isDry && report.rejected > 0) Object.assign(report, { imported: 0, updated: 0 });
   if (!isDry) await tellStored();
-  report.rejections.sort((a, b) => a.line - b.line);
+  report.rejections.sort((a, b) => a.row - b.row);
   return { ...report, seconds: Number(seconds.toFixed(3)), rowsPerSecond };
 }
 
 /** Thrown through the store by an atomic import or a dry run, so that the store rolls back. */
 class RejectedBeforeStore extends Error {}
 
-function addRejection(report: ImportReport, line: number, reason: Error & { field?: string | undefined }) {
+function addRejection(report: ImportReport, row: number, reason: Error & { field?: string | undefined }) {
   report.rejected++;
   if (report.rejections.length === REJECTIONS_MAX) return;
   const { message, field } = reason;
-  report.rejections.push({ line, reason: message, ...(field !== undefined && { field }) });
+  report.rejections.push({ row, reason: message, ...(field !== undefined && { field }) });
 }
 
 async function* parseBatches(
-  { recordType, file, content, atomic, isDry, columns, format, onRead }: ImportRequest,
+  request: ImportRequest,
   dictionary: FieldDictionary,
   report: ImportReport,
 ): AsyncGenerator<ImportRow[]> {
-  let parse: ReturnType<typeof makeRowParser> | undefined;
+  const { file, partial, isDry, onRead } = request;
+  const format = { ...request.format };
+  // A pipe can be read only once.
+  const content = request.content ?? (statSync(file).isFile() ? undefined : readFileSync(file));
+  const open = () => (content ? [content] : createReadStream(file, { highWaterMark: CHUNK_BYTES }));
+  let table: ReturnType<typeof openTable> | undefined;
   let batch: ImportRow[] = [];
   let characters = 0;
   let rowsMost = BATCH_ROWS_FIRST;
-  for await (const rows of readCsv(content ?? file, onRead, format))
+  for await (const rows of readCsv(open, format, onRead))
     for (const row of rows) {
-      if (!parse) {
-        parse = parseHeader(row, dictionary, recordType, columns);
+      if (!table) {
+        table = openTable(row, dictionary, request, format);
+        report.skipped = table.skipped;
         continue;
       }
-      const values = row.fault === undefined ? parse(row.cells) : new Refusal('INVALID_VALUE', row.fault);
-      if (values instanceof Refusal) addRejection(report, row.lineNumber, values);
-      else batch.push({ lineNumber: row.lineNumber, values });
-      for (const cell of row.cells) characters += cell.length;
-      const cells = batch.length * row.cells.length;
+      const fitted = table.fit(row);
+      if (!fitted) continue;
+      const values = row.fault === undefined ? table.parse(fitted) : new Refusal('INVALID_VALUE', row.fault);
+      if (values instanceof Refusal) addRejection(report, row.rowNumber, values);
+      else batch.push({ lineNumber: row.rowNumber, values });
+      for (const cell of fitted) characters += cell.length;
+      const cells = batch.length * fitted.length;
       if (batch.length < rowsMost && cells < BATCH_CELLS_MAX && characters < BATCH_CHARACTERS_MAX) continue;
       const since = performance.now();
       yield batch;
@@ -129,30 +146,27 @@ async function* parseBatches(
       batch = [];
       characters = 0;
     }
-  if (!parse) throw refuseCommand(`${file} is empty. Its first line must name the fields.`);
+  if (!table) throw refuseCommand(`${file} is empty. Its first line must name the fields.`);
   if (batch.length > 0) yield batch;
-  if (isDry || (atomic && report.rejected > 0)) throw new RejectedBeforeStore();
+  if (isDry || (!partial && report.rejected > 0)) throw new RejectedBeforeStore();
 }
 
-function parseHeader(
-  { cells: names, fault }: CsvRow,
+/** Reads the header. Throws COMMAND_REFUSED or UNKNOWN_FIELD. */
+function openTable(
+  { cells: head, fault }: CsvRow,
   dictionary: FieldDictionary,
-  recordType: RecordType,
-  columns: ReadonlyMap<string, string> = new Map(),
-): ReturnType<typeof makeRowParser> {
+  { recordType, columns = new Map(), skipUnknown }: ImportRequest,
+  { separator }: CsvFormat,
+) {
   if (fault !== undefined) throw refuseCommand(`The first line must name the fields, but is not valid CSV. ${fault}`);
-  const [separator] = names.length > 1 ? [] : (/[,;\t|]/.exec(names[0] ?? '') ?? []);
-  if (separator !== undefined) {
-    const what = { ';': 'semicolons', '\t': 'tabs', '|': 'bars', ',': 'commas' }[separator];
-    const flag = separator === '\t' ? String.raw`\t` : separator;
-    throw refuseCommand(`The first line has ${what} between its fields. Give --separator '${flag}'.`);
-  }
-  const missing = [...columns.keys()].find((column) => !names.includes(column));
+  const missing = [...columns.keys()].find((column) => !head.includes(column));
   if (missing !== undefined)
     throw refuseCommand(`--map names the column '${missing}', which the first line does not have.`);
-  return makeRowParser(
-    names.map((name) => columns.get(name) ?? name),
-    dictionary,
-    recordType,
-  );
+  const fields = matchColumns(head, dictionary, columns);
+  const skipped = head.filter((_, column) => fields[column] === '');
+  const [first] = skipped;
+  if (first !== undefined && !(skipUnknown && fields.some(Boolean)))
+    findField(dictionary, recordType, first || `column ${fields.indexOf('') + 1}`);
+  const { names, fit } = makeRowFitter(fields, dictionary, recordType, separator);
+  return { skipped, fit, parse: makeRowParser(names, dictionary, recordType) };
 }

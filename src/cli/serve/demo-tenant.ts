@@ -52,8 +52,8 @@ export async function createDemo(store: Store, now: string): Promise<Demo> {
     for (const recordType of RECORD_TYPES_IN_ORDER) {
       const file = `demo/${folder}/${recordType}.csv`;
       const content = readAsset(file);
-      const { rejections } = await importCsv(pims, { recordType, file, content, now, atomic: true });
-      if (rejections[0]) throw new Error(`${file}, line ${rejections[0].line}: ${rejections[0].reason}`);
+      const { rejections } = await importCsv(pims, { recordType, file, content, now });
+      if (rejections[0]) throw new Error(`${file}, row ${rejections[0].row}: ${rejections[0].reason}`);
     }
   const actor = byOperator(Date.parse(now));
   const { pair } = await replacePair(store.tenants, DEMO_TEAM, undefined, 'none', actor);

@@ -1,6 +1,7 @@
-/** Imports a CSV file: its columns are matched with fields, all rows are checked, and the good ones are imported. */
+/** Imports a CSV file: its columns are matched with fields, all rows are checked, and then imported. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ImportView } from '../../../../src/http/dashboard/interface.ts';
+import { makeRowFitter, matchColumns } from '../../../../src/pims/csv/columns.ts';
 import type { RecordType } from '../../../../src/pims/rules/fields.ts';
 import { post } from '../../api/client.ts';
 import { downloadCSV } from '../../api/download.ts';
@@ -10,7 +11,7 @@ import { Actions, Button } from '../../ui/button.tsx';
 import { Checkbox, Select, useEntry } from '../../ui/form/field.tsx';
 import { Columns, Notice, Page, Section, Toolbar } from '../../ui/page.tsx';
 import { countOf } from '../../ui/text/text.tsx';
-import { piecesOf, readTable, type CsvTable } from './csv-table.ts';
+import { makeFaultFinder, piecesOf, readTable, type CsvTable, type Rejection } from './csv-table.ts';
 
 const TYPES = [
   { value: 'inventory', label: 'Parts' },
@@ -20,7 +21,8 @@ const TYPES = [
 ] as const;
 const REJECTED_SHOWN = 100;
 
-interface Report extends ImportView {
+interface Report extends Omit<ImportView, 'rejected'> {
+  readonly rejected: readonly Rejection[];
   readonly isDry: boolean;
   readonly fault?: string;
 }
@@ -69,15 +71,16 @@ interface MatchProps {
 /** The field of each column, the check, and the import. */
 function Match({ type, table }: MatchProps) {
   const { data } = useGet('/fields');
-  const names = data?.fields[type].map(({ name }) => name) ?? [];
-  const [chosen, setChosen] = useState<Readonly<Record<string, string>>>({});
+  const known = new Map(data?.fields[type].map((field) => [field.name, field]));
+  const [chosen, setChosen] = useState<ReadonlyMap<string, string>>(new Map());
   const [updates, setUpdates] = useState(false);
+  const [partial, setPartial] = useState(false);
   const { report, done, run, forget } = useImport(type, table);
-  const fields = table.head.map(
-    (column) => chosen[column] ?? names.find((name) => name === column.toUpperCase()) ?? '',
-  );
+  const fields = matchColumns(table.head, known, chosen);
+  const start = (isDry: boolean) => void run(makeRowFitter(fields, known, type, table.separator), updates, isDry);
   useEffect(forget, [chosen, updates]);
-  const good = report?.isDry && report.fault === undefined ? report.imported + report.updated : 0;
+  const isReady = report?.isDry && report.fault === undefined && (partial || report.rejected.length === 0);
+  const good = isReady ? report.imported + report.updated : 0;
   return (
     <Section
       title="Columns"
@@ -87,13 +90,13 @@ function Match({ type, table }: MatchProps) {
         <Columns>
           {table.head.map((column, at) => (
             <Select
-              key={column}
-              label={column}
+              key={at}
+              label={column || `Column ${at + 1}`}
               name={column}
-              hint={table.rows[0]![at]}
+              hint={table.rows[0]!.cells[at]}
               value={fields[at]!}
-              onValue={(field) => setChosen({ ...chosen, [column]: field })}
-              options={['', ...names].map((value) => ({ value, label: value || 'Leave out' }))}
+              onValue={(field) => setChosen(new Map(chosen).set(column, field))}
+              options={['', ...known.keys()].map((value) => ({ value, label: value || 'Leave out' }))}
             />
           ))}
         </Columns>
@@ -106,16 +109,19 @@ function Match({ type, table }: MatchProps) {
             hint="If off, rows of existing records are rejected. If on, the stock ledger records an imported quantity on hand as a count."
           />
         )}
+        <Checkbox
+          label="Import without rejected rows"
+          name="partial"
+          isChecked={partial}
+          onChecked={setPartial}
+          hint="If off, nothing is imported while a row is rejected."
+        />
         <Actions>
-          <Button
-            isBusy={done !== undefined}
-            disabled={!fields.some(Boolean)}
-            onClick={() => void run(fields, updates, true)}
-          >
+          <Button isBusy={done !== undefined} disabled={!fields.some(Boolean)} onClick={() => start(true)}>
             {done === undefined ? 'Check the rows' : `${done} of ${table.rows.length}`}
           </Button>
           {good > 0 && (
-            <Button tone="primary" onClick={() => void run(fields, updates, false)}>
+            <Button tone="primary" onClick={() => start(false)}>
               Import {countOf(good, 'row')}
             </Button>
           )}
@@ -132,30 +138,30 @@ function useImport(recordType: RecordType, table: CsvTable) {
   const [done, setDone] = useState<number>();
   const isLeft = useRef(false);
   useEffect(() => () => void (isLeft.current = true), []);
-  const run = async (fields: readonly string[], updates: boolean, isDry: boolean) => {
-    let sum: Report = { imported: 0, updated: 0, rejected: [], isDry };
-    let at = 0;
+  const run = async ({ names, fit }: ReturnType<typeof makeRowFitter>, updates: boolean, isDry: boolean) => {
+    const rejected: Rejection[] = [];
+    const sum = { imported: 0, updated: 0, rejected, isDry };
+    let fault: string | undefined;
+    let last = 1;
     setReport(undefined);
     try {
-      for (const { begin, rows } of piecesOf(table, fields)) {
+      const findFault = makeFaultFinder(recordType, names, updates);
+      for (const { rows, cells, faults } of piecesOf(table, fit, findFault)) {
         if (isLeft.current) return;
-        at = begin;
-        setDone(begin);
-        const body = { recordType, file: table.name, fields: fields.filter(Boolean), rows, updates, isDry };
-        const { imported, updated, rejected } = await post('/imports', body);
-        const more = rejected.map(({ row, message }) => ({ row: begin + row, message }));
-        sum = {
-          isDry,
-          imported: sum.imported + imported,
-          updated: sum.updated + updated,
-          rejected: [...sum.rejected, ...more],
-        };
+        setDone(sum.imported + sum.updated + rejected.length);
+        const body = { recordType, file: table.name, fields: names, rows: cells, updates, isDry };
+        const piece = await post('/imports', body);
+        sum.imported += piece.imported;
+        sum.updated += piece.updated;
+        const wrong = piece.rejected.map(({ row, message }) => ({ row: rows[row]!, message }));
+        rejected.push(...[...faults, ...wrong].toSorted((a, b) => a.row.rowNumber - b.row.rowNumber));
+        last = rows.at(-1)!.rowNumber;
       }
     } catch (thrown) {
-      sum = { ...sum, fault: `Stopped after row ${at}. ${toApiError(thrown).message}` };
+      fault = `Stopped after row ${last}. ${toApiError(thrown).message}`;
     }
     setDone(undefined);
-    setReport(sum);
+    setReport({ ...sum, ...(fault !== undefined && { fault }) });
   };
   return { report, done, run, forget: () => setReport(undefined) };
 }
@@ -168,7 +174,7 @@ function Outcome({
   table: CsvTable;
 }) {
   const download = () => {
-    const rows = rejected.map(({ row, message }) => [...table.rows[row]!, message]);
+    const rows = rejected.map(({ row, message }) => [...table.head.map((_, at) => row.cells[at] ?? ''), message]);
     downloadCSV(`rejected-${table.name}`, [...table.head, 'Reason'], rows);
   };
   const can = isDry ? 'can be ' : '';
@@ -182,7 +188,7 @@ function Outcome({
       <ul>
         {rejected.slice(0, REJECTED_SHOWN).map(({ row, message }) => (
           <li key={row}>
-            Row {row + 1}: {message}
+            Row {row.rowNumber}: {message}
           </li>
         ))}
       </ul>

@@ -3,7 +3,6 @@ import { useEffect, useState } from 'preact/hooks';
 import type { AuditCheckView, AuditView } from '../../../../src/http/dashboard/interface.ts';
 import { get } from '../../api/client.ts';
 import { downloadCSV } from '../../api/download.ts';
-import { guardFormula } from '../../api/guard-formula.ts';
 import { useGet, usePages } from '../../api/use-load.ts';
 import { Link, pathOf, useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
@@ -85,7 +84,7 @@ async function exportRecords(pages: readonly AuditView[], matches: (row: AuditRo
   }
   const rows = records
     .filter(matches)
-    .map((row) => HEAD.map((name) => guardFormula(name === 'detail' ? JSON.stringify(row.detail) : String(row[name]))));
+    .map((row) => HEAD.map((name) => (name === 'detail' ? JSON.stringify(row.detail) : String(row[name]))));
   downloadCSV(`storeroom-audit-${teamID}.csv`, HEAD, rows);
   toast(
     next === null

@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { InvalidArgumentError, Option } from 'commander';
 import { byCommand } from '../../../audit/audit.ts';
 import { refuseCommand } from '../../../errors.ts';
+import type { CsvFormat } from '../../../pims/csv/csv-reader.ts';
 import type { RecordType } from '../../../pims/rules/fields.ts';
 import { parseRecords } from '../../../pims/rules/values.ts';
 import {
@@ -19,8 +20,8 @@ import {
   timeOf,
   type AddCommands,
 } from '../../command.ts';
-import { writeCsv, type CsvFormat } from '../../csv/csv-format.ts';
 import { importCsv, type ImportReport, type ImportRequest } from '../../csv/csv-import.ts';
+import { writeCsv } from '../../csv/csv-writer.ts';
 import { withTenant } from '../../open-store.ts';
 
 /** Maximum bytes that wait to be written while more records are read. */
@@ -95,28 +96,32 @@ async function* formatJson(records: ExportedRecords): AsyncGenerator<string> {
 }
 
 const IMPORT_HELP =
-  'Import CSV. The first line names the fields. Keys and dates are kept. Exits with 1 if a row is rejected.';
+  'Import CSV. The first line names the fields. Keys and dates are kept. If a row is rejected, imports nothing and exits with 1.';
 
 export const addImportCommand: AddCommands = (program, context) => {
   addCommand(program, 'import <team>', 'import acme orders orders.csv', IMPORT_HELP)
     .addArgument(recordTypeArgument('<type>'))
     .argument('<file>', 'CSV')
-    .option('--atomic', 'import all rows, or none if one is rejected')
+    .option('--partial', 'import the other rows if some are rejected')
+    // 0.1.0 imported parts of a file without this option.
+    .addOption(new Option('--atomic').hideHelp())
     .option('--update', 'change existing customers or parts; QTY_ONHAND is entered as a count')
     .option('--dry-run', 'check all rows, and import none')
     .option('--map <field=column>', 'field of a column with another name (repeatable)', collectColumn)
+    .option('--skip-unknown', 'leave out columns without a field, and list them')
     .option(
       '--separator <character>',
-      "character between the cells, such as ';' or '\\t' (default: a comma)",
+      "character between the cells, such as ';' or '\\t' (default: found in the file)",
       takeSeparator,
     )
-    .addOption(new Option('--encoding <encoding>', 'encoding of the file').choices(['utf8', 'latin1']).default('utf8'))
+    .addOption(new Option('--encoding <encoding>', 'encoding (default: found in the file)').choices(['utf8', 'latin1']))
     .action(async (teamId: string, recordType: RecordType, file: string, options: ImportFlags) => {
-      const { atomic = false, dryRun: isDry = false, update: updates = false, map: columns = new Map() } = options;
+      const { partial, skipUnknown, dryRun: isDry, update: updates, map: columns } = options;
       const bytes = fileBytes(file);
       const bar = await createProgressBar();
       const now = timeOf(context.clock);
-      const asked = { recordType, file, now, atomic, isDry, updates, columns, format: options, onRead: bar.advance };
+      const onRead = bar.advance;
+      const asked = { recordType, file, now, partial, skipUnknown, isDry, updates, columns, format: options, onRead };
       const importing = withTenant(context, teamId, ({ pims, store }) => {
         bar.start(bytes);
         return importCsv(pims, {
@@ -137,7 +142,8 @@ export const addImportCommand: AddCommands = (program, context) => {
 };
 
 interface ImportFlags extends CsvFormat {
-  readonly atomic?: boolean;
+  readonly partial?: boolean;
+  readonly skipUnknown?: boolean;
   readonly dryRun?: boolean;
   readonly update?: boolean;
   readonly map?: Map<string, string>;
@@ -162,17 +168,18 @@ function fileBytes(file: string): number {
   return found.size;
 }
 
-function printRejections({ rejected, rejections }: ImportReport) {
-  for (const { line, reason } of rejections) process.stderr.write(`line ${line}: ${printable(reason)}\n`);
+function printRejections({ rejected, rejections, skipped }: ImportReport) {
+  if (skipped.length > 0) process.stderr.write(`Columns left out: ${skipped.map(printable).join(', ')}\n`);
+  for (const { row, reason } of rejections) process.stderr.write(`row ${row}: ${printable(reason)}\n`);
   if (rejected > rejections.length) process.stderr.write(`… and ${rejected - rejections.length} more.\n`);
 }
 
-function describeReport(report: ImportReport, { recordType, atomic, isDry, updates }: ImportRequest): string {
+function describeReport(report: ImportReport, { recordType, partial, isDry, updates }: ImportRequest): string {
   const { imported, updated, rejected, seconds, rowsPerSecond } = report;
   const update = updates ? `, ${isDry ? 'update' : 'updated'} ${updated}` : '';
+  if (!partial && rejected > 0)
+    return 'Nothing was imported. Correct the rejected rows, or give --partial to import the others.';
   if (isDry)
     return `Nothing was imported. The import would add ${imported} ${recordType}${update}, and reject ${rejected}.`;
-  if (atomic && rejected > 0)
-    return `Nothing was imported, because --atomic imports all rows or none. Correct the rejected rows (${rejected}).`;
   return `Imported ${imported} ${recordType}${update}, rejected ${rejected}, in ${seconds} s (${rowsPerSecond} rows a second).`;
 }
