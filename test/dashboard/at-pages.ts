@@ -31,15 +31,15 @@ export const shownCells = (table: Locator): Promise<string[][]> =>
     .evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => (cell.innerText as string).trim())));
 
 /** Opens an empty page at the visitor's address. No one is signed in. */
-export async function openAt(test: TestContext, service: Service, visitor: Visitor): Promise<Page> {
-  const page = await openPage(test, service);
+export async function openAt(test: TestContext, service: Service, visitor: Visitor, locale?: string): Promise<Page> {
+  const page = await openPage(test, service, locale);
   await page.setExtraHTTPHeaders({ 'x-forwarded-for': visitor.client });
   return page;
 }
 
 /** Opens the list of orders at the visitor's address, with the visitor signed in. */
-export async function openAs(test: TestContext, service: Service, visitor: Visitor): Promise<Page> {
-  const page = await openAt(test, service, visitor);
+export async function openAs(test: TestContext, service: Service, visitor: Visitor, locale?: string): Promise<Page> {
+  const page = await openAt(test, service, visitor, locale);
   await signIn(page, visitor);
   return page;
 }

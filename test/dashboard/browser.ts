@@ -38,7 +38,7 @@ export const openBrowser = share<Browser>(
 );
 
 /** Opens an empty page in a new browser context. The test fails at its end if the browser has reported an error. */
-export async function openPage(test: TestContext, service: Service): Promise<Page> {
+export async function openPage(test: TestContext, service: Service, locale = 'en-GB'): Promise<Page> {
   const browser = await openBrowser();
   const context = await browser.newContext({
     baseURL: service.origin,
@@ -46,7 +46,7 @@ export async function openPage(test: TestContext, service: Service): Promise<Pag
     colorScheme: 'light',
     reducedMotion: 'reduce',
     timezoneId: 'UTC',
-    locale: 'en-GB',
+    locale,
     permissions: ['clipboard-read', 'clipboard-write'],
   });
   context.setDefaultTimeout(0); // run.ts ends a file that hangs

@@ -154,9 +154,9 @@ test('a new order is made by form in one step, found by the name of its customer
   await page.keyboard.type('Lighthouse');
   await page.getByText('No customer with exactly this code was found.').waitFor();
   await page.getByLabel('Customer', { exact: true }).fill('BOB');
-  await page.getByRole('status').filter({ hasText: 'Bob Lighthouse' }).waitFor();
+  await page.getByText('Bob Lighthouse', { exact: true }).first().waitFor();
   await page.getByLabel('Part of line 1').fill('LAMP');
-  await page.getByText('2 available', { exact: true }).waitFor();
+  await page.getByText('Lamp · 12.25 · 2 available', { exact: true }).first().waitFor();
   await page.getByLabel('Units of line 1').fill('2');
   await page.getByText('Total 24.50', { exact: true }).waitFor();
   await checkAxe(page);

@@ -36,6 +36,9 @@ export class ApiError extends Error {
   }
 }
 
+/** Returns an error that a form shows at one of its fields. */
+export const faultAt = (field: string, message: string) => new ApiError('INVALID_VALUE', message, 0, { field });
+
 /** Returns whether a thrown value is an error of the service with this code. */
 export const hasCode = (fault: unknown, code: string): fault is ApiError =>
   fault instanceof ApiError && fault.code === code;

@@ -2,16 +2,17 @@
 import { useRef, useState } from 'preact/hooks';
 import type { FieldView } from '../../../../src/http/dashboard/interface.ts';
 import type { RecordType } from '../../../../src/pims/rules/fields.ts';
-import { FIRST_STAGES } from '../../../../src/pims/rules/stages.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
+import { faultAt } from '../../api/client.ts';
 import { useGet } from '../../api/use-load.ts';
-import { labelStage } from '../../ui/text/text.tsx';
+import { toIsoDate } from '../../ui/text/text.tsx';
 import { FormDialog } from '../../ui/dialog/dialog.tsx';
-import { Select, TextArea, TextField } from '../../ui/form/field.tsx';
+import { NumberField, Select, TextArea, TextField } from '../../ui/form/field.tsx';
+import { takeNumber, writeNumber } from '../../ui/form/number.ts';
 import { WhenLoaded } from '../../ui/page.tsx';
 import { labelOf } from '../../ui/text/label.ts';
 import { ADDRESS_FIELDS } from '../records/record-fields.tsx';
-import { FindField } from './find-field.tsx';
+import { FindField, useKnownCodes } from './find-field.tsx';
 
 interface RecordDialogProps {
   title: string;
@@ -32,8 +33,18 @@ export function RecordDialog({ recordType, first = [], isShown = () => true, val
   const loaded = useGet('/fields');
   const [typed, setTyped] = useState<Values>({});
   const began = useRef(values);
-  const changed = Object.fromEntries(Object.entries(typed).filter(([name, value]) => value !== began.current[name]));
+  const { know, question } = useKnownCodes();
   const save = async () => {
+    const taken = loaded.data?.fields[recordType].flatMap(({ name, type }) => {
+      const text = typed[name];
+      return text === undefined ? [] : [[name, type === 'number' ? takeNumber(text, name) : text] as const];
+    });
+    const changed: Values = Object.fromEntries((taken ?? []).filter(([name, value]) => value !== began.current[name]));
+    if (Object.keys(changed).length === 0 && !began.current['CREATE_DATE'])
+      throw faultAt('', 'The form is empty. Fill in a field.');
+    const [name, kind] = CODES[recordType] ?? [];
+    const code = name && changed[name]?.trim();
+    if (code) changed[name] = (await know([[kind!, code, name]]))[0]?.[name] ?? code;
     await props.onSave(changed);
     props.onClose();
   };
@@ -56,10 +67,10 @@ export function RecordDialog({ recordType, first = [], isShown = () => true, val
                 <Entry
                   key={field.name}
                   field={field}
-                  value={typed[field.name] ?? began.current[field.name] ?? ''}
-                  onValue={(value, customer = {}) =>
+                  value={typed[field.name] ?? writeValue(field, began.current[field.name] ?? '')}
+                  onValue={(value, found = {}) =>
                     setTyped((before) => ({
-                      ...addressOf(customer, { ...began.current, ...before }),
+                      ...addressOf(found, { ...began.current, ...before }),
                       ...before,
                       [field.name]: value,
                     }))
@@ -71,6 +82,7 @@ export function RecordDialog({ recordType, first = [], isShown = () => true, val
           </div>
         )}
       </WhenLoaded>
+      {question}
     </FormDialog>
   );
 }
@@ -78,8 +90,8 @@ export function RecordDialog({ recordType, first = [], isShown = () => true, val
 interface EntryProps {
   field: FieldView;
   value: string;
-  /** `customer` is the customer that the value names, if the field finds customers. */
-  onValue: (value: string, customer?: Values) => void;
+  /** `found` is the record that the value names. A customer has the addresses of an order. */
+  onValue: (value: string, found?: Values) => void;
   recordType: RecordType;
   autofocus: boolean;
 }
@@ -92,23 +104,27 @@ const addressOf = (customer: Values, order: Values): Values =>
     ),
   );
 
-const STAGE_CHOICES = [{ value: '', label: 'As in Settings' }].concat(
-  FIRST_STAGES.map((stage) => ({ value: stage, label: labelStage(stage) })),
-);
 const FLAGS = [
   { value: '', label: 'Not set' },
   { value: 'Y', label: 'Yes' },
   { value: 'N', label: 'No' },
 ];
 
+const writeValue = ({ type }: FieldView, value: string) =>
+  type === 'number' ? writeNumber(value) : type === 'date' ? toIsoDate(value) : value;
+
+/** The fields that find a record of another kind. */
+const CODES: { readonly [Name in RecordType]?: readonly [field: string, kind: 'customers' | 'inventory'] } = {
+  orders: ['CUSTOMER_CODE', 'customers'],
+  lines: ['PART_CODE', 'inventory'],
+};
+
 function Entry({ field: { name, type }, value, onValue, recordType, autofocus }: EntryProps) {
   const given = { label: labelOf(name), name, value, onValue, autofocus };
-  if (recordType === 'orders' && name === 'CUSTOMER_CODE') return <FindField {...given} kind="customers" />;
-  if (recordType === 'lines' && name === 'PART_CODE')
-    return <FindField {...given} kind="inventory" onValue={(code) => onValue(code)} />;
-  if (name === 'ORDER_TYPE') return <Select {...given} options={STAGE_CHOICES} />;
+  const [code, kind] = CODES[recordType] ?? [];
+  if (kind && name === code) return <FindField {...given} kind={kind} />;
   if (type === 'flag') return <Select {...given} options={FLAGS} />;
   if (name === 'NOTES') return <TextArea {...given} rows={3} />;
-  if (type === 'number') return <TextField {...given} inputmode="decimal" isExact title={name} />;
-  return <TextField {...given} isExact title={name} placeholder={type === 'date' ? 'mm/dd/yyyy' : ''} />;
+  if (type === 'number') return <NumberField {...given} title={name} />;
+  return <TextField {...given} isExact title={name} type={type === 'date' ? 'date' : 'text'} />;
 }

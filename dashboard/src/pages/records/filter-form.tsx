@@ -20,7 +20,7 @@ import {
 } from '../../api/filters.ts';
 import type { Kind } from '../../api/records.ts';
 import { useQuery } from '../../router.tsx';
-import { labelStage } from '../../ui/text/text.tsx';
+import { labelStage, toIsoDate } from '../../ui/text/text.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Select, TextField } from '../../ui/form/field.tsx';
 import { labelOf } from '../../ui/text/label.ts';
@@ -267,7 +267,7 @@ function FilterValues({ label, row, type, onChange, error }: FilterValuesProps) 
           type={isDay ? 'date' : 'text'}
           placeholder={row.op === 'in' ? 'Values, separated by commas' : 'Value'}
           isExact
-          value={isDay ? value.replace(/^(\d\d)\/(\d\d)\/(\d{4})$/, '$3-$1-$2') : value}
+          value={isDay ? toIsoDate(value) : value}
           onValue={(typed) => onChange({ value: ends.with(at, typed).join('..') })}
           error={error}
         />

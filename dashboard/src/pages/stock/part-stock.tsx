@@ -4,7 +4,7 @@
  */
 import { useState } from 'preact/hooks';
 import type { MovementsView, WaitingView } from '../../../../src/http/dashboard/interface.ts';
-import { addDecimals, parseDecimal, subtractDecimals } from '../../../../src/pims/rules/decimal.ts';
+import { addDecimals, subtractDecimals } from '../../../../src/pims/rules/decimal.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { get, post } from '../../api/client.ts';
@@ -13,10 +13,11 @@ import { useGet, usePages } from '../../api/use-load.ts';
 import { RecordLink } from '../records/field-column.tsx';
 import { Button } from '../../ui/button.tsx';
 import { FormDialog } from '../../ui/dialog/dialog.tsx';
-import { TextArea, TextField, useEntry } from '../../ui/form/field.tsx';
+import { NumberField, TextArea, TextField, useEntry } from '../../ui/form/field.tsx';
+import { readNumber, takeNumber } from '../../ui/form/number.ts';
 import { Empty, Section } from '../../ui/page.tsx';
 import { Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
-import { Badge, Text } from '../../ui/text/text.tsx';
+import { Badge, Day, Text } from '../../ui/text/text.tsx';
 import { toast } from '../../ui/toaster.tsx';
 
 type Movement = MovementsView['movements'][number];
@@ -74,7 +75,7 @@ export function Ledger({ partCode, version }: { partCode: string; version: strin
 
 const WAITING: readonly TableColumn<WaitingView>[] = [
   textColumn('ORDER_NUMBER', 'Order'),
-  textColumn('ORDER_DATE', 'Date'),
+  { key: 'ORDER_DATE', head: 'Date', cell: (order) => <Day value={order.ORDER_DATE} /> },
   { key: 'customer', head: 'Customer', isWide: true, cell: (order) => <bdi>{order.BNAME || order.CUSTOMER_CODE}</bdi> },
   textColumn('quantity', 'Units', { align: 'end' }),
   {
@@ -134,9 +135,10 @@ function StockDialog({ action, part, onDone, onClose }: StockDialogProps) {
   const serials = splitList(typed.value.replaceAll('\n', ','));
   const after = stockAfter(action, QTY_ONHAND || '0', quantity.value);
   const send = async () => {
-    if (action === 'on-order') await post('/stock/on-order', { PART_CODE, quantity: quantity.value });
+    const taken = takeNumber(quantity.value, 'quantity');
+    if (action === 'on-order') await post('/stock/on-order', { PART_CODE, quantity: taken });
     else {
-      const body = { PART_CODE, quantity: quantity.value, reason: reason.value, serials };
+      const body = { PART_CODE, quantity: taken, reason: reason.value, serials };
       const done = await post(`/stock/${action}`, body);
       toast(`${done.QTY_ONHAND} on hand`);
     }
@@ -145,12 +147,10 @@ function StockDialog({ action, part, onDone, onClose }: StockDialogProps) {
   };
   return (
     <FormDialog title={`${title} ${PART_CODE}`} description={about} action={title} onSubmit={send} onClose={onClose}>
-      <TextField
+      <NumberField
         label={units}
         name="quantity"
-        inputmode="decimal"
         autofocus
-        isExact
         {...quantity}
         hint={after === undefined ? undefined : `On hand: ${QTY_ONHAND || '0'} → ${after}`}
       />
@@ -176,7 +176,7 @@ function StockDialog({ action, part, onDone, onClose }: StockDialogProps) {
 
 /** Returns the units on hand after the action, or undefined if it does not change them. */
 function stockAfter(action: Action, onHand: string, quantity: string): string | undefined {
-  const units = parseDecimal(quantity.trim());
+  const units = readNumber(quantity);
   if (units === undefined || action === 'on-order') return undefined;
   return action === 'count' ? units : addDecimals(onHand, units);
 }

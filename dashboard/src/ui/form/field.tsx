@@ -6,6 +6,7 @@ import type { ComponentChildren, TargetedInputEvent } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { PASSWORD_MAX } from '../../../../src/account/account-bounds.ts';
 import { useFormState } from './form-state.ts';
+import { faultOfNumber } from './number.ts';
 import { IconButton } from '../button.tsx';
 
 interface Labelled {
@@ -101,6 +102,7 @@ export interface TextFieldProps extends EntryProps {
   step?: number;
   /** id of a <datalist>. */
   list?: string;
+  onKeyDown?: (event: KeyboardEvent) => void;
 }
 
 /** Splits the properties of a field from the attributes of its input. */
@@ -153,6 +155,14 @@ export function TextField({ type = 'text', ...props }: TextFieldProps) {
     </Frame>
   );
 }
+
+/**
+ * A field for a number as people write it in the viewer's locale. `readNumber` reads its text. Example: `<NumberField
+ * label="Price" name="UNIT_PRICE" {...price} />`.
+ */
+export const NumberField = ({ error, ...field }: TextFieldProps) => (
+  <TextField {...field} inputmode="decimal" isExact error={error ?? faultOfNumber(field.value)} />
+);
 
 /** Example: `<TextArea label="Body" name="body" isMono rows={12} value={body} onValue={setBody} />`. */
 export function TextArea(props: EntryProps & { rows: number }) {

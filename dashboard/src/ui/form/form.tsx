@@ -30,13 +30,15 @@ interface FormProps {
   onSubmit: () => unknown;
   children?: ComponentChildren;
   label?: string;
+  /** Whether Enter in a field does not send the form, as for scanners, which type it after each code. */
+  isSentByButton?: boolean;
 }
 
 /**
  * Example: `<Form onSubmit={async () => { await post('/users', { email, role }); close();
  * }}>…fields…<Actions>…</Actions></Form>`.
  */
-export function Form({ onSubmit, children, label }: FormProps) {
+export function Form({ onSubmit, children, label, isSentByButton }: FormProps) {
   const form = useRef<HTMLFormElement>(null);
   const [state, setState] = useState<{ isBusy: boolean; error: ApiError | undefined; isAtField: boolean }>({
     isBusy: false,
@@ -65,7 +67,16 @@ export function Form({ onSubmit, children, label }: FormProps) {
   }, [state.error]);
   return (
     <FormContext.Provider value={state}>
-      <form class="form" ref={form} onSubmit={(event) => void submit(event)} aria-label={label}>
+      <form
+        class="form"
+        ref={form}
+        onSubmit={(event) => void submit(event)}
+        onKeyDown={(event) => {
+          if (isSentByButton && event.key === 'Enter' && event.target instanceof HTMLInputElement)
+            event.preventDefault();
+        }}
+        aria-label={label}
+      >
         {state.error && !state.isAtField && <FormError error={state.error} />}
         {children}
       </form>

@@ -95,10 +95,13 @@ export function Time({ at, to = 'minutes', none = '–' }: TimeProps) {
 
 const date = new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric', timeZone: 'UTC' });
 
+/** Returns a date of a record in ISO 8601, as date fields have it: `toIsoDate('11/20/2026')` gives `'2026-11-20'`. */
+export const toIsoDate = (text: string): string => text.replace(/^(\d\d)\/(\d\d)\/(\d{4})$/, '$3-$1-$2');
+
 /** Example: `formatDate('11/20/2026')` gives `20 Nov 2026` in Britain; a text that is not a date stays unchanged. */
 export function formatDate(text: string): string {
-  const [, month, day, year] = /^(\d\d)\/(\d\d)\/(\d{4})$/.exec(text) ?? [];
-  return year === undefined ? text : date.format(new Date(`${year}-${month}-${day}`));
+  const iso = toIsoDate(text);
+  return iso === text ? text : date.format(new Date(iso));
 }
 
 /** A day without a time zone. Example: `<Day value={order.ORDER_DATE} />`. The title has the text of the API. */

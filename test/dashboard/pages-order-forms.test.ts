@@ -1,0 +1,159 @@
+/**
+ * Tests in a browser what a clerk types and is told: numbers and dates of the locale, scanned barcodes, unknown codes,
+ * what an invoice ships and costs, and what is printed. The API says what was written.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { Shop, succeed, type Values } from '../kit/records.ts';
+import { button, field, openAs } from './at-pages.ts';
+import { checkAxe, goTo, waitUntilLoaded } from './browser.ts';
+import { openScene } from './scene.ts';
+import { Visitor } from './visitor.ts';
+
+const service = await openScene();
+const shop = await Shop.open(service, 'forms');
+const clerk = await (await Visitor.make(service, 'forms', 'owner')).add('clerk');
+await shop.load('inventory', [
+  { PART_CODE: 'BOLT', PART_DESCRIPTION: 'Bolt', BARCODE: '4006381333931', UNIT_PRICE: '2.5', QTY_ONHAND: '10' },
+  { PART_CODE: 'NUT', PART_DESCRIPTION: 'Nut', BARCODE: '4006381333948', UNIT_PRICE: '0.99', QTY_ONHAND: '100' },
+]);
+await shop.createCustomer({ CUSTOMER_CODE: 'ANN', CUSTOMER_NAME: 'Ann Smith', SNAME: 'Ann Smith', SCITY: 'Rome' });
+
+const dialog = (page: Page) => page.getByRole('dialog');
+const says = (page: Page, text: string): Promise<void> => page.getByText(text, { exact: false }).first().waitFor();
+const countOrders = async (): Promise<number> => (await succeed<Values[]>(shop.queryOrders([]))).length;
+/** Sends the new order, and returns its number. */
+async function create(page: Page): Promise<string> {
+  await button(page, 'Create order').click();
+  await page.getByRole('heading', { level: 1, name: /^Order \d+$/ }).waitFor();
+  await waitUntilLoaded(page);
+  return page.url().split('/').at(-1)!;
+}
+const linesOf = async (number: string): Promise<(string | undefined)[][]> =>
+  (await shop.lines(number)).map((line) => [line['PART_CODE'], line['QUANTITY'], line['UNIT_PRICE']]);
+
+test('numbers of a new order are refused at their field in words, and nothing that was typed is lost', async (context) => {
+  const page = await openAs(context, service, clerk);
+  await goTo(page, '/records/orders/new');
+  await field(page, 'Notes').fill('ring twice');
+  await field(page, 'Part of line 1').fill('BOLT');
+  const [units, price] = [field(page, 'Units of line 1'), field(page, 'Price of line 1')];
+  for (const text of ['12,50', '$5', '1.2.3', 'abc', '1,2345', '-']) {
+    await price.fill(text);
+    await says(page, 'Enter a number, such as 12.50.');
+    await says(page, 'Total –');
+    assert.equal(await price.inputValue(), text);
+  }
+  for (const [text, total] of [
+    ['.5', '0.50'],
+    [' 5 ', '5.00'],
+    ['1,234.50', '1,234.50'],
+    ['12.', '12.00'],
+  ]) {
+    await price.fill(text!);
+    await page.getByText(`Total ${total}`, { exact: true }).waitFor();
+  }
+  const before = await countOrders();
+  for (const [input, text, fault] of [
+    [units, '2,5', 'Enter a number'],
+    [units, '-5', 'Enter more than 0 units.'],
+    [price, '-5', 'A price cannot be negative.'],
+  ] as const) {
+    await input.fill(text);
+    await button(page, 'Create order').click();
+    await says(page, fault);
+    assert.equal(await input.getAttribute('aria-invalid'), 'true');
+    await input.fill('2.5');
+  }
+  assert.equal(await countOrders(), before);
+  assert.equal(await field(page, 'Notes').inputValue(), 'ring twice');
+  assert.deepEqual(await linesOf(await create(page)), [['BOLT', '2.5', '2.5']]);
+});
+
+test('in German, numbers have a comma, also in the dialogs of records and stock', async (context) => {
+  const page = await openAs(context, service, clerk, 'de-DE');
+  await goTo(page, '/records/orders/new');
+  await field(page, 'Part of line 1').fill('BOLT');
+  await field(page, 'Units of line 1').fill('1.000');
+  await field(page, 'Price of line 1').fill('12,50');
+  await page.getByText('Total 12.500,00', { exact: true }).waitFor();
+  const number = await create(page);
+  assert.deepEqual(await linesOf(number), [['BOLT', '1000', '12.5']]);
+  await button(page, 'Edit line 1').click();
+  const price = dialog(page).getByLabel('Unit price', { exact: true });
+  await price.waitFor();
+  assert.equal(await price.inputValue(), '12,5');
+  await price.fill('7,25');
+  await button(dialog(page), 'Save').click();
+  await dialog(page).waitFor({ state: 'detached' });
+  assert.deepEqual(await linesOf(number), [['BOLT', '1000', '7.25']]);
+  await goTo(page, '/records/inventory/NUT');
+  await button(page, 'Receive').click();
+  await field(page, 'Units received').fill('0,5');
+  await button(dialog(page), 'Receive').click();
+  await dialog(page).waitFor({ state: 'detached' });
+  assert.equal((await succeed(shop.getInventoryItem('NUT')))['QTY_ONHAND'], '100.5');
+});
+
+test('a scanner chooses parts by barcode, line after line, and its Enter never sends the order', async (context) => {
+  const page = await openAs(context, service, clerk);
+  await goTo(page, '/records/orders/new');
+  const before = await countOrders();
+  await field(page, 'Part of line 1').focus();
+  for (const scanned of ['4006381333931', '4006381333948', 'BOLT']) {
+    await page.keyboard.type(scanned);
+    await page.keyboard.press('Enter');
+  }
+  await page.getByText('Total 5.99', { exact: true }).waitFor();
+  await field(page, 'Purchase order').focus();
+  await page.keyboard.press('Enter');
+  assert.equal(await countOrders(), before);
+  const codes = await Promise.all([1, 2, 3, 4].map((line) => field(page, `Part of line ${line}`).inputValue()));
+  assert.deepEqual(codes, ['BOLT', 'NUT', 'BOLT', '']);
+  const written = await linesOf(await create(page));
+  assert.deepEqual(written, [
+    ['BOLT', '1', '2.5'],
+    ['NUT', '1', '0.99'],
+    ['BOLT', '1', '2.5'],
+  ]);
+});
+
+test('an empty form creates nothing, and unknown customers and parts are asked about in the form', async (context) => {
+  const page = await openAs(context, service, clerk);
+  const before = await countOrders();
+  await goTo(page, '/records/orders/new');
+  await button(page, 'Create order').click();
+  await says(page, 'Enter at least one part.');
+  await field(page, 'Price of line 1').fill('19.90');
+  await button(page, 'Create order').click();
+  await says(page, 'Enter the part of this line, or remove the line.');
+  await field(page, 'Part of line 1').fill('GHOST');
+  await field(page, 'Customer').fill('Müller');
+  await button(page, 'Create order').click();
+  await says(page, "No part has the code 'GHOST'. No customer has the code 'Müller'.");
+  assert.equal(await countOrders(), before);
+  await checkAxe(page);
+  await field(page, 'Customer').fill('ANN');
+  await button(page, 'Create order').click();
+  await page.getByText("No customer has the code 'Müller'.", { exact: false }).first().waitFor({ state: 'detached' });
+  assert.equal(await countOrders(), before);
+  await page.getByLabel('Use it anyway.').check();
+  const number = await create(page);
+  assert.deepEqual(await linesOf(number), [['GHOST', '1', '19.9']]);
+  assert.deepEqual((await shop.order(number))['SCITY'], 'Rome');
+
+  await button(page, 'Add line').click();
+  await dialog(page).getByLabel('Part', { exact: true }).fill('GHOST 2');
+  await button(dialog(page), 'Add').click();
+  await says(page, "No part has the code 'GHOST 2'.");
+  await dialog(page).getByLabel('Part', { exact: true }).fill('4006381333948');
+  await button(dialog(page), 'Add').click();
+  await dialog(page).waitFor({ state: 'detached' });
+  assert.deepEqual((await linesOf(number))[1], ['NUT', '1', '0.99']);
+  await goTo(page, '/records/customers');
+  await button(page, 'New customer').click();
+  await button(dialog(page), 'Create').click();
+  await says(page, 'The form is empty. Fill in a field.');
+  assert.equal((await succeed<Values[]>(shop.queryCustomers([]))).length, 1);
+});
