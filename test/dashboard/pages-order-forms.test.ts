@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { Shop, succeed, type Values } from '../kit/records.ts';
-import { button, field, openAs } from './at-pages.ts';
+import { arrive, button, field, openAs, region, shownCells } from './at-pages.ts';
 import { checkAxe, goTo, waitUntilLoaded } from './browser.ts';
 import { openScene } from './scene.ts';
 import { Visitor } from './visitor.ts';
@@ -23,6 +23,13 @@ await shop.createCustomer({ CUSTOMER_CODE: 'ANN', CUSTOMER_NAME: 'Ann Smith', SN
 const dialog = (page: Page) => page.getByRole('dialog');
 const says = (page: Page, text: string): Promise<void> => page.getByText(text, { exact: false }).first().waitFor();
 const countOrders = async (): Promise<number> => (await succeed<Values[]>(shop.queryOrders([]))).length;
+/** Opens an order that the API makes. */
+async function openOrder(page: Page, order: Values, lines: readonly Values[]): Promise<string> {
+  const ORDER_NUMBER = await shop.newOrder(order);
+  for (const line of lines) await succeed(shop.addLineItem({ ORDER_NUMBER, ...line }));
+  await goTo(page, `/records/orders/${ORDER_NUMBER}`);
+  return ORDER_NUMBER;
+}
 /** Sends the new order, and returns its number. */
 async function create(page: Page): Promise<string> {
   await button(page, 'Create order').click();
@@ -156,4 +163,115 @@ test('an empty form creates nothing, and unknown customers and parts are asked a
   await button(dialog(page), 'Create').click();
   await says(page, 'The form is empty. Fill in a field.');
   assert.equal((await succeed<Values[]>(shop.queryCustomers([]))).length, 1);
+});
+
+test('an order page shows what another tab has done to it, and the views count what was approved', async (context) => {
+  const page = await openAs(context, service, clerk);
+  const number = await openOrder(page, { ORDER_TYPE: 'sales_order' }, [{ PART_CODE: 'NUT', QUANTITY: '1' }]);
+  await button(page, 'Invoice').click();
+  await button(dialog(page), 'Invoice').click();
+  await says(page, 'The order is complete.');
+  await waitUntilLoaded(page);
+  const other = await page.context().newPage();
+  await goTo(other, `/records/orders/${number}`);
+  await button(other, 'Void').click();
+  await button(dialog(other), 'Void').click();
+  await dialog(other).waitFor({ state: 'detached' });
+  await page.evaluate(`dispatchEvent(new Event('focus'))`);
+  await says(page, 'This invoice is void.');
+  assert.equal(await page.getByText('The order is complete.').count(), 0);
+  assert.equal(await page.getByText('before and after this change').count(), 0);
+});
+
+test('invoicing says what is ordered, open and on hand, what is missing, and the totals that the API then has', async (context) => {
+  const page = await openAs(context, service, clerk);
+  const number = await openOrder(page, { ORDER_TYPE: 'sales_order', FREIGHT: '9', TAX_TOTAL: '7', BNAME: 'Bob' }, [
+    { PART_CODE: 'BOLT', QUANTITY: '30' },
+    { PART_CODE: 'NUT', QUANTITY: '3' },
+  ]);
+  await button(page, 'Invoice').click();
+  await says(page, '30 ordered, 30 open, 10 on hand');
+  await says(page, 'BOLT: 30 to ship, 10 on hand; the stock becomes -20.');
+  await field(page, 'Units of line 1').fill('10');
+  await page.getByText('This ships units that are not in stock').waitFor({ state: 'detached' });
+  await checkAxe(page);
+  const shown = await dialog(page).locator('dl.totals dd').allInnerTexts();
+  const [, left] = /backorder is ([\d.]+)\./.exec(await dialog(page).innerText()) ?? [];
+  await button(dialog(page), 'Invoice').click();
+  await dialog(page).waitFor({ state: 'detached' });
+  const invoice = await shop.order(number);
+  const cents = (name: string): string => Number(invoice[name]).toFixed(2);
+  assert.deepEqual(shown, ['SUBTOTAL', 'FREIGHT', 'TAX_TOTAL', 'ORDER_TOTAL'].map(cents));
+  assert.equal(Number(left) + Number(invoice['ORDER_TOTAL']), 30 * 2.5 + 3 * 0.99 + 9 + 7);
+
+  const more = await openOrder(page, { ORDER_TYPE: 'sales_order', CUSTOMER_CODE: 'ANN' }, [
+    { PART_CODE: 'BOLT', QUANTITY: '4' },
+  ]);
+  await goTo(page, '/records/orders');
+  const backorder = String(Number(number) + 1);
+  for (const one of [more, backorder]) await page.getByLabel(`Select order ${one}`).check();
+  await button(page, 'Invoice selected').click();
+  await says(page, 'Sum');
+  const told = await dialog(page).innerText();
+  for (const text of [
+    `${more} ANN 10.00`,
+    `${backorder} Bob ${left}`,
+    `Sum ${(10 + Number(left)).toFixed(2)}`,
+    'BOLT: 24 to ship, 0 on hand',
+  ])
+    assert.ok(told.includes(text), `${told}\n\n${text}`);
+});
+
+test('a quote prints as Quote, with dates of the locale and the address of its customer', async (context) => {
+  const page = await openAs(context, service, clerk);
+  await goTo(page, '/records/orders/new');
+  await field(page, 'Order date').fill('2026-11-12');
+  await field(page, 'Stage').selectOption('quote');
+  await field(page, 'Part of line 1').fill('NUT');
+  const typed = await create(page);
+  assert.equal((await shop.order(typed))['ORDER_DATE'], '11/12/2026');
+  await page.getByText('12 Nov 2026', { exact: true }).first().waitFor();
+  await button(page, 'Edit').click();
+  assert.equal(await field(page, 'Order date').inputValue(), '2026-11-12');
+  await field(page, 'Order date').fill('2026-12-11');
+  await button(dialog(page), 'Save').click();
+  await dialog(page).waitFor({ state: 'detached' });
+  await region(page, 'Changes of the order').getByText('11 Dec 2026', { exact: true }).waitFor();
+
+  const quote = await openOrder(page, { ORDER_TYPE: 'quote', CUSTOMER_CODE: 'ANN', ORDER_DATE: '11/12/2026' }, [
+    { PART_CODE: 'NUT' },
+  ]);
+  await goTo(page, `/records/orders/${quote}/print?sheet=invoice`);
+  await arrive(page, `Quote ${quote}`);
+  await page.getByText('12 Nov 2026', { exact: true }).waitFor();
+  await page.getByText('Ann Smith', { exact: true }).waitFor();
+  await page.getByText('Rome', { exact: true }).waitFor();
+  await shop.updateOrder({ ORDER_NUMBER: quote, SNAME: 'Elsewhere' });
+  await goTo(page, `/records/orders/${quote}/print`);
+  await arrive(page, `Packing slip ${quote}`);
+  await page.getByText('Elsewhere', { exact: true }).waitFor();
+  assert.equal(await page.getByText('Rome', { exact: true }).count(), 0);
+  const draft = await openOrder(page, { ORDER_TYPE: 'worksheet' }, []);
+  await goTo(page, `/records/orders/${draft}/print?sheet=invoice`);
+  await arrive(page, `Worksheet ${draft}`);
+  await openOrder(page, { ORDER_TYPE: 'sales_order', ORDER_DATE: '11/12/2026' }, [{ PART_CODE: 'NUT' }]);
+  await goTo(page, '/records/inventory/NUT');
+  const waiting = await shownCells(region(page, 'Waiting orders'));
+  assert.ok(waiting.some(([, date]) => date === '12 Nov 2026'));
+});
+
+test('an imported order without totals shows the sum of its lines, called so', async (context) => {
+  await shop.load('orders', [{ ORDER_NUMBER: '900001', ORDER_TYPE: 'sales_order', FREIGHT: '9.9' }]);
+  const line = { ORDER_NUMBER: '900001', PART_CODE: 'BOLT' };
+  await shop.load('lines', [
+    { ...line, QUANTITY: '3', UNIT_PRICE: '19.99' },
+    { ...line, QUANTITY: '1', UNIT_PRICE: '5' },
+  ]);
+  assert.equal((await shop.order('900001'))['ORDER_TOTAL'], '');
+  const page = await openAs(context, service, clerk);
+  for (const path of ['', '/print?sheet=invoice']) {
+    await goTo(page, `/records/orders/900001${path}`);
+    const sum = page.getByText('Sum of the lines', { exact: true }).last();
+    assert.equal(await sum.locator('xpath=following-sibling::dd').innerText(), '64.97');
+  }
 });

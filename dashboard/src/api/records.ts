@@ -65,37 +65,37 @@ export const lookupCall = (number: string): ApiCallText => ({
   query: { storefront_order_number: number },
 });
 
-interface SingleAnswer {
-  data: Values;
-  /** Lines of an order. */
+interface WithLines<Data> {
+  data: Data;
+  /** Lines of the order, or of all orders on a page. */
   subRecords: { ORDER_LINEITEMS: Values }[] | null;
 }
+const linesOf = ({ subRecords }: WithLines<unknown>) => (subRecords ?? []).map((line) => line.ORDER_LINEITEMS);
 
 export type LoadedRecord = Awaited<ReturnType<typeof loadRecord>>;
 /** Loads a record. Throws NOT_FOUND. `tag` is the version, for If-Match. */
 export async function loadRecord(kind: Kind, key: string, signal?: AbortSignal) {
   const { path, query } = singleCall(kind, key);
-  const { body, headers } = await fetchOperation<SingleAnswer>('GET', path, query, undefined, { signal });
-  const lines = (body.subRecords ?? []).map((line) => line.ORDER_LINEITEMS);
-  return { values: body.data, lines, tag: headers.get('etag') ?? '' };
+  const { body, headers } = await fetchOperation<WithLines<Values>>('GET', path, query, undefined, { signal });
+  return { values: body.data, lines: linesOf(body), tag: headers.get('etag') ?? '' };
 }
 
 export type LoadedPage = Awaited<ReturnType<typeof queryRecords>>;
-/** Loads a page of records. `next` is the cursor of the next page, or null on the last page. */
+/** Loads a page of records, with `include` also the lines of its orders. `next` is the cursor of the next page, or null on the last page. */
 export async function queryRecords(
   kind: Kind,
   filters: readonly RecordFilter[],
-  page: { maxReturn: number; cursor?: string | undefined; sort?: string | undefined },
+  page: { maxReturn: number; cursor?: string | undefined; sort?: string | undefined; include?: 'lines' },
   signal?: AbortSignal,
 ) {
-  const { body, headers } = await fetchOperation<{ data: Values[] }>(
+  const { body, headers } = await fetchOperation<WithLines<Values[]>>(
     'POST',
     `/${kind}/query`,
     { ...page, sort: page.sort ?? KINDS[kind].sort },
     toFilterBody(filters),
     { signal },
   );
-  return { rows: body.data, next: headers.get('x-next-cursor') };
+  return { rows: body.data, lines: linesOf(body), next: headers.get('x-next-cursor') };
 }
 
 export async function countRecords(

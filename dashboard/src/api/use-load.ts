@@ -19,6 +19,9 @@ export const toApiError = (fault: unknown): ApiError =>
     ? fault
     : new ApiError('UNEXPECTED_FAULT', fault instanceof Error ? fault.message : String(fault), 0);
 
+/** Loads everything that the page shows again, as after a change in another tab. */
+export const reloadPage = (): void => void dispatchEvent(new Event(CHANGED));
+
 /**
  * Example: `const { data, error, isLoading, reload } = useLoad(code, (signal) => loadRecord('customers', code,
  * signal))`.

@@ -2,12 +2,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { post } from '../../api/client.ts';
 import { recordPath } from '../../api/records.ts';
-import { toApiError } from '../../api/use-load.ts';
+import { toApiError, useLoad } from '../../api/use-load.ts';
 import { Link } from '../../router.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog/dialog.tsx';
-import { Notice } from '../../ui/page.tsx';
+import { Notice, WhenLoaded } from '../../ui/page.tsx';
 import { countOf } from '../../ui/text/text.tsx';
+import type { BulkOrders } from './bulk-orders.tsx';
 
 const ACTIONS = {
   Approve: (number: string) => post('/orders/approve', { ORDER_NUMBER: number }),
@@ -91,11 +92,24 @@ export function BulkActions({ selected, onDone }: BulkProps) {
           onConfirm={() => void run(action)}
           onClose={() => setAction(undefined)}
         >
-          {action === 'Approve'
-            ? 'They become sales orders and reserve stock.'
-            : 'This takes all open units from stock and locks quantities and prices.'}
+          <p>
+            {action === 'Approve'
+              ? 'They become sales orders and reserve stock.'
+              : 'This takes all open units from stock and locks quantities and prices.'}
+          </p>
+          <Summary numbers={selected} isShipped={action === 'Invoice'} />
         </Confirm>
       )}
     </>
+  );
+}
+
+/** The orders, whose code a list fetches only for this dialog, so that it loads in less time. */
+function Summary(orders: Parameters<typeof BulkOrders>[0]) {
+  const code = useLoad('', () => import('./bulk-orders.tsx'));
+  return (
+    <WhenLoaded from={code} lines={3}>
+      {({ BulkOrders: Orders }) => <Orders {...orders} />}
+    </WhenLoaded>
   );
 }

@@ -69,19 +69,16 @@ interface ViewsProps {
   kind: Kind;
   columns: readonly string[];
   onColumns: (columns: readonly string[]) => void;
-  /** Whether the rows are shown. The counts are loaded after the rows, and again in each round. */
+  /** Whether the rows are shown. The counts are loaded after the rows. */
   isReady: boolean;
-  round: number;
 }
 
 /** The links to the views. The address says which view is shown. */
-export function Views({ kind, columns, onColumns, isReady, round }: ViewsProps) {
+export function Views({ kind, columns, onColumns, isReady }: ViewsProps) {
   const [query] = useQuery();
   const [saved, setSaved] = useState(() => loadSaved(kind));
   const known = useRef(VIEWS[kind]);
-  const counts = useLoad(`${isReady} ${round}`, async (signal) =>
-    isReady ? countViews(kind, VIEWS[kind], signal) : undefined,
-  );
+  const counts = useLoad(`${isReady}`, async (signal) => (isReady ? countViews(kind, VIEWS[kind], signal) : undefined));
   if (counts.data) known.current = counts.data;
   const keep = (next: Saved) => {
     setSaved(next);

@@ -6,6 +6,7 @@ import { useSession } from '../../session.tsx';
 import { Empty, Section } from '../../ui/page.tsx';
 import { Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { labelOf } from '../../ui/text/label.ts';
+import { formatDate } from '../../ui/text/text.tsx';
 
 type Entry = AnswerOf<'GET /orders/history'>['entries'][number];
 
@@ -27,6 +28,8 @@ const describe = ({ operation, changes }: Entry) =>
     ? 'Split off as a backorder'
     : (OPERATIONS[operation] ?? operation);
 
+const show = (field: string, value: string) => (field === 'ORDER_DATE' ? formatDate(value) : value);
+
 const COLUMNS: readonly TableColumn<Entry>[] = [
   timeColumn('at', 'Time', 'seconds'),
   { key: 'what', head: 'What', cell: describe },
@@ -41,7 +44,8 @@ const COLUMNS: readonly TableColumn<Entry>[] = [
           <li key={index}>
             {line !== undefined && `Line ${line}: `}
             {field === 'line' ? '' : `${labelOf(field)} `}
-            {before !== '' && <del>{before}</del>} <bdi>{after === '' ? 'removed' : after}</bdi>
+            {before !== '' && <del>{show(field, before)}</del>}{' '}
+            <bdi>{after === '' ? 'removed' : show(field, after)}</bdi>
           </li>
         ))}
       </ul>

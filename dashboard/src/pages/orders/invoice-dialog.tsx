@@ -4,15 +4,28 @@
  */
 import { useState } from 'preact/hooks';
 import type { AdvancedOrderView, BodyOf } from '../../../../src/http/dashboard/interface.ts';
-import { addDecimals, compareDecimals, parseDecimal, within } from '../../../../src/pims/rules/decimal.ts';
+import {
+  addDecimals,
+  compareDecimals,
+  isZero,
+  parseDecimal,
+  subtractDecimals,
+  within,
+} from '../../../../src/pims/rules/decimal.ts';
+import { shareTotals } from '../../../../src/pims/rules/totals.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';
 import { post } from '../../api/client.ts';
-import { Badge, shorten } from '../../ui/text/text.tsx';
+import { loadStock } from '../../api/records.ts';
+import { useLoad } from '../../api/use-load.ts';
+import { Badge, formatMoney, shorten } from '../../ui/text/text.tsx';
 import { Button } from '../../ui/button.tsx';
 import { FormDialog } from '../../ui/dialog/dialog.tsx';
 import { TextArea, TextField, useEntry } from '../../ui/form/field.tsx';
+import { readNumber, writeNumber } from '../../ui/form/number.ts';
 import { focusHeading } from '../../ui/focus.ts';
+import { Shortages, stockedParts } from './stock-table.tsx';
+import { OrderTotals, totalOf } from './totals.tsx';
 
 interface LineInput {
   readonly line: Values;
@@ -25,10 +38,10 @@ const openOf = (line: Values) => line.QUANTITY || '0';
 const isCarePlan = (line: Values) => line.CARE_PLAN === 'Y';
 const splitSerials = (text: string): string[] => splitList(text.replaceAll('\n', ','));
 /** Returns the units as a decimal, or undefined while the text is not a number. */
-const unitsOf = ({ units }: LineInput): string | undefined => parseDecimal(units.trim());
+const unitsOf = ({ units }: LineInput): string | undefined => parseDecimal(readNumber(units) ?? '');
 const firstInput = (line: Values): LineInput => ({
   line,
-  units: openOf(line),
+  units: writeNumber(openOf(line)),
   serials: splitList(line.SERIAL_NUMBERS ?? '').join('\n'),
 });
 
@@ -43,15 +56,23 @@ interface InvoiceProps {
 export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps) {
   const [inputs, setInputs] = useState(() => lines.map(firstInput));
   const tracking = useEntry('');
+  const parts = stockedParts(lines);
+  const stock = useLoad(JSON.stringify(parts), (signal) => loadStock(parts, signal)).data;
   const change = (changed: LineInput) =>
     setInputs((before) => before.map((input) => (input.line === changed.line ? changed : input)));
   const setAll = (units: (line: Values) => string) =>
-    setInputs((before) => before.map((input) => ({ ...input, units: units(input.line) })));
+    setInputs((before) => before.map((input) => ({ ...input, units: writeNumber(units(input.line)) })));
   const send = async () => {
     await onInvoice(() => post('/orders/invoice', toRequest(order, inputs, tracking.value)));
     onClose();
     focusHeading(); // The button that opened the dialog no longer exists.
   };
+  const linesOf = (units: (input: LineInput) => string) =>
+    inputs.map((input) => ({ ...input.line, QUANTITY: units(input) })).filter(({ QUANTITY }) => !isZero(QUANTITY));
+  const invoiced = linesOf((input) => unitsOf(input) ?? '');
+  const open = linesOf((input) => subtractDecimals(openOf(input.line), unitsOf(input) ?? ''));
+  // The service shares the totals by the same rule.
+  const [own, left] = open.length === 0 ? [] : shareTotals(order, lines, invoiced, open);
   const kept = splitList(order.TRACKING_NUMBERS ?? '');
   return (
     <FormDialog
@@ -71,7 +92,12 @@ export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps
         </Button>
       </div>
       {inputs.map((input) => (
-        <InvoiceLine key={numberOf(input.line)} input={input} onChange={change} />
+        <InvoiceLine
+          key={numberOf(input.line)}
+          input={input}
+          onHand={isCarePlan(input.line) ? undefined : stock?.get(input.line.PART_CODE ?? '')?.onHand}
+          onChange={change}
+        />
       ))}
       <TextField
         label="Tracking numbers"
@@ -83,16 +109,21 @@ export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps
       <p class="invoice-summary" role="status">
         {summarise(inputs)}
       </p>
+      <Shortages lines={order.DROP_SHIP === 'Y' ? [] : invoiced} stock={stock} />
+      <OrderTotals order={{ ...order, ...own }} lines={invoiced} />
+      {left && <p class="hint">The total of the backorder is {formatMoney(totalOf({ ...order, ...left }, open))}.</p>}
     </FormDialog>
   );
 }
 
 interface InvoiceLineProps {
   input: LineInput;
+  /** The units on hand, if the part has stock. */
+  onHand: string | undefined;
   onChange: (changed: LineInput) => void;
 }
 
-function InvoiceLine({ input, onChange }: InvoiceLineProps) {
+function InvoiceLine({ input, onHand, onChange }: InvoiceLineProps) {
   const { line } = input;
   const number = numberOf(line);
   const open = openOf(line);
@@ -115,7 +146,7 @@ function InvoiceLine({ input, onChange }: InvoiceLineProps) {
         autocomplete="off"
         value={input.units}
         onValue={(text) => onChange({ ...input, units: text })}
-        hint={`of ${open} open`}
+        hint={`${open} ordered, ${subtractDecimals(open, line.NUMBER_SHIPPED ?? '')} open${onHand === undefined ? '' : `, ${onHand || '0'} on hand`}`}
         error={faultOf(input)}
       />
       {isCarePlan(line) ? (
@@ -150,7 +181,7 @@ function faultOf(input: LineInput): string | undefined {
 }
 
 function toRequest(order: Values, inputs: readonly LineInput[], tracking: string): BodyOf<'POST /orders/invoice'> {
-  const quantities = inputs.map(({ line, units }) => [numberOf(line), units.trim()] as const);
+  const quantities = inputs.map(({ line, units }) => [numberOf(line), readNumber(units) ?? units] as const);
   // A line that is not invoiced keeps its serial numbers; they are sent only if the user has changed them.
   const serials = inputs.flatMap((input) => {
     const { line } = input;

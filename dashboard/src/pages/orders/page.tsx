@@ -3,13 +3,12 @@
  */
 import { useState } from 'preact/hooks';
 import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
-import type { Values } from '../../../../src/pims/rules/values.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { loadRecord, recordPath, singleCall, type LoadedRecord } from '../../api/records.ts';
 import { Link, useParams } from '../../router.tsx';
 import { ApiCall } from '../records/api-call.tsx';
-import { formatMoney, KeyValue, StageBadge, Text, Time } from '../../ui/text/text.tsx';
+import { Day, formatMoney, KeyValue, StageBadge, Text, Time } from '../../ui/text/text.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
 import { Notice, Page, WhenLoaded } from '../../ui/page.tsx';
 import { ADDRESS_FIELDS, Addresses, NoRecord, OtherFields } from '../records/record-fields.tsx';
@@ -19,7 +18,7 @@ import { History } from './history.tsx';
 import { OrderActions } from './order-actions.tsx';
 import { TransitionButtons, useObstacle, type DoneTransition } from './transitions.tsx';
 import { OrderLines } from './line-table.tsx';
-import { TOTALS } from './totals.tsx';
+import { SUM, TOTALS, totalOf } from './totals.tsx';
 import { stockedParts, OrderStock } from './stock-table.tsx';
 import { StorefrontComparison } from './storefront-comparison.tsx';
 
@@ -34,16 +33,12 @@ export default function OrderPage() {
   const { key: number = '' } = useParams();
   const order = useLoad(number, (signal) => loadRecord('orders', number, signal));
   const { data } = order;
-  /** The last transition, until something else changes the order. */
+  /** The last transition. It is shown until something else changes the order. */
   const [step, setStep] = useState<DoneTransition>();
   if (order.error?.code === 'NOT_FOUND') return <NoRecord kind="orders" code={number} />;
   const onTransition = (done: DoneTransition) => {
     setStep(done);
     announce(done.made.ORDER_TYPE === 'invoice' ? 'Invoiced' : 'Approved');
-    order.reload();
-  };
-  const onChange = () => {
-    setStep(undefined);
     order.reload();
   };
   const stage = data?.values.ORDER_TYPE;
@@ -54,13 +49,15 @@ export default function OrderPage() {
       actions={
         data && (
           <>
-            <OrderActions record={data} onDone={onChange} />
+            <OrderActions record={data} onDone={order.reload} />
             <TransitionButtons record={data} onDone={onTransition} />
           </>
         )
       }
     >
-      <WhenLoaded from={order}>{(record) => <Order record={record} step={step} onDone={onChange} />}</WhenLoaded>
+      <WhenLoaded from={order}>
+        {(record) => <Order record={record} step={step?.tag === record.tag ? step : undefined} onDone={order.reload} />}
+      </WhenLoaded>
     </Page>
   );
 }
@@ -80,7 +77,7 @@ function Order({ record, step, onDone }: OrderProps) {
     <>
       {step && <Outcome step={step} />}
       {obstacle && <p class="hint">{obstacle}</p>}
-      <Facts values={values} />
+      <Facts record={record} />
       <OrderLines record={record} onDone={onDone} />
       {reference !== '' && <StorefrontComparison reference={reference} number={number} version={tag} />}
       <OrderStock
@@ -114,7 +111,8 @@ function Outcome({ step: { made } }: { step: DoneTransition }) {
   );
 }
 
-function Facts({ values }: { values: Values }) {
+function Facts({ record: { values, lines } }: { record: LoadedRecord }) {
+  const total = totalOf(values, lines);
   const text = (name: string) => values[name] && <Text value={values[name]} charactersMax={80} />;
   const customer = values.CUSTOMER_CODE;
   const tracking = splitList(values.TRACKING_NUMBERS ?? '');
@@ -125,9 +123,9 @@ function Facts({ values }: { values: Values }) {
         ['Storefront number', text('REFERENCE_NUMBER')],
         ['Customer', customer && <RecordLink kind="customers" code={customer} />],
         ['Customer name', text('BNAME')],
-        ['Order date', values.ORDER_DATE],
+        ['Order date', values.ORDER_DATE && <Day value={values.ORDER_DATE} />],
         ['Status', text('ORDER_STATUS')],
-        ['Total', values.ORDER_TOTAL && <strong>{formatMoney(values.ORDER_TOTAL)}</strong>],
+        [values.ORDER_TOTAL || total === '' ? 'Total' : SUM, total && <strong>{formatMoney(total)}</strong>],
         ['Created', <Time at={values.CREATE_DATE ?? ''} />],
         ['Changed', <Time at={values.MODIFIED_DATE ?? ''} />],
         [

@@ -1,18 +1,19 @@
 /** A packing slip and an invoice of one order, to print on A4 or Letter. The menu is not printed. */
-import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
+import { saysCancelled, type Stage } from '../../../../src/pims/rules/stages.ts';
 import { amountOf } from '../../../../src/pims/rules/totals.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
-import { loadRecord, recordPath, type LoadedRecord } from '../../api/records.ts';
+import { where } from '../../api/filters.ts';
+import { loadRecord, queryRecords, recordPath, type LoadedRecord } from '../../api/records.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { useParams, useQuery } from '../../router.tsx';
 import { useSession } from '../../session.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Select } from '../../ui/form/field.tsx';
 import { Page, WhenLoaded } from '../../ui/page.tsx';
-import { formatMoney, KeyValue } from '../../ui/text/text.tsx';
+import { formatDate, formatMoney, KeyValue, labelStage } from '../../ui/text/text.tsx';
 import { labelOf } from '../../ui/text/label.ts';
-import { Addresses, NoRecord } from '../records/record-fields.tsx';
+import { ADDRESS_FIELDS, Addresses, NoRecord } from '../records/record-fields.tsx';
 import { OrderTotals } from './totals.tsx';
 
 const SLIP = { value: 'slip', label: 'Packing slip' } as const;
@@ -21,9 +22,10 @@ export default function PrintPage() {
   const { key: number = '' } = useParams();
   const [query, setQuery] = useQuery();
   const { tenant } = useSession();
-  const order = useLoad(number, (signal) => loadRecord('orders', number, signal));
-  const isInvoice = order.data?.values.ORDER_TYPE === 'invoice';
-  const sheets = [SLIP, { value: 'invoice', label: isInvoice ? 'Invoice' : 'Order confirmation' }] as const;
+  const order = useLoad(number, (signal) => loadAddressed(number, signal));
+  const stage = order.data?.values.ORDER_TYPE as Stage | undefined;
+  const title = stage === undefined || stage === 'sales_order' ? 'Order confirmation' : labelStage(stage);
+  const sheets = [SLIP, { value: 'invoice', label: title }] as const;
   const sheet = query.get('sheet') === 'invoice' ? sheets[1] : SLIP;
   if (order.error?.code === 'NOT_FOUND') return <NoRecord kind="orders" code={number} />;
   return (
@@ -54,6 +56,19 @@ export default function PrintPage() {
   );
 }
 
+/** Loads an order, with the billing or shipping address of its customer if it has none. */
+async function loadAddressed(number: string, signal: AbortSignal): Promise<LoadedRecord> {
+  const order = await loadRecord('orders', number, signal);
+  const { values } = order;
+  const sides = ['B', 'S'].map((side) => ADDRESS_FIELDS.filter((name) => name.startsWith(side)));
+  const missing = sides.filter((side) => side.every((name) => !values[name])).flat();
+  if (!values.CUSTOMER_CODE || missing.length === 0) return order;
+  const filters = [where('CUSTOMER_CODE', 'eq', values.CUSTOMER_CODE)];
+  const [customer] = (await queryRecords('customers', filters, { maxReturn: 1 }, signal)).rows;
+  const address = missing.map((name) => [name, customer?.[name] ?? '']);
+  return { ...order, values: { ...values, ...Object.fromEntries(address) } };
+}
+
 const FACTS = [
   'REFERENCE_NUMBER',
   'PO_NUMBER',
@@ -65,7 +80,8 @@ const FACTS = [
 ];
 
 function Sheet({ record: { values, lines }, hasPrices }: { record: LoadedRecord; hasPrices: boolean }) {
-  const facts = FACTS.filter((name) => values[name]).map((name) => [labelOf(name), values[name]] as const);
+  const dated: Values = { ...values, ORDER_DATE: formatDate(values.ORDER_DATE ?? '') };
+  const facts = FACTS.filter((name) => dated[name]).map((name) => [labelOf(name), dated[name]] as const);
   return (
     <>
       {saysCancelled(values) && <p class="sheet-mark">{values.ORDER_TYPE === 'invoice' ? 'VOID' : 'CANCELLED'}</p>}

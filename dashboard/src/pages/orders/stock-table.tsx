@@ -1,17 +1,47 @@
 /**
  * The stock of an order's parts, before and after the last transition. Care plans have no stock.
  */
+import { addDecimals, compareDecimals, subtractDecimals } from '../../../../src/pims/rules/decimal.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { loadStock, type Stock } from '../../api/records.ts';
-import { Section } from '../../ui/page.tsx';
+import { Notice, Section } from '../../ui/page.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
+import { shorten } from '../../ui/text/text.tsx';
 import { Amount, RecordLink } from '../records/field-column.tsx';
 
 /** Returns the part codes of the lines, each once, without care plans. */
 export const stockedParts = (lines: readonly Values[]): string[] => [
   ...new Set(lines.flatMap(({ CARE_PLAN, PART_CODE }) => (CARE_PLAN === 'Y' || !PART_CODE ? [] : [PART_CODE]))),
 ];
+
+/** Returns how many units of a part the lines have together. */
+export const unitsOf = (part: string, lines: readonly Values[]): string =>
+  lines
+    .filter((line) => line.PART_CODE === part && line.CARE_PLAN !== 'Y')
+    .reduce((total, line) => addDecimals(total, line.QUANTITY ?? ''), '0');
+
+interface ShortagesProps {
+  lines: readonly Values[];
+  stock: ReadonlyMap<string, Stock> | undefined;
+}
+/** Says of which parts these lines ship more units than are on hand. Example: `<Shortages lines={lines} stock={stock} />`. */
+export function Shortages({ lines, stock }: ShortagesProps) {
+  const shortages = stockedParts(lines).flatMap((part) => {
+    const onHand = stock?.get(part)?.onHand;
+    const units = unitsOf(part, lines);
+    const left = subtractDecimals(onHand ?? '', units);
+    const isShort = onHand !== undefined && left.startsWith('-') && compareDecimals(units, '0') > 0;
+    return isShort
+      ? [`${shorten(part, 80)}: ${units} to ship, ${onHand || 0} on hand; the stock becomes ${left}.`]
+      : [];
+  });
+  return shortages.length === 0 ? null : (
+    <Notice tone="warn" title="This ships units that are not in stock">
+      {shortages.join(' ')}
+    </Notice>
+  );
+}
 
 interface OrderStockProps {
   parts: readonly string[];

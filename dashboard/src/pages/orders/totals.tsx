@@ -13,9 +13,17 @@ const ROWS: readonly (readonly [field: string, label: string])[] = [
 ];
 export const TOTALS: readonly string[] = ROWS.map(([field]) => field);
 
+/** The label of the sum that is shown for an order without totals. */
+export const SUM = 'Sum of the lines';
+const sumOf = (lines: readonly Values[]): string => (lines.some((line) => line.UNIT_PRICE) ? sumLines(lines) : '');
+
+/** Returns the total of an order, or the sum of its lines if it has none, or '' if they have no prices. */
+export const totalOf = ({ ORDER_TOTAL }: Values, lines: readonly Values[]): string => ORDER_TOTAL || sumOf(lines);
+
 /** Example: `<OrderTotals order={values} lines={lines} />`. */
 export function OrderTotals({ order, lines }: { order: Values; lines: readonly Values[] }) {
-  const rows = ROWS.filter(([field]) => order[field]);
+  const shown: Values = { ...order, SUBTOTAL: order.SUBTOTAL || sumOf(lines) };
+  const rows = ROWS.filter(([field]) => shown[field]);
   const faults = findFaults(order, lines);
   return (
     <>
@@ -28,9 +36,9 @@ export function OrderTotals({ order, lines }: { order: Values; lines: readonly V
         <dl class="totals">
           {rows.map(([field, label]) => (
             <div key={field} class={field === 'ORDER_TOTAL' ? 'total' : undefined}>
-              <dt title={field}>{label}</dt>
+              <dt title={field}>{field === 'SUBTOTAL' && !order.SUBTOTAL ? SUM : label}</dt>
               <dd>
-                <Money value={order[field] ?? ''} />
+                <Money value={shown[field] ?? ''} />
               </dd>
             </div>
           ))}

@@ -4,21 +4,22 @@
  */
 import { useState } from 'preact/hooks';
 import type { AdvancedOrderView } from '../../../../src/http/dashboard/interface.ts';
-import { addDecimals } from '../../../../src/pims/rules/decimal.ts';
 import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
 import { post } from '../../api/client.ts';
-import { loadStock, type LoadedRecord, type Stock } from '../../api/records.ts';
+import { loadRecord, loadStock, type LoadedRecord, type Stock } from '../../api/records.ts';
 import { useSession } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog/dialog.tsx';
 import { shorten } from '../../ui/text/text.tsx';
 import { InvoiceDialog } from './invoice-dialog.tsx';
-import { stockedParts } from './stock-table.tsx';
+import { stockedParts, unitsOf } from './stock-table.tsx';
 
 export interface DoneTransition {
   readonly made: AdvancedOrderView;
   readonly parts: readonly string[];
   readonly stockBefore: ReadonlyMap<string, Stock>;
+  /** The tag of the order after the transition, or undefined if it is unknown. */
+  readonly tag: string | undefined;
 }
 
 interface TransitionButtonsProps {
@@ -47,7 +48,9 @@ export function TransitionButtons({ record, onDone }: TransitionButtonsProps) {
   const take = async (send: () => Promise<AdvancedOrderView>) => {
     const parts = stockedParts(lines);
     const stockBefore = await loadStock(parts);
-    onDone({ made: await send(), parts, stockBefore });
+    const made = await send();
+    const { tag } = (await loadRecord('orders', made.ORDER_NUMBER).catch(() => undefined)) ?? {};
+    onDone({ made, parts, stockBefore, tag });
   };
   const approve = () => take(() => post('/orders/approve', { ORDER_NUMBER: values.ORDER_NUMBER ?? '' }));
   if (saysCancelled(values)) return null;
@@ -86,10 +89,6 @@ export function TransitionButtons({ record, onDone }: TransitionButtonsProps) {
 
 function Commitment({ record: { values, lines } }: { record: LoadedRecord }) {
   const goods = values.DROP_SHIP === 'Y' ? [] : stockedParts(lines);
-  const unitsOf = (part: string) =>
-    lines
-      .filter((line) => line.PART_CODE === part && line.CARE_PLAN !== 'Y')
-      .reduce((total, line) => addDecimals(total, line.QUANTITY ?? ''), '0');
   return (
     <>
       <p>The order becomes a sales order. This cannot be undone.</p>
@@ -104,7 +103,7 @@ function Commitment({ record: { values, lines } }: { record: LoadedRecord }) {
           <ul class="commitment">
             {goods.map((part) => (
               <li key={part}>
-                <strong>{unitsOf(part)}</strong> <bdi>{shorten(part, 80)}</bdi>
+                <strong>{unitsOf(part, lines)}</strong> <bdi>{shorten(part, 80)}</bdi>
               </li>
             ))}
           </ul>

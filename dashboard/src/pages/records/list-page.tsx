@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { FieldView } from '../../../../src/http/dashboard/interface.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { parseFilters, toFilterBody } from '../../api/filters.ts';
-import { useGet, useLoad, type Loaded } from '../../api/use-load.ts';
+import { reloadPage, useGet, useLoad, type Loaded } from '../../api/use-load.ts';
 import { countRecords, KINDS, isKind, queryRecords, recordPath } from '../../api/records.ts';
 import type { Kind, LoadedPage } from '../../api/records.ts';
 import { useParams, useQuery, type QueryChange } from '../../router.tsx';
@@ -48,14 +48,13 @@ function Records({ kind }: { kind: Kind }) {
     queryRecords(kind, filters, { maxReturn: PAGE_SIZE, cursor, sort }, signal),
   );
   const [selected, setSelected] = useState<readonly string[]>([]);
-  const [round, setRound] = useState(0);
   useEffect(() => setSelected([]), [shownKey]);
   const areShown = page.data !== undefined;
   usePlace(areShown);
   const ready = useRef(false);
   ready.current ||= areShown;
   const isReady = ready.current; // The counts must not delay the rows.
-  const total = useLoad(`${areShown} ${round} ${JSON.stringify(filters)}`, async (signal) =>
+  const total = useLoad(`${areShown} ${JSON.stringify(filters)}`, async (signal) =>
     areShown ? countRecords(kind, filters, signal) : undefined,
   ).data;
   const { label } = KINDS[kind];
@@ -79,7 +78,7 @@ function Records({ kind }: { kind: Kind }) {
         </>
       }
     >
-      <Views key={kind} kind={kind} columns={chosen} onColumns={setColumns} isReady={isReady} round={round} />
+      <Views key={kind} kind={kind} columns={chosen} onColumns={setColumns} isReady={isReady} />
       <div class="records-tools">
         <ColumnChooser kind={kind} fields={fields ?? []} columns={chosen} onColumns={setColumns} />
         <FilterBar kind={kind} fields={fields ?? []} error={isRejected ? error : undefined} />
@@ -88,8 +87,7 @@ function Records({ kind }: { kind: Kind }) {
         selected={selected}
         onDone={() => {
           setSelected([]);
-          setRound(round + 1);
-          page.reload();
+          reloadPage();
         }}
       />
       {!isRejected && (
@@ -183,7 +181,7 @@ function NoRecords({ kind, isFiltered, onClear }: { kind: Kind; isFiltered: bool
   if (isFiltered)
     return (
       <Empty title="Nothing matches these filters" action={<Button onClick={onClear}>Clear filters</Button>}>
-        Only “contains” ignores letter case. Enter dates as 11/20/2026 or 2026-11-20.
+        Only “contains” ignores letter case.
       </Empty>
     );
   return (

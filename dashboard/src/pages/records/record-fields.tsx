@@ -4,13 +4,14 @@
  */
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { KINDS, type Kind } from '../../api/records.ts';
+import { useGet } from '../../api/use-load.ts';
 import { isMoney } from './field-column.tsx';
 import { useQuery } from '../../router.tsx';
 import { ButtonLink } from '../../ui/button.tsx';
 import { Checkbox } from '../../ui/form/field.tsx';
 import { Card, Columns, Page, Section } from '../../ui/page.tsx';
 import { labelOf } from '../../ui/text/label.ts';
-import { Day, KeyValue, Money, None, shorten, Text, Time } from '../../ui/text/text.tsx';
+import { Day, formatDate, KeyValue, Money, None, shorten, Text, Time } from '../../ui/text/text.tsx';
 
 const STAMPS: readonly string[] = ['CREATE_DATE', 'MODIFIED_DATE'];
 const PARTS = ['NAME', 'ATTN', 'ADDRESS1', 'ADDRESS2', 'CITY', 'STATE', 'ZIPCODE', 'COUNTRY', 'PHONE', 'EMAIL'];
@@ -62,8 +63,13 @@ function Address({ title, side, values }: { title: string; side: 'B' | 'S'; valu
 export function OtherFields({ values, shown }: { values: Values; shown: readonly string[] }) {
   const [query, setQuery] = useQuery();
   const isWhole = query.get('empty') === 'shown';
+  const fields = Object.values(useGet('/fields').data?.fields ?? {}).flat();
+  const isDate = (name: string) => fields.some((field) => field.name === name && field.type === 'date');
   const names = Object.keys(values).filter((name) => !shown.includes(name));
   const rows = names.filter((name) => isWhole || values[name] !== '');
+  const dated = Object.fromEntries(
+    rows.map((name) => [name, isDate(name) ? formatDate(values[name]!) : values[name]!]),
+  );
   const emptyCount = names.filter((name) => values[name] === '').length;
   if (names.length === 0) return null;
   return (
@@ -84,7 +90,7 @@ export function OtherFields({ values, shown }: { values: Values; shown: readonly
         {rows.length === 0 ? (
           <p class="muted">All other fields are empty.</p>
         ) : (
-          <FieldList values={values} names={rows} />
+          <FieldList values={dated} names={rows} />
         )}
       </Card>
     </Section>
