@@ -24,7 +24,7 @@ export function renderClientTypes(contract: Contract): string {
   const dataOf = (wanted: string): ContractSchema =>
     operations.find(({ name }) => name === wanted)!.answers['200']!.schema.properties!['data']!;
   const own: Record<string, ContractSchema> = {
-    Change: dataOf('listChanges').items!,
+    Change: schemas['Change']!,
     Field: dataOf('listFields').items!,
     Usage: dataOf('getUsage'),
   };

@@ -5,7 +5,7 @@ import { StoreroomError } from './error.ts';
 import type { Customer, InventoryItem, OrderFields } from './records.ts';
 
 /** Maximum seconds that the service holds a call for a change. */
-const WAIT_SECONDS = 25;
+const WAIT_SECONDS = 55;
 
 /** A committed change. Keep its `seq` and send it as `after` to continue with the next change. */
 export type Change = Omit<contract.Change, 'record'>;
@@ -40,7 +40,7 @@ export interface ChangesOptions extends CallOptions {
 }
 
 export interface ListChangesOptions extends ChangesOptions {
-  /** Seconds to wait for a change if there is none: 0 by default, at most 25. */
+  /** Seconds to wait for a change if there is none: 0 by default, at most 55. */
   readonly waitSeconds?: number | undefined;
 }
 
@@ -87,7 +87,7 @@ export class Changes<T> implements AsyncIterable<T> {
   }
 
   /**
-   * Returns whole pages, whose `next` is the position to keep. Without changes, an empty page comes every 25 seconds,
+   * Returns whole pages, whose `next` is the position to keep. Without changes, an empty page comes every 55 seconds,
    * so that the position stays recent.
    */
   async *pages(): AsyncGenerator<ChangePage<T>, void, undefined> {

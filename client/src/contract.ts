@@ -559,7 +559,7 @@ export interface StorefrontItem {
 }
 
 export interface Change {
-  /** Number of the change. Numbers ascend and can have gaps. */
+  /** Number of the change, as text. Numbers ascend and can have gaps; compare them as integers. */
   readonly seq: string;
   /** Type of the record. A change to a line counts as a change to its order. */
   readonly type: 'orders' | 'customers' | 'inventory';
@@ -567,12 +567,12 @@ export interface Change {
   readonly key: string;
   /** Whether the write created or updated the record. */
   readonly change: 'created' | 'updated';
-  /** Time of the write in UTC, in ISO 8601. */
-  readonly at: string;
   /** First operation or command of the call that wrote it, such as addLineItem or import. */
   readonly operation: string;
   /** Name of the pair of keys, email address, command line or import; "" if it is not known. */
   readonly by: string;
+  /** Time of the write in UTC, in ISO 8601. */
+  readonly at: string;
   /** Up to 20 changed fields, cut to 100 characters; [] for a new record. Only with include=changes. */
   readonly changes?: readonly {
     /** Name of the field; line for a new or removed line. */

@@ -21,21 +21,25 @@ export interface WebhookServices {
 /** An endpoint without its secrets. */
 export interface WebhookView extends Pick<Webhook, 'id' | 'url' | 'createdAt' | 'state' | 'failures'> {
   readonly types: string[];
-  /** Why the endpoint is paused; null while it is active. */
+  /** Why the endpoint is paused, or why the last attempt failed; null if neither. */
   readonly reason: string | null;
+  /** The last attempts and tests, newest first. */
+  readonly attempts: readonly Delivery[];
   readonly position: string;
   readonly newest: string;
   /** The number of changes after `position`, of any type. */
   readonly lag: number;
   readonly nextTryAt: string | null;
   readonly lastDeliveredAt: string | null;
-  /** When the previous secret stops signing; null if only one signs. */
+  /** When the last replaced secret stops signing; null if only one signs. */
   readonly secretEndsAt: string | null;
 }
 
 /** Returns a URL without its query, which often contains a token. */
 const hideQuery = (url: string): string => url.replace(/\?.*/s, '?…');
 
+/** Number of attempts that a list shows for each endpoint. */
+const ATTEMPTS_LISTED = 5;
 /** Maximum endpoints of a tenant that are tested at a time. */
 const TESTS_MAX = 3;
 const TESTS_RUN = `A test of this webhook, or ${TESTS_MAX} of the team, are running. Test again once the receiver has answered.`;
@@ -84,21 +88,26 @@ export class Webhooks {
     if (found.length === 0) return [];
     const newest = await this.#findNewest(tenant);
     const now = formatTime(this.#services.clock.now());
-    return found.map(({ id, url, types, createdAt, state, failures, ...webhook }) => ({
-      id,
-      url: isWhole ? url : hideQuery(url),
-      types: [...types],
-      createdAt,
-      state,
-      reason: webhook.reason || null,
-      position: String(webhook.position),
-      newest: String(newest),
-      lag: Math.max(0, newest - webhook.position),
-      failures,
-      nextTryAt: (state === 'active' && webhook.nextTryAt) || null,
-      lastDeliveredAt: webhook.deliveredAt || null,
-      secretEndsAt: webhook.oldSecretEndsAt > now ? webhook.oldSecretEndsAt : null,
-    }));
+    const view = async ({ id, url, types, createdAt, state, failures, ...webhook }: Webhook): Promise<WebhookView> => {
+      const attempts = await this.#services.webhooks.loadDeliveries(id, Number.MAX_SAFE_INTEGER, '', ATTEMPTS_LISTED);
+      return {
+        id,
+        url: isWhole ? url : hideQuery(url),
+        types: [...types],
+        createdAt,
+        state,
+        reason: webhook.reason || (failures > 0 && attempts.find(({ error }) => error)?.error) || null,
+        attempts,
+        position: String(webhook.position),
+        newest: String(newest),
+        lag: Math.max(0, newest - webhook.position),
+        failures,
+        nextTryAt: (state === 'active' && webhook.nextTryAt) || null,
+        lastDeliveredAt: webhook.deliveredAt || null,
+        secretEndsAt: webhook.oldSecretEndsAt > now ? webhook.oldSecretEndsAt.slice(0, now.length) : null,
+      };
+    };
+    return Promise.all(found.map(view));
   }
 
   async remove({ teamId }: Tenant, id: string, actor: Actor): Promise<void> {
@@ -107,7 +116,8 @@ export class Webhooks {
   }
 
   /**
-   * Sends a message of the type `test` at once, even while the endpoint waits or is paused. Throws RATE_LIMITED while the endpoint, or several others of the team, are tested.
+   * Sends a message of the type `test` at once, even while the endpoint waits or is paused. If it is accepted, ends the
+   * wait. Throws RATE_LIMITED while the endpoint, or several others of the team, are tested.
    */
   async test(tenant: Tenant, id: string, actor: Actor) {
     const { webhooks, audit, clock } = this.#services;
@@ -122,6 +132,8 @@ export class Webhooks {
       const sent = await poster.send(webhook, testMessage(clock.now()), new AbortController().signal);
       await webhooks.addTest(webhook, { ...sent, attempt: 1, nextTryAt: null });
       const { status, error, durationMs } = sent;
+      if (error === null && webhook.nextTryAt)
+        await this.#change(tenant, id, { nextTryAt: '' }, actor, 'webhook retried');
       return { status, error, durationMs };
     } finally {
       this.#tests.delete(webhook);
@@ -146,7 +158,7 @@ export class Webhooks {
     return this.#change(tenant, id, { ...ACTIVE, position }, actor, 'webhook replayed', { after });
   }
 
-  /** Replaces the secret. For 24 hours, messages are signed with both secrets. */
+  /** Replaces the secret. For 24 hours, messages are also signed with the replaced one. */
   async rotate(tenant: Tenant, id: string, actor: Actor) {
     const { secret, bytes } = newSecret();
     const oldSecretEndsAt = endOfOldSecret(actor.nowMs);

@@ -2,6 +2,7 @@
 import type { Clock } from '../clock.ts';
 import { Refusal } from '../errors.ts';
 import { listChanges, type Change, type ChangePage } from '../pims/changes.ts';
+import type { KeyedType } from '../pims/rules/fields.ts';
 import type { Tenant, TenantStore } from '../tenant/tenant-port.ts';
 import type { WebhookServices } from './administration.ts';
 import { messageOf, type Message, type SentMessage } from './poster.ts';
@@ -120,7 +121,11 @@ export class EndpointLoop {
     const { position, types } = this.#webhook;
     try {
       const store = await this.#services.pims(tenant);
-      return await listChanges(store, { after: position, types, limit: PAGE_CHANGES }, () => signal);
+      const ofRecords = types.map((one) => one.split('.')[0] as KeyedType);
+      const page = await listChanges(store, { after: position, types: ofRecords, limit: PAGE_CHANGES }, () => signal);
+      // `orders` means both of its events.
+      const isWanted = ({ type, change }: Change) => types.some((one) => `${type}.${change}`.startsWith(one));
+      return { ...page, changes: page.changes.filter(isWanted) };
     } catch (fault) {
       if (!(fault instanceof Refusal && fault.code === 'CHANGES_GONE')) throw fault;
       const reason = `${fault.message} Read the records again, then replay from a change that the feed has.`;

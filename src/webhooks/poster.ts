@@ -36,15 +36,18 @@ export function newSecret() {
   return { bytes, secret: `whsec_${bytes.toString('base64')}` };
 }
 
-/** Returns the headers of a delivery. The previous secret also signs until its end. */
+/** Returns the headers of a delivery. Each replaced secret also signs until its end. */
 function sign(webhook: Webhook, { messageId, body }: Message, nowMs: number): Record<string, string> {
   const { secret: current, oldSecret, oldSecretEndsAt } = webhook;
   if (!current) throw new Error('The secret of the webhook cannot be decrypted. Remove the webhook and add it again.');
   const timestamp = String(Math.floor(nowMs / 1000));
   const signed = `${messageId}.${timestamp}.${body}`;
-  const signatures = [current, oldSecretEndsAt > formatTime(nowMs) ? oldSecret : null]
-    .filter((secret) => secret !== null)
-    .map((secret) => `v1,${createHmac('sha256', secret).update(signed).digest('base64')}`);
+  // Secrets end in the order in which they were replaced, so those that still sign are the first.
+  const ends = oldSecretEndsAt.split(' ').filter((end) => end > formatTime(nowMs));
+  const old = ends.map((_, at) => oldSecret!.subarray(at * SECRET_BYTES, (at + 1) * SECRET_BYTES));
+  const signatures = [current, ...old].map(
+    (secret) => `v1,${createHmac('sha256', secret).update(signed).digest('base64')}`,
+  );
   return {
     'webhook-id': messageId,
     'webhook-timestamp': timestamp,

@@ -5,7 +5,6 @@
  */
 import type { AuditEntry } from '../audit/audit.ts';
 import type { Outcome } from '../errors.ts';
-import type { KeyedType } from '../pims/rules/fields.ts';
 
 /** The progress of an endpoint's deliveries. */
 export interface Progress {
@@ -26,12 +25,14 @@ export interface Webhook extends Progress {
   readonly teamId: string;
   readonly id: string;
   readonly url: string;
-  readonly types: readonly KeyedType[];
+  /** Types of records, such as `orders`, and events, such as `orders.created`. */
+  readonly types: readonly string[];
   readonly createdAt: string;
   /** The store encrypts secrets; undefined if it cannot decrypt this one. */
   readonly secret: Uint8Array | undefined;
-  /** The previous secret, which also signs until `oldSecretEndsAt`; null if there is none. */
+  /** The replaced secrets, newest first, without anything between; null if there are none. */
   readonly oldSecret: Uint8Array | null;
+  /** The times until which they also sign, in the same order, with spaces between. */
   readonly oldSecretEndsAt: string;
   /** A number that every change by a person raises. */
   readonly revision: number;
@@ -82,8 +83,9 @@ export interface WebhookStore {
   listWebhooks(teamId?: string): Promise<Webhook[]>;
   findWebhook(teamId: string, id: string): Promise<Webhook | undefined>;
   /**
-   * Changes an endpoint for a person. A new secret makes the stored one the previous one. Returns false when there is
-   * no endpoint with this ID.
+   * Changes an endpoint for a person. A new secret makes the stored one an old one, which signs until
+   * `oldSecretEndsAt`. Returns false when there is no endpoint with this ID. Throws COMMAND_REFUSED for too many
+   * secrets.
    */
   changeWebhook(teamId: string, id: string, change: WebhookChange, entry: AuditEntry): Promise<boolean>;
   /**

@@ -10,25 +10,26 @@ import { callbackify } from 'node:util';
 import { formatTime, HOUR_MS, MINUTE_MS } from '../clock.ts';
 import { refuseField } from '../errors.ts';
 import { CHANGED_TYPES } from '../pims/changes.ts';
-import type { KeyedType } from '../pims/rules/fields.ts';
 import type { Progress } from './webhooks-port.ts';
 
 const SECOND_MS = 1000;
 
 /** The time from each failure in a row to the next attempt. After one more failure the endpoint is paused. */
 const RETRIES_MS: readonly number[] = [
-  5 * SECOND_MS,
+  ...[5, 15, 60].map((seconds) => seconds * SECOND_MS),
   5 * MINUTE_MS,
   30 * MINUTE_MS,
   ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS),
 ];
 /** Maximum time of a delivery, from name resolution to the end of the response. */
 export const DELIVERY_MS = 15 * SECOND_MS;
-/** The time for which the previous secret still signs after it was replaced. */
+/** The time for which a secret still signs after it was replaced. */
 const OVERLAP_MS = 24 * HOUR_MS;
 export const DELIVERY_DAYS = 30;
 /** Maximum number of deliveries that are kept for an endpoint. */
 export const DELIVERIES_MAX = 10_000;
+/** Maximum number of replaced secrets of an endpoint that still sign. */
+export const OLD_SECRETS_MAX = 10;
 /** Maximum number of endpoints of a tenant. */
 export const WEBHOOKS_MAX = 10;
 export const URL_CHARACTERS_MAX = 2000;
@@ -58,16 +59,20 @@ export function checkUrl(text: string, isPrivateAllowed: boolean): string {
     throw refuseField('COMMAND_REFUSED', 'url', PrivateAddress.text);
   const schemes = isPrivateAllowed ? ['http:', 'https:'] : ['https:'];
   if (url && schemes.includes(url.protocol) && url.username + url.password + url.hash === '') return url.href;
-  const message = `The URL must be an ${schemes.join(' or ')} address of at most ${URL_CHARACTERS_MAX} characters, without a user, password or #.`;
+  const message = `The URL must be an ${schemes.join(' or ')} address (http: only with STOREROOM_WEBHOOK_PRIVATE) of at most ${URL_CHARACTERS_MAX} characters, without a user, password or #.`;
   throw refuseField('COMMAND_REFUSED', 'url', message);
 }
 
-/** Returns the types, each once and in their order. Throws COMMAND_REFUSED for an unknown one. No types mean all. */
-export function checkTypes(types: readonly string[]): KeyedType[] {
-  const unknown = types.find((type) => !CHANGED_TYPES.includes(type as KeyedType));
+/** The types of messages. A type of records means both of its events. */
+export const EVENTS: readonly string[] = CHANGED_TYPES.flatMap((type) => [`${type}.created`, `${type}.updated`]);
+
+/** Returns the types and events, each once, in order. Throws COMMAND_REFUSED for an unknown one. None mean all types. */
+export function checkTypes(types: readonly string[]): readonly string[] {
+  const known = [...CHANGED_TYPES, ...EVENTS];
+  const unknown = types.find((type) => !known.includes(type));
   if (unknown !== undefined)
-    throw refuseField('COMMAND_REFUSED', 'types', `Use the types ${CHANGED_TYPES.join(', ')}, not '${unknown}'.`);
-  return CHANGED_TYPES.filter((type) => types.length === 0 || types.includes(type));
+    throw refuseField('COMMAND_REFUSED', 'types', `Use the types ${known.join(', ')}, not '${unknown}'.`);
+  return types.length === 0 ? CHANGED_TYPES : known.filter((type) => types.includes(type));
 }
 
 /**
@@ -95,10 +100,10 @@ export function isPublic(address: string): boolean {
   return isIP(address) !== 0 && !notPublic[family].check(address, family);
 }
 
-/** Returns whether the host of a URL is a name, which is resolved later, or a public address. */
+/** Returns whether the host of a URL is a public address, or a name that can have one and is resolved later. */
 export function mayBePublic(hostname: string): boolean {
   const host = hostname.replace(/[[\]]/g, '');
-  return isIP(host) === 0 || isPublic(host);
+  return isIP(host) === 0 ? !/(^|\.)localhost$/.test(host) : isPublic(host);
 }
 
 /** Thrown for an address that is not public. */

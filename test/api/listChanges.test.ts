@@ -240,7 +240,7 @@ test('200 include=records gives each record as it is now, and ends the page at i
 // Holds S6.27.
 test('400 for a wrong parameter; 410 CHANGES_GONE with the earliest position for one that the feed does not have', async () => {
   const shop = await Shop.open(service, 'wrong');
-  for (const [name, value] of Object.entries({ after: '-1', types: 'lines', maxReturn: '0', wait: '26', include: 'x' }))
+  for (const [name, value] of Object.entries({ after: '-1', types: 'lines', maxReturn: '0', wait: '56', include: 'x' }))
     expectRefusal(await ask(shop, { [name]: value }), 400, 'INVALID_PARAMETER', name);
   const gone = await ask(shop, { after: '999' });
   expectRefusal(gone, 410, 'CHANGES_GONE', 'after');
@@ -255,7 +255,7 @@ test('a call that waits is answered by the next change, of a call or a command, 
   const wait = async (more: Values = {}): Promise<{ answer: Promise<Answer> }> => {
     const after = positionOf(await ask(shop));
     const before = await countWaiting(own);
-    const answer = ask(shop, { after, wait: '25', ...more });
+    const answer = ask(shop, { after, wait: '55', ...more });
     await until(async () => (await countWaiting(own)) > before);
     return { answer };
   };

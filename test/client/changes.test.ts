@@ -58,7 +58,7 @@ test('a kept number continues with the change after it, and a loop that is left 
   assert.deepEqual([...first, ...second], numbersTo(20, 3));
 });
 
-test('it waits in calls of 25 seconds each; without a position it begins now, whatever was before', async () => {
+test('it waits in calls of 55 seconds each; without a position it begins now, whatever was before', async () => {
   const feed = await Feed.open(5);
   const taking = takeTo('7', clientOf(feed).changes());
   await feed.server.has(2);
@@ -68,7 +68,7 @@ test('it waits in calls of 25 seconds each; without a position it begins now, wh
   await feed.server.has(4);
   feed.commit(1);
   assert.deepEqual(await taking, ['6', '7']);
-  const waits = ['after=5&wait=25', 'after=5&wait=25', 'after=6&wait=25'];
+  const waits = ['after=5&wait=55', 'after=5&wait=55', 'after=6&wait=55'];
   assert.deepEqual(feed.asked, ['', ...waits]);
 });
 
@@ -84,7 +84,7 @@ test('pages have the position to keep, which is after changes of other types too
     if (next === '7') break;
   }
   assert.deepEqual(seen, ['2,3 next 4 more', '5,6 next 6', ' next 7']);
-  assert.equal(feed.asked[0], 'after=0&types=customers%2Cinventory&maxReturn=4&wait=25');
+  assert.equal(feed.asked[0], 'after=0&types=customers%2Cinventory&maxReturn=4&wait=55');
 });
 
 test('one page has what the service says; it waits only if it is asked to', async () => {

@@ -1,7 +1,7 @@
 /** Contract: webhooks, the progress and deliveries of each, and the lease of the sender. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DELIVERIES_MAX, WEBHOOKS_MAX } from '../../src/webhooks/webhooks.ts';
+import { DELIVERIES_MAX, OLD_SECRETS_MAX, WEBHOOKS_MAX } from '../../src/webhooks/webhooks.ts';
 import type { Attempt, Webhook } from '../../src/webhooks/webhooks-port.ts';
 import { times, valuesOf } from '../kit/lists.ts';
 import { at, bytes } from './people.ts';
@@ -134,22 +134,31 @@ export function describeWebhooks(store: StoreUnderTest): void {
     assert.equal(await webhooks.takeLease('', tick + 1), true);
   });
 
-  test('of secrets that are replaced at once, the previous one is always kept', async () => {
+  test('of secrets that are replaced at once, each one is kept until its end, up to the maximum', async () => {
     const { tenant, webhooks, add, load } = await open();
     const webhook = await add();
     const other = (await store.openAgain()).webhooks;
-    let newest = bytes(1);
-    for (let round = 0; round < 10; round++) {
-      const [left, right] = [bytes(10 + round), bytes(100 + round)];
+    const oldSecretEndsAt = '9999-01-01T00:00:00.000Z';
+    const replace = (by: typeof webhooks, secret: Uint8Array, later?: { at: string }): Promise<boolean> =>
+      by.changeWebhook(tenant.teamId, webhook.id, { secret, oldSecretEndsAt }, { ...entry(), ...later });
+    const used = [1];
+    for (let round = 0; round < OLD_SECRETS_MAX / 2; round++) {
+      const [left, right] = [10 + round, 100 + round];
+      used.push(left, right);
       await Promise.all([
-        webhooks.changeWebhook(tenant.teamId, webhook.id, { secret: left, oldSecretEndsAt: NOW }, entry()),
-        other.changeWebhook(tenant.teamId, webhook.id, { secret: right, oldSecretEndsAt: NOW }, entry()),
+        replace(webhooks, bytes(left)),
+        replace(other, bytes(right)),
         other.replaceSealingKey(entry()),
       ]);
-      const { secret, oldSecret } = await load(webhook);
-      assert.deepEqual(new Set([secret![0], oldSecret![0]]), new Set([left[0], right[0]]));
-      assert.notDeepEqual(secret, newest);
-      newest = secret!;
+      const { secret, oldSecret, oldSecretEndsAt: ends } = await load(webhook);
+      const all = Buffer.concat([secret!, oldSecret!]);
+      assert.deepEqual(new Set(all), new Set(used));
+      assert.equal(all.length, 32 * used.length);
+      assert.equal(ends.split(' ').length, used.length - 1);
     }
+    await assert.rejects(replace(webhooks, bytes(7)), { code: 'COMMAND_REFUSED' });
+    const before = (await load(webhook)).secret!;
+    assert.equal(await replace(webhooks, bytes(8), { at: oldSecretEndsAt }), true);
+    assert.partialDeepStrictEqual(await load(webhook), { secret: bytes(8), oldSecret: before, oldSecretEndsAt });
   });
 }

@@ -34,7 +34,7 @@ test('a URL is https: and has neither user nor fragment; http: only where privat
     assert.throws(() => checkUrl(url, false), /The URL must be an https: address/, url);
   assert.throws(() => checkUrl('ftp://a.example', true), /an http: or https: address/);
   assert.throws(() => checkUrl(`https://a.example/${'a'.repeat(2000)}`, false));
-  for (const host of ['127.0.0.1', '[::1]', '[::ffff:10.0.0.1]', '0x7f.1', '2130706433'])
+  for (const host of ['127.0.0.1', '[::1]', '[::ffff:10.0.0.1]', '0x7f.1', '2130706433', 'localhost', 'a.localhost'])
     assert.throws(() => checkUrl(`https://${host}/`, false), /is not public/, host);
   assert.equal(checkUrl('https://8.8.8.8/', false), 'https://8.8.8.8/');
   assert.equal(checkUrl('http://a.example', true), 'http://a.example/');

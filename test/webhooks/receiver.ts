@@ -148,9 +148,9 @@ function verify(body: string, headers: Record<string, string>, secrets: readonly
 /** The settings of a service that may call receivers on this machine. */
 export const PRIVATE = { STOREROOM_WEBHOOK_PRIVATE: 'on' };
 
-/** Runs `storeroom webhook …`. Throws the message of the command if it is refused. */
+/** Runs `storeroom webhook …` without the service's settings. Throws the message of the command if it is refused. */
 export async function webhook(service: Service, ...words: string[]): Promise<Record<string, string>> {
-  const { stdout, stderr } = await service.commandWith(PRIVATE, 'webhook', ...words, '--json');
+  const { stdout, stderr } = await service.command('webhook', ...words, '--json');
   if (stdout === '') throw new Error(stderr);
   return JSON.parse(stdout) as Record<string, string>;
 }

@@ -4,17 +4,22 @@ import { test } from 'node:test';
 import { valuesOf } from '../kit/lists.ts';
 import { ownService, type Service } from '../kit/service.ts';
 import { until } from '../kit/wait.ts';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { inlineRefs } from '../kit/contract.ts';
 import { addWebhook, createCustomers, listWebhooks, passUntil, PRIVATE, Receiver, webhook } from './receiver.ts';
 
 const SECOND_MS = 1000;
 const HOUR_MS = 3_600_000;
 /** The waits between retries (S16.3). */
 const SCHEDULE_MS = [
-  5 * SECOND_MS,
-  300 * SECOND_MS,
-  1800 * SECOND_MS,
+  ...[5, 15, 60, 300, 1800].map((s) => s * SECOND_MS),
   ...[2, 5, 10, 14, 20, 24].map((h) => h * HOUR_MS),
 ];
+
+/** A part of the contract that describes a message. */
+interface Described {
+  readonly requestBody: { readonly content: Record<string, { readonly schema: object }> };
+}
 
 const service = await ownService({ env: PRIVATE });
 let teams = 0;
@@ -103,17 +108,86 @@ test('a change that is refused is tried again on the schedule, with its ID, and 
   await service.pass();
   await passUntil(service, async () => (await only(service, keys.teamID)).state === 'paused');
   const { failures, reason, nextTryAt, lag } = await only(service, keys.teamID);
-  assert.deepEqual([failures, nextTryAt, lag > 0], [10, null, true]);
-  assert.match(reason!, /^10 attempts failed\. The last error: The receiver answered 500\.$/);
+  assert.deepEqual([failures, nextTryAt, lag > 0], [12, null, true]);
+  assert.match(reason!, /^12 attempts failed\. The last error: The receiver answered 500\.$/);
   const refused = receiver.received[1]!.id;
   assert.deepEqual(new Set(valuesOf(receiver.received.slice(1), 'id')), new Set([refused]));
 
   receiver.behave = () => 200;
   await webhook(service, 'replay', keys.teamID, id);
-  await passUntil(service, () => receiver.received.length >= 13);
-  assert.deepEqual(valuesOf(receiver.received.slice(11), 'id').indexOf(refused), 0);
+  await passUntil(service, () => receiver.received.length >= 15);
+  assert.deepEqual(valuesOf(receiver.received.slice(13), 'id').indexOf(refused), 0);
   assert.equal(new Set(valuesOf(receiver.received, 'id')).size, 3);
   assert.equal((await only(service, keys.teamID)).state, 'active');
+});
+
+// Holds S16.3.
+test('a good test ends the wait for the next attempt, but not a pause; the list tells the last attempts', async () => {
+  const keys = await newTeam();
+  const receiver = await Receiver.start();
+  const { id } = await addWebhook(service, keys.teamID, receiver);
+  receiver.behave = ({ type }) => (type === 'test' ? 204 : 500);
+  await createCustomers(service, keys, 1);
+  await passUntil(service, async () => (await only(service, keys.teamID)).failures === 4);
+  const { state, reason, attempts } = await only(service, keys.teamID);
+  assert.deepEqual([state, reason], ['active', 'The receiver answered 500.']);
+  assert.deepEqual(valuesOf(attempts, 'attempt'), [4, 3, 2, 1]);
+  assert.partialDeepStrictEqual(attempts[0], { type: 'customers.created', status: 500, error: reason });
+  const shown = (await service.command('webhook', 'list', keys.teamID)).stdout;
+  assert.match(shown, /LAST ATTEMPTS.*\n.* 500 500 500 500 .*The receiver answered 500\./);
+  await service.stand();
+  await webhook(service, 'test', keys.teamID, id);
+  await service.hold(2 * SECOND_MS); // The sender looks for changes this often.
+  await receiver.has(6);
+  assert.deepEqual(valuesOf(receiver.received, 'type').slice(4), ['test', 'customers.created']);
+  receiver.behave = () => 410;
+  await webhook(service, 'replay', keys.teamID, id);
+  await service.hold(2 * SECOND_MS);
+  await until(async () => (await only(service, keys.teamID)).state === 'paused');
+  receiver.behave = () => 200;
+  await webhook(service, 'test', keys.teamID, id);
+  assert.equal((await only(service, keys.teamID)).state, 'paused');
+  await service.pass();
+});
+
+// Holds S16.1.
+test('a webhook that names events receives no others', async () => {
+  const keys = await newTeam();
+  const receiver = await Receiver.start();
+  await addWebhook(service, keys.teamID, receiver, '--types', 'customers.updated,orders.created');
+  assert.deepEqual((await only(service, keys.teamID)).types, ['orders.created', 'customers.updated']);
+  const send = async (method: string, path: string, body: object): Promise<string> => {
+    const answer = await service.call(keys, method, path, { body });
+    assert.equal(answer.status, 200, answer.text);
+    return answer.body.data as string;
+  };
+  const CUSTOMER_CODE = await send('PUT', '/customers/create', { CUSTOMER_NAME: 'Ann' });
+  const ORDER_NUMBER = await send('PUT', '/orders/create', {});
+  await send('POST', '/orders/update', { ORDER_NUMBER, NOTES: 'x' });
+  await send('POST', '/customers/update', { CUSTOMER_CODE, BCITY: 'Reims' });
+  await send('POST', '/orders/update', { ORDER_NUMBER, NOTES: 'y' });
+  await passUntil(service, async () => (await only(service, keys.teamID)).lag === 0);
+  assert.deepEqual(valuesOf(receiver.received, 'type'), ['orders.created', 'customers.updated']);
+  await assert.rejects(
+    webhook(service, 'add', keys.teamID, receiver.url, '--types', 'orders.deleted'),
+    /orders\.created.*not 'orders\.deleted'/,
+  );
+});
+
+// Holds S1.9.
+test('the contract describes the messages', async () => {
+  const keys = await newTeam();
+  const receiver = await Receiver.start();
+  const { id } = await addWebhook(service, keys.teamID, receiver);
+  await webhook(service, 'test', keys.teamID, id);
+  await createCustomers(service, keys, 1);
+  await passUntil(service, () => receiver.received.length === 2);
+  const text = await (await fetch(`${service.origin}/openapi.json`)).text();
+  const { webhooks } = inlineRefs(JSON.parse(text) as { webhooks: Record<string, { post: Described }> });
+  const { content } = webhooks['change']!.post.requestBody;
+  const isDescribed = new Ajv2020({ strict: false }).compile(content['application/json']!.schema);
+  for (const { body } of receiver.received)
+    assert.ok(isDescribed(JSON.parse(body)), `${body} ${JSON.stringify(isDescribed.errors)}`);
 });
 
 // Holds S16.4.
@@ -145,7 +219,7 @@ test('410 pauses at once; a redirect is not followed; a receiver that hangs has 
 });
 
 // Holds S16.5.
-test('two secrets sign for 24 hours while one is replaced; a test, a pause and a replay do what they say', async () => {
+test('every secret signs for 24 hours after it was replaced; a test, a pause and a replay do what they say', async () => {
   const keys = await newTeam();
   const receiver = await Receiver.start();
   const { id } = await addWebhook(service, keys.teamID, receiver);
@@ -161,11 +235,19 @@ test('two secrets sign for 24 hours while one is replaced; a test, a pause and a
   await createCustomers(service, keys, 1);
   await passUntil(service, async () => (await only(service, keys.teamID)).lag === 0);
   assert.equal(receiver.received.at(-1)!.signatures, 2);
-  receiver.secrets = [secret!];
-  await service.hold(24 * HOUR_MS);
-  await webhook(service, 'test', keys.teamID, id);
-  assert.equal(receiver.received.at(-1)!.signatures, 1);
-  assert.notEqual(secret, old);
+  await service.hold(12 * HOUR_MS);
+  const { secret: last } = await webhook(service, 'rotate', keys.teamID, id);
+  for (const [hours, signing, count] of [
+    [0, old, 3],
+    [12, secret, 2],
+    [12, last, 1],
+  ] as const) {
+    await service.hold(hours * HOUR_MS);
+    receiver.secrets = [signing!];
+    await webhook(service, 'test', keys.teamID, id);
+    assert.equal(receiver.received.at(-1)!.signatures, count);
+  }
+  assert.equal(new Set([old, secret, last]).size, 3);
 
   await webhook(service, 'pause', keys.teamID, id);
   await passUntil(service, async () => (await only(service, keys.teamID)).state === 'paused');

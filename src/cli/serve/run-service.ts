@@ -96,7 +96,7 @@ export async function runService(
     });
     await listen(app, config);
     const { port } = app.server.address() as AddressInfo;
-    await saveAddress(store, findOrigin(config, port), log);
+    await saveAddress(store, config, port, log);
     stopOnSignal(state, log, async () => {
       await sender.close();
       await clock.sleep(config.drainMs);
@@ -154,9 +154,9 @@ async function scheduleBackups(config: Config, { installation }: Store, log: pin
 }
 
 /** Saves the address for commands. Only logs a fault: the service also runs with a full disk or a lost database. */
-async function saveAddress({ installation }: Store, origin: string, log: pino.Logger) {
+async function saveAddress({ installation }: Store, config: Config, port: number, log: pino.Logger) {
   await installation
-    .save({ version: VERSION, origin })
+    .save({ version: VERSION, origin: findOrigin(config, port), webhookPrivate: config.webhookPrivate })
     .catch((fault: unknown) => log.warn({ err: fault }, 'The address was not saved. Commands may print an old one.'));
 }
 

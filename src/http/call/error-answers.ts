@@ -155,7 +155,7 @@ const PARAMETER_FORMS: Record<string, string> = {
   month: 'a month such as 2026-11',
   after: 'X-Next-After of the previous page, a number of at most 15 digits',
   types: 'one or more of orders, customers and inventory, separated by commas',
-  wait: 'a whole number of seconds from 0 to 25',
+  wait: 'a whole number of seconds from 0 to 55',
 };
 const MISSING_HINTS: Record<string, string> = {
   storefront_order_number: ' Write its leading # as %23 in the URL.',

@@ -66,16 +66,15 @@ const PARAMETER_SCHEMAS: Readonly<Record<string, Schema>> = {
   maxReturn: { type: 'integer', minimum: 1 },
   type: textOf(undefined, { enum: Object.keys(RECORD_TYPES) }),
   after: { type: 'integer', minimum: 0 },
-  wait: { type: 'integer', minimum: 0, maximum: 25 },
+  wait: { type: 'integer', minimum: 0, maximum: 55 },
 };
 const CODES = Object.keys(ERRORS) as ErrorCode[];
 
 /** Returns the tag of a path: `Orders` for `/orders/single`. */
 const tagOf = (path: string) => path[1]!.toUpperCase() + path.split('/')[1]!.slice(1);
 const linkTo = (section: string, name: string): Part => ({ $ref: `#/components/${section}/${name}` });
-const exampleOf = (value: unknown): Part => ({ demo: { value } });
 const jsonContent = (schema: Schema, example: unknown): Part => ({
-  'application/json': { schema, examples: exampleOf(example) },
+  'application/json': { schema, example },
 });
 const linkHeaders = (names: readonly string[]): Part =>
   Object.fromEntries(names.map((name) => [name, linkTo('headers', name)]));
@@ -92,7 +91,7 @@ export function renderContract(operations: readonly Operation[], idempotencyMs: 
   const paths: Record<string, Parts> = {};
   for (const operation of operations) {
     const { name, method, path, summary, description, body, example } = operation;
-    if (body) Object.assign(schemas, { [body.name]: body.documented }, body.parts);
+    Object.assign(schemas, operation.schemas, body && { [body.name]: body.documented }, body?.parts);
     (paths[BASE_PATH + path] ??= {})[method.toLowerCase()] = {
       operationId: name,
       summary,
@@ -107,7 +106,8 @@ export function renderContract(operations: readonly Operation[], idempotencyMs: 
   paths['/readyz'] = { get: describeState('getReadiness', 'Readiness check', links.service) };
   Object.assign(responses, SERVICE_STATES, { NotModified: NOT_MODIFIED });
   const headers = mapValues(HEADERS, (description) => ({ description, schema: textOf() }));
-  return { ...HEAD, paths, components: { securitySchemes: SECURITY, schemas, parameters, headers, responses } };
+  const components = { securitySchemes: SECURITY, schemas, parameters, headers, responses };
+  return { ...HEAD, paths, webhooks: WEBHOOKS, components };
 }
 
 const SECURITY = {
@@ -155,7 +155,7 @@ function describeParameters({ kind, takesIfMatch, query, example }: Operation, s
       required: isRequired,
       description: about,
       schema: PARAMETER_SCHEMAS[name] ?? schema,
-      ...(shown !== undefined && { examples: exampleOf(shown) }),
+      ...(shown !== undefined && { example: shown }),
     };
     const component = isElsewhere ? 'teamIDUnlessInBody' : name;
     // Operations may have different parameters of one name.
@@ -258,6 +258,25 @@ const describeState = (operationId: string, summary: string, errors: Parts): Par
   security: [],
   responses: { 200: linkTo('responses', 'Usable'), ...errors, 503: linkTo('responses', 'Unusable') },
 });
+
+/** The request that the service sends to the webhooks of a tenant. */
+const WEBHOOKS = {
+  change: {
+    post: {
+      operationId: 'receiveChange',
+      summary: 'A record was created or updated',
+      description:
+        'Sent for each change, in ascending order of seq and at least once, with the headers webhook-id, webhook-timestamp and webhook-signature of the Standard Webhooks specification.',
+      security: [],
+      requestBody: { required: true, content: { 'application/json': { schema: ref('WebhookEvent') } } },
+      responses: {
+        '2XX': {
+          description: 'Accepted. After 410 the webhook is paused; after any other status the message is sent again.',
+        },
+      },
+    },
+  },
+};
 
 /**
  * Adds `/openapi.json`, `/docs` with the reference page made from it, and `/docs/errors`. The pages work offline. A

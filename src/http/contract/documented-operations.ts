@@ -43,7 +43,7 @@ interface OperationPart {
 }
 interface Exemplified {
   readonly schema: ContractSchema;
-  readonly examples?: ByName<{ readonly value: unknown }>;
+  readonly example?: unknown;
 }
 interface ParameterPart extends Exemplified {
   readonly name: string;
@@ -67,7 +67,7 @@ export interface DocumentedParameter extends DocumentedContent {
 
 interface DocumentedContent {
   readonly schema: ContractSchema;
-  /** The first example; undefined when there is none. */
+  /** Undefined when there is none. */
   readonly example: unknown;
 }
 
@@ -123,10 +123,7 @@ export function readOperations({ paths, components }: Contract): DocumentedOpera
   );
 }
 
-const exemplify = ({ schema, examples = {} }: Exemplified): DocumentedContent => ({
-  schema,
-  example: Object.values(examples)[0]?.value,
-});
+const exemplify = ({ schema, example }: Exemplified): DocumentedContent => ({ schema, example });
 
 /** Returns the name at the end of a reference: of a schema, a parameter or a response. */
 export const lastName = (reference: string): string => reference.split('/').at(-1)!;

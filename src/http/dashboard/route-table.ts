@@ -9,7 +9,7 @@ import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type RecordType } from '../../pims/ru
 import { FIELDS_MAX } from '../../pims/rules/record-bounds.ts';
 import { FIRST_STAGES } from '../../pims/rules/stages.ts';
 import { DAYS_MAX, OVERLAPS, SCOPES } from '../../tenant/keys.ts';
-import { URL_CHARACTERS_MAX } from '../../webhooks/webhooks.ts';
+import { EVENTS, URL_CHARACTERS_MAX } from '../../webhooks/webhooks.ts';
 import {
   listOf,
   matching,
@@ -139,7 +139,7 @@ export const ROUTES = {
   /** An empty list of types means all. COMMAND_REFUSED for a wrong URL or too many endpoints. */
   'POST /webhooks': change('developer', 'recent', {
     url: textOf(undefined, { maxLength: URL_CHARACTERS_MAX }),
-    types: listOf(oneOf(CHANGED_TYPES)),
+    types: listOf(oneOf([...CHANGED_TYPES, ...EVENTS])),
   }),
   'POST /webhooks/remove': change('developer', 'recent', WEBHOOK),
   /** Sends a message of the type `test`, and waits for the response of the receiver. */

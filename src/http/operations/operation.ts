@@ -51,6 +51,8 @@ export interface Operation {
   readonly query: Schema;
   readonly body?: BodySchema;
   readonly answer: Schema;
+  /** Further schemas of the contract. */
+  readonly schemas?: Readonly<Record<string, Schema>>;
   readonly example: { readonly query?: Record<string, string>; readonly body?: unknown; readonly answer: unknown };
   /**
    * Lists the operation of each step of a batch. Each step counts as a call of its operation. Throws a refusal of the

@@ -145,16 +145,16 @@ export const THIS_USER = '"TEAM_ID" = ? AND "EMAIL" = ?';
 export const userKey = ({ teamId, email }: UserName): [string, string] => [teamId, email];
 
 /**
- * `version` is the version of the service, `origin` its scheme, host and port, `identity` the identity of the embedded
- * store.
+ * `version` is the version of the service, `origin` its scheme, host and port, `webhookPrivate` its setting, `identity`
+ * the identity of the embedded store.
  */
-type InstallationName = 'version' | 'origin' | 'identity';
+type InstallationName = 'version' | 'origin' | 'webhookPrivate' | 'identity';
 
 export const selectInstallation = (schema: string): string =>
   `SELECT "VALUE" FROM ${schema}"INSTALLATION" WHERE "NAME" = ?`;
 
 export interface Installation {
-  /** Returns undefined for `version` and `origin` before the first start of a service. */
+  /** Returns undefined for all but `identity` before the first start of a service. */
   load(name: InstallationName): Promise<string | undefined>;
   save(values: Readonly<Record<Exclude<InstallationName, 'identity'>, string>>): Promise<void>;
 }

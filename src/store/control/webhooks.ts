@@ -2,9 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { orThrow, refuseCommand, type Outcome } from '../../errors.ts';
 import type { AuditEntry } from '../../audit/audit.ts';
-import type { KeyedType } from '../../pims/rules/fields.ts';
 import { openFor, sealFor } from '../../tenant/secrets.ts';
-import { DELIVERIES_MAX, WEBHOOKS_MAX } from '../../webhooks/webhooks.ts';
+import { DELIVERIES_MAX, OLD_SECRETS_MAX, WEBHOOKS_MAX } from '../../webhooks/webhooks.ts';
 import type { Attempt, Delivery, Progress, Webhook, WebhookStore } from '../../webhooks/webhooks-port.ts';
 import { row, rows, statement, type Bound, type Row, type Statement, type Writing } from '../writing.ts';
 import { appendAudit, audited } from './audit.ts';
@@ -70,9 +69,23 @@ function toWebhook(found: Row): Webhook {
   const open = (sealed: Uint8Array) => openFor(ownerOf(webhook), sealed, sealingKey);
   return {
     ...webhook,
-    types: types.split(' ') as KeyedType[],
+    types: types.split(' '),
     secret: open(sealedSecret),
     oldSecret: (oldSecret && open(oldSecret)) ?? null,
+  };
+}
+
+/** Returns the columns of an endpoint with a new secret. Throws COMMAND_REFUSED if too many old ones still sign. */
+function replaceSecret(before: Webhook, secret: Uint8Array, endsAt: string, now: string, key: Uint8Array) {
+  const { secret: replaced = secret, oldSecret, oldSecretEndsAt } = before;
+  const ends = oldSecretEndsAt.split(' ').filter((end) => end > now);
+  if (ends.length >= OLD_SECRETS_MAX)
+    throw refuseCommand(`The secret was replaced ${OLD_SECRETS_MAX} times in 24 hours. Try again later.`);
+  const kept = Buffer.concat([replaced, oldSecret ?? secret], secret.length * (ends.length + 1));
+  return {
+    sealedSecret: seal(before, secret, key),
+    oldSecret: seal(before, kept, key),
+    oldSecretEndsAt: [endsAt, ...ends].join(' '),
   };
 }
 
@@ -116,16 +129,13 @@ export function makeWebhookStore(db: ControlDatabase): WebhookStore {
     listWebhooks: (teamId) =>
       teamId === undefined ? load('TRUE ORDER BY "ID"') : load('"TEAM_ID" = ? ORDER BY "CREATED_AT", "ID"', teamId),
     findWebhook: async (teamId, id) => (isPlain(id) ? (await load(THIS_WEBHOOK, teamId, id))[0] : undefined),
-    changeWebhook: async (teamId, id, { secret, ...changed }, entry) =>
+    changeWebhook: async (teamId, id, { secret, oldSecretEndsAt, ...changed }, entry) =>
       isPlain(id) &&
       commitChange(teamId, entry, function* (key) {
-        const keepOld = secret ? ', "OLD_SECRET" = "SEALED_SECRET"' : '';
-        yield statement(
-          `UPDATE ${webhooks} SET "REVISION" = "REVISION" + 1${keepOld} WHERE ${THIS_WEBHOOK}`,
-          teamId,
-          id,
-        );
-        const sealed = secret && { sealedSecret: seal({ teamId, id }, secret, key) };
+        const found = yield* row<Row>(select + THIS_WEBHOOK, teamId, id);
+        if (!found) return false;
+        yield statement(`UPDATE ${webhooks} SET "REVISION" = "REVISION" + 1 WHERE ${THIS_WEBHOOK}`, teamId, id);
+        const sealed = secret && replaceSecret(toWebhook(found), secret, oldSecretEndsAt!, entry.at, key);
         return yield* changeOne(updateRows(webhooks, { ...changed, ...sealed }, THIS_WEBHOOK, teamId, id));
       }).then(orThrow),
     removeWebhook: async (teamId, id, entry) =>

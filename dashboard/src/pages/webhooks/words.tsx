@@ -38,7 +38,9 @@ export const COLUMNS: readonly TableColumn<Webhook>[] = [
     key: 'types',
     head: 'Records',
     cell: ({ types }) =>
-      types.length === TYPES.length ? 'All records' : types.map((type) => KINDS[type as Kind].label).join(', '),
+      types.length === TYPES.length
+        ? 'All records'
+        : types.map((type) => KINDS[type as Kind]?.label ?? type).join(', '),
   },
   { key: 'lag', head: 'Pending changes', align: 'end', cell: ({ lag }) => lag.toLocaleString('en') },
   {

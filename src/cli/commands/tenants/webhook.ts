@@ -3,9 +3,19 @@ import type { Command } from 'commander';
 import { byCommand, type Actor } from '../../../audit/audit.ts';
 import { parseConfig } from '../../../config.ts';
 import { CHANGED_TYPES } from '../../../pims/changes.ts';
+import type { Store } from '../../../store/open.ts';
 import type { Tenant } from '../../../tenant/tenant-port.ts';
 import { Webhooks, type WebhookView } from '../../../webhooks/administration.ts';
-import { addCommand, addGroup, buildTable, byOperator, printAnswer, timeOf, type AddCommands } from '../../command.ts';
+import {
+  addCommand,
+  addGroup,
+  buildTable,
+  byOperator,
+  printAnswer,
+  timeOf,
+  type AddCommands,
+  type CommandContext,
+} from '../../command.ts';
 import { addTenantCommand, withStore } from '../../open-store.ts';
 
 interface Given {
@@ -26,8 +36,9 @@ type CommandRow<T extends object> = [
 ];
 
 const ID = 'wh_2f0c6a91b35d7e8f40';
+const DESCRIPTION = "Add, list, test, pause, replay and remove a tenant's webhooks, which receive every change.";
 const SHOWN_ONCE = 'The secret is not shown again.';
-const HEAD = ['ID', 'URL', 'TYPES', 'STATE', 'POSITION', 'LAG', 'FAILURES', 'NEXT TRY', 'REASON'];
+const HEAD = ['ID', 'URL', 'TYPES', 'STATE', 'POSITION', 'LAG', 'FAILURES', 'LAST ATTEMPTS', 'NEXT TRY', 'REASON'];
 
 const ROTATE_KEY_HELP =
   'Replace the key with which the store encrypts the secrets of all tenants. The secrets stay the same. After a leak, ' +
@@ -41,12 +52,20 @@ const addKeyCommand: AddCommands = (group, context) => {
   });
 };
 
-const rowOf = ({ id, url, types, state, position, lag, failures, nextTryAt, reason }: WebhookView): string[] =>
-  [id, url, types.join(','), state, position, lag, failures, nextTryAt ?? '', reason ?? ''].map(String);
+const rowOf = ({ attempts, ...view }: WebhookView): string[] => {
+  const { id, url, types, state, position, lag, failures, nextTryAt, reason } = view;
+  const last = attempts.map(({ status }) => status ?? 'none').join(' ');
+  return [id, url, types.join(','), state, position, lag, failures, last, nextTryAt ?? '', reason ?? ''].map(String);
+};
+
+/** Returns whether private addresses are allowed. The service that sends decides, and not the command's environment. */
+async function mayBePrivate({ installation }: Store, { environment }: CommandContext): Promise<boolean> {
+  const setting = await installation.load('webhookPrivate');
+  return (setting ?? parseConfig(environment).config.webhookPrivate) === 'on';
+}
 
 export const addWebhookCommands: AddCommands = (program, context) => {
-  const description = "Add, list, test, pause, replay and remove a tenant's webhooks, which receive every change.";
-  const group = addGroup(program, 'webhook', 'webhook add acme https://shop.example.com/hooks', description);
+  const group = addGroup(program, 'webhook', 'webhook add acme https://shop.example.com/hooks', DESCRIPTION);
   const add = <T extends object>(...[form, example, explained, work, tell]: CommandRow<T>): Command =>
     addTenantCommand(
       group,
@@ -55,9 +74,9 @@ export const addWebhookCommands: AddCommands = (program, context) => {
       `webhook ${example}`,
       explained,
       async ({ store, teamId: teamID, tenant }, word: string, options: Given['options']) => {
-        const { clock, environment } = context;
+        const { clock } = context;
         const { webhooks, audit } = store;
-        const isPrivateAllowed = parseConfig(environment).config.webhookPrivate === 'on';
+        const isPrivateAllowed = await mayBePrivate(store, context);
         const services = { webhooks, audit, pims: (of: Tenant) => store.pims(of), clock, isPrivateAllowed };
         const done = await work(new Webhooks(services), { tenant, actor: byOperator(clock.now()), word, options });
         return [done, tell({ teamID, ...done })];
@@ -70,11 +89,14 @@ export const addWebhookCommands: AddCommands = (program, context) => {
     (webhooks, { tenant, actor, word, options: { types } }) =>
       webhooks.add(tenant, word, types ? types.split(',') : [], actor),
     (added) => `${buildTable(Object.entries(added))}\n\n${SHOWN_ONCE}`,
-  ).option('--types <types>', `types of changes, separated by commas (default: ${CHANGED_TYPES.join(',')})`);
+  ).option(
+    '--types <types>',
+    `types of changes, or events such as orders.created, separated by commas (default: ${CHANGED_TYPES.join(',')})`,
+  );
   add(
     'list <team>',
     'list acme',
-    'List the webhooks, without secrets.',
+    'List the webhooks, without secrets. LAST ATTEMPTS are the statuses of the last answers, newest first.',
     async (webhooks, { tenant }) => ({ webhooks: await webhooks.list(tenant) }),
     ({ teamID, webhooks }) =>
       webhooks.length === 0 ? `${teamID} has no webhooks.` : buildTable([HEAD, ...webhooks.map(rowOf)]),
@@ -105,7 +127,7 @@ export const addWebhookCommands: AddCommands = (program, context) => {
   add(
     'rotate <team> <id>',
     `rotate acme ${ID}`,
-    'Replace the secret of a webhook. Both secrets sign for 24 hours. The new one is shown only here.',
+    'Replace the secret of a webhook. The replaced one also signs for 24 hours. The new one is shown only here.',
     async (webhooks, { tenant, word: id, actor }) => ({ id, ...(await webhooks.rotate(tenant, id, actor)) }),
     (rotated) =>
       `${buildTable(Object.entries(rotated))}\n\n${SHOWN_ONCE} Both secrets sign until ${rotated.oldSecretEndsAt}.`,

@@ -1,0 +1,157 @@
+/** The operation that reads the change feed, and the schemas of a change and of the message that a webhook gets. */
+import { awaitChanges, CHANGED_TYPES, type Change, type ChangePage } from '../../pims/changes.ts';
+import type { PimsStore } from '../../pims/pims-port.ts';
+import type { KeyedType } from '../../pims/rules/fields.ts';
+import type { Json } from '../../pims/writes/script.ts';
+import { EVENTS } from '../../webhooks/webhooks.ts';
+import { renderEnvelope } from '../call/answer.ts';
+import { limitOf, type AnswerLimits } from '../call/cursor.ts';
+import { textOf, listOf, NULL, objectOf, required } from '../contract/json-schema.ts';
+import { signalOf } from '../server/connections.ts';
+import { ref, envelopeOf, querySchema, maxReturnOf } from './operation-schemas.ts';
+import { envelope, type Operation, type Call } from './operation.ts';
+
+const WAIT_SECONDS_MAX = 55;
+/** Maximum changes whose records are read at the same time. */
+const RECORDS_AT_ONCE = 50;
+const CHANGED_TYPE = `(${CHANGED_TYPES.join('|')})`;
+const CHANGE_EXAMPLE: Omit<Change, 'changes'> = {
+  seq: '1024',
+  type: 'orders',
+  key: '10350',
+  change: 'updated',
+  at: '2026-11-20T16:41:07.312Z',
+  operation: 'import',
+  by: 'import',
+};
+
+/** The members that a change has in the feed and in the message of a webhook. */
+const CHANGED = {
+  seq: textOf('Number of the change, as text. Numbers ascend and can have gaps; compare them as integers.', {
+    pattern: '^[0-9]+$',
+  }),
+  type: textOf('Type of the record. A change to a line counts as a change to its order.', { enum: CHANGED_TYPES }),
+  key: textOf('Key of the record: ORDER_NUMBER, CUSTOMER_CODE or PART_CODE.'),
+  change: textOf('Whether the write created or updated the record.', { enum: ['created', 'updated'] }),
+  operation: textOf('First operation or command of the call that wrote it, such as addLineItem or import.'),
+  by: textOf('Name of the pair of keys, email address, command line or import; "" if it is not known.'),
+};
+const CHANGE = objectOf(
+  {
+    ...CHANGED,
+    at: textOf('Time of the write in UTC, in ISO 8601.'),
+  },
+  {
+    changes: {
+      ...listOf(
+        objectOf(
+          {
+            field: textOf('Name of the field; line for a new or removed line.'),
+            from: textOf('Value before.'),
+            to: textOf('Value after.'),
+          },
+          { line: textOf('LINE_NUMBER of the line.') },
+        ),
+      ),
+      description: 'Up to 20 changed fields, cut to 100 characters; [] for a new record. Only with include=changes.',
+    },
+    record: {
+      anyOf: [ref('Order'), ref('Customer'), ref('InventoryItem'), NULL],
+      description: 'The current state of the record; null if it is missing. Only with include=records.',
+    },
+  },
+);
+
+/** The message of a webhook, which webhooks/poster.ts makes. */
+const WEBHOOK_EVENT = objectOf({
+  type: textOf('What happened to the record, or `test`.', { enum: [...EVENTS, 'test'] }),
+  timestamp: textOf('Time of the change or test in UTC, in ISO 8601.'),
+  data: { anyOf: [objectOf(CHANGED), objectOf({})], description: 'The change; empty in a test.' },
+});
+
+/** Builds the operation that reads the change feed and can wait for a change. */
+export const changesOperation = (limits: AnswerLimits): Operation => ({
+  name: 'listChanges',
+  method: 'GET',
+  path: '/changes',
+  summary: 'Changes since a position',
+  description:
+    'Returns what was created and updated after a position, in the order in which it became visible. After you have read up to X-Next-After, no change ever appears at or below it. Without after, starts at the current position; X-Next-After says where to continue.',
+  kind: 'changes',
+  query: querySchema(
+    {},
+    {
+      after: textOf('X-Next-After of the previous page. 0 starts with the first change (410 if that is gone).', {
+        pattern: '^[0-9]{1,15}$',
+      }),
+      types: required(`Comma-separated types of records. Default ${CHANGED_TYPES.join(',')}.`, {
+        pattern: `^${CHANGED_TYPE}(,${CHANGED_TYPE})*$`,
+      }),
+      maxReturn: maxReturnOf(limits),
+      wait: textOf(`Seconds to wait for a change if there is none, 0 to ${WAIT_SECONDS_MAX}. Default 0.`, {
+        pattern: '^([1-4]?[0-9]|5[0-5])$',
+      }),
+      include: textOf('records adds the current state of each record, and changes the changed fields.', {
+        enum: ['records', 'changes', 'records,changes'],
+      }),
+    },
+  ),
+  answer: envelopeOf(listOf(ref('Change'))),
+  schemas: { Change: CHANGE, WebhookEvent: WEBHOOK_EVENT },
+  example: { answer: envelope([CHANGE_EXAMPLE]) },
+  run: async ({ changes: source, query, reply }: Call) => {
+    const { after, types, maxReturn, wait = '0', include } = query;
+    const asked = {
+      after: after === undefined ? undefined : Number(after),
+      types: (types?.split(',') ?? CHANGED_TYPES) as KeyedType[],
+      limit: limitOf(maxReturn, limits),
+    };
+    const { request } = reply;
+    const signal = signalOf(reply);
+    const read = (ended: AbortSignal): Promise<ChangePage> => awaitChanges(source, asked, ended, signal);
+    const found = await (wait === '0'
+      ? read(AbortSignal.abort())
+      : request.load.wait(request, Number(wait) * 1000, signal(), read));
+    const render = include?.includes('changes') ? renderWithFields : renderChange;
+    const rendered = include?.includes('records')
+      ? await renderWithRecords(await source.open(), found.changes, render, limits.pageBytesMost, signal)
+      : found.changes.map(render);
+    const cut = found.changes[rendered.length];
+    reply
+      .header('x-next-after', String(cut ? Number(cut.seq) - 1 : found.next))
+      .header('x-has-more', String(cut !== undefined || found.hasMore));
+    return renderEnvelope(`[${rendered.join(',')}]`);
+  },
+});
+
+function renderChange(change: Change): Json {
+  const { changes: _, ...shown } = change;
+  return JSON.stringify(shown);
+}
+
+function renderWithFields({ changes, ...change }: Change): Json {
+  const fields = changes.map(([field, from, to, line]) => ({ field, from, to, line }));
+  return JSON.stringify({ ...change, changes: fields });
+}
+
+/** Renders changes with their records, as far as a page has room for them. The first change always has its record. */
+async function renderWithRecords(
+  store: PimsStore,
+  changes: readonly Change[],
+  render: (change: Change) => Json,
+  bytesMax: number,
+  signal: () => AbortSignal,
+): Promise<Json[]> {
+  const rendered: Json[] = [];
+  for (let bytes = 0; rendered.length < changes.length && !signal().aborted;) {
+    const some = changes.slice(rendered.length, rendered.length + RECORDS_AT_ONCE);
+    const found = await Promise.all(some.map(({ type, key }) => store.getRecord(type, key)));
+    for (const [index, change] of some.entries()) {
+      const json = `${render(change).slice(0, -1)},"record":${found[index]?.record ?? 'null'}}`;
+      bytes += Buffer.byteLength(json);
+      if (bytes > bytesMax && rendered.length > 0) return rendered;
+      rendered.push(json);
+    }
+  }
+  return rendered;
+}
