@@ -17,14 +17,14 @@ export const BREAKS: Record<string, Record<string, Break>> = {
   'faults/power-loss.ts': {
     'counts are synced before the answer': {
       file: 'store/sqlite/control-database.ts',
-      good: 'syncAfterCommit: true',
-      broken: 'syncAfterCommit: false',
+      good: "sync: 'after commit' });",
+      broken: "sync: 'never' });",
       says: /usage \d+ is not between/,
     },
     'records are synced before the answer': {
       file: 'store/sqlite/pims-store.ts',
-      good: 'syncAfterCommit: isService',
-      broken: 'syncAfterCommit: false',
+      good: 'sync: syncOf(busyTimeoutMs)',
+      broken: "sync: 'never'",
       says: LOSS,
     },
   },

@@ -36,7 +36,7 @@ function open(gather: 'turn' | 'none' = 'turn'): Opened {
   const queue = makeWriteQueue(db, {
     clock: passing,
     gather,
-    syncAfterCommit: gather === 'none',
+    sync: gather === 'none' ? 'after commit' : 'in commit',
     checkpoint: async () => undefined,
     onFatal: (fault) => {
       fatal.push(fault);

@@ -1,7 +1,7 @@
 /**
- * control.db and usage.db of the embedded store. Reads of control.db share a snapshot, and each commit is synced. Rows
- * that every call needs are kept in memory until the file changes (decision 0009). A batch of counts is synced in the
- * thread pool before any response, so that it does not block the event loop (decision 0008).
+ * control.db and usage.db of the embedded store. Reads of control.db share a snapshot. Rows that every call needs are
+ * kept in memory until the file changes (decision 0009). A commit or a batch of counts is synced in the thread pool
+ * before any response, so that it does not block the event loop (decisions 0008 and 0037).
  */
 import { randomUUID } from 'node:crypto';
 import { orThrow, Refusal, refuseForNow } from '../../errors.ts';
@@ -29,13 +29,18 @@ import { makeWriteQueue, runWriting, type SqliteWriteQueueOptions } from './writ
 const KEPT_MAX = 10_000;
 
 type SqliteControl = ReturnType<typeof openControl>;
-type QueueOptions = Pick<SqliteWriteQueueOptions, 'checkpoint' | 'onFatal' | 'clock'>;
+type QueueOptions = Omit<SqliteWriteQueueOptions, 'gather'>;
 
 export function openControl(db: Database, options: QueueOptions) {
+  // The queue may defer syncs. Other files name the store's identity, so it is on disk before.
   migrate(db, 'control');
   const rows = new Map<string, Row>();
-  const reader = makeTurnReader(db, { onFatal: options.onFatal, onChange: () => rows.clear() });
-  const queue = makeWriteQueue(db, { ...options, gather: 'turn', syncAfterCommit: false });
+  const queue = makeWriteQueue(db, { ...options, gather: 'turn' });
+  const reader = makeTurnReader(db, {
+    onFatal: options.onFatal,
+    onChange: () => rows.clear(),
+    unsynced: () => queue.log.unsynced,
+  });
   return {
     schema: '',
     read: (sql, ...values) => reader.read(() => db.rows(sql, ...values)),
@@ -84,7 +89,7 @@ const UNCOUNTED = 'The disk of the service is full; the call could not be counte
 /** Opens usage.db. Syncs each batch, which is as durable as an fsync in COMMIT (test/faults/power-loss.ts). */
 export function openUsage(db: Database, owner: Owner, options: QueueOptions) {
   migrate(db, 'usage', owner);
-  const queue = makeWriteQueue(db, { ...options, gather: 'none', syncAfterCommit: true });
+  const queue = makeWriteQueue(db, { ...options, gather: 'none', sync: 'after commit' });
   return {
     schema: '',
     read: async <R extends Row>(sql: string, ...values: Bound[]) => db.rows<R>(sql, ...values),

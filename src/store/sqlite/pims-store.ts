@@ -8,12 +8,12 @@ import { buildDictionaries, type CustomField, type RecordType } from '../../pims
 import type { PimsStore } from '../../pims/pims-port.ts';
 import { buildChanges, readChangeRows } from '../pims/look-sql.ts';
 import { makeScriptRunner, runScript } from '../pims/script-runner.ts';
-import { Database, syncLog, type OpenOptions } from './files/database.ts';
+import { Database, syncLog } from './files/database.ts';
 import { isNewest, migrate, type Owner } from './files/migrate.ts';
 import { buildPimsSql, type SqlitePimsSql } from './reads/pims-sql.ts';
 import { makeTenantReads, type TenantReadsOptions } from './reads/tenant-reads.ts';
 import { makeTurnReader } from './reads/turn-reader.ts';
-import { makeWriteQueue, runWriting, runWritingInSteps, type SqliteWriteQueue } from './write-queue.ts';
+import { makeWriteQueue, runWriting, runWritingInSteps, syncOf, type SqliteWriteQueue } from './write-queue.ts';
 
 export interface PimsStoreOptions extends TenantReadsOptions {
   readonly owner: Owner;
@@ -145,22 +145,25 @@ function connect(file: string, options: PimsStoreOptions) {
       return (sql = built.sql);
     };
   };
-  const openToWrite = (how: OpenOptions) => {
+  const openToWrite = () => {
     try {
-      return new Database(file, how);
+      return new Database(file, { mode: 'write', busyTimeoutMs });
     } catch (fault) {
       throw fault instanceof Refusal ? onFatal(fault) : fault;
     }
   };
   const openWriter = () => {
     if (writer) return writer;
-    // Only the service commits before its log is synced, because only it waits for the sync before it answers reads.
-    const isService = busyTimeoutMs === 0;
-    const sync = isService ? 'deferred' : 'full';
-    const writerDb = openToWrite({ mode: 'write', sync, busyTimeoutMs });
+    const writerDb = openToWrite();
     if (cacheKib !== undefined) writerDb.limitCache(cacheKib);
-    const on = { checkpoint, onFatal, onCommit, clock };
-    const queue = makeWriteQueue(writerDb, { gather: 'turn', syncAfterCommit: isService, ...on });
+    const queue = makeWriteQueue(writerDb, {
+      gather: 'turn',
+      sync: syncOf(busyTimeoutMs),
+      checkpoint,
+      onFatal,
+      onCommit,
+      clock,
+    });
     return (writer = { db: writerDb, queue, followSchema: makeFollower(writerDb) });
   };
   if (!isNewest(db, 'pims', owner)) migrate(openWriter().db, 'pims', owner);
@@ -168,14 +171,13 @@ function connect(file: string, options: PimsStoreOptions) {
   const followSchema = makeFollower(db);
   let sql = followSchema();
   let epoch = 0;
-  const unsynced = () => writer?.queue.log.unsynced;
   const onChange = () => {
     sql = followSchema();
     epoch = kept.newEpoch();
   };
   return {
     db,
-    reader: makeTurnReader(db, { onChange, unsynced, onFatal }),
+    reader: makeTurnReader(db, { onChange, unsynced: () => writer?.queue.log.unsynced, onFatal }),
     sql: () => sql,
     epoch: () => epoch,
     writer: () => writer,

@@ -109,14 +109,14 @@ function openLog(
   { owner, busyTimeoutMs, checkpoint, clock }: RequestStoreOptions,
   onFatal: (fault: unknown) => Refusal,
 ): LogFile {
-  const db = new Database(file, { mode: 'make', sync: 'deferred', busyTimeoutMs });
+  const db = new Database(file, { mode: 'make', busyTimeoutMs });
   try {
     migrate(db, 'requests', owner);
   } catch (fault) {
     db.close();
     throw fault;
   }
-  const queue = makeWriteQueue(db, { checkpoint, clock, onFatal, gather: 'none', syncAfterCommit: false });
+  const queue = makeWriteQueue(db, { checkpoint, clock, onFatal, gather: 'none', sync: 'never' });
   return { db, queue };
 }
 

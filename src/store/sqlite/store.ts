@@ -19,6 +19,7 @@ import { makeOwnTenants, newStoreId, openControl, openUsage, replaceStore } from
 import { Database, nameFile, requireWritable, sqliteVersion } from './files/database.ts';
 import * as files from './files/folder.ts';
 import { deleteTenantFiles, makeTenantFile, teamOf, tenantFileOf, UNFINISHED } from './files/tenant-files.ts';
+import { syncOf } from './write-queue.ts';
 import { openPimsStores, type PimsStoresOptions } from './pims-stores.ts';
 import { openRequests } from './request-store.ts';
 import { makeWorkerPool } from './workers/worker-pool.ts';
@@ -120,6 +121,7 @@ function openSharedFiles(
   const options = ({ file }: Database) => ({
     checkpoint,
     clock,
+    sync: syncOf(busyTimeoutMs),
     onFatal(fault: unknown) {
       onFatal(nameFile(fault, file));
       return refuseForNow('STORE_UNAVAILABLE');
@@ -130,7 +132,7 @@ function openSharedFiles(
   const control = openControl(controlDb, options(controlDb));
   const [identity] = controlDb.row<[string]>(selectInstallation(''), 'identity')!;
   const owner = { identity, teamId: '' };
-  const usageDb = new Database(join(folder, 'usage.db'), { mode: 'make', sync: 'deferred', busyTimeoutMs });
+  const usageDb = new Database(join(folder, 'usage.db'), { mode: 'make', busyTimeoutMs });
   const usage = openUsage(usageDb, owner, options(usageDb));
   const log = join(folder, 'requests.db');
   requireWritable(log);

@@ -73,8 +73,8 @@ interface SqliteWrite {
 export interface SqliteWriteQueueOptions extends LogOptions {
   /** `turn`: gather writes until the end of the event loop's turn; `none`: the caller has gathered them. */
   readonly gather: 'turn' | 'none';
-  /** Whether to sync the log after COMMIT, in the thread pool, before any caller is answered. */
-  readonly syncAfterCommit: boolean;
+  /** When the log is synced. `after commit`: in the thread pool, before any caller is answered. */
+  readonly sync: 'in commit' | 'after commit' | 'never';
   /** Called when a group is on disk. */
   readonly onCommit?: () => void;
   readonly clock: Clock;
@@ -85,10 +85,15 @@ const GROUP_MS_MOST = 50;
 const BUSY_RETRY_MS = 5;
 const BUSY_GIVE_UP_MS = 5000;
 
+/** Only a service commits before it syncs, because only a service lets reads wait for the sync. */
+export const syncOf = (busyTimeoutMs: number): SqliteWriteQueueOptions['sync'] =>
+  busyTimeoutMs === 0 ? 'after commit' : 'in commit';
+
 export type SqliteWriteQueue = ReturnType<typeof makeWriteQueue>;
 
 export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
   const log = makeWriteAheadLog(db.file, options);
+  if (options.sync !== 'in commit') db.exec('PRAGMA synchronous=NORMAL');
   let waiting: SqliteWrite[] = [];
   let flushing: Promise<void> | undefined;
   /** The refusal of every later write, once the file is closed or can no longer be trusted. */
@@ -99,8 +104,7 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
     if (kind === 'busy') return refuseForNow('STORE_UNAVAILABLE');
     // After a failed write or sync, only a new process, which reads the log again, knows which data is on disk. This
     // process therefore commits nothing more, because a later sync may succeed although an earlier one has lost data.
-    ended = options.onFatal(fault);
-    return ended;
+    return (ended = options.onFatal(fault));
   };
   const begin = () => beginWriting(db, options.clock, refuse);
   /** Restarts the log, which then has space for counts even on a full disk. Returns whether a transaction has begun. */
@@ -119,7 +123,7 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
       }
       db.run('COMMIT');
       for (const { onSyncing } of group) onSyncing?.();
-      if (options.syncAfterCommit) await log.sync();
+      if (options.sync === 'after commit') await log.sync();
       if (log.isRemoved()) throw new Error('it was removed while it was open');
     } catch (fault) {
       rollBack(db);

@@ -13,8 +13,6 @@ import type { Bound, Row } from '../../writing.ts';
 export interface OpenOptions {
   /** `write`: writes to an existing file. `make`: also creates a missing file. `read`: never writes. */
   readonly mode: 'write' | 'make' | 'read';
-  /** `full`: COMMIT returns when the change is on disk. `deferred`: the caller syncs the log. */
-  readonly sync?: 'full' | 'deferred';
   /** Time to wait for another process's transaction: 0 for the service, which must not block. */
   readonly busyTimeoutMs: number;
   /** Time to wait for another process that opens or creates the same file. */
@@ -70,7 +68,7 @@ export class Database {
 
   constructor(
     file: string,
-    { mode, sync, busyTimeoutMs, openingTimeoutMs = OPENING_TIMEOUT_MS, mapBytes, mayBeFrozen }: OpenOptions,
+    { mode, busyTimeoutMs, openingTimeoutMs = OPENING_TIMEOUT_MS, mapBytes, mayBeFrozen }: OpenOptions,
   ) {
     this.file = file;
     if (mode !== 'read') requireWritable(file);
@@ -80,7 +78,7 @@ export class Database {
     let opened: DatabaseSync | undefined;
     try {
       opened = this.#connection = new DatabaseSync(mode === 'make' ? file : locate(file, mayBeFrozen), options);
-      retryWhileBusy(openingTimeoutMs, () => this.#configure(mode, sync, mapBytes));
+      retryWhileBusy(openingTimeoutMs, () => this.#configure(mode, mapBytes));
     } catch (fault) {
       opened?.close();
       throw nameFile(fault, file);
@@ -106,13 +104,11 @@ export class Database {
     this.#connection.function('charge_row', { deterministic: false }, (_row) => this.#chargeRows(1));
   }
 
-  #configure(mode: OpenOptions['mode'], sync = 'full', mapBytes = MAP_BYTES): void {
-    this.exec('PRAGMA trusted_schema=OFF; PRAGMA wal_autocheckpoint=0');
-    this.exec(`PRAGMA cache_size=-${CACHE_KIB}`);
+  #configure(mode: OpenOptions['mode'], mapBytes = MAP_BYTES): void {
+    this.exec(`PRAGMA trusted_schema=OFF; PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-${CACHE_KIB}`);
     if (mode !== 'read') {
       this.#keepLog();
-      this.exec(`PRAGMA journal_size_limit=${LOG_BYTES_KEPT}`);
-      this.exec(`PRAGMA synchronous=${sync === 'full' ? 'FULL' : 'NORMAL'}`);
+      this.exec(`PRAGMA journal_size_limit=${LOG_BYTES_KEPT}; PRAGMA synchronous=FULL`);
     } else this.exec(`PRAGMA query_only=ON; PRAGMA mmap_size=${mapBytes}`);
   }
 

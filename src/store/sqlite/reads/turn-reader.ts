@@ -18,11 +18,8 @@ interface QueuedRead {
 export interface TurnReaderOptions {
   /** Runs inside the first snapshot, and inside each one that shows a commit of another connection. */
   readonly onChange: () => void;
-  /**
-   * Returns a promise while a snapshot contains data that is not yet on disk. Without this function, every commit is
-   * synced.
-   */
-  readonly unsynced?: () => Promise<void> | undefined;
+  /** Returns a promise while a snapshot contains data that is not yet on disk. */
+  readonly unsynced: () => Promise<void> | undefined;
   readonly onFatal: OnFatal;
 }
 
@@ -45,7 +42,7 @@ export function makeTurnReader(db: Database, { onChange, unsynced, onFatal }: Tu
       return;
     }
     // This thread also makes the commits, so none can happen in between.
-    const synced = unsynced?.();
+    const synced = unsynced();
     const endAt = performance.now() + TURN_MS;
     let done = 0;
     for (const { read, resolve, reject } of group) {
