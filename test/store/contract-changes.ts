@@ -151,6 +151,28 @@ export function describeChanges(store: StoreUnderTest): void {
     assert.deepEqual(await readShown(port, next), []);
   });
 
+  test('lines that are imported, and an order of more than 100 parts, are in the feed with each part they move', async () => {
+    const { pims } = await store.newTenant();
+    const parts = times(101, (n) => `P${n}`);
+    await pims.importAll('orders', [{ ORDER_NUMBER: '1', ORDER_TYPE: 'sales_order' }]);
+    await pims.importAll(
+      'inventory',
+      parts.map((PART_CODE) => ({ PART_CODE, QTY_ONHAND: '100' })),
+    );
+    const lines = parts.map((PART_CODE) => ({ ORDER_NUMBER: '1', PART_CODE, QUANTITY: '2' }));
+    let { next } = await read(pims.port);
+    for (const [operation, work] of [
+      ['import', () => pims.importAll('lines', lines)],
+      ['cancelOrder', () => operations.cancelOrder(pims.port, { ORDER_NUMBER: '1' }, context)],
+    ] as const) {
+      await work();
+      const moved = ['orders 1', ...parts.map((part) => `inventory ${part}`)];
+      const expected = moved.map((one) => `${operation}: ${one} updated`);
+      assert.deepEqual((await readShown(pims.port, next)).toSorted(), expected.toSorted());
+      ({ next } = await read(pims.port, { after: next }));
+    }
+  });
+
   test('pages of some types skip the others, and go on where the last page ended', async () => {
     const { pims } = await store.newTenant();
     const { port } = pims;

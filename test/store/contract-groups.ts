@@ -1,123 +1,141 @@
-/** Contract: calls that are sent at once have the same outcomes and leave the same records as one after the other. */
+/** Contract: calls that are sent at once have outcomes that they can have one after the other, in cases that are rare. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import * as fc from 'fast-check';
-import { Refusal, type Outcome } from '../../src/errors.ts';
+import { Refusal, settle } from '../../src/errors.ts';
+import * as operations from '../../src/pims/operations.ts';
+import type { StockAction } from '../../src/pims/rules/stock.ts';
 import type { Values } from '../../src/pims/rules/values.ts';
-import type { Written } from '../../src/pims/writes/writes.ts';
+import { PATIENT } from '../kit/caller.ts';
 import { times, valuesOf } from '../kit/lists.ts';
-import { trials } from '../kit/trials.ts';
-import { accepted, assertRefused, idempotency, write, type Pims, type StoreUnderTest } from './store-under-test.ts';
+import { accepted, assertRefused, write, type Pims, type StoreUnderTest } from './store-under-test.ts';
 
-const GROUPS = trials('GROUPS', { quick: 2, all: 30 });
-type Kind =
-  | 'order'
-  | 'customer'
-  | 'update'
-  | 'line'
-  | 'changeLine'
-  | 'change'
-  | 'cancel'
-  | 'approve'
-  | 'again'
-  | 'batch';
-/** The kinds of calls in a group. A fault makes each call of its group run alone; fewer kinds make fewer faults. */
-const GROUPED: Kind[][] = [
-  ['customer', 'update', 'update'],
-  ['changeLine'],
-  ['line', 'changeLine'],
-  ['order', 'line', 'again'],
-  ['approve', 'changeLine'],
-  ['change', 'changeLine', 'line'],
-  ['change', 'cancel', 'line', 'changeLine'],
-  ['batch', 'line', 'customer'],
-  ['order', 'customer', 'update', 'line', 'changeLine', 'approve', 'again', 'batch'],
-];
-const ORDERS = 3;
 /** More parts than the write of an order may read in a group with other writes. */
 const MANY_PARTS = 101;
-const group = (kinds: Kind[]) =>
-  fc.array(
-    fc.record({
-      kind: fc.constantFrom(...kinds),
-      n: fc.nat(ORDERS - 1),
-      text: fc.constantFrom('a', 'b\\', '"c', '\t', 'É'),
+const WHOLE = { quantities: new Map<string, string>(), serials: new Map<string, string[]>(), tracking: [] };
+
+/** Returns the units of each part on hand and committed. */
+const readStock = (pims: Pims, ...partCodes: string[]): Promise<(string | undefined)[][]> =>
+  Promise.all(
+    partCodes.map(async (code) => {
+      const part = (await pims.readRecord('inventory', code))!;
+      return [part['QTY_ONHAND'], part['QTY_COMMITTED']];
     }),
-    { minLength: 10, maxLength: 30, size: 'max' },
   );
-type Call = ReturnType<typeof group> extends fc.Arbitrary<(infer T)[]> ? T : never;
+const readCommitted = async (pims: Pims, ...partCodes: string[]): Promise<string[]> =>
+  (await readStock(pims, ...partCodes)).map(([, committed]) => committed!);
 
-/** Returns the committed units of each part. */
-const readCommitted = (pims: Pims, ...partCodes: string[]): Promise<string[]> =>
-  Promise.all(partCodes.map(async (code) => (await pims.readRecord('inventory', code))!['QTY_COMMITTED']!));
+/** Returns the code of a refusal, or 'done'. */
+const codeOf = async (work: Promise<unknown>): Promise<string> => {
+  const outcome = await work.catch((fault: unknown) =>
+    settle(() => {
+      throw fault;
+    }),
+  );
+  return outcome instanceof Refusal ? outcome.code : 'done';
+};
+const voidInvoice = (pims: Pims, order: string) => operations.voidInvoice(pims.port, order, 'damaged', write());
+const act = (pims: Pims, kind: StockAction['kind'], quantity: string, ...serials: string[]) =>
+  operations.actOnStock(pims.port, 'P', { kind, quantity, serials, reason: 'test' }, write());
+/** Changes a line that `begin` made. */
+const changeLine = (pims: Pims, order: string, change: Values) => pims.updateLine(order, `lock-${order}`, change);
 
-/** Imports parts with stock and orders, and adds a line to each order. Returns the lock codes of the lines. */
-async function begin(pims: Pims): Promise<string[]> {
+/** Imports the part P with ten units, and two sales orders with two units of it. */
+async function begin({ pims }: { readonly pims: Pims }, part: Values = {}): Promise<Pims> {
+  const orders = ['1', '2'].map((ORDER_NUMBER) => ({ ORDER_NUMBER, ORDER_TYPE: 'sales_order' }));
+  await pims.importAll('inventory', [{ PART_CODE: 'P', QTY_ONHAND: '10', ...part }]);
+  await pims.importAll('orders', orders);
+  const line = { PART_CODE: 'P', QUANTITY: '1' };
   await pims.importAll(
-    'inventory',
-    times(ORDERS, (n) => ({ PART_CODE: `P${n}`, QTY_ONHAND: '100' })),
+    'lines',
+    orders.map(({ ORDER_NUMBER }) => ({ ...line, ORDER_NUMBER, LINE_REF_LOCK_CODE: `lock-${ORDER_NUMBER}` })),
   );
-  await pims.importAll(
-    'orders',
-    times(ORDERS, (n) => ({ ORDER_NUMBER: `${n + 1}`, ORDER_TYPE: n < 2 ? 'sales_order' : 'quote' })),
-  );
-  const locks: string[] = [];
-  for (let n = 0; n < ORDERS; n++)
-    locks.push((await pims.newLine(`${n + 1}`, { PART_CODE: `P${n}`, QUANTITY: '1' }))['LINE_REF_LOCK_CODE']!);
-  return locks;
+  return pims;
 }
-
-function send(pims: Pims, locks: readonly string[], { kind, n, text }: Call, at: number): Promise<Outcome<Written>> {
-  const now = new Date(Date.UTC(2026, 10, 21) + at).toISOString();
-  const options = write({ now });
-  const line = { PART_CODE: `P${(n + at) % ORDERS}`, QUANTITY: String((at % 5) + 1), DESCRIPTION: text };
-  if (kind === 'order') return pims.createRecord('orders', { NOTES: text }, options);
-  if (kind === 'customer') return pims.createRecord('customers', { CUSTOMER_CODE: `C${n}`, NOTES: text }, options);
-  if (kind === 'update')
-    return pims.updateCustomer(`C${n}`, at % 2 ? { NOTES: text } : { CUSTOMER_NAME: text }, options);
-  if (kind === 'line') return pims.addLine(`${n + 1}`, line, options);
-  if (kind === 'changeLine') return pims.updateLine(`${n + 1}`, locks[n]!, { QUANTITY: line.QUANTITY }, options);
-  if (kind === 'change')
-    return pims.updateOrder(`${n + 1}`, at % 3 ? { DROP_SHIP: at % 2 ? 'Y' : 'N' } : { NOTES: text }, options);
-  if (kind === 'cancel' && (at > 20 || n > 1)) return pims.cancelOrder(`${n + 1}`, options);
-  if (kind === 'batch') {
-    // While the customer does not exist, the batch is refused at its sixth step.
-    const known = { ORDER_NUMBER: `${n + 1}`, LINE_REF_LOCK_CODE: locks[n]! };
-    return pims.batch(
-      [
-        ['createOrder', { NOTES: text, ORDER_TYPE: 'sales_order' }],
-        ['addLineItem', { ...line, ORDER_NUMBER: '$0.data' }],
-        ['addLineItem', { ...line, ORDER_NUMBER: known.ORDER_NUMBER }],
-        ['updateLineItem', { ...known, DESCRIPTION: '$1.data.DESCRIPTION' }],
-        ['updateLineItem', { ...known, QUANTITY: '$2.data.LINE_NUMBER' }],
-        ['updateCustomer', { CUSTOMER_CODE: `C${n}`, BCITY: '$0.data' }],
-        ['createOrder', { REFERENCE_NUMBER: '$4.data.QUANTITY' }],
-      ],
-      options,
-    );
-  }
-  if (kind === 'cancel' || kind === 'approve') return pims.advanceOrder(`${n + 1}`, { approve: true }, options);
-  return pims.addLine(`${n + 1}`, line, { ...idempotency(`key ${at}`), now });
-}
-
-const LOCK_CODE = /"LINE_REF_LOCK_CODE":"[^"]*"/g;
-const show = (outcome: Outcome<Written>): string =>
-  outcome instanceof Refusal ? outcome.message : outcome.data.replaceAll(LOCK_CODE, '');
 
 export function describeGroups(store: StoreUnderTest): void {
-  test('writes sent at once have the outcomes they have one after the other', async () => {
-    const [together, apart] = [(await store.newTenant()).pims, (await store.newTenant()).pims];
-    const [locks, ownLocks] = [await begin(together), await begin(apart)];
-    const groups = GROUPED.flatMap((kinds) => fc.sample(group(kinds), GROUPS));
-    for (const calls of groups) {
-      const atOnce = await Promise.all(calls.map((one, at) => send(together, locks, one, at)));
-      const inTurn: Outcome<Written>[] = [];
-      for (const [at, one] of calls.entries()) inTurn.push(await send(apart, ownLocks, one, at));
-      assert.deepEqual(atOnce.map(show), inTurn.map(show), JSON.stringify(calls));
-    }
-    const read = async (pims: Pims): Promise<string> =>
-      JSON.stringify(await pims.readEverything()).replaceAll(LOCK_CODE, '');
-    assert.equal(await read(together), await read(apart));
+  test('of two invoices that are given one serial number at once, one gets it', async () => {
+    const pims = await begin(await store.newTenant());
+    for (const order of ['1', '2']) accepted(await pims.advanceOrder(order, { invoice: WHOLE }));
+    const outcomes = ['1', '2'].map((order) => codeOf(changeLine(pims, order, { SERIAL_NUMBERS: 'S1' })));
+    assert.deepEqual(await Promise.all(outcomes), ['done', 'SERIALS_NOT_ALLOWED']);
+  });
+
+  test('of two orders that are invoiced at once with one serial number, one is', async () => {
+    const pims = await begin(await store.newTenant(), { SERIALIZED: 'Y' });
+    const invoice = { ...WHOLE, serials: new Map([['1', ['S1']]]) };
+    const outcomes = ['1', '2'].map((order) => codeOf(pims.advanceOrder(order, { invoice })));
+    assert.deepEqual(await Promise.all(outcomes), ['done', 'SERIALS_NOT_ALLOWED']);
+    assert.deepEqual(await readStock(pims, 'P'), [['9', '1']]);
+  });
+
+  test('a void invoice leaves the serial numbers that another invoice has sold since', async () => {
+    const pims = await begin(await store.newTenant());
+    for (const order of ['1', '2']) accepted(await pims.advanceOrder(order, { invoice: WHOLE }));
+    accepted(await changeLine(pims, '1', { SERIAL_NUMBERS: 'S1' }));
+    // The unit comes back by a receipt and is sold again, while the first invoice still names it.
+    await act(pims, 'received', '1', 'S1');
+    accepted(await changeLine(pims, '2', { SERIAL_NUMBERS: 'S1' }));
+    await voidInvoice(pims, '1');
+    assert.deepEqual(accepted(await pims.port.look('serials', PATIENT.signal, 'S1')), [
+      { PART_CODE: 'P', ORDER_NUMBER: '2' },
+    ]);
+  });
+
+  test('a part that is created at once with lines of it has the units that they commit', async () => {
+    const { pims } = await store.newTenant();
+    // On PostgreSQL, a batch takes more rounds of loads than the new part does.
+    const batch = () =>
+      pims.batch([
+        ['createOrder', { ORDER_TYPE: 'sales_order' }],
+        ['addLineItem', { ORDER_NUMBER: '$0.data', PART_CODE: 'P', QUANTITY: '3' }],
+      ]);
+    const part = () => operations.createPart(pims.port, { PART_CODE: 'P', QTY_ONHAND: '10' }, write());
+    const outcomes = await Promise.all([batch(), batch(), part()].map(codeOf));
+    assert.deepEqual([...outcomes, ...(await readStock(pims, 'P'))], ['done', 'done', 'done', ['10', '6']]);
+  });
+
+  test('a change sent with the partial invoice that moves its line finds the line moved', async () => {
+    const pims = await begin(await store.newTenant());
+    await pims.importAll('lines', [{ ORDER_NUMBER: '1', PART_CODE: 'P', QUANTITY: '2', LINE_REF_LOCK_CODE: 'moved' }]);
+    const invoice = { ...WHOLE, quantities: new Map([['1', '1']]) };
+    const sent = [pims.advanceOrder('1', { invoice }), pims.updateLine('1', 'moved', { DESCRIPTION: 'x' })];
+    assert.deepEqual(await Promise.all(sent.map(codeOf)), ['done', 'LINE_MOVED']);
+  });
+
+  test('an order that is approved and drop-shipped at once commits no stock', async () => {
+    const { pims } = await store.newTenant();
+    await pims.importAll('inventory', [{ PART_CODE: 'P', QTY_ONHAND: '10' }]);
+    const order = await pims.createOrder({ ORDER_TYPE: 'quote' });
+    await pims.newLine(order, { PART_CODE: 'P', QUANTITY: '3' });
+    const change = (DROP_SHIP: string) => pims.updateOrder(order, { DROP_SHIP });
+    for (const outcome of await Promise.all([pims.advanceOrder(order, { approve: true }), change('Y')]))
+      accepted(outcome);
+    assert.deepEqual(await readStock(pims, 'P'), [['10', '0']]);
+    accepted(await change('N'));
+    assert.deepEqual(await readStock(pims, 'P'), [['10', '3']]);
+  });
+
+  test('an order that is invoiced twice and voided twice at once moves its units once', async () => {
+    const pims = await begin(await store.newTenant());
+    const invoice = () => pims.advanceOrder('1', { invoice: WHOLE });
+    const sent = [invoice(), invoice(), voidInvoice(pims, '1'), voidInvoice(pims, '1')];
+    assert.deepEqual(await Promise.all(sent.map(codeOf)), ['done', 'STAGE_NOT_ALLOWED', 'done', 'done']);
+    assert.deepEqual(await readStock(pims, 'P'), [['10', '1']]);
+  });
+
+  test('receipts and adjustments sent at once with sales are each in the ledger, which adds up', async () => {
+    const pims = await begin(await store.newTenant());
+    await Promise.all([
+      act(pims, 'received', '5'),
+      ...['1', '2'].map((order) => pims.advanceOrder(order, { invoice: WHOLE })),
+      act(pims, 'adjusted', '-1'),
+      act(pims, 'received', '2'),
+    ]);
+    assert.deepEqual(await readStock(pims, 'P'), [['14', '0']]);
+    assert.deepEqual(
+      (await pims.readLedger(['P'])).map(({ QUANTITY, AFTER }) => `${QUANTITY} ${AFTER}`),
+      ['2 14', '-1 12', '-1 13', '-1 14', '5 15', '10 10'],
+    );
   });
 
   test('a write sent with one that is too large to share its reads starts from what that one leaves', async () => {

@@ -8,6 +8,7 @@ import { describeFields } from './contract-fields.ts';
 import { describeGroups } from './contract-groups.ts';
 import { describeImport } from './contract-import.ts';
 import { describeKeys } from './contract-keys.ts';
+import { describeKinds } from './contract-kinds.ts';
 import { describeNumbers } from './contract-numbers.ts';
 import { describeOrders } from './contract-orders.ts';
 import { describeQueries } from './contract-queries.ts';
@@ -21,6 +22,7 @@ import { StoreUnderTest, type OpenStore } from './store-under-test.ts';
 export const GROUPS = {
   writes: {
     'numbers and outcomes': describeNumbers,
+    'every kind of write': describeKinds,
     'calls sent at once': describeGroups,
     'repeated writes': describeRepetition,
     'orders, lines and stock': describeOrders,

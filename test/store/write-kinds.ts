@@ -1,0 +1,214 @@
+/** Every kind of write as a call with random arguments. The kinds follow from the operations, so none can be left out. */
+import * as fc from 'fast-check';
+import { Refusal } from '../../src/errors.ts';
+import { importBatch } from '../../src/pims/import.ts';
+import * as operations from '../../src/pims/operations.ts';
+import type { PimsStore } from '../../src/pims/pims-port.ts';
+import type { RecordType } from '../../src/pims/rules/fields.ts';
+import type { InvoiceRequest } from '../../src/pims/rules/order.ts';
+import type { StockAction } from '../../src/pims/rules/stock.ts';
+import type { Values } from '../../src/pims/rules/values.ts';
+import type { WriteContext } from '../../src/pims/writes/writes.ts';
+import { times } from '../kit/lists.ts';
+import { idempotency, write, type Pims } from './store-under-test.ts';
+
+type Operations = typeof operations;
+/** The operations that write: their last argument says when, and by whom. */
+type WriteOperation = {
+  [Name in keyof Operations]: Required<Parameters<Operations[Name]>> extends [PimsStore, ...unknown[], infer Last]
+    ? WriteContext extends Last
+      ? Name
+      : never
+    : never;
+}[keyof Operations];
+type Invoice = 'invoiceWhole' | 'invoicePart' | 'invoiceSerials';
+export type Kind =
+  | Exclude<WriteOperation, 'advanceOrder' | 'actOnStock'>
+  | StockAction['kind']
+  | 'approve'
+  | Invoice
+  | `import ${RecordType}`
+  | 'repeated';
+
+/** Arguments of a call. `order` is one of those that `prepare` makes, and `at` is the call's place in its group. */
+export interface Call {
+  readonly kind: Kind;
+  readonly n: number;
+  readonly text: string;
+  readonly at: number;
+  readonly order: string;
+}
+type Send = (port: PimsStore, call: Call, context: WriteContext) => Promise<unknown>;
+
+const ORDERS = 6;
+/** The numbers of the first orders of two groups differ by this. */
+export const GROUP_ORDERS = 1000;
+const PARTS: readonly string[] = ['P0', 'P1', 'P2'];
+export const SERIALS: readonly string[] = ['S0', 'S1', 'S2'];
+const amountOf = ({ at }: Call): string => String((at % 4) + 1);
+const partOf = ({ n, at, order }: Call): string => [...PARTS, newPartOf(order)][(n + at) % (PARTS.length + 1)]!;
+/** Returns the number of the first order of `prepare`. */
+const baseOf = (order: string): number => Math.floor(Number(order) / GROUP_ORDERS) * GROUP_ORDERS;
+const newPartOf = (order: string): string => `N${baseOf(order)}`;
+const customerOf = ({ n }: Call): string => `C${n}`;
+const lineOf = (call: Call): Values => ({ PART_CODE: partOf(call), QUANTITY: amountOf(call), DESCRIPTION: call.text });
+const lockOf = ({ order, at }: Call): Values => ({
+  ORDER_NUMBER: order,
+  LINE_REF_LOCK_CODE: `${order}-${(at % 2) + 1}`,
+});
+const serialOf = ({ at }: Call): string => SERIALS[at % 3]!;
+
+const invoice =
+  (request: (call: Call) => Partial<InvoiceRequest>): Send =>
+  (port, call, context) => {
+    const whole = { quantities: new Map<string, string>(), serials: new Map<string, string[]>(), tracking: [] };
+    return operations.advanceOrder(port, call.order, { invoice: { ...whole, ...request(call) } }, context);
+  };
+const act =
+  (kind: StockAction['kind']): Send =>
+  (port, call, context) => {
+    const quantity = kind === 'adjusted' && call.at % 2 ? '-1' : amountOf(call);
+    const serials = kind === 'received' && call.at % 2 ? [serialOf(call)] : [];
+    return operations.actOnStock(port, partOf(call), { kind, quantity, serials, reason: call.text }, context);
+  };
+const importRows =
+  (recordType: RecordType, row: (call: Call, at: number) => Values): Send =>
+  (port, call, context) => {
+    const rows = times(3, (at) => ({ lineNumber: at, values: row(call, at) }));
+    const options = { ...context, updates: recordType === 'customers' || recordType === 'inventory' };
+    function* script() {
+      return JSON.stringify(yield* importBatch(recordType, rows, options));
+    }
+    return operations.writeOnce(port, script, context);
+  };
+
+const TEXTS = fc.constantFrom('a', 'b\\', '"c', '\t', 'É');
+
+const SENDERS = {
+  createOrder: (port, { text }, context) => operations.createOrder(port, { NOTES: text }, context),
+  createCustomer: (port, call, context) =>
+    operations.createCustomer(port, { CUSTOMER_CODE: customerOf(call), NOTES: call.text }, context),
+  updateCustomer: (port, call, context) => {
+    const change = call.at % 2 ? { NOTES: call.text } : { CUSTOMER_NAME: call.text };
+    return operations.updateCustomer(port, { CUSTOMER_CODE: customerOf(call), ...change }, context);
+  },
+  addLineItem: (port, call, context) =>
+    operations.addLineItem(port, { ORDER_NUMBER: call.order, ...lineOf(call) }, context),
+  repeated: (port, call, context) => {
+    const { idempotency: once } = idempotency(`key ${call.at}`, { operation: 'addLineItem' });
+    return operations.addLineItem(
+      port,
+      { ORDER_NUMBER: call.order, ...lineOf(call) },
+      { ...context, idempotency: once },
+    );
+  },
+  updateLineItem: (port, call, context) => {
+    const changes = [{ SERIAL_NUMBERS: serialOf(call) }, { DESCRIPTION: call.text }, { QUANTITY: amountOf(call) }];
+    return operations.updateLineItem(port, { ...lockOf(call), ...changes[call.n % 3] }, context);
+  },
+  updateOrder: (port, { order, at, text }, context) => {
+    const change = at % 3 ? { DROP_SHIP: at % 2 ? 'Y' : 'N' } : { NOTES: text };
+    return operations.updateOrder(port, { ORDER_NUMBER: order, ...change }, context);
+  },
+  cancelOrder: (port, { order }, context) => operations.cancelOrder(port, { ORDER_NUMBER: order }, context),
+  writeBatch: (port, call, context) => {
+    const line = lineOf(call);
+    // While the customer does not exist, the batch is refused at its sixth step.
+    const steps = [
+      ['createOrder', { NOTES: call.text, ORDER_TYPE: 'sales_order' }],
+      ['addLineItem', { ...line, ORDER_NUMBER: '$0.data' }],
+      ['addLineItem', { ...line, ORDER_NUMBER: call.order }],
+      ['updateLineItem', { ...lockOf(call), DESCRIPTION: '$1.data.DESCRIPTION' }],
+      ['updateLineItem', { ...lockOf(call), QUANTITY: '$2.data.LINE_NUMBER' }],
+      ['updateCustomer', { CUSTOMER_CODE: customerOf(call), BCITY: '$0.data' }],
+      ['createOrder', { REFERENCE_NUMBER: '$4.data.QUANTITY' }],
+    ] as const;
+    const all = steps.map(([operation, body]) => ({ operation, body, refusal: undefined }));
+    return operations.writeBatch(port, all, context);
+  },
+  addField: (port, { n, order }, context) =>
+    operations.addField(port, { recordType: 'customers', name: `OWN_${order}_${n}`, type: 'text' }, context),
+  approve: (port, { order }, context) => operations.advanceOrder(port, order, { approve: true }, context),
+  invoiceWhole: invoice(() => ({})),
+  invoicePart: invoice(() => ({ quantities: new Map([['1', '1']]) })),
+  invoiceSerials: invoice((call) => ({
+    quantities: new Map([['1', '1']]),
+    serials: new Map([['1', [serialOf(call)]]]),
+  })),
+  voidInvoice: (port, { order, text }, context) => operations.voidInvoice(port, order, text, context),
+  received: act('received'),
+  counted: act('counted'),
+  adjusted: act('adjusted'),
+  setOnOrder: (port, call, context) => operations.setOnOrder(port, partOf(call), amountOf(call), context),
+  createPart: (port, { order, at }, context) =>
+    operations.createPart(port, { PART_CODE: newPartOf(order), QTY_ONHAND: String(at) }, context),
+  updatePart: (port, call, context) =>
+    operations.updatePart(port, { PART_CODE: partOf(call), PART_DESCRIPTION: call.text }, context),
+  'import orders': importRows('orders', ({ order, at }, row) => ({
+    ORDER_NUMBER: row === 0 ? '' : `${Number(order) + 100 + at + row}`,
+    ORDER_TYPE: row === 1 ? 'sales_order' : 'quote',
+  })),
+  'import lines': importRows('lines', (call, row) => ({
+    ...lineOf(call),
+    ORDER_NUMBER: `${baseOf(call.order) + row}`,
+  })),
+  'import customers': importRows('customers', ({ n, text }, row) => ({
+    CUSTOMER_CODE: row === 0 ? '' : `C${n + row}`,
+    BCITY: text,
+  })),
+  'import inventory': importRows('inventory', (call, row) => ({
+    PART_CODE: row === 0 ? newPartOf(call.order) : PARTS[(call.at + row) % 3]!,
+    QTY_ONHAND: row === 1 ? '' : String(call.at),
+    PART_DESCRIPTION: call.text,
+  })),
+} as const satisfies Record<Kind, Send>;
+
+export const KINDS = Object.keys(SENDERS) as Kind[];
+
+/** Makes calls of these kinds on the orders of `prepare`. */
+export const callsOf = (kinds: fc.Arbitrary<Kind[]>, base: number): fc.Arbitrary<Call[]> =>
+  fc.tuple(kinds, fc.infiniteStream(fc.record({ n: fc.nat(ORDERS - 1), text: TEXTS }))).map(([all, rest]) =>
+    all.map((kind, at) => {
+      const { n, text } = rest.next().value as Pick<Call, 'n' | 'text'>;
+      return { kind, n, text, at, order: String(base + n) };
+    }),
+  );
+
+/** Sends a call. Returns what it answers without the lock codes that the store assigned, or its refusal. */
+export async function send(port: PimsStore, call: Call, by: string): Promise<string> {
+  const now = new Date(Date.UTC(2026, 10, 21) + call.at).toISOString();
+  const context: WriteContext = { ...write({ now, by }), defaultStage: 'worksheet' };
+  try {
+    return withoutLocks(JSON.stringify((await SENDERS[call.kind](port, call, context)) ?? null));
+  } catch (refusal) {
+    if (refusal instanceof Refusal) return `${refusal.code} ${refusal.message}`;
+    throw refusal;
+  }
+}
+
+/** Removes the lock codes that the store assigned. The others have a hyphen at the end of their order's number. */
+export const withoutLocks = (text: string): string =>
+  text.replaceAll(/(LINE_REF_LOCK_CODE\\?":\\?")(?!\d+-\d\\?")[^"\\]*/g, '$1');
+
+/** Imports parts once, and orders with the numbers from `base` with two lines each: sales orders, and a quote. */
+export async function prepare(pims: Pims, base: number): Promise<void> {
+  const parts = PARTS.map((PART_CODE, at) => ({ PART_CODE, QTY_ONHAND: '1000', SERIALIZED: at === 2 ? 'Y' : 'N' }));
+  if ((await pims.readRecord('inventory', 'P0')) === undefined) await pims.importAll('inventory', parts);
+  const numbers = times(ORDERS, (n) => String(base + n));
+  const stages = numbers.map((_, n) => (n < ORDERS - 1 ? 'sales_order' : 'quote'));
+  await pims.importAll(
+    'orders',
+    numbers.map((ORDER_NUMBER, n) => ({ ORDER_NUMBER, ORDER_TYPE: stages[n]! })),
+  );
+  const line = (ORDER_NUMBER: string, n: number, PART_CODE: string, QUANTITY: string): Values => ({
+    ORDER_NUMBER,
+    PART_CODE,
+    QUANTITY,
+    UNIT_PRICE: '2.5',
+    LINE_REF_LOCK_CODE: `${ORDER_NUMBER}-${n}`,
+  });
+  await pims.importAll(
+    'lines',
+    numbers.flatMap((order) => [line(order, 1, 'P0', '2'), line(order, 2, 'P1', '1')]),
+  );
+}
