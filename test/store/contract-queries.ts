@@ -102,6 +102,30 @@ export function describeQueries(store: StoreUnderTest): void {
       assert.ok(found > QUERIES * 3, `the filters found ${found} records; fewer prove nothing`);
     });
 
+  test('of several bounds of one field the nearest hold, in any order of the filters and of the page', async () => {
+    const { pims } = await store.newTenant();
+    await pims.importAll(
+      'orders',
+      times(40, (n) => ({ ORDER_NUMBER: String(n + 1), ORDER_TYPE: 'quote' })),
+    );
+    const bounds = (
+      [
+        ['ge', '5'],
+        ['le', '30'],
+        ['lt', '20'],
+        ['gt', '9'],
+      ] as const
+    ).map(([op, value]) => ({ field: 'ORDER_NUMBER', op, value }));
+    for (const turn of bounds.keys())
+      for (const sort of [undefined, 'ORDER_NUMBER', '-ORDER_NUMBER']) {
+        const filters = [...bounds.slice(turn), ...bounds.slice(0, turn)];
+        const { records } = await pims.ask('orders', filters, sort === undefined ? {} : { sort });
+        const found = valuesOf(records, 'ORDER_NUMBER').map(Number);
+        const expected = times(10, (n) => n + 10);
+        assert.deepEqual(found, sort?.startsWith('-') ? expected.toReversed() : expected, JSON.stringify(filters));
+      }
+  });
+
   test('fifty filters are answered, whatever they are', async () => {
     const { pims } = await store.newTenant();
     const records = makeRecords('customers', 60);

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Servers } from '../../src/store/postgres/connection/servers.ts';
+import type { ServerConnections } from '../../src/store/postgres/connection/server-connections.ts';
+import { Workers } from '../../src/store/postgres/workers.ts';
 import { PostgresPair } from '../kit/postgres-pair.ts';
 import { TestClock } from '../kit/clock.ts';
 
@@ -33,4 +35,31 @@ test('of two servers that take writes, a node that starts uses the one that was 
   await pair.standby.restart();
   assert.equal(pair.standby.port, old);
   assert.equal(await findPrimary(pair.url), pair.primary.port);
+});
+
+test('with Citus, a server that could not be reached is used once it answers, and is reported once', async () => {
+  const standIn = (answer: () => unknown[][]) =>
+    ({ readers: [{ ask: async () => answer() }], close: async () => undefined }) as unknown as ServerConnections;
+  const coordinator = standIn(() => [['pims_1', 'worker:5432']]);
+  let isUp = false;
+  const worker = standIn(() => {
+    if (isUp) return [[1]];
+    throw new Error('connection refused');
+  });
+  const placed: string[] = [];
+  const reports: string[] = [];
+  const workers = new Workers({
+    coordinator,
+    connect: () => worker,
+    listTenants: () => ['pims_1'],
+    onPlaced: (_storeId, server) => placed.push(server === worker ? 'worker' : 'coordinator'),
+    report: (event) => reports.push(event),
+    clock: new TestClock(),
+  });
+  for (const up of [false, false, true]) {
+    isUp = up;
+    await workers.place(['pims_1']);
+  }
+  assert.deepEqual([placed, reports.length, workers.list()], [['coordinator', 'coordinator', 'worker'], 1, [worker]]);
+  await workers.close();
 });

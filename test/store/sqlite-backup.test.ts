@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { passing } from '../kit/clock.ts';
 import { backupStore, restoreBackup } from '../../src/store/sqlite/backup/backup.ts';
+import { CHANGED_TYPES, listChanges } from '../../src/pims/changes.ts';
 import { makeScheduledBackups } from '../../src/store/sqlite/backup/scheduled-backups.ts';
 import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import type { Tenant } from '../../src/tenant/tenant-port.ts';
 import { times } from '../kit/lists.ts';
+import { assertRefusedBy } from './refused-by.ts';
 import { newFolder, openFolder } from './sqlite-folder.ts';
 import { NOW, accepted, assertRefused, entry, write, Pims } from './store-under-test.ts';
 
@@ -133,6 +135,28 @@ suite('backup', () => {
       await copy.close();
     },
   );
+
+  // Holds S6.27.
+  test('restarts the feed, of a tenant or of the whole store: readers learn that their position is gone', async () => {
+    const [backup, whole] = [newFolder(), newFolder()];
+    const { store, tenant, backUp } = await makeStore();
+    const pims = new Pims(store.pims(tenant));
+    // The writes of `makeStore` are not in the feed, but imports are.
+    await pims.importAll('customers', [{ CUSTOMER_CODE: 'A' }]);
+    await backUp(backup);
+    await pims.importAll('customers', [{ CUSTOMER_CODE: 'B' }]);
+    const known = await listChanges(pims.port, { types: CHANGED_TYPES, limit: 9, after: 0 });
+    assert.equal(known.next, 2);
+    restoreBackup(backup, whole);
+    await store.restoreTenant(tenant, backup, entry());
+    for (const restored of [store, openFolder(whole)]) {
+      const own = new Pims(restored.pims((await restored.tenants.findTenant('team'))!));
+      await own.importAll('customers', [{ CUSTOMER_CODE: 'C' }]);
+      for (const after of [0, 1, known.next])
+        await assertRefusedBy(listChanges(own.port, { types: CHANGED_TYPES, limit: 9, after }), 'CHANGES_GONE');
+      await restored.close();
+    }
+  });
 
   test('goes into an empty folder only', async () => {
     const { store, backUp } = await makeStore();

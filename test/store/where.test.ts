@@ -107,3 +107,10 @@ test('a page ends at its bytes, a comma for each record counted, and holds at le
   const page = { records: '["1"]', next: 'a' };
   assert.deepEqual(cutPage(rows, 9, 10), page, 'nothing is taken behind a record that does not fit');
 });
+
+test('an order that is larger than a page is the first of it, however many rows its lines come in', () => {
+  const filler = new PageFiller(10, 100);
+  assert.ok(filler.take('1', '{}', 'x'.repeat(90)) && filler.takeLines('y'.repeat(90)));
+  assert.equal(filler.take('2', '{}'), false);
+  assert.deepEqual(filler.page, { records: '[{}]', next: '1' });
+});

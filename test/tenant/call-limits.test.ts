@@ -54,6 +54,28 @@ test('QUOTA_EXCEEDED from the first call beyond the quota, with the time to the 
   assert.match(lastMoment.message, /2027-01-01/);
 });
 
+test('the month of a quota is one of UTC, wherever the machine is', async () => {
+  const limited = { monthQuota: 100 };
+  const zoneBefore = process.env['TZ'];
+  try {
+    for (const zone of ['UTC', 'America/Los_Angeles', 'Pacific/Auckland'])
+      for (const [now, begins] of [
+        ['2026-12-01T03:00:00.000Z', '2027-01-01T00:00:00.000Z'],
+        ['2026-11-30T21:00:00.000Z', '2026-12-01T00:00:00.000Z'],
+      ] as const) {
+        process.env['TZ'] = zone;
+        const seconds = (Date.parse(begins) - Date.parse(now)) / 1000;
+        const refusal = await checksOf(limited)(new Date(now), 101);
+        assert.ok(refusal?.message.includes(begins) && refusal.retryAfterSeconds === seconds, `${zone}: ${now}`);
+        const { ratelimit } = new Limits().renderHeaders(tenant(limited), 1, new Date(now));
+        assert.equal(ratelimit, `"quota";r=99;t=${seconds}`, zone);
+      }
+  } finally {
+    if (zoneBefore === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = zoneBefore;
+  }
+});
+
 test('RATE_LIMITED after a burst of two seconds, and good again as time goes by', async () => {
   const check = checksOf({ callsPerSecond: 5 });
   for (let call = 0; call < 10; call++) assert.equal(await check(), undefined, `call ${call}`);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { valuesOf } from '../kit/lists.ts';
-import { ownService, type Service } from '../kit/service.ts';
+import { ownService, type Keys, type Service } from '../kit/service.ts';
 import { until } from '../kit/wait.ts';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { inlineRefs } from '../kit/contract.ts';
@@ -10,6 +10,8 @@ import { addWebhook, createCustomers, listWebhooks, passUntil, PRIVATE, Receiver
 
 const SECOND_MS = 1000;
 const HOUR_MS = 3_600_000;
+/** Without a limit, a lost message would be waited for until the run ends the file. */
+const PATIENCE = { timeout: 60_000 };
 /** The waits between retries (S16.3). */
 const SCHEDULE_MS = [
   ...[5, 15, 60, 300, 1800].map((s) => s * SECOND_MS),
@@ -83,6 +85,50 @@ test('the position is saved every half second, so that a kill repeats no more', 
   const saved = receiver.received.findIndex(({ data }) => data.seq === position) + 1;
   assert.ok(saved >= 20 && saved <= 40, `${saved} of 40 changes are saved`);
 });
+
+/** Adds a receiver that hangs, and lets a change get to it. Returns how many messages are there, and its first key. */
+async function hangUp(own: Service, keys: Keys) {
+  const receiver = await Receiver.start();
+  const { id } = await addWebhook(own, keys.teamID, receiver);
+  receiver.behave = () => 'hang';
+  await createCustomers(own, keys, 3);
+  await passUntil(own, () => receiver.received.length > 0);
+  return { id, receiver, first: receiver.received[0]!.data.key };
+}
+
+/** Waits until a receiver gets all three changes, from the one that it did not answer on. */
+async function takesAll(own: Service, receiver: Receiver, first: string, before: number): Promise<void> {
+  await passUntil(own, () => receiver.received.length >= before + 3);
+  assert.equal(receiver.received[before]!.data.key, first);
+}
+
+// Holds S16.1.
+test(
+  'the change that was on its way when an endpoint was paused is delivered when it continues',
+  PATIENCE,
+  async () => {
+    const keys = await newTeam();
+    const { id, receiver, first } = await hangUp(service, keys);
+    await webhook(service, 'pause', keys.teamID, id);
+    await passUntil(service, async () => (await only(service, keys.teamID)).state === 'paused');
+    assert.equal((await only(service, keys.teamID)).lag, 3, 'nothing was answered');
+    receiver.behave = () => 200;
+    const before = receiver.received.length;
+    await webhook(service, 'replay', keys.teamID, id);
+    await takesAll(service, receiver, first, before);
+  },
+);
+
+for (const signal of ['SIGTERM', 'SIGKILL'] as const)
+  test(`the change that was on its way at a ${signal} is delivered after the next start`, PATIENCE, async () => {
+    const own = await ownService({ env: PRIVATE });
+    const { receiver, first } = await hangUp(own, await own.makeTenant('shop'));
+    await own.stop(signal);
+    const before = receiver.received.length;
+    receiver.behave = () => 200;
+    await own.restart();
+    await takesAll(own, receiver, first, before);
+  });
 
 // Holds S16.3.
 test('a change that is refused is tried again on the schedule, with its ID, and then the endpoint is paused', async () => {
