@@ -7,7 +7,6 @@ import type { Dictionaries } from './rules/fields.ts';
 import { BATCH_ANSWER_CHARACTERS_MAX, LINES_MAX, REFERRED_CHARACTERS_MAX } from './rules/record-bounds.ts';
 import {
   ask,
-  collectChanges,
   recordChanges,
   withoutSaves,
   type ChangedRecords,
@@ -61,9 +60,8 @@ export function* writeBatch(
     try {
       if (refusal) throw refusal;
       const write = WRITES[operation](dictionaries, results.fillIn(body), context);
-      // The last step saves the changes of all.
-      const run = step < steps.length - 1 ? collectChanges : recordChanges;
-      results.add(yield* runStep(run(write, operation, context, changed), () => loadsAfter(step)));
+      const recording = recordChanges(write, operation, context, changed, step === steps.length - 1);
+      results.add(yield* runStep(recording, () => loadsAfter(step)));
     } catch (fault) {
       throw fault instanceof Refusal ? fault.atStep(step) : fault;
     }

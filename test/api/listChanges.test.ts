@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { readMetrics, sumOf } from '../kit/metrics.ts';
 import { times } from '../kit/lists.ts';
-import { expectRefusal, Shop, succeed, WIDE_CUSTOMER, type Values } from '../kit/records.ts';
+import { expectRefusal, FIELDS, Shop, succeed, WIDE_CUSTOMER, type Values } from '../kit/records.ts';
 import { Service, sharedService, temporaryFolder, type Answer } from '../kit/service.ts';
 import { until } from '../kit/wait.ts';
 
@@ -129,6 +129,18 @@ test('200 include=changes gives the fields of records and lines before and after
   let after = positionOf(await ask(shop));
   await succeed(shop.updateLineItem({ ...name, DESCRIPTION: 'x'.repeat(200) }));
   assert.deepEqual(await written(), [`orders default updateLineItem 2DESCRIPTION:Part>${'x'.repeat(100)}`]);
+  after = positionOf(await ask(shop));
+  const wide = (value: string) => ({
+    ORDER_NUMBER: order,
+    ...Object.fromEntries(FIELDS.customers.slice(2, 22).map((field) => [field, value])),
+  });
+  const steps = ['a', 'b'].map((value) => ({
+    operation: 'updateOrder',
+    body: { ...wide(value), NOTES: value, SHIP_VIA: 'c' },
+  }));
+  await succeed(service.call(shop.keys, 'POST', '/batch', { body: steps }));
+  const [{ changes: most } = {}] = await read(shop, { after, include: 'changes' });
+  assert.deepEqual([most!.length, new Set(most!.map(({ from, to }) => `${from}>${to}`))], [20, new Set(['>c', '>b'])]);
   after = positionOf(await ask(shop));
   await shop.run('order', 'invoice', 'fields', order, '--line', '1=1');
   const [invoice, backorder, part] = await written();

@@ -229,24 +229,13 @@ const CHARACTERS_MOST = 100;
 /** The changes of a call, by type and key. A record has one, under the first operation that touched it. */
 export type ChangedRecords = Map<string, ChangedRecord>;
 
-/** Runs a write, and then saves its changes with those before it in the same call. */
+/** Runs a write, and adds the records that it changes to those of the call. The last write of a call saves them. */
 export function* recordChanges<T>(
   write: Script<T>,
   operation: string,
-  options: { now: string; by?: string | undefined },
+  { now, by = '' }: { now: string; by?: string | undefined },
   changed: ChangedRecords = new Map(),
-): Script<T> {
-  const result = yield* collectChanges(write, operation, options, changed);
-  if (changed.size > 0) yield save('recordChanges', [...changed.values()], options.now);
-  return result;
-}
-
-/** Runs a write of a call, and adds the records that it changes. */
-export function* collectChanges<T>(
-  write: Script<T>,
-  operation: string,
-  { by = '' }: { by?: string | undefined },
-  changed: ChangedRecords,
+  isLast = true,
 ): Script<T> {
   let step = write.next();
   while (!step.done) {
@@ -261,25 +250,28 @@ export function* collectChanges<T>(
     }
     step = write.next(yield request);
   }
+  if (isLast && changed.size > 0) yield save('recordChanges', [...changed.values()], now);
   return step.value;
 }
 
 /** Adds changed fields. A field that a call changes twice has its first value before and its last one after. */
-function addFields(kept: FieldChange[], fields: Iterable<FieldChange>): void {
+function addFields(kept: FieldChange[], fields: readonly FieldChange[]): void {
   for (const change of fields) {
-    const [field, , after, line] = change;
-    const same = kept.find((one) => one[0] === field && one[3] === line);
-    if (same) same[2] = after;
-    else if (kept.push(change) === FIELDS_MOST) return;
+    const same = kept.find((one) => one[0] === change[0] && one[3] === change[3]);
+    if (same) same[2] = change[2];
+    else if (kept.length < FIELDS_MOST) kept.push(change);
   }
 }
 
 /** Lists the fields with other values. Other columns begin with `_`. */
-function* fieldsBetween(before: Values, after: Values, ...line: [] | [string]): Iterable<FieldChange> {
+function fieldsBetween(before: Values, after: Values, ...line: [] | [string]): FieldChange[] {
+  const changes: FieldChange[] = [];
   for (const field in after) {
     const [was, is] = [before[field] ?? '', after[field]!];
-    if (is !== was && field !== 'MODIFIED_DATE' && !field.startsWith('_')) yield [field, cut(was), cut(is), ...line];
+    if (is !== was && field !== 'MODIFIED_DATE' && !field.startsWith('_'))
+      changes.push([field, cut(was), cut(is), ...line]);
   }
+  return changes;
 }
 
 const cut = (value: string) =>
@@ -298,7 +290,7 @@ function changesOf({
 }: Save): readonly [
   type: KeyedType,
   change: ChangedRecord[2],
-  records: readonly (readonly [record: Values, fields?: () => Iterable<FieldChange>])[],
+  records: readonly (readonly [record: Values, fields?: () => FieldChange[]])[],
 ] {
   switch (name) {
     case 'insert':
