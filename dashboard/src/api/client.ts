@@ -82,7 +82,7 @@ export async function post<Path extends PathWith<'POST'>>(
   }
 }
 
-/** Repeats a call until the user may make it: actions on many records can be faster than the rate of a user. */
+/** Repeats a call until the user may make it: actions on many records, and scans, can be faster than the rate of a user. */
 async function keepRate<T>(call: () => Promise<T>): Promise<T> {
   for (;;)
     try {
@@ -148,11 +148,12 @@ export type OperationAnswer = Awaited<ReturnType<typeof callOperation>>;
  * Calls an operation below /records, which is not metered. Returns the envelope `{ status, data, subRecords }` and the
  * headers; throws errors as ApiError.
  */
-export async function fetchOperation<T>(method: Method, path: string, ...sent: Sent) {
-  const answer = await callOperation('/records', method, path, ...sent);
-  if (answer.status >= 400) throw toError(answer, answer.json);
-  return { body: answer.json as T, headers: answer.headers };
-}
+export const fetchOperation = <T>(method: Method, path: string, ...sent: Sent) =>
+  keepRate(async () => {
+    const answer = await callOperation('/records', method, path, ...sent);
+    if (answer.status >= 400) throw toError(answer, answer.json);
+    return { body: answer.json as T, headers: answer.headers };
+  });
 
 let tellNotSignedIn = (): void => {};
 /** Sets the function that is called whenever there is no session. */

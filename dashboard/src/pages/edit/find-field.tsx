@@ -108,7 +108,7 @@ async function findExact(kind: FoundKind, code: string): Promise<Values | undefi
   return rows.find((row) => row[key] === code) ?? (rows.length === 1 ? rows[0] : undefined);
 }
 
-type TypedCode = readonly [kind: FoundKind, code: string, field: string];
+type TypedCode = readonly [kind: FoundKind, code: string, field: string, found?: Values | undefined];
 /**
  * Returns `know`, which finds the records of typed codes, and `question`, to show in the form. `know` throws an error at
  * the field of an unknown code until the user has said to use it.
@@ -117,7 +117,7 @@ export function useKnownCodes() {
   const [unknown, setUnknown] = useState('');
   const [accepted, setAccepted] = useState('');
   const know = async (typed: readonly TypedCode[]) => {
-    const found = await Promise.all(typed.map(([kind, code]) => findExact(kind, code)));
+    const found = await Promise.all(typed.map(async ([kind, code, , one]) => one ?? findExact(kind, code)));
     const missing = typed.filter((_, at) => !found[at]);
     const asked = missing.map(([kind, code]) => `No ${KINDS[kind].noun} has the code '${code}'.`).join(' ');
     setUnknown(asked);

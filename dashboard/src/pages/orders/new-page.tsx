@@ -44,7 +44,7 @@ export default function NewOrderPage() {
     if (taken.length === 0) throw faultAt('PART_CODE 1', 'Enter at least one part.');
     const code = (order.CUSTOMER_CODE ?? '').trim();
     const found = await know([
-      ...taken.map(({ body, name }) => ['inventory', body.PART_CODE, name] as const),
+      ...taken.map(({ body, name, part }) => ['inventory', body.PART_CODE, name, part] as const),
       ...(code === '' ? [] : [['customers', code, 'CUSTOMER_CODE'] as const]),
     ]);
     const steps = taken.map(({ body }, at) => ({
@@ -118,7 +118,7 @@ function takeLine({ PART_CODE, QUANTITY, UNIT_PRICE, part }: NewLine, at: number
   if (compareDecimals(price, '0') < 0) throw faultAt(priceName, 'A price cannot be negative.');
   const body = { PART_CODE: PART_CODE.trim(), QUANTITY: units, ...(price !== '' && { UNIT_PRICE: price }) };
   // The service uses the price of the part if none is sent.
-  return [{ name, body, amount: amountOf({ UNIT_PRICE: part?.UNIT_PRICE ?? '', ...body }) }];
+  return [{ name, body, part, amount: amountOf({ UNIT_PRICE: part?.UNIT_PRICE ?? '', ...body }) }];
 }
 
 /** Returns the total of the lines, or a dash while a line is wrong. */
