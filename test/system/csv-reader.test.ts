@@ -81,6 +81,11 @@ suite('CSV, for the command and the page', () => {
     assert.equal(await found(Buffer.from('A\nß\n')), 'utf-8 ,');
   });
 
+  test('a cell of millions of quotes is read', async () => {
+    const { rows } = await readRows(Buffer.from(`A,B\n1,"${'""'.repeat(4_500_000)}"\n2,3\n`));
+    assert.equal(rows[1]!.length, '2 1|'.length + 4_500_000);
+  });
+
   /** Returns the names and the cells that an import takes from a file. */
   const fitRows = async (recordType: 'lines' | 'inventory', text: string, chosen: Record<string, string> = {}) => {
     const format: CsvFormat = {};

@@ -23,7 +23,6 @@ type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 const ROW_CHARACTERS_MAX = 8 * 1024 * 1024;
 const LINE_END = /\r\n?|\n|$/g;
-const QUOTED = /"([^"]*(?:""[^"]*)*)"(?!")/y;
 const QUOTING = 'Put quotes around the complete cell, without spaces outside them, and double each quote inside it.';
 
 /** Describes a row with another number of cells than the header. */
@@ -132,25 +131,44 @@ interface ParsedRow {
   readonly fault?: string;
 }
 
-/** Makes the function that parses the row at `start`, which is in this line of the file, up to its first fault. */
+/**
+ * Makes the function that parses the row at `start`, which is in this line of the file, up to its first fault. A faulty
+ * row ends with its line, or with the text if a quote stays open.
+ */
 function makeCellParser(separator: string) {
   const between = RegExp.escape(separator);
-  const parts = ['(?:', QUOTED.source, '|([^"\\r\\n', between, ']*))(', between, '|', LINE_END.source, ')'];
-  const cell = new RegExp(parts.join(''), 'y');
+  const rest = new RegExp(['([^"\\r\\n', between, ']*)(', between, '|', LINE_END.source, ')'].join(''), 'y');
   return (text: string, start: number, lineNumber: number): ParsedRow => {
     const end = findLineEnd(text, start);
     const line = text.slice(start, end).split(LINE_END)[0]!;
     if (!line.includes('"')) return { cells: line.split(separator), end };
     const cells: string[] = [];
-    cell.lastIndex = start;
-    for (;;) {
-      const at = cell.lastIndex;
-      const found = cell.exec(text);
-      if (!found) return { cells, ...describeFault(text, start, at, lineNumber) };
-      cells.push(found[1]?.replaceAll('""', '"') ?? found[2]!);
-      if (found[3] !== separator) return { cells, end: cell.lastIndex };
+    for (let at = start; ; at = rest.lastIndex) {
+      const isQuoted = text[at] === '"';
+      const close = isQuoted ? findClose(text, at) : at - 1;
+      if (isQuoted && close < 0)
+        return { cells, end: text.length, fault: 'A quote in this row is never closed. Add the closing quote.' };
+      rest.lastIndex = close + 1;
+      const [, plain, after] = rest.exec(text) ?? [];
+      if (plain === undefined || (isQuoted && plain !== '')) {
+        const faultAt = isQuoted ? close + 1 : text.indexOf('"', at);
+        const lines = text.slice(start, faultAt).split(LINE_END);
+        const what = isQuoted ? 'There is text after a closing quote' : 'There is a quote inside a cell';
+        const where = `line ${lineNumber + lines.length - 1}, column ${lines.at(-1)!.length + 1}`;
+        return { cells, end: findLineEnd(text, faultAt), fault: `${what}, at ${where}. ${QUOTING}` };
+      }
+      cells.push(isQuoted ? text.slice(at + 1, close).replaceAll('""', '"') : plain);
+      if (after !== separator) return { cells, end: rest.lastIndex };
     }
   };
+}
+
+/** Returns the place of the quote that closes the one at `open`, or -1. A regular expression could exhaust the stack. */
+function findClose(text: string, open: number): number {
+  let close = open - 1;
+  do close = text.indexOf('"', close + 2);
+  while (close >= 0 && text[close + 1] === '"');
+  return close;
 }
 
 /** Returns the place after the line break. */
@@ -158,17 +176,4 @@ function findLineEnd(text: string, from: number): number {
   LINE_END.lastIndex = from;
   LINE_END.test(text);
   return LINE_END.lastIndex;
-}
-
-/** Describes the cell at `at`. Its row ends with the line of the fault, or with the text if a quote stays open. */
-function describeFault(text: string, start: number, at: number, lineNumber: number) {
-  QUOTED.lastIndex = at;
-  const isAfter = QUOTED.test(text);
-  if (!isAfter && text[at] === '"')
-    return { end: text.length, fault: 'A quote in this row is never closed. Add the closing quote.' };
-  const faultAt = isAfter ? QUOTED.lastIndex : text.indexOf('"', at);
-  const lines = text.slice(start, faultAt).split(LINE_END);
-  const what = isAfter ? 'There is text after a closing quote' : 'There is a quote inside a cell';
-  const fault = `${what}, at line ${lineNumber + lines.length - 1}, column ${lines.at(-1)!.length + 1}. ${QUOTING}`;
-  return { end: findLineEnd(text, faultAt), fault };
 }
