@@ -18,23 +18,22 @@ test('half a cent of a share is rounded away from zero', () => {
 
 test('the SUBTOTAL of a backorder is what `check` compares it with, whether or not its lines add up to their share', () => {
   const invoice = { quantities: new Map([['1', '1']]), serials: new Map<string, string[]>(), tracking: [] };
-  for (const prices of [
-    ['0.334', '0.336'],
-    ['0.33', '0.34'],
-    ['0.335', '0.335'],
-    ['1', '2.005'],
+  for (const priced of [
+    ['1 x 0.334', '1 x 0.336'],
+    ['1 x 0.33', '1 x 0.34'],
+    ['1 x 0.335', '1 x 0.335', '1 x 0.335'],
+    ['2 x 0.335'],
+    ['2 x 0.335', '1 x 0.335'],
   ]) {
-    const lines = prices.map((UNIT_PRICE, at) => ({
-      LINE_NUMBER: String(at + 1),
-      QUANTITY: '1',
-      NUMBER_SHIPPED: '0',
-      UNIT_PRICE,
-      LINE_REF_LOCK_CODE: `lock-${at + 1}`,
-    }));
+    const lines = priced.map((text, at) => {
+      const [QUANTITY = '', UNIT_PRICE = ''] = text.split(' x ');
+      const number = String(at + 1);
+      return { LINE_NUMBER: number, LINE_REF_LOCK_CODE: number, QUANTITY, NUMBER_SHIPPED: '0', UNIT_PRICE };
+    });
     const fresh = { ORDER_NUMBER: '1', ORDER_TYPE: 'sales_order', ...markTotals({}) };
     const step = invoiceOrder({ ...fresh, ...sumUp(fresh, lines) }, lines, invoice);
     assert.ok(!(step instanceof Refusal) && step.backorder);
     const { order, lines: open } = step.backorder;
-    assert.equal(sumUp(order, open)['SUBTOTAL'], order['SUBTOTAL'], `${prices.join()} ${order[TOTALS_MARK]}`);
+    assert.equal(sumUp(order, open)['SUBTOTAL'], order['SUBTOTAL'], `${priced.join()} ${order[TOTALS_MARK]}`);
   }
 });

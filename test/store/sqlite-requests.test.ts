@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import type { FoundRequests, LoggedCall } from '../../src/request-log/logged-request.ts';
+import type { FoundRequests } from '../../src/request-log/logged-request.ts';
 import { RequestLog } from '../../src/request-log/request-log.ts';
 import type { RequestBlock } from '../../src/request-log/request-log-port.ts';
 import { moveStore } from '../../src/store/move/move.ts';
@@ -15,27 +15,10 @@ import { times } from '../kit/lists.ts';
 import { newDatabase } from '../kit/postgres.ts';
 import { newFolder, openFolder, openForAll } from './sqlite-folder.ts';
 import { accepted, assertRefused, NOW } from './store-under-test.ts';
+import { LOGGED_CALL } from '../kit/logged-call.ts';
 import { passing, TestClock } from '../kit/clock.ts';
 
 const LOG_OPTIONS = { requestLogDays: 30, requestLogMb: 256, requestLogRate: 1_000_000 };
-const CALL: LoggedCall = {
-  requestId: '',
-  at: NOW,
-  teamId: 'team',
-  operation: 'getOrder',
-  httpStatus: 200,
-  milliseconds: 1,
-  client: '192.0.2.1',
-  apiId: 'sr_id_1',
-  keyName: 'default',
-  explorerUser: null,
-  isUrlCredential: false,
-  code: null,
-  field: null,
-  message: null,
-  query: {},
-  body: null,
-};
 const ALL = { before: '', from: '', to: '' };
 const block = (number: number, bytes: number): RequestBlock => ({
   teamId: 'team-1',
@@ -149,7 +132,7 @@ test('calls of one second that fill several pages of the log are each on one of 
   const begun = Date.parse(NOW);
   const idOf = (n: number) => `boot-${n.toString(36)}`;
   for (const n of times(120, (at) => at))
-    log.record({ ...CALL, requestId: idOf(n), at: new Date(begun + n * 5).toISOString() });
+    log.record({ ...LOGGED_CALL, requestId: idOf(n), at: new Date(begun + n * 5).toISOString() });
   await log.settled();
   const found: string[] = [];
   for (let cursor: string | null = ''; cursor !== null;) {

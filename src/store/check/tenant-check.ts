@@ -39,6 +39,7 @@ export async function checkTenant(
   await checkStock(db, teamId, committed, findings);
   await checkNumbers(db, teamId, findings);
   await checkAnswers(db, teamId, findings);
+  await checkChanges(db, teamId, findings);
 }
 
 /** Checks the orders with their lines, and returns how many units of each part they commit. */
@@ -133,6 +134,7 @@ async function checkStock(
     if (compareDecimals(kept, held) !== 0)
       findings.add(place, `QTY_COMMITTED is ${kept || '0'}, but open sales orders hold ${held}`, BY_HAND);
     const sum = moved.get(code) ?? '0';
+    moved.delete(code);
     if (compareDecimals(onHand, sum) !== 0)
       findings.add(place, `QTY_ONHAND is ${onHand || '0'}, but its movements add up to ${sum}`, BY_HAND);
     const inStock = String(serialized === 'Y' ? (serials.get(code) ?? 0) : 0);
@@ -142,6 +144,8 @@ async function checkStock(
     if (compareDecimals(left, available) !== 0)
       findings.add(place, `QTY_AVAILABLE is ${left || '0'}, but on hand minus committed is ${available}`, BY_HAND);
   });
+  for (const code of moved.keys())
+    findings.add(`part ${code} of ${teamId}`, 'the part is missing, but it has movements');
 }
 
 /** Checks that the next number is above every assigned number, so that no number is assigned twice. */
@@ -180,6 +184,17 @@ async function checkAnswers({ schema, each }: CheckedDatabase, teamId: string, f
         WHERE i."OPERATION" = '${operation}' AND r."${column}" IS NULL`,
       ([answer]) => findings.add(place, `${operation} returned ${answer}, which does not exist`),
     );
+}
+
+/** Checks that the change feed has no gap, and that its rows are JSON. */
+async function checkChanges({ schema, each }: CheckedDatabase, teamId: string, findings: Findings): Promise<void> {
+  let last: number | undefined;
+  const sql = `SELECT "SEQ", "BEFORE", "CHANGED" FROM ${schema}"CHANGES" ORDER BY "SEQ"`;
+  await each<[number | string, number | string, string]>(sql, ([seq, before, changed]) => {
+    if (Number(before) !== (last ?? Number(before)) || !isJson(changed))
+      findings.add(`changes of ${teamId}`, `number ${seq} does not follow ${last ?? before}, or is not JSON`);
+    last = Number(seq);
+  });
 }
 
 function isJson(text: string): boolean {

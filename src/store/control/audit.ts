@@ -72,12 +72,21 @@ export const makeAuditStore = (db: ControlDatabase): AuditStore => ({
   appendAudit: (teamId, entry) => commit(db, () => appendAudit(db.schema, teamId, entry)),
 });
 
+/** A text that someone has damaged fits no hash of the log. */
+function parseDetail(text: string): AuditRecord['detail'] {
+  try {
+    return JSON.parse(text) as AuditRecord['detail'];
+  } catch {
+    return { damaged: text };
+  }
+}
+
 /** Returns the methods of an AuditStore that only read. */
 export function readAudit(db: ReadableTables): Omit<AuditStore, 'appendAudit'> {
   const load = async (which: string, ...values: [teamId: string, number: number, limit: number]) => {
     type Stored = Omit<AuditRecord, 'detail'> & { readonly detail: string };
     const found = await loadRecords<Stored>(db, 'AUDIT', RECORD, `"TEAM_ID" = ? AND ${which} LIMIT ?`, ...values);
-    return found.map((record) => ({ ...record, detail: JSON.parse(record.detail) as AuditRecord['detail'] }));
+    return found.map((record) => ({ ...record, detail: parseDetail(record.detail) }));
   };
   return {
     loadAudit: (teamId, before, limit) =>

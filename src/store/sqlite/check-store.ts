@@ -145,11 +145,13 @@ async function readFile(
   await work(copied);
 }
 
-/** Checks that each record has its row in the search index. */
+/** Checks that the search index has a row for each record, and no other. */
 function checkSearch(db: Database, place: string, findings: Findings, remedy?: string): void {
   for (const table of SEARCHED) {
-    const unlike = `SELECT count(*) FROM (SELECT ID FROM ${table} EXCEPT SELECT id FROM ${table}_SEARCH_docsize)`;
+    const [records, found] = [`SELECT ID FROM ${table}`, `SELECT id FROM ${table}_SEARCH_docsize`];
+    const unlike = `SELECT count(*) FROM (SELECT * FROM (${records} EXCEPT ${found})
+      UNION ALL SELECT * FROM (${found} EXCEPT ${records}))`;
     const [count] = db.row<[number]>(unlike) ?? [0];
-    if (count > 0) findings.addDamage(place, `${count} rows of ${table} are not in its search index`, remedy);
+    if (count > 0) findings.addDamage(place, `${count} rows are only in ${table}, or only in its search index`, remedy);
   }
 }

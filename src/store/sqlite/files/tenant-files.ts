@@ -45,7 +45,7 @@ export interface OwnedFile {
 
 /** Returns the files of a store besides control.db, by their paths in its folder. */
 export function listOwned(control: Database): ReadonlyMap<string, OwnedFile> {
-  const [identity] = control.row<[string]>(selectInstallation(''), 'identity')!;
+  const [identity] = control.row<[string]>(selectInstallation(''), 'identity') ?? [''];
   const own = (path: string, schema: SqliteSchema, teamId = '') =>
     [path, { schema, owner: { identity, teamId } }] as const;
   const tenants = control.rows<[string, string]>('SELECT STORE_ID, TEAM_ID FROM TENANTS ORDER BY TEAM_ID');
