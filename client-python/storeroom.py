@@ -28,8 +28,8 @@ __version__ = "0.3.0"
 TIMEOUT_SECONDS, LONG_TIMEOUT_SECONDS, TOTAL_TIMEOUT_SECONDS = 10.0, 30.0, 120.0
 TRIES = 5
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 1.0, 30.0
-SPREAD_SECONDS = 0.25  # Spreads the retries of callers that got the same Retry-After.
-HELD_SECONDS = 25  # Maximum time that the service holds a call for a change.
+SPREAD_SECONDS = 0.25  # Spreads the retries of callers that got the same Retry-After. RATE_LIMITED: half of that time.
+HELD_SECONDS = 55  # Maximum time that the service holds a call for a change.
 TOLERANCE_SECONDS = 300.0
 WEBHOOK_SECRET = re.compile("whsec_([A-Za-z0-9+/]{32,}=*)")  # A secret has at least 24 bytes.
 LIMIT_SECONDS = 86_400.0  # The timeout of a socket cannot be infinite.
@@ -255,7 +255,8 @@ class StoreroomError(Exception):
         self.remedy: Optional[str] = refusal.get("remedy")
         self.docs: Optional[str] = refusal.get("docs")
         # For BATCH_TOO_LONG, the maximum steps of a batch of this tenant, if its rate limits them.
-        self.steps_max: Optional[int] = _steps_of(headers) if self.code == "BATCH_TOO_LONG" else None
+        is_too_long = self.code == "BATCH_TOO_LONG"
+        self.steps_max: Optional[int] = _rate_of(headers, "RateLimit-Policy", "q") if is_too_long else None
         self.order_number: Optional[str] = None  # For `create_with_lines`, the order that is already written, if any.
         self.request_id: Optional[str] = refusal.get("requestId", headers.get("X-Request-Id"))
         self.retry_after: Optional[int] = _seconds_of(headers.get("Retry-After"))
@@ -315,6 +316,34 @@ class _Answer:
     body: Any
 
 
+class _Pace:
+    """Keeps the calls of a client within the rate of its team, as the service's last answers told it."""
+
+    def __init__(self) -> None:
+        # The time between two calls at the rate, 0 if the service tells none, and the time of the next call.
+        self._lock, self._gap, self._free_at = threading.Lock(), 0.0, 0.0
+
+    def note(self, headers: Message, refused_for: Optional[float]) -> None:
+        """Notes the rate and what is left of it, or the wait that a refusal asks for."""
+        calls, seconds = _rate_of(headers, "RateLimit-Policy", "q"), _rate_of(headers, "RateLimit-Policy", "w")
+        with self._lock:
+            if calls and seconds:
+                self._gap = seconds / calls
+            is_used_up = _rate_of(headers, "RateLimit", "r") == 0
+            wait = refused_for if refused_for is not None else self._gap if is_used_up else 0.0
+            if wait > 0:
+                self._free_at = max(self._free_at, time.monotonic() + wait)
+
+    def take(self) -> float:
+        """Returns the seconds until a call may be sent, and reserves that place."""
+        with self._lock:
+            wait = self._free_at - time.monotonic()
+            if wait <= 0:
+                return 0.0
+            self._free_at += self._gap
+            return wait
+
+
 class _Caller:
     """Makes calls, each from its first try to its response. It knows nothing about records."""
 
@@ -322,7 +351,7 @@ class _Caller:
         given = {"base_url": base_url, "team_id": team_id, "api_id": api_id, "api_secret": api_secret}
         for name, value in given.items():
             if not isinstance(value, str) or not re.fullmatch("[!-~]+", value):
-                raise TypeError(f"Storeroom needs the argument {name}.")
+                raise TypeError(f"Set the argument {name}, without spaces and line breaks.")
         url = urlsplit(base_url)
         if url.scheme not in ("http", "https") or not url.hostname or url.username is not None or url.query:
             raise ValueError("base_url must be http or https, without credentials and query.")
@@ -330,6 +359,7 @@ class _Caller:
         self._team_id = team_id
         self._options = dict(options)
         self._own = threading.local()
+        self._pace = _Pace()
         pair = base64.b64encode(f"{api_id}:{api_secret}".encode()).decode()
         # A closure keeps the pair, so that no list of the client's attributes shows it.
         self._authorize: Callable[[], Dict[str, str]] = lambda: {"Authorization": "Basic " + pair}
@@ -352,16 +382,19 @@ class _Caller:
         timeout += held
         ends_at = time.monotonic() + (chosen.get("total_timeout") or TOTAL_TIMEOUT_SECONDS)
         tries, on_try = chosen.get("tries") or TRIES, chosen.get("on_try")
-        number = 0
+        turn = self._pace.take()
+        if 0 < turn < ends_at - time.monotonic():  # A turn that comes too late is not awaited: the service decides.
+            time.sleep(turn)
+        number = 1
         while True:
-            number += 1
             begun_at = time.monotonic()
             limit = max(min(timeout, ends_at - begun_at, LIMIT_SECONDS), 0.001)
             outcome = self._try(operation, query or {}, body, headers or {}, limit)
             error = outcome if isinstance(outcome, StoreroomError) else None
             wait = None if error is None else self._choose_wait(error, number, chosen)
             now = time.monotonic()
-            if number >= tries or (wait is not None and now + wait >= ends_at):
+            is_counted = error is None or error.code != "RATE_LIMITED" or tries <= 1
+            if (is_counted and number >= tries) or (wait is not None and now + wait >= ends_at):
                 wait = None
             if on_try is not None:
                 on_try(_describe(operation, number, outcome, now - begun_at, wait))
@@ -370,6 +403,7 @@ class _Caller:
             if wait is None:
                 raise outcome
             time.sleep(wait)
+            number += is_counted
 
     def _choose_wait(self, error: StoreroomError, number: int, chosen: Mapping[str, Any]) -> Optional[float]:
         if not error.repeatable:
@@ -377,7 +411,9 @@ class _Caller:
         if error.code == "REQUEST_TIMEOUT":
             return 0.0
         if error.retry_after:
-            return error.retry_after + random.random() * SPREAD_SECONDS
+            if error.code != "RATE_LIMITED":
+                return error.retry_after + random.random() * SPREAD_SECONDS
+            return max(self._pace.take(), error.retry_after) + random.random() * error.retry_after / 2
         first: float = chosen.get("first_wait") or FIRST_WAIT_SECONDS
         doubled = first * 2.0 ** min(number - 1, 60)  # Following a feed can take thousands of tries.
         return float(min(doubled, LONGEST_WAIT_SECONDS)) * (0.5 + random.random() / 2)
@@ -410,7 +446,10 @@ class _Caller:
         except BaseException:
             self.close()  # A late response may still arrive on this connection.
             raise
-        return _read(operation, self._address(), status, answered, text)
+        outcome = _read(operation, self._address(), status, answered, text)
+        is_refused = isinstance(outcome, StoreroomError) and outcome.code == "RATE_LIMITED"
+        self._pace.note(answered, (outcome.retry_after or 0) if is_refused else None)
+        return outcome
 
     def _address(self) -> str:
         host, port = self._url.hostname or "", self._url.port or (443 if self._url.scheme == "https" else 80)
@@ -528,10 +567,10 @@ def _seconds_of(header: Optional[str]) -> Optional[int]:
         return None
 
 
-def _steps_of(headers: Message) -> Optional[int]:
-    """Returns the quota (`q`) of the item "rate", which is the maximum number of steps in a batch."""
-    found = re.search(r'"rate"[^,]*;\s*q=(\d+)', ", ".join(headers.get_all("RateLimit-Policy", [])))
-    return max(int(found[1]), 1) if found else None
+def _rate_of(headers: Message, header: str, parameter: str) -> Optional[int]:
+    """Returns a parameter of the item "rate": of `"rate";q=20;w=2, "quota";q=1000`, `q` is 20."""
+    found = re.search(rf'"rate"[^,]*;\s*{parameter}=(\d+)', ", ".join(headers.get_all(header, [])))
+    return int(found[1]) if found else None
 
 
 @dataclass(frozen=True)
@@ -699,7 +738,7 @@ class Changes:
     def pages(self) -> Iterator[ChangePage]:
         """Returns whole pages, whose `next` is the position to keep.
 
-        If there are no changes, an empty page comes every 25 seconds, so that the position stays recent.
+        If there are no changes, an empty page comes every 55 seconds, so that the position stays recent.
         """
         after = self._after
         while True:
@@ -959,7 +998,7 @@ class Storeroom:
     """A tenant's orders, customers and inventory.
 
     The client and every call accept these options by name: `timeout` for a try (10 seconds; 30 for queries, lookups and
-    batches), `total_timeout` for all tries and waits (120), `tries` (5), `first_wait` (1 second, doubled up to 30), and
+    batches), `total_timeout` for all tries and waits (120), `tries` (5, not counting `RATE_LIMITED`), `first_wait` (1 second, doubled up to 30), and
     `on_try`, which is called after every try. Reads also accept `fields` and `if_none_match`, queries `sort`, `fields`
     and `page_size`, writes `idempotency_key`, and changes `if_match`.
     """
@@ -1013,7 +1052,7 @@ class Storeroom:
     ) -> ChangePage:
         """Returns a page of the change feed. Without `after`, the page is empty and its `next` is the current position.
 
-        `wait` is the maximum number of seconds to wait for a change if there is none, up to 25.
+        `wait` is the maximum number of seconds to wait for a change if there is none, up to 55.
         """
         return _list_changes(self._caller, after, types, include, page_size, wait, options)
 

@@ -70,10 +70,10 @@ class ChangesCase(UnkindCase):
         second = take_to("20", self.client.changes(after=first[-1], page_size=3))
         self.assertEqual(first + second, [str(number) for number in range(3, 21)])
 
-    def test_it_waits_in_calls_of_25_seconds_and_without_a_position_begins_now(self):
+    def test_it_waits_in_calls_of_55_seconds_and_without_a_position_begins_now(self):
         self.will(answer([], 5), answer([], 5), answer(changes_of(6, 6), 6), answer(changes_of(7, 7), 7))
         self.assertEqual(take_to("7", self.client.changes()), ["6", "7"])
-        waits = [{"after": after, "wait": "25"} for after in ("5", "5", "6")]
+        waits = [{"after": after, "wait": "55"} for after in ("5", "5", "6")]
         self.assertEqual(self.asked(), [{}, *waits])
 
     def test_pages_have_the_position_to_keep(self):

@@ -78,7 +78,7 @@ class Repeats(UnkindCase):
             self.will(refuse(429, "RATE_LIMITED", Retry_After="1"), succeed({}))
             self.client.usage()
             self.assertEqual(standing.waits, [self.tries[0].wait_seconds])
-            self.assertTrue(1 <= standing.waits[0] <= 1.25, standing.waits)
+            self.assertTrue(1 <= standing.waits[0] <= 1.5, standing.waits)
             self.will(refuse(503, "SERVICE_BUSY", Retry_After="30"))
             self.failure_of(self.client.usage, total_timeout=100)
             self.assertEqual((len(self.received()), len(standing.waits)), (4, 4))
@@ -86,6 +86,37 @@ class Repeats(UnkindCase):
                 self.will(refuse(429 if code == "QUOTA_EXCEEDED" else 503, code, Retry_After=str(retry_after)))
                 self.assertEqual(self.failure_of(self.client.usage).retry_after, retry_after)
                 self.assertEqual((len(self.received()), len(standing.waits)), (1, 4))
+
+    def test_a_refusal_for_the_rate_is_no_try_and_ends_only_with_the_time_of_the_call(self):
+        refused = refuse(429, "RATE_LIMITED", Retry_After="1", RateLimit_Policy='"rate";q=10;w=2')
+        with mock.patch.object(storeroom, "time", StandingTime()) as standing:
+            self.will(*[refused] * 20, refuse(503, "SERVICE_BUSY"), succeed({}))
+            self.make_client(tries=2).usage()
+            self.assertEqual([tried.number for tried in self.tries], [1] * 21 + [2])
+            self.will(refused)
+            error = self.failure_of(self.make_client(total_timeout=30).usage)
+            self.assertEqual((error.code, error.repeatable), ("RATE_LIMITED", True))
+            self.assertGreaterEqual(len(self.received()), 20)
+            self.will(refused)
+            self.failure_of(self.make_client(tries=1).usage)
+            self.assertEqual(len(self.received()), 1)
+            self.assertGreater(len(set(standing.waits)), 10)
+
+    def test_a_call_waits_before_it_is_sent_if_none_is_left(self):
+        limits = {"RateLimit_Policy": '"rate";q=10;w=2, "quota";q=9;w=9'}
+        empty, left = ((200, {"RateLimit": f'"rate";r={r};t=2', **limits}, succeed({})[2]) for r in (0, 1))
+        with mock.patch.object(storeroom, "time", StandingTime()) as standing:
+            self.will(left, empty, empty, left)
+            for _ in range(4):
+                self.client.usage()
+            self.assertEqual([round(wait, 6) for wait in standing.waits], [0.2, 0.2])
+            standing.now += 1
+            self.client.usage()
+            self.assertEqual(len(standing.waits), 2)
+            self.will(empty, succeed({}))
+            self.client.usage()
+            self.client.usage(total_timeout=0.1)
+            self.assertEqual(len(standing.waits), 2, "a turn after the end of the call is not awaited")
 
     def test_otherwise_it_waits_a_random_time_that_doubles(self):
         with mock.patch.object(storeroom, "time", StandingTime()) as standing:
@@ -121,8 +152,8 @@ class Repeats(UnkindCase):
         shown = repr([error, vars(error), error.__cause__, self.tries, vars(self.client), vars(caller)])
         shown += repr([(path, body) for path, _, body in self.received()])
         self.assertNotIn(SECRET, shown)
-        for broken in (None, "", "with a space"):
-            with self.assertRaisesRegex(TypeError, "^Storeroom needs the argument api_secret.$"):
+        for broken in (None, "", "with a space", "with-its-line-break\n"):
+            with self.assertRaisesRegex(TypeError, "^Set the argument api_secret, without spaces and line breaks.$"):
                 Storeroom("http://127.0.0.1", team_id="a", api_id="b", api_secret=broken)
 
 

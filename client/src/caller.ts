@@ -4,6 +4,7 @@
 import { explainFailure } from './connection.ts';
 import { OPERATIONS } from './contract.ts';
 import { StoreroomError, type Refusal } from './error.ts';
+import { findRate, Pace } from './pace.ts';
 import { checkBody } from './values.ts';
 
 export type OperationName = keyof typeof OPERATIONS;
@@ -20,7 +21,10 @@ export interface StoreroomOptions {
    * Milliseconds for a call with all its tries and waits: 120,000 by default. The client begins no wait beyond it.
    */
   readonly totalTimeoutMs?: number | undefined;
-  /** Maximum number of tries, 5 by default. With 1, a call is never repeated. */
+  /**
+   * Maximum number of tries, 5 by default. With 1, a call is never repeated. A refusal with `RATE_LIMITED` does not count
+   * as a try: the client repeats the call as long as its time allows.
+   */
   readonly tries?: number | undefined;
   /** Maximum wait before the second try if the service names no time: 1,000 ms by default, doubled up to 30,000. */
   readonly firstWaitMs?: number | undefined;
@@ -40,7 +44,7 @@ export interface CallOptions {
 /** The outcome of a try. It contains no secret. */
 export interface Try {
   readonly operation: OperationName;
-  /** The number of the try, from 1. */
+  /** The number of the try, from 1. The try after a refusal with `RATE_LIMITED` has the same number. */
   readonly number: number;
   /** HTTP status, or 0 without a response. */
   readonly status: number;
@@ -86,7 +90,7 @@ const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 30_000;
 /** Maximum milliseconds of a timer. A longer one would end at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
-/** Spreads the retries of callers that got the same Retry-After. */
+/** Spreads the retries of callers that got the same Retry-After. After `RATE_LIMITED`, half of that time does. */
 const SPREAD_MS = 250;
 
 export class Caller {
@@ -94,6 +98,7 @@ export class Caller {
   readonly #teamID: string;
   readonly #authorization: string;
   readonly #settings: StoreroomOptions;
+  readonly #pace = new Pace();
 
   constructor(options: StoreroomOptions) {
     for (const name of ['baseUrl', 'teamID', 'apiID', 'apiSecret'] as const)
@@ -120,7 +125,11 @@ export class Caller {
     const endsAt = performance.now() + totalTimeoutMs;
     // A request that cannot be sent at all throws here, and is not mistaken for a failed connection.
     const request = this.#prepare(operation, call);
-    for (let number = 1; ; number++) {
+    signal?.throwIfAborted();
+    const turnMs = this.#pace.take();
+    // A turn that comes too late is not awaited: the service decides.
+    if (turnMs > 0 && performance.now() + turnMs < endsAt) await sleep(turnMs, signal);
+    for (let number = 1; ;) {
       signal?.throwIfAborted();
       const begunAt = performance.now();
       const outcome = await this.#try(operation, request, call, endsAt - begunAt);
@@ -128,7 +137,8 @@ export class Caller {
       const waitMs = error && this.#chooseWait(error, number);
       const endedAt = performance.now();
       const isTooLong = waitMs !== undefined && (endedAt + waitMs >= endsAt || waitMs > TIMER_MS_MAX);
-      const isLast = waitMs === undefined || isTooLong || number >= tries;
+      const isCounted = error?.code !== 'RATE_LIMITED' || tries <= 1;
+      const isLast = waitMs === undefined || isTooLong || (isCounted && number >= tries);
       this.#settings.onTry?.({
         operation,
         number,
@@ -143,6 +153,7 @@ export class Caller {
       if (!error) return outcome as Answer;
       if (isLast) throw error;
       await sleep(waitMs, signal);
+      if (isCounted) number++;
     }
   }
 
@@ -150,7 +161,11 @@ export class Caller {
   #chooseWait({ repeatable, code, retryAfter }: StoreroomError, number: number): number | undefined {
     if (!repeatable) return undefined;
     if (code === 'REQUEST_TIMEOUT') return 0;
-    if (retryAfter) return Math.round(retryAfter * 1000 + Math.random() * SPREAD_MS);
+    if (retryAfter) {
+      const askedMs = retryAfter * 1000;
+      if (code !== 'RATE_LIMITED') return Math.round(askedMs + Math.random() * SPREAD_MS);
+      return Math.round(Math.max(this.#pace.take(), askedMs) + (Math.random() * askedMs) / 2);
+    }
     const most = Math.min((this.#settings.firstWaitMs ?? FIRST_WAIT_MS) * 2 ** (number - 1), LONGEST_WAIT_MS);
     return Math.round(most * (0.5 + Math.random() / 2));
   }
@@ -175,7 +190,10 @@ export class Caller {
     try {
       const response = await (this.#settings.fetch ?? globalThis.fetch)(url, { ...init, signal: abort.signal });
       const text = response.status === 304 ? '' : await response.text();
-      return readAnswer(operation, response, text);
+      const outcome = readAnswer(operation, response, text);
+      const isRefused = outcome instanceof StoreroomError && outcome.code === 'RATE_LIMITED';
+      this.#pace.note(response.headers, isRefused ? (outcome.retryAfter ?? 0) * 1000 : undefined);
+      return outcome;
     } catch (cause) {
       if (signal?.aborted) throw signal.reason;
       const { host } = new URL(url);
@@ -214,17 +232,8 @@ function readAnswer(operation: string, response: Response, text: string): Answer
     requestId: headers.get('X-Request-Id') ?? undefined,
     retryAfter: secondsOf(headers.get('Retry-After')),
     etag: headers.get('ETag') ?? undefined,
-    stepsMax: findStepsMax(headers.get('RateLimit-Policy')),
+    stepsMax: findRate(headers, 'RateLimit-Policy', 'q'),
   });
-}
-
-/**
- * Returns the quota of the item "rate", which is the maximum number of steps in a batch: `"rate";q=20;w=2,
- * "quota";q=1000`.
- */
-function findStepsMax(policy: string | null): number | undefined {
-  const quota = /"rate"[^,]*;\s*q=(\d+)/.exec(policy ?? '')?.[1];
-  return quota === undefined ? undefined : Number(quota);
 }
 
 function parse(text: string): Refusal | undefined {

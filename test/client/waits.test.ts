@@ -6,10 +6,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import type { CallOptions, Storeroom, StoreroomError, StoreroomOptions, Try } from '../../client/src/storeroom.ts';
 import { TestClock } from '../kit/clock.ts';
-import { times } from '../kit/lists.ts';
+import { times, valuesOf } from '../kit/lists.ts';
 import { membersOf } from './clients.ts';
 import { loadClient } from './host.ts';
-import { keepSilent, refuse, succeed, UnkindServer } from './unkind-server.ts';
+import { keepSilent, refuse, succeed, UnkindServer, type Answering } from './unkind-server.ts';
 
 /** A client on a clock that only the test moves, and the server that it calls. */
 class Waiting {
@@ -70,12 +70,84 @@ class Waiting {
 }
 
 suite('between two tries', () => {
-  test('as long as Retry-After says, and up to a quarter of a second more', async () => {
+  test('a refusal for the rate is no try: the call is repeated until its time is up, each time at another moment', async () => {
+    const refused = refuse(429, 'RATE_LIMITED', { 'Retry-After': '1', 'RateLimit-Policy': '"rate";q=10;w=2' });
+    const begin = async (options: Partial<StoreroomOptions>, ...answers: Answering[]): Promise<Waiting> => {
+      const waiting = await Waiting.open(options);
+      waiting.server.will(...answers);
+      return waiting;
+    };
+    const follow = async (waiting: Waiting): Promise<void> => {
+      for (let count = 1; ; count++) {
+        const waitMs = await waiting.tried(count);
+        if (waitMs === undefined) return;
+        waiting.passExactly(waitMs);
+      }
+    };
+    const busy = refuse(503, 'SERVICE_BUSY');
+    const patient = await begin({ tries: 2 }, ...times(20, () => refused), busy, succeed());
+    const calling = patient.client.usage.get();
+    await follow(patient);
+    await calling;
+    assert.deepEqual(valuesOf(patient.tries, 'number'), [...times(21, () => 1), 2]);
+    assert.ok(new Set(valuesOf(patient.tries, 'waitMs')).size > 10);
+
+    const limited = await begin({ totalTimeoutMs: 30_000 }, refused);
+    const failing = limited.failureOf(limited.client.usage.get());
+    await follow(limited);
+    assert.equal((await failing).code, 'RATE_LIMITED');
+    assert.ok(limited.server.received.length >= 20, `${limited.server.received.length} tries in 30 s`);
+
+    const single = await begin({ tries: 1 }, refused);
+    await single.failureOf(single.client.usage.get());
+    assert.equal(single.server.received.length, 1);
+  });
+
+  test('calls that were refused together come back at the rate that the service told', async () => {
+    const waiting = await Waiting.open();
+    const policy = { 'Retry-After': '1', 'RateLimit-Policy': '"rate";q=10;w=2' };
+    waiting.server.will(...times(10, () => refuse(429, 'RATE_LIMITED', policy)), succeed());
+    const calling = Promise.all(times(10, () => waiting.client.usage.get()));
+    const waits = (await Promise.all(times(10, (at) => waiting.tried(at + 1)))) as number[];
+    for (const [at, waitMs] of waits.entries()) {
+      const leastMs = 1000 + 200 * at;
+      assert.ok(waitMs >= leastMs && waitMs <= leastMs + 510, `${at}: ${waitMs}`);
+    }
+    waiting.clock.move(Math.max(...waits));
+    await calling;
+  });
+
+  test('none before a call, unless the last answer says that no call is left: then the time of one call', async () => {
+    const waiting = await Waiting.open();
+    const leaving =
+      (count: number): Answering =>
+      (response, request) => {
+        response.setHeader('RateLimit-Policy', '"rate";q=10;w=2, "quota";q=9;w=9');
+        succeed({})(response.setHeader('RateLimit', `"rate";r=${count};t=2, "quota";r=0;t=9`), request);
+      };
+    waiting.server.will(leaving(1), leaving(0), leaving(0), leaving(1));
+    await waiting.client.usage.get();
+    await waiting.client.usage.get();
+    for (const sent of [3, 4]) {
+      const calling = waiting.client.usage.get();
+      while (waiting.clock.waiting === 0) await nextTurn();
+      assert.equal(waiting.server.received.length, sent - 1);
+      waiting.passExactly(200);
+      await calling;
+    }
+    waiting.clock.move(1000);
+    waiting.server.will(leaving(0), succeed({}));
+    await waiting.client.usage.get();
+    await waiting.client.usage.get(undefined, { totalTimeoutMs: 100 });
+    assert.equal(waiting.server.received.length, 2, 'a turn after the end of the call is not awaited');
+  });
+
+  test('as long as Retry-After says, and up to half as long again', async () => {
     const waiting = await Waiting.open();
     waiting.server.will(refuse(429, 'RATE_LIMITED', { 'Retry-After': '1' }), succeed());
     const calling = waiting.client.usage.get();
     const waitMs = (await waiting.tried(1))!;
-    assert.ok(waitMs >= 1000 && waitMs <= 1250, `${waitMs}`);
+    assert.ok(waitMs >= 1000 && waitMs <= 1500, `${waitMs}`);
     waiting.passExactly(waitMs);
     await calling;
     assert.equal(waiting.server.received.length, 2);
