@@ -281,6 +281,9 @@ test('a quote prints as Quote, with dates of the locale and the address of its c
   await expectOk(owner.post('/fields', { recordType: 'orders', name: 'DUE', type: 'date' }));
   await openOrder(page, { DUE: '12/24/2026' }, []);
   await page.getByText('24 Dec 2026', { exact: true }).waitFor();
+  await expectOk(owner.post('/fields', { recordType: 'lines', name: 'DUE', type: 'date' }));
+  await openOrder(page, {}, [{ PART_CODE: 'NUT', DUE: '12/27/2026' }]);
+  await region(page, 'Lines of the order').getByText('27 Dec 2026', { exact: true }).waitFor();
 });
 
 test('an imported order without totals shows the sum of its lines, called so', async (context) => {

@@ -12,6 +12,7 @@ import { ApiError, fetchOperation, hasCode } from './client.ts';
 import { toFilterBody, where, type RecordFilter } from './filters.ts';
 import { pathOf } from '../router.tsx';
 import { labelOf } from '../ui/text/label.ts';
+import { formatDate } from '../ui/text/text.tsx';
 
 export type Kind = Exclude<RecordType, 'lines'>;
 
@@ -161,7 +162,7 @@ export function useSave(kind: Kind, record: LoadedRecord): (path: string, body: 
       known.current = await loadRecord(kind, before[KINDS[kind].key] ?? '');
       const what = Object.entries(known.current.values)
         .filter(([name, value]) => value !== before[name] && name !== 'MODIFIED_DATE')
-        .map(([name, value]) => `${labelOf(name)} is now “${value}”.`)
+        .map(([name, value]) => `${labelOf(name)} is now “${name === 'ORDER_DATE' ? formatDate(value) : value}”.`)
         .join(' ');
       const message = `This was changed in the meantime. ${what} Your changes are kept here; save again to apply them.`;
       throw new ApiError(fault.code, message, 412);

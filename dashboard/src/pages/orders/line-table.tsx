@@ -6,7 +6,9 @@ import type { Values } from '../../../../src/pims/rules/values.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';
 import { useState } from 'preact/hooks';
 import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
+import type { FieldView } from '../../../../src/http/dashboard/interface.ts';
 import type { LoadedRecord } from '../../api/records.ts';
+import { useGet } from '../../api/use-load.ts';
 import { useSession } from '../../session.tsx';
 import { Badge, Money, Text } from '../../ui/text/text.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -23,11 +25,12 @@ const OWN =
   LINE_REF_LOCK_CODE CREATE_DATE MODIFIED_DATE`.split(/\s+/);
 
 /** Returns the columns of lines. DISCOUNT and custom fields have one only if a line has a value. */
-function columnsOf(lines: readonly Values[]): readonly TableColumn<Values>[] {
+function columnsOf(lines: readonly Values[], fields: readonly FieldView[] = []): readonly TableColumn<Values>[] {
   const has = (name: string) => lines.some((line) => line[name]);
   const isDiscounted = lines.some(hasDiscount);
   const custom = Object.keys(lines[0] ?? {}).filter((name) => !OWN.includes(name) && has(name));
-  return [...COLUMNS, ...(isDiscounted ? [DISCOUNT] : []), TOTAL, ...custom.map((name) => fieldColumn(name)), ...LAST];
+  const typed = (name: string) => fieldColumn(name, fields.find((field) => field.name === name)?.type);
+  return [...COLUMNS, ...(isDiscounted ? [DISCOUNT] : []), TOTAL, ...custom.map(typed), ...LAST];
 }
 
 const COLUMNS: readonly TableColumn<Values>[] = [
@@ -66,6 +69,7 @@ export function OrderLines({ record, onDone }: { record: LoadedRecord; onDone: (
   const { may } = useSession();
   const [edited, setEdited] = useState<Values>();
   const { values, lines } = record;
+  const columns = columnsOf(lines, useGet('/fields').data?.fields.lines);
   const edit: TableColumn<Values> = {
     key: 'edit',
     head: <span class="hidden">Edit</span>,
@@ -82,7 +86,7 @@ export function OrderLines({ record, onDone }: { record: LoadedRecord; onDone: (
       <Table
         label="Lines of the order"
         rows={lines}
-        columns={isOpen ? [...columnsOf(lines), edit] : columnsOf(lines)}
+        columns={isOpen ? [...columns, edit] : columns}
         rowKey="LINE_REF_LOCK_CODE"
         empty={
           <Empty title="No lines yet">
