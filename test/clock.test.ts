@@ -1,8 +1,13 @@
-/** Tests the clock: due work runs once and in order, and closed timers never run. */
+/**
+ * Tests the clock: due work runs once and in order, and closed timers never run. Also tests that what waits in vain for an
+ * event ends, and says what it waited for.
+ */
 import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { every, systemClock, type Timer } from '../src/clock.ts';
 import { TestClock } from './kit/clock.ts';
+import { until, untilTold } from './kit/wait.ts';
 
 test('work runs at its time, in the order of the times, and once', () => {
   const clock = new TestClock({ at: 0 });
@@ -36,4 +41,18 @@ test('the real clock runs what is due, and not what is closed', async () => {
   systemClock.after(1, () => void ran.push('due'));
   await systemClock.sleep(2);
   assert.deepEqual(ran, ['due']);
+});
+
+test('what waits in vain ends in its time, and names what it has waited for', async () => {
+  const isSo = () => Math.abs(1) > 2;
+  const told = new EventEmitter();
+  await assert.rejects(until(isSo, undefined, 1), /did not happen within 0\.001 s: .*Math\.abs/);
+  await assert.rejects(untilTold(told, 'more', isSo, 'a word', 1), /did not happen within 0\.001 s: a word/);
+  const words: string[] = [];
+  const done = untilTold(told, 'more', () => words.length > 1);
+  for (const word of ['a', 'b']) {
+    words.push(word);
+    told.emit('more');
+  }
+  await done;
 });

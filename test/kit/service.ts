@@ -14,6 +14,7 @@ import { Contract } from './contract.ts';
 import { newDatabase } from './postgres.ts';
 import { isFromSources, PROGRAM, SHIPPED } from './program.ts';
 import { share } from './shared.ts';
+import { untilTold } from './wait.ts';
 
 export const BASE_PATH = '/tenant/api/pims/v1';
 /** A path at which no one can make a folder. */
@@ -219,7 +220,7 @@ export class Service {
 
   /** Waits until `isSo` accepts everything that the service has printed, including before restarts. */
   async said(isSo: (output: string) => boolean): Promise<void> {
-    while (!isSo(this.output)) await once(this.#printed, 'more');
+    await untilTold(this.#printed, 'more', () => isSo(this.output), isSo);
   }
 
   get pid(): number {

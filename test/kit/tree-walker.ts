@@ -76,6 +76,7 @@ interface Fault {
 /** Files of test/ that may use real time, with the reason. There are at most five; .oxlintrc.json lists them too. */
 export const REAL_TIME: Record<string, string> = {
   'test/kit/clock.ts': 'is the time of the tests',
+  'test/kit/wait.ts': 'ends what waits in vain',
   'test/run.ts': 'ends what hangs, and tells how long a run took',
 };
 

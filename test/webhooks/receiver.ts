@@ -11,6 +11,7 @@ import { after, mock } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import type { WebhookView } from '../../src/webhooks/administration.ts';
 import type { Keys, Service } from '../kit/service.ts';
+import { until, untilTold } from '../kit/wait.ts';
 
 export interface Message {
   readonly id: string;
@@ -104,7 +105,7 @@ export class Receiver {
 
   /** Waits until this many messages have arrived in total. */
   async has(count: number): Promise<Message[]> {
-    while (this.received.length < count) await once(this.#events, 'message');
+    await untilTold(this.#events, 'message', () => this.received.length >= count, `${count} messages`);
     return this.received;
   }
 
@@ -173,10 +174,10 @@ export async function listWebhooks(service: Service, teamID: string): Promise<We
 
 /** Moves the clock of the service in steps until `isSo` returns true. */
 export async function passUntil(service: Service, isSo: () => boolean | Promise<boolean>, ms = 2000): Promise<void> {
-  while (!(await isSo())) {
+  await until(isSo, async () => {
     await service.move(ms);
     await fetch(`${service.origin}/healthz`);
-  }
+  });
 }
 
 /** Creates this many customers, in batches of a hundred. */
