@@ -427,6 +427,14 @@ test('the file is under 172 kB, names what it speaks of, and describes every mem
         assert.ok(ENVELOPE.includes(member) || description, `${name}.${member}`);
 });
 
+test('an object with a type for its other members requires those that it names, so that generated types compile', () => {
+  const parts = Object.entries(inlined.components.schemas).flatMap(([name, schema]) =>
+    [schema, ...((schema['allOf'] as Schema[] | undefined) ?? [])].map((part) => ({ name, ...part })),
+  ) as { name: string; properties?: object; required?: string[]; additionalProperties?: Schema | false }[];
+  for (const { name, properties = {}, required = [], additionalProperties: others = false } of parts)
+    if (others && others['type'] !== undefined) assert.deepEqual(required, Object.keys(properties), name);
+});
+
 test('a value the service takes for a field is one its schema takes, and flags and stages are enums', () => {
   const { schemas } = inlined.components;
   const flags = ['Y', 'y', 'N', 'TRUE', 'False', '1', '0', 'yes', true, false, 1, 0];

@@ -121,6 +121,12 @@ const valueOf = ({ name, type, description }: Field): Schema =>
   ref(name === 'ORDER_TYPE' ? 'FirstStage' : `${FORMS[type]}Value`, description);
 
 /**
+ * Describes a custom field in a request. It has no type, because generated types of optional fields beside it would not
+ * compile: an optional field can be undefined, and a custom one could not.
+ */
+const CUSTOM_VALUE = { description: 'A custom field: a string, a number, a boolean or null.' };
+
+/**
  * Builds a body with the fields that PIMS does not set, and the fields that identify the record (`needed`). The
  * contract leaves out the fields that the operation refuses, and refers to the body that this one extends (`base`).
  */
@@ -137,7 +143,7 @@ export function fieldsBody(
     fieldsOf(
       some,
       valueOf,
-      ref('Value'),
+      CUSTOM_VALUE,
       needed.filter((one) => namesOf(some).includes(one)),
     );
   return {
@@ -158,7 +164,7 @@ export const keyBody = (name: string, key: string, description: string): BodySch
   validated: { ...objectOf({ [key]: SCALAR }), additionalProperties: SCALAR, maxProperties: FIELDS_MAX },
   documented: {
     ...objectOf({ [key]: ref('Value', description) }),
-    additionalProperties: textOf('teamID, apiID or apiSecret.'),
+    additionalProperties: { description: 'teamID, apiID or apiSecret.' },
     description: `${description} Credentials may also be sent in the body.`,
   },
 });
@@ -236,7 +242,7 @@ export const SCHEMAS = {
   Flag: textOf('Y, N, or "".', { enum: ['Y', 'N', ''] }),
   Timestamp: textOf('UTC time in ISO 8601, or "".'),
 
-  AddressValues: fieldsOf(ADDRESSES, valueOf, ref('Value')),
+  AddressValues: fieldsOf(ADDRESSES, valueOf, CUSTOM_VALUE),
   Value: {
     ...SCALAR,
     description: 'Value of a field. Numbers and booleans are stored as text; null and "" clear the field.',
