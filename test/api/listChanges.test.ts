@@ -254,6 +254,10 @@ test('400 for a wrong parameter; 410 CHANGES_GONE with the earliest position for
   const shop = await Shop.open(service, 'wrong');
   for (const [name, value] of Object.entries({ after: '-1', types: 'lines', maxReturn: '0', wait: '56', include: 'x' }))
     expectRefusal(await ask(shop, { [name]: value }), 400, 'INVALID_PARAMETER', name);
+  assert.match(
+    (await ask(shop, { include: 'x' })).body.message as string,
+    /'records,changes' \(only on GET \/changes\)/,
+  );
   const gone = await ask(shop, { after: '999' });
   expectRefusal(gone, 410, 'CHANGES_GONE', 'after');
   assert.equal(gone.body.earliest, '0');

@@ -148,7 +148,7 @@ function sendRefusal(reply: FastifyReply, refusal: Refusal): Promise<FastifyRepl
 /** The forms of parameters that do not accept every non-empty text. */
 const PARAMETER_FORMS: Record<string, string> = {
   maxReturn: 'a positive whole number',
-  include: "'lines' (only on POST /orders/query) or 'records' (only on GET /changes)",
+  include: "'lines' (only on POST /orders/query), or 'records', 'changes' or 'records,changes' (only on GET /changes)",
   count: "'exact'",
   fields: 'a comma-separated list of field names',
   type: 'orders, lines, customers or inventory',
