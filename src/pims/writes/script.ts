@@ -309,8 +309,17 @@ function changesOf({
       return ['orders', 'updated', [[args[0], () => fieldsBetween(...args, args[0]['LINE_NUMBER']!)]]];
     case 'deleteLine':
       return ['orders', 'updated', [[args[0], () => [['line', nameLine(args[0]), '', args[0]['LINE_NUMBER']!]]]]];
-    // The other saves change no record that is read.
-    default:
+    // These change no record that is read.
+    case 'keepBackorder':
+    case 'raiseCounter':
+    case 'keepAnswer':
+    case 'addField':
+    case 'recordMovements':
+    case 'openLedger':
+    case 'saveSerials':
+    case 'deleteSerials':
+    case 'recordChanges':
+    case 'deleteChanges':
       return ['orders', 'updated', []];
   }
 }

@@ -27,8 +27,8 @@ const recordOf = (recordType: KeyedType, key: string): string => `${recordType} 
 const linesOf = (orderNumber: string): string => `lines ${orderNumber}`;
 const answerOf = (operation: string, key: string): string => `answer ${operation} ${key}`;
 
-/** Returns the source of a load, or undefined if it has more than one. */
-export function sourceOf(load: Load): string | undefined {
+/** Returns the source of a load, or null if it has more than one. */
+export function sourceOf(load: Load): string | null {
   switch (load.name) {
     case 'record':
     case 'isThere':
@@ -56,14 +56,18 @@ export function sourceOf(load: Load): string | undefined {
     case 'serialsInStock':
     case 'counter':
     case 'nextNumber':
-      return undefined;
-    default:
+      return null;
+    case 'line':
+    case 'lines':
+    case 'unitsOfLines':
+    case 'lastLineNumber':
+    case 'lineCount':
       return linesOf(load.args[0]);
   }
 }
 
-/** Returns the sources that a save changes, or undefined if they are not known. */
-export function changedBy(save: Save): readonly string[] | undefined {
+/** Returns the sources that a save changes, or null if they are not known. */
+export function changedBy(save: Save): readonly string[] | null {
   switch (save.name) {
     case 'insert':
     case 'update': {
@@ -89,8 +93,13 @@ export function changedBy(save: Save): readonly string[] | undefined {
       return [];
     case 'keepAnswer':
       return [answerOf(save.args[0].operation, save.args[0].key)];
-    default:
-      return undefined;
+    case 'insertAll':
+    case 'insertLines':
+    case 'updateStocks':
+    case 'raiseCounter':
+    case 'addField':
+    case 'deleteChanges':
+      return null;
   }
 }
 

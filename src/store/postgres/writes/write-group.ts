@@ -210,11 +210,11 @@ export class WriteGroup {
     while (script.load && !script.isAlone) {
       const { load } = script;
       const source = sourceOf(load);
-      const loaded = source === undefined ? undefined : this.#loaded.get(source)?.get(loadName(load));
-      const known = source === undefined ? undefined : script.find(load, source, loaded);
-      if (source !== undefined) script.sources.add(source);
+      const loaded = source === null ? undefined : this.#loaded.get(source)?.get(loadName(load));
+      const known = source === null ? undefined : script.find(load, source, loaded);
+      if (source !== null) script.sources.add(source);
       if (known) script.continue(next, known.value);
-      else if (source !== undefined && !loaded) return;
+      else if (source !== null && !loaded) return;
       else script.isAlone = true;
     }
   }
@@ -267,7 +267,7 @@ export class WriteGroup {
     for (const { load: waiting, started, isAlone } of this.#scripts.slice(this.#done))
       for (const load of waiting && !isAlone ? [waiting, ...(waiting.ahead ?? [])] : []) {
         const [source, name] = [sourceOf(load), loadName(load)];
-        if (source !== undefined && !this.#loaded.get(source)?.has(name))
+        if (source !== null && !this.#loaded.get(source)?.has(name))
           wanted.getOrInsertComputed(name, () => ({ load, query: buildQuery(started!, load) }));
       }
     const loads = [...wanted.values()];
