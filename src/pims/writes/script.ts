@@ -321,5 +321,7 @@ function changesOf({
     case 'recordChanges':
     case 'deleteChanges':
       return ['orders', 'updated', []];
+    default:
+      return name satisfies never;
   }
 }

@@ -63,6 +63,8 @@ export function sourceOf(load: Load): string | null {
     case 'lastLineNumber':
     case 'lineCount':
       return linesOf(load.args[0]);
+    default:
+      return load satisfies never;
   }
 }
 
@@ -100,6 +102,8 @@ export function changedBy(save: Save): readonly string[] | null {
     case 'addField':
     case 'deleteChanges':
       return null;
+    default:
+      return save satisfies never;
   }
 }
 
