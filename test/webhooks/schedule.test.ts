@@ -155,9 +155,9 @@ test('a change that is refused is tried again on the schedule, with its ID, and 
 
   receiver.behave = () => 200;
   await webhook(service, 'replay', keys.teamID, id);
-  await passUntil(service, () => receiver.received.length >= 15);
+  // The refused message can come twice before the next one.
+  await passUntil(service, () => new Set(valuesOf(receiver.received, 'id')).size === 3);
   assert.deepEqual(valuesOf(receiver.received.slice(13), 'id').indexOf(refused), 0);
-  assert.equal(new Set(valuesOf(receiver.received, 'id')).size, 3);
   assert.equal((await only(service, keys.teamID)).state, 'active');
 });
 
