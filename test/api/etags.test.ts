@@ -123,8 +123,8 @@ suite('single reads', () => {
     const fixed = await shop.newOrder({ SUBTOTAL: '1', ORDER_TOTAL: '1' });
     await checkMoved('order', fixed, 'at first');
     await shop.load('lines', [
-      { ORDER_NUMBER: order, PART_CODE: '', QUANTITY: '1' },
-      { ORDER_NUMBER: fixed, PART_CODE: '', QUANTITY: '1' },
+      { ORDER_NUMBER: order, LINE_NUMBER: '7', PART_CODE: '', QUANTITY: '1' },
+      { ORDER_NUMBER: fixed, LINE_NUMBER: '1', PART_CODE: '', QUANTITY: '1' },
     ]);
     await checkMoved('order', order, 'an imported line');
     await checkMoved('order', fixed, 'an imported line');
