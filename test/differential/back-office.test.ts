@@ -139,9 +139,17 @@ async function carryOut(store: PimsStore, run: Step, returned: Returned): Promis
 
 /** Returns the invoice that sold this unit, '' if it is in stock, or undefined if its serial number is unknown. */
 async function findOwner(store: PimsStore, partCode: string, serial: string): Promise<string | undefined> {
-  return orThrow(await store.look('serials', signal, serial)).find(({ PART_CODE }) => PART_CODE === partCode)
-    ?.ORDER_NUMBER;
+  return (await ownersOf(store, serial)).get(partCode);
 }
+
+/** Returns the owners of a serial number, by part. */
+const ownersOf = async (store: PimsStore, serial: string): Promise<Map<string, string>> =>
+  new Map(
+    orThrow(await store.look('serials', signal, serial)).map(({ PART_CODE, ORDER_NUMBER }) => [
+      PART_CODE,
+      ORDER_NUMBER,
+    ]),
+  );
 
 /** Checks what has to be true after every step. */
 async function checkInvariants(store: PimsStore, returned: Returned): Promise<void> {
@@ -167,11 +175,11 @@ async function checkInvariants(store: PimsStore, returned: Returned): Promise<vo
     assert.equal(sum, QTY_ONHAND || '0', `the movements of ${PART_CODE}`);
     assert.equal(movements[0]?.AFTER ?? '0', QTY_ONHAND || '0', `the last movement of ${PART_CODE}`);
     assert.equal(QTY_COMMITTED || '0', committed.get(PART_CODE) ?? '0', `what is committed of ${PART_CODE}`);
-    for (const serial of SERIALS) {
-      const owner = owners.get(`${PART_CODE} ${serial}`) ?? '';
-      const kept = (await findOwner(store, PART_CODE, serial)) ?? '';
-      assert.equal(kept, owner, `where ${PART_CODE} ${serial} is`);
-    }
+  }
+  for (const serial of SERIALS) {
+    const kept = await ownersOf(store, serial);
+    for (const part of PARTS)
+      assert.equal(kept.get(part) ?? '', owners.get(`${part} ${serial}`) ?? '', `where ${part} ${serial} is`);
   }
 }
 
