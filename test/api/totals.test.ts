@@ -195,7 +195,10 @@ test('imported orders keep what they have; lines imported to an order of the API
   const number = await shop.newOrder();
   await addLine(number, '1', '9');
   const line = { ORDER_NUMBER: number, QUANTITY: '2', UNIT_PRICE: '0.5' };
-  await shop.load('lines', [line, line]);
+  await shop.load(
+    'lines',
+    ['2', '3'].map((LINE_NUMBER) => ({ ...line, LINE_NUMBER })),
+  );
   await expectTotals(number, '11', '11');
 });
 

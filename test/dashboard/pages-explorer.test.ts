@@ -78,6 +78,8 @@ test('every operation of the contract gets 200 with the example that fills its f
   await field(page, 'If-None-Match (optional)').fill('');
   const tag = headerIn((await send(page)).text, 'ETag');
   await openOperation(page, 'updateCustomer');
+  const body = field(page, 'Body, as JSON');
+  await body.fill((await body.inputValue()).replace('{', '{ "BCITY": "Paris", '));
   await field(page, 'If-Match (optional)').fill(tag);
   await button(page, 'Generate').click();
   assert.equal((await send(page)).status, '200');

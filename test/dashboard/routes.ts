@@ -84,7 +84,12 @@ const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], m
   ['POST', '/webhooks/pause', 'developer', own(({ webhook: id }) => ({ id }))],
   ['POST', '/webhooks/rotate', 'developer', own(({ webhook: id }) => ({ id }))],
   ['POST', '/webhooks/remove', 'developer', own(({ webhook: id }) => ({ id }))],
-  ['POST', '/webhooks', 'developer', own(() => ({ url: `https://localhost/${unique()}`, types: ['customers'] }))],
+  [
+    'POST',
+    '/webhooks',
+    'developer',
+    own(() => ({ url: `https://receiver.invalid/${unique()}`, types: ['customers'] })),
+  ],
   ['GET', '/usage', 'viewer', nothing],
   ['GET', '/requests', 'viewer', ({ cursor }) => ({ query: { cursor } })],
   ['GET', '/requests/rejected', 'developer', nothing],

@@ -63,7 +63,7 @@ export async function makeMarkedTenant(service: Service, teamID: string): Promis
   await Promise.all(times(REQUESTS, () => shop.queryOrders([{ field: 'NOTES', value: mark }])));
   const issued = await owner.ask('POST /keys/replace', { overlap: '24h' });
   const keys = { teamID, apiID: issued.apiID, apiSecret: issued.apiSecret };
-  const { id: webhook } = await owner.ask('POST /webhooks', { url: `https://localhost/${mark}`, types: [] });
+  const { id: webhook } = await owner.ask('POST /webhooks', { url: `https://receiver.invalid/${mark}`, types: [] });
   await owner.ask('POST /webhooks/pause', { id: webhook });
   const named: Named = {
     teamID,
