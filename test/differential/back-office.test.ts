@@ -178,8 +178,8 @@ async function checkInvariants(store: PimsStore, returned: Returned): Promise<vo
   }
   for (const serial of SERIALS) {
     const kept = await ownersOf(store, serial);
-    for (const part of PARTS)
-      assert.equal(kept.get(part) ?? '', owners.get(`${part} ${serial}`) ?? '', `where ${part} ${serial} is`);
+    for (const code of PARTS)
+      assert.equal(kept.get(code) ?? '', owners.get(`${code} ${serial}`) ?? '', `where ${code} ${serial} is`);
   }
 }
 
