@@ -34,9 +34,12 @@ const WORKERS = Math.min(8, availableParallelism() + 1);
 const PAGE_WORKERS = 2;
 const PAGES = /^test\/dashboard\/pages-/;
 const FILE_MS = 600_000;
-/** Maximum time of a hundred power losses, of an image and of four releases, which take that long on a busy machine. */
+/**
+ * Maximum time of a hundred power losses, of an image, of four releases, and of a hundred runs on both stores, which take
+ * that long on a busy machine.
+ */
 const LONGEST_FILE_MS = 1_800_000;
-const LONGEST = /^test\/(faults\/|deploy\/image\.ts|release\/reproducible\.ts)/;
+const LONGEST = /^test\/(differential\/|faults\/|deploy\/image\.ts|release\/reproducible\.ts)/;
 /** The line before the faults in the reporter's output. The faults are printed again at the end, where people look. */
 const FAILURES = /^.*failing tests:$/m;
 const FAILURES_CHARACTERS_MAX = 6000;
