@@ -7,7 +7,7 @@ import { findWordFaults } from '../tools/words.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /** Maximum tokens of all of src, including migrations. Lower it only; a change that raises it says by how much. */
-const SRC_TOKENS_MAX = 227_616;
+const SRC_TOKENS_MAX = 227_648;
 const FOLDER_FILES_MAX = 12;
 /** Folders of migrations, whose number of files is not limited: each change of a schema adds one. */
 const MIGRATIONS = /\/migrations$/;

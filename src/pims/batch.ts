@@ -21,6 +21,7 @@ import {
   addLineItem,
   createCustomer,
   createOrder,
+  splitKey,
   updateCustomer,
   updateLineItem,
   type Body,
@@ -87,7 +88,8 @@ function* checkReleases(dictionaries: Dictionaries, steps: readonly BatchStep[],
     ([, { operation, body }]) => operation === 'cancelOrder' || (operation === 'updateOrder' && 'DROP_SHIP' in body),
   );
   if (releases.length < 2) return;
-  const ahead = releases.map(([, { body }]) => ask('lastLineNumber', String(body['ORDER_NUMBER'])));
+  const targets = releases.map(([, { body }]) => settle(() => splitKey(body, 'ORDER_NUMBER')));
+  const ahead = targets.flatMap((target) => (target instanceof Refusal ? [] : ask('lastLineNumber', target.key)));
   let most = 0;
   for (const last of ahead) most += (yield { ...last, ahead }) as number;
   if (most <= LINES_MAX) return;
