@@ -88,7 +88,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   });
   const methods = new Map<string, string[]>();
   app.addHook('onRoute', ({ url, method }) => void methods.getOrInsertComputed(url, () => []).push(...[method].flat()));
-  addReceiving(app, state, load, (reply) => void answerUnknownPath(reply, methods));
+  const operations = allOperations(options);
+  addReceiving(app, state, load, (reply) => void answerUnknownPath(reply, methods, operations));
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', readBody);
   const noteFault = logFaults(log, clock);
@@ -108,7 +109,6 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     done();
   });
 
-  const operations = allOperations(options);
   const services = {
     ...options,
     ...(traced && { pims: traced.pims }),

@@ -185,7 +185,6 @@ test('400 BATCH_TOO_LONG for more than 100 steps; 100 are taken', async () => {
   assert.equal(new Set(numbers).size, 100);
 });
 
-// Holds S10.1.
 test('400 INVALID_VALUE for an order number with a NUL, also in the second of two steps that release stock', async () => {
   const step = { operation: 'cancelOrder', body: { ORDER_NUMBER: '\0' } };
   expectRefusal(await send([step, step]), 400, 'INVALID_VALUE', 'ORDER_NUMBER');
@@ -193,6 +192,7 @@ test('400 INVALID_VALUE for an order number with a NUL, also in the second of tw
   expectRefusal(await send([other, step]), 400, 'INVALID_VALUE', 'ORDER_NUMBER');
 });
 
+// Holds S10.1.
 test('400 UNKNOWN_OPERATION for all but the writes of records, in their exact names', async () => {
   const before = await shop.everything();
   const others = ['getOrder', 'queryOrders', 'getUsage', 'batch', 'createorder', 'approve', '', 'toString'];

@@ -24,11 +24,13 @@ export const arrive = (page: Page, name: string): Promise<void> =>
 export const figureOf = (page: Page, label: string): Locator =>
   page.getByText(label, { exact: true }).locator('xpath=following-sibling::p[1]');
 
-/** Returns the texts of a table's cells, row by row. */
-export const shownCells = (table: Locator): Promise<string[][]> =>
-  table
+/** Returns the texts of a table's cells, row by row, once the page has loaded what it shows. */
+export async function shownCells(table: Locator): Promise<string[][]> {
+  await waitUntilLoaded(table.page());
+  return table
     .locator('tbody tr')
     .evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => (cell.innerText as string).trim())));
+}
 
 /** Opens an empty page at the visitor's address. No one is signed in. */
 export async function openAt(test: TestContext, service: Service, visitor: Visitor, locale?: string): Promise<Page> {

@@ -5,8 +5,10 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import type { Page } from 'playwright-core';
 import { Shop, succeed, type Values } from '../kit/records.ts';
+import { until } from '../kit/wait.ts';
 import { button, openAs, region, shownCells } from './at-pages.ts';
 import { checkAxe, checkWidth, goTo, waitUntilLoaded } from './browser.ts';
 import { openScene } from './scene.ts';
@@ -205,11 +207,14 @@ test('after every change of an order its page shows what holds now, and a void i
   await openOrder(page, number);
   const rowOf = async (table: string, first: string): Promise<string[] | undefined> =>
     (await shownCells(region(page, table))).find((cells) => cells[0] === first)?.slice(1);
+  const expectCompared = (compared: string[]): Promise<void> =>
+    until(async () =>
+      isDeepStrictEqual((await rowOf('Ordered and shipped, part by part', 'NUT'))?.slice(0, 4), compared),
+    );
   const expectShown = async (compared: string[]): Promise<void> => {
-    await waitUntilLoaded(page);
-    await region(page, 'Ordered and shipped, part by part').getByRole('row').filter({ hasText: 'NUT' }).waitFor();
-    assert.deepEqual((await rowOf('Ordered and shipped, part by part', 'NUT'))?.slice(0, 4), compared);
-    assert.deepEqual(await rowOf('Stock of the parts', 'NUT'), await stockOf('NUT'));
+    await expectCompared(compared);
+    const stock = await stockOf('NUT');
+    await until(async () => isDeepStrictEqual(await rowOf('Stock of the parts', 'NUT'), stock));
   };
   await expectShown(['6', '0', '0', '6']);
   await button(page, 'Edit line 1').click();
@@ -220,7 +225,7 @@ test('after every change of an order its page shows what holds now, and a void i
   await fill(page, 'Units of line 1', '5');
   await send(page, 'Invoice');
   await page.getByText('The other units moved to the backorder').waitFor();
-  assert.deepEqual((await rowOf('Ordered and shipped, part by part', 'NUT'))?.slice(0, 4), ['8', '5', '5', '3']);
+  await expectCompared(['8', '5', '5', '3']);
   await button(page, 'Void').click();
   await send(page, 'Void');
   await page.getByText('This invoice is void.', { exact: false }).waitFor();

@@ -17,7 +17,7 @@ import { ownService, temporaryFolder } from '../kit/service.ts';
 
 const ROUNDS = 20;
 
-test('no sync runs on the event loop while keys, users, settings, stock and orders are written', async () => {
+test('no sync runs on the event loop while users, stock and customers are written', async () => {
   const service = await ownService({ env: BEHIND_PROXY });
   const { shop } = await stockShop(service, 'shop');
   const owner = await Visitor.make(service, 'shop', 'owner');

@@ -16,7 +16,7 @@ import { FILTER_OPS } from '../../pims/reads/query.ts';
 import { findNear } from '../../pims/rules/fields.ts';
 import { refuseMissingKey } from '../../pims/rules/values.ts';
 import type { NoteFault } from '../observe/observers.ts';
-import { BASE_PATH } from '../operations/operation.ts';
+import { BASE_PATH, type Operation } from '../operations/operation.ts';
 import { hasBody, isBodyLeft, URL_BYTES_MAX } from '../server/receive.ts';
 import { isAnswering } from '../server/connections.ts';
 import { STATUS_CODES } from '../server/node-http.ts';
@@ -61,22 +61,32 @@ function toRefusal(error: Error, request: FastifyRequest): Refusal {
   return new Refusal(statusCode !== undefined && statusCode < 500 ? 'MALFORMED_REQUEST' : 'INTERNAL_ERROR');
 }
 
-/** Refuses a path that does not exist or does not support the method. `methods` lists the methods of each path. */
-export function answerUnknownPath(reply: FastifyReply, methods: ReadonlyMap<string, string[]>): Promise<FastifyReply> {
+/**
+ * Refuses a path that does not exist or does not support the method. `methods` lists the methods of each path. Compares
+ * the path with those of the operations only, because anonymous callers decide how often this runs.
+ */
+export function answerUnknownPath(
+  reply: FastifyReply,
+  methods: ReadonlyMap<string, string[]>,
+  operations: readonly Operation[],
+): Promise<FastifyReply> {
   const { url, method } = reply.request;
   const path = url.split('?', 1)[0]!;
   const allowed = methods.get(path);
   if (isBodyLeft(reply.request.raw)) reply.header('connection', 'close');
   if (!allowed) {
-    const known = [...methods.keys()].filter((one) => one.startsWith(BASE_PATH));
-    const suggestion = findNear(known, BASE_PATH + path.replace(BASE_PATH, ''));
-    const sent = path.slice(0, 256);
-    const message = `The path ${sent} does not exist. Operations are below ${BASE_PATH}; the nearest is ${suggestion ?? 'none'}.`;
+    const known = operations.map((one) => one.path);
+    const near = findNear(known, path.replace(BASE_PATH, ''));
+    const suggestion = near && BASE_PATH + near;
+    const hint = suggestion ? ` Did you mean ${suggestion}?` : '';
+    const message = `The path ${path.slice(0, 256)} does not exist.${hint} Operations are below ${BASE_PATH}.`;
     return sendRefusal(reply, new Refusal('UNKNOWN_PATH', message, { suggestion }));
   }
   reply.header('allow', allowed.join(', '));
-  const message = `${path} supports ${allowed.join(' or ')}, not ${method}.`;
-  return sendRefusal(reply, new Refusal('METHOD_NOT_ALLOWED', message));
+  return sendRefusal(
+    reply,
+    new Refusal('METHOD_NOT_ALLOWED', `${path} supports ${allowed.join(' or ')}, not ${method}.`),
+  );
 }
 
 export function answerUndecodable(reply: FastifyReply): FastifyReply {

@@ -224,9 +224,8 @@ export function findField(dictionary: FieldDictionary, recordType: RecordType, n
   if (name === 'FUNCTION')
     throw refuseField('FIELD_NOT_ALLOWED', name, 'FUNCTION is set by the service and cannot be sent. Remove it.');
   const shown = name.length > 64 ? `${name.slice(0, 64)}…` : name;
-  const other = OTHER_NAMES[name.toUpperCase()];
-  const suggestion =
-    other !== undefined && dictionary.has(other) ? other : findNear(dictionary.keys(), name.toUpperCase());
+  const upper = name.toUpperCase();
+  const suggestion = dictionary.get(OTHER_NAMES[upper] ?? '')?.name ?? findNear(dictionary.keys(), upper);
   const hint = suggestion === undefined ? '' : ` Did you mean ${suggestion}?`;
   const message = `${RECORD_TYPES[recordType].table} has no field '${shown}'.${hint} Field names are uppercase.`;
   throw new Refusal('UNKNOWN_FIELD', message, { field: shown, suggestion });
@@ -257,7 +256,7 @@ export function findNear(names: Iterable<string>, name: string): string | undefi
   let nearest: string | undefined;
   let least = Math.max(2, Math.floor(wanted.length / 3)) + 1;
   for (const known of names) {
-    const distance = editDistance(wanted, known);
+    const distance = wanted.length - known.length < least ? editDistance(wanted, known) : least;
     if (distance < least) [nearest, least] = [known, distance];
   }
   return nearest;
@@ -265,11 +264,11 @@ export function findNear(names: Iterable<string>, name: string): string | undefi
 
 /** Returns the Levenshtein distance, computed with two rows. */
 function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  let row = [...Array(b.length + 1).keys()];
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++)
-      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + Number(a[i - 1] !== b[j - 1])));
     row = next;
   }
   return row[b.length]!;
