@@ -6,10 +6,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { TestContext } from 'node:test';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import { chromium, type Browser, type Page, type Request } from 'playwright-core';
 import { unpackChromium } from '../kit/chromium.ts';
 import { temporaryFolder, type Service } from '../kit/service.ts';
 import { share } from '../kit/shared.ts';
+import { until } from '../kit/wait.ts';
 import { PASSWORD, type Visitor } from './visitor.ts';
 
 const ARGS = [
@@ -25,6 +26,11 @@ const ARGS = [
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 /** WCAG 2.2 AA, and the rules that axe-core calls best practice. */
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+/** Requests to the dashboard's API, without the one that waits for changes. */
+const IS_ASKED = /\/dashboard\/api\/(?!records\/changes)/;
+/** What the page has received is shown, and what it then asks for is requested, within two frames. */
+const TWO_FRAMES = 'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))';
 
 export const openBrowser = share<Browser>(
   async () => {
@@ -53,6 +59,7 @@ export async function openPage(test: TestContext, service: Service, locale = 'en
   await context.clock.install({ time: service.now() }); // the clock runs from there
   await context.addInitScript(`addEventListener('securitypolicyviolation', (event) =>
     console.error('The policy forbids', event.violatedDirective, event.blockedURI, event.sample))`);
+  context.on('page', followRequests);
   const page = await context.newPage();
   const complaints = listen(page, service.origin);
   test.after(async () => {
@@ -60,6 +67,20 @@ export async function openPage(test: TestContext, service: Service, locale = 'en
     assert.deepEqual(complaints, [], 'the browser complained');
   });
   return page;
+}
+
+/** The requests of each page that are not over. */
+const pending = new WeakMap<Page, Set<Request>>();
+
+function followRequests(page: Page): void {
+  const requests = new Set<Request>();
+  pending.set(page, requests);
+  page.on('request', (request) => {
+    if (request.isNavigationRequest()) requests.clear(); // the browser does not tell what becomes of the others
+    else if (IS_ASKED.test(request.url())) requests.add(request);
+  });
+  page.on('requestfinished', (request) => requests.delete(request));
+  page.on('requestfailed', (request) => requests.delete(request));
 }
 
 /** Collects errors that no page may cause. Refusals are not among them: tests look for these on the pages. */
@@ -109,11 +130,20 @@ export async function goTo(page: Page, path: string): Promise<void> {
   await waitUntilLoaded(page);
 }
 
-/** Waits until the page has a heading and no request is pending. */
+/** Waits until the page has a heading, and twice in a row has no pending request and nothing that is loading. */
 export async function waitUntilLoaded(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor();
-  await page.waitForLoadState('networkidle');
-  await page.locator('.skeleton, main [aria-busy=true]').first().waitFor({ state: 'detached' });
+  const loading = page.locator('.skeleton, main [aria-busy=true]');
+  let quiet = 0;
+  await until(async () => {
+    const isDrawn = await page.evaluate(TWO_FRAMES).then(
+      () => true,
+      () => false, // the page was left meanwhile
+    );
+    const isQuiet = isDrawn && pending.get(page)!.size === 0 && (await loading.count()) === 0;
+    quiet = isQuiet ? quiet + 1 : 0;
+    return quiet === 2;
+  });
 }
 
 interface Violation {

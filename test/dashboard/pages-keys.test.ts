@@ -57,7 +57,7 @@ test('a one-time link signs in once, and its token leaves the address before any
   page.on('request', (request) => urls.push(request.url(), request.headers()['referer'] ?? ''));
   await page.goto(`/dashboard/link#${token}`);
   await field(page, 'Password').waitFor();
-  await page.waitForLoadState('networkidle');
+  await waitUntilLoaded(page);
   const asked = await page.evaluate<[string, string][]>('window.asked');
   assert.deepEqual(asked, [[`${service.origin}/dashboard/link`, '/dashboard/api/link/check']]);
   await setPassword(page);
