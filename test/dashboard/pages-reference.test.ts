@@ -36,6 +36,7 @@ suite('the reference page in a browser', () => {
 
   before(async () => {
     page = await (await openBrowser()).newPage({ viewport: { width: 1280, height: 900 } });
+    page.setDefaultTimeout(0); // run.ts ends a file that hangs
     page.on('request', (request) => requests.push(request.url()));
     page.on('requestfailed', (request) => complaints.push(`${request.url()} ${request.failure()?.errorText}`));
     page.on('pageerror', (fault) => complaints.push(String(fault)));
