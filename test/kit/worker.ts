@@ -14,6 +14,8 @@ interface Handle {
   readonly is_referenced: boolean;
 }
 
+const { STOREROOM_TEST_STORE: store, TZ: zone } = process.env;
+const PASS = `on ${store}${zone === undefined ? '' : ` in ${zone}`}`;
 /** The addresses of what is open before the first file, such as the channel to run.ts. */
 let atStart: ReadonlySet<string> | undefined;
 
@@ -24,7 +26,7 @@ process.on('message', (file: string) => {
       () => tell(),
       (fault: unknown) => tell(inspect(fault)),
     );
-  else void suite(`${file} on ${process.env['STOREROOM_TEST_STORE']}`, () => import(`../../${file}`));
+  else void suite(`${file} ${PASS}`, () => import(`../../${file}`));
 });
 process.on('disconnect', () => process.exit()); // run.ts has ended
 // run.ts sends this signal to a process in which something stays open, and prints what it says at the end of the run.
