@@ -1,22 +1,19 @@
 /**
- * Begin here. `npm run test:mutation [-- file…]` plants one small mistake at a time in a copy of the tree and runs the
- * tests that reach it, quick tests first. A mistake that no test notices is a survivor. survivors.md has the known
- * ones; a new one makes the run fail. README.md has the options.
+ * Begin here. `npm run test:mutation` plants one small mistake at a time in a copy of the tree and runs the tests that
+ * reach it, quick tests first: for ten minutes in what the branch changed, or in the named files. A mistake that no test
+ * notices is a survivor. survivors.md has the known ones; a new one makes the run fail. README.md has the options.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { cpSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, matchesGlob, resolve } from 'node:path';
+import { join, matchesGlob } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { PostgresServer } from '../../test/kit/postgres.ts';
+import { findBase, findChanges } from './changes.ts';
 import { findMutants, type Mutant } from './mutants.ts';
+import { chooseFolders, ROOT, type Unit } from './units.ts';
 
-/** A test file, or its suites with this name. */
-interface Unit {
-  readonly file: string;
-  readonly suite?: string;
-}
 interface Baseline {
   readonly unit: Unit;
   readonly ms: number;
@@ -29,69 +26,15 @@ interface Range {
   readonly count: number;
 }
 const KINDS = ['not compiled', 'killed', 'endless', 'survived', 'unreached'] as const;
-type Fate = (typeof KINDS)[number];
+type Fate = (typeof KINDS)[number] | 'untried';
+interface Verdict {
+  readonly fate: Fate;
+  /** The test that has noticed the mutant. */
+  readonly by?: Baseline;
+}
+/** Returns the tests of a stage, which are measured when they are first asked for. */
+type Stage = () => Promise<Baseline[]>;
 
-const ROOT = resolve(import.meta.dirname, '../..');
-const CONTRACT = [
-  'numbers and outcomes',
-  'repeated writes',
-  'orders, lines and stock',
-  'queries',
-  'import and export',
-  'field dictionaries',
-  'tenants, keys and usage',
-  'people and sessions',
-];
-const contract = (store: string): Unit[] => CONTRACT.map((suite) => ({ file: `test/store/${store}.test.ts`, suite }));
-const filesOf = (...patterns: string[]): Unit[] =>
-  globSync(patterns, { cwd: ROOT })
-    .toSorted()
-    .map((file) => ({ file }));
-/** Returns each suite and test of these files as a unit. Used for long files of which few suites reach a mutant. */
-const suitesOf = (pattern: string): Unit[] =>
-  filesOf(pattern).flatMap(({ file }) =>
-    [...readFileSync(join(ROOT, file), 'utf8').matchAll(/^(?:suite|test)\('([^']+)'/gm)].map(([, name]) => ({
-      file,
-      suite: `^${RegExp.escape(name!)}`,
-    })),
-  );
-
-/** The files to mutate and the stages of their tests: tests of the rules, then of the stores, then over HTTP. */
-const FOLDERS: Record<string, Unit[][]> = {
-  'src/pims/operations.ts': [
-    filesOf(
-      'test/api/{get*,findOrdersByStorefrontReference,custom-fields,idempotency}.test.ts',
-      'test/system/cli-order.test.ts',
-    ),
-  ],
-  'src/pims/{!(operations),*/*}.ts': [
-    filesOf('test/pims/*.test.ts'),
-    [...contract('sqlite'), ...suitesOf('test/store/sqlite-files.test.ts')],
-  ],
-  'src/tenant/*.ts': [filesOf('test/tenant/*.test.ts'), contract('sqlite')],
-  'src/account/*.ts': [
-    suitesOf('test/account/*.test.ts'),
-    contract('sqlite'),
-    filesOf('test/dashboard/{audit,roles,second-factor,sessions,sign-in,throttle}.test.ts'),
-  ],
-  'src/store/{pims,sqlite/reads}/{page,script-runner,script-sql,row-sql,where,pims-sql}.ts': [
-    filesOf('test/store/{where,pims-sql}.test.ts'),
-    contract('sqlite'),
-  ],
-  'src/store/postgres/{reads/pims-sql,reads/page-sql,writes/merge-sql}.ts': [
-    filesOf('test/store/pims-sql.test.ts'),
-    contract('postgres'),
-  ],
-  'src/http/call/{stages,admit,cursor}.ts': [
-    filesOf(
-      'test/api/{authentication,authorization-header,idempotency,metering,order-of-checks,paging}.test.ts',
-      'test/limits/{bodies,cursors}.test.ts',
-    ),
-    filesOf('test/limits/room.test.ts', 'test/request-log/*.test.ts', 'test/dashboard/orders-and-fields.test.ts'),
-  ],
-};
-const WIDE = filesOf('test/api/*.test.ts', 'test/limits/{cursors,lines}.test.ts');
-const WIDE_FOLDERS = /^src\/(pims|tenant|http|store)\//;
 const PARTS = [
   'src',
   'test',
@@ -105,6 +48,9 @@ const PARTS = [
   'tsconfig.json',
 ];
 const SCORE_MIN = 85;
+/** Time for planting in what a branch changed, with all that the run needs. */
+const CHANGED_MS = 600_000;
+const MEASURE_MS = 300_000;
 /** Returns the time after which a test with a mutant counts as endless, from its time without a mutant. */
 const patience = (ms: number): number => 5000 + 6 * ms;
 /** Ends the process at the first test that fails. */
@@ -119,9 +65,19 @@ crypto.argon2 = (name, cost, tell) => argon2(name, { ...cost, memory: 64, passes
 syncBuiltinESMExports();`;
 
 const { values: flags, positionals: named } = parseArgs({
-  options: { stages: { type: 'string', default: '3' }, name: { type: 'string', default: '' } },
+  options: {
+    all: { type: 'boolean', default: false },
+    since: { type: 'string', default: '' },
+    stages: { type: 'string', default: '4' },
+    name: { type: 'string', default: '' },
+  },
   allowPositionals: true,
 });
+const isOfChanges = named.length === 0 && !flags.all;
+const base = isOfChanges ? flags.since || findBase() : '';
+const changes = isOfChanges ? findChanges(base) : new Map<string, never>();
+const endsAt = isOfChanges ? CHANGED_MS : Number.POSITIVE_INFINITY;
+const leftMs = (): number => Math.max(0, endsAt - performance.now());
 const fits = new RegExp(flags.name);
 const judged = new Set(
   [...readFileSync(join(ROOT, 'tools/mutation/survivors.md'), 'utf8').matchAll(/^```mutants\n([^]*?)^```/gm)].flatMap(
@@ -160,8 +116,8 @@ async function runUnit({ file, suite }: Unit, ms: number, coverage?: string): Pr
 async function measure(unit: Unit): Promise<Baseline> {
   const coverage = mkdtempSync(join(work, 'coverage-'));
   const startedAt = performance.now();
-  const code = await runUnit(unit, 300_000, coverage);
-  if (code !== 0) throw new Error(`${unit.file} ${unit.suite ?? ''} fails without any mutant`);
+  const code = await runUnit(unit, Math.min(MEASURE_MS, leftMs()), coverage);
+  if (code !== 0 && leftMs() > 0) throw new Error(`${nameOf(unit)} fails without any mutant`);
   const ms = performance.now() - startedAt;
   const ranges: Baseline['ranges'] = new Map();
   const prefix = `${pathToFileURL(copy).href}/`;
@@ -180,6 +136,23 @@ async function measure(unit: Unit): Promise<Baseline> {
   return { unit, ms, ranges };
 }
 
+/** Measures units, two at a time, until the time of the run is over. */
+function openStage(units: readonly Unit[]): Stage {
+  const measureAll = async (): Promise<Baseline[]> => {
+    const waiting = [...units];
+    const measured: Baseline[] = [];
+    const measureSome = async (): Promise<void> => {
+      for (let unit = waiting.shift(); unit && leftMs() > 0; unit = waiting.shift()) measured.push(await measure(unit));
+    };
+    await Promise.all([measureSome(), measureSome()]);
+    return measured;
+  };
+  let measured: Promise<Baseline[]> | undefined;
+  return () => (measured ??= measureAll());
+}
+
+const nameOf = ({ file, suite = '' }: Unit): string => [file, suite.replaceAll(/[\^\\]/g, '')].join(' ').trim();
+
 function reaches({ ranges }: Baseline, { file, start }: Mutant): boolean {
   return (ranges.get(file) ?? []).some((script) => {
     const around = script.filter(({ startOffset, endOffset }) => startOffset <= start && start < endOffset);
@@ -197,55 +170,91 @@ function compiles(): boolean {
 
 /** Returns how a unit notices the planted mutant, if it does. A slow unit is measured again without the mutant. */
 async function notices({ unit, ms }: Baseline, plant: (isIn: boolean) => void): Promise<Fate | undefined> {
-  const code = await runUnit(unit, patience(ms));
+  const code = await runUnit(unit, Math.min(patience(ms), leftMs()));
   if (code !== undefined) return code === 0 ? undefined : 'killed';
   plant(false);
   const startedAt = performance.now();
-  if ((await runUnit(unit, 300_000)) !== 0) throw new Error(`${unit.file} fails without any mutant`);
+  const unplanted = await runUnit(unit, Math.min(MEASURE_MS, leftMs()));
+  if (leftMs() === 0) return 'untried';
+  if (unplanted !== 0) throw new Error(`${nameOf(unit)} fails without any mutant`);
   const nowMs = performance.now() - startedAt;
   plant(true);
-  const again = await runUnit(unit, 2 * patience(Math.max(ms, nowMs)));
+  const again = await runUnit(unit, Math.min(2 * patience(Math.max(ms, nowMs)), leftMs()));
+  if (leftMs() === 0) return 'untried';
   return again === undefined ? 'endless' : again === 0 ? undefined : 'killed';
 }
 
-async function judge(mutant: Mutant, stages: Baseline[][], killers: Map<string, Baseline>): Promise<Fate> {
+async function judge(mutant: Mutant, stages: readonly Stage[], killers: Map<string, Baseline>): Promise<Verdict> {
   const path = join(copy, mutant.file);
   const source = readFileSync(path, 'utf8');
   const mutated = source.slice(0, mutant.start) + mutant.after + source.slice(mutant.end);
   const plant = (isIn: boolean): void => writeFileSync(path, isIn ? mutated : source);
   // The unit that noticed the last mutant of the same function runs first.
-  const where = mutant.name.slice(0, mutant.name.indexOf(':'));
+  const where = functionOf(mutant);
   const rank = (one: Baseline): number => (killers.get(where) === one ? 0 : one.ms);
-  plant(true);
   try {
     let [isReached, isCompiled] = [false, false];
     for (const stage of stages) {
-      for (const baseline of stage.filter((one) => reaches(one, mutant)).toSorted((a, b) => rank(a) - rank(b))) {
+      plant(false);
+      const measured = await stage();
+      plant(true);
+      for (const by of measured.filter((one) => reaches(one, mutant)).toSorted((a, b) => rank(a) - rank(b))) {
         isReached = true;
-        const fate = await notices(baseline, plant);
+        const fate = await notices(by, plant);
+        if (leftMs() === 0 && fate !== 'killed') return { fate: 'untried' };
         if (fate === undefined) continue;
-        killers.set(where, baseline);
-        return fate;
+        killers.set(where, by);
+        return { fate, by };
       }
-      if (!isCompiled && !compiles()) return 'not compiled';
+      if (!isCompiled && !compiles()) return { fate: 'not compiled' };
       isCompiled = true;
     }
-    return isReached ? 'survived' : 'unreached';
+    return { fate: leftMs() === 0 ? 'untried' : isReached ? 'survived' : 'unreached' };
   } finally {
     plant(false);
   }
 }
 
-async function mutateFile(file: string, stages: Baseline[][]): Promise<[Mutant, Fate][]> {
+const functionOf = ({ name }: Mutant): string => name.slice(0, name.indexOf(':'));
+const mutantsOf = (file: string): Mutant[] =>
+  findMutants(file, readFileSync(join(copy, file), 'utf8')).filter(({ name }) => fits.test(name));
+
+async function mutateFile(file: string, stages: readonly Stage[]): Promise<[Mutant, Fate][]> {
   const fates: [Mutant, Fate][] = [];
   const killers = new Map<string, Baseline>();
-  for (const mutant of findMutants(file, readFileSync(join(copy, file), 'utf8')).filter(({ name }) =>
-    fits.test(name),
-  )) {
-    const fate = await judge(mutant, stages, killers);
+  for (const mutant of mutantsOf(file)) {
+    const { fate } = await judge(mutant, stages, killers);
     fates.push([mutant, fate]);
     const known = !isAlive(fate) ? '' : judged.has(mutant.name) ? 'judged ' : 'NEW ';
     if (known || fate === 'endless') process.stdout.write(`${known}${fate} line ${mutant.line}: ${mutant.name}\n`);
+  }
+  return fates;
+}
+
+/** Plants in the changed lines, in each function in turn, and tells who has noticed. Returns all fates. */
+async function mutateChanges(): Promise<[Mutant, Fate][]> {
+  const turns = new Map<string, number>();
+  const planned = folders.flatMap(({ files, stages }) => {
+    const opened = stages.map(openStage);
+    return files.flatMap(mutantsOf).flatMap((mutant) => {
+      const isChanged = changes.get(mutant.file)!.some(([first, last]) => first <= mutant.line && mutant.line <= last);
+      if (!isChanged || judged.has(mutant.name)) return [];
+      const turn = turns.get(functionOf(mutant)) ?? 0;
+      turns.set(functionOf(mutant), turn + 1);
+      return [{ mutant, turn, opened }];
+    });
+  });
+  const left = [...changes.keys()].filter((file) => !folders.some(({ files }) => files.includes(file)));
+  process.stdout.write(`${planned.length} mistakes in what ${base} did not have, for ten minutes.\n`);
+  for (const file of left) process.stdout.write(`No test is listed for ${file}.\n`);
+  const fates: [Mutant, Fate][] = [];
+  const killers = new Map<string, Baseline>();
+  for (const { mutant, opened } of planned.toSorted((a, b) => a.turn - b.turn)) {
+    const { fate, by }: Verdict = leftMs() === 0 ? { fate: 'untried' } : await judge(mutant, opened, killers);
+    fates.push([mutant, fate]);
+    if (fate === 'untried') continue;
+    const told = by ? `noticed by ${nameOf(by.unit)}` : fate === 'not compiled' ? 'does not compile' : `NEW ${fate}`;
+    process.stdout.write(`${told}: line ${mutant.line} of ${mutant.name}\n`);
   }
   return fates;
 }
@@ -261,12 +270,25 @@ function report(name: string, fates: [Mutant, Fate][]): void {
   rows.push(row);
   process.stdout.write(`${row}\n`);
 }
-const isChosen = (file: string): boolean => named.length === 0 || named.some((name) => matchesGlob(file, name));
-const folders = Object.entries(FOLDERS).map(([pattern, units]) => ({
-  pattern,
-  files: globSync(pattern, { cwd: ROOT }).toSorted().filter(isChosen),
-  units,
-}));
+/** Plants everywhere in the chosen files, and tells what was not noticed. */
+async function mutateFolders(): Promise<void> {
+  for (const { pattern, files, stages } of folders.filter((folder) => folder.files.length > 0)) {
+    const opened = stages.map(openStage);
+    const all: [Mutant, Fate][] = [];
+    for (const file of files) {
+      const fates = await mutateFile(file, opened);
+      if (fates.length > 0) report(file, fates);
+      all.push(...fates);
+    }
+    if (files.length > 1) report(pattern, all);
+    if (scoreOf(all) < SCORE_MIN || all.some(([{ name }, fate]) => isAlive(fate) && !judged.has(name))) isGood = false;
+  }
+}
+
+const folders = chooseFolders(
+  (file) => (isOfChanges ? changes.has(file) : flags.all || named.some((name) => matchesGlob(file, name))),
+  isOfChanges,
+).map((folder) => ({ ...folder, stages: folder.stages.slice(0, Number(flags.stages)) }));
 const server = folders.some(({ files }) => files.some((file) => file.includes('postgres')))
   ? await PostgresServer.start()
   : undefined;
@@ -276,24 +298,14 @@ const rows: string[] = [];
 try {
   for (const part of PARTS) cpSync(join(ROOT, part), join(copy, part), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-  for (const { pattern, files, units } of folders) {
-    if (files.length === 0) continue;
-    const isWide = WIDE_FOLDERS.test(pattern) && !pattern.includes('postgres');
-    const stages: Baseline[][] = [];
-    for (const stage of [...units, ...(isWide ? [WIDE] : [])].slice(0, Number(flags.stages))) {
-      const measured: Baseline[] = [];
-      for (const unit of stage) measured.push(await measure(unit));
-      stages.push(measured);
-    }
-    const all: [Mutant, Fate][] = [];
-    for (const file of files) {
-      const fates = await mutateFile(file, stages);
-      if (fates.length > 0) report(file, fates);
-      all.push(...fates);
-    }
-    if (files.length > 1) report(pattern, all);
-    if (scoreOf(all) < SCORE_MIN || all.some(([{ name }, fate]) => isAlive(fate) && !judged.has(name))) isGood = false;
-  }
+  if (isOfChanges) {
+    const fates = await mutateChanges();
+    isGood = !fates.some(([, fate]) => isAlive(fate));
+    const tried = fates.filter(([, fate]) => fate !== 'untried');
+    if (tried.length > 0) report('what was changed', tried);
+    const untried = count(fates, 'untried');
+    if (untried > 0) process.stdout.write(`${untried} more were not planted in ten minutes: name their files.\n`);
+  } else await mutateFolders();
 } finally {
   await server?.remove();
   rmSync(work, { recursive: true, force: true });
@@ -302,6 +314,6 @@ process.stdout.write(`
 | files | mutants | ${KINDS.join(' | ')} | score |
 |---|---|---|---|---|---|---|---|
 ${rows.join('\n')}
-${isGood ? 'Good' : `Not good: a survivor is new, or a score below ${SCORE_MIN} %`}.
+${isGood ? 'Good' : `Not good: a survivor is new, or a score is below ${SCORE_MIN} %`}.
 `);
 process.exitCode = isGood ? 0 : 1;

@@ -9,4 +9,5 @@ export const RELEASE_TESTS = [
   'test:fuzz',
   'test:fresh',
   'test:mutation',
+  'test:mutation:all',
 ] as const;
