@@ -62,14 +62,18 @@ export class Example {
   async kill(): Promise<number | null> {
     const child = this.#child!;
     running.delete(child);
-    if (child.exitCode !== null) return child.exitCode;
-    const ended = once(child, 'exit') as Promise<[number | null]>;
-    child.kill('SIGKILL');
-    return (await ended)[0];
+    if (!this.isOver) {
+      const ended = once(child, 'close'); // by then all that it has printed is in `output`
+      child.kill('SIGKILL');
+      await ended;
+    }
+    return child.exitCode;
   }
 
-  ended = async (): Promise<number | null> =>
-    this.#child!.exitCode ?? ((await once(this.#child!, 'exit')) as [number])[0];
+  async ended(): Promise<number | null> {
+    if (!this.isOver) await once(this.#child!, 'close');
+    return this.#child!.exitCode;
+  }
 
   /** Waits until `isSo` returns true. Throws if the program ends before that. */
   async until(isSo: () => boolean): Promise<void> {

@@ -235,7 +235,8 @@ export class Service {
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     const child = this.#process!;
     if (this.hasExited) return child.exitCode;
-    const ended = once(child, 'exit') as Promise<[number | null]>;
+    // By then all that it has printed is in `output`. Programs that start it may leave others with the same output.
+    const ended = once(child, this.#under.length > 0 ? 'exit' : 'close') as Promise<[number | null]>;
     if (this.#standsAt !== undefined) await this.pass(); // stopping waits for timers
     child.kill(signal);
     return (await ended)[0];

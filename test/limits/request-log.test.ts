@@ -144,6 +144,6 @@ test('below its bound of free disk the log stops and says so, calls go on; /read
     assert.ok(free! > 0, String(free));
     const low = await metric(service, 'storeroom_disk_low_bytes');
     assert.equal(low, await metric(service, 'storeroom_disk_size_bytes'));
-    assert.match(service.output, /The request log stops, because only \d+ bytes are free\./);
+    await service.said((output) => /The request log stops, because only \d+ bytes are free\./.test(output));
   } else assert.equal(free, undefined);
 });

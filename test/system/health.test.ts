@@ -84,6 +84,7 @@ for (const [name, hold] of Object.entries(HOLDS))
     await until(async () => (await readiness()) === '{"status":"ok"}');
     assert.equal((await createOrder(service, keys)).status, 200);
     assert.equal(await countOrders(service), before + 1);
+    await service.said((output) => output.includes('counted again'));
     const lines = service.output.split('\n').filter((line) => line.startsWith('{'));
     const told = (text: string): number => lines.filter((line) => line.includes(text)).length;
     assert.deepEqual(

@@ -115,7 +115,7 @@ suite('scheduled backups', () => {
     const told = service.output.length;
     await service.restart();
     const due = new Date(timeOf(backup) * 1000 + HOUR_MS).toISOString();
-    assert.ok(service.output.slice(told).includes(`is due at ${due}.`), service.output.slice(told));
+    await service.said((output) => output.slice(told).includes(`is due at ${due}.`));
     assert.equal((await readBackups(service)).success, timeOf(backup), 'the success is known after a restart');
     assert.deepEqual(readdirSync(backups), [backup]);
     await makeBackup(service, HOUR_MS + LOOK_MS, 2);

@@ -138,7 +138,7 @@ async function tryService(place: string, file: string): Promise<string> {
       return service.output.includes('requests.db cannot be used') ? 'no log' : 'served';
     }
     assert.deepEqual([one.status, one.body.code], [503, 'TENANT_UNAVAILABLE']);
-    assert.ok(service.output.includes(name), service.output);
+    await service.said((output) => output.includes(name));
     assert.equal(sumOf((await readMetrics(service)).samples, 'storeroom_tenants_unavailable'), 1);
     return 'apart';
   } finally {
