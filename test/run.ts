@@ -95,7 +95,7 @@ function choosePasses(): Pass[] {
     'test/dashboard/pages-{records,shop-day}.test.ts',
     'test/limits/!(packed-answers).test.ts',
     'test/client/operations.test.ts',
-    'test/system/{check,first-start,kill,metering-load,online-retail,request-log-kill,stop}.test.ts',
+    'test/system/{check,first-start,kill,online-retail,request-log-kill,stop}.test.ts',
   ];
   const choose = (store: string, patterns: string[]): Pass => {
     const files = patterns.flatMap((pattern) => globSync(pattern, { cwd: ROOT })).toSorted();

@@ -33,10 +33,6 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'guesses one by one over HTTP; test/account has the rules and the waits',
   },
   {
-    files: ['test/api/order-races.test.ts'],
-    reason: '64 clients on the same orders; test/store sends changes and cancellations of them at once, on both stores',
-  },
-  {
     files: ['copy', 'kills', 'rate'].map((name) => `test/examples/${name}.test.ts`),
     reason:
       'kills the programs of examples/ and the service; integration.test.ts and test/client have what they do without',
@@ -190,7 +186,7 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'every change of the dashboard without a proof; test/account has the rules of proofs and of throttles',
   },
   {
-    files: ['test/system/request-log-kill.test.ts', 'test/system/metering-load.test.ts'],
+    files: ['test/system/request-log-kill.test.ts'],
     store: 'postgres',
     reason: 'kill counts calls on both stores, and the log is in the contract that both pass',
   },
@@ -222,8 +218,7 @@ export const SLOW: readonly SlowFiles[] = [
   },
   {
     files: ['test/system/first-start.test.ts'],
-    store: 'postgres',
-    reason: 'what a first start says and offers is above the store',
+    reason: 'ten starts; test/docs has what a first start prints, and the commands that it offers',
   },
   {
     files: ['test/limits/large-records.test.ts'],
@@ -274,6 +269,24 @@ export const SLOW: readonly SlowFiles[] = [
   {
     files: ['alerts', 'prometheus'].map((name) => `test/deploy/${name}.test.ts`),
     reason: 'run promtool and prometheus of Debian; watched-names has the names, test/api/metrics what is told',
+  },
+  {
+    files: ['test/system/wrong-files.test.ts'],
+    reason: 'a service and a check over each wrong file; sqlite-files has what the store says of them',
+  },
+  {
+    files: ['test/dashboard/pages-order-forms.test.ts'],
+    reason: 'test/pims has numbers and refusals, test/dashboard/stock the answers; load and refresh run in the browser',
+  },
+  {
+    files: ['test/limits/large-writes.test.ts'],
+    store: 'postgres',
+    reason: 'a write too large to share its reads is in the contract that both stores pass',
+  },
+  {
+    files: ['admission', 'repetition'].map((name) => `test/dashboard/${name}.test.ts`),
+    store: 'postgres',
+    reason: 'limits are above the store, and repeated writes in the contract that both stores pass',
   },
   {
     files: ['test/system/traces.test.ts', 'test/system/log-levels.test.ts'],

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { crc32 } from 'node:zlib';
 import { test } from 'node:test';
-import { byNumber, times } from '../kit/lists.ts';
+import { times } from '../kit/lists.ts';
 import { expectRefusal, Shop, succeed, type Filters, type Values } from '../kit/records.ts';
 import { type Answer } from '../kit/service.ts';
 
@@ -121,18 +121,6 @@ test('nothing is lost and nothing comes twice while customers are added before, 
   assert.ok(seen.every((code) => codes.includes(code) || added.includes(code)));
   const got = (await readAll((page) => shop.queryCustomers([], page), 'CUSTOMER_CODE')).length;
   assert.deepEqual(got, codes.length + added.length);
-});
-
-test('orders are read on by their numbers too, while orders are created', async () => {
-  const made = await Promise.all(numbers(1, 12).map(() => shop.newOrder()));
-  const seen = await readAll(
-    (page) => shop.queryOrders([], { maxReturn: '5', ...page }),
-    'ORDER_NUMBER',
-    async () => void (await succeed(shop.createOrder({}))),
-  );
-  assert.deepEqual(seen.slice(0, 12), made.toSorted(byNumber));
-  assert.deepEqual(seen, seen.toSorted(byNumber));
-  assert.equal(new Set(seen).size, seen.length);
 });
 
 test('a cursor goes on behind a record that has changed its fields, or matches no more', async () => {

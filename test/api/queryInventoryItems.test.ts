@@ -28,10 +28,6 @@ test('200 every INVENTORY field can be filtered on', async () => {
   await parts.expectFilterOnEveryField();
 });
 
-test('200 parts come by code ascending, all-digit codes as numbers', async () => {
-  assert.deepEqual(await parts.findKeys(), ['9', '10']);
-});
-
 test('400 UNKNOWN_FIELD for a field of another record type', () => parts.expectUnknownFields('QUANTITY'));
 
 // Holds S6.2.

@@ -80,15 +80,6 @@ test('400 QUANTITY_NOT_ALLOWED: NUMBER_SHIPPED beyond QUANTITY or below 0', asyn
   await refused({ ...key, QUANTITY: '2' });
 });
 
-test('200 another known part fills DESCRIPTION and CARE_PLAN when they are not sent', async () => {
-  const { key } = await newLine();
-  const updated = await update(key, { PART_CODE: 'PLAN+3Y' });
-  assert.deepEqual([updated['DESCRIPTION'], updated['CARE_PLAN']], ['Care plan', 'Y']);
-  const own = await update(key, { PART_CODE: 'MB/14', DESCRIPTION: 'Mine', CARE_PLAN: 'Y' });
-  assert.deepEqual([own['DESCRIPTION'], own['CARE_PLAN']], ['Mine', 'Y']);
-  assert.equal((await update(key, { PART_CODE: 'MB/14', QUANTITY: '2' }))['DESCRIPTION'], 'Mine');
-});
-
 test('200 updates of one line at once are all done, one after the other', async () => {
   const { key } = await newLine();
   await Promise.all(times(20, (at) => update(key, at % 2 === 0 ? { UNIT_PRICE: at } : { DISCOUNT: at })));

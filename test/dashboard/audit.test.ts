@@ -251,8 +251,6 @@ suite('tampering', () => {
     assert.match(stdout, /NOT intact\. Record 3: it was changed after it was written/);
   });
 
-  const nth = (number: number): string => `${MINE} AND "NUMBER" = ${number}`;
-  const move = (from: number, to: number): string => `UPDATE @AUDIT SET "NUMBER" = ${to} WHERE ${nth(from)}`;
   const last = `(SELECT max("NUMBER") FROM @AUDIT WHERE ${MINE})`;
   const copy = (at: string, from: string): string =>
     `INSERT INTO @AUDIT SELECT "TEAM_ID", ${at}, "AT", "ACTOR", "ACTION", "TARGET", "CLIENT", "DETAIL", "HASH", NULL
@@ -260,18 +258,10 @@ suite('tampering', () => {
   const setHead = (what: string): string => `UPDATE @AUDIT_HEADS SET ${what} WHERE ${MINE}`;
   /** The statements of each change, and the number of the first wrong record that the check has to report. */
   const TAMPERINGS: Record<string, [sql: string[], number: number | `last${'' | ' + 1'}`]> = {
-    'the first record taken out': [[`DELETE FROM @AUDIT WHERE ${nth(1)}`], 1],
-    'a record in the middle taken out': [[`DELETE FROM @AUDIT WHERE ${nth(4)}`], 4],
     'the last record cut off': [[`DELETE FROM @AUDIT WHERE ${MINE} AND "NUMBER" = ${last}`], 'last'],
     'all records taken out': [[`DELETE FROM @AUDIT WHERE ${MINE}`], 1],
-    'a record taken out and the gap closed': [
-      [`DELETE FROM @AUDIT WHERE ${nth(4)}`, ...[5, 6, 7].map((number) => move(number, number - 1))],
-      4,
-    ],
     'a record put in at the end': [[copy('"NUMBER" + 1', last)], 'last + 1'],
     'a record put in before the first': [[copy('0', '1')], 0],
-    'two records swapped': [[move(3, -3), move(4, 3), move(-3, 4)], 3],
-    'the hash of the head changed': [[setHead(`"HASH" = '${'0'.repeat(64)}'`)], 'last'],
     'the number of the head put back': [[setHead('"NUMBER" = "NUMBER" - 1')], 'last'],
     'the head taken away': [[`DELETE FROM @AUDIT_HEADS WHERE ${MINE}`], 1],
   };

@@ -9,9 +9,6 @@ import { ownService } from '../kit/service.ts';
 import { BEHIND_PROXY, findInStore } from './scene.ts';
 import { API, COOKIE, expectCode, expectOk, NEW_PASSWORD, PASSWORD, tokenOf, Visitor } from './visitor.ts';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-
 const service = await ownService({ env: BEHIND_PROXY, dateStands: true });
 await service.makeTenant('shop');
 const owner = await Visitor.make(service, 'shop', 'owner');
@@ -30,11 +27,6 @@ const holding = (token: string | undefined, { email } = user): Visitor => {
 };
 const signIn = (): Promise<Visitor> => user.again();
 const hashOf = (token: string | undefined): string => hash('sha256', token!, 'hex');
-/** Moves the clock, then signs in the owner and the user again. */
-async function pass(ms: number): Promise<void> {
-  await service.move(ms);
-  for (const visitor of [owner, user]) await expectOk(visitor.signIn());
-}
 
 suite('the cookie', () => {
   test('has exactly these attributes, whichever answer sets it', async () => {
@@ -135,41 +127,6 @@ suite('a new token', () => {
 });
 
 suite('the end', () => {
-  test('comes 30 minutes after the last use, which every use puts off', async () => {
-    const visitor = await signIn();
-    for (let use = 0; use < 2; use++) {
-      await service.move(30 * MINUTE_MS - 1);
-      await expectSignedIn(visitor);
-    }
-    await pass(30 * MINUTE_MS);
-    await expectSignedOut(visitor);
-    await expectCode(visitor.post('/explorer/orders/query', []), '401 NOT_SIGNED_IN');
-    const { sessions } = await user.ask('GET /sessions');
-    const seen = sessions.map(({ seenAt }) => Date.parse(seenAt));
-    assert.deepEqual(seen, [service.now()], 'an ended session is listed');
-  });
-
-  test('comes after 12 hours however much it is used', async () => {
-    const visitor = await signIn();
-    for (let ageMs = 0; ageMs < 12 * HOUR_MS - 20 * MINUTE_MS; ageMs += 20 * MINUTE_MS) {
-      await service.move(20 * MINUTE_MS);
-      await expectSignedIn(visitor);
-    }
-    await service.move(20 * MINUTE_MS - 1);
-    await expectSignedIn(visitor);
-    await pass(1);
-    await expectSignedOut(visitor);
-  });
-
-  test('comes with a time that lies more than a minute ahead: a clock put back lengthens nothing', async () => {
-    const visitor = await signIn();
-    await service.move(-MINUTE_MS);
-    await expectSignedIn(visitor);
-    await service.move(-1);
-    await expectSignedOut(visitor);
-    await pass(MINUTE_MS + 1);
-  });
-
   test('comes with signing out, for this session alone, and a replay is 401', async () => {
     const [visitor, other] = [await signIn(), await signIn()];
     const { token } = visitor;

@@ -1,14 +1,14 @@
 /**
- * Tests guessing over HTTP: how wrong passwords delay an account and an address, at once and one after another, for
- * users that exist and users that do not, over restarts and nodes, and behind a proxy. The API keeps working meanwhile.
+ * Tests guessing over HTTP: which address an attempt counts for, and that failures are counted over restarts and nodes,
+ * while owners sign in and the API works. The rules of the waits are tested in test/account.
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { range, times } from '../kit/lists.ts';
 import { succeed } from '../kit/records.ts';
 import { Service, type Answer } from '../kit/service.ts';
-import { appearanceOf, auditOf, BEHIND_PROXY, openStandingScene, runSql } from './scene.ts';
-import { codeIn, expectCode, expectOk, PASSWORD, tokenOf, Visitor } from './visitor.ts';
+import { auditOf, BEHIND_PROXY, openStandingScene, runSql } from './scene.ts';
+import { codeIn, expectCode, expectOk, PASSWORD, Visitor } from './visitor.ts';
 
 const WRONG = 'wrong wrong wrong wrong';
 const FREE = 5;
@@ -29,95 +29,11 @@ const countOf = async (email: string, of = service): Promise<number> => {
   const [row] = await runSql(of, `SELECT "FAILURES" FROM @USERS WHERE "EMAIL" = '${email}'`);
   return Number(row!['FAILURES']);
 };
-const setWait = (email: string, failures: number, untilMs: number): Promise<unknown> => {
-  const at = service.timeAt(untilMs);
-  const set = `"FAILURES" = ${failures}, "NEXT_TRY_AT" = '${at}'`;
-  return runSql(service, `UPDATE @USERS SET ${set} WHERE "EMAIL" = '${email}'`);
-};
 
 const findCall = (user: Visitor, { headers }: Answer) =>
   user.ask('GET /requests/single', { requestID: headers.get('x-request-id')! });
 
-suite('an account', () => {
-  test('the wait doubles with each failure up to 15 minutes; attempts during it do not count', async () => {
-    const user = await owner.add('viewer', 'doubling@shop.example');
-    const waits = { 5: 1, 6: 2, 7: 4, 10: 32, 14: 512, 15: 900, 60: 900, 98: 900 };
-    for (const [failed, seconds] of Object.entries(waits)) {
-      const failures = Number(failed);
-      await setWait(user.email, failures, -1);
-      assert.deepEqual(await guess(user, 1), [REFUSED]);
-      const refused = await expectCode(user.elsewhere().signIn(PASSWORD), TOO_MANY);
-      assert.equal(refused.headers.get('retry-after'), String(seconds), `${failures}`);
-      assert.equal(await countOf(user.email), failures + 1);
-    }
-  });
-
-  test('after a hundred failures in a row nothing is looked at until a new link, which lets in again', async () => {
-    const user = await owner.add('viewer', 'hundred@shop.example');
-    await setWait(user.email, 99, -1);
-    assert.deepEqual(await guess(user, 1), [REFUSED]);
-    await setWait(user.email, 100, -1);
-    await expectCode(user.elsewhere().signIn(PASSWORD), TOO_MANY);
-    await user.elsewhere().open(tokenOf(await owner.ask('POST /users/link', { email: user.email })));
-    await expectOk(user.elsewhere().signIn());
-  });
-
-  test('of thirty guesses at the same moment no more are looked at than of thirty one after another', async () => {
-    const user = await owner.add('viewer', 'parallel@shop.example');
-    const replies = await Promise.all(times(30, () => user.elsewhere().signIn(WRONG)));
-    const looked = replies.filter(({ body }) => body.code === 'SIGN_IN_REFUSED').length;
-    assert.ok(replies.every((reply) => /^(401 SIGN_IN_REFUSED|429 TOO_MANY_ATTEMPTS)$/.test(codeIn(reply))));
-    assert.equal(looked, FREE + 1);
-    assert.equal(await countOf(user.email), looked);
-    const byUser = (await auditOf(owner)).filter(({ actor }) => actor === user.email);
-    assert.equal(byUser.filter(({ action }) => action === 'sign-in refused').length, looked);
-  });
-
-  test('one that does not exist is throttled as one that does, to the letter', async () => {
-    const real = await owner.add('viewer', 'real@shop.example');
-    const unknown = new Visitor(service, 'shop', 'unknown@shop.example');
-    const elsewhere = new Visitor(service, 'nowhere', 'unknown@shop.example');
-    const codes: string[] = [];
-    for (let attempt = 0; attempt < FREE + 2; attempt++) {
-      const replies = await Promise.all([real, unknown, elsewhere].map((user) => user.elsewhere().signIn(WRONG)));
-      for (const reply of replies) assert.deepEqual(appearanceOf(reply), appearanceOf(replies[0]!));
-      codes.push(codeIn(replies[0]!));
-    }
-    assert.deepEqual(codes, [...Array<string>(FREE + 1).fill(REFUSED), TOO_MANY]);
-  });
-
-  test('wrong passwords of somebody signed in wait like any, and are counted apart', async () => {
-    const user = await owner.add('developer', 'inside@shop.example');
-    const codes: string[] = [];
-    for (let attempt = 0; attempt < FREE + 2; attempt++) {
-      user.client = user.elsewhere().client;
-      codes.push(codeIn(await user.post('/confirm', { password: WRONG })));
-    }
-    assert.deepEqual(codes, [...Array<string>(FREE + 1).fill(REFUSED), TOO_MANY]);
-    assert.equal(await countOf(user.email), 0);
-    assert.equal((await user.elsewhere().signIn()).status, 200);
-  });
-});
-
 suite('an address', () => {
-  test('has twenty attempts a minute over any accounts, links among them; then 429 for it alone', async () => {
-    const user = await owner.add('viewer', 'shared@shop.example');
-    const client = user.elsewhere().client;
-    const from = (visitor: Visitor): Visitor => Object.assign(visitor, { client });
-    const attempts = range(ADDRESS_ATTEMPTS - 1).map((index) =>
-      from(new Visitor(service, 'shop', `nobody${index}@shop.example`)).signIn(WRONG),
-    );
-    for (const attempt of attempts) await expectCode(attempt, REFUSED);
-    const link = { token: 'A'.repeat(43), password: PASSWORD };
-    await expectCode(from(user.elsewhere()).post('/link', link), '400 LINK_INVALID');
-    for (const again of [() => from(user.elsewhere()).signIn(), () => from(user.elsewhere()).post('/link', link)]) {
-      assert.equal((await expectCode(again(), TOO_MANY)).headers.get('retry-after'), '60');
-    }
-    assert.equal(await countOf(user.email), 0, 'an attempt that was not looked at counts for no account');
-    await from(user).ask('GET /session'); // a session at this address continues
-    await user.again(); // another address can sign in
-  });
-
   test('shares a hundred failed attempts a minute with its network: 24 bits of IPv4, 48 of IPv6', async () => {
     const link = { token: 'A'.repeat(43), password: PASSWORD };
     const networks = {

@@ -6,7 +6,7 @@ import { Refusal } from '../../src/errors.ts';
 import { addDecimals, subtractDecimals } from '../../src/pims/rules/decimal.ts';
 import type { Values } from '../../src/pims/rules/values.ts';
 import type { Written } from '../../src/pims/writes/writes.ts';
-import { byNumber, range, times } from '../kit/lists.ts';
+import { times } from '../kit/lists.ts';
 import { NOW, type StoreUnderTest, accepted, lineOf, write, Pims } from './store-under-test.ts';
 
 const everything = {
@@ -114,13 +114,6 @@ export function describeOrders(store: StoreUnderTest): void {
     }
   });
 
-  test('lines added at once have numbers of their own', async () => {
-    const { pims } = await store.newTenant();
-    const order = await pims.createOrder();
-    const lines = await Promise.all(times(50, () => pims.newLine(order, { QUANTITY: '1' })));
-    assert.deepEqual(lines.map((line) => Number(line['LINE_NUMBER'])).toSorted(byNumber), range(50));
-  });
-
   test('a lock code cannot be guessed, stays for the life of its line, and is wherever the line is', async () => {
     const { pims } = await store.newTenant();
     const order = await pims.createOrder({ REFERENCE_NUMBER: '#1' });
@@ -159,14 +152,6 @@ export function describeOrders(store: StoreUnderTest): void {
       MODIFIED_DATE: '2027-01-01T00:00:00.000Z',
     });
     assert.equal((await pims.readOrder(order)).order['MODIFIED_DATE'], '2027-01-01T00:00:00.000Z');
-  });
-
-  test('a known part fills the description and the care-plan flag of its lines', async () => {
-    const { pims } = await store.newTenant();
-    await pims.importAll('inventory', [{ PART_CODE: 'CP+1', PART_DESCRIPTION: 'Care plan', CARE_PLAN: 'Y' }]);
-    const order = await pims.createOrder();
-    const line = await pims.newLine(order, { PART_CODE: 'CP+1' });
-    assert.equal(`${line['DESCRIPTION']} ${line['CARE_PLAN']}`, 'Care plan Y');
   });
 
   test('stock follows the life of an order, step by step', async () => {
