@@ -1,5 +1,6 @@
 /** Every setting: variable, default, form and meaning. `npm run generate` writes docs/configuration.md from it. */
 import { isIP } from 'node:net';
+import { CLIENT_VARIABLES } from '../mcp/src/options.ts';
 import { Refusal } from './errors.ts';
 
 interface Setting<T> {
@@ -291,14 +292,6 @@ export const SETTINGS = {
     'Milliseconds that a stopping service reports "not ready" to load balancers before it closes its listener.',
   ),
 } as const;
-
-/** The variables with which `storeroom mcp` calls the service. They are not settings of the service. */
-export const CLIENT_VARIABLES = [
-  'STOREROOM_URL',
-  'STOREROOM_TEAM_ID',
-  'STOREROOM_API_ID',
-  'STOREROOM_API_SECRET',
-] as const;
 
 type ValueOf<S> = S extends Setting<infer T> ? T : never;
 export type Config = { readonly [Name in keyof typeof SETTINGS]: ValueOf<(typeof SETTINGS)[Name]> };

@@ -8,7 +8,8 @@ import { execFile } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { CLIENT_VARIABLES, SETTINGS } from '../src/config.ts';
+import { CLIENT_VARIABLES } from '../mcp/src/options.ts';
+import { SETTINGS } from '../src/config.ts';
 import { ERRORS } from '../src/errors.ts';
 import { BODY_BYTES_MAX } from '../src/http/server/receive.ts';
 import { FILTERS_MAX, FILTER_VALUE_CHARACTERS_MAX } from '../src/pims/rules/record-bounds.ts';
@@ -23,7 +24,7 @@ import { IS_THOROUGH } from './kit/trials.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const DOCUMENTS = globSync(
-  ['*.md', 'docs/**/*.md', 'demo/*.md', 'test/**/*.md', 'bench/*.md', 'examples/*.md', 'client*/*.md'],
+  ['*.md', 'docs/**/*.md', 'demo/*.md', 'test/**/*.md', 'bench/*.md', 'examples/*.md', '{client*,mcp}/*.md'],
   {
     cwd: ROOT,
   },
@@ -195,7 +196,7 @@ suite('what the documents name', () => {
   const TEXTS = [
     ...DOCUMENTS,
     ...globSync(
-      ['{src,tools,deploy,examples,client,client-python,.ci}/**/*', 'compose*.yaml', 'Dockerfile', '*.json'],
+      ['{src,tools,deploy,examples,client,client-python,mcp,.ci}/**/*', 'compose*.yaml', 'Dockerfile', '*.json'],
       {
         cwd: ROOT,
         exclude: ['**/node_modules/**', '**/dist/**', '**/__pycache__/**'],
@@ -341,7 +342,9 @@ suite('what the documents name', () => {
   });
 
   test('every file of the code that is named exists', () => {
-    const code = globSync('{src,test,client/src,dashboard/src,tools,bench,bin}/**/*.{ts,tsx,js,sql}', { cwd: ROOT });
+    const code = globSync('{src,test,client/src,mcp/src,dashboard/src,tools,bench,bin}/**/*.{ts,tsx,js,sql}', {
+      cwd: ROOT,
+    });
     for (const file of DOCUMENTS.filter((one) => one !== 'CHANGELOG.md'))
       for (const [, name = ''] of read(file).matchAll(/`([\w./-]+\.(?:ts|tsx|sql))`/g))
         assert.ok(
@@ -396,12 +399,11 @@ suite('decision records', () => {
   });
 
   test('name every runtime dependency', () => {
-    const { dependencies, optionalDependencies } = JSON.parse(read('package.json')) as Record<
-      string,
-      Record<string, string>
-    >;
+    const names = ['package.json', 'mcp/package.json'].flatMap((file) => {
+      const { dependencies, optionalDependencies } = JSON.parse(read(file)) as Record<string, Record<string, string>>;
+      return Object.keys({ ...dependencies, ...optionalDependencies });
+    });
     const [record = ''] = records.filter((file) => numberOf(file) === '0014');
-    for (const name of Object.keys({ ...dependencies, ...optionalDependencies }))
-      assert.ok(read(record).includes(`\`${name}\``), name);
+    for (const name of names) assert.ok(read(record).includes(`\`${name}\``), name);
   });
 });

@@ -122,6 +122,7 @@ suite('the guards', () => {
   after(() => rmSync(copy, { recursive: true }));
   for (const part of [
     'src',
+    'mcp/src',
     'dashboard/src',
     'dashboard/tsconfig.json',
     'package.json',
@@ -194,11 +195,15 @@ function importAll(file: string): string {
 
 function runOxlint(root: string): { file: string; line: number; code: string | undefined }[] {
   const command = join(ROOT, 'node_modules/.bin/oxlint');
-  const { stdout, stderr } = spawnSync(process.execPath, [command, '--format=json', 'src', 'test', 'dashboard/src'], {
-    cwd: root,
-    encoding: 'utf8',
-    maxBuffer: 1 << 26,
-  });
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    [command, '--format=json', 'src', 'mcp/src', 'test', 'dashboard/src'],
+    {
+      cwd: root,
+      encoding: 'utf8',
+      maxBuffer: 1 << 26,
+    },
+  );
   assert.ok(stdout.startsWith('{'), `oxlint gave no report: ${stdout}${stderr}`);
   const report = JSON.parse(stdout) as {
     diagnostics: { filename: string; code: string; labels: { span: { line: number } }[] }[];

@@ -1,4 +1,4 @@
-/** Tests the size of the code: the tokens of src, the files of a folder, and one meaning for a name. */
+/** Tests the size of the code: the tokens of src and mcp/src, the files of a folder, and one meaning for a name. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -7,7 +7,9 @@ import { findWordFaults } from '../tools/words.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /** Maximum tokens of all of src, including migrations. Lower it only; a change that raises it says by how much. */
-const SRC_TOKENS_MAX = 227_648;
+const SRC_TOKENS_MAX = 223_964;
+/** Maximum tokens of mcp/src. */
+const MCP_TOKENS_MAX = 4700;
 const FOLDER_FILES_MAX = 12;
 /** Folders of migrations, whose number of files is not limited: each change of a schema adds one. */
 const MIGRATIONS = /\/migrations$/;
@@ -16,7 +18,7 @@ const MIGRATIONS = /\/migrations$/;
 const TOKEN =
   /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|[\p{L}_$][\p{L}\p{N}_$]*|\d[\w.]*|=>|\?\?=?|\?\.|[=!]==?|[-+*/%&|^<>]=|&&|\|\||\.\.\.|[^\s]/gu;
 
-const files = globSync(['src/**/*.{ts,sql}', 'dashboard/src/**/*.{ts,tsx,css}'], { cwd: ROOT }).toSorted();
+const files = globSync(['{src,mcp/src}/**/*.{ts,sql}', 'dashboard/src/**/*.{ts,tsx,css}'], { cwd: ROOT }).toSorted();
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 const dropComments = (file: string): string =>
   file.endsWith('.sql')
@@ -32,13 +34,17 @@ function findCrowds<T>(items: readonly T[], keyOf: (item: T) => string, most: nu
 }
 
 suite('the house', () => {
-  test(`src has at most ${SRC_TOKENS_MAX} tokens`, () => {
-    const counts = files
-      .filter((file) => file.startsWith('src/'))
-      .map((file) => dropComments(file).match(TOKEN)!.length);
-    const tokens = counts.reduce((sum, count) => sum + count, 0);
-    assert.ok(counts.length > 100 && tokens <= SRC_TOKENS_MAX, `${tokens} tokens in ${counts.length} files`);
-  });
+  for (const [folder, most, least] of [
+    ['src', SRC_TOKENS_MAX, 100],
+    ['mcp/src', MCP_TOKENS_MAX, 4],
+  ] as const)
+    test(`${folder} has at most ${most} tokens`, () => {
+      const counts = files
+        .filter((file) => file.startsWith(`${folder}/`))
+        .map((file) => dropComments(file).match(TOKEN)!.length);
+      const tokens = counts.reduce((sum, count) => sum + count, 0);
+      assert.ok(counts.length > least && tokens <= most, `${tokens} tokens in ${counts.length} files`);
+    });
 
   test(`a folder has at most ${FOLDER_FILES_MAX} files`, () => {
     const crowded = findCrowds(files, dirname, FOLDER_FILES_MAX);

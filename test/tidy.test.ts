@@ -37,13 +37,15 @@ suite('the tree', () => {
   });
 
   test('every dependency has one exact version', () => {
-    const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<
-      string,
-      Record<string, string> | undefined
-    >;
-    for (const kind of ['dependencies', 'devDependencies', 'optionalDependencies'])
-      for (const [name, version] of Object.entries(manifest[kind] ?? {}))
-        assert.match(version, /^\d+\.\d+\.\d+(-[\w.]+)?$/, `${kind}: ${name}`);
+    for (const file of ['package.json', 'mcp/package.json']) {
+      const manifest = JSON.parse(readFileSync(join(ROOT, file), 'utf8')) as Record<
+        string,
+        Record<string, string> | undefined
+      >;
+      for (const kind of ['dependencies', 'devDependencies', 'optionalDependencies'])
+        for (const [name, version] of Object.entries(manifest[kind] ?? {}))
+          assert.match(version, /^\d+\.\d+\.\d+(-[\w.]+)?$/, `${kind}: ${name}`);
+    }
   });
 });
 

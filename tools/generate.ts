@@ -9,7 +9,7 @@ import type { Command } from 'commander';
 import { buildProgram } from '../src/cli/program.ts';
 import { systemClock } from '../src/clock.ts';
 import { parseConfig, SETTINGS } from '../src/config.ts';
-import { contractOf } from '../src/cli/mcp/tools.ts';
+import { contractOf } from '../src/cli/start-mcp.ts';
 import { COMMAND_ROWS, PLACES, ROWS_BY_STATUS, type ErrorRow } from '../src/http/contract/errors-page.ts';
 import { renderBruno } from './bruno.ts';
 import { renderClientTypes } from './client-types.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
 
 const ROOT = join(import.meta.dirname, '..');
-const FILES = ['src/**/*.ts', 'dashboard/src/**/*.{ts,tsx}', 'client/src/**/*.ts', '{tools,bench}/**/*.ts'];
+const FILES = ['src/**/*.ts', 'dashboard/src/**/*.{ts,tsx}', '{client,mcp}/src/**/*.ts', '{tools,bench}/**/*.ts'];
 /** This file lists what is forbidden. */
 const EXEMPT = ['tools/words.ts'];
 

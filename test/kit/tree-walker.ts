@@ -20,7 +20,7 @@ export const MAY_IMPORT: Record<string, RegExp> = {
   'src/assets.ts': /^node:(fs|path|sea|url|worker_threads)$/,
   'src/errors.ts': /(?!)/,
   'src/clock.ts': /^node:timers\/promises$/,
-  'src/config.ts': /^(src\/errors\.ts|node:net)$/,
+  'src/config.ts': /^(src\/errors\.ts|mcp\/src\/options\.ts|node:net)$/,
   'src/pims/': /^(src\/pims\/.+|src\/errors\.ts|big\.js)$/,
   'src/audit/': /^(src\/audit\/.+|src\/errors\.ts|node:crypto)$/,
   'src/tenant/': /^(src\/(tenant|audit)\/.+|src\/(clock|errors)\.ts|node:(crypto|util|zlib))$/,
@@ -35,6 +35,8 @@ export const MAY_IMPORT: Record<string, RegExp> = {
     /(@?fastify|@scalar\/fastify-api-reference)(\/.+)?|@opentelemetry\/.+|prom-client|node:(?!(sqlite|process)$).+/,
   ),
   'src/cli/': /^(?!(src\/main\.ts|pg|node:sqlite|node:process)$)/,
+  'mcp/src/':
+    /^((mcp|client)\/src\/.+|mcp\/package\.json|openapi\.json|src\/(errors|http\/contract\/documented-operations)\.ts|@modelcontextprotocol\/server(\/stdio)?|node:(?!process$).+)$/,
   'dashboard/src/': anyOf(
     /dashboard\/src\/.+|preact(\/.+)?|uqr/,
     /src\/(account\/(account-bounds|roles)|request-log\/logged-request|http\/(operations\/names|contract\/documented-operations))\.ts/,
@@ -50,7 +52,7 @@ const MAY_IMPORT_TYPES: Record<string, RegExp> = {
 
 export const RULES = {
   place: 'every source file has a row in the architecture table',
-  import: 'every import in src and dashboard/src is one the architecture table allows',
+  import: 'every import in src, mcp/src and dashboard/src is one the architecture table allows',
   cycle: 'no source file imports itself, however long the way round',
   loader: 'nothing is loaded in ways the import rules cannot see',
   environment: 'the environment is read in src/main.ts and nowhere else',
@@ -149,7 +151,7 @@ const dropComments = (text: string) =>
 export function findFaults(root: string): Fault[] {
   const faults: Fault[] = [];
   const ways = new Map<string, string[]>();
-  for (const file of globSync(['{src,test,bench,tools,bin}/**/*.{ts,js}', 'dashboard/src/**/*.{ts,tsx}'], {
+  for (const file of globSync(['{src,mcp/src,test,bench,tools,bin}/**/*.{ts,js}', 'dashboard/src/**/*.{ts,tsx}'], {
     cwd: root,
   })) {
     const report = (rule: Rule, line: number, text: string) => faults.push({ rule, file, line, text });
@@ -159,7 +161,7 @@ export function findFaults(root: string): Fault[] {
     for (const [rule, where, what] of HABITS)
       if (where.test(file) && !Object.hasOwn(REAL_TIME, file))
         for (const found of code.matchAll(what)) report(rule, lineAt(code, found.index), found[0]);
-    if (!/^(dashboard\/)?src\//.test(file)) continue;
+    if (!/^((dashboard|mcp)\/)?src\//.test(file)) continue;
 
     const opening = /^(\/\*[^]*?\*\/|(\/\/.*\n)*)/.exec(source)![0];
     const openingLines = opening === '' ? 0 : countLines(opening);

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { chooseVersion, closeUnreleased, readSection, readUnreleased } from '../../tools/release/changelog.ts';
 import { isAllowed, renderLicences } from '../../tools/release/licences.ts';
-import { renderClientManifest, renderServerManifest, type RootManifest } from '../../tools/release/manifests.ts';
+import { renderOwnManifest, renderServerManifest, type RootManifest } from '../../tools/release/manifests.ts';
 import { choosePlatforms, findSecurityRelease } from '../../tools/release/node-security.ts';
 import { checkSbom, renderSbom } from '../../tools/release/sbom.ts';
 import { listDashboardPackages, listShipped } from '../../tools/release/shipped.ts';
@@ -51,6 +51,14 @@ test('every package of the release has an allowed licence and its text', () => {
   for (const name of listDashboardPackages(ROOT)) assert.ok(list.includes(`\n\n${name} `), `${name} of the dashboard`);
   assert.match(list, /\n\nNode\.js\n\n[^]*OpenSSL[^]*\n$/);
   assert.match(list, /Its page holds more packages[^]*@license MIT/);
+});
+
+test('a release has what the folder mcp needs, as the program contains it', () => {
+  for (const name of ['@modelcontextprotocol/server', '@modelcontextprotocol/core', 'zod'])
+    assert.ok(
+      shipped.some((one) => one.name === name && one.isDirect === name.endsWith('/server')),
+      name,
+    );
 });
 
 test('a release with a licence that is not allowed, or without its text, is refused', () => {
@@ -106,7 +114,7 @@ test('the last security release is read from the change log of Node', () => {
   assert.throws(() => findSecurityRelease(sections[0]!), /names no security release/);
 });
 
-test('both packages have the addresses that package.json has, and none while it has none', () => {
+test('the packages have the addresses that package.json has, and none while it has none', () => {
   const read = (file: string): object => JSON.parse(readFileSync(join(ROOT, file), 'utf8')) as object;
   const addresses = {
     repository: 'https://a.example/x.git',
@@ -116,7 +124,8 @@ test('both packages have the addresses that package.json has, and none while it 
   const none = { repository: undefined, bugs: undefined, homepage: undefined };
   for (const found of [addresses, none]) {
     const root = { ...(read('package.json') as RootManifest), ...found };
-    for (const text of [renderServerManifest(root), renderClientManifest(root, read('client/package.json'))]) {
+    const own = ['client/package.json', 'mcp/package.json'].map((file) => renderOwnManifest(root, read(file)));
+    for (const text of [renderServerManifest(root), ...own]) {
       const { repository, bugs, homepage } = JSON.parse(text) as RootManifest;
       assert.deepEqual({ repository, bugs, homepage }, found);
     }

@@ -90,6 +90,7 @@ test('two dry runs in two places, times and masks make the same bytes and change
   for (const end of [
     '-server-',
     '-client-',
+    '-mcp-',
     `-${PLATFORM}.tar.gz`,
     '.cdx.json',
     'THIRD-PARTY-LICENSES.txt',
@@ -129,7 +130,9 @@ test('a release commits the version and the closed section, tags it, and makes t
   assert.equal(makeSums(second, []), sums);
   const versionOf = (file: string): string => (JSON.parse(second.read(file).toString()) as { version: string }).version;
   const version = versionOf('package.json');
-  assert.equal(versionOf('client/package.json'), version);
+  for (const folder of ['client', 'mcp']) assert.equal(versionOf(`${folder}/package.json`), version);
+  const lock = JSON.parse(second.read('package-lock.json').toString()) as { packages: { mcp: { version: string } } };
+  assert.equal(lock.packages.mcp.version, version);
   assert.match(second.read('client-python/storeroom.py').toString(), new RegExp(`^__version__ = "${version}"$`, 'm'));
   assert.equal(second.git('describe', '--exact-match'), `v${version}`);
   assert.equal(second.git('log', '-1', '--format=%s'), `Release ${version}`);

@@ -1,26 +1,27 @@
 /** Tests `storeroom mcp` with the clients of the official SDK, over standard input and output and over HTTP. */
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { execFileSync, spawn, spawnSync, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
+import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { request } from 'node:http';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { after, before, suite, test } from 'node:test';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { Tool } from '@modelcontextprotocol/sdk/types.js';
+import { Client, StreamableHTTPClientTransport, type Tool, type Transport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { valuesOf } from '../kit/lists.ts';
 import { PROGRAM } from '../kit/program.ts';
 import { createOrder } from '../kit/orders.ts';
-import { ownService, runCommand, type Keys, type Service } from '../kit/service.ts';
+import { ownService, runCommand, temporaryFolder, type Keys, type Service } from '../kit/service.ts';
 
+const ROOT = join(import.meta.dirname, '../..');
+const NEWEST = '2026-07-28';
 const [COMMAND, ...BEFORE] = PROGRAM;
-/** Code that ends a process that loads the protocol. */
+/** Code that hides the protocol from a process, as if its package were not installed. */
 const WITHOUT_SDK = `import { registerHooks } from 'node:module';
 registerHooks({ resolve(name, context, next) {
-  if (name.startsWith('@modelcontextprotocol')) throw new Error('loaded ' + name);
-  return next(name, context);
+  if (!name.startsWith('@modelcontextprotocol')) return next(name, context);
+  throw Object.assign(new Error('loaded ' + name), { code: 'ERR_MODULE_NOT_FOUND' });
 } });`;
 
 // Only `storeroom mcp` may load the protocol; the service may not.
@@ -42,13 +43,19 @@ const envOf = ({ teamID, apiID, apiSecret }: Keys): Record<string, string> => ({
 });
 
 class Agent {
-  readonly #client = new Client({ name: 'test', version: '1' });
+  readonly #client: Client;
   /** The texts of all answers so far. */
   told = '';
   calls = 0;
 
-  static async connect(transport: Transport): Promise<Agent> {
-    const agent = new Agent();
+  /** Creates an agent that speaks only this version of the protocol, or without one, the versions before the newest. */
+  constructor(version?: string) {
+    const mode = version === undefined ? 'legacy' : { pin: version };
+    this.#client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
+  }
+
+  static async connect(transport: Transport, version?: string): Promise<Agent> {
+    const agent = new Agent(version);
     await agent.#client.connect(transport);
     after(() => agent.#client.close());
     return agent;
@@ -57,6 +64,14 @@ class Agent {
   static start(options: string, of: Keys = keys, env: Record<string, string> = {}): Promise<Agent> {
     const args = [...BEFORE, 'mcp', ...options.split(' ').filter(Boolean)];
     return Agent.connect(new StdioClientTransport({ command: COMMAND, args, env: { ...envOf(of), ...env } }));
+  }
+
+  get version(): string | undefined {
+    return this.#client.getNegotiatedProtocolVersion();
+  }
+
+  get capabilities(): object | undefined {
+    return this.#client.getServerCapabilities();
   }
 
   async listTools(): Promise<Tool[]> {
@@ -291,14 +306,20 @@ suite('over HTTP', () => {
     return answer.statusCode;
   }
 
-  test('tools and resources are the same, on this machine alone', async () => {
+  test('tools and resources are the same, on this machine alone, for agents of the newest protocol and of older ones', async () => {
     assert.equal(url.hostname, '127.0.0.1');
-    const agent = await Agent.connect(new StreamableHTTPClientTransport(url));
     const stdio = await Agent.start('');
-    assert.deepEqual(await agent.listTools(), await stdio.listTools());
-    assert.ok(Array.isArray((await agent.ask('queryOrders', { body: [] })).data));
-    assert.ok('NOT_FOUND' in ((await agent.readResource('storeroom://errors.json')) as object));
-    assert.ok('paths' in ((await agent.readResource('storeroom://openapi.json')) as object));
+    const tools = await stdio.listTools();
+    for (const version of [NEWEST, undefined]) {
+      const agent = await Agent.connect(new StreamableHTTPClientTransport(url), version);
+      assert.equal(agent.version, version ?? stdio.version);
+      assert.deepEqual(agent.capabilities, { tools: { listChanged: false }, resources: { listChanged: false } });
+      assert.deepEqual(await agent.listTools(), tools);
+      assert.ok(Array.isArray((await agent.ask('queryOrders', { body: [] })).data));
+      assert.match(await agent.refused('createOrder', { body: {} }), /this server is read-only/);
+      assert.ok('NOT_FOUND' in ((await agent.readResource('storeroom://errors.json')) as object));
+      assert.ok('paths' in ((await agent.readResource('storeroom://openapi.json')) as object));
+    }
   });
 
   test('403 another Host or Origin, as a page of a browser sends it; 404 another path, 405 another method', async () => {
@@ -310,5 +331,60 @@ suite('over HTTP', () => {
       assert.equal(await statusOf({ origin }), 403, origin);
     assert.equal(await statusOf({}, 'POST', '/'), 404);
     assert.equal(await statusOf({}, 'GET'), 405);
+  });
+});
+
+suite('the package', () => {
+  const folder = join(temporaryFolder(), 'node_modules');
+  const installed = join(folder, '@storeroom/mcp');
+  const command = join(installed, 'dist/main.js');
+  const run = (...words: string[]) => spawnSync(process.execPath, [command, ...words], { encoding: 'utf8', env: {} });
+  before(() => {
+    mkdirSync(installed, { recursive: true });
+    cpSync(join(ROOT, 'mcp/package.json'), join(installed, 'package.json'));
+    symlinkSync(join(ROOT, 'node_modules/@modelcontextprotocol'), join(folder, '@modelcontextprotocol'));
+    execFileSync(process.execPath, [join(ROOT, 'tools/build/mcp.ts'), join(installed, 'dist')]);
+  });
+
+  test('has a command with the tools of `storeroom mcp`, which speaks the newest protocol', async () => {
+    const words = { command: process.execPath, args: [command, '--write'], env: envOf(keys) };
+    const agent = await Agent.connect(new StdioClientTransport(words), NEWEST);
+    assert.equal(agent.version, NEWEST);
+    assert.deepEqual(await agent.listTools(), await (await Agent.start('--write')).listTools());
+    const { data: number } = await agent.ask('createOrder', { body: { REFERENCE_NUMBER: '#package' } });
+    assert.equal((await agent.ask('getOrder', { orderNum: number })).data.REFERENCE_NUMBER, '#package');
+  });
+
+  test('its command prints its version and help, and says what is missing or wrong', () => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+    assert.equal(run('--version').stdout, `${version}\n`);
+    assert.match(run('--help').stdout, /--write .*\n.*--http <port> .*\n.*--max-bytes <bytes> .*40000/);
+    const refusals: [words: string[], status: number, sentence: RegExp][] = [
+      [[], 1, /^storeroom-mcp: Set STOREROOM_TEAM_ID, STOREROOM_API_ID, STOREROOM_API_SECRET: .*\n$/],
+      [
+        ['--max-bytes', '10'],
+        2,
+        /^storeroom-mcp: --max-bytes <bytes> must be a whole number from 2000 to 10000000\.\n$/,
+      ],
+      [['--read'], 2, /^storeroom-mcp: .*--read.*\n$/],
+    ];
+    for (const [words, status, sentence] of refusals) {
+      const ran = run(...words);
+      assert.equal(ran.status, status, words.join(' '));
+      assert.match(ran.stderr, sentence);
+    }
+  });
+
+  test('where it is not installed, `storeroom mcp` says how to install it', () => {
+    const env = { ...envOf(keys), NODE_OPTIONS };
+    const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'src/main.ts'), 'mcp'], {
+      env,
+      encoding: 'utf8',
+    });
+    assert.equal(
+      stderr,
+      'storeroom: `storeroom mcp` needs packages that are not installed: run `npm ci` in the checkout.\n',
+    );
+    assert.equal(status, 1);
   });
 });

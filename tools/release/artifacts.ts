@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { renderLicences } from './licences.ts';
-import { renderClientManifest, type RootManifest } from './manifests.ts';
+import { renderOwnManifest, type RootManifest } from './manifests.ts';
 import { renderSbom } from './sbom.ts';
 import { listShipped } from './shipped.ts';
 import { packTar, type TarFile } from './tar.ts';
@@ -43,20 +43,18 @@ export function makeArtifacts(release: Release, nodes: string, platforms: readon
   copyFileSync(join(tree, 'build', server), join(out, server));
 
   run('tsc', '-p', 'client');
+  run('node', 'tools/build/mcp.ts');
   const read = (path: string): object => JSON.parse(readFileSync(join(tree, path), 'utf8')) as object;
-  const manifest = renderClientManifest(read('package.json') as RootManifest, read('client/package.json'));
-  const client = globSync(['README.md', 'LICENSE', 'dist/**/*.*'], { cwd: join(tree, 'client') });
+  for (const folder of ['client', 'mcp']) {
+    const manifest = renderOwnManifest(read('package.json') as RootManifest, read(`${folder}/package.json`));
+    const paths = globSync(['README.md', 'LICENSE', 'dist/**/*.*'], { cwd: join(tree, folder) });
+    const files = [
+      { path: 'package/package.json', bytes: Buffer.from(manifest), isProgram: false },
+      ...paths.map((path) => describe('package', join(tree, folder), path)),
+    ];
+    write(`storeroom-${folder}-${version}.tgz`, packTar(files, time));
+  }
   copyFileSync(join(tree, 'client-python/storeroom.py'), join(out, 'storeroom.py'));
-  write(
-    `storeroom-client-${version}.tgz`,
-    packTar(
-      [
-        { path: 'package/package.json', bytes: Buffer.from(manifest), isProgram: false },
-        ...client.map((path) => describe('package', join(tree, 'client'), path)),
-      ],
-      time,
-    ),
-  );
 
   mkdirSync(nodes, { recursive: true });
   symlinkSync(nodes, join(tree, 'build/node'));

@@ -1,4 +1,4 @@
-/** Renders the manifests of both npm packages. Only the root's package.json has the addresses of the project. */
+/** Renders the manifests of the npm packages. Only the root's package.json has the addresses of the project. */
 
 interface Addresses {
   readonly repository?: string | object | undefined;
@@ -34,7 +34,7 @@ export const renderServerManifest = (root: RootManifest): string =>
     publishConfig: { access: 'public' },
   });
 
-export const renderClientManifest = (root: RootManifest, client: object): string =>
-  render({ ...client, ...addressesOf(root) });
+/** Renders the manifest of a package that has its own, such as the client. */
+export const renderOwnManifest = (root: RootManifest, own: object): string => render({ ...own, ...addressesOf(root) });
 
 const render = (manifest: object): string => `${JSON.stringify(manifest, undefined, 2)}\n`;

@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util';
 import { makeArtifacts, type Release } from './artifacts.ts';
 import { chooseVersion, closeUnreleased, readSection, readUnreleased } from './changelog.ts';
 import { checkOwnNode, choosePlatforms } from './node-security.ts';
+import { isOwn } from './shipped.ts';
 import { RELEASE_TESTS } from './tests.ts';
 
 interface Plan extends Release {
@@ -28,7 +29,7 @@ const TREE = join(ROOT, 'build/release-tree');
 /** The file with the commit on which --check has run well. */
 const CHECKED = join(ROOT, 'build/release-checked');
 /** Files with the version as a member. */
-const MANIFESTS = ['package.json', 'package-lock.json', 'client/package.json'];
+const MANIFESTS = ['package.json', 'package-lock.json', 'client/package.json', 'mcp/package.json'];
 
 /** Other files that name the version in their text. */
 const NAMING = [
@@ -160,11 +161,11 @@ function edit(path: string, change: (text: string) => string): void {
   writeFileSync(path, change(readFileSync(path, 'utf8')));
 }
 
-/** Sets the version. The lockfile has it twice, for itself and for its first package. */
+/** Sets the version. The lockfile has it for itself and for each folder of this repository. */
 function setVersion(text: string, version: string): string {
-  const manifest = JSON.parse(text) as { version: string; packages?: { '': { version: string } } };
+  const manifest = JSON.parse(text) as { version: string; packages?: Record<string, { version: string }> };
   manifest.version = version;
-  if (manifest.packages) manifest.packages[''].version = version;
+  for (const [path, locked] of Object.entries(manifest.packages ?? {})) if (isOwn(path)) locked.version = version;
   return `${JSON.stringify(manifest, undefined, 2)}\n`;
 }
 

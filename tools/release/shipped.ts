@@ -1,6 +1,6 @@
 /**
- * Lists the third-party packages in a release, from the lockfile: the `dependencies` and everything that they need,
- * without tools that only build. Refuses bundles that contain another package.
+ * Lists the third-party packages in a release, from the lockfile: the `dependencies` of the program and of the folder
+ * `mcp`, and everything that they need, without tools that only build. Refuses bundles that contain another package.
  */
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ interface Manifest {
 }
 
 /** Tools that leave none of their code in the files that they build. */
-const BUILD_TOOLS = new Set(['vite']);
+const BUILD_TOOLS = new Set(['node_modules/vite']);
 const TEXTS = /^(licen[cs]e|copying|notice)\b/i;
 /** Matches the package of a source in a source map: the name after the last `node_modules` of its path. */
 const PACKAGE_OF_SOURCE = /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//;
@@ -47,20 +47,25 @@ const PACKAGE_OF_SOURCE = /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//;
 const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
 const byCode = (a: string, b: string): number => (a < b ? -1 : 1);
 
+/** Whether a key of the lockfile is a folder of this repository: `` or `mcp`. */
+export const isOwn = (path: string): boolean => !path.includes('node_modules/');
+
 const readLock = (root: string): Record<string, Locked> =>
   (readJson(join(root, 'package-lock.json')) as { packages: Record<string, Locked> }).packages;
 
 /** Returns the packages, sorted by name and version. */
 export function listShipped(root: string): ShippedPackage[] {
   const packages = readLock(root);
-  const direct = Object.keys(packages['']!.dependencies ?? {}).filter((name) => !BUILD_TOOLS.has(name));
-  const directPaths = new Set(direct.map((name) => `node_modules/${name}`));
+  const direct = Object.keys(packages)
+    .filter(isOwn)
+    .flatMap((path) => resolveAll(packages, path, Object.keys(packages[path]!.dependencies ?? {})));
+  const directPaths = new Set(direct.filter((path) => !BUILD_TOOLS.has(path)));
   const shipped = new Map<string, ShippedPackage>();
   const add = (path: string): void => {
     if (shipped.has(path)) return;
     const locked = packages[path]!;
     const names = Object.keys({ ...locked.dependencies, ...locked.optionalDependencies });
-    const needs = names.flatMap((name) => resolvePackage(packages, path, name) ?? []);
+    const needs = resolveAll(packages, path, names);
     shipped.set(path, { ...describePackage(root, path, locked), isDirect: directPaths.has(path), needs });
     needs.forEach(add);
   };
@@ -97,6 +102,9 @@ function listServerPackages(folder: string): string[] {
     .flatMap((map) => (readJson(join(folder, map)) as { sources: string[] }).sources)
     .flatMap((source) => PACKAGE_OF_SOURCE.exec(source)?.[1] ?? []);
 }
+
+const resolveAll = (packages: Record<string, Locked>, from: string, names: readonly string[]): string[] =>
+  names.flatMap((name) => resolvePackage(packages, from, name) ?? []);
 
 /** Finds a package as Node does: in the nearest `node_modules` on the way up. */
 function resolvePackage(packages: Record<string, Locked>, from: string, name: string): string | undefined {

@@ -7,6 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
+import { HELP as MCP_HELP, HTTP, MAX_BYTES, WRITE } from '../../../mcp/src/options.ts';
 import { isExecutable } from '../../assets.ts';
 import { hidePassword, parseConfig, SETTINGS, type Config, type Environment } from '../../config.ts';
 import { refuseCommand } from '../../errors.ts';
@@ -61,20 +62,15 @@ export function areTracesOn(environment: Environment): boolean {
   return true;
 }
 
-const BYTES = { fallback: 40_000, least: 2000, most: 10_000_000 };
-
-const MCP_HELP =
-  'Offer the API to agents over the Model Context Protocol, on standard input and output. Reads STOREROOM_URL, ' +
-  'STOREROOM_TEAM_ID, STOREROOM_API_ID and STOREROOM_API_SECRET.';
-
 export const addMcpCommand: AddCommands = (program, { environment }) => {
+  const parseBounded = ({ least, most }: { least: number; most: number }) => parseWhole(least, most);
   addGroup(program, 'mcp', 'mcp --write', MCP_HELP)
-    .option('--write', 'also offer the operations that write')
-    .option('--http <port>', 'listen on this port of 127.0.0.1 instead; 0 chooses a free port', parseWhole(0, 65_535))
-    .option('--max-bytes <bytes>', 'maximum bytes of a response', parseWhole(BYTES.least, BYTES.most), BYTES.fallback)
+    .option(WRITE.form, WRITE.help)
+    .option(HTTP.form, HTTP.help, parseBounded(HTTP))
+    .option(MAX_BYTES.form, MAX_BYTES.help, parseBounded(MAX_BYTES), MAX_BYTES.fallback)
     .action(async ({ write, http, maxBytes }: { write?: true; http?: number; maxBytes: number }) => {
-      const { runMcp } = await import('../mcp/server.ts');
-      await runMcp(environment, { canWrite: write === true, bytesMost: maxBytes, port: http });
+      const { startMcp } = await import('../start-mcp.ts');
+      await startMcp(environment, { canWrite: write === true, bytesMost: maxBytes, port: http });
     });
 };
 

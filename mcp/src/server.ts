@@ -6,30 +6,28 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import {
-  CallToolRequestSchema,
-  ErrorCode,
-  ListResourcesRequestSchema,
-  ListToolsRequestSchema,
-  McpError,
-  ReadResourceRequestSchema,
+  createMcpHandler,
+  McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
   type CallToolResult,
-} from '@modelcontextprotocol/sdk/types.js';
-import type { Caller } from '../../../client/src/caller.ts';
-import { VERSION } from '../../assets.ts';
-import { parseConfig, type Environment } from '../../config.ts';
-import { ERRORS, Refusal, refuseCommand } from '../../errors.ts';
-import type { Contract } from '../../http/contract/documented-operations.ts';
-import { describeListenFault } from '../service-address.ts';
-import { callService, FailedCall, openCaller, renderAnswer } from './caller.ts';
-import { buildRequest, contractOf, listTools, type Tool } from './tools.ts';
+  type McpHttpHandler,
+} from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import type { Caller } from '../../client/src/caller.ts';
+import { ERRORS, Refusal, refuseCommand } from '../../src/errors.ts';
+import type { Contract } from '../../src/http/contract/documented-operations.ts';
+import { callService, FailedCall, openCaller, renderAnswer, type Environment } from './caller.ts';
+import { buildRequest, findBasePath, listTools, type Tool } from './tools.ts';
 
 interface ServerOptions {
   readonly caller: Caller;
   readonly contract: Contract;
+  /** The version of Storeroom. */
+  readonly version: string;
   /** Every operation. Writes are refused unless `canWrite`. */
   readonly tools: readonly Tool[];
   readonly canWrite: boolean;
@@ -58,28 +56,33 @@ const RESOURCES = [
   },
 ] as const;
 
-function createServer(options: ServerOptions): Server {
-  const { tools, canWrite, contract } = options;
-  const server = new Server(
-    { name: 'storeroom', title: 'Storeroom', version: VERSION },
-    { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
+/** Says that a list never changes. Without it, the protocol's package says that it may. */
+const UNCHANGED = { listChanged: false };
+
+function createServer(options: ServerOptions): McpServer {
+  const { tools, canWrite, contract, version } = options;
+  const mcpServer = new McpServer(
+    { name: 'storeroom', title: 'Storeroom', version },
+    { capabilities: { tools: UNCHANGED, resources: UNCHANGED }, instructions: INSTRUCTIONS },
   );
+  // Its own lists need schemas as code, and it would refuse wrong arguments before the tools say what is known.
+  const { server } = mcpServer;
   const offered = tools.filter(({ isWrite }) => canWrite || !isWrite);
   const listed = offered.map(({ name, title, description, inputSchema, annotations }) => {
     return { name, title, description, inputSchema, annotations: { title, ...annotations } };
   });
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listed }));
-  server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) =>
+  server.setRequestHandler('tools/list', () => ({ tools: listed }));
+  server.setRequestHandler('tools/call', ({ params }, { mcpReq: { signal } }) =>
     callTool(options, params.name, params.arguments ?? {}, signal),
   );
-  server.setRequestHandler(ListResourcesRequestSchema, () => ({ resources: [...RESOURCES] }));
-  server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }) => {
+  server.setRequestHandler('resources/list', () => ({ resources: [...RESOURCES] }));
+  server.setRequestHandler('resources/read', ({ params: { uri } }) => {
     const found = RESOURCES.find((resource) => resource.uri === uri);
-    if (!found) throw new McpError(ErrorCode.InvalidParams, `There is no resource ${uri}.`);
+    if (!found) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no resource ${uri}.`);
     const text = JSON.stringify(found.name === 'contract' ? contract : ERRORS);
     return { contents: [{ uri, mimeType: found.mimeType, text }] };
   });
-  return server;
+  return mcpServer;
 }
 
 async function callTool(
@@ -89,7 +92,7 @@ async function callTool(
   signal: AbortSignal,
 ): Promise<CallToolResult> {
   const tool = tools.find((one) => one.name === name);
-  if (!tool) throw new McpError(ErrorCode.InvalidParams, `There is no tool ${name}.`);
+  if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${name}.`);
   if (tool.isWrite && !canWrite)
     return tell(`${name} writes, and this server is read-only. Tell the user to start it with --write.`, true);
   try {
@@ -110,15 +113,17 @@ const PATH = '/mcp';
 
 /** Listens until a signal, and returns the address. Throws COMMAND_REFUSED if it cannot listen on the port. */
 async function listenHttp(options: ServerOptions, port: number): Promise<string> {
-  const server = createHttpServer((request, response) => void answerHttp(options, request, response));
+  // A subscription to lists that never change would keep a stopping process alive.
+  const handler = createMcpHandler(() => createServer(options), { maxSubscriptions: 0 });
+  const server = createHttpServer((request, response) => void answerHttp(handler, request, response));
   try {
     server.listen(port, HOST);
     await once(server, 'listening');
   } catch (fault) {
-    const sentence = describeListenFault({ host: HOST, port }, (fault as NodeJS.ErrnoException).code);
-    throw sentence === undefined
-      ? fault
-      : refuseCommand(sentence.replaceAll(/STOREROOM_PORT( \(or --port\))?/g, '--http'));
+    const { code } = fault as NodeJS.ErrnoException;
+    throw refuseCommand(
+      `The server cannot listen on the port ${port} of ${HOST} (${code}). Set --http to another one.`,
+    );
   }
   const stop = () => {
     server.close();
@@ -128,7 +133,7 @@ async function listenHttp(options: ServerOptions, port: number): Promise<string>
   return `http://${HOST}:${(server.address() as AddressInfo).port}${PATH}`;
 }
 
-async function answerHttp(options: ServerOptions, request: IncomingMessage, response: ServerResponse) {
+async function answerHttp({ fetch }: McpHttpHandler, request: IncomingMessage, response: ServerResponse) {
   const refusal = findRefusal(request);
   if (refusal) {
     const [status, message] = refusal;
@@ -141,11 +146,25 @@ async function answerHttp(options: ServerOptions, request: IncomingMessage, resp
     response.end(JSON.stringify(error));
     return;
   }
-  const server = createServer(options);
-  const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
-  response.on('close', () => void server.close());
-  await server.connect(transport);
-  await transport.handleRequest(request, response);
+  const gone = new AbortController();
+  response.on('close', () => gone.abort());
+  const { url, method, headers } = request;
+  const sent = {
+    method: method!,
+    headers: new Headers(Object.entries(headers) as [string, string][]),
+    body: Readable.toWeb(request),
+    duplex: 'half' as const,
+    signal: gone.signal,
+  };
+  try {
+    const answer = await fetch(new Request(`http://${headers.host}${url}`, sent));
+    response.writeHead(answer.status, Object.fromEntries(answer.headers));
+    if (answer.body) await pipeline(answer.body, response);
+    else response.end();
+  } catch {
+    // The client has disconnected.
+    response.destroy();
+  }
 }
 
 /**
@@ -163,23 +182,17 @@ function findRefusal({ url, method, headers, socket }: IncomingMessage): [status
   return method === 'POST' ? undefined : [405, 'Send POST. This server has no sessions.'];
 }
 
-interface McpOptions extends Pick<ServerOptions, 'canWrite' | 'bytesMost'> {
+export interface McpOptions extends Pick<ServerOptions, 'canWrite' | 'bytesMost' | 'contract' | 'version'> {
   /** Without a port, the server uses standard input and output. */
   readonly port: number | undefined;
 }
 
 /** Starts the server. Throws COMMAND_REFUSED if the environment lacks the keys, or the server cannot listen. */
 export async function runMcp(environment: Environment, { port, ...options }: McpOptions): Promise<void> {
-  const { config } = parseConfig(environment);
-  const contract = contractOf(config);
-  const serverOptions = { ...options, caller: openCaller(environment), contract, tools: listTools(contract) };
-  if (port !== undefined) {
-    // Standard output contains only the address.
-    process.stdout.write(`${await listenHttp(serverOptions, port)}\n`);
-    return;
-  }
-  const server = createServer(serverOptions);
-  // After standard input closes, only running calls keep the process alive.
-  process.stdin.once('end', () => void server.close());
-  await server.connect(new StdioServerTransport());
+  const { contract } = options;
+  const caller = openCaller(environment, findBasePath(contract));
+  const serverOptions = { ...options, caller, tools: listTools(contract) };
+  // On a port, standard output contains only the address.
+  if (port !== undefined) process.stdout.write(`${await listenHttp(serverOptions, port)}\n`);
+  else serveStdio(() => createServer(serverOptions));
 }

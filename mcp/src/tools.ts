@@ -1,16 +1,13 @@
 /** The operations of the contract as tools: names, descriptions, JSON Schemas, and hints for agents. */
-import { HOUR_MS } from '../../clock.ts';
-import type { Config } from '../../config.ts';
-import { refuseField } from '../../errors.ts';
-import { renderContract } from '../../http/contract/contract.ts';
-import { allOperations } from '../../http/operations/operations.ts';
+import { OPERATIONS } from '../../client/src/contract.ts';
+import { refuseField } from '../../src/errors.ts';
 import {
   lastName,
   readOperations,
   type Contract,
   type DocumentedOperation,
   type DocumentedParameter,
-} from '../../http/contract/documented-operations.ts';
+} from '../../src/http/contract/documented-operations.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -43,10 +40,11 @@ const CREDENTIALS = ' Credentials may also be sent in the body.';
 /** An agent reads every record of a response, so it gets few unless it asks for more. */
 const PAGE = { argument: 'maxReturn', records: '50', about: 'This tool requests 50 by default.' };
 
-/** Returns the contract of a service with these settings. */
-export function contractOf(config: Config): Contract {
-  const operations = allOperations({ ...config, cursorKey: new Uint8Array() });
-  return renderContract(operations, config.idempotencyHours * HOUR_MS) as unknown as Contract;
+/** Returns the path below which the operations are. The contract has whole paths, and the client the parts below it. */
+export function findBasePath(contract: Contract): string {
+  const [name, , below] = ['getOrder' as const, ...OPERATIONS.getOrder];
+  const { path } = readOperations(contract).find((operation) => operation.name === name)!;
+  return path.slice(0, -below.length);
 }
 
 export const listTools = (contract: Contract): Tool[] =>

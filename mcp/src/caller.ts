@@ -3,11 +3,10 @@
  * Cuts a response to a number of bytes: drops whole records, or shortens texts, and says how to get the rest.
  */
 import { randomUUID } from 'node:crypto';
-import { Caller, type Answer as ClientAnswer, type OperationName } from '../../../client/src/caller.ts';
-import { StoreroomError } from '../../../client/src/error.ts';
-import { CLIENT_VARIABLES, type Environment } from '../../config.ts';
-import { refuseCommand } from '../../errors.ts';
-import { BASE_PATH } from '../../http/operations/operation.ts';
+import { Caller, type Answer as ClientAnswer, type OperationName } from '../../client/src/caller.ts';
+import { StoreroomError } from '../../client/src/error.ts';
+import { refuseCommand } from '../../src/errors.ts';
+import { CLIENT_VARIABLES } from './options.ts';
 import type { Tool, ToolRequest } from './tools.ts';
 
 /** The data of the envelope, and values of the headers. */
@@ -25,8 +24,13 @@ const DEFAULT_URL = 'http://127.0.0.1:8080';
 /** An agent that waits longer assumes that the tool hangs. */
 const PATIENCE = { tries: 3, timeoutMs: 15_000, totalTimeoutMs: 20_000 };
 
-/** Creates a caller. Throws COMMAND_REFUSED with the names of the variables that are missing or wrong. */
-export function openCaller(environment: Environment): Caller {
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Creates a caller for the operations below a path of the service. Throws COMMAND_REFUSED with the names of the
+ * variables that are missing or wrong.
+ */
+export function openCaller(environment: Environment, basePath: string): Caller {
   const missing = KEY_VARIABLES.filter((name) => !environment[name]);
   if (missing.length > 0)
     throw refuseCommand(`Set ${missing.join(', ')}: the keys of a tenant, as \`storeroom keys create\` prints them.`);
@@ -34,7 +38,7 @@ export function openCaller(environment: Environment): Caller {
   const url = environment[URL_VARIABLE] || DEFAULT_URL;
   if (!/^https?:\/\/[^\s/?#@]+\/?$/.test(url) || !URL.canParse(url))
     throw refuseCommand(`${URL_VARIABLE} must be the address of the service without a path, such as ${DEFAULT_URL}.`);
-  return new Caller({ baseUrl: new URL(url).origin + BASE_PATH, teamID, apiID, apiSecret, ...PATIENCE });
+  return new Caller({ baseUrl: new URL(url).origin + basePath, teamID, apiID, apiSecret, ...PATIENCE });
 }
 
 /** A call that the service refused or did not respond to. The message is for the agent. */
