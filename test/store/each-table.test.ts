@@ -1,63 +1,23 @@
 /**
- * Tests the tables that there are, read from the schema: whether check finds damage to each of them, and whether a move,
- * a backup and the removal of a tenant handle each of them. A table that they leave out is listed with its reason.
+ * Tests the tables that there are, read from the schema: whether check, a move and the check of a backup find damage to
+ * each of them, and whether a move, a backup and the removal of a tenant handle each of them. A table that they leave
+ * out is listed with its reason.
  */
 import assert from 'node:assert/strict';
-import { copyFileSync, globSync, rmSync } from 'node:fs';
+import { copyFileSync, cpSync, globSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import * as operations from '../../src/pims/operations.ts';
+import { Refusal } from '../../src/errors.ts';
 import { checkStore } from '../../src/store/check/check.ts';
-import { backupStore } from '../../src/store/sqlite/backup/backup.ts';
-import { listTables } from '../../src/store/move/tables.ts';
+import { moveStore } from '../../src/store/move/move.ts';
+import { countRows, listTables } from '../../src/store/move/tables.ts';
+import { backupStore, checkBackup } from '../../src/store/sqlite/backup/backup.ts';
 import { openMove } from '../../src/store/sqlite/move-store.ts';
 import { openCheck } from '../../src/store/sqlite/check-store.ts';
-import { RequestLog } from '../../src/request-log/request-log.ts';
-import { LOGGED_CALL } from '../kit/logged-call.ts';
-import { valuesOf } from '../kit/lists.ts';
-import { passing, TestClock } from '../kit/clock.ts';
+import { passing } from '../kit/clock.ts';
 import { newFolder, openFolder } from './sqlite-folder.ts';
-import { accepted, entry, idempotency, NOW, Pims, write } from './store-under-test.ts';
-
-const DAY = { teamId: 'team', day: '2026-11-20', operation: 'getOrder', calls: 7 };
-
-/** Makes a store that has rows in every table that check reads. */
-async function fill(folder: string): Promise<void> {
-  const store = openFolder(folder);
-  const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
-  await store.tenants.replaceKeys('team', { apiId: 'id', secretHash: new Uint8Array(32).fill(1) }, NOW, entry());
-  await store.usage.addUsage([DAY], [{ ...DAY, month: '2026-11', apiId: 'id', name: 'default', usedAt: NOW }]);
-  const pims = new Pims(store.pims(tenant));
-  const context = { ...write(), defaultStage: 'worksheet' } as const;
-  accepted(await pims.addField({ recordType: 'orders', name: 'COLOUR', type: 'text' }));
-  await pims.importAll('inventory', [
-    { PART_CODE: 'P', QTY_ONHAND: '10' },
-    { PART_CODE: 'S', QTY_ONHAND: '0', SERIALIZED: 'Y' },
-  ]);
-  const received = { kind: 'received', quantity: '2', serials: ['S1', 'S2'], reason: '' } as const;
-  await operations.actOnStock(pims.port, 'S', received, context);
-  await pims.createCustomer({ CUSTOMER_NAME: 'Ann' });
-  const order = await pims.createOrder({ ORDER_TYPE: 'sales_order' }, idempotency('key'));
-  for (const PART_CODE of ['P', 'S'])
-    accepted(await pims.addLine(order, { PART_CODE, QUANTITY: '2', UNIT_PRICE: '2.5' }));
-  const invoice = { quantities: new Map([['2', '1']]), serials: new Map([['2', ['S1']]]), tracking: [] };
-  accepted(await pims.advanceOrder(order, { invoice }));
-  const options = { requestLogDays: 30, requestLogMb: 9, requestLogRate: 9, clock: new TestClock() };
-  const log = new RequestLog(store.requests, options);
-  log.record(LOGGED_CALL);
-  await log.settled();
-  await store.close();
-}
-
-interface Column {
-  readonly name: string;
-  readonly type: string;
-  readonly pk: number;
-}
-/** Returns SQL for another value of a column. */
-const otherValue = ({ name, type }: Column): string =>
-  type === 'TEXT' ? `"${name}" || '2'` : type === 'BLOB' ? 'zeroblob(32)' : `coalesce("${name}", 0) + 1000`;
+import { columnsOf, damage, DAMAGES, fill, insertRow, listAll, namesTenant, readRows } from './stored-tables.ts';
+import { NOW } from './store-under-test.ts';
 
 const PEOPLE = 'nothing else says which people, sessions and codes there are';
 const SENDER = 'nothing else says which webhooks and deliveries there are';
@@ -89,6 +49,11 @@ const UNCHECKED: Record<string, string> = {
 };
 
 const IDENTITY = 'each store has its own';
+const RENAMED = 'moved as USAGE_MONTHS and KEY_USAGE';
+/** The tables, or kinds of damage to one, that a move does not compare, and why. */
+const UNCOMPARED: Record<string, string> = {
+  'COUNTERS doubled': 'names that nothing reads',
+};
 /** The tables and columns that a move leaves out, or has under other names, and why. */
 const NOT_MOVED: Record<string, string> = {
   SESSIONS: 'users sign in again',
@@ -96,7 +61,7 @@ const NOT_MOVED: Record<string, string> = {
   WEBHOOK_SENDER: 'the new store has no sender yet',
   INSTALLATION: IDENTITY,
   OWNER: IDENTITY,
-  MONTH_USAGE: 'moved as USAGE_MONTHS and KEY_USAGE',
+  MONTH_USAGE: RENAMED,
   REQUEST_BYTES: 'counted again from the blocks',
   'AUDIT.ONCE': 'a write that is repeated across a move may be recorded twice',
   'CUSTOMER.ID': IDENTITY,
@@ -106,87 +71,30 @@ const NOT_MOVED: Record<string, string> = {
   'WEBHOOKS.DELIVERIES': 'the deliveries are not moved, and begin at 1 again',
 };
 
-/** What can happen to the rows of a table. */
-const DAMAGES: Record<string, (table: string, columns: readonly Column[], names: ReadonlySet<string>) => string> = {
-  removed: (table) => `DELETE FROM "${table}"`,
-  changed: (table, columns, names) => {
-    const others = columns.filter(({ name }) => !names.has(name) || columns.length === names.size);
-    return `UPDATE "${table}" SET ${others.map((column) => `"${column.name}" = ${otherValue(column)}`).join()}`;
-  },
-  doubled: (table, columns, names) => {
-    const values = columns.map((column) => (names.has(column.name) ? otherValue(column) : `"${column.name}"`));
-    return `INSERT INTO "${table}" SELECT ${values.join()} FROM "${table}"`;
-  },
-};
-
-function openRaw(file: string): DatabaseSync {
-  const db = new DatabaseSync(file, { enableForeignKeyConstraints: false });
-  db.exec('PRAGMA ignore_check_constraints=ON');
-  return db;
-}
-
-const rowsOf = <Row>(db: DatabaseSync, sql: string): Row[] => db.prepare(sql).all() as Row[];
-
-/** Lists the tables of a file, without those of its search indexes. */
-function tablesOf(file: string): string[] {
-  using db = openRaw(file);
-  const sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name";
-  return valuesOf(rowsOf<{ name: string }>(db, sql), 'name').filter((name) => !name.includes('_SEARCH'));
-}
-
-function columnsOf(file: string, table: string): Column[] {
-  using db = openRaw(file);
-  return rowsOf<Column>(db, `PRAGMA table_info("${table}")`);
-}
-
-/** Returns all rows of a table as a text. */
-function readRows(file: string, table: string): string {
-  using db = openRaw(file);
-  return JSON.stringify(rowsOf(db, `SELECT * FROM "${table}" ORDER BY 1, 2`));
-}
-
-/**
- * Inserts a row of the tenant into a table. Other texts are x, so that the rows of several tables refer to each other.
- * Returns false if nothing in the table names the tenant.
- */
-function insertRow(file: string, table: string): boolean {
-  using db = openRaw(file);
-  const columns = rowsOf<Column>(db, `PRAGMA table_info("${table}")`);
-  if (table === 'OWNER' || !columns.some(({ name }) => /^TEAM_ID$|^WEBHOOK_ID$/.test(name))) return false;
-  const valueOf = ({ name, type }: Column) =>
-    name === 'TEAM_ID' || (name === 'TYPE' && table === 'WEBHOOK_DELIVERIES')
-      ? "'team'"
-      : type === 'TEXT'
-        ? "'x'"
-        : type === 'BLOB'
-          ? "x'00'"
-          : 9;
-  db.exec(`INSERT OR IGNORE INTO "${table}" VALUES (${columns.map(valueOf).join()})`);
-  return true;
-}
-
-/** Damages a table. Returns how many rows differ. */
-function damage(file: string, table: string, kind: string): number {
-  using db = openRaw(file);
-  for (const { name } of rowsOf<{ name: string }>(db, "SELECT name FROM sqlite_schema WHERE type = 'trigger'"))
-    db.exec(`DROP TRIGGER "${name}"`);
-  const columns = rowsOf<Column>(db, `PRAGMA table_info("${table}")`);
-  const names = new Set(columns.filter(({ pk }) => pk > 0).map(({ name }) => name));
-  for (const { name, unique } of rowsOf<{ name: string; unique: number }>(db, `PRAGMA index_list("${table}")`))
-    if (unique === 1)
-      for (const column of rowsOf<{ name: string }>(db, `PRAGMA index_info("${name}")`)) names.add(column.name);
-  return Number(db.prepare(DAMAGES[kind]!(table, columns, names)).run().changes);
-}
-
-/** Lists the tables of a store, each with its file. */
-const listAll = (folder: string): [file: string, table: string][] =>
-  globSync('**/*.db', { cwd: folder }).flatMap((file) =>
-    tablesOf(join(folder, file)).map((table): [string, string] => [file, table]),
+/** Asserts that exactly the listed tables, or kinds of damage to one, were passed over. */
+function assertListed(passed: readonly string[], exceptions: Readonly<Record<string, string>>): void {
+  const isListed = (name: string): boolean => [name, name.split(' ')[0]!].some((one) => one in exceptions);
+  assert.deepEqual(
+    passed.filter((name) => !isListed(name)),
+    [],
   );
+  const isPassed = (name: string): boolean => passed.some((one) => one === name || one.startsWith(`${name} `));
+  assert.deepEqual(
+    Object.keys(exceptions).filter((name) => !isPassed(name)),
+    [],
+    'no longer exceptions',
+  );
+}
+
+/** Replaces a damaged file with its copy. */
+function putBack(path: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
+  copyFileSync(`${path}.whole`, path);
+}
 
 test('check finds rows of any table that are removed, changed or doubled', async () => {
   const folder = newFolder();
-  await fill(folder);
+  await fill(openFolder(folder));
   assert.deepEqual((await checkStore(openCheck(folder))).findings, []);
   const passed: string[] = [];
   for (const [file, table] of listAll(folder)) {
@@ -197,26 +105,83 @@ test('check finds rows of any table that are removed, changed or doubled', async
       const { findings, notes } = await checkStore(openCheck(folder));
       assert.ok(rows > 0 || UNCHECKED[table], `${table} needs a row in this test`);
       if (findings.length + notes.length === 0) passed.push(`${table} ${kind}`);
-      for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
-      copyFileSync(`${path}.whole`, path);
+      putBack(path);
     }
   }
-  const expected = (name: string) => UNCHECKED[name] ?? UNCHECKED[name.split(' ')[0]!];
-  assert.deepEqual(
-    passed.filter((name) => !expected(name)),
-    [],
-  );
-  const isKnown = (name: string) => passed.some((one) => one === name || one.startsWith(`${name} `));
-  assert.deepEqual(
-    Object.keys(UNCHECKED).filter((name) => !isKnown(name)),
-    [],
-    'no longer exceptions',
-  );
+  assertListed(passed, UNCHECKED);
+});
+
+/**
+ * Moves a store, or goes on with it, and calls `copied` when everything is copied and nothing is compared yet. Returns
+ * the message of the refusal.
+ */
+async function moveInto(from: string, to: string, copied: () => void): Promise<string | undefined> {
+  const [source, target] = [openMove(from, from, passing), openMove(to, to, passing)];
+  let left = 0;
+  try {
+    const rows = (await Array.fromAsync(listTables(source), countRows)).reduce((sum, count) => sum + count, 0);
+    const start = (work: number): void => void (left = work - rows);
+    const advance = (done: number): void => void ((left -= done) || copied());
+    await moveStore({ store: source, name: from }, { store: target, name: to }, { start, advance });
+    return undefined;
+  } catch (fault) {
+    if (fault instanceof Refusal) return fault.message;
+    throw fault;
+  } finally {
+    await source.close();
+    await target.close();
+  }
+}
+
+test('a move finds rows of any table of the copy that are removed, changed or doubled', async () => {
+  const [from, begun, to] = [newFolder(), newFolder(), newFolder()];
+  await fill(openFolder(from));
+  for (const [file, table] of listAll(from))
+    if (readRows(join(from, file), table) === '[]') insertRow(join(from, file), table);
+  const stopped = new Error('stopped');
+  const stop = (): never => {
+    throw stopped;
+  };
+  await assert.rejects(moveInto(from, begun, stop), stopped);
+  // The table that is copied last is copied again each time, so that the damage follows.
+  const [last] = listAll(begun).find(([, table]) => table === 'ORDER_LINEITEMS')!;
+  damage(join(begun, last), 'ORDER_LINEITEMS', 'removed');
+  const passed: string[] = [];
+  for (const [file, table] of listAll(begun).filter(([, name]) => [undefined, RENAMED].includes(NOT_MOVED[name])))
+    for (const kind of Object.keys(DAMAGES)) {
+      rmSync(to, { recursive: true, force: true });
+      cpSync(begun, to, { recursive: true });
+      let rows = 0;
+      const message = await moveInto(from, to, () => (rows = damage(join(to, file), table, kind)));
+      assert.ok(rows > 0, `${table} needs a row in this test`);
+      if (message === undefined) passed.push(`${table} ${kind}`);
+      else assert.match(message, /differs/);
+    }
+  assertListed(passed, UNCOMPARED);
+});
+
+// Each file is compared as a whole, so one kind of damage to each table is enough. sqlite-backup has the restore.
+test('the check of a backup finds rows of any table that are removed, changed or doubled', async () => {
+  const [folder, backup] = [newFolder(), newFolder()];
+  await fill(openFolder(folder));
+  await backupStore(folder, backup, NOW);
+  assert.deepEqual((await checkBackup(backup)).findings, []);
+  for (const [at, [file, table]] of listAll(backup).entries()) {
+    const path = join(backup, file);
+    copyFileSync(path, `${path}.whole`);
+    insertRow(path, table);
+    const kind = Object.keys(DAMAGES)[at % 3]!;
+    assert.ok(damage(path, table, kind) > 0, table);
+    const [finding] = (await checkBackup(backup)).findings;
+    assert.deepEqual([finding?.place, finding?.isDamage], [file, true], `${table} ${kind}`);
+    putBack(path);
+    rmSync(`${path}.whole`);
+  }
 });
 
 test('a move and a backup have every table of a store', async () => {
   const [folder, backup] = [newFolder(), newFolder()];
-  await fill(folder);
+  await fill(openFolder(folder));
   const tables = listAll(folder);
   const move = openMove(folder, folder, passing);
   const found = await Array.fromAsync(listTables(move));
@@ -237,10 +202,11 @@ test('a move and a backup have every table of a store', async () => {
 
 test('a removed tenant leaves no row in any table that names it', async () => {
   const folder = newFolder();
-  await fill(folder);
+  await fill(openFolder(folder));
   const ofTenant = listAll(folder).filter(
-    ([file, table]) => !file.startsWith('tenants') && insertRow(join(folder, file), table),
+    ([file, table]) => !file.startsWith('tenants') && namesTenant(join(folder, file), table),
   );
+  for (const [file, table] of ofTenant) insertRow(join(folder, file), table);
   const left = () =>
     ofTenant.filter(([file, table]) => readRows(join(folder, file), table).includes('team')).map(([, table]) => table);
   assert.deepEqual(
