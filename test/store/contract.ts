@@ -1,4 +1,4 @@
-// The promises of the ports, as a suite that every store passes: `describeStore('SQLite', 'writes', (place) => …)`.
+// The promises of the ports, as a suite that every store passes: `describeStore('SQLite', 'writes', (place) => …, …)`.
 // Each place is a separate store, empty at first. A place that is opened twice is the same store.
 import { suite } from 'node:test';
 import { describeAccounts } from './contract-accounts.ts';
@@ -16,7 +16,7 @@ import { describeRepetition } from './contract-repetition.ts';
 import { describeRequests } from './contract-requests.ts';
 import { describeTenants } from './contract-tenants.ts';
 import { describeWebhooks } from './contract-webhooks.ts';
-import { StoreUnderTest, type OpenStore } from './store-under-test.ts';
+import { StoreUnderTest, type OpenStore, type RunProcess } from './store-under-test.ts';
 
 /** Groups that take about the same time. For a slow store, each group has a separate test file. */
 export const GROUPS = {
@@ -46,9 +46,11 @@ export const GROUPS = {
 export type Group = keyof typeof GROUPS;
 
 /** Runs the parts of a group at the same time, each on a separate place. */
-export function describeStore(name: string, group: Group, openStore: OpenStore): void {
+export function describeStore(name: string, group: Group, openStore: OpenStore, runProcess: RunProcess): void {
   suite(`${name}: ${group}`, { concurrency: true }, () => {
     for (const [part, describe] of Object.entries(GROUPS[group]))
-      suite(part, { concurrency: false }, () => describe(new StoreUnderTest(openStore, `contract: ${part}`)));
+      suite(part, { concurrency: false }, () =>
+        describe(new StoreUnderTest(openStore, runProcess, `contract: ${part}`)),
+      );
   });
 }

@@ -1,9 +1,11 @@
 /** Opens the PostgreSQL store on databases of the server that all tests of a run share. */
+import type { ChildProcess } from 'node:child_process';
 import type { Clock } from '../../src/clock.ts';
 import { PostgresStore } from '../../src/store/postgres/store.ts';
 import { TURNS } from '../kit/caller.ts';
 import { TestClock } from '../kit/clock.ts';
 import { newDatabase } from '../kit/postgres.ts';
+import { startProcess } from './processes.ts';
 
 const standing = new TestClock();
 const { now, elapsed, after } = standing;
@@ -18,16 +20,15 @@ export function urlOf(place: string): Promise<string> {
   return url;
 }
 
+/** Opens a database by its URL, also in another process. */
+export const openUrl = (url: string, report?: (event: string, level?: 'info') => void): Promise<PostgresStore> =>
+  PostgresStore.open({ ...TURNS, clock, report, url, connections: 2, queryBudgetMs: 2000, name: 'storeroom test' });
+
 export const openDatabase = async (
   place: string,
   report?: (event: string, level?: 'info') => void,
-): Promise<PostgresStore> =>
-  PostgresStore.open({
-    ...TURNS,
-    clock,
-    report,
-    url: await urlOf(place),
-    connections: 2,
-    queryBudgetMs: 2000,
-    name: 'storeroom test',
-  });
+): Promise<PostgresStore> => openUrl(await urlOf(place), report);
+
+/** Starts a process that opens the database of a place (see processes.ts). */
+export const runProcess = async (place: string, script: string): Promise<ChildProcess> =>
+  startProcess(`(await import('${import.meta.url}')).openUrl('${await urlOf(place)}')`, script);

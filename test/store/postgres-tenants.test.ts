@@ -4,10 +4,10 @@ import { test } from 'node:test';
 import { makeOwnTenants } from '../../src/store/postgres/control-database.ts';
 import { TestClock } from '../kit/clock.ts';
 import { describeStore } from './contract.ts';
-import { openDatabase } from './postgres-database.ts';
+import { openDatabase, runProcess } from './postgres-database.ts';
 import { NOW } from './store-under-test.ts';
 
-describeStore('PostgreSQL', 'tenants', openDatabase);
+describeStore('PostgreSQL', 'tenants', openDatabase, runProcess);
 
 test('a key that is found slowly is kept for 100 ms from the question, not from the answer', async () => {
   const clock = new TestClock();

@@ -5,10 +5,10 @@ import * as fc from 'fast-check';
 import { ask, load, save, type Load, type LineUnits, type Script } from '../../src/pims/writes/script.ts';
 import { trials } from '../kit/trials.ts';
 import { describeStore } from './contract.ts';
-import { openDatabase } from './postgres-database.ts';
+import { openDatabase, runProcess } from './postgres-database.ts';
 import { accepted, idempotency, NOW, StoreUnderTest } from './store-under-test.ts';
 
-describeStore('PostgreSQL', 'writes', openDatabase);
+describeStore('PostgreSQL', 'writes', openDatabase, runProcess);
 
 const TRIALS = trials('OWN_SAVES', { quick: 200, all: 2000 });
 const KEPT = idempotency('key').idempotency!;
@@ -74,7 +74,7 @@ function addUnits(value: unknown): unknown {
 }
 
 test('after its own saves a script is given what the database gives once they are committed', async () => {
-  const store = new StoreUnderTest(openDatabase, 'own saves');
+  const store = new StoreUnderTest(openDatabase, runProcess, 'own saves');
   const { tenant } = await store.newTenant();
   const pims = (await store.first()).pims(tenant);
   const trial = fc.record({

@@ -10,7 +10,8 @@ import { Database } from '../../src/store/sqlite/files/database.ts';
 import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import type { Tenant } from '../../src/tenant/tenant-port.ts';
 import { times } from '../kit/lists.ts';
-import { begin, ending, newFolder, openFolder, runProcess } from './sqlite-folder.ts';
+import { begin, ending } from './processes.ts';
+import { newFolder, openFolder, runProcess } from './sqlite-folder.ts';
 import { NOW, accepted, assertRefused, entry, lineOf, Pims } from './store-under-test.ts';
 
 const makeTenant = async (store: SqliteStore, teamId = 'team'): Promise<Tenant> =>

@@ -6,7 +6,6 @@ import { EventEmitter, once, setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { suite, test, type TestContext } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
-import { CHANGED_TYPES, listChanges } from '../../src/pims/changes.ts';
 import type { Filter } from '../../src/pims/reads/query.ts';
 import { Database } from '../../src/store/sqlite/files/database.ts';
 import type { SqliteStore, OpenStoreOptions } from '../../src/store/sqlite/store.ts';
@@ -15,11 +14,8 @@ import { PATIENT } from '../kit/caller.ts';
 import { TestClock } from '../kit/clock.ts';
 import { times } from '../kit/lists.ts';
 import { trials } from '../kit/trials.ts';
-import { begin, ending, newFolder, openForAll, runProcess } from './sqlite-folder.ts';
+import { newFolder, openForAll } from './sqlite-folder.ts';
 import { NOW, accepted, assertRefused, Pims } from './store-under-test.ts';
-
-/** Writes of each of two processes. */
-const FED = 150;
 
 async function openTenant(
   options: Partial<OpenStoreOptions> = {},
@@ -219,23 +215,4 @@ suite('writes', () => {
     assert.deepEqual([await pims.readAll('customers'), await pims.readAll('orders')], [[], []]);
     accepted(await pims.createRecord('customers', {}));
   });
-});
-
-// Holds S6.24.
-test('the feed of a tenant to which two processes write has each change once, in order', async () => {
-  const { folder, pims } = await openTenant();
-  const other = await runProcess(
-    folder,
-    `const own = await pims(); for (let n = 0; n < ${FED}; n++) await own.importAll('customers', [{ CUSTOMER_CODE: 'other-' + n }]); await store.close();`,
-  );
-  const ended = ending(other);
-  begin(other);
-  for (const n of times(FED, (at) => at)) await pims.importAll('customers', [{ CUSTOMER_CODE: `own-${n}` }]);
-  assert.equal((await ended).code, 0);
-  const { changes } = await listChanges(pims.port, { types: CHANGED_TYPES, limit: 1000, after: 0 });
-  assert.deepEqual(
-    changes.map(({ seq }) => Number(seq)),
-    times(2 * FED, (n) => n + 1),
-  );
-  assert.equal(new Set(changes.map(({ key }) => key)).size, 2 * FED);
 });

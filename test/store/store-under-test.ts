@@ -1,5 +1,6 @@
 /** Functions that the parts of the contract share. They use only the ports, so they work with every store. */
 import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
 import { after } from 'node:test';
 import { Refusal, type ErrorCode, type Outcome } from '../../src/errors.ts';
 import type { Filter } from '../../src/pims/reads/query.ts';
@@ -39,6 +40,8 @@ export interface OpenedStore {
  * Opens the store at a place, such as a folder or a database. Opening a place again is what another process does.
  */
 export type OpenStore = (place: string) => OpenedStore | Promise<OpenedStore>;
+/** Starts another process that opens the store at a place (see processes.ts). */
+export type RunProcess = (place: string, script: string) => Promise<ChildProcess>;
 
 export const NOW = '2026-11-20T09:30:00.000Z';
 export const write = (more: Partial<WriteOptions> = {}): WriteOptions => ({ now: NOW, strict: false, ...more });
@@ -59,12 +62,15 @@ export const idempotency = (key: string, more: Partial<Idempotency> = {}): Write
 
 export class StoreUnderTest {
   readonly #open: () => OpenedStore | Promise<OpenedStore>;
+  /** Starts another process with a script. */
+  readonly runProcess: (script: string) => Promise<ChildProcess>;
   readonly #opened: OpenedStore[] = [];
   #first: Promise<OpenedStore> | undefined;
   #tenants = 0;
 
-  constructor(openStore: OpenStore, place: string) {
+  constructor(openStore: OpenStore, runProcess: RunProcess, place: string) {
     this.#open = () => openStore(place);
+    this.runProcess = (script) => runProcess(place, script);
     after(async () => {
       for (const store of this.#opened) await store.close();
     });
