@@ -4,7 +4,7 @@ import { Refusal } from '../../src/errors.ts';
 import { importBatch } from '../../src/pims/import.ts';
 import * as operations from '../../src/pims/operations.ts';
 import type { PimsStore } from '../../src/pims/pims-port.ts';
-import type { RecordType } from '../../src/pims/rules/fields.ts';
+import { ADDRESS_FIELDS, type RecordType } from '../../src/pims/rules/fields.ts';
 import type { InvoiceRequest } from '../../src/pims/rules/order.ts';
 import type { StockAction } from '../../src/pims/rules/stock.ts';
 import type { Values } from '../../src/pims/rules/values.ts';
@@ -82,14 +82,16 @@ const importRows =
     return operations.writeOnce(port, script, context);
   };
 
-const TEXTS = fc.constantFrom('a', 'b\\', '"c', '\t', 'É');
+const LONG = 'd'.repeat(100);
+const TEXTS = fc.constantFrom('', 'a', 'b\\', '"c', '\t', 'É', `${LONG}e`, `${LONG}f`);
 
 const SENDERS = {
   createOrder: (port, { text }, context) => operations.createOrder(port, { NOTES: text }, context),
   createCustomer: (port, call, context) =>
     operations.createCustomer(port, { CUSTOMER_CODE: customerOf(call), NOTES: call.text }, context),
   updateCustomer: (port, call, context) => {
-    const change = call.at % 2 ? { NOTES: call.text } : { CUSTOMER_NAME: call.text };
+    const wide = Object.fromEntries([...ADDRESS_FIELDS, 'NOTES'].map((field) => [field, call.text]));
+    const change = call.at % 3 ? wide : { NOTES: call.text };
     return operations.updateCustomer(port, { CUSTOMER_CODE: customerOf(call), ...change }, context);
   },
   addLineItem: (port, call, context) =>
@@ -173,6 +175,13 @@ export const callsOf = (kinds: fc.Arbitrary<Kind[]>, base: number): fc.Arbitrary
       return { kind, n, text, at, order: String(base + n) };
     }),
   );
+
+/** Lists the same call for each order and customer, its own first. */
+export const onEach = (call: Call): Call[] =>
+  times(ORDERS, (more) => {
+    const n = (call.n + more) % ORDERS;
+    return { ...call, n, order: String(baseOf(call.order) + n) };
+  });
 
 /** Sends a call. Returns what it answers without the lock codes that the store assigned, or its refusal. */
 export async function send(port: PimsStore, call: Call, by: string): Promise<string> {
