@@ -5,16 +5,8 @@
 import { Refusal, refuseField, settle } from '../errors.ts';
 import type { Dictionaries } from './rules/fields.ts';
 import { BATCH_ANSWER_CHARACTERS_MAX, LINES_MAX, REFERRED_CHARACTERS_MAX } from './rules/record-bounds.ts';
-import {
-  ask,
-  recordChanges,
-  withoutSaves,
-  type ChangedRecords,
-  type Json,
-  type LineUnits,
-  type Load,
-  type Script,
-} from './writes/script.ts';
+import { recordChanges, type ChangedRecords } from './writes/changed-records.ts';
+import { ask, withoutSaves, type Json, type LineUnits, type Load, type Script } from './writes/script.ts';
 import { cancelOrder, updateOrder } from './writes/order-writes.ts';
 import type { RawValue, Values } from './rules/values.ts';
 import {
@@ -74,7 +66,17 @@ function* runStep(write: Script<Json>, loadsAfter: () => readonly Load[]): Scrip
   let step = write.next();
   while (!step.done) {
     const request = step.value;
-    step = write.next(yield request.kind === 'load' ? lookAhead(request, loadsAfter) : request);
+    if (request.kind === 'save') step = write.next(yield request);
+    else
+      step = write.next(
+        yield {
+          ...request,
+          // Only a store that looks ahead needs the list.
+          get ahead() {
+            return [...(request.ahead ?? []), ...loadsAfter()];
+          },
+        },
+      );
   }
   return step.value;
 }
@@ -114,14 +116,6 @@ function* checkReleases(dictionaries: Dictionaries, steps: readonly BatchStep[],
     if (lines > LINES_MAX) throw new Refusal('BATCH_TOO_LONG', message).atStep(step);
   }
 }
-
-/** Adds the loads of later steps to a load, by a getter, so that they are listed only for a store that looks ahead. */
-const lookAhead = (asked: Load, loadsAfter: () => readonly Load[]): Load => ({
-  ...asked,
-  get ahead() {
-    return [...(asked.ahead ?? []), ...loadsAfter()];
-  },
-});
 
 /** Placeholder for a reference whose result is not known yet. */
 const UNKNOWN = '$';

@@ -5,7 +5,7 @@ import { importBatch, type RowOptions } from './import.ts';
 import { writeOnce } from './operations.ts';
 import type { PimsStore } from './pims-port.ts';
 import { findField, type FieldDictionary, type RecordType } from './rules/fields.ts';
-import { parseValue, type Values } from './rules/values.ts';
+import { complete, parseValue, type Values } from './rules/values.ts';
 import { withoutSaves } from './writes/script.ts';
 import type { WriteOptions } from './writes/writes.ts';
 
@@ -21,7 +21,7 @@ export function makeRowParser(names: readonly string[], dictionary: FieldDiction
   const cellsAbove: string[] = [];
   const valuesAbove: string[] = [];
   /** A copy of this object is fast to fill, but an object that grows field by field becomes slow. */
-  const empty = JSON.parse(JSON.stringify(Object.fromEntries(names.map((name) => [name, ''])))) as Values;
+  const empty = JSON.parse(JSON.stringify(complete(names, {}))) as Values;
   return (cells: readonly string[]): Outcome<Values> =>
     settle(() => {
       if (cells.length !== fields.length)

@@ -8,16 +8,8 @@ import { RECORD_TYPES, type KeyedType, type RecordType } from './rules/fields.ts
 import { CANCELLED_MARK, saysCancelled, STAGES, VOID_STATUS } from './rules/stages.ts';
 import { checkLineCount, importLine, type KnownPart } from './rules/order.ts';
 import { LINES_MAX } from './rules/record-bounds.ts';
-import {
-  ask,
-  load,
-  loadWith,
-  recordChanges,
-  save,
-  type LineName,
-  type NumberedType,
-  type Script,
-} from './writes/script.ts';
+import { recordChanges } from './writes/changed-records.ts';
+import { ask, load, loadWith, save, type LineName, type NumberedType, type Script } from './writes/script.ts';
 import { applyAction, stockMovements } from './rules/stock.ts';
 import { moveTotals, TOTALS_MARK } from './rules/totals.ts';
 import type { Values } from './rules/values.ts';

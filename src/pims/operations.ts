@@ -15,11 +15,12 @@ import {
 import type { OrderTransition } from './rules/order.ts';
 import type { Stage } from './rules/stages.ts';
 import type { LookupOptions, OrderFound, Page, PimsStore, QueryRequest, RecordFound } from './pims-port.ts';
-import { recordChanges, type FieldChange, type Json, type Rendered, type Script, type Write } from './writes/script.ts';
+import { recordChanges } from './writes/changed-records.ts';
+import type { FieldChange, Json, Rendered, Script, Write } from './writes/script.ts';
 import type { Body, WriteContext, WriteOptions, Written } from './writes/writes.ts';
 import { writeBatch as writeSteps, type BatchOperation, type BatchStep } from './batch.ts';
 import { parseNumbers } from './reads/storefront.ts';
-import { checkText, type Values } from './rules/values.ts';
+import { checkText, complete, type Values } from './rules/values.ts';
 import { addDecimals, compareDecimals, subtractDecimals } from './rules/decimal.ts';
 import type { StockAction } from './rules/stock.ts';
 import * as orderWrites from './writes/order-writes.ts';
@@ -67,10 +68,7 @@ async function pickerOf(
   fields: readonly string[],
 ): Promise<(record: Json) => Json> {
   const names = [...pickFields((await store.dictionaries())[recordType], recordType, fields).keys()];
-  return (record) => {
-    const values = JSON.parse(record) as Values;
-    return JSON.stringify(Object.fromEntries(names.map((name) => [name, values[name] ?? ''])));
-  };
+  return (record) => JSON.stringify(complete(names, JSON.parse(record) as Values));
 }
 
 function notFound(recordType: RecordType, key: string, field: string): never {

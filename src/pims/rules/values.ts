@@ -90,6 +90,10 @@ const hintOf = (name: string) =>
 export const changedNames = (record: Values, change: Values): string[] =>
   Object.keys(change).filter((name) => change[name] !== record[name]);
 
+/** Returns the values of these fields in order, with '' for a missing one. */
+export const complete = (names: Iterable<string>, values: Values): Values =>
+  Object.fromEntries([...names].map((name) => [name, values[name] ?? '']));
+
 /** Parses records that the port exports. `names` are the field names of the dictionary in order. */
 export function parseRecords(cells: Uint8Array, names: readonly string[]): Values[] {
   const values = Buffer.from(cells).toString().split('\0');

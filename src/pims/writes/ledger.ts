@@ -54,8 +54,10 @@ export function* countParts(parts: readonly Values[], cause: Cause): Script<void
     Object.assign(part, countStock(part['QTY_ONHAND'] || '0', committed.get(part['PART_CODE']!) ?? '0'));
   const filled = parts.filter(({ QTY_ONHAND = '' }) => !isZero(QTY_ONHAND));
   if (filled.length === 0) return;
-  const rows = filled.map((part) => ledgerRow(part, part['QTY_ONHAND']!, cause));
-  yield save('openLedger', rows);
+  yield save(
+    'openLedger',
+    filled.map((part) => ledgerRow(part, part['QTY_ONHAND']!, cause)),
+  );
 }
 
 export const addUnits = (sums: Map<string, string>, code: string, quantity: string): unknown =>

@@ -5,17 +5,8 @@ import { approveOrder, cancelled, changeOrder, invoiceOrder, voided, type OrderT
 import { isCancelled } from '../rules/stages.ts';
 import { ask, load, save, type Json, type Save, type Script } from './script.ts';
 import { commitUnits, holdsStock, stockMovements } from '../rules/stock.ts';
-import { checkText, parseValues, type Values } from '../rules/values.ts';
-import {
-  checkKnown,
-  complete,
-  createdAt,
-  loadTarget,
-  nextNumber,
-  splitKey,
-  type Body,
-  type WriteOptions,
-} from './writes.ts';
+import { checkText, complete, parseValues, type Values } from '../rules/values.ts';
+import { checkKnown, createdAt, loadTarget, nextNumber, splitKey, type Body, type WriteOptions } from './writes.ts';
 import { moveStock, returnSerials, sellSerials } from './ledger.ts';
 
 /** Changes fields of an order and returns it. Refuses ORDER_TYPE, because stages change in the back office. */
@@ -33,21 +24,19 @@ export function* updateOrder({ orders }: Dictionaries, body: Body, options: Writ
 export function* cancelOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   parseValues(orders, 'orders', fields, Object.keys(fields));
-  const ahead = [ask('unitsOfLines', orderNumber)];
-  const order = yield* loadTarget('orders', orderNumber, options, ahead);
-  const changed = isCancelled(order) ? order : orThrow(cancelled(order));
-  return yield* saveOrder(orders, order, changed, options.now);
+  const order = yield* loadTarget('orders', orderNumber, options, [ask('unitsOfLines', orderNumber)]);
+  return yield* saveOrder(orders, order, isCancelled(order) ? order : orThrow(cancelled(order)), options.now);
 }
 
 /** Saves the changed fields, and moves stock if the order starts or stops holding it. The order itself is no change. */
 function* saveOrder(dictionary: FieldDictionary, order: Values, after: Values, now: string): Script<Json> {
-  if (after === order) return JSON.stringify(complete(dictionary, order));
+  if (after === order) return JSON.stringify(complete(dictionary.keys(), order));
   const changed = { ...after, MODIFIED_DATE: now };
   const isHeld = holdsStock(changed);
   const units = holdsStock(order) === isHeld ? [] : yield* load('unitsOfLines', order['ORDER_NUMBER']!);
   yield save('update', 'orders', order, changed);
   yield* moveStock(commitUnits(units, isHeld), { now });
-  return JSON.stringify(complete(dictionary, changed));
+  return JSON.stringify(complete(dictionary.keys(), changed));
 }
 
 /** Moves an order to its next stage and returns its ORDER_NUMBER and `backorder`, which is null if nothing is left. */
@@ -58,8 +47,7 @@ export function* advanceOrder(orderNumber: string, transition: OrderTransition, 
     for (const serial of [...transition.invoice.serials.values()].flat()) checkText('SERIAL_NUMBERS', serial);
     for (const number of transition.invoice.tracking) checkText('TRACKING_NUMBERS', number);
   }
-  const ahead = [ask('lines', orderNumber)];
-  const order = yield* loadTarget('orders', orderNumber, options, ahead);
+  const order = yield* loadTarget('orders', orderNumber, options, [ask('lines', orderNumber)]);
   const lines = yield* load('lines', orderNumber);
   const step = orThrow(
     'approve' in transition ? approveOrder(order, lines) : invoiceOrder(order, lines, transition.invoice),
@@ -91,14 +79,17 @@ export function* advanceOrder(orderNumber: string, transition: OrderTransition, 
 export function* voidInvoice(orderNumber: string, reason: string, options: WriteOptions): Script<Json> {
   const { now, by } = options;
   checkText('ORDER_NUMBER', orderNumber);
-  const ahead = [ask('lines', orderNumber)];
-  const order = yield* loadTarget('orders', orderNumber, options, ahead);
+  const order = yield* loadTarget('orders', orderNumber, options, [ask('lines', orderNumber)]);
   if (isCancelled(order) && order['ORDER_TYPE'] === 'invoice') return JSON.stringify({ ORDER_NUMBER: orderNumber });
   const changed = orThrow(voided(order));
   const lines = yield* load('lines', orderNumber);
   yield save('update', 'orders', order, { ...changed, MODIFIED_DATE: now });
   yield* returnSerials(orderNumber, lines);
-  const stock = stockMovements([order, lines], [changed, lines]);
-  yield* moveStock(stock, { now, by, REASON: reason, ORDER_NUMBER: orderNumber });
+  yield* moveStock(stockMovements([order, lines], [changed, lines]), {
+    now,
+    by,
+    REASON: reason,
+    ORDER_NUMBER: orderNumber,
+  });
   return JSON.stringify({ ORDER_NUMBER: orderNumber });
 }

@@ -1,9 +1,9 @@
 /**
  * A script carries a write to a store. It is a generator that yields requests to load and to save, and the store runs
- * it in one transaction. Requests are data, so a script never holds a connection (decision 0027), and the
- * change feed can read from them which records change (decision 0066).
+ * it in one transaction. Requests are data, so a script never holds a connection (decision 0027).
+ * kinds-of-loads.ts and kinds-of-saves.ts say what each kind does.
  */
-import { RECORD_TYPES, type CustomField, type Dictionaries, type KeyedType } from '../rules/fields.ts';
+import type { CustomField, Dictionaries, KeyedType } from '../rules/fields.ts';
 import type { Values } from '../rules/values.ts';
 
 /** Record types whose numbers PIMS assigns. */
@@ -36,7 +36,7 @@ export interface Idempotency {
 export type Expected = '*' | readonly string[];
 
 /** Requests to load, by name, with their arguments and results. Each costs one statement. */
-export interface Loads {
+export interface Loads extends LoadsOfMany {
   /** Returns the fields of the record, and for an order also CANCELLED_MARK. */
   record(recordType: KeyedType, key: string): Values | undefined;
   isThere(recordType: KeyedType, key: string): boolean;
@@ -155,9 +155,6 @@ export interface Saves {
   recordChanges(changed: readonly ChangedRecord[], now: string): void;
   /** Deletes some changes from before this time, but never the newest. */
   deleteChanges(before: string): void;
-}
-
-export interface SavesOfMany {
   insertAll(recordType: KeyedType, records: readonly Values[]): void;
   /** Inserts lines. Their orders get a new version too. */
   insertLines(lines: readonly Values[]): void;
@@ -172,11 +169,9 @@ type Request<Kind, Requests> = {
     readonly args: Requests[Name] extends (...args: infer Args) => unknown ? Args : never;
   };
 }[keyof Requests];
-type AnyLoads = Loads & LoadsOfMany;
-type AnySaves = Saves & SavesOfMany;
 /** A request to load. `ahead` lists the likely next loads, which a remote store may run at the same time. */
-export type Load = Request<'load', AnyLoads> & { readonly ahead?: readonly Load[] };
-export type Save = Request<'save', AnySaves>;
+export type Load = Request<'load', Loads> & { readonly ahead?: readonly Load[] };
+export type Save = Request<'save', Saves>;
 
 /** A write as a generator of requests. If it throws a Refusal, the store undoes everything that it has saved. */
 export type Script<T> = Generator<Load | Save, T, unknown>;
@@ -188,28 +183,28 @@ export type Script<T> = Generator<Load | Save, T, unknown>;
 export type Write<T> = (dictionaries: Dictionaries) => Script<T>;
 
 /** Makes a request to load, such as `ask('record', 'orders', '10248')`. */
-export const ask = <Name extends keyof AnyLoads>(name: Name, ...args: Parameters<AnyLoads[Name]>): Load =>
+export const ask = <Name extends keyof Loads>(name: Name, ...args: Parameters<Loads[Name]>) =>
   ({ kind: 'load', name, args }) as Load;
 
 /** Loads a value: `yield* load('record', 'orders', '10248')` returns the order, or undefined. */
-export function* load<Name extends keyof AnyLoads>(
+export function* load<Name extends keyof Loads>(
   name: Name,
-  ...args: Parameters<AnyLoads[Name]>
-): Script<ReturnType<AnyLoads[Name]>> {
-  return (yield ask(name, ...args)) as ReturnType<AnyLoads[Name]>;
+  ...args: Parameters<Loads[Name]>
+): Script<ReturnType<Loads[Name]>> {
+  return (yield ask(name, ...args)) as ReturnType<Loads[Name]>;
 }
 
 /** Loads a value as `load` does, and names the likely next loads. */
-export function* loadWith<Name extends keyof AnyLoads>(
+export function* loadWith<Name extends keyof Loads>(
   ahead: readonly Load[],
   name: Name,
-  ...args: Parameters<AnyLoads[Name]>
-): Script<ReturnType<AnyLoads[Name]>> {
-  return (yield { ...ask(name, ...args), ahead }) as ReturnType<AnyLoads[Name]>;
+  ...args: Parameters<Loads[Name]>
+): Script<ReturnType<Loads[Name]>> {
+  return (yield { ...ask(name, ...args), ahead }) as ReturnType<Loads[Name]>;
 }
 
 /** Makes a request to save, such as `yield save('deleteLines', '10248')`. */
-export const save = <Name extends keyof AnySaves>(name: Name, ...args: Parameters<AnySaves[Name]>): Save =>
+export const save = <Name extends keyof Saves>(name: Name, ...args: Parameters<Saves[Name]>) =>
   ({ kind: 'save', name, args }) as Save;
 
 /** Runs a script and saves nothing. `answer` may replace what is loaded, as saves would have changed it. */
@@ -220,108 +215,4 @@ export function* withoutSaves<T>(
   let step = script.next();
   while (!step.done) step = script.next(answer(step.value, step.value.kind === 'load' ? yield step.value : undefined));
   return step.value;
-}
-
-/** Maximum changed fields that are kept for a record in one call, and maximum characters of a value. */
-const FIELDS_MOST = 20;
-const CHARACTERS_MOST = 100;
-
-/** The changes of a call, by type and key. A record has one, under the first operation that touched it. */
-export type ChangedRecords = Map<string, ChangedRecord>;
-
-/** Runs a write, and adds the records that it changes to those of the call. The last write of a call saves them. */
-export function* recordChanges<T>(
-  write: Script<T>,
-  operation: string,
-  { now, by = '' }: { now: string; by?: string | undefined },
-  changed: ChangedRecords = new Map(),
-  isLast = true,
-): Script<T> {
-  let step = write.next();
-  while (!step.done) {
-    const request = step.value;
-    if (request.kind === 'save') {
-      const [type, change, records] = changesOf(request);
-      for (const [record, fields] of records) {
-        const key = record[RECORD_TYPES[type].key]!;
-        const one = changed.getOrInsertComputed(`${type} ${key}`, () => [type, key, change, operation, by, []]);
-        if (one[2] === 'updated' && fields) addFields(one[5]!, fields());
-      }
-    }
-    step = write.next(yield request);
-  }
-  if (isLast && changed.size > 0) yield save('recordChanges', [...changed.values()], now);
-  return step.value;
-}
-
-/** Adds changed fields. A field that a call changes twice has its first value before and its last one after. */
-function addFields(kept: FieldChange[], fields: readonly FieldChange[]): void {
-  for (const change of fields) {
-    const same = kept.find((one) => one[0] === change[0] && one[3] === change[3]);
-    if (same) same[2] = change[2];
-    else if (kept.length < FIELDS_MOST) kept.push(change);
-  }
-}
-
-/** Lists the fields with other values. Other columns begin with `_`. */
-function fieldsBetween(before: Values, after: Values, ...line: [] | [string]): FieldChange[] {
-  const changes: FieldChange[] = [];
-  for (const field in after) {
-    const [was, is] = [before[field] ?? '', after[field]!];
-    if (is !== was && field !== 'MODIFIED_DATE' && !field.startsWith('_'))
-      changes.push([field, cut(was), cut(is), ...line]);
-  }
-  return changes;
-}
-
-const cut = (value: string) =>
-  value.length <= CHARACTERS_MOST ? value : value.slice(0, CHARACTERS_MOST).toWellFormed();
-
-/** Describes a line that is new or removed. */
-const nameLine = ({ PART_CODE, DESCRIPTION = '', QUANTITY = '' }: Values) =>
-  cut(`${QUANTITY} × ${PART_CODE || DESCRIPTION}`);
-const newLine = (line: Values) =>
-  [line, (): FieldChange[] => [['line', '', nameLine(line), line['LINE_NUMBER']!]]] as const;
-
-/** Lists the records that a save changes, each with its changed fields. A line represents its order. */
-function changesOf({
-  name,
-  args,
-}: Save): readonly [
-  type: KeyedType,
-  change: ChangedRecord[2],
-  records: readonly (readonly [record: Values, fields?: () => FieldChange[]])[],
-] {
-  switch (name) {
-    case 'insert':
-      return [args[0], 'created', [[args[1]]]];
-    case 'insertAll':
-      return [args[0], 'created', args[1].map((record) => [record])];
-    case 'update':
-      return [args[0], 'updated', [[args[1], () => fieldsBetween(args[1], args[2])]]];
-    case 'updateStocks':
-      return ['inventory', 'updated', args[0].map((part) => [part[0], () => fieldsBetween(...part)])];
-    case 'insertLine':
-      return ['orders', 'updated', [newLine(args[0])]];
-    case 'insertLines':
-      return ['orders', 'updated', args[0].map(newLine)];
-    case 'updateLine':
-      return ['orders', 'updated', [[args[0], () => fieldsBetween(...args, args[0]['LINE_NUMBER']!)]]];
-    case 'deleteLine':
-      return ['orders', 'updated', [[args[0], () => [['line', nameLine(args[0]), '', args[0]['LINE_NUMBER']!]]]]];
-    // These change no record that is read.
-    case 'keepBackorder':
-    case 'raiseCounter':
-    case 'keepAnswer':
-    case 'addField':
-    case 'recordMovements':
-    case 'openLedger':
-    case 'saveSerials':
-    case 'deleteSerials':
-    case 'recordChanges':
-    case 'deleteChanges':
-      return ['orders', 'updated', []];
-    default:
-      return name satisfies never;
-  }
 }

@@ -6,7 +6,15 @@ import { applyAction, type StockAction } from '../rules/stock.ts';
 import { checkText, parseValues, type Values } from '../rules/values.ts';
 import { countParts, ledgerRow, moveSerials } from './ledger.ts';
 import { load, save, type Json, type Script } from './script.ts';
-import { checkNewKey, createdAt, saveChange, splitKey, type Body, type WriteOptions } from './writes.ts';
+import {
+  checkNewKey,
+  createdAt,
+  recordNotFound,
+  saveChange,
+  splitKey,
+  type Body,
+  type WriteOptions,
+} from './writes.ts';
 
 /** Receives, counts or adjusts a part and returns its QTY_ONHAND. */
 export function* actOnStock(partCode: string, action: StockAction, { now, by }: WriteOptions): Script<Json> {
@@ -15,8 +23,8 @@ export function* actOnStock(partCode: string, action: StockAction, { now, by }: 
   const part = yield* loadPart(partCode);
   const [changed, moved] = orThrow(applyAction(part, action));
   yield* saveChange('inventory', part, changed, { now });
-  const { kind: KIND, reason: REASON } = action;
-  const cause = { now, by, KIND, REASON, SERIALS: (yield* moveSerials(part, action, moved)).join(',') };
+  const SERIALS = (yield* moveSerials(part, action, moved)).join(',');
+  const cause = { now, by, KIND: action.kind, REASON: action.reason, SERIALS };
   yield save('recordMovements', [ledgerRow({ ...changed, PART_CODE: partCode }, moved, cause)]);
   return JSON.stringify({ QTY_ONHAND: changed['QTY_ONHAND'] });
 }
@@ -53,6 +61,6 @@ export function* updatePart({ inventory }: Dictionaries, body: Body, options: Wr
 function* loadPart(partCode: string): Script<Values> {
   checkText('PART_CODE', partCode);
   const part = yield* load('record', 'inventory', partCode);
-  if (part) return part;
-  throw refuseField('NOT_FOUND', 'PART_CODE', `There is no part '${partCode.slice(0, 64)}'.`);
+  if (!part) throw recordNotFound('inventory', partCode);
+  return part;
 }

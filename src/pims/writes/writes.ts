@@ -8,7 +8,6 @@ import {
   refuseCustomField,
   type CustomField,
   type Dictionaries,
-  type FieldDictionary,
   type KeyedType,
 } from '../rules/fields.ts';
 import { FIRST_STAGES, type Stage } from '../rules/stages.ts';
@@ -30,6 +29,7 @@ import { markTotals, moveTotals } from '../rules/totals.ts';
 import {
   changedNames,
   checkText,
+  complete,
   parseValues,
   refuseLongKey,
   refuseMissingKey,
@@ -79,8 +79,7 @@ export function* createOrder({ orders }: Dictionaries, body: Body, context: Writ
   if (context.strict) yield* checkKnown(values, 'CUSTOMER_CODE', 'LOCATION_CODE');
   const orderNumber = yield* nextNumber('orders');
   const own = { ORDER_TYPE: stage, ORDER_NUMBER: orderNumber, ...markTotals(values) };
-  const order = { ...values, ...own, ...createdAt(context.now) };
-  yield save('insert', 'orders', order);
+  yield save('insert', 'orders', { ...values, ...own, ...createdAt(context.now) });
   return JSON.stringify(orderNumber);
 }
 
@@ -120,7 +119,7 @@ export function* addLineItem({ lines }: Dictionaries, body: Body, options: Write
   if (last >= LINES_MAX) checkLineCount(orderNumber, yield* load('lineCount', orderNumber));
   const totals = moveTotals(order, undefined, line);
   const LINE_NUMBER = String(last + 1);
-  const added = complete(lines, { ...line, ORDER_NUMBER: orderNumber, LINE_NUMBER, ...createdAt(now) });
+  const added = complete(lines.keys(), { ...line, ORDER_NUMBER: orderNumber, LINE_NUMBER, ...createdAt(now) });
   yield save('insertLine', added);
   yield* moveStock(stock, options);
   yield save('update', 'orders', order, { ...totals, MODIFIED_DATE: now });
@@ -221,9 +220,9 @@ export function* checkKnown(
   }
 }
 
-const NOT_FOUND = { orders: 'ORDER_NOT_FOUND', customers: 'CUSTOMER_NOT_FOUND' } as const;
+const NOT_FOUND = { orders: 'ORDER_NOT_FOUND', customers: 'CUSTOMER_NOT_FOUND', inventory: 'NOT_FOUND' } as const;
 
-export function recordNotFound(recordType: NumberedType, code: string): Refusal {
+export function recordNotFound(recordType: KeyedType, code: string): Refusal {
   const { key, noun } = RECORD_TYPES[recordType];
   return refuseField(NOT_FOUND[recordType], key, `There is no ${noun} '${code.slice(0, 64)}'.`);
 }
@@ -261,10 +260,6 @@ const askPart = ({ PART_CODE: code }: Values, strict: boolean): Load[] =>
   code ? [ask('part', code), ask('stock', code), ...(strict ? [ask('isThere', 'inventory', code)] : [])] : [];
 
 export const createdAt = (now: string): Values => ({ CREATE_DATE: now, MODIFIED_DATE: now });
-
-/** Returns every field of the dictionary in order, with '' for a missing value. */
-export const complete = (dictionary: FieldDictionary, values: Values): Values =>
-  Object.fromEntries([...dictionary.keys()].map((name) => [name, values[name] ?? '']));
 
 /** Splits a body into the field that identifies the record and the others. Throws MISSING_FIELD. */
 export function splitKey(body: Body, name: string): { key: string; fields: Body } {

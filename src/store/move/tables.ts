@@ -3,7 +3,8 @@ import { refuseCommand, type Refusal } from '../../errors.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 import { RECORD_TYPES, type FieldDictionary, type RecordType } from '../../pims/rules/fields.ts';
 import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
-import { buildInsert, LEDGER_ROW, listColumns, listNames, VERSION, type ScriptDialect } from '../pims/row-sql.ts';
+import { listColumns } from '../../pims/writes/kinds-of-loads.ts';
+import { buildInsert, LEDGER_ROW, listNames, VERSION, type ScriptDialect } from '../pims/row-sql.ts';
 import { statement, type Bound, type Statement } from '../writing.ts';
 
 /** The limits of a store's queries during a move, which runs alone and makes few queries. */

@@ -6,9 +6,8 @@ import { hash, randomFillSync } from 'node:crypto';
 import { foldCase } from '../../pims/reads/query.ts';
 import type { Dictionaries, FieldDictionary, KeyedType } from '../../pims/rules/fields.ts';
 import { CANCELLED_MARK } from '../../pims/rules/stages.ts';
-import { TOTALS_MARK } from '../../pims/rules/totals.ts';
 import type { Values } from '../../pims/rules/values.ts';
-import type { Loads, LoadsOfMany } from '../../pims/writes/script.ts';
+import type { Loads } from '../../pims/writes/script.ts';
 import type { Bound, Row, RowChange, Statement } from '../writing.ts';
 import type { Dialect } from './where.ts';
 
@@ -87,8 +86,8 @@ function drawText(bytes: number): string {
 export interface Query<T> extends Statement {
   parse(rows: readonly Row[]): T;
 }
-export type LoadSql<Of = Loads & LoadsOfMany> = {
-  readonly [Name in keyof Of]: Of[Name] extends (...args: infer Args) => infer T ? (...args: Args) => Query<T> : never;
+export type LoadSql<Names extends keyof Loads = keyof Loads> = {
+  readonly [Name in Names]: (...args: Parameters<Loads[Name]>) => Query<ReturnType<Loads[Name]>>;
 };
 
 /** The columns of a movement besides NUMBER. */
@@ -109,9 +108,6 @@ export const listNames = (names: readonly string[]): string => names.map((name) 
 
 /** The column that says whether an order is cancelled, for queries that need it as well as the fields. */
 export const CANCELLED: Column = [CANCELLED_MARK, `"${CANCELLED_MARK}"`];
-/** Lists the columns of a record: its fields, and the marks of an order. */
-export const listColumns = (recordType: KeyedType, dictionary: FieldDictionary): string[] =>
-  recordType === 'orders' ? [...dictionary.keys(), CANCELLED_MARK, TOTALS_MARK] : [...dictionary.keys()];
 /** Builds the value of a column as text. Only LINE_NUMBER is stored as a number, so that lines are stored in order. */
 export const buildColumn = (name: string, of = ''): string =>
   name === 'LINE_NUMBER' ? `CAST(${of}"LINE_NUMBER" AS TEXT)` : `${of}"${name}"`;

@@ -13,9 +13,8 @@ import {
   type RowOptions,
 } from '../../pims/import.ts';
 import type { Idempotency, Script, Write } from '../../pims/writes/script.ts';
-import type { Statement, Writing } from '../writing.ts';
-import type { Query } from './row-sql.ts';
-import type { ScriptSql } from './script-sql.ts';
+import type { Writing } from '../writing.ts';
+import { buildLoad, buildSave, type ScriptSql } from './script-sql.ts';
 
 /** The functions for scripts that differ between the stores. */
 export interface ScriptStore {
@@ -96,13 +95,12 @@ export function* runScript<T>(begin: () => StartedScript<T>): Writing<Outcome<T>
     const { sql, script, first } = begin();
     let step = first;
     while (!step.done) {
-      const { kind, name, args } = step.value;
-      if (kind === 'load') {
-        const query = (sql.loads[name] as (...of: unknown[]) => Query<unknown>)(...args);
+      const request = step.value;
+      if (request.kind === 'load') {
+        const query = buildLoad(sql, request);
         step = script.next(query.parse(yield query));
       } else {
-        for (const statement of (sql.saves[name] as (...of: unknown[]) => Iterable<Statement>)(...args))
-          yield statement;
+        for (const statement of buildSave(sql, request)) yield statement;
         step = script.next();
       }
     }

@@ -6,9 +6,10 @@
 import { ofKeyedTypes, RECORD_TYPES, type Dictionaries, type KeyedType } from '../../pims/rules/fields.ts';
 import { LINES_MAX } from '../../pims/rules/record-bounds.ts';
 import { CANCELLED_MARK } from '../../pims/rules/stages.ts';
-import { TOTALS_FIELDS } from '../../pims/rules/totals.ts';
 import { changedNames, sortKey, type Values } from '../../pims/rules/values.ts';
-import type { KeptSerial, LedgerRow, Loads, LoadsOfMany, Saves, SavesOfMany } from '../../pims/writes/script.ts';
+import { listColumns, ORDER_FIELDS, STAGE_FIELDS } from '../../pims/writes/kinds-of-loads.ts';
+import { keyOf } from '../../pims/writes/kinds-of-saves.ts';
+import type { KeptSerial, LedgerRow, Load, LoadsOfMany, Save, Saves } from '../../pims/writes/script.ts';
 import { statement, type Bound, type Row, type Statement } from '../writing.ts';
 import { buildLooks, type LookSql } from './look-sql.ts';
 import {
@@ -16,7 +17,6 @@ import {
   buildUpdate,
   columnsOf,
   LEDGER_ROW,
-  listColumns,
   listNames,
   listValues,
   newLockCode,
@@ -30,10 +30,6 @@ import {
 
 /** The number of partial invoices after which a line can still be found under its first order. */
 const BACKORDERS_FOLLOWED = 100;
-/** The fields of an order on which its lines depend. */
-const ORDER_FIELDS = ['ORDER_NUMBER', 'ORDER_TYPE', 'DROP_SHIP', CANCELLED_MARK, ...TOTALS_FIELDS];
-/** The columns that `orderStage` loads. */
-export const STAGE_FIELDS = ['MODIFIED_DATE', ...ORDER_FIELDS];
 
 const query = <T>(sql: string, values: readonly Bound[], parse: Query<T>['parse']): Query<T> => ({
   sql,
@@ -48,7 +44,7 @@ const load =
   (...args: Args): Query<T> =>
     query(sql, args, parse);
 
-function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql<Loads> {
+function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql {
   const lines = dialect.table('ORDER_LINEITEMS');
   const from = (recordType: KeyedType) => `FROM ${dialect.table(RECORD_TYPES[recordType].table)}`;
   /** Makes a load of one record by its key. */
@@ -67,6 +63,7 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
   const lineJson = dialect.recordJson(columnsOf(dictionaries.lines.keys()));
   const backorders = dialect.table('BACKORDERS');
   return {
+    ...buildLoadsOfMany(dialect),
     record: byKey(
       (recordType) => dialect.recordJson(columnsOf(listColumns(recordType, dictionaries[recordType]))),
       parseRecord,
@@ -116,7 +113,7 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
   };
 }
 
-function buildLoadsOfMany({ table, list, items }: ScriptDialect): LoadSql<LoadsOfMany> {
+function buildLoadsOfMany({ table, list, items }: ScriptDialect): LoadSql<keyof LoadsOfMany> {
   const inList = `IN (${list})`;
   const lines = `FROM ${table('ORDER_LINEITEMS')} l WHERE l."ORDER_NUMBER"`;
   const ofLine = `SELECT 1 ${lines} = q.value ->> 0`;
@@ -176,10 +173,8 @@ const firstText = ([row]: readonly Row[]): string | undefined => row?.[0] as str
 const firstNumber = ([row]: readonly Row[]) => Number(row![0] ?? 0);
 const parseRecord = ([row]: readonly Row[]): Values | undefined => row && (JSON.parse(row[0] as string) as Values);
 
-type SaveSql<Of = Saves & SavesOfMany> = {
-  readonly [Name in keyof Of]: Of[Name] extends (...args: infer Args) => void
-    ? (...args: Args) => Iterable<Statement>
-    : never;
+type SaveSql = {
+  readonly [Name in keyof Saves]: (...args: Parameters<Saves[Name]>) => Iterable<Statement>;
 };
 
 const LINE_KEY = ['ORDER_NUMBER', 'LINE_NUMBER'];
@@ -195,10 +190,10 @@ const CHANGES_PER_DELETION = 1000;
 
 function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql {
   const lines = dialect.table('ORDER_LINEITEMS');
-  const [counters, answers] = [dialect.table('COUNTERS'), dialect.table('IDEMPOTENCY')];
+  const answers = dialect.table('IDEMPOTENCY');
   const insert = ofKeyedTypes((recordType) => {
     const insertRecord = dialect.insertRecord(recordType, dictionaries[recordType]);
-    return (record: Values) => insertRecord(sortKey(record[RECORD_TYPES[recordType].key]!), record, newVersion());
+    return (record: Values) => insertRecord(sortKey(keyOf(recordType, record)), record, newVersion());
   });
   const update = ofKeyedTypes((recordType) => dialect.updateRecord(recordType, dictionaries[recordType]));
   const lineNames = [...dictionaries.lines.keys()];
@@ -227,7 +222,7 @@ function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql
       for (const record of records) yield* insert[recordType](record);
     },
     update(recordType, record, change) {
-      const key = sortKey(record[RECORD_TYPES[recordType].key]!);
+      const key = sortKey(keyOf(recordType, record));
       return update[recordType](key, changedNames(record, change), { ...record, ...change });
     },
     *updateStocks(parts) {
@@ -241,14 +236,14 @@ function buildSaves(dictionaries: Dictionaries, dialect: ScriptDialect): SaveSql
     },
     updateLine(line, change) {
       const names = changedNames(line, change);
-      if (names.length === 0) return [];
-      return [buildUpdate(lines, names, LINE_KEY, [...listValues(names, change), ...lineKey(line)])];
+      const values = [...listValues(names, change), ...lineKey(line)];
+      return names.length === 0 ? [] : [buildUpdate(lines, names, LINE_KEY, values)];
     },
     deleteLine: (line) => [statement(`DELETE FROM ${lines} ${OF_LINE}`, ...lineKey(line))],
     keepBackorder: (...numbers) => [keepBackorder(numbers)],
     raiseCounter: (recordType, number) => [
       statement(
-        `UPDATE ${counters} SET "NEXT" = ? WHERE "NAME" = ? AND "NEXT" < ?`,
+        `UPDATE ${dialect.table('COUNTERS')} SET "NEXT" = ? WHERE "NAME" = ? AND "NEXT" < ?`,
         number + 1n,
         recordType,
         number + 1n,
@@ -307,9 +302,16 @@ export interface ScriptSql {
   readonly looks: LookSql;
 }
 
+/** Builds the statement of a load. */
+export const buildLoad = ({ loads }: ScriptSql, { name, args }: Load) =>
+  (loads[name] as (...of: unknown[]) => Query<unknown>)(...args);
+/** Builds the statements of a save. */
+export const buildSave = ({ saves }: ScriptSql, { name, args }: Save) =>
+  (saves[name] as (...of: unknown[]) => Iterable<Statement>)(...args);
+
 export const buildScriptSql = (dictionaries: Dictionaries, dialect: ScriptDialect): ScriptSql => ({
   dictionaries,
-  loads: { ...buildLoads(dictionaries, dialect), ...buildLoadsOfMany(dialect) },
+  loads: buildLoads(dictionaries, dialect),
   saves: buildSaves(dictionaries, dialect),
   looks: buildLooks(dialect),
 });

@@ -17,13 +17,13 @@ import type { QueryRequest } from '../../../pims/pims-port.ts';
 import { foldCase, parseFilters, parseSort } from '../../../pims/reads/query.ts';
 import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
 import { buildChanges } from '../../pims/look-sql.ts';
+import { listColumns } from '../../../pims/writes/kinds-of-loads.ts';
 import {
   buildColumn,
   buildInsert,
   buildRecordUpdate,
   CANCELLED,
   columnsOf,
-  listColumns,
   listValues,
   searchText,
   tagColumn,

@@ -14,12 +14,13 @@ const COPIED_MOST = 1000;
 export function loadTogether(connection: Connection, asks: readonly Ask[]): Promise<Row[]>[] {
   const answers = new Map<Ask, Promise<Row[]>>();
   for (const [sql, alike] of Map.groupBy(asks, (ask) => ask.sql)) {
+    const [first] = alike as [Ask];
     if (alike.length === 1) {
-      answers.set(alike[0]!, connection.query(sql, alike[0]!.values));
+      answers.set(first, connection.query(sql, first.values));
       continue;
     }
     const rows = connection
-      .query(mergeLoads(sql, alike[0]!.values), [[...alike.keys()], ...listsOf(alike)])
+      .query(mergeLoads(sql, first.values), [[...alike.keys()], ...listsOf(alike)])
       .then((all) => Map.groupBy(all, ([at]) => at as number));
     for (const [at, ask] of alike.entries())
       answers.set(
@@ -68,19 +69,16 @@ interface Group {
 
 function sendGroup(connection: Connection, { alike }: Group): void {
   const { sql, change } = alike[0]!;
+  const { kind, table, names } = change!;
   if (alike.length < SAVED_TOGETHER_LEAST) for (const { values } of alike) connection.send(sql, values);
-  else if (change!.kind === 'insert' && alike.length >= COPIED_LEAST) copyGroup(connection, alike);
+  else if (kind === 'insert' && alike.length >= COPIED_LEAST)
+    for (let at = 0; at < alike.length; at += COPIED_MOST)
+      connection.copy(
+        table,
+        names,
+        alike.slice(at, at + COPIED_MOST).map(({ values }) => values),
+      );
   else connection.send(mergeSaves(change!), listsOf(alike));
-}
-
-function copyGroup(connection: Connection, alike: readonly Statement[]): void {
-  const { table, names } = alike[0]!.change!;
-  for (let at = 0; at < alike.length; at += COPIED_MOST)
-    connection.copy(
-      table,
-      names,
-      alike.slice(at, at + COPIED_MOST).map(({ values }) => values),
-    );
 }
 
 const listsOf = (alike: readonly Ask[]): (string | number | null)[][] =>

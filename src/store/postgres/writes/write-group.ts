@@ -3,18 +3,21 @@
  * their next loads together. A script restarts if an earlier one changes a value that it has read.
  */
 import { Refusal, settle } from '../../../errors.ts';
+import { changeKnown, sourceOf, type Known, type Source } from '../../../pims/writes/kinds-of-loads.ts';
+import { kindOfSave } from '../../../pims/writes/kinds-of-saves.ts';
 import type { Load, NumberedType, Save } from '../../../pims/writes/script.ts';
 import type { Query } from '../../pims/row-sql.ts';
 import type { StartedScript } from '../../pims/script-runner.ts';
-import { mergeFeed, type ScriptSql } from '../../pims/script-sql.ts';
+import { buildLoad, buildSave, mergeFeed, type ScriptSql } from '../../pims/script-sql.ts';
 import { statement, type Statement } from '../../writing.ts';
 import type { Connection } from '../connection/connection.ts';
 import { loadTogether, saveTogether } from './merge-sql.ts';
-import { changedBy, changeKnown, loadName, sourceOf, type Known, type Loaded } from './write-conflicts.ts';
 
 export type Begin = () => StartedScript<unknown>;
 /** The next number of each counter. */
 type NextNumbers = Map<NumberedType, number>;
+/** Returns a key that identifies a load within its source. */
+const loadName = ({ name, args }: Load): string => [name, ...args].join(' ');
 
 /** One script of a group while it runs: its progress, its saves, and the values known after them. */
 class RunningScript {
@@ -36,7 +39,8 @@ class RunningScript {
   feed: Statement[] = [];
   /** Values of loads, each after a number of saves to its source. */
   readonly #own = new Map<string, { readonly known: Known; readonly saves: number }>();
-  #statements: Statement[] = [];
+  /** The statements of its saves that are not taken yet, in order. */
+  statements: Statement[] = [];
 
   constructor(begin: Begin) {
     this.#begin = begin;
@@ -47,11 +51,6 @@ class RunningScript {
     this.isDone = this.isAlone = false;
     this.sources.clear();
     this.#discard();
-  }
-
-  /** Removes and returns the statements of its saves, in order. */
-  takeStatements(): Statement[] {
-    return this.#statements.splice(0);
   }
 
   /**
@@ -66,7 +65,7 @@ class RunningScript {
         const request = step.value;
         let answer: unknown;
         if (request.kind === 'save') this.#save(request, next);
-        else if (request.name === 'counter') answer = this.#count(request.args[0], next, (number) => number);
+        else if (request.name === 'counter') answer = this.#count(request.args[0], next);
         else if (request.name === 'nextNumber')
           answer = String(this.#count(request.args[0], next, (number) => number + 1));
         else {
@@ -87,9 +86,8 @@ class RunningScript {
     if (!changes) return loaded;
     const name = loadName(load);
     const own = this.#own.get(name);
-    let known = own?.known ?? loaded;
-    for (const save of changes.slice(own?.saves ?? 0))
-      known = changeKnown(load, known, save, this.started!.sql.dictionaries);
+    const { dictionaries } = this.started!.sql;
+    const known = changeKnown(load, own?.known ?? loaded, changes.slice(own?.saves), dictionaries);
     if (known) this.#own.set(name, { known, saves: changes.length });
     return known;
   }
@@ -100,11 +98,11 @@ class RunningScript {
     this.counters.clear();
     this.#own.clear();
     this.feed = [];
-    this.#statements = [];
+    this.statements = [];
   }
 
   /** Returns the next number of a counter, and moves it. */
-  #count(recordType: NumberedType, next: NextNumbers, move: (number: number) => number): number {
+  #count(recordType: NumberedType, next: NextNumbers, move = (number: number) => number): number {
     const now = next.get(recordType)!;
     const { before, after } = this.counters.get(recordType) ?? { before: now, after: now };
     this.counters.set(recordType, { before, after: move(after) });
@@ -117,10 +115,9 @@ class RunningScript {
       this.#count(recordType, next, (at) => Math.max(at, Number(number) + 1));
       return;
     }
-    const build = this.started!.sql.saves[save.name] as (...args: unknown[]) => Iterable<Statement>;
     // Building a statement gives a new line its lock code, which later loads need.
-    for (const one of build(...save.args)) (one.isFeed ? this.feed : this.#statements).push(one);
-    const sources = changedBy(save);
+    for (const one of buildSave(this.started!.sql, save)) (one.isFeed ? this.feed : this.statements).push(one);
+    const sources = kindOfSave(save).outdates(...save.args);
     this.isAlone ||= !sources;
     for (const source of sources ?? []) this.changes.getOrInsertComputed(source, () => []).push(save);
   }
@@ -145,19 +142,25 @@ class RunApart extends Error {}
 export class WriteGroup {
   readonly #connection: Connection;
   readonly #scripts: readonly RunningScript[];
-  readonly #loaded = new Map<string, Loaded>();
+  /** Known values of loads, by their source, then by the name and arguments of the load. */
+  readonly #loaded = new Map<string, Map<string, Known>>();
   /** The number of scripts that are done. All later scripts run ahead of their turn, so they may have to restart. */
   #done = 0;
-  /** The next numbers after the scripts that are done; a guess until the tenant is locked. */
-  #next: NextNumbers;
+  /** The next numbers of the counters after the scripts that are done; a guess until the tenant is locked. */
+  next: NextNumbers;
   #isLocked = false;
   /** The statements that are not sent yet. */
   #statements: Statement[] = [];
 
   constructor(connection: Connection, begins: readonly Begin[], expected = NUMBERS_GUESSED) {
     this.#connection = connection;
-    this.#next = expected;
+    this.next = expected;
     this.#scripts = begins.map((begin) => new RunningScript(begin));
+  }
+
+  /** The scripts that are not done. */
+  get #open(): readonly RunningScript[] {
+    return this.#scripts.slice(this.#done);
   }
 
   /** Runs all scripts and returns their outcomes. `lock` resolves once the tenant is locked. */
@@ -168,7 +171,7 @@ export class WriteGroup {
     loads.catch(() => undefined);
     const { sql, next } = await lock;
     await loads;
-    this.#next = new Map(next);
+    this.next = new Map(next);
     this.#isLocked = true;
     if (this.#scripts.some(({ started }) => started?.sql !== sql)) this.#restartAll();
     while (this.#done < this.#scripts.length) {
@@ -182,21 +185,16 @@ export class WriteGroup {
     return this.#scripts.map(({ outcome }) => outcome);
   }
 
-  /** The next numbers of the counters after all scripts. */
-  get next(): NextNumbers {
-    return this.#next;
-  }
-
   #restartAll(): void {
     this.#loaded.clear();
-    for (const script of this.#scripts.slice(this.#done)) script.restart();
+    for (const script of this.#open) script.restart();
   }
 
   /** Continues each script as far as its loads are known, and finishes the scripts whose turn it is. */
   #continueAll(): void {
     // A script expects the numbers after those of the earlier scripts.
-    const next = new Map(this.#next);
-    for (const script of this.#scripts.slice(this.#done)) {
+    const next = new Map(this.next);
+    for (const script of this.#open) {
       if ([...script.counters].some(([recordType, { before }]) => before !== next.get(recordType))) script.restart();
       this.#continue(script, next);
       for (const [recordType, { after }] of script.counters) next.set(recordType, after);
@@ -210,11 +208,11 @@ export class WriteGroup {
     while (script.load && !script.isAlone) {
       const { load } = script;
       const source = sourceOf(load);
-      const loaded = source === null ? undefined : this.#loaded.get(source)?.get(loadName(load));
-      const known = source === null ? undefined : script.find(load, source, loaded);
-      if (source !== null) script.sources.add(source);
+      const loaded = source && this.#loaded.get(source)?.get(loadName(load));
+      const known = source && script.find(load, source, loaded);
+      if (source) script.sources.add(source);
       if (known) script.continue(next, known.value);
-      else if (source !== null && !loaded) return;
+      else if (source && !loaded) return;
       else script.isAlone = true;
     }
   }
@@ -225,20 +223,18 @@ export class WriteGroup {
     for (const [source, saves] of script.changes) {
       const loaded = this.#loaded.get(source);
       for (const [name, before] of loaded ?? []) {
-        let known: Known | undefined = before;
-        for (const save of saves) known = changeKnown(before.load, known, save, script.started!.sql.dictionaries);
+        const known = changeKnown(before.load, before, saves, script.started!.sql.dictionaries);
         if (known) loaded!.set(name, known);
         else loaded!.delete(name);
       }
     }
-    for (const other of this.#scripts.slice(this.#done))
-      if (!other.sources.isDisjointFrom(script.changes)) other.restart();
+    for (const other of this.#open) if (!other.sources.isDisjointFrom(script.changes)) other.restart();
   }
 
   #complete(script: RunningScript): void {
     this.#done++;
-    this.#statements.push(...script.takeStatements());
-    for (const [recordType, { after }] of script.counters) this.#next.set(recordType, after);
+    this.#statements.push(...script.statements.splice(0));
+    for (const [recordType, { after }] of script.counters) this.next.set(recordType, after);
   }
 
   /** Saves the numbers of all scripts, and their changes as one row of the feed, in one statement. */
@@ -248,7 +244,7 @@ export class WriteGroup {
     // The statement of the feed reads the feed's last row. Citus cannot plan it as the last of joined statements.
     const statements = [
       ...mergeFeed(this.#scripts.flatMap(({ feed }) => feed)),
-      ...[...this.#next].flatMap(([recordType, number]) =>
+      ...[...this.next].flatMap(([recordType, number]) =>
         number > saved.get(recordType)! ? [...saves.raiseCounter(recordType, BigInt(number - 1))] : [],
       ),
     ];
@@ -263,20 +259,17 @@ export class WriteGroup {
   /** Sends the saves of finished scripts, and the loads for which the others wait. */
   async #sendLoads(): Promise<void> {
     this.#sendSaves();
-    const wanted = new Map<string, { readonly load: Load; readonly query: Query<unknown> }>();
-    for (const { load: waiting, started, isAlone } of this.#scripts.slice(this.#done))
+    const wanted = new Map<string, readonly [Source, Load, Query<unknown>]>();
+    for (const { load: waiting, started, isAlone } of this.#open)
       for (const load of waiting && !isAlone ? [waiting, ...(waiting.ahead ?? [])] : []) {
         const [source, name] = [sourceOf(load), loadName(load)];
-        if (source !== null && !this.#loaded.get(source)?.has(name))
-          wanted.getOrInsertComputed(name, () => ({ load, query: buildQuery(started!, load) }));
+        if (source && !this.#loaded.get(source)?.has(name))
+          wanted.getOrInsertComputed(name, () => [source, load, buildLoad(started!.sql, load)]);
       }
-    const loads = [...wanted.values()];
-    const queries = loads.map(({ query }) => query);
+    const queries = Array.from(wanted.values(), ([, , query]) => query);
     const all = await Promise.all(loadTogether(this.#connection, queries));
-    for (const [at, { load, query }] of loads.entries()) {
-      const loaded = this.#loaded.getOrInsertComputed(sourceOf(load)!, () => new Map());
-      loaded.set(loadName(load), { load, value: query.parse(all[at]!) });
-    }
+    for (const [name, [source, load, query]] of wanted)
+      this.#loaded.getOrInsertComputed(source, () => new Map()).set(name, { load, value: query.parse(all.shift()!) });
   }
 
   #sendSaves(): void {
@@ -288,18 +281,15 @@ export class WriteGroup {
     this.#sendSaves();
     let isSent = false;
     for (;;) {
-      this.#statements.push(...script.takeStatements());
+      this.#statements.push(...script.statements.splice(0));
       isSent ||= this.#statements.length > 0;
       this.#sendSaves();
       if (!script.load) break;
-      const query = buildQuery(script.started!, script.load);
-      script.continue(this.#next, query.parse(await this.#connection.query(query.sql, query.values)));
+      const query = buildLoad(script.started!.sql, script.load);
+      script.continue(this.next, query.parse(await this.#connection.query(query.sql, query.values)));
     }
     if (script.outcome instanceof Refusal && isSent) throw this.#scripts.length === 1 ? script.outcome : new RunApart();
     this.#complete(script);
     this.#restartAll();
   }
 }
-
-const buildQuery = ({ sql }: StartedScript<unknown>, { name, args }: Load): Query<unknown> =>
-  (sql.loads[name] as (...of: unknown[]) => Query<unknown>)(...args);

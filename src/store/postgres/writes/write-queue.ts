@@ -63,7 +63,8 @@ export class PostgresWriteQueue {
     while (this.#waiting.length > 0) {
       const group = takeGroup(this.#waiting).filter((item) => {
         const isLate = clock.elapsed() - item.since > WAIT_MS;
-        if (isLate) item.resolve(tooManyWrites() as never);
+        if (isLate)
+          item.resolve(refuseForNow('SERVICE_BUSY', 'Too many writes are waiting; nothing was written.') as never);
         return !isLate;
       });
       if (group.length === 0) continue;
@@ -114,8 +115,6 @@ function takeGroup(waiting: PostgresWrite[]): PostgresWrite[] {
   }
   return waiting.splice(0, count);
 }
-
-const tooManyWrites = (): Refusal => refuseForNow('SERVICE_BUSY', 'Too many writes are waiting; nothing was written.');
 
 function answerAll(group: readonly PostgresWrite[], fault: unknown): void {
   for (const { resolve, reject } of group)

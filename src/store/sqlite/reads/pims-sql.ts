@@ -13,13 +13,13 @@ import {
 import type { QueryRequest } from '../../../pims/pims-port.ts';
 import { parseFilters, parseSort } from '../../../pims/reads/query.ts';
 import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
+import { listColumns } from '../../../pims/writes/kinds-of-loads.ts';
 import {
   buildColumn,
   buildInsert,
   buildRecordUpdate,
   CANCELLED,
   columnsOf,
-  listColumns,
   listValues,
   searchText,
   tagColumn,
