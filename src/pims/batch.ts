@@ -6,7 +6,8 @@ import { Refusal, refuseField, settle } from '../errors.ts';
 import type { Dictionaries } from './rules/fields.ts';
 import { BATCH_ANSWER_CHARACTERS_MAX, LINES_MAX, REFERRED_CHARACTERS_MAX } from './rules/record-bounds.ts';
 import { recordChanges, type ChangedRecords } from './writes/changed-records.ts';
-import { ask, withoutSaves, type Json, type LineUnits, type Load, type Script } from './writes/script.ts';
+import type { Json } from './json.ts';
+import { ask, withoutSaves, type LineUnits, type Load, type Script } from './writes/script.ts';
 import { cancelOrder, updateOrder } from './writes/order-writes.ts';
 import type { RawValue, Values } from './rules/values.ts';
 import {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { dayOf, type Filter } from '../../src/pims/reads/query.ts';
-import { textOf } from '../../src/pims/writes/script.ts';
+import { textOf } from '../../src/pims/json.ts';
 import { sortKey, type Values } from '../../src/pims/rules/values.ts';
 import { PostgresStore } from '../../src/store/postgres/store.ts';
 import type { Tenant } from '../../src/tenant/tenant-port.ts';

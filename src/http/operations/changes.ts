@@ -2,7 +2,7 @@
 import { awaitChanges, CHANGED_TYPES, type Change, type ChangePage } from '../../pims/changes.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 import type { KeyedType } from '../../pims/rules/fields.ts';
-import type { Json } from '../../pims/writes/script.ts';
+import type { Json } from '../../pims/json.ts';
 import { EVENTS } from '../../webhooks/webhooks.ts';
 import { renderEnvelope } from '../call/answer.ts';
 import { limitOf, type AnswerLimits } from '../call/cursor.ts';

@@ -5,23 +5,10 @@
  */
 import type { CustomField, Dictionaries, KeyedType } from '../rules/fields.ts';
 import type { Values } from '../rules/values.ts';
+import type { Json } from '../json.ts';
 
 /** Record types whose numbers PIMS assigns. */
 export type NumberedType = 'orders' | 'customers';
-/** JSON text of a record or of a list of records, ready to send. */
-export type Json = string;
-/** JSON as text, or as UTF-8 bytes where it may be large: bytes need no encoding on the event loop. */
-export type Rendered = Json | Uint8Array;
-
-export const textOf = (json: Rendered): Json => (typeof json === 'string' ? json : Buffer.from(json).toString());
-
-/** Joins items into a JSON list. The list is bytes if any item is. */
-export const joinList = (items: readonly Rendered[]): Rendered =>
-  items.every((item) => typeof item === 'string')
-    ? `[${items.join(',')}]`
-    : Buffer.concat(['[', ...items.flatMap((item, at) => (at > 0 ? [',', item] : [item])), ']'].map(bytesOf));
-const bytesOf = (json: Rendered): Uint8Array => (typeof json === 'string' ? Buffer.from(json) : json);
-
 /** Idempotency key of a write. Repeating the write with the same key returns the first result and writes nothing. */
 export interface Idempotency {
   readonly key: string;

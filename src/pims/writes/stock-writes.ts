@@ -5,7 +5,8 @@ import type { Dictionaries } from '../rules/fields.ts';
 import { applyAction, type StockAction } from '../rules/stock.ts';
 import { checkText, parseValues, type Values } from '../rules/values.ts';
 import { countParts, ledgerRow, moveSerials } from './ledger.ts';
-import { load, save, type Json, type Script } from './script.ts';
+import type { Json } from '../json.ts';
+import { load, save, type Script } from './script.ts';
 import {
   checkNewKey,
   createdAt,

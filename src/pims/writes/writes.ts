@@ -12,13 +12,13 @@ import {
 } from '../rules/fields.ts';
 import { FIRST_STAGES, type Stage } from '../rules/stages.ts';
 import { moveStock, sellSerials } from './ledger.ts';
+import type { Json } from '../json.ts';
 import {
   ask,
   load,
   save,
   type Expected,
   type Idempotency,
-  type Json,
   type Load,
   type NumberedType,
   type Script,

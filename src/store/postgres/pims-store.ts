@@ -25,7 +25,8 @@ import type {
   QueryRequest,
   RecordFound,
 } from '../../pims/pims-port.ts';
-import { textOf, type Idempotency, type Json, type NumberedType, type Write } from '../../pims/writes/script.ts';
+import { textOf, type Json } from '../../pims/json.ts';
+import type { Idempotency, NumberedType, Write } from '../../pims/writes/script.ts';
 import type { Turns } from '../../tenant/turns.ts';
 import { sortKey } from '../../pims/rules/values.ts';
 import { LookRows, makeLook, readChangeRows, type ChangesAsked } from '../pims/look-sql.ts';
