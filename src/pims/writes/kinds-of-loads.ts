@@ -131,10 +131,9 @@ export const LOADS: {
 
 type AfterSave = (before: unknown, save: Save['args'], dictionaries: Dictionaries, args: Load['args']) => unknown;
 type AnyLoad = { source(...args: unknown[]): Source } & Partial<Record<Save['name'], AfterSave | null>>;
-const kindOf = ({ name }: Load) => LOADS[name] as AnyLoad | null;
 
 /** Returns the source of a load, or undefined if it has more than one. */
-export const sourceOf = (load: Load) => kindOf(load)?.source(...load.args);
+export const sourceOf = ({ name, args }: Load) => (LOADS[name] as AnyLoad | null)?.source(...args);
 
 /** A value that is known of a load. */
 export interface Known {
@@ -149,8 +148,9 @@ export function changeKnown(
   saves: readonly Save[],
   dictionaries: Dictionaries,
 ): Known | undefined {
+  const kind = LOADS[load.name] as AnyLoad | null;
   for (const { name, args } of saves) {
-    const change = kindOf(load)?.[name];
+    const change = kind?.[name];
     known =
       change && (known ?? name === 'insert')
         ? { load, value: change(known?.value, args, dictionaries, load.args) }

@@ -31,7 +31,7 @@ import {
 /** The number of partial invoices after which a line can still be found under its first order. */
 const BACKORDERS_FOLLOWED = 100;
 
-const query = <T>(sql: string, values: readonly Bound[], parse: Query<T>['parse']): Query<T> => ({
+const query = <T>(sql: string, values: readonly Bound[], parse: Query<T>['parse']) => ({
   sql,
   values,
   reads: true,
@@ -41,7 +41,7 @@ const query = <T>(sql: string, values: readonly Bound[], parse: Query<T>['parse'
 /** Makes a load that binds its arguments. */
 const load =
   <Args extends Bound[], T>(sql: string, parse: Query<T>['parse']) =>
-  (...args: Args): Query<T> =>
+  (...args: Args) =>
     query(sql, args, parse);
 
 function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql {
