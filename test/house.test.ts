@@ -6,13 +6,11 @@ import { suite, test } from 'node:test';
 import { findWordFaults } from '../tools/words.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** Maximum tokens of all of src, including migrations. Lower it only; a change that raises it says by how much. */
-const SRC_TOKENS_MAX = 223_964;
+/** Maximum tokens of all of src, including the scripts of schemas. Lower it only; a change that raises it says by how much. */
+const SRC_TOKENS_MAX = 223_760;
 /** Maximum tokens of mcp/src. */
 const MCP_TOKENS_MAX = 4700;
 const FOLDER_FILES_MAX = 12;
-/** Folders of migrations, whose number of files is not limited: each change of a schema adds one. */
-const MIGRATIONS = /\/migrations$/;
 
 /** Matches words, numbers, operators and whole strings. White space does not count, so dense lines gain nothing. */
 const TOKEN =
@@ -47,11 +45,7 @@ suite('the house', () => {
     });
 
   test(`a folder has at most ${FOLDER_FILES_MAX} files`, () => {
-    const crowded = findCrowds(files, dirname, FOLDER_FILES_MAX);
-    assert.deepEqual(
-      Object.keys(crowded).filter((folder) => !MIGRATIONS.test(folder)),
-      [],
-    );
+    assert.deepEqual(findCrowds(files, dirname, FOLDER_FILES_MAX), {});
   });
 
   test('no type has the name of another', () => {
@@ -69,7 +63,7 @@ suite('the house', () => {
   });
 
   test('no file below src/store has the name of another, except where SQLite and PostgreSQL answer each other', () => {
-    const sources = files.filter((file) => /^src\/store\/.*\.ts$/.test(file) && !MIGRATIONS.test(dirname(file)));
+    const sources = files.filter((file) => /^src\/store\/.*\.ts$/.test(file));
     const storeOf = (file: string): string => file.split('/')[2]!;
     const crowds = Object.values(findCrowds(sources, (file) => basename(file), 1));
     assert.deepEqual(

@@ -92,7 +92,7 @@ export interface Session extends UserName, Failures {
   readonly client: string;
   /** The User-Agent, cut to 200 characters. */
   readonly agent: string;
-  /** Time of the user's last proof of identity in this session, UTC ISO 8601; '' if it is not known. */
+  /** Time of the user's last proof of identity in this session, UTC ISO 8601. */
   readonly provenAt: string;
 }
 

@@ -9,7 +9,6 @@ import { formatTime, type Clock } from '../clock.ts';
 import type { Environment } from '../config.ts';
 import { Refusal } from '../errors.ts';
 import { RECORD_TYPES } from '../pims/rules/fields.ts';
-import { NewerStore } from '../store/control/control.ts';
 import { faultOf } from '../store/sqlite/files/database.ts';
 
 /** The context of a command. A command that fails after it has printed a result sets the exit code. */
@@ -115,7 +114,6 @@ export function printErrorObject(error: Omit<PrintedFault, 'stack'>): void {
 
 function describeFault(fault: unknown): PrintedFault {
   if (fault instanceof Refusal) return describeRefusal(fault);
-  if (fault instanceof NewerStore) return { code: 'COMMAND_REFUSED', message: fault.message };
   if (!(fault instanceof Error)) return { code: 'INTERNAL_ERROR', message: String(fault) };
   const kind = faultOf(fault);
   const { message, stack } = fault;

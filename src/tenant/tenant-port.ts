@@ -68,7 +68,7 @@ export interface KeyCount {
 interface MonthUsage {
   readonly total: number;
   readonly byDay: { day: string; operation: string; calls: number }[];
-  /** The calls by key, sorted by name. Calls from the explorer, and calls counted by older nodes, have no key. */
+  /** The calls by key, sorted by name. Calls from the explorer have no key. */
   readonly byKey: Pick<KeyCount, 'apiId' | 'name' | 'calls'>[];
 }
 

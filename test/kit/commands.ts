@@ -5,7 +5,7 @@
 import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { CommandOutcome, CommandRequest } from './command-runner.ts';
-import { isFromSources, PROGRAM } from './program.ts';
+import { isFromSources, PROGRAM, type Words } from './program.ts';
 
 /** Outcome of a command. The exit code is null if a signal ended the process. */
 export type Outcome = Omit<CommandOutcome, 'exitCode'> & { readonly exitCode: number | null };
@@ -57,15 +57,17 @@ interface ProcessOptions {
   readonly stopsReading?: boolean;
   /** A program that starts the process. */
   readonly under?: readonly string[];
+  /** The words that start another version of the program. */
+  readonly program?: Words;
 }
 
 /** Runs a command in a separate process. */
 export async function runProcess(
   { words, env }: CommandRequest,
-  { stopsReading = false, under = [] }: ProcessOptions = {},
+  { stopsReading = false, under = [], program = PROGRAM }: ProcessOptions = {},
 ): Promise<Outcome> {
-  const [program, ...before] = [...under, ...PROGRAM];
-  const child = spawn(program!, [...before, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [first, ...before] = [...under, ...program];
+  const child = spawn(first!, [...before, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let [out, err] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
   if (stopsReading) child.stdout.once('data', () => child.stdout.destroy());

@@ -3,9 +3,9 @@
  * STOREROOM_TEST_PROGRAM names, which is the compiled one (build/server/main.js) or an executable.
  */
 import { fileURLToPath } from 'node:url';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 
-type Words = readonly [string, ...string[]];
+export type Words = readonly [string, ...string[]];
 
 const given = process.env['STOREROOM_TEST_PROGRAM'] || undefined;
 const pathOf = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
@@ -14,7 +14,12 @@ const program = given === undefined ? pathOf('../../src/main.ts') : resolve(give
 export const isFromSources = given === undefined;
 /** The words that start it as outside tests, on real time. */
 export const SHIPPED: Words = /\.[jt]s$/.test(program) ? [process.execPath, program] : [program];
-/** The words that start it in tests, with the options that main.ts gives a service. */
-export const PROGRAM: Words = isFromSources
-  ? [process.execPath, '--max-semi-space-size=16', '--expose-gc', pathOf('clocked-program.ts')]
-  : SHIPPED;
+/** Returns the words that start the sources in a folder in tests, with the options that main.ts gives a service. */
+export const programAt = (root: string): Words => [
+  process.execPath,
+  '--max-semi-space-size=16',
+  '--expose-gc',
+  join(root, 'test/kit/clocked-program.ts'),
+];
+/** The words that start it in tests. */
+export const PROGRAM: Words = isFromSources ? programAt(pathOf('../..')) : SHIPPED;

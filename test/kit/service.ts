@@ -12,7 +12,7 @@ import { clockVariable, dateVariable, now, REAL_TIME } from './clock.ts';
 import { runInRunner, runProcess } from './commands.ts';
 import { Contract } from './contract.ts';
 import { newDatabase } from './postgres.ts';
-import { isFromSources, PROGRAM, SHIPPED } from './program.ts';
+import { isFromSources, PROGRAM, SHIPPED, type Words } from './program.ts';
 import { share } from './shared.ts';
 import { untilTold } from './wait.ts';
 
@@ -86,19 +86,27 @@ export function placeVariables(place: string): { STOREROOM_DATA: string; STORERO
     : { STOREROOM_DATA: place, STOREROOM_DATABASE_URL: '' };
 }
 
+interface CommandOptions {
+  readonly env?: Record<string, string>;
+  /** A program that starts the process, such as one that changes the user. */
+  readonly under?: readonly string[];
+  /** The words that start another version of the program. */
+  readonly program?: Words;
+}
+
 /**
- * Runs `storeroom …args` at a place: `serve` in a separate process, every other command in the shared one. A program
- * `under` starts a separate process too, such as one that changes the user.
+ * Runs `storeroom …args` at a place, in the process that commands share. `serve`, a program `under` and another version
+ * have a separate process.
  */
 export async function runCommand(
   place: string,
   args: readonly string[],
-  { env: more = {}, under = [] }: { env?: Record<string, string>; under?: readonly string[] } = {},
+  { env: more = {}, under = [], program = PROGRAM }: CommandOptions = {},
 ): Promise<CommandResult> {
   const env = { ...process.env, ...placeVariables(place), ...more };
-  const isAlone = args[0] === 'serve' || under.length > 0;
+  const isAlone = args[0] === 'serve' || under.length > 0 || program !== PROGRAM;
   const { exitCode, out, err } = await (isAlone
-    ? runProcess({ words: args, env }, { under })
+    ? runProcess({ words: args, env }, { under, program })
     : runInRunner({ words: args, env }));
   return { code: exitCode, stdout: out, stderr: err, json: () => JSON.parse(out) };
 }
@@ -113,6 +121,8 @@ export interface ServiceOptions {
   keepsPort?: boolean;
   /** A program that starts the process, such as one that puts it into a control group first. */
   under?: readonly string[];
+  /** The words that start another version of the program, from sources. */
+  program?: Words;
   /** Whether main.ts starts it, as outside tests: on real time, with a clock that nothing can move. */
   asShipped?: boolean;
   /** Whether its date changes only by `move`, ahead or back. Its waits pass in real time and are not moved. */
@@ -125,6 +135,8 @@ export class Service {
   readonly #env: Record<string, string>;
   readonly #keepsPort: boolean;
   readonly #under: readonly string[];
+  readonly #program: Words;
+  readonly #isClocked: boolean;
   readonly #asShipped: boolean;
   readonly #date: number | undefined;
   #movedMs = 0;
@@ -139,13 +151,15 @@ export class Service {
 
   private constructor(
     place: string,
-    { env = {}, keepsPort = false, under = [], asShipped = false, ...more }: ServiceOptions,
+    { env = {}, keepsPort = false, under = [], program, asShipped = false, ...more }: ServiceOptions,
   ) {
     this.place = place;
     this.#env = { STOREROOM_DEMO: 'off', ...env };
     this.#keepsPort = keepsPort;
     this.#under = under;
     this.#asShipped = asShipped || under.length > 0;
+    this.#isClocked = program !== undefined || (isFromSources && !this.#asShipped);
+    this.#program = program ?? (this.#isClocked ? PROGRAM : SHIPPED);
     this.#date = more.dateStands === true ? now() : undefined;
   }
 
@@ -173,12 +187,11 @@ export class Service {
   /** Starts the process (again) on the same store, and waits until it is ready. Throws if it ends before. */
   async restart(): Promise<void> {
     const port = this.#keepsPort && this.origin !== '' ? new URL(this.origin).port : '0';
-    const [program, isClocked] = this.#asShipped || !isFromSources ? [SHIPPED, false] : [PROGRAM, true];
-    const words = [...this.#under, ...program, 'serve', '--port', port];
-    const own = isClocked ? { ...MALLOC, ...this.#time() } : {};
+    const words = [...this.#under, ...this.#program, 'serve', '--port', port];
+    const own = this.#isClocked ? { ...MALLOC, ...this.#time() } : {};
     const child = spawn(words[0]!, words.slice(1), {
       env: { ...process.env, ...own, ...placeVariables(this.place), ...this.#env },
-      stdio: ['pipe', 'pipe', 'pipe', ...(isClocked ? (['ipc'] as const) : [])],
+      stdio: ['pipe', 'pipe', 'pipe', ...(this.#isClocked ? (['ipc'] as const) : [])],
     }) as ChildProcessWithoutNullStreams;
     this.#process = child;
     children.add(child);

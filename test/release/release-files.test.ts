@@ -1,6 +1,7 @@
 /** Tests the parts of a release: archives, licences, the bill of materials and the sections of the change log. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { hash } from 'node:crypto';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
@@ -12,6 +13,7 @@ import { checkSbom, renderSbom } from '../../tools/release/sbom.ts';
 import { listDashboardPackages, listShipped } from '../../tools/release/shipped.ts';
 import { packTar } from '../../tools/release/tar.ts';
 import { SECURITY_RELEASE } from '../../bin/node-26.js';
+import { newestSchema } from '../kit/next-version.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -132,14 +134,33 @@ test('the packages have the addresses that package.json has, and none while it h
   }
 });
 
-test('a schema has a version of its own: that of the program is the one whose row has the newest migrations', () => {
+/** The SHA-256 of the scripts of schemas, without comments and layout. */
+const SCRIPTS: Record<string, string> = {
+  'src/store/postgres/migrations/control-0013.sql': 'f2b8c77f9fbecdf5ac0c223491a836f8574e7cb8147dd4bc9b14e3f99b2883f3',
+  'src/store/postgres/migrations/pims-0011.sql': 'fb2e2396152da503aad91da6df5ff74798d63922d1f31c0f2f4aa443370ee49c',
+  'src/store/sqlite/migrations/control-0012.sql': '5a51e16bbbfbecbc6816bc0a216c64b2482ebcb570e608948dd579a5100db8e7',
+  'src/store/sqlite/migrations/pims-0011.sql': '57b3516e0c304a04a486f0021b0b8aa8bda23c761fa6aa7c46db1fcf486a9e54',
+  'src/store/sqlite/migrations/requests-0004.sql': 'e7417caadd296149444dd76262a13735167ae68852884ac6ec6b71e6cb9f2177',
+  'src/store/sqlite/migrations/usage-0004.sql': 'ca8e91f40254174257b072cbb61da7b00b4ff6da9841827ce71642865b322404',
+};
+
+test('a script of a schema never changes under its number', () => {
+  const found = globSync('src/store/*/migrations/*-[0-9]*.sql', { cwd: ROOT }).toSorted();
+  const hashOf = (file: string): string =>
+    hash('sha256', readFileSync(join(ROOT, file), 'utf8').replaceAll(/--.*$/gm, '').replaceAll(/\s+/g, ' '), 'hex');
+  assert.deepEqual(
+    Object.fromEntries(found.map((file) => [file, hashOf(file)])),
+    SCRIPTS,
+    'see "A change of a schema" in docs/releasing.md',
+  );
+});
+
+test('a schema has a version of its own: that of the program is the one whose row has the newest schemas', () => {
   const rows = readFileSync(join(ROOT, 'docs/versions.md'), 'utf8').matchAll(/^\| (\d+\.\d+\.\d+) \| ([\d, |]+) \|$/gm);
   const [newest, ...earlier] = [...rows].map(([, version, schemas]) => ({ version, schemas }));
-  const migrations = (store: string, name: string): number =>
-    globSync(`src/store/${store}/migrations/${name}-*.sql`, { cwd: ROOT }).length;
   const schemas = [
-    ...['control', 'usage', 'requests', 'pims'].map((name) => migrations('sqlite', name)),
-    ...['control', 'pims'].map((name) => migrations('postgres', name)),
+    ...(['control', 'usage', 'requests', 'pims'] as const).map((kind) => newestSchema({ store: 'sqlite', kind })),
+    ...(['control', 'pims'] as const).map((kind) => newestSchema({ store: 'postgres', kind })),
   ].join(' | ');
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as RootManifest;
   assert.equal(newest?.schemas, schemas, 'a new schema: see "A change of a schema" in docs/releasing.md');

@@ -22,9 +22,9 @@ after(() => db.close());
 migrate(db, 'pims');
 db.run('BEGIN');
 times(CUSTOMERS, (at) => {
-  const values = [sortKey(String(at)), String(at), `Firm ${at}`, at % 2 === 0 ? 'ME' : 'NY', `City ${at % 6}`];
+  const values = ['v', sortKey(String(at)), String(at), `Firm ${at}`, at % 2 === 0 ? 'ME' : 'NY', `City ${at % 6}`];
   db.run(
-    'INSERT INTO CUSTOMER (SORT_KEY, CUSTOMER_CODE, CUSTOMER_NAME, BSTATE, BCITY) VALUES (?, ?, ?, ?, ?)',
+    'INSERT INTO CUSTOMER (_VERSION, SORT_KEY, CUSTOMER_CODE, CUSTOMER_NAME, BSTATE, BCITY) VALUES (?, ?, ?, ?, ?, ?)',
     ...values,
   );
   db.run('INSERT INTO CUSTOMER_SEARCH (rowid, FOLDED) VALUES (?, ?)', at + 1, `FIRM ${at}\n`);

@@ -1,11 +1,10 @@
-/** Tests promises of the PostgreSQL store besides the contract: its audit log, its connections, and older versions. */
+/** Tests promises of the PostgreSQL store besides the contract: its audit log, its connections, and other nodes. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Client } from 'pg';
 import { listChanges } from '../../src/pims/changes.ts';
 import type { Filter } from '../../src/pims/reads/query.ts';
-import type { Tenant } from '../../src/tenant/tenant-port.ts';
 import { loadBlocks } from '../kit/documents.ts';
 import { times } from '../kit/lists.ts';
 import { runStatement } from '../kit/postgres.ts';
@@ -103,131 +102,15 @@ test(`${FOUND_MAX} records of a time, as many as are found before they are sorte
   await store.close();
 });
 
-/** Replaces the schema of a tenant with the first version of it, without records. */
-async function makeOld(place: string, { teamId, storeId }: Tenant): Promise<void> {
-  const script = readFileSync(new URL('../../src/store/postgres/migrations/pims-0001.sql', import.meta.url), 'utf8');
-  const path = `SET LOCAL search_path TO "${storeId}", public`;
-  const remember = `UPDATE storeroom."TENANTS" SET "SCHEMA_VERSION" = 1 WHERE "TEAM_ID" = '${teamId}'`;
-  const renew = `DROP SCHEMA "${storeId}" CASCADE; CREATE SCHEMA "${storeId}"`;
-  await runStatement(await urlOf(place), `BEGIN; ${renew}; ${path}; ${script}; ${remember}; COMMIT`);
-}
-test('a new tenant has the columns that an upgraded one has, in the same order', async () => {
-  const store = await open('columns');
-  const made = accepted(await store.tenants.createTenant('made', 'A new tenant', NOW));
-  const raised = accepted(await store.tenants.createTenant('raised', 'A tenant of before', NOW));
+test('the tables of records leave room in their pages for new versions of rows', async () => {
+  const store = await open('pages');
+  const { storeId } = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
   await store.close();
-  await makeOld('columns', raised);
-  const migrated = await open('columns');
-  const columnsOf = async ({ storeId }: Tenant): Promise<unknown[]> =>
-    runStatement(
-      await urlOf('columns'),
-      `SELECT table_name, column_name, data_type, collation_name, is_nullable, column_default
-        FROM information_schema.columns WHERE table_schema = '${storeId}' ORDER BY table_name, ordinal_position`,
-    );
-  const columns = await columnsOf(made);
-  assert.ok(columns.length > 100);
-  assert.deepEqual(columns, await columnsOf(raised));
-  await migrated.close();
-});
-
-test('keys and counts of the version before are taken to this one, while a node of it goes on with both', async () => {
-  const store = await open('unnamed');
-  accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
-  await store.close();
-  const ask = async (sql: string): Promise<unknown> => runStatement(await urlOf('unnamed'), sql);
-  await ask('ALTER TABLE storeroom."API_KEYS" DROP COLUMN "NAME", DROP COLUMN "SCOPE"');
-  await ask('ALTER TABLE storeroom."TENANTS" DROP COLUMN "OWN_QUOTA"');
-  await ask('ALTER TABLE storeroom."AUDIT" DROP COLUMN "ONCE"');
-  const later = ['KEY_USAGE', 'INSTALLATION', 'WEBHOOK_DELIVERIES', 'WEBHOOKS', 'WEBHOOK_SENDER', 'UNKNOWN_NAMES'];
-  await ask(`DROP TABLE ${later.map((table) => `storeroom."${table}"`).join(', ')}`);
-  await ask(`DELETE FROM storeroom."SECRETS" WHERE "NAME" = 'webhooks'`);
-  await ask('UPDATE storeroom."SCHEMA" SET "VERSION" = 6');
-  const insert = (apiId: string): Promise<unknown> =>
-    ask(`INSERT INTO storeroom."API_KEYS" VALUES ('${apiId}', 'team', '\\x00', '${NOW}', '', 'ann@example.com')`);
-  await insert('before');
-  const migrated = await open('unnamed');
-  await insert('meanwhile');
-  for (const apiId of ['before', 'meanwhile'])
-    assert.deepEqual((await migrated.tenants.findCaller('team', apiId, NOW))!.key, {
-      apiId,
-      name: 'default',
-      scope: 'write',
-    });
-  await ask(`INSERT INTO storeroom."USAGE" VALUES ('team', '2026-11-20', 'getOrder', 3)`);
-  const count = { teamId: 'team', month: '2026-11', apiId: 'before', name: 'default', calls: 2, usedAt: NOW };
-  await migrated.usage.addUsage([{ teamId: 'team', day: '2026-11-20', operation: 'getOrder', calls: 2 }], [count]);
-  const { total, byKey } = await migrated.usage.loadUsage('team', '2026-11');
-  assert.deepEqual([total, byKey], [5, [{ apiId: 'before', name: 'default', calls: 2 }]]);
-  await migrated.close();
-});
-
-test('tenants of the version before are taken to this one, with all they have', async () => {
-  const store = await open('before');
-  const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
-  await store.close();
-  await makeOld('before', tenant);
-  const told: [string, string | undefined][] = [];
-  const tables = ['ORDERS', 'CUSTOMER', 'INVENTORY'].map((name) => `"${tenant.storeId}"."${name}"`);
-  const insert = `INSERT INTO ${tables[1]} ("SORT_KEY", search, "CUSTOMER_CODE", "NOTES") VALUES ('~A', '', 'A', 'kept')`;
-  await runStatement(await urlOf('before'), insert);
-  const migrated = await open('before', (event, level) => void told.push([event.replace(/[\d.]+ s\.$/, '…'), level]));
-  assert.deepEqual(told, [['Upgraded the store to the schemas of this version (tenants: 1) in …', 'info']]);
-  assert.equal((await new Pims(migrated.pims(tenant)).readRecord('customers', 'A'))!['NOTES'], 'kept');
-  await migrated.close();
-  const list = tables.map((table) => `'${table}'::regclass`).join(', ');
-  const options = await runStatement(await urlOf('before'), `SELECT reloptions FROM pg_class WHERE oid IN (${list})`);
+  const filled = `SELECT relname FROM pg_class WHERE reloptions = '{fillfactor=85}' AND relnamespace = '${storeId}'::regnamespace`;
   assert.deepEqual(
-    options,
-    tables.map(() => ({ reloptions: ['fillfactor=85'] })),
+    (await runStatement(await urlOf('pages'), `${filled} ORDER BY 1`)).map(({ relname }) => relname),
+    ['CUSTOMER', 'INVENTORY', 'ORDERS'],
   );
-});
-
-test('a tenant that a node of the version before makes meanwhile is taken to this one when it is first called', async () => {
-  const [store, other] = [await open('meanwhile'), await open('meanwhile')];
-  const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
-  await makeOld('meanwhile', tenant);
-  const calls = [store, store, other, other].map(async (node, at) => {
-    const pims = new Pims(node.pims(tenant));
-    const code = await pims.createCustomer({ NOTES: `note ${at}` });
-    return (await pims.readRecord('customers', code))!['NOTES'];
-  });
-  assert.deepEqual(await Promise.all(calls), ['note 0', 'note 1', 'note 2', 'note 3']);
-  const found = await store.pims(tenant).getRecord('customers', '10001');
-  assert.match(found!.tag, /^"[\w-]{12}\.[0-9a-f]{10}"$/);
-  await Promise.all([store.close(), other.close()]);
-});
-
-// Holds S11.5.
-test('writes of a node that does not know the versions of records move them', async () => {
-  const store = await open('rolling');
-  const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
-  const pims = new Pims(store.pims(tenant));
-  await pims.importAll('orders', [{ ORDER_NUMBER: '10248' }, { ORDER_NUMBER: '007' }]);
-  await pims.createCustomer({ CUSTOMER_CODE: 'VINET' });
-  await pims.importAll('inventory', [{ PART_CODE: '11' }]);
-  await store.close();
-  const [orders, customers, parts] = ['ORDERS', 'CUSTOMER', 'INVENTORY'].map(
-    (table) => `"${tenant.storeId}"."${table}"`,
-  );
-  const url = await urlOf('rolling');
-  const all = [orders, customers, parts]
-    .map((table) => `SELECT "SORT_KEY", "_VERSION" FROM ${table}`)
-    .join(' UNION ALL ');
-  const list = async (): Promise<unknown[]> =>
-    (await runStatement(url, `${all} ORDER BY 1`)).map((row) => row['_VERSION']);
-  const checkMoved = async (sql: string, added = 0): Promise<void> => {
-    const before = await list();
-    await runStatement(url, sql);
-    const after = await list();
-    assert.equal(after.length, before.length + added, sql);
-    assert.equal(after.filter((version) => !before.includes(version)).length, 1, sql);
-    assert.equal(new Set(after).size, after.length, sql);
-  };
-  await checkMoved(`UPDATE ${orders} SET "NOTES" = 'x' WHERE "ORDER_NUMBER" = '10248'`);
-  await checkMoved(`UPDATE ${customers} SET "NOTES" = 'x'`);
-  await checkMoved(`UPDATE ${parts} SET "QTY_ONHAND" = '1'`);
-  await checkMoved(`INSERT INTO ${customers} ("SORT_KEY", search) VALUES ('~B', '')`, 1);
-  await checkMoved(`INSERT INTO ${customers} ("SORT_KEY", search) VALUES ('~C', '')`, 1);
 });
 
 test('a commit wakes those who wait on another node, and nothing is sent while none waits', async () => {

@@ -1,6 +1,6 @@
 /** Tests the files of the embedded store: how they are made and opened, and that schema and field dictionary agree. */
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, rmdirSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
@@ -97,26 +97,9 @@ suite('the schema', () => {
     db.close();
   });
 
-  test('of the first version becomes the newest: searches find what was there and what came', async () => {
+  test('has search indexes that are rewritten late and in small pages', async () => {
     const { folder, tenant } = await makeFolder();
-    const file = fileOf(folder, tenant);
-    rmSync(file);
-    const old = new DatabaseSync(file);
-    old.exec(readFileSync(new URL('../../src/store/sqlite/migrations/pims-0001.sql', import.meta.url), 'utf8'));
-    old.exec(`PRAGMA user_version=1;
-      INSERT INTO CUSTOMER (ID, SORT_KEY, CUSTOMER_CODE, CUSTOMER_NAME) VALUES (7, '~A', 'A', 'Old Firm');
-      INSERT INTO CUSTOMER_SEARCH (rowid, FOLDED) VALUES (7, 'A' || char(10) || 'OLD FIRM' || char(10))`);
-    old.close();
-    const store = openFolder(folder);
-    const pims = new Pims(store.pims(tenant));
-    await pims.createRecord('customers', { CUSTOMER_CODE: 'B', CUSTOMER_NAME: 'New Firm' });
-    const { records } = await pims.ask('customers', [{ field: 'CUSTOMER_NAME', value: 'FIRM', contains: true }]);
-    assert.deepEqual(
-      records.map(({ CUSTOMER_NAME }) => CUSTOMER_NAME),
-      ['Old Firm', 'New Firm'],
-    );
-    await store.close();
-    const db = new DatabaseSync(file, { readOnly: true });
+    const db = new DatabaseSync(fileOf(folder, tenant), { readOnly: true });
     // With other values, a write can wait long until the index is rewritten (decision 0037).
     for (const table of ['ORDERS', 'CUSTOMER', 'INVENTORY'])
       assert.deepEqual(
@@ -130,53 +113,27 @@ suite('the schema', () => {
     db.close();
   });
 
-  test('of keys without names becomes the newest: they are default, may write, and are counted from then on', async () => {
-    const { folder } = await makeFolder();
-    const migrationOf = (name: string): string =>
-      readFileSync(new URL(`../../src/store/sqlite/migrations/${name}.sql`, import.meta.url), 'utf8');
-    const make = (file: string, scripts: string[], rows: string): void => {
-      rmSync(join(folder, file));
-      const old = new DatabaseSync(join(folder, file));
-      old.exec(`${scripts.map(migrationOf).join(';')}; ${rows}; PRAGMA user_version=${scripts.length}`);
-      old.close();
-    };
-    make(
-      'control.db',
-      ['control-0001', 'control-0002', 'control-0003', 'control-0004'],
-      `INSERT INTO TENANTS VALUES ('team', 'A tenant', '${NOW}', 'team.1', 'worksheet', 0, NULL, NULL);
-       INSERT INTO API_KEYS VALUES ('id', 'team', zeroblob(32), '${NOW}', '', 'command line')`,
-    );
-    make('usage.db', ['usage-0001'], `INSERT INTO USAGE VALUES ('team', '2026-11-20', 'getOrder', 5)`);
-    const store = openFolder(folder);
-    const { key } = (await store.tenants.findCaller('team', 'id', NOW))!;
-    assert.deepEqual(key, { apiId: 'id', name: 'default', scope: 'write' });
-    const count = { teamId: 'team', month: '2026-11', apiId: 'id', name: 'default', calls: 2, usedAt: NOW };
-    await store.usage.addUsage([{ teamId: 'team', day: '2026-11-21', operation: 'getOrder', calls: 2 }], [count]);
-    const { total, byKey } = await store.usage.loadUsage('team', '2026-11');
-    assert.deepEqual([total, byKey], [7, [{ apiId: 'id', name: 'default', calls: 2 }]]);
-    await store.close();
-  });
-
-  test('of a newer version is refused, and left as it is', async () => {
-    for (const name of ['control.db', 'usage.db', 'tenant']) {
-      const { folder, tenant } = await makeFolder();
-      const file = name === 'tenant' ? fileOf(folder, tenant) : join(folder, name);
-      const reported: string[] = [];
-      const db = new DatabaseSync(file);
-      db.exec('PRAGMA user_version=999');
-      db.close();
-      const open = (): unknown => {
-        const store = openFolder(folder, { report: (event) => reported.push(event) });
-        return new Pims(store.pims(tenant));
-      };
-      const newer = /written by a newer version of Storeroom \(schema 999/;
-      assert.throws(open, name === 'tenant' ? { code: 'TENANT_UNAVAILABLE' } : newer);
-      if (name === 'tenant') assert.match(reported.join(), newer);
-      const after = new DatabaseSync(file, { readOnly: true });
-      assert.deepEqual(Object.values(after.prepare('PRAGMA user_version').get()!), [999]);
-      after.close();
-    }
-  });
+  const KINDS = { 999: /written by a newer version of/, 1: /written by Storeroom before its first release/ };
+  for (const [version, says] of Object.entries(KINDS))
+    test(`with the number ${version} is refused, and left as it is`, async () => {
+      for (const name of ['control.db', 'usage.db', 'tenant']) {
+        const { folder, tenant } = await makeFolder();
+        const file = name === 'tenant' ? fileOf(folder, tenant) : join(folder, name);
+        const reported: string[] = [];
+        const db = new DatabaseSync(file);
+        db.exec(`PRAGMA user_version=${version}`);
+        db.close();
+        const open = (): unknown => {
+          const store = openFolder(folder, { report: (event) => reported.push(event) });
+          return new Pims(store.pims(tenant));
+        };
+        assert.throws(open, name === 'tenant' ? { code: 'TENANT_UNAVAILABLE' } : says);
+        if (name === 'tenant') assert.match(reported.join(), says);
+        const after = new DatabaseSync(file, { readOnly: true });
+        assert.deepEqual(Object.values(after.prepare('PRAGMA user_version').get()!), [Number(version)]);
+        after.close();
+      }
+    });
 
   test('is made once when two processes open an empty folder at the same moment', async () => {
     for (let round = 0; round < 2; round++) {

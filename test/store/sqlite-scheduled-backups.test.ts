@@ -26,6 +26,8 @@ import {
   type BackupOptions,
   type ScheduledBackups,
 } from '../../src/store/sqlite/backup/scheduled-backups.ts';
+import { withDatabase } from '../../src/store/sqlite/files/database.ts';
+import { migrate } from '../../src/store/sqlite/files/migrate.ts';
 import { TestClock } from '../kit/clock.ts';
 import { times } from '../kit/lists.ts';
 import { newFolder, openFolder } from './sqlite-folder.ts';
@@ -262,12 +264,11 @@ suite('backups by themselves', () => {
 
   test('a block of the request log that cannot be read is told, and does not spoil the backup', async () => {
     const { folder } = copyData();
-    const db = new DatabaseSync(join(folder, 'requests.db'));
-    for (const script of globSync('src/store/sqlite/migrations/requests-000[12].sql').toSorted())
-      db.exec(readFileSync(script, 'utf8'));
-    db.exec(`INSERT INTO REQUESTS (TEAM_ID, BLOCK_ID, BOOT, FIRST_NUMBER, LAST_NUMBER, FIRST_AT, LINES)
-      VALUES ('shop', 'a', 'b', 1, 1, '', x'00'); PRAGMA user_version=2`);
-    db.close();
+    withDatabase(join(folder, 'requests.db'), { mode: 'make', busyTimeoutMs: 0 }, (db) => {
+      migrate(db, 'requests', { identity, teamId: '' });
+      db.exec(`INSERT INTO REQUESTS (TEAM_ID, BLOCK_ID, BOOT, FIRST_NUMBER, LAST_NUMBER, FIRST_AT, LINES)
+        VALUES ('shop', 'a', 'b', 1, 1, '', x'00')`);
+    });
     const schedule = new Schedule({ folder });
     await schedule.moveTo(FIRST_LOOK);
     assert.deepEqual(schedule.names, [nameOf(START + FIRST_LOOK)]);

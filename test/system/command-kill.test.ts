@@ -10,16 +10,15 @@ import { cpSync, globSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { times } from '../kit/lists.ts';
+import { APPENDED, makeTestedVersion } from '../kit/next-version.ts';
 import { PROGRAM } from '../kit/program.ts';
 import { placeVariables, runCommand, temporaryFolder } from '../kit/service.ts';
 import { trials } from '../kit/trials.ts';
 import { until } from '../kit/wait.ts';
-import { makeOld } from './old-store.ts';
 
 const KILLS = trials('COMMAND_KILLS', { quick: 2, all: 10 });
 const TENANTS = 5;
 const CUSTOMERS = 2000;
-const OLD_ORDERS = 4000;
 
 const store = temporaryFolder();
 const backup = join(temporaryFolder(), 'backup');
@@ -47,10 +46,16 @@ function copied(): string {
 }
 
 /** Kills a command once the files of `watched` have grown by `bytes`. Returns whether it was still at work. */
-async function killCommand(folder: string, words: readonly string[], watched: string, bytes: number): Promise<boolean> {
-  const [program, ...first] = PROGRAM;
+async function killCommand(
+  folder: string,
+  words: readonly string[],
+  watched: string,
+  bytes: number,
+  program = PROGRAM,
+): Promise<boolean> {
+  const [first, ...options] = program;
   const begun = sizeOf(watched);
-  const child = spawn(program, [...first, ...words], {
+  const child = spawn(first, [...options, ...words], {
     env: { ...process.env, ...placeVariables(folder) },
     stdio: 'ignore',
   });
@@ -120,22 +125,23 @@ test(`a tenant's restore that is killed, ${KILLS} times, leaves what was there o
 });
 
 test(`an upgrade that is killed, ${KILLS} times, goes on where it was when it is repeated`, async (context) => {
-  const old = copied();
-  const files = globSync('tenants/*.db', { cwd: old });
-  for (const file of files) makeOld(join(old, file), OLD_ORDERS);
-  const whole = temporaryFolder();
-  cpSync(old, whole, { recursive: true });
-  await succeed(whole, 'upgrade');
-  const orders = await succeed(whole, 'export', 't0', 'orders');
-  const grows = sizeOf(whole) - sizeOf(old);
-  const killed = await killOften(grows, async (bytes) => {
-    const folder = temporaryFolder();
-    cpSync(old, folder, { recursive: true });
-    const isKilled = await killCommand(folder, ['upgrade'], folder, bytes);
-    assert.match(await succeed(folder, 'check'), new RegExp(`Checked ${TENANTS * OLD_ORDERS} orders .*: all is well`));
-    await succeed(folder, 'upgrade');
-    assert.match(await succeed(folder, 'upgrade', '--dry-run'), /All files have the schemas of this version/);
-    assert.equal(await succeed(folder, 'export', 't0', 'orders'), orders);
+  const program = makeTestedVersion('sqlite');
+  const succeedNext = async (folder: string, ...words: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await runCommand(folder, words, { program });
+    assert.equal(code, 0, `${words.join(' ')}: ${stdout}${stderr}`);
+    return stdout;
+  };
+  const whole = copied();
+  await succeedNext(whole, 'upgrade');
+  const customers = await succeedNext(whole, 'export', 't0', 'customers');
+  assert.equal(customers.split(APPENDED).length, CUSTOMERS + 1);
+  const killed = await killOften(sizeOf(whole) - sizeOf(store), async (bytes) => {
+    const folder = copied();
+    const isKilled = await killCommand(folder, ['upgrade'], folder, bytes, program);
+    assert.match(await succeedNext(folder, 'check'), /all is well/);
+    await succeedNext(folder, 'upgrade');
+    assert.match(await succeedNext(folder, 'upgrade', '--dry-run'), /All files have the schemas of this version/);
+    assert.equal(await succeedNext(folder, 'export', 't0', 'customers'), customers);
     return isKilled;
   });
   context.diagnostic(killed);

@@ -115,12 +115,13 @@ suite('an address that others reach without TLS', () => {
   });
 });
 
-suite('a store of a newer version', () => {
-  /** Changes a store by SQL into one of a newer version, which has more migrations. */
-  async function raise(place: string, version: string, schema: 'control' | 'pims'): Promise<void> {
+suite('a store of a newer version, or from before the first release', () => {
+  /** Gives the schemas of a store this number, by SQL. */
+  async function renumber(place: string, schema: 'control' | 'pims', number: number): Promise<void> {
+    const version = '99.1.0';
     if (STORE === 'postgres') {
       const [table, set] = schema === 'control' ? ['SCHEMA', 'VERSION'] : ['TENANTS', 'SCHEMA_VERSION'];
-      await runStatement(place, `UPDATE storeroom."${table}" SET "${set}" = 999`);
+      await runStatement(place, `UPDATE storeroom."${table}" SET "${set}" = ${number}`);
       await runStatement(place, `UPDATE storeroom."INSTALLATION" SET "VALUE" = '${version}' WHERE "NAME" = 'version'`);
       return;
     }
@@ -129,7 +130,7 @@ suite('a store of a newer version', () => {
     using control = new DatabaseSync(join(place, 'control.db'));
     control.prepare(`UPDATE INSTALLATION SET VALUE = ? WHERE NAME = 'version'`).run(version);
     using db = new DatabaseSync(file);
-    db.exec('PRAGMA user_version=999');
+    db.exec(`PRAGMA user_version=${number}`);
   }
 
   let place: string;
@@ -140,12 +141,20 @@ suite('a store of a newer version', () => {
     await service.stop();
   });
 
-  // The tenant's file is first, because a command that finds the control file newer looks no further.
-  for (const schema of ['pims', 'control'] as const)
-    test(`is refused in one line that says what to install (${schema})`, async () => {
-      await raise(place, '99.1.0', schema);
-      const says =
-        /newer version of Storeroom \(schema 999; .*\)\. Install Storeroom 99\.1\.0 or newer, or restore a backup/;
+  const SAYS = {
+    999: /newer version of Storeroom \(schema 999; .*\)\. Install Storeroom 99\.1\.0 or newer, or restore a backup/,
+    1: /Storeroom before its first release \(schema 1; .*\)\. Export its records with the version .* import them into/,
+  };
+  // The tenant's file is first, because a command that cannot use the control file looks no further.
+  for (const [schema, number] of [
+    ['pims', 999],
+    ['pims', 1],
+    ['control', 999],
+    ['control', 1],
+  ] as const)
+    test(`is refused in one line that says what to do (${schema}, ${number})`, async () => {
+      await renumber(place, schema, number);
+      const says = SAYS[number];
       // The embedded store opens a tenant's file only when the tenant is used.
       const commands = schema === 'pims' && STORE === 'sqlite' ? [] : ['tenant list', 'serve --port 0'];
       for (const command of ['export acme orders', ...commands]) {

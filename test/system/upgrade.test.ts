@@ -1,6 +1,6 @@
 /**
- * Tests a store of an older version: checks and backups do not change it, `storeroom upgrade` upgrades its tenants, and
- * a start upgrades them while they are called.
+ * Tests an upgrade of the embedded store to a version with migrations: checks and backups do not change the store,
+ * `storeroom upgrade` migrates its tenants, and a start migrates them while they are called.
  */
 import assert from 'node:assert/strict';
 import { cpSync, globSync, readFileSync, rmSync } from 'node:fs';
@@ -8,23 +8,36 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { before, test } from 'node:test';
 import { times } from '../kit/lists.ts';
-import { getOrder } from '../kit/orders.ts';
-import { ownService, runCommand, temporaryFolder, type Keys } from '../kit/service.ts';
+import { APPENDED, makeTestedVersion, newestSchema, NEXT_VERSION } from '../kit/next-version.ts';
+import { createOrder, getOrder } from '../kit/orders.ts';
+import { ownService, runCommand, temporaryFolder, type Answer, type Keys, type Service } from '../kit/service.ts';
 import { until } from '../kit/wait.ts';
-import { makeOld, OLD_SCHEMA as OLD } from './old-store.ts';
 
-const TENANTS = 3;
-const ORDERS = 50;
+const TENANTS = 5;
 const BACKUP_AFTER_MS = 2000;
 
+const program = makeTestedVersion('sqlite');
 const old = temporaryFolder();
 const keys: Keys[] = [];
+/** The tag of each tenant's order before the upgrade. */
+const tags: (string | null)[] = [];
+
+const createCustomer = (service: Service, one: Keys, CUSTOMER_CODE: string, NOTES: string): Promise<Answer> =>
+  service.call(one, 'PUT', '/customers/create', { body: { CUSTOMER_CODE, NOTES } });
+const getCustomer = (service: Service, one: Keys, customerCode: string): Promise<Answer> =>
+  service.call(one, 'GET', '/customers/single', { query: { customerCode } });
+const notesOf = ({ body }: Answer): string => (body as { data: { NOTES: string } }).data.NOTES;
 
 before(async () => {
   const service = await ownService({ place: old });
-  for (const team of times(TENANTS, (at) => `t${at}`)) keys.push(await service.makeTenant(team));
+  for (const team of times(TENANTS, (at) => `t${at}`)) {
+    const one = await service.makeTenant(team);
+    keys.push(one);
+    await createCustomer(service, one, 'A', `of ${team}`);
+    assert.equal((await createOrder(service, one)).body.data, '10001');
+    tags.push((await getOrder(service, one, '10001')).headers.get('etag'));
+  }
   await service.stop();
-  for (const file of globSync('tenants/*.db', { cwd: old })) makeOld(join(old, file), ORDERS);
 });
 
 function copied(): string {
@@ -34,43 +47,63 @@ function copied(): string {
 }
 
 async function succeed(folder: string, ...words: string[]): Promise<string> {
-  const { code, stdout, stderr } = await runCommand(folder, words);
+  const { code, stdout, stderr } = await runCommand(folder, words, { program });
   assert.equal(code, 0, stdout + stderr);
   return stdout;
 }
 
-test('is found whole, and so is a backup of it, and nothing of it is changed', async () => {
+test('a store of the version before is found whole, and so is a backup of it, and nothing of it is changed', async () => {
   const folder = copied();
   const bytes = (): Buffer[] =>
-    globSync('tenants/*.db', { cwd: folder })
+    globSync('{*,tenants/*}.db', { cwd: folder })
       .toSorted()
       .map((file) => readFileSync(join(folder, file)));
   const as = bytes();
-  assert.match(await succeed(folder, 'check'), new RegExp(`Checked ${TENANTS * ORDERS} orders .*: all is well`));
+  assert.match(await succeed(folder, 'check'), new RegExp(`Checked ${TENANTS} orders .*: all is well`));
   const backup = join(temporaryFolder(), 'backup');
   await succeed(folder, 'backup', backup);
-  assert.match(await succeed(folder, 'check', '--backup', backup), new RegExp(`Checked ${TENANTS * ORDERS} orders`));
-  const planned = JSON.parse(await succeed(folder, 'upgrade', '--dry-run', '--json')) as { files: { from: number }[] };
+  assert.match(await succeed(folder, 'check', '--backup', backup), new RegExp(`Checked ${TENANTS} orders`));
+  const planned = JSON.parse(await succeed(folder, 'upgrade', '--dry-run', '--json')) as {
+    files: { from: number; to: number }[];
+  };
+  const [control, pims] = (['control', 'pims'] as const).map((kind) => newestSchema({ store: 'sqlite', kind }));
   assert.deepEqual(
-    planned.files.map(({ from }) => from),
-    times(TENANTS, () => OLD),
+    planned.files.map(({ from, to }) => [from, to]),
+    [[control, control! + 1], ...times(TENANTS, () => [pims, pims! + 2])],
   );
   assert.deepEqual(bytes(), as);
+});
+
+test('`storeroom upgrade` runs each migration once for each tenant, in order, and finds a lost file', async () => {
+  const folder = copied();
   await succeed(folder, 'upgrade');
   assert.match(await succeed(folder, 'upgrade', '--dry-run'), /All files have the schemas of this version/);
+  for (const team of times(TENANTS, (at) => `t${at}`))
+    assert.match(await succeed(folder, 'export', team, 'customers'), new RegExp(`of ${team}${APPENDED}\\b`));
+  assert.match(await succeed(folder, 'check'), /all is well/);
   const [lost] = globSync('tenants/*.db', { cwd: folder });
   rmSync(join(folder, lost!));
-  const { code, stderr } = await runCommand(folder, ['upgrade']);
+  const { code, stderr } = await runCommand(folder, ['upgrade'], { program });
   assert.match(`${code} ${stderr}`, new RegExp(`^1 .*calls of a tenant are refused.*${lost!}: it is missing`, 's'));
 });
 
-test('is upgraded by a start, tenants that nobody calls too, and its first backup is good', async () => {
+test('a backup of the version before is restored, and a tenant of it, with all migrations', async () => {
+  const [folder, backup] = [copied(), join(temporaryFolder(), 'backup')];
+  assert.equal((await runCommand(folder, ['backup', backup])).code, 0);
+  await succeed(folder, 'tenant', 'restore', 't1', '--from', backup, '--yes');
+  const restored = temporaryFolder();
+  await succeed(restored, 'restore', backup);
+  for (const place of [folder, restored])
+    assert.match(await succeed(place, 'export', 't1', 'customers'), new RegExp(`of t1${APPENDED}\\b`));
+});
+
+test('a start upgrades the store, tenants that nobody calls too, and its first backup is good', async () => {
   const backups = temporaryFolder();
   const place = copied();
   // A reader of a file keeps the upgrade in the log of that file.
   using reader = new DatabaseSync(join(place, globSync('tenants/*.db', { cwd: place })[0]!));
   reader.exec('PRAGMA journal_mode = wal; BEGIN; SELECT count(*) FROM sqlite_schema');
-  const service = await ownService({ place, env: { STOREROOM_BACKUP_DIR: backups } });
+  const service = await ownService({ place, program, env: { STOREROOM_BACKUP_DIR: backups } });
   const answer = async (one: Keys): Promise<number> => {
     const { status, body } = await getOrder(service, one, '10001');
     if (status === 503) assert.equal(body.code, 'SERVICE_BUSY');
@@ -86,6 +119,14 @@ test('is upgraded by a start, tenants that nobody calls too, and its first backu
   assert.doesNotMatch(service.output, /No backup was made/);
   const [backup] = globSync('storeroom-*', { cwd: backups });
   await succeed(service.place, 'check', '--backup', join(backups, backup!));
-  for (const one of keys) assert.equal(await answer(one), 200);
+  for (const [at, one] of keys.entries()) {
+    assert.equal((await getOrder(service, one, '10001')).headers.get('etag'), tags[at]);
+    assert.equal(notesOf(await getCustomer(service, one, 'A')), `of t${at}${APPENDED}`);
+    assert.equal((await createCustomer(service, one, 'B', 'new')).status, 200);
+    assert.equal(notesOf(await getCustomer(service, one, 'B')), 'new');
+  }
   assert.match(await succeed(service.place, 'upgrade', '--dry-run'), /All files have the schemas/);
+
+  const { code, stderr } = await runCommand(place, ['tenant', 'list']);
+  assert.match(`${code} ${stderr}`, new RegExp(`^1 .*newer version.*Install Storeroom ${NEXT_VERSION} or newer`, 's'));
 });

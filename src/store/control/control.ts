@@ -3,7 +3,6 @@
  * of a property such as `createdAt` is "CREATED_AT".
  */
 import type { Session, User, UserName } from '../../account/account-port.ts';
-import { VERSION } from '../../assets.ts';
 import { orThrow, type Outcome } from '../../errors.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { row, statement, type Bound, type Row, type Statement, type Writing } from '../writing.ts';
@@ -176,16 +175,3 @@ export const makeInstallation = (db: ControlDatabase): Installation => ({
 /** Describes an upgrade for the log of either store. */
 export const describeUpgrade = (tenants: number, ms: number): string =>
   `Upgraded the store to the schemas of this version (tenants: ${tenants}) in ${(ms / 1000).toFixed(3)} s.`;
-
-/** The refusal of a store with tables that this program does not know. The store is unchanged. */
-export class NewerStore extends Error {
-  /** `by` is the version of the service that used it last, if it is known. */
-  constructor(what: string, found: number, known: number, by?: string) {
-    const needed = by === undefined || by === VERSION ? 'the version that used it last' : `Storeroom ${by} or newer`;
-    super(
-      `${what} was written by a newer version of Storeroom (schema ${found}; this version, ${VERSION}, supports ${known}). ` +
-        `Install ${needed}, or restore a backup from before the upgrade.`,
-    );
-    this.name = 'NewerStore';
-  }
-}

@@ -8,7 +8,7 @@ import { RESTORE, type CheckedStore, type Findings } from '../check/checked-stor
 import { refuseUnfinished } from '../move/tables.ts';
 import type { Row } from '../writing.ts';
 import { ConnectionLost, reasonOf, sqlStateOf, Connection } from './connection/connection.ts';
-import { CONTROL, CONTROL_VERSION, PIMS_VERSION } from './migrate.ts';
+import { CONTROL, CONTROL_VERSION, PIMS_VERSION, refuseUnknown } from './migrate.ts';
 import { hasCitus, listPlaces } from './workers.ts';
 import { Servers } from './connection/servers.ts';
 import { READ_MOVE, refuseEmpty } from './store.ts';
@@ -38,7 +38,7 @@ const NO_AMCHECK =
   'Indexes were not compared with their tables, because the extension amcheck is missing or this role has no ' +
   'permission to use it. Run pg_amcheck as a superuser.';
 
-/** Throws COMMAND_REFUSED if the database cannot be used or has the schema of another version. */
+/** Throws COMMAND_REFUSED if the database cannot be used or does not have the newest schema. */
 export async function openCheck(url: string, clock: Clock): Promise<CheckedStore> {
   let connection: Connection | undefined;
   try {
@@ -134,12 +134,15 @@ async function checkVersion(connection: Connection): Promise<void> {
   const first = async <T>(sql: string, ...values: number[]): Promise<T | undefined> =>
     (await connection.query<[T]>(sql, values))[0]?.[0];
   await refuseEmpty(connection);
-  const control = await first<number>(`SELECT "VERSION" FROM ${CONTROL}."SCHEMA"`);
-  const unlike = `SELECT 1 FROM ${CONTROL}."TENANTS" WHERE "SCHEMA_VERSION" <> ?`;
-  if (control !== CONTROL_VERSION() || (await first(unlike, PIMS_VERSION())) !== undefined)
+  const control = (await first<number>(`SELECT "VERSION" FROM ${CONTROL}."SCHEMA"`)) ?? 0;
+  await refuseUnknown(connection, control, 'control');
+  const unlike = `SELECT "SCHEMA_VERSION" FROM ${CONTROL}."TENANTS" WHERE "SCHEMA_VERSION" <> ?`;
+  const pims = await first<number>(unlike, PIMS_VERSION());
+  if (pims !== undefined) await refuseUnknown(connection, pims, 'pims');
+  if (control !== CONTROL_VERSION() || pims !== undefined)
     throw refuseCommand(
-      'The database has the schema of another version of Storeroom. Check it with that version. To upgrade an older ' +
-        'schema, start the service with this version.',
+      'The database has the schema of an older version of Storeroom. Check it with that version, or start the service ' +
+        'with this version, which upgrades it.',
     );
   if ((await first(READ_MOVE)) !== undefined) throw refuseUnfinished('this database');
 }

@@ -21,7 +21,7 @@ import { checkStore, type CheckResult } from '../../check/check.ts';
 import { openCheck } from '../check-store.ts';
 import { faultOf, sqliteVersion, withDatabase, type Database } from '../files/database.ts';
 import { DATA_FOLDER, isFileThere, LOCK, lockFolder, makeStoreFolder, restoreMarkerOf, sync } from '../files/folder.ts';
-import { findOtherOwner, migrate, newestSchema, SCHEMAS, type Owner, type SqliteSchema } from '../files/migrate.ts';
+import { findOtherOwner, migrate, schemaOf, SCHEMAS, type Owner, type SqliteSchema } from '../files/migrate.ts';
 import { listOwned, UNFINISHED, type OwnedFile } from '../files/tenant-files.ts';
 import { copyDatabase, faultsOfFile, hashFile, isOutOfReach, READ } from '../files/whole-files.ts';
 
@@ -35,7 +35,6 @@ export interface BackupResult {
   readonly notes: string[];
 }
 
-/** The manifest of a backup. Older versions wrote only `files` and `sqlite`. */
 interface Manifest {
   /** The SHA-256 of each file. SQLite does not detect a changed value or an empty file. */
   readonly files: Readonly<Record<string, string>>;
@@ -78,7 +77,7 @@ export async function backupStore(folder: string, target: string, madeAt: string
   const hashes = Object.fromEntries(files.map((file) => [file, hashFile(join(target, file))]));
   const tenants = files.filter((file) => file.startsWith('tenants'));
   const orders = tenants.reduce((sum, file) => sum + countOrders(join(target, file)), 0);
-  const schemas = Object.fromEntries(SCHEMAS.map((schema) => [schema, newestSchema(schema)])) as Manifest['schemas'];
+  const schemas = Object.fromEntries(SCHEMAS.map((schema) => [schema, schemaOf(schema).newest])) as Manifest['schemas'];
   const about = { identity: identityOf(owned), version: VERSION, schemas, madeAt, tenants: tenants.length, orders };
   const manifest: Manifest = { files: hashes, sqlite: sqliteVersion(), ...about };
   writeFileSync(join(target, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
@@ -233,7 +232,7 @@ export const checkBackup = (folder: string): Promise<CheckResult> =>
 const countOrders = (file: string) =>
   withDatabase(file, READ, (db) => db.row<[number]>('SELECT count(*) FROM ORDERS')![0]);
 
-/** Returns the identity of the store that was backed up, if the backup has it. */
+/** Returns the identity of the store that was backed up, if it can be read. */
 export function readIdentity(folder: string): string | undefined {
   try {
     return readManifest(folder).identity;

@@ -1,13 +1,12 @@
 /**
- * Migrates a file to the newest schema: the files of migrations/ in order, each with its number in one transaction, so
- * that a crash leaves the old schema or the new one. Released migrations never change.
+ * Creates the schema of a file or migrates it to the newest: the scripts of migrations/ in order, each with its number in
+ * one transaction, so that a crash leaves the old schema or the new one.
  */
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { listAssets, readAsset } from '../../../assets.ts';
 import { refuseCommand } from '../../../errors.ts';
-import { NewerStore, selectInstallation } from '../../control/control.ts';
-import { newVersion } from '../../pims/row-sql.ts';
+import { selectInstallation } from '../../control/control.ts';
+import { loadSchema, type SchemaScripts } from '../../sql/schema.ts';
 import { nameFile, OPENING_TIMEOUT_MS, retryWhileBusy, withDatabase, type Database } from './database.ts';
 
 export const SCHEMAS = ['control', 'usage', 'requests', 'pims'] as const;
@@ -18,7 +17,7 @@ const MAGIC = 'SQLite format 3\0';
 /** Place of the schema in the header of a file: four bytes. */
 const SCHEMA_AT = 60;
 const FOLDER = 'src/store/sqlite/migrations/';
-const migrations = new Map<SqliteSchema, string[]>();
+const schemas = new Map<SqliteSchema, SchemaScripts>();
 
 const versionOf = (db: Database) => db.row<[number]>('PRAGMA user_version')![0];
 
@@ -28,29 +27,27 @@ export interface Owner {
   readonly teamId: string;
 }
 
-/** The schemas since which a file names its owner. Opening an older file adds the name. */
-const OWNED_SINCE = { control: Infinity, usage: 3, requests: 3, pims: 10 };
-
 /** The beginning of what `findOtherOwner` returns, and the remedy. */
 export const BELONGS = 'it belongs to';
 export const PUT_BACK = "Put this store's own file there, or the one of its last good backup.";
 
-/** Returns whose file it is if it is in the place of another, or undefined. */
+/** Returns whose file it is if it is in the place of another, or undefined. Only `isNewest` refuses an unknown schema. */
 export function findOtherOwner(db: Database, schema: SqliteSchema, owner: Owner): string | undefined {
-  if (versionOf(db) < OWNED_SINCE[schema]) return undefined;
+  const version = versionOf(db);
+  if (version === 0 || !schemaOf(schema).knows(version)) return undefined;
   const [identity, teamId] = db.row<[string, string]>('SELECT IDENTITY, TEAM_ID FROM OWNER') ?? [];
   if (identity !== owner.identity) return `${BELONGS} another store than control.db`;
   return teamId === owner.teamId ? undefined : `${BELONGS} the tenant ${teamId}`;
 }
 
 /**
- * Returns whether there is nothing to migrate. Waits for a process that opens the file. Throws NewerStore, or
- * COMMAND_REFUSED if the file has another owner.
+ * Returns whether there is nothing to migrate. Waits for a process that opens the file. Throws COMMAND_REFUSED if the
+ * file has an unknown schema or another owner.
  */
 export function isNewest(db: Database, schema: SqliteSchema, owner?: Owner): boolean {
   const version = retryWhileBusy(OPENING_TIMEOUT_MS, () => versionOf(db));
-  const newest = newestSchema(schema);
-  if (version > newest) throw new NewerStore(db.file, version, newest, findVersion(db.file));
+  const { knows, newest, refuse } = schemaOf(schema);
+  if (!knows(version)) throw refuse(db.file, version, findVersion(db.file));
   let other: string | undefined;
   try {
     other = owner && findOtherOwner(db, schema, owner);
@@ -61,8 +58,8 @@ export function isNewest(db: Database, schema: SqliteSchema, owner?: Owner): boo
   return version === newest;
 }
 
-/** Returns the number of the last migration of a kind of file. */
-export const newestSchema = (schema: SqliteSchema): number => loadMigrations(schema).length;
+export const schemaOf = (schema: SqliteSchema): SchemaScripts =>
+  schemas.getOrInsertComputed(schema, () => loadSchema(FOLDER, schema));
 
 /** The schemas of a file before and after an upgrade. */
 export interface Upgrade {
@@ -81,7 +78,7 @@ export function plannedUpgrade(file: string, schema: SqliteSchema): Upgrade | un
   } finally {
     closeSync(descriptor);
   }
-  const to = newestSchema(schema);
+  const to = schemaOf(schema).newest;
   let from = header.readUInt32BE(SCHEMA_AT);
   if (from === to || !header.toString('latin1').startsWith(MAGIC)) return undefined;
   // Until the next checkpoint, only the log has the new schema.
@@ -95,22 +92,22 @@ export function plannedUpgrade(file: string, schema: SqliteSchema): Upgrade | un
  */
 export function migrate(db: Database, schema: SqliteSchema, owner?: Owner): Upgrade | undefined {
   if (isNewest(db, schema, owner)) return undefined;
-  const scripts = loadMigrations(schema);
+  const { newest, scriptsAfter } = schemaOf(schema);
   const from = versionOf(db);
   retryWhileBusy(OPENING_TIMEOUT_MS, () => {
-    for (let next = versionOf(db) + 1; next <= scripts.length; next++)
+    for (const [number, script] of scriptsAfter(from))
       db.inTransaction(() => {
-        // Another process may just have applied the migration.
-        if (versionOf(db) === next - 1) db.exec(`${fillIn(scripts[next - 1]!, owner)}; PRAGMA user_version=${next}`);
+        // Another process may just have run the script.
+        if (versionOf(db) < number) db.exec(`${fillIn(script, owner)}; PRAGMA user_version=${number}`);
       });
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   });
-  return { from, to: scripts.length };
+  return { from, to: newest };
 }
 
-/** Fills the places of a migration in. The values need no quotes. */
+/** Fills in the owner. The values need no quotes. */
 const fillIn = (script: string, { identity = '', teamId = '' }: Partial<Owner> = {}) =>
-  script.replaceAll('$VERSION', newVersion()).replace('$IDENTITY', identity).replace('$TEAM_ID', teamId);
+  script.replace('$IDENTITY', identity).replace('$TEAM_ID', teamId);
 
 /** Returns the version of the service that last used the folder of this file, if it can be read. */
 function findVersion(file: string): string | undefined {
@@ -122,13 +119,7 @@ function findVersion(file: string): string | undefined {
     const select = (db: Database) => db.row<[string]>(selectInstallation(''), 'version');
     return withDatabase(control, { mode: 'read', busyTimeoutMs: 0 }, select)?.[0];
   } catch {
-    // The file is older than the table INSTALLATION, or damaged.
+    // The file is damaged, or from before the table INSTALLATION.
     return undefined;
   }
 }
-
-const loadMigrations = (schema: SqliteSchema) =>
-  migrations.getOrInsertComputed(schema, () => {
-    const names = listAssets(FOLDER).filter((name) => name.startsWith(`${FOLDER}${schema}-`));
-    return names.map((name) => readAsset(name).toString());
-  });

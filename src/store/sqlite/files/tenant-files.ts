@@ -10,7 +10,7 @@ import { selectInstallation } from '../../control/control.ts';
 import type { WorkerPool } from '../workers/worker-pool.ts';
 import { withDatabase, type Database } from './database.ts';
 import { isFileThere, sync } from './folder.ts';
-import { migrate, plannedUpgrade, type Owner, type SqliteSchema, type Upgrade } from './migrate.ts';
+import { migrate, plannedUpgrade, schemaOf, type Owner, type SqliteSchema, type Upgrade } from './migrate.ts';
 
 export const tenantFileOf = (folder: string, storeId: string): string => join(folder, 'tenants', `${storeId}.db`);
 
@@ -92,7 +92,7 @@ export function makeUpgrades(pool: WorkerPool, clock: Clock) {
   };
 }
 
-/** Lists the files of a store whose schemas are not those of this version, with their bytes. */
+/** Lists the files of a store with older schemas, with their bytes. Throws COMMAND_REFUSED for an unknown schema. */
 export function listUpgrades(folder: string): (Upgrade & { readonly file: string; readonly bytes: number })[] {
   const tenants = globSync('tenants/*.db', { cwd: folder }).toSorted();
   const files: (readonly [file: string, schema: SqliteSchema])[] = [
@@ -102,6 +102,9 @@ export function listUpgrades(folder: string): (Upgrade & { readonly file: string
   return files.flatMap(([file, schema]) => {
     const path = join(folder, file);
     const upgrade = isFileThere(path) ? plannedUpgrade(path, schema) : undefined;
-    return upgrade ? [{ file, ...upgrade, bytes: statSync(path).size }] : [];
+    if (!upgrade) return [];
+    const { knows, refuse } = schemaOf(schema);
+    if (!knows(upgrade.from)) throw refuse(path, upgrade.from);
+    return [{ file, ...upgrade, bytes: statSync(path).size }];
   });
 }

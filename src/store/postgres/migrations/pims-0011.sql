@@ -1,8 +1,12 @@
 -- One tenant's inventory system, in a schema of its own. Columns are the PIMS field names; values are canonical text, '' where there is none.
 -- SORT_KEY is the record's own key in its order (pims/values.ts sortKey) and finds the record. search is the folded text of the searched fields, for the
 -- trigram index; folded has, of every field with characters beyond ASCII, its text without case: PostgreSQL folds by other rules than the service.
--- Names of fields are upper case, so no field of a tenant's own meets these two.
--- An index holds the first 256 characters of a value, since an entry has room for 2,704 bytes; a filter has no more either.
+-- _VERSION is another text with every write of the record, and for an order of its lines. _CANCELLED is 'Y' for an order that is cancelled or void, which
+-- ORDER_STATUS alone does not tell: it is free text. _TOTALS says which totals PIMS computes (pims/rules/totals.ts). Names of fields are upper case and
+-- begin with a letter, so no field of a tenant's own meets these five.
+-- An index holds the first 256 characters of a value, since an entry has room for 2,704 bytes; a filter has no more either. Times
+-- are no longer than that, so their indexes hold them whole.
+-- fillfactor leaves room in each page for new versions of its rows: a version that changes no indexed field stays in the page, and then no index is written.
 CREATE TABLE "ORDERS" (
   "SORT_KEY" TEXT COLLATE "C" PRIMARY KEY, search TEXT COLLATE "C" NOT NULL, folded JSONB,
   "ORDER_NUMBER" TEXT COLLATE "C" NOT NULL DEFAULT '', "ORDER_TYPE" TEXT COLLATE "C" NOT NULL DEFAULT '',
@@ -18,13 +22,18 @@ CREATE TABLE "ORDERS" (
   "SNAME" TEXT COLLATE "C" NOT NULL DEFAULT '', "SATTN" TEXT COLLATE "C" NOT NULL DEFAULT '', "SADDRESS1" TEXT COLLATE "C" NOT NULL DEFAULT '',
   "SADDRESS2" TEXT COLLATE "C" NOT NULL DEFAULT '', "SCITY" TEXT COLLATE "C" NOT NULL DEFAULT '', "SSTATE" TEXT COLLATE "C" NOT NULL DEFAULT '',
   "SZIPCODE" TEXT COLLATE "C" NOT NULL DEFAULT '', "SCOUNTRY" TEXT COLLATE "C" NOT NULL DEFAULT '', "SPHONE" TEXT COLLATE "C" NOT NULL DEFAULT '',
-  "SEMAIL" TEXT COLLATE "C" NOT NULL DEFAULT '', "CREATE_DATE" TEXT COLLATE "C" NOT NULL DEFAULT '', "MODIFIED_DATE" TEXT COLLATE "C" NOT NULL DEFAULT ''
-);
+  "SEMAIL" TEXT COLLATE "C" NOT NULL DEFAULT '', "CREATE_DATE" TEXT COLLATE "C" NOT NULL DEFAULT '', "MODIFIED_DATE" TEXT COLLATE "C" NOT NULL DEFAULT '',
+  "_VERSION" TEXT COLLATE "C" NOT NULL, "_CANCELLED" TEXT COLLATE "C" NOT NULL DEFAULT '', "_TOTALS" TEXT COLLATE "C" NOT NULL DEFAULT ''
+) WITH (fillfactor = 85);
 CREATE INDEX "ORDERS_REFERENCE_NUMBER" ON "ORDERS" (left("REFERENCE_NUMBER", 256), "SORT_KEY");
 CREATE INDEX "ORDERS_CUSTOMER_CODE" ON "ORDERS" (left("CUSTOMER_CODE", 256), "SORT_KEY");
 CREATE INDEX "ORDERS_ORDER_DATE" ON "ORDERS" (left("ORDER_DATE", 256), "SORT_KEY");
+-- For ranges, and sorted: with the year first.
+CREATE INDEX "ORDERS_ORDER_DAY" ON "ORDERS" ((substr("ORDER_DATE", 7) || substr("ORDER_DATE", 1, 5)), "SORT_KEY");
+CREATE INDEX "ORDERS_ORDER_TYPE" ON "ORDERS" (left("ORDER_TYPE", 256), "SORT_KEY");
 CREATE INDEX "ORDERS_ORDER_STATUS" ON "ORDERS" (left("ORDER_STATUS", 256), "SORT_KEY");
 CREATE INDEX "ORDERS_BEMAIL" ON "ORDERS" (left("BEMAIL", 256), "SORT_KEY");
+CREATE INDEX "ORDERS_CREATE_DATE" ON "ORDERS" ("CREATE_DATE", "SORT_KEY");
 CREATE INDEX "ORDERS_SEARCH" ON "ORDERS" USING gin (search gin_trgm_ops);
 
 CREATE TABLE "CUSTOMER" (
@@ -37,8 +46,9 @@ CREATE TABLE "CUSTOMER" (
   "SADDRESS2" TEXT COLLATE "C" NOT NULL DEFAULT '', "SCITY" TEXT COLLATE "C" NOT NULL DEFAULT '', "SSTATE" TEXT COLLATE "C" NOT NULL DEFAULT '',
   "SZIPCODE" TEXT COLLATE "C" NOT NULL DEFAULT '', "SCOUNTRY" TEXT COLLATE "C" NOT NULL DEFAULT '', "SPHONE" TEXT COLLATE "C" NOT NULL DEFAULT '',
   "SEMAIL" TEXT COLLATE "C" NOT NULL DEFAULT '', "TERMS_CODE" TEXT COLLATE "C" NOT NULL DEFAULT '', "CREDIT_LIMIT" TEXT COLLATE "C" NOT NULL DEFAULT '',
-  "NOTES" TEXT COLLATE "C" NOT NULL DEFAULT '', "CREATE_DATE" TEXT COLLATE "C" NOT NULL DEFAULT '', "MODIFIED_DATE" TEXT COLLATE "C" NOT NULL DEFAULT ''
-);
+  "NOTES" TEXT COLLATE "C" NOT NULL DEFAULT '', "CREATE_DATE" TEXT COLLATE "C" NOT NULL DEFAULT '', "MODIFIED_DATE" TEXT COLLATE "C" NOT NULL DEFAULT '',
+  "_VERSION" TEXT COLLATE "C" NOT NULL
+) WITH (fillfactor = 85);
 CREATE INDEX "CUSTOMER_CUSTOMER_NAME" ON "CUSTOMER" (left("CUSTOMER_NAME", 256), "SORT_KEY");
 CREATE INDEX "CUSTOMER_BNAME" ON "CUSTOMER" (left("BNAME", 256), "SORT_KEY");
 CREATE INDEX "CUSTOMER_BEMAIL" ON "CUSTOMER" (left("BEMAIL", 256), "SORT_KEY");
@@ -48,6 +58,7 @@ CREATE INDEX "CUSTOMER_SEMAIL" ON "CUSTOMER" (left("SEMAIL", 256), "SORT_KEY");
 CREATE INDEX "CUSTOMER_BCITY" ON "CUSTOMER" (left("BCITY", 256), "SORT_KEY");
 CREATE INDEX "CUSTOMER_BSTATE" ON "CUSTOMER" (left("BSTATE", 256), "SORT_KEY");
 CREATE INDEX "CUSTOMER_BZIPCODE" ON "CUSTOMER" (left("BZIPCODE", 256), "SORT_KEY");
+CREATE INDEX "CUSTOMER_CREATE_DATE" ON "CUSTOMER" ("CREATE_DATE", "SORT_KEY");
 CREATE INDEX "CUSTOMER_SEARCH" ON "CUSTOMER" USING gin (search gin_trgm_ops);
 
 CREATE TABLE "INVENTORY" (
@@ -57,12 +68,14 @@ CREATE TABLE "INVENTORY" (
   "QTY_COMMITTED" TEXT COLLATE "C" NOT NULL DEFAULT '', "QTY_AVAILABLE" TEXT COLLATE "C" NOT NULL DEFAULT '',
   "QTY_ONORDER" TEXT COLLATE "C" NOT NULL DEFAULT '', "UNIT_PRICE" TEXT COLLATE "C" NOT NULL DEFAULT '', "UNIT_COST" TEXT COLLATE "C" NOT NULL DEFAULT '',
   "SERIALIZED" TEXT COLLATE "C" NOT NULL DEFAULT '', "CARE_PLAN" TEXT COLLATE "C" NOT NULL DEFAULT '', "CREATE_DATE" TEXT COLLATE "C" NOT NULL DEFAULT '',
-  "MODIFIED_DATE" TEXT COLLATE "C" NOT NULL DEFAULT ''
-);
+  "MODIFIED_DATE" TEXT COLLATE "C" NOT NULL DEFAULT '',
+  "_VERSION" TEXT COLLATE "C" NOT NULL
+) WITH (fillfactor = 85);
 CREATE INDEX "INVENTORY_PART_DESCRIPTION" ON "INVENTORY" (left("PART_DESCRIPTION", 256), "SORT_KEY");
 CREATE INDEX "INVENTORY_BARCODE" ON "INVENTORY" (left("BARCODE", 256), "SORT_KEY");
 CREATE INDEX "INVENTORY_CATEGORY" ON "INVENTORY" (left("CATEGORY", 256), "SORT_KEY");
 CREATE INDEX "INVENTORY_LOCATION_CODE" ON "INVENTORY" (left("LOCATION_CODE", 256), "SORT_KEY");
+CREATE INDEX "INVENTORY_CREATE_DATE" ON "INVENTORY" ("CREATE_DATE", "SORT_KEY");
 CREATE INDEX "INVENTORY_SEARCH" ON "INVENTORY" USING gin (search gin_trgm_ops);
 
 CREATE TABLE "ORDER_LINEITEMS" (
@@ -89,3 +102,45 @@ CREATE TABLE "IDEMPOTENCY" (
   "CREATED_AT" TEXT COLLATE "C" NOT NULL, PRIMARY KEY ("OPERATION", "IDEMPOTENCY_KEY")
 );
 CREATE INDEX "IDEMPOTENCY_CREATED_AT" ON "IDEMPOTENCY" ("CREATED_AT");
+
+-- MODIFIED_DATE changes with every write. A separate index would defeat fillfactor: each update would write every index of the row, the
+-- trigrams too. So it is kept beside the records, by triggers. The columns are lower case, as no field's is.
+CREATE TABLE "ORDERS_MODIFIED" (modified TEXT COLLATE "C" NOT NULL, key TEXT COLLATE "C" NOT NULL, PRIMARY KEY (modified, key));
+CREATE TABLE "CUSTOMER_MODIFIED" (LIKE "ORDERS_MODIFIED" INCLUDING ALL);
+CREATE TABLE "INVENTORY_MODIFIED" (LIKE "ORDERS_MODIFIED" INCLUDING ALL);
+DO $migration$
+DECLARE
+  name TEXT;
+  place TEXT := quote_ident(current_schema());
+BEGIN
+  FOREACH name IN ARRAY ARRAY['ORDERS', 'CUSTOMER', 'INVENTORY'] LOOP
+    EXECUTE format('CREATE FUNCTION %I() RETURNS trigger LANGUAGE plpgsql AS $f$ BEGIN
+      INSERT INTO %s.%I SELECT "MODIFIED_DATE", "SORT_KEY" FROM added; RETURN NULL; END $f$',
+      lower(name) || '_added', place, name || '_MODIFIED');
+    EXECUTE format('CREATE FUNCTION %I() RETURNS trigger LANGUAGE plpgsql AS $f$ BEGIN
+      UPDATE %s.%I SET modified = NEW."MODIFIED_DATE" WHERE modified = OLD."MODIFIED_DATE" AND key = NEW."SORT_KEY"; RETURN NULL; END $f$',
+      lower(name) || '_modified', place, name || '_MODIFIED');
+    EXECUTE format('CREATE TRIGGER added AFTER INSERT ON %I REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION %I()',
+      name, lower(name) || '_added');
+    EXECUTE format('CREATE TRIGGER modified AFTER UPDATE ON %I FOR EACH ROW WHEN (OLD."MODIFIED_DATE" <> NEW."MODIFIED_DATE") EXECUTE FUNCTION %I()',
+      name, lower(name) || '_modified');
+  END LOOP;
+END $migration$;
+
+-- Which order a partial invoice left, by the order it was of: a line that moved there is found under its old order. The index tells which open orders are backorders.
+CREATE TABLE "BACKORDERS" ("ORDER_NUMBER" TEXT COLLATE "C" PRIMARY KEY, "BACKORDER" TEXT COLLATE "C" NOT NULL);
+CREATE INDEX "BACKORDERS_BACKORDER" ON "BACKORDERS" ("BACKORDER");
+-- The change feed. A row has the changes of one commit: BEFORE is the position before the first, SEQ the number of the last. Numbers continue from the
+-- newest row, which is never deleted, under the lock of the tenant, so they become visible in their order.
+CREATE TABLE "CHANGES" ("SEQ" BIGINT PRIMARY KEY, "BEFORE" BIGINT NOT NULL, "AT" TEXT COLLATE "C" NOT NULL, "CHANGED" TEXT COLLATE "C" NOT NULL);
+-- The ledger: every movement of QTY_ONHAND, which is the sum of QUANTITY. NUMBER counts the movements of a part from 1.
+CREATE TABLE "MOVEMENTS" (
+  "PART_CODE" TEXT COLLATE "C" NOT NULL, "NUMBER" BIGINT NOT NULL, "AT" TEXT COLLATE "C" NOT NULL, "KIND" TEXT COLLATE "C" NOT NULL,
+  "QUANTITY" TEXT COLLATE "C" NOT NULL, "AFTER" TEXT COLLATE "C" NOT NULL, "REASON" TEXT COLLATE "C" NOT NULL, "DONE_BY" TEXT COLLATE "C" NOT NULL,
+  "ORDER_NUMBER" TEXT COLLATE "C" NOT NULL, "SERIALS" TEXT COLLATE "C" NOT NULL, PRIMARY KEY ("PART_CODE", "NUMBER")
+);
+-- The serial numbers that were received or sold. ORDER_NUMBER is the invoice that sold the unit, '' while it is in stock.
+CREATE TABLE "SERIALS" (
+  "PART_CODE" TEXT COLLATE "C" NOT NULL, "SERIAL" TEXT COLLATE "C" NOT NULL, "ORDER_NUMBER" TEXT COLLATE "C" NOT NULL, PRIMARY KEY ("PART_CODE", "SERIAL")
+);
+CREATE INDEX "SERIALS_SERIAL" ON "SERIALS" ("SERIAL");
