@@ -44,7 +44,7 @@ export const MAY_IMPORT: Record<string, RegExp> = {
   ),
 };
 /** Further imports, which are allowed only with `import type`. */
-const MAY_IMPORT_TYPES: Record<string, RegExp> = {
+export const MAY_IMPORT_TYPES: Record<string, RegExp> = {
   'src/http/': /^src\/config\.ts$/,
   'dashboard/src/':
     /^(src\/(errors|http\/dashboard\/interface|pims\/(rules\/(fields|values)|reads\/query))|client\/src\/contract)\.ts$/,
