@@ -4,7 +4,7 @@
 import { addLineItem, createOrder } from '../../src/pims/operations.ts';
 import { byCommand } from '../../src/audit/audit.ts';
 import { orThrow } from '../../src/errors.ts';
-import { openStore, type Store, type StorePlace } from '../../src/store/open.ts';
+import { openStore, type Store, type StorePlace } from '../../src/store/open-store.ts';
 import { issueKey } from '../../src/tenant/credentials.ts';
 import { TURNS } from '../../test/kit/caller.ts';
 import { runStatement } from '../../test/kit/postgres.ts';

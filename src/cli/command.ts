@@ -9,7 +9,7 @@ import { formatTime, type Clock } from '../clock.ts';
 import type { Environment } from '../config.ts';
 import { Refusal } from '../errors.ts';
 import { RECORD_TYPES } from '../pims/rules/fields.ts';
-import { faultOf } from '../store/sqlite/files/database.ts';
+import { faultOf } from '../store/open-store.ts';
 
 /** The context of a command. A command that fails after it has printed a result sets the exit code. */
 export interface CommandContext {

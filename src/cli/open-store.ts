@@ -8,7 +8,7 @@ import type { Command } from 'commander';
 import { hidePassword, parseConfig, SETTINGS, type Config, type Environment } from '../config.ts';
 import { Refusal, refuseCommand } from '../errors.ts';
 import type { PimsStore } from '../pims/pims-port.ts';
-import { openStore, type openEmbedded, type Store, type StorePlace } from '../store/open.ts';
+import { openStore, type openEmbedded, type Store, type StorePlace } from '../store/open-store.ts';
 import { hasBackups } from '../store/sqlite/backup/backup.ts';
 import { refuseLostFiles, refuseUnfinishedRestore } from '../store/sqlite/files/folder.ts';
 import { refuseUnfinishedFolder } from '../store/sqlite/move-store.ts';

@@ -13,7 +13,7 @@ import { moveStore } from '../../src/store/move/move.ts';
 import { countRows, listTables } from '../../src/store/move/tables.ts';
 import { backupStore, checkBackup } from '../../src/store/sqlite/backup/backup.ts';
 import { openMove } from '../../src/store/sqlite/move-store.ts';
-import { openCheck } from '../../src/store/sqlite/check-store.ts';
+import { openCheck } from '../../src/store/sqlite/files/check-store.ts';
 import { passing } from '../kit/clock.ts';
 import { newFolder, openFolder } from './sqlite-folder.ts';
 import { columnsOf, damage, DAMAGES, fill, insertRow, listAll, namesTenant, readRows } from './stored-tables.ts';

@@ -1,7 +1,7 @@
 /** Tests that kept answers are found only in the state in which they were read, and that their size is bounded. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makeKeptAnswers, type KeptAnswers } from '../../src/store/sqlite/reads/tenant-reads.ts';
+import { makeKeptAnswers, type KeptAnswers } from '../../src/store/sqlite/tenant-reads.ts';
 import { times } from '../kit/lists.ts';
 
 const keepTwice = (kept: KeptAnswers, ...answer: Parameters<KeptAnswers['keep']>): void => {

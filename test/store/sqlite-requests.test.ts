@@ -9,7 +9,7 @@ import type { FoundRequests } from '../../src/request-log/logged-request.ts';
 import { RequestLog } from '../../src/request-log/request-log.ts';
 import type { RequestBlock } from '../../src/request-log/request-log-port.ts';
 import { moveStore } from '../../src/store/move/move.ts';
-import { openMoveStore } from '../../src/store/open.ts';
+import { openMoveStore } from '../../src/store/open-store.ts';
 import { backupStore, restoreBackup } from '../../src/store/sqlite/backup/backup.ts';
 import { times } from '../kit/lists.ts';
 import { newDatabase } from '../kit/postgres.ts';

@@ -10,7 +10,7 @@ import { globSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { before as prepare, suite, test } from 'node:test';
-import { openStore, type Store } from '../../src/store/open.ts';
+import { openStore, type Store } from '../../src/store/open-store.ts';
 import type { SqliteStore } from '../../src/store/sqlite/store.ts';
 import { TURNS } from '../kit/caller.ts';
 import { times } from '../kit/lists.ts';

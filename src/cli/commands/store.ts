@@ -8,7 +8,7 @@ import type { Clock } from '../../clock.ts';
 import { hidePassword, parseConfig, SETTINGS, type Config } from '../../config.ts';
 import { refuseCommand } from '../../errors.ts';
 import { moveStore } from '../../store/move/move.ts';
-import { checkPlace, openMoveStore, type StorePlace } from '../../store/open.ts';
+import { checkPlace, openMoveStore, type StorePlace } from '../../store/open-store.ts';
 import { backupStore, checkBackup, identityOf, readControl, restoreBackup } from '../../store/sqlite/backup/backup.ts';
 import { makeScheduledBackups } from '../../store/sqlite/backup/scheduled-backups.ts';
 import { listUpgrades } from '../../store/sqlite/files/tenant-files.ts';

@@ -5,7 +5,7 @@ import { inviteUser } from '../../account/users.ts';
 import { readAsset } from '../../assets.ts';
 import { byCommand } from '../../audit/audit.ts';
 import { orThrow } from '../../errors.ts';
-import type { Store } from '../../store/open.ts';
+import type { Store } from '../../store/open-store.ts';
 import { replacePair } from '../../tenant/keys.ts';
 import { byOperator } from '../command.ts';
 import { importCsv } from '../csv/csv-import.ts';

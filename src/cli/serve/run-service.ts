@@ -13,9 +13,8 @@ import { Refusal } from '../../errors.ts';
 import { deleteOldChanges } from '../../pims/changes.ts';
 import { buildApp } from '../../http/app.ts';
 import type { ServiceState } from '../../http/observe/health.ts';
-import { openEmbedded, openStore, type Store, type StoreUser } from '../../store/open.ts';
-import { observeDisk } from '../../store/sqlite/files/folder.ts';
-import { makeScheduledBackups } from '../../store/sqlite/backup/scheduled-backups.ts';
+import type { Store } from '../../store/open-store.ts';
+import { openServedStore } from '../../store/served-store.ts';
 import { Meter } from '../../tenant/calls.ts';
 import { hideSecretsInJson } from '../../tenant/secrets.ts';
 import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
@@ -53,15 +52,15 @@ export async function runService(
   };
   const report = (event: string, level: 'info' | 'warn' | 'error' = 'warn') => log[level](event);
   const user = { name: 'storeroom serve', busyTimeoutMs: 0, onFatal, report, clock };
-  const { embedded, store } = await openOwnStore(config, user);
+  refuseConfig(config);
+  const served = await openServedStore(config, { ...user, refusesEmpty: !mayCreate(config) });
+  const { store, isAlone } = served;
   try {
-    embedded?.lock();
-    const demo = embedded && config.demo === 'on' && (await makeFirstDemo(store, config.data, timeOf(clock)));
-    // A node has no information about PostgreSQL's disk.
-    const disk = embedded && observeDisk(config.data, config, user);
-    const backups = embedded && config.backupDir !== '' ? await scheduleBackups(config, store, log, clock) : undefined;
+    served.lock();
+    const demo = isAlone && config.demo === 'on' && (await makeFirstDemo(store, config.data, timeOf(clock)));
+    const { disk, backups } = await served.startUpkeep();
     const isUsable = () => store.isUsable();
-    const meter = new Meter(store.usage, { clock, report, isUsable, isCountFirst: !!embedded });
+    const meter = new Meter(store.usage, { clock, report, isUsable, isCountFirst: isAlone });
     const accounts = new Accounts(store, clock);
     const requestLog = new RequestLog(store.requests, { ...config, clock, hasDisk: () => disk?.isLow !== true });
     const state: ServiceState = {
@@ -72,12 +71,12 @@ export async function runService(
       ending: new AbortController(),
       inFlight: 0,
     };
-    const pims = (tenant: Tenant) => (embedded ? embedded.pimsOnceUpgraded(tenant) : store.pims(tenant));
+    const pims = (tenant: Tenant) => served.pims(tenant);
     const { tenants, users, audit, usage, requests } = store;
     const feed = { clock, pims, nextChange: (tenant: Tenant, ended: AbortSignal) => store.nextChange(tenant, ended) };
     const isPrivateAllowed = config.webhookPrivate === 'on';
     const ofWebhooks = { ...feed, webhooks: store.webhooks, audit, tenants, isPrivateAllowed, report };
-    const sender = new WebhookSender({ ...ofWebhooks, isAlone: !!embedded });
+    const sender = new WebhookSender({ ...ofWebhooks, isAlone });
     const webhooks = new Webhooks(ofWebhooks);
     const services = { ...feed, tenants, audit, usage, requests, meter, accounts, users, requestLog, webhooks };
     const app = await buildApp({
@@ -91,7 +90,7 @@ export async function runService(
       log,
       logRequests: log.isLevelEnabled('debug'),
       metrics: config.metrics === 'on',
-      tracing: isTraced ? (embedded ? 'sqlite' : 'postgresql') : undefined,
+      tracing: isTraced ? served.system : undefined,
       measure: () => ({ store: store.measure(), disk, backup: backups?.reading, webhooks: sender.measure() }),
     });
     await listen(app, config);
@@ -113,7 +112,7 @@ export async function runService(
     if (demo) finishDemo(config.data);
     deleteEveryHour([requestLog, accounts, sender, oldChanges(store, config)], log, clock);
     sender.start();
-    void embedded?.upgradeTenants().catch(onFatal);
+    void served.upgradeTenants().catch(onFatal);
   } catch (fault) {
     await store.close();
     throw fault;
@@ -131,13 +130,11 @@ async function reportReady(config: Config, environment: Environment, log: pino.L
     log.warn(`No team has the ID '${operatorTeam}' of STOREROOM_OPERATOR_TEAM, so no one sees the page Operate.`);
 }
 
-async function openOwnStore(config: Config, user: StoreUser) {
-  if (config.databaseUrl !== '' && config.backupDir !== '') throw new Refusal('WRONG_SETTING', NO_BACKUPS);
-  const refusesEmpty = !mayCreate(config);
-  if (config.databaseUrl === '' && refusesEmpty) checkFolder(config.data);
-  const embedded = config.databaseUrl === '' ? openEmbedded(config, user) : undefined;
-  const store: Store = embedded ?? (await openStore(config, { ...user, refusesEmpty }));
-  return { embedded, store };
+/** Throws if a setting does not fit the store, or a store has to exist and does not. */
+function refuseConfig(config: Config): void {
+  if (config.databaseUrl === '') {
+    if (!mayCreate(config)) checkFolder(config.data);
+  } else if (config.backupDir !== '') throw new Refusal('WRONG_SETTING', NO_BACKUPS);
 }
 
 /** Opens the log on standard error: standard output has the ready line. A slow reader never stops the service. */
@@ -145,12 +142,6 @@ function openLog(level: string, environment: Environment): pino.Logger {
   const priority = isJournal(environment) ? priorityOf : (): string => '';
   const hooks = { streamWrite: (line: string) => priority(line) + hideSecretsInJson(line) };
   return pino({ level, hooks }, pino.destination({ fd: 2, sync: false }));
-}
-
-async function scheduleBackups(config: Config, { installation }: Store, log: pino.Logger, clock: Clock) {
-  const identity = (await installation.load('identity'))!;
-  const report = (event: string, isFault: boolean) => (isFault ? log.error(event) : log.info(event));
-  return makeScheduledBackups({ ...config, folder: config.data, identity, report, clock }).start();
 }
 
 /** Saves the address for commands. Only logs a fault: the service also runs with a full disk or a lost database. */

@@ -3,7 +3,7 @@
  * findings is bounded, because one fault can appear in every record.
  */
 import type { ReadableTables } from '../control/control.ts';
-import type { Row } from '../writing.ts';
+import type { Row } from '../sql/writing.ts';
 
 export interface Finding {
   /** A file, a table, or a part of a tenant's data. */

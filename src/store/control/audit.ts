@@ -2,7 +2,7 @@
 import { hashRecord } from '../../audit/chain.ts';
 import type { AuditEntry, AuditRecord, AuditStore } from '../../audit/audit.ts';
 import { Refusal, type Outcome } from '../../errors.ts';
-import { row, statement, type Writing } from '../writing.ts';
+import { row, statement, type Writing } from '../sql/writing.ts';
 import { commit, insertRow, loadRecords, type ControlDatabase, type ReadableTables } from './control.ts';
 
 /**

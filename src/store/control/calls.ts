@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { KeyUse, RequestBlock, RequestStore } from '../../request-log/request-log-port.ts';
 import type { KeyCount, UsageCount, UsageStore } from '../../tenant/tenant-port.ts';
-import type { Bound } from '../writing.ts';
+import type { Bound } from '../sql/writing.ts';
 import { loadRecords, type ReadableTables } from './control.ts';
 
 export interface OwnUsage extends ReadableTables, Pick<UsageStore, 'addUsage'> {}

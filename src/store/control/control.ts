@@ -5,7 +5,7 @@
 import type { Session, User, UserName } from '../../account/account-port.ts';
 import { orThrow, type Outcome } from '../../errors.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
-import { row, statement, type Bound, type Row, type Statement, type Writing } from '../writing.ts';
+import { row, statement, type Bound, type Row, type Statement, type Writing } from '../sql/writing.ts';
 
 export interface ReadableTables {
   /** The prefix of a table name: empty, or a schema and a dot. */

@@ -4,7 +4,7 @@ import { chooseReplaced, refuseNewPair, sortKeys } from '../../tenant/keys.ts';
 import type { AuditEntry } from '../../audit/audit.ts';
 import type { KeyInfo, KeyTerms, NewKey, TenantStore } from '../../tenant/tenant-port.ts';
 import { FIRST_SETTINGS, refuseTaken } from '../../tenant/tenant.ts';
-import { row, rows, statement, type Bound, type Row, type Writing } from '../writing.ts';
+import { row, rows, statement, type Bound, type Row, type Writing } from '../sql/writing.ts';
 import { appendAudit, commitAudited } from './audit.ts';
 import {
   changesRow,

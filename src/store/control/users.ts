@@ -17,7 +17,7 @@ import type {
 import { checkUserChange, NO_FAILURES, type LoadedUser } from '../../account/users.ts';
 import type { AuditEntry } from '../../audit/audit.ts';
 import { orThrow, Refusal } from '../../errors.ts';
-import { row, rows, statement, type Bound, type Writing } from '../writing.ts';
+import { row, rows, statement, type Bound, type Writing } from '../sql/writing.ts';
 import { commitAudited } from './audit.ts';
 import {
   changesRow,

@@ -5,7 +5,7 @@ import type { AuditEntry } from '../../audit/audit.ts';
 import { openFor, sealFor } from '../../tenant/secrets.ts';
 import { DELIVERIES_MAX, OLD_SECRETS_MAX, WEBHOOKS_MAX } from '../../webhooks/webhooks.ts';
 import type { Attempt, Delivery, Progress, Webhook, WebhookStore } from '../../webhooks/webhooks-port.ts';
-import { row, rows, statement, type Bound, type Row, type Statement, type Writing } from '../writing.ts';
+import { row, rows, statement, type Bound, type Row, type Statement, type Writing } from '../sql/writing.ts';
 import { appendAudit, audited } from './audit.ts';
 import {
   changesRow,

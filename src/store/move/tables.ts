@@ -5,7 +5,7 @@ import { RECORD_TYPES, type FieldDictionary, type RecordType } from '../../pims/
 import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
 import { listColumns } from '../../pims/writes/kinds-of-loads.ts';
 import { buildInsert, LEDGER_ROW, listNames, VERSION, type ScriptDialect } from '../pims/row-sql.ts';
-import { statement, type Bound, type Statement } from '../writing.ts';
+import { statement, type Bound, type Statement } from '../sql/writing.ts';
 
 /** The limits of a store's queries during a move, which runs alone and makes few queries. */
 export const QUERIES = { queryBudgetMs: 60_000, queriesRunningMost: 1, queriesWaitingMost: 1 };

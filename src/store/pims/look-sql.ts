@@ -5,7 +5,7 @@ import { CANCELLED_MARK } from '../../pims/rules/stages.ts';
 import type { Values } from '../../pims/rules/values.ts';
 import type { ChangedRecord, LedgerRow } from '../../pims/writes/script.ts';
 import { toRecord } from '../control/control.ts';
-import type { Bound, Row, Statement } from '../writing.ts';
+import type { Bound, Row, Statement } from '../sql/writing.ts';
 import { LEDGER_ROW, listNames, type ScriptDialect } from './row-sql.ts';
 
 /** Characters after which a look ends. */

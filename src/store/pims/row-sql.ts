@@ -8,7 +8,7 @@ import type { Dictionaries, FieldDictionary, KeyedType } from '../../pims/rules/
 import { CANCELLED_MARK } from '../../pims/rules/stages.ts';
 import type { Values } from '../../pims/rules/values.ts';
 import type { Loads } from '../../pims/writes/script.ts';
-import type { Bound, Row, RowChange, Statement } from '../writing.ts';
+import type { Bound, Row, RowChange, Statement } from '../sql/writing.ts';
 import type { Dialect } from './where.ts';
 
 /** The name of a member of a JSON object, and the SQL of its value. */

@@ -13,7 +13,7 @@ import {
   type RowOptions,
 } from '../../pims/import.ts';
 import type { Idempotency, Script, Write } from '../../pims/writes/script.ts';
-import type { Writing } from '../writing.ts';
+import type { Writing } from '../sql/writing.ts';
 import { buildLoad, buildSave, type ScriptSql } from './script-sql.ts';
 
 /** The functions for scripts that differ between the stores. */

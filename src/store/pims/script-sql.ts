@@ -10,7 +10,7 @@ import { changedNames, sortKey, type Values } from '../../pims/rules/values.ts';
 import { listColumns, ORDER_FIELDS, STAGE_FIELDS } from '../../pims/writes/kinds-of-loads.ts';
 import { keyOf } from '../../pims/writes/kinds-of-saves.ts';
 import type { KeptSerial, LedgerRow, Load, LoadsOfMany, Save, Saves } from '../../pims/writes/script.ts';
-import { statement, type Bound, type Row, type Statement } from '../writing.ts';
+import { statement, type Bound, type Row, type Statement } from '../sql/writing.ts';
 import { buildLooks, type LookSql } from './look-sql.ts';
 import {
   buildInsert,

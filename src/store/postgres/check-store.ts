@@ -6,7 +6,7 @@ import type { Clock } from '../../clock.ts';
 import { Refusal, refuseCommand } from '../../errors.ts';
 import { RESTORE, type CheckedStore, type Findings } from '../check/checked-store.ts';
 import { refuseUnfinished } from '../move/tables.ts';
-import type { Row } from '../writing.ts';
+import type { Row } from '../sql/writing.ts';
 import { ConnectionLost, reasonOf, sqlStateOf, Connection } from './connection/connection.ts';
 import { CONTROL, CONTROL_VERSION, PIMS_VERSION, refuseUnknown } from './migrate.ts';
 import { hasCitus, listPlaces } from './workers.ts';

@@ -11,7 +11,7 @@ import type { Caller } from '../../tenant/tenant-port.ts';
 import { USAGE_TABLES, type OwnUsage } from '../control/calls.ts';
 import { TENANT_COLUMNS, toTenant, type ControlDatabase, type TenantRow } from '../control/control.ts';
 import type { OwnTenants } from '../control/tenants.ts';
-import type { Bound, Row, Writing } from '../writing.ts';
+import type { Bound, Row, Writing } from '../sql/writing.ts';
 import type { Connection } from './connection/connection.ts';
 import type { Pool, SharedConnection } from './connection/shared-connection.ts';
 import { buildTenantScript, CONTROL, PIMS_VERSION } from './migrate.ts';

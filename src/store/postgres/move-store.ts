@@ -2,7 +2,7 @@
 import type { Clock } from '../../clock.ts';
 import { Refusal, refuseCommand } from '../../errors.ts';
 import { buildInserter, QUERIES, type MoveStore, type Table, type TableRow } from '../move/tables.ts';
-import type { Row } from '../writing.ts';
+import type { Row } from '../sql/writing.ts';
 import { ConnectionLost, sqlStateOf, type StatementValues } from './connection/connection.ts';
 import { CONTROL } from './migrate.ts';
 import { scriptDialect } from './reads/pims-sql.ts';

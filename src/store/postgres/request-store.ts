@@ -1,6 +1,6 @@
 /** The request log of PostgreSQL, on other connections than counts (decision 0022). */
 import type { OwnRequests } from '../control/calls.ts';
-import type { Bound, Row } from '../writing.ts';
+import type { Bound, Row } from '../sql/writing.ts';
 import { transpose } from './control-database.ts';
 import type { Pool, SharedConnection } from './connection/shared-connection.ts';
 import { CONTROL } from './migrate.ts';

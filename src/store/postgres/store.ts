@@ -18,7 +18,7 @@ import { makeRequestStore, makeUsageStore } from '../control/calls.ts';
 import { makeSessionStore, makeUserStore } from '../control/users.ts';
 import { makeTenantStore } from '../control/tenants.ts';
 import { makeWebhookStore } from '../control/webhooks.ts';
-import type { PoolMeasures, StoreMeasures } from '../measures.ts';
+import type { PoolMeasures, StoreMeasures } from '../sql/measures.ts';
 import { refuseUnfinished } from '../move/tables.ts';
 import { ConnectionLost, reasonOf, type Connection, type ConnectionOptions } from './connection/connection.ts';
 import { makeOwnTenants, makeOwnUsage, PostgresControl } from './control-database.ts';

@@ -19,7 +19,7 @@ import {
   type TenantRow,
 } from '../control/control.ts';
 import type { OwnTenants } from '../control/tenants.ts';
-import { statement, type Bound, type Row, type Writing } from '../writing.ts';
+import { statement, type Bound, type Row, type Writing } from '../sql/writing.ts';
 import type { Database } from './files/database.ts';
 import { migrate, type Owner } from './files/migrate.ts';
 import { makeTurnReader } from './reads/turn-reader.ts';

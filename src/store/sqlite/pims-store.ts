@@ -11,7 +11,7 @@ import { makeScriptRunner, runScript } from '../pims/script-runner.ts';
 import { Database, syncLog } from './files/database.ts';
 import { isNewest, migrate, type Owner } from './files/migrate.ts';
 import { buildPimsSql, type SqlitePimsSql } from './reads/pims-sql.ts';
-import { makeTenantReads, type TenantReadsOptions } from './reads/tenant-reads.ts';
+import { makeTenantReads, type TenantReadsOptions } from './tenant-reads.ts';
 import { makeTurnReader } from './reads/turn-reader.ts';
 import { makeWriteQueue, runWriting, runWritingInSteps, syncOf, type SqliteWriteQueue } from './write-queue.ts';
 

@@ -9,13 +9,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Refusal, refuseForNow } from '../../errors.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
-import { makeChangeWaiters } from '../change-waiters.ts';
+import { makeChangeWaiters } from '../sql/change-waiters.ts';
 import { describeUpgrade } from '../control/control.ts';
 import { faultOf, findBar, nameFile, requireWritable, type OnFatal } from './files/database.ts';
 import { isFileThere } from './files/folder.ts';
-import { deleteTenantFiles, isUpgradeNeeded, makeUpgrades, teamOf, tenantFileOf } from './files/tenant-files.ts';
+import { deleteTenantFiles, teamOf, tenantFileOf } from './files/tenant-files.ts';
 import { openPimsStore, type PimsStoreOptions, type SqlitePimsStore } from './pims-store.ts';
-import { makeKeptAnswers } from './reads/tenant-reads.ts';
+import { makeKeptAnswers } from './tenant-reads.ts';
+import { isUpgradeNeeded, makeUpgrades } from './upgrades.ts';
 import { makeWorkerPool, type WorkerPool } from './workers/worker-pool.ts';
 
 /** Receives an event, and its level if it is no warning. */

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { orThrow, Refusal, refuseForNow } from '../../errors.ts';
 import { END_OF_TIME, type OwnRequests } from '../control/calls.ts';
-import type { Bound, Row } from '../writing.ts';
+import type { Bound, Row } from '../sql/writing.ts';
 import { Database } from './files/database.ts';
 import { migrate, type Owner } from './files/migrate.ts';
 import { makeWriteQueue, type SqliteWriteQueue, type SqliteWriteQueueOptions } from './write-queue.ts';

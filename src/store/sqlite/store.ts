@@ -13,7 +13,7 @@ import { makeRequestStore, makeUsageStore } from '../control/calls.ts';
 import { makeSessionStore, makeUserStore } from '../control/users.ts';
 import { makeTenantStore } from '../control/tenants.ts';
 import { makeWebhookStore } from '../control/webhooks.ts';
-import type { StoreMeasures } from '../measures.ts';
+import type { StoreMeasures } from '../sql/measures.ts';
 import { copyTenant } from './backup/backup.ts';
 import { makeOwnTenants, newStoreId, openControl, openUsage, replaceStore } from './control-database.ts';
 import { Database, nameFile, requireWritable, sqliteVersion } from './files/database.ts';

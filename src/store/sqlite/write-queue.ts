@@ -6,8 +6,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
 import { Refusal, refuseForNow, type Outcome } from '../../errors.ts';
 import { mergeFeed } from '../pims/script-sql.ts';
-import { isSliceOver, runInSlices, type Steps } from '../slices.ts';
-import type { Row, SearchChange, Statement, Writing } from '../writing.ts';
+import { isSliceOver, runInSlices, type Steps } from '../sql/slices.ts';
+import type { Row, SearchChange, Statement, Writing } from '../sql/writing.ts';
 import { faultOf, type Database } from './files/database.ts';
 import { makeWriteAheadLog, type LogOptions } from './write-ahead-log.ts';
 

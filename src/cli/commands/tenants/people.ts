@@ -16,7 +16,7 @@ import {
 import type { AuditStore, AuditRecord } from '../../../audit/audit.ts';
 import { verifyAudit } from '../../../audit/chain.ts';
 import { parseConfig } from '../../../config.ts';
-import type { Store } from '../../../store/open.ts';
+import type { Store } from '../../../store/open-store.ts';
 import { addGroup, buildTable, byOperator, parseForm, type AddCommands, type CommandContext } from '../../command.ts';
 import { addTenantCommand, type TenantAnswer } from '../../open-store.ts';
 import { findOrigin, formatLink } from '../../service-address.ts';

@@ -7,7 +7,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { byCommand } from '../../../audit/audit.ts';
 import { orThrow, refuseCommand } from '../../../errors.ts';
 import { FIRST_STAGES } from '../../../pims/rules/stages.ts';
-import type { Store } from '../../../store/open.ts';
+import type { Store } from '../../../store/open-store.ts';
 import type { Tenant, TenantSettings } from '../../../tenant/tenant-port.ts';
 import { checkTeamId, checkTenantName } from '../../../tenant/tenant.ts';
 import { addCommand, addGroup, buildTable, printAnswer, timeOf, type AddCommands } from '../../command.ts';

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { byCommand, type Actor } from '../../../audit/audit.ts';
 import { parseConfig } from '../../../config.ts';
 import { CHANGED_TYPES } from '../../../pims/changes.ts';
-import type { Store } from '../../../store/open.ts';
+import type { Store } from '../../../store/open-store.ts';
 import type { Tenant } from '../../../tenant/tenant-port.ts';
 import { Webhooks, type WebhookView } from '../../../webhooks/administration.ts';
 import {

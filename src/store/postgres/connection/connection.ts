@@ -4,8 +4,8 @@ import type { Socket } from 'node:net';
 import { Client, DatabaseError, Query, types as parsers, type QueryArrayResult } from 'pg';
 import type { Clock } from '../../../clock.ts';
 import { Refusal } from '../../../errors.ts';
-import type { Bound, Row } from '../../writing.ts';
-import { Copy } from '../writes/copy.ts';
+import type { Bound, Row } from '../../sql/writing.ts';
+import { Copy } from './copy.ts';
 import { Silence } from './silence.ts';
 
 export interface ConnectionOptions {

@@ -4,7 +4,7 @@
  * again when their time is up. Source: decision 0066.
  */
 import type { Clock } from '../../../clock.ts';
-import { makeChangeWaiters } from '../../change-waiters.ts';
+import { makeChangeWaiters } from '../../sql/change-waiters.ts';
 import type { Connection } from './connection.ts';
 import type { SharedConnection } from './shared-connection.ts';
 

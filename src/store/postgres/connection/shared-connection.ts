@@ -5,8 +5,8 @@
 import type { Clock, Timer } from '../../../clock.ts';
 import { Refusal, refuseForNow } from '../../../errors.ts';
 import type { Turn } from '../../../tenant/turns.ts';
-import type { PoolMeasures } from '../../measures.ts';
-import type { Row } from '../../writing.ts';
+import type { PoolMeasures } from '../../sql/measures.ts';
+import type { Row } from '../../sql/writing.ts';
 import {
   CANCELED,
   Connection,

@@ -33,7 +33,7 @@ import {
 } from '../../pims/row-sql.ts';
 import { buildScriptSql } from '../../pims/script-sql.ts';
 import type { Dialect } from '../../pims/where.ts';
-import { statement, type Bound } from '../../writing.ts';
+import { statement, type Bound } from '../../sql/writing.ts';
 import { buildLookup, buildPage, isFoundFirst, joinLines, linesOf, wrapLine, type PageQuery } from './page-sql.ts';
 import { buildSortedPage } from './sorted-page-sql.ts';
 

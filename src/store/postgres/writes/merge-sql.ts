@@ -1,5 +1,5 @@
 /** Joins statements with the same SQL into one that has a list for each of their values. */
-import type { Bound, Row, RowChange, Statement } from '../../writing.ts';
+import type { Bound, Row, RowChange, Statement } from '../../sql/writing.ts';
 import type { Connection } from '../connection/connection.ts';
 
 type Ask = Pick<Statement, 'sql' | 'values'>;

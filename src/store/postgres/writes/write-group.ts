@@ -9,7 +9,7 @@ import type { Load, NumberedType, Save } from '../../../pims/writes/script.ts';
 import type { Query } from '../../pims/row-sql.ts';
 import type { StartedScript } from '../../pims/script-runner.ts';
 import { buildLoad, buildSave, mergeFeed, type ScriptSql } from '../../pims/script-sql.ts';
-import { statement, type Statement } from '../../writing.ts';
+import { statement, type Statement } from '../../sql/writing.ts';
 import type { Connection } from '../connection/connection.ts';
 import { loadTogether, saveTogether } from './merge-sql.ts';
 

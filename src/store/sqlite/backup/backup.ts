@@ -18,7 +18,7 @@ import { dirname, join } from 'node:path';
 import { refuseCommand } from '../../../errors.ts';
 import { VERSION } from '../../../assets.ts';
 import { checkStore, type CheckResult } from '../../check/check.ts';
-import { openCheck } from '../check-store.ts';
+import { openCheck } from '../files/check-store.ts';
 import { faultOf, sqliteVersion, withDatabase, type Database } from '../files/database.ts';
 import { DATA_FOLDER, isFileThere, LOCK, lockFolder, makeStoreFolder, restoreMarkerOf, sync } from '../files/folder.ts';
 import { findOtherOwner, migrate, schemaOf, SCHEMAS, type Owner, type SqliteSchema } from '../files/migrate.ts';

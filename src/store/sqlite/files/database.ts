@@ -8,7 +8,7 @@ import { refuseCommand, type Refusal } from '../../../errors.ts';
 import { compareDecimals } from '../../../pims/rules/decimal.ts';
 import { containsFolded } from '../../../pims/reads/query.ts';
 import { ORDER_CHARACTERS_MAX } from '../../../pims/rules/record-bounds.ts';
-import type { Bound, Row } from '../../writing.ts';
+import type { Bound, Row } from '../../sql/writing.ts';
 
 export interface OpenOptions {
   /** `write`: writes to an existing file. `make`: also creates a missing file. `read`: never writes. */

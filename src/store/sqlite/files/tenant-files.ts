@@ -1,13 +1,10 @@
 /**
- * Creates the files of tenants, and upgrades those of an older schema off the event loop. Opening a tenant creates no
- * file, so a missing or empty file was lost. Source: decision 0062.
+ * Creates, lists and deletes the files of tenants. Opening a tenant creates no file, so a missing or empty file was lost.
+ * Source: decision 0062.
  */
 import { globSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type { Clock } from '../../../clock.ts';
-import { orThrow, refuseForNow } from '../../../errors.ts';
 import { selectInstallation } from '../../control/control.ts';
-import type { WorkerPool } from '../workers/worker-pool.ts';
 import { withDatabase, type Database } from './database.ts';
 import { isFileThere, sync } from './folder.ts';
 import { migrate, plannedUpgrade, schemaOf, type Owner, type SqliteSchema, type Upgrade } from './migrate.ts';
@@ -51,45 +48,6 @@ export function listOwned(control: Database): ReadonlyMap<string, OwnedFile> {
   const tenants = control.rows<[string, string]>('SELECT STORE_ID, TEAM_ID FROM TENANTS ORDER BY TEAM_ID');
   const ofTenants = tenants.map(([storeId, teamId]) => own(join('tenants', `${storeId}.db`), 'pims', teamId));
   return new Map([own('usage.db', 'usage'), own('requests.db', 'requests'), ...ofTenants]);
-}
-
-/** Time that a call waits while its tenant is being upgraded. */
-const WAIT_MS = 50;
-
-/** Returns whether a file has to be upgraded. If it cannot be read, opening it shows the reason. */
-export function isUpgradeNeeded(file: string): boolean {
-  try {
-    return plannedUpgrade(file, 'pims') !== undefined;
-  } catch {
-    return false;
-  }
-}
-
-export function makeUpgrades(pool: WorkerPool, clock: Clock) {
-  const running = new Map<string, Promise<void>>();
-  let upgraded = 0;
-  /** Upgrades a file, and resolves at the end. If the upgrade failed, opening the file shows the reason. */
-  const run = (file: string, owner: Owner) =>
-    running.getOrInsertComputed(file, () =>
-      pool
-        .run<Upgrade | undefined>({ kind: 'upgrade', file, owner })
-        .then((upgrade) => void (orThrow(upgrade) && upgraded++))
-        .catch(() => undefined)
-        .finally(() => running.delete(file)),
-    );
-  return {
-    run,
-    /** The number of files upgraded so far. */
-    get upgraded() {
-      return upgraded;
-    },
-    /** Resolves when the file has been upgraded. Rejects with SERVICE_BUSY when that takes longer than a moment. */
-    async wait(file: string, owner: Owner) {
-      const tooLong = clock.sleep(WAIT_MS).then(() => true);
-      if ((await Promise.race([run(file, owner), tooLong])) === true)
-        throw refuseForNow('SERVICE_BUSY', "The tenant's data is being upgraded.");
-    },
-  };
 }
 
 /** Lists the files of a store with older schemas, with their bytes. Throws COMMAND_REFUSED for an unknown schema. */

@@ -28,7 +28,7 @@ import {
   type ScriptDialect,
 } from '../../pims/row-sql.ts';
 import { buildScriptSql } from '../../pims/script-sql.ts';
-import type { SearchChange, Statement } from '../../writing.ts';
+import type { SearchChange, Statement } from '../../sql/writing.ts';
 import type { EntryCounts } from './entry-counts.ts';
 import { dialect, makePageBuilder } from './page-sql.ts';
 import { LOOP_RECORDS_MAX, type PageRead } from './run-read.ts';

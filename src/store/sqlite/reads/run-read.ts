@@ -15,7 +15,7 @@ import {
 } from '../../../pims/reads/storefront.ts';
 import { formatPosition, parsePosition } from '../../../pims/reads/query.ts';
 import { sortKey, type Values } from '../../../pims/rules/values.ts';
-import type { Bound, Statement } from '../../writing.ts';
+import type { Bound, Statement } from '../../sql/writing.ts';
 import { LookRows } from '../../pims/look-sql.ts';
 import { PageFiller } from '../../pims/page.ts';
 import { CUT_SHORT, errcodeOf, type Budget, type Database } from '../files/database.ts';

@@ -3,17 +3,17 @@
  * (decision 0009). Other reads run on the event loop if the response is probably small, and in a thread if it was large
  * the last time.
  */
-import { orThrow, Refusal, settle, type Outcome } from '../../../errors.ts';
-import type { PimsStore } from '../../../pims/pims-port.ts';
-import { joinLookups, refuseLargeList, refuseLargeLookup } from '../../../pims/reads/storefront.ts';
-import type { Turns } from '../../../tenant/turns.ts';
-import { CUT_SHORT, faultOf, type Database, type OnFatal } from '../files/database.ts';
-import { makeLook } from '../../pims/look-sql.ts';
-import type { WorkerPool } from '../workers/worker-pool.ts';
-import { makeEntryCounts } from './entry-counts.ts';
-import type { SqlitePimsSql } from './pims-sql.ts';
-import { countAllCharacters, runRead, TOO_LARGE, TOO_LONG, type FoundBy, type Read } from './run-read.ts';
-import type { TurnReader } from './turn-reader.ts';
+import { orThrow, Refusal, settle, type Outcome } from '../../errors.ts';
+import type { PimsStore } from '../../pims/pims-port.ts';
+import { joinLookups, refuseLargeList, refuseLargeLookup } from '../../pims/reads/storefront.ts';
+import type { Turns } from '../../tenant/turns.ts';
+import { CUT_SHORT, faultOf, type Database, type OnFatal } from './files/database.ts';
+import { makeLook } from '../pims/look-sql.ts';
+import type { WorkerPool } from './workers/worker-pool.ts';
+import { makeEntryCounts } from './reads/entry-counts.ts';
+import type { SqlitePimsSql } from './reads/pims-sql.ts';
+import { countAllCharacters, runRead, TOO_LARGE, TOO_LONG, type FoundBy, type Read } from './reads/run-read.ts';
+import type { TurnReader } from './reads/turn-reader.ts';
 
 export interface TenantReadsOptions {
   readonly workers: WorkerPool;

@@ -9,12 +9,13 @@ import type { RequestStore } from '../request-log/request-log-port.ts';
 import type { WebhookStore } from '../webhooks/webhooks-port.ts';
 import { checkStore, type CheckResult } from './check/check.ts';
 import type { Installation } from './control/control.ts';
-import { openCheck } from './sqlite/check-store.ts';
+import { openCheck } from './sqlite/files/check-store.ts';
 import { openSqlite, type SqliteStore } from './sqlite/store.ts';
+export { faultOf } from './sqlite/files/database.ts';
 import type { Report } from './sqlite/pims-stores.ts';
 import { openMove, refuseUnfinishedFolder } from './sqlite/move-store.ts';
 import type { Placement } from './postgres/workers.ts';
-import type { StoreMeasures } from './measures.ts';
+import type { StoreMeasures } from './sql/measures.ts';
 import type { MoveStore } from './move/tables.ts';
 
 export interface Store {

@@ -2,22 +2,14 @@
 import { existsSync, mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { refuseCommand } from '../../errors.ts';
-import type { CheckedStore, Findings } from '../check/checked-store.ts';
-import type { Row } from '../writing.ts';
-import { Database, errcodeOf, faultOf, findBar, OWN_IT, READ_ONLY_DISK, withDatabase } from './files/database.ts';
-import { isFileThere } from './files/folder.ts';
-import {
-  BELONGS,
-  findOtherOwner,
-  isNewest,
-  migrate,
-  PUT_BACK,
-  type Owner,
-  type SqliteSchema,
-} from './files/migrate.ts';
-import { listOwned, listTenantFiles } from './files/tenant-files.ts';
-import { copyDatabase, faultsOfFile, hashFile, NOT_CHECKED, READ } from './files/whole-files.ts';
+import { refuseCommand } from '../../../errors.ts';
+import type { CheckedStore, Findings } from '../../check/checked-store.ts';
+import type { Row } from '../../sql/writing.ts';
+import { Database, errcodeOf, faultOf, findBar, OWN_IT, READ_ONLY_DISK, withDatabase } from './database.ts';
+import { isFileThere } from './folder.ts';
+import { BELONGS, findOtherOwner, isNewest, migrate, PUT_BACK, type Owner, type SqliteSchema } from './migrate.ts';
+import { listOwned, listTenantFiles } from './tenant-files.ts';
+import { copyDatabase, faultsOfFile, hashFile, NOT_CHECKED, READ } from './whole-files.ts';
 
 const SQL_ERROR = 1;
 const OTHER_BACKUP = 'Use another backup.';

@@ -1,6 +1,6 @@
 /** Inserts many rows with COPY, because one text is cheaper for the driver and the server than bound values. */
 import { Query, type Connection as Driver } from 'pg';
-import type { Bound } from '../../writing.ts';
+import type { Bound } from '../../sql/writing.ts';
 
 /** The driver's methods for COPY, which its types leave out. */
 interface CopyDriver extends Driver {
