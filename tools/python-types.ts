@@ -9,7 +9,7 @@ import {
   type Contract,
   type ContractSchema,
 } from '../src/http/contract/documented-operations.ts';
-import { BASE_PATH } from '../src/http/operations/operation.ts';
+import { BASE_PATH } from '../src/http/server/protocol.ts';
 
 const WIDTH = 120;
 const RECORDS = ['Order', 'OrderLine', 'Customer', 'InventoryItem'];

@@ -9,7 +9,7 @@ import { Limits } from '../tenant/calls.ts';
 import type { Tenant } from '../tenant/tenant-port.ts';
 import { RejectedCalls } from '../tenant/credentials.ts';
 import { accessByKey } from './call/admit.ts';
-import type { AnswerLimits } from './call/cursor.ts';
+import type { AnswerLimits } from './operations/cursor.ts';
 import {
   answerBusy,
   answerError,
@@ -22,10 +22,10 @@ import { renderContract, addReference } from './contract/contract.ts';
 import { addDashboard } from './dashboard/dashboard.ts';
 import type { DashboardServices } from './dashboard/typed-route.ts';
 import { logFaults, observeCalls, observeRequests } from './observe/observers.ts';
-import { addHealth, whyNotReady, type ServiceState } from './observe/health.ts';
+import { addHealth, whyNotReady } from './observe/health.ts';
+import { BASE_PATH } from './server/protocol.ts';
 import { addMetrics } from './observe/metrics.ts';
 import type { Readings } from './observe/readings.ts';
-import { BASE_PATH } from './operations/operation.ts';
 import { allOperations } from './operations/operations.ts';
 import {
   addReceiving,
@@ -35,6 +35,7 @@ import {
   readBody,
   refuseOtherHosts,
   URL_BYTES_MAX,
+  type ServiceState,
 } from './server/receive.ts';
 import { createConnectionServer, type EndedFor } from './server/connections.ts';
 import { ServiceLoad, type LoadLimits } from './server/load.ts';

@@ -40,7 +40,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
   },
   'faults/fuzz.ts': {
     'a cursor of any length is compared': {
-      file: 'http/call/cursor.ts',
+      file: 'http/operations/cursor.ts',
       good: 'given.length === issued.length && timing',
       broken: 'timing',
       says: /answered 500/,
@@ -229,7 +229,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
   },
   'api/sort.test.ts': {
     'a cursor belongs to its sort': {
-      file: 'http/call/cursor.ts',
+      file: 'http/operations/cursor.ts',
       good: 'const query = sort === undefined ? [] : [{ sort }];',
       broken: 'const query: object[] = [];',
       says: /✖ 400 INVALID_CURSOR for the cursor of another operator, value or sort/,
@@ -237,7 +237,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
   },
   'api/etags.test.ts': {
     'answers of other fields have other ETags': {
-      file: 'http/call/answer.ts',
+      file: 'http/server/answer.ts',
       good: 'if (fields === undefined) reply',
       broken: "if (fields !== '') reply",
       says: /✖ 304 only for the fields that were asked for/,

@@ -1,7 +1,7 @@
 /** Prints the addresses when `serve` listens, and how to try the demo tenant or create the first tenant. */
 import { VERSION } from '../../assets.ts';
 import { SETTINGS, type Config } from '../../config.ts';
-import { BASE_PATH } from '../../http/operations/operation.ts';
+import { BASE_PATH } from '../../http/server/protocol.ts';
 import { describeStore } from '../open-store.ts';
 import { findOrigin, formatLink, formatOrigin } from '../service-address.ts';
 import { DEMO_OWNER, type Demo } from './demo-tenant.ts';

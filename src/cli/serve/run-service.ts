@@ -12,7 +12,7 @@ import type { Config, Environment } from '../../config.ts';
 import { Refusal } from '../../errors.ts';
 import { deleteOldChanges } from '../../pims/changes.ts';
 import { buildApp } from '../../http/app.ts';
-import type { ServiceState } from '../../http/observe/health.ts';
+import type { ServiceState } from '../../http/server/receive.ts';
 import type { Store } from '../../store/open-store.ts';
 import { openServedStore } from '../../store/served-store.ts';
 import { Meter } from '../../tenant/calls.ts';

@@ -19,10 +19,11 @@ import {
 } from '../../tenant/credentials.ts';
 import { checkMayWrite } from '../../tenant/keys.ts';
 import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
-import { BASE_PATH, type Operation } from '../operations/operation.ts';
+import { type Operation } from '../operations/operation.ts';
+import { BASE_PATH } from '../server/protocol.ts';
+import { refuseBySchema } from '../operations/schema-refusals.ts';
 import { parseBody, takeBody, type ReadBody } from '../server/receive.ts';
-import { parseIfMatch } from './answer.ts';
-import { refuseBySchema } from './error-answers.ts';
+import { parseIfMatch } from '../server/answer.ts';
 
 export interface AdmissionServices {
   readonly clock: Clock;

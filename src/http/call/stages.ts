@@ -13,7 +13,7 @@ import { IDEMPOTENCY_KEY } from '../operations/operation-schemas.ts';
 import { isWrite, type Call, type Operation } from '../operations/operation.ts';
 import { BATCH_BYTES_MAX, BODY_BYTES_MAX } from '../server/receive.ts';
 import { admit, type Access, type AdmissionServices, type CallTerms } from './admit.ts';
-import { sendAnswer, parseIfMatch } from './answer.ts';
+import { sendAnswer, parseIfMatch } from '../server/answer.ts';
 
 export interface OperationServices extends AdmissionServices {
   readonly usage: UsageStore;

@@ -9,12 +9,13 @@ import { readAsset, VERSION, startThread } from '../../assets.ts';
 import { HOUR_MS } from '../../clock.ts';
 import { ERRORS, Refusal, type ErrorCode, type ErrorPlace } from '../../errors.ts';
 import { RECORD_TYPES } from '../../pims/rules/fields.ts';
-import { renderError, JSON_TYPE } from '../call/answer.ts';
+import { renderError } from '../server/answer.ts';
+import { JSON_TYPE, BASE_PATH } from '../server/protocol.ts';
 import { IDEMPOTENCY_KEY, ref, SCHEMAS } from '../operations/operation-schemas.ts';
-import { BASE_PATH, type Operation, type OperationKind } from '../operations/operation.ts';
+import { type Operation, type OperationKind } from '../operations/operation.ts';
 import { chooseCoding, compress, type Coding } from '../server/compression.ts';
 import { STATUS_CODES } from '../server/node-http.ts';
-import { mapValues, textOf, type Schema } from './json-schema.ts';
+import { mapValues, textOf, type Schema } from '../operations/json-schema.ts';
 import type { ReferenceFile } from './reference-worker.ts';
 
 type Part = Readonly<Record<string, unknown>>;

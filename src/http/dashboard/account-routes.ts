@@ -6,7 +6,7 @@ import type { SignedIn } from '../../account/account-port.ts';
 import { endOfSession } from '../../account/users.ts';
 import { formatTime } from '../../clock.ts';
 import { quotaOf } from '../../tenant/calls.ts';
-import { BASE_PATH } from '../operations/operation.ts';
+import { BASE_PATH } from '../server/protocol.ts';
 import { isOperator } from './usage-routes.ts';
 import { clearSession, setSession, tokenOf, pick, type Handlers, type DashboardServices } from './typed-route.ts';
 import type { SessionView } from './interface.ts';

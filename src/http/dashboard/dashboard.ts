@@ -15,7 +15,7 @@ import { textOf } from '../../pims/json.ts';
 import type { Body } from '../../pims/writes/writes.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { parseClaim, type Access } from '../call/admit.ts';
-import { hasAnswer } from '../call/answer.ts';
+import { hasAnswer } from '../server/answer.ts';
 import { addOperation } from '../call/stages.ts';
 import { isWrite, type Operation } from '../operations/operation.ts';
 import { chooseCoding, tagOfCoding, type Coding } from '../server/compression.ts';

@@ -11,7 +11,7 @@ import type { RejectedCall } from '../../tenant/credentials.ts';
 import type { KeyInfo, Tenant, TenantSettings } from '../../tenant/tenant-port.ts';
 import type { WebhookView } from '../../webhooks/administration.ts';
 import type { Delivery } from '../../webhooks/webhooks-port.ts';
-import type { TypeOf } from '../contract/json-schema.ts';
+import type { TypeOf } from '../operations/json-schema.ts';
 import type { Readings } from '../observe/readings.ts';
 import type { NOTHING, ROUTES } from './route-table.ts';
 

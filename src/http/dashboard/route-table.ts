@@ -20,7 +20,7 @@ import {
   type Members,
   type Schema,
   type TypedSchema,
-} from '../contract/json-schema.ts';
+} from '../operations/json-schema.ts';
 
 export interface RouteTerms {
   readonly role?: Role;

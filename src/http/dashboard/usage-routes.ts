@@ -9,7 +9,8 @@ import { formatTime } from '../../clock.ts';
 import { ERRORS, Refusal, refuseCommand, refuseField, type ErrorCode } from '../../errors.ts';
 import { quotaOf } from '../../tenant/calls.ts';
 import type { UsageCount } from '../../tenant/tenant-port.ts';
-import { BASE_PATH, type Operation } from '../operations/operation.ts';
+import { type Operation } from '../operations/operation.ts';
+import { BASE_PATH } from '../server/protocol.ts';
 import type { CalledPath } from './interface.ts';
 import { pick, type DashboardServices, type Handlers, type RequestContext } from './typed-route.ts';
 

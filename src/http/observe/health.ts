@@ -3,21 +3,8 @@
  * credentials or is metered.
  */
 import type { FastifyInstance } from 'fastify';
-import { JSON_TYPE } from '../call/answer.ts';
-
-export interface ServiceState {
-  /** Whether the store responds. */
-  readonly isUsable: () => boolean;
-  /** Whether the disk of the store is read-only, or so full that writes will soon be refused. */
-  readonly isDiskUnfit: () => boolean;
-  /** Whether calls can be counted. Otherwise all metered calls are refused. */
-  readonly isCounting: () => boolean;
-  /** Whether the service is about to stop, so that a balancer sends no more calls. */
-  stopping: boolean;
-  /** Aborted when calls that wait for a change have to end, because the service stops. */
-  readonly ending: AbortController;
-  inFlight: number;
-}
+import { JSON_TYPE } from '../server/protocol.ts';
+import type { ServiceState } from '../server/receive.ts';
 
 /**
  * Returns why the node should get no requests: the part of the store that is at fault, or '' if the node is stopping or

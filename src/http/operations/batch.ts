@@ -4,9 +4,9 @@ import { BATCH_OPERATIONS, unescape, type BatchOperation, type BatchStep } from 
 import { BATCH_STEPS_MAX } from '../../pims/rules/record-bounds.ts';
 import { writeBatch } from '../../pims/operations.ts';
 import type { Body } from '../../pims/writes/writes.ts';
-import { renderEnvelope } from '../call/answer.ts';
-import { listOf, objectOf, type Schema } from '../contract/json-schema.ts';
-import { refuseBody } from '../call/error-answers.ts';
+import { renderEnvelope } from '../server/answer.ts';
+import { listOf, objectOf, type Schema } from './json-schema.ts';
+import { refuseBody } from './schema-refusals.ts';
 import { NEW_LINE_EXAMPLE } from './examples.ts';
 import { envelopeOf, querySchema, ref } from './operation-schemas.ts';
 import { envelope, type Call, type Operation } from './operation.ts';

@@ -15,7 +15,7 @@ import {
 } from '../../pims/rules/record-bounds.ts';
 import { FIRST_STAGES, STAGES } from '../../pims/rules/stages.ts';
 import { SHIPPING_ADDRESS } from '../../pims/reads/storefront.ts';
-import type { AnswerLimits } from '../call/cursor.ts';
+import type { AnswerLimits } from './cursor.ts';
 import {
   booleanOf,
   listOf,
@@ -27,7 +27,7 @@ import {
   textOf,
   type Members,
   type Schema,
-} from '../contract/json-schema.ts';
+} from './json-schema.ts';
 
 export const ref = (name: string, description?: string): Schema => ({
   $ref: `#/components/schemas/${name}`,

@@ -11,13 +11,11 @@ import type { Rendered } from '../../pims/json.ts';
 import type { Body, WriteContext, Written } from '../../pims/writes/writes.ts';
 import type { UsageStore } from '../../tenant/tenant-port.ts';
 import { signalOf } from '../server/connections.ts';
-import { parsePage, setPageHeaders, type AnswerLimits } from '../call/cursor.ts';
-import { renderEnvelope, setTag } from '../call/answer.ts';
-import { listOf, required, type Members, type Schema } from '../contract/json-schema.ts';
+import { parsePage, setPageHeaders, type AnswerLimits } from './cursor.ts';
+import { renderEnvelope, setTag } from '../server/answer.ts';
+import { listOf, required, type Members, type Schema } from './json-schema.ts';
 import type { OperationName } from './names.ts';
 import { envelopeOf, FIELDS, FILTERS_BODY, pageQuery, querySchema, type BodySchema } from './operation-schemas.ts';
-
-export const BASE_PATH = '/tenant/api/pims/v1';
 
 /** A call that is authenticated, counted and validated. */
 export interface Call<Shape = Body> {

@@ -14,9 +14,9 @@ import {
 import { buildDictionaries, RECORD_TYPES, viewField, type RecordType } from '../../pims/rules/fields.ts';
 import { KEY_CHARACTERS_MAX } from '../../pims/rules/record-bounds.ts';
 import { quotaOf } from '../../tenant/calls.ts';
-import { renderEnvelope } from '../call/answer.ts';
-import type { AnswerLimits } from '../call/cursor.ts';
-import { textOf, booleanOf, listOf, NULL, objectOf, required } from '../contract/json-schema.ts';
+import { renderEnvelope } from '../server/answer.ts';
+import type { AnswerLimits } from './cursor.ts';
+import { textOf, booleanOf, listOf, NULL, objectOf, required } from './json-schema.ts';
 import { batchOperation } from './batch.ts';
 import { changesOperation } from './changes.ts';
 import { CUSTOMER_EXAMPLE, PART_EXAMPLE } from './examples.ts';

@@ -12,9 +12,9 @@ import {
 } from '../../pims/operations.ts';
 import { NUMBERS_MAX } from '../../pims/rules/record-bounds.ts';
 import { signalOf } from '../server/connections.ts';
-import type { AnswerLimits } from '../call/cursor.ts';
-import { renderEnvelope, setTag } from '../call/answer.ts';
-import { listOf, NULL, objectOf, required, textOf } from '../contract/json-schema.ts';
+import type { AnswerLimits } from './cursor.ts';
+import { renderEnvelope, setTag } from '../server/answer.ts';
+import { listOf, NULL, objectOf, required, textOf } from './json-schema.ts';
 import {
   LINE_EXAMPLE,
   LOOKUP_EXAMPLE,

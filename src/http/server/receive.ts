@@ -13,11 +13,9 @@ import type { Clock } from '../../clock.ts';
 import { Refusal, refuseForNow, refuseField } from '../../errors.ts';
 import type { CountedCall, Limits } from '../../tenant/calls.ts';
 import type { CallingKey, Tenant } from '../../tenant/tenant-port.ts';
-import { JSON_TYPE, STATIC_HEADERS } from '../call/answer.ts';
-import type { ServiceState } from '../observe/health.ts';
-import { BASE_PATH } from '../operations/operation.ts';
 import { invite, attach } from './connections.ts';
 import type { BodyInRoom, Lane, ServiceLoad, TenantShare } from './load.ts';
+import { BASE_PATH, JSON_TYPE, STATIC_HEADERS } from './protocol.ts';
 
 export const BODY_BYTES_MAX = 256 * 1024;
 export const BATCH_BYTES_MAX = 1024 * 1024;
@@ -236,6 +234,21 @@ export function refuseOtherHosts(publicUrl: string) {
     if (!names.includes(name) && !isIPv4(name) && !name.startsWith('['))
       throw new Refusal('CROSS_SITE', 'The dashboard and /metrics do not answer under this host name.');
   };
+}
+
+/** The state of a node, which stages and health checks share. */
+export interface ServiceState {
+  /** Whether the store responds. */
+  readonly isUsable: () => boolean;
+  /** Whether the disk of the store is read-only, or so full that writes will soon be refused. */
+  readonly isDiskUnfit: () => boolean;
+  /** Whether calls can be counted. Otherwise all metered calls are refused. */
+  readonly isCounting: () => boolean;
+  /** Whether the service is about to stop, so that a balancer sends no more calls. */
+  stopping: boolean;
+  /** Aborted when calls that wait for a change have to end, because the service stops. */
+  readonly ending: AbortController;
+  inFlight: number;
 }
 
 /** Adds this stage. `answerUnknown` responds to a path or method that does not exist, without reading the body. */

@@ -8,7 +8,8 @@ import { refuseField, ERRORS, type Refusal } from '../../errors.ts';
 import type { Rendered } from '../../pims/json.ts';
 import type { Expected } from '../../pims/writes/script.ts';
 import { hideSecrets } from '../../tenant/secrets.ts';
-import { chooseCoding, compress, COMPRESSED_BYTES_LEAST, tagOfCoding, type Coding } from '../server/compression.ts';
+import { chooseCoding, compress, COMPRESSED_BYTES_LEAST, tagOfCoding, type Coding } from './compression.ts';
+import { JSON_TYPE } from './protocol.ts';
 
 interface EntityTag {
   readonly isWeak: boolean;
@@ -63,18 +64,6 @@ function parseTags(header: string): EntityTag[] | undefined {
   if (!TAGS.test(header)) return undefined;
   return Array.from(header.matchAll(TAG), ([, weak, text]) => ({ isWeak: weak !== undefined, text: text! }));
 }
-
-export const JSON_TYPE = 'application/json; charset=utf-8';
-
-/**
- * Default headers of responses. Pages of the service replace some. The policy prevents a browser from running a response
- * as a page.
- */
-export const STATIC_HEADERS = {
-  'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-};
 
 /** Minimum length of an uncompressed text that occupies room (server/load.ts) until the caller has received it. */
 const LARGE_CHARACTERS_LEAST = 16 * 1024;
