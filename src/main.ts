@@ -24,7 +24,7 @@ if (isLinuxService && process.env[THRESHOLD] === undefined) {
   const cache = isExecutable ? {} : { NODE_COMPILE_CACHE: CACHE_FOLDER };
   process.execve!(process.execPath, [process.execPath, ...words], { ...cache, ...process.env, [THRESHOLD]: '262144' });
 }
-const { runCommandLine } = await import('./cli/program.ts');
+const { runCommandLine } = await import('./cli/commands/program.ts');
 const { systemClock } = await import('./clock.ts');
 
 const exitCode = await runCommandLine(process.argv, process.env, systemClock);

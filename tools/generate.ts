@@ -6,7 +6,7 @@
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
-import { buildProgram } from '../src/cli/program.ts';
+import { buildProgram } from '../src/cli/commands/program.ts';
 import { systemClock } from '../src/clock.ts';
 import { parseConfig, SETTINGS } from '../src/config.ts';
 import { contractOf } from '../src/cli/start-mcp.ts';

@@ -1,5 +1,5 @@
 /** `storeroom` from the sources, on the time of the tests. The process that started it can move its clock. */
-import { runCommandLine } from '../../src/cli/program.ts';
+import { runCommandLine } from '../../src/cli/commands/program.ts';
 import { clockOf } from './clock.ts';
 
 process.umask(0o077);

@@ -2,7 +2,7 @@
  * A process that runs command lines one after another, each as `storeroom` would, and sends back what they print. Tests
  * that do not depend on the end of the process use it. commands.ts starts it.
  */
-import { runCommandLine } from '../../src/cli/program.ts';
+import { runCommandLine } from '../../src/cli/commands/program.ts';
 import { clockOf } from './clock.ts';
 
 export interface CommandRequest {

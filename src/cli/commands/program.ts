@@ -5,29 +5,23 @@
  */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { VERSION } from '../assets.ts';
-import type { Clock } from '../clock.ts';
-import { SETTINGS, type Environment } from '../config.ts';
-import { Refusal } from '../errors.ts';
-import { printErrorObject, printFault, type AddCommands, type CommandContext } from './command.ts';
-import { addExportCommand, addImportCommand } from './commands/records/import-export.ts';
-import { addFieldCommands } from './commands/records/fields.ts';
-import { addOrderCommands, addStockCommands } from './commands/records/back-office.ts';
-import {
-  addConfigCommand,
-  addHealthCommand,
-  addMcpCommand,
-  addServeCommand,
-  addServiceCommands,
-} from './commands/service.ts';
-import { addBackupCommands, addCheckCommand, addMoveCommand, addUpgradeCommand } from './commands/store.ts';
-import { addAuditCommands, addUserCommands } from './commands/tenants/people.ts';
-import { addKeyCommands } from './commands/tenants/keys.ts';
-import { addDatabaseCommands, addTenantCommands } from './commands/tenants/tenant.ts';
-import { addRequestsCommand, addUsageCommand } from './commands/tenants/calls.ts';
-import { addWebhookCommands } from './commands/tenants/webhook.ts';
-import { refuseOtherOwner } from './open-store.ts';
-import { ERROR_PRIORITY, isJournal, SETTING_EXIT_CODE } from './serve/systemd-unit.ts';
+import { VERSION } from '../../assets.ts';
+import type { Clock } from '../../clock.ts';
+import { SETTINGS, type Environment } from '../../config.ts';
+import { Refusal } from '../../errors.ts';
+import { printErrorObject, printFault, type AddCommands, type CommandContext } from '../command.ts';
+import { addExportCommand, addImportCommand } from './records/import-export.ts';
+import { addFieldCommands } from './records/fields.ts';
+import { addOrderCommands, addStockCommands } from './records/back-office.ts';
+import { addConfigCommand, addHealthCommand, addMcpCommand, addServeCommand, addServiceCommands } from './service.ts';
+import { addBackupCommands, addCheckCommand, addMoveCommand, addUpgradeCommand } from './store.ts';
+import { addAuditCommands, addUserCommands } from './tenants/people.ts';
+import { addKeyCommands } from './tenants/keys.ts';
+import { addDatabaseCommands, addTenantCommands } from './tenants/tenant.ts';
+import { addRequestsCommand, addUsageCommand } from './tenants/calls.ts';
+import { addWebhookCommands } from './tenants/webhook.ts';
+import { refuseOtherOwner } from '../open-store.ts';
+import { ERROR_PRIORITY, isJournal, SETTING_EXIT_CODE } from '../serve/systemd-unit.ts';
 
 /** The commands in the order of the help. */
 const COMMANDS: readonly AddCommands[] = [
