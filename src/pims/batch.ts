@@ -5,9 +5,10 @@
 import { Refusal, refuseField, settle } from '../errors.ts';
 import type { Dictionaries } from './rules/fields.ts';
 import { BATCH_ANSWER_CHARACTERS_MAX, LINES_MAX, REFERRED_CHARACTERS_MAX } from './rules/record-bounds.ts';
+import type { LineUnits } from './rules/stock.ts';
 import { recordChanges, type ChangedRecords } from './writes/changed-records.ts';
-import type { Json } from './json.ts';
-import { ask, withoutSaves, type LineUnits, type Load, type Script } from './writes/script.ts';
+import type { Json } from './rules/json.ts';
+import { ask, withoutSaves, type Load, type Script } from './writes/script.ts';
 import { cancelOrder, updateOrder } from './writes/order-writes.ts';
 import type { RawValue, Values } from './rules/values.ts';
 import {

@@ -16,7 +16,7 @@ import type { OrderTransition } from './rules/order.ts';
 import type { Stage } from './rules/stages.ts';
 import type { LookupOptions, OrderFound, Page, PimsStore, QueryRequest, RecordFound } from './pims-port.ts';
 import { recordChanges } from './writes/changed-records.ts';
-import type { Json, Rendered } from './json.ts';
+import type { Json, Rendered } from './rules/json.ts';
 import type { FieldChange, Script, Write } from './writes/script.ts';
 import type { Body, WriteContext, WriteOptions, Written } from './writes/writes.ts';
 import { writeBatch as writeSteps, type BatchOperation, type BatchStep } from './batch.ts';

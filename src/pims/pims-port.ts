@@ -6,7 +6,7 @@ import type { Outcome } from '../errors.ts';
 import type { Dictionaries, KeyedType, RecordType } from './rules/fields.ts';
 import type { ImportBatches, ImportResults, RowOptions } from './import.ts';
 import type { Values } from './rules/values.ts';
-import type { Json, Rendered } from './json.ts';
+import type { Json, Rendered } from './rules/json.ts';
 import type { ChangedRecord, FieldChange, Idempotency, LedgerRow, Write } from './writes/script.ts';
 import type { Filter } from './reads/query.ts';
 

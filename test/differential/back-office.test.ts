@@ -12,7 +12,7 @@ import * as operations from '../../src/pims/operations.ts';
 import type { PimsStore } from '../../src/pims/pims-port.ts';
 import { addDecimals } from '../../src/pims/rules/decimal.ts';
 import { splitList } from '../../src/pims/rules/lists.ts';
-import { textOf } from '../../src/pims/json.ts';
+import { textOf } from '../../src/pims/rules/json.ts';
 import type { Values } from '../../src/pims/rules/values.ts';
 import { PostgresStore } from '../../src/store/postgres/store.ts';
 import { passing } from '../kit/clock.ts';

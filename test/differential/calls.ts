@@ -7,7 +7,7 @@ import * as writes from '../../src/pims/writes/writes.ts';
 import type { BatchStep } from '../../src/pims/batch.ts';
 import type { Body, WriteContext, WriteOptions, Written } from '../../src/pims/writes/writes.ts';
 import type { OrderFound, Page, PimsStore, QueryRequest, RecordFound } from '../../src/pims/pims-port.ts';
-import { textOf, type Rendered } from '../../src/pims/json.ts';
+import { textOf, type Rendered } from '../../src/pims/rules/json.ts';
 import type { Expected } from '../../src/pims/writes/script.ts';
 import type { OrderTransition } from '../../src/pims/rules/order.ts';
 import type { CustomField, KeyedType, RecordType } from '../../src/pims/rules/fields.ts';

@@ -54,6 +54,7 @@ export const RULES = {
   place: 'every source file has a row in the architecture table',
   import: 'every import in src, mcp/src and dashboard/src is one the architecture table allows',
   cycle: 'no source file imports itself, however long the way round',
+  circle: 'no folder of src imports itself, however long the way round, types included',
   loader: 'nothing is loaded in ways the import rules cannot see',
   environment: 'the environment is read in src/main.ts and nowhere else',
   clock: 'src/pims has no clock, no chance, no timers and no process',
@@ -137,6 +138,25 @@ function isAllowed(file: string, target: string, isType: boolean): boolean {
   return MAY_IMPORT[row]!.test(target) || (isType && MAY_IMPORT_TYPES[row]?.test(target) === true);
 }
 
+/** An import of another folder. */
+interface Crossing {
+  readonly file: string;
+  readonly line: number;
+  readonly name: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Returns the folder of a file. A file beside main.ts is its own room. */
+const roomOf = (file: string) => (/^src\/[^/]+$/.test(file) ? file : posix.dirname(file));
+
+/** Lists what a file or folder imports, directly or not. */
+function listReached(ways: ReadonlyMap<string, ReadonlySet<string>>, from: string): ReadonlySet<string> {
+  const reached = new Set(ways.get(from));
+  for (const next of reached) for (const further of ways.get(next) ?? []) reached.add(further);
+  return reached;
+}
+
 const findRow = (file: string) =>
   Object.keys(MAY_IMPORT).find((row) => file === row || (row.endsWith('/') && file.startsWith(row)));
 export const nameRelative = (file: string, target: string) =>
@@ -150,7 +170,9 @@ const dropComments = (text: string) =>
 /** Finds every fault of the tree under a folder. */
 export function findFaults(root: string): Fault[] {
   const faults: Fault[] = [];
-  const ways = new Map<string, string[]>();
+  const ways = new Map<string, Set<string>>();
+  const rooms = new Map<string, Set<string>>();
+  const crossings: Crossing[] = [];
   for (const file of globSync(['{src,mcp/src,test,bench,tools,bin}/**/*.{ts,js}', 'dashboard/src/**/*.{ts,tsx}'], {
     cwd: root,
   })) {
@@ -174,13 +196,17 @@ export function findFaults(root: string): Fault[] {
     const imports = findImports(file, code);
     for (const { name, target, isType, line } of imports)
       if (!isAllowed(file, target, isType)) report('import', line, name);
-    const targets = imports.map(({ target }) => target);
-    ways.set(file, targets);
+    ways.set(file, new Set(imports.map(({ target }) => target)));
+    for (const { name, target, line } of imports) {
+      const [from, to] = [roomOf(file), roomOf(target)];
+      if (from === to || !from.startsWith('src/') || !to.startsWith('src/')) continue;
+      rooms.getOrInsertComputed(from, () => new Set()).add(to);
+      crossings.push({ file, line, name, from, to });
+    }
   }
-  for (const [file, targets] of ways) {
-    const reached = new Set(targets);
-    for (const next of reached) for (const further of ways.get(next) ?? []) reached.add(further);
-    if (reached.has(file)) faults.push({ rule: 'cycle', file, line: 1, text: file });
-  }
+  for (const file of ways.keys())
+    if (listReached(ways, file).has(file)) faults.push({ rule: 'cycle', file, line: 1, text: file });
+  for (const { file, line, name, from, to } of crossings)
+    if (listReached(rooms, to).has(from)) faults.push({ rule: 'circle', file, line, text: name });
   return faults;
 }

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import type { LineUnits } from '../../src/pims/rules/stock.ts';
 import { LOADS, type SavesOfSource } from '../../src/pims/writes/kinds-of-loads.ts';
-import { ask, load, save, type Load, type LineUnits, type Script } from '../../src/pims/writes/script.ts';
+import { ask, load, save, type Load, type Script } from '../../src/pims/writes/script.ts';
 import { trials } from '../kit/trials.ts';
 import { describeStore } from './contract.ts';
 import { openDatabase, runProcess } from './postgres-database.ts';

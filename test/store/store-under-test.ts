@@ -6,7 +6,7 @@ import { Refusal, type ErrorCode, type Outcome } from '../../src/errors.ts';
 import type { Filter } from '../../src/pims/reads/query.ts';
 import { parseRecords, type Values } from '../../src/pims/rules/values.ts';
 import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../src/pims/rules/fields.ts';
-import { textOf, type Json } from '../../src/pims/json.ts';
+import { textOf, type Json } from '../../src/pims/rules/json.ts';
 import type { Idempotency, Script } from '../../src/pims/writes/script.ts';
 import type { OrderTransition } from '../../src/pims/rules/order.ts';
 import type { ImportResult, ImportRow } from '../../src/pims/import.ts';

@@ -6,7 +6,7 @@
 import type { FastifyRequest } from 'fastify';
 import { formatTime, type Clock } from '../../clock.ts';
 import { ERRORS, Refusal, refuseField } from '../../errors.ts';
-import type { Rendered } from '../../pims/json.ts';
+import type { Rendered } from '../../pims/rules/json.ts';
 import { quotaOf, type Limits, type Meter } from '../../tenant/calls.ts';
 import {
   CALLER_PARAMETERS,

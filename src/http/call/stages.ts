@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { formatTime } from '../../clock.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
-import type { Rendered } from '../../pims/json.ts';
+import type { Rendered } from '../../pims/rules/json.ts';
 import type { Body, WriteOptions } from '../../pims/writes/writes.ts';
 import type { Tenant, UsageStore } from '../../tenant/tenant-port.ts';
 import { IDEMPOTENCY_KEY } from '../operations/operation-schemas.ts';

@@ -11,7 +11,7 @@ import { listAssets, readAsset } from '../../assets.ts';
 import { entryBy, type AuditEntry } from '../../audit/audit.ts';
 import { Refusal, refuseField } from '../../errors.ts';
 import type { BatchStep } from '../../pims/batch.ts';
-import { textOf } from '../../pims/json.ts';
+import { textOf } from '../../pims/rules/json.ts';
 import type { Body } from '../../pims/writes/writes.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
 import { parseClaim, type Access } from '../call/admit.ts';

@@ -2,7 +2,7 @@
 import { awaitChanges, CHANGED_TYPES, type Change, type ChangePage } from '../../pims/changes.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 import type { KeyedType } from '../../pims/rules/fields.ts';
-import type { Json } from '../../pims/json.ts';
+import type { Json } from '../../pims/rules/json.ts';
 import { EVENTS } from '../../webhooks/webhooks.ts';
 import { renderEnvelope } from '../server/answer.ts';
 import { limitOf, type AnswerLimits } from './cursor.ts';

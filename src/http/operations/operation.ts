@@ -7,7 +7,7 @@ import type { ChangeSource } from '../../pims/changes.ts';
 import { checkFilters, type Filter } from '../../pims/reads/query.ts';
 import type { KeyedType } from '../../pims/rules/fields.ts';
 import type { Page, PimsStore, QueryRequest, RecordFound } from '../../pims/pims-port.ts';
-import type { Rendered } from '../../pims/json.ts';
+import type { Rendered } from '../../pims/rules/json.ts';
 import type { Body, WriteContext, Written } from '../../pims/writes/writes.ts';
 import type { UsageStore } from '../../tenant/tenant-port.ts';
 import { signalOf } from '../server/connections.ts';

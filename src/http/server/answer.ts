@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { refuseField, ERRORS, type Refusal } from '../../errors.ts';
-import type { Rendered } from '../../pims/json.ts';
+import type { Rendered } from '../../pims/rules/json.ts';
 import type { Expected } from '../../pims/writes/script.ts';
 import { hideSecrets } from '../../tenant/secrets.ts';
 import { chooseCoding, compress, COMPRESSED_BYTES_LEAST, tagOfCoding, type Coding } from './compression.ts';

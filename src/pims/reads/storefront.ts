@@ -4,7 +4,7 @@
  */
 import { refuseField, Refusal, type Outcome } from '../../errors.ts';
 import { LOOKUP_CHARACTERS_MAX, NUMBERS_MAX } from '../rules/record-bounds.ts';
-import { joinList, type Json, type Rendered } from '../json.ts';
+import { joinList, type Json, type Rendered } from '../rules/json.ts';
 import { isCancelled, STAGES, type Stage } from '../rules/stages.ts';
 import { checkText, sortKey, type Values } from '../rules/values.ts';
 import { splitList } from '../rules/lists.ts';

@@ -4,7 +4,6 @@
  */
 import { Refusal, refuseField, type Outcome } from '../../errors.ts';
 import { addDecimals, compareDecimals, isZero, multiplyDecimals, parseDecimal, subtractDecimals } from './decimal.ts';
-import type { LineUnits } from '../writes/script.ts';
 import { isCancelled } from './stages.ts';
 import type { Values } from './values.ts';
 
@@ -14,6 +13,9 @@ export interface StockMovement {
   readonly onHand: string;
   readonly committed: string;
 }
+
+/** A part, a QUANTITY, and how many lines of an order have both. */
+export type LineUnits = readonly [partCode: string, quantity: string, lines: number];
 
 type OrderState = readonly [order: Values, lines: readonly Values[]];
 

@@ -3,7 +3,7 @@ import { orThrow } from '../../errors.ts';
 import type { Dictionaries, FieldDictionary } from '../rules/fields.ts';
 import { approveOrder, cancelled, changeOrder, invoiceOrder, voided, type OrderTransition } from '../rules/order.ts';
 import { isCancelled } from '../rules/stages.ts';
-import type { Json } from '../json.ts';
+import type { Json } from '../rules/json.ts';
 import { ask, load, save, type Save, type Script } from './script.ts';
 import { commitUnits, holdsStock, stockMovements } from '../rules/stock.ts';
 import { checkText, complete, parseValues, type Values } from '../rules/values.ts';

@@ -4,8 +4,9 @@
  * kinds-of-loads.ts and kinds-of-saves.ts say what each kind does.
  */
 import type { CustomField, Dictionaries, KeyedType } from '../rules/fields.ts';
+import type { LineUnits } from '../rules/stock.ts';
 import type { Values } from '../rules/values.ts';
-import type { Json } from '../json.ts';
+import type { Json } from '../rules/json.ts';
 
 /** Record types whose numbers PIMS assigns. */
 export type NumberedType = 'orders' | 'customers';
@@ -68,9 +69,6 @@ export type ChangedRecord = readonly [
 ];
 /** A changed field. `line` is the LINE_NUMBER of a new, changed or removed line. Long values are cut. */
 export type FieldChange = [field: string, before: string, after: string, line?: string];
-
-/** A part, a QUANTITY, and how many lines of an order have both. */
-export type LineUnits = readonly [partCode: string, quantity: string, lines: number];
 
 /** A serial number of a part, and the invoice that sold its unit, or '' while the unit is in stock. */
 export type KeptSerial = readonly [partCode: string, serial: string, orderNumber: string];

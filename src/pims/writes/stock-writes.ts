@@ -5,7 +5,7 @@ import type { Dictionaries } from '../rules/fields.ts';
 import { applyAction, type StockAction } from '../rules/stock.ts';
 import { checkText, parseValues, type Values } from '../rules/values.ts';
 import { countParts, ledgerRow, moveSerials } from './ledger.ts';
-import type { Json } from '../json.ts';
+import type { Json } from '../rules/json.ts';
 import { load, save, type Script } from './script.ts';
 import {
   checkNewKey,

@@ -12,7 +12,7 @@ import {
 } from '../rules/fields.ts';
 import { FIRST_STAGES, type Stage } from '../rules/stages.ts';
 import { moveStock, sellSerials } from './ledger.ts';
-import type { Json } from '../json.ts';
+import type { Json } from '../rules/json.ts';
 import {
   ask,
   load,

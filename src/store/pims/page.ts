@@ -1,6 +1,6 @@
 /** Fills a page with the rows of a query, for both stores. */
 import type { Page } from '../../pims/pims-port.ts';
-import type { Json } from '../../pims/json.ts';
+import type { Json } from '../../pims/rules/json.ts';
 
 interface Filled {
   readonly records: string;

@@ -25,7 +25,7 @@ import type {
   QueryRequest,
   RecordFound,
 } from '../../pims/pims-port.ts';
-import { textOf, type Json } from '../../pims/json.ts';
+import { textOf, type Json } from '../../pims/rules/json.ts';
 import type { Idempotency, NumberedType, Write } from '../../pims/writes/script.ts';
 import type { Turns } from '../../tenant/turns.ts';
 import { sortKey } from '../../pims/rules/values.ts';

@@ -13,7 +13,7 @@ import type { OrderTransition } from '../../../pims/rules/order.ts';
 import { splitList } from '../../../pims/rules/lists.ts';
 import type { StockAction } from '../../../pims/rules/stock.ts';
 import type { Values } from '../../../pims/rules/values.ts';
-import { textOf } from '../../../pims/json.ts';
+import { textOf } from '../../../pims/rules/json.ts';
 import { addGroup, buildTable, timeOf, type AddCommands } from '../../command.ts';
 import { addTenantCommand, type TenantAnswer, type TenantData } from '../../open-store.ts';
 

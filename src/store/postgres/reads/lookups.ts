@@ -5,7 +5,7 @@
 import { Refusal, type Outcome } from '../../../errors.ts';
 import { LOOKUP_CHARACTERS_MAX } from '../../../pims/rules/record-bounds.ts';
 import type { LookupOptions, PimsStore } from '../../../pims/pims-port.ts';
-import type { Json } from '../../../pims/json.ts';
+import type { Json } from '../../../pims/rules/json.ts';
 import {
   joinLookups,
   refuseLargeList,

@@ -7,7 +7,7 @@ import type { QueryRequest } from '../../../pims/pims-port.ts';
 import type { FilterTerm, FilterTree } from '../../../pims/reads/query.ts';
 import { VIEWED_FIELDS } from '../../../pims/reads/storefront.ts';
 import { RECORD_TYPES, type KeyedType, type RecordType } from '../../../pims/rules/fields.ts';
-import type { Json } from '../../../pims/json.ts';
+import type { Json } from '../../../pims/rules/json.ts';
 import { CANCELLED, type Column } from '../../pims/row-sql.ts';
 import { buildWhere, findNeedle, isGathered, isIndexed, type Dialect, type Where } from '../../pims/where.ts';
 

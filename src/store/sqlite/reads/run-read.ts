@@ -4,7 +4,7 @@
  */
 import type { Outcome } from '../../../errors.ts';
 import type { OrderFound, Page, RecordFound } from '../../../pims/pims-port.ts';
-import type { Json } from '../../../pims/json.ts';
+import type { Json } from '../../../pims/rules/json.ts';
 import { refuseLargeOrder } from '../../../pims/rules/order.ts';
 import { LOOKUP_CHARACTERS_MAX } from '../../../pims/rules/record-bounds.ts';
 import {

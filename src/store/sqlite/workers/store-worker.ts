@@ -2,7 +2,7 @@
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Refusal } from '../../../errors.ts';
-import type { Json, Rendered } from '../../../pims/json.ts';
+import type { Json, Rendered } from '../../../pims/rules/json.ts';
 import { Database, errcodeOf, faultOf, withDatabase } from '../files/database.ts';
 import { faultsOfFile } from '../files/whole-files.ts';
 import { migrate, type Owner } from '../files/migrate.ts';
