@@ -57,6 +57,17 @@ const NO_CHECKPOINTS = { checkpoint_timeout: '1d', max_wal_size: '16GB' };
 const CLEAR_LOOK_MS = 20;
 /** Files that run early, so that the last file to end is a short one. */
 const LONG = /^test\/(system|account|docs|limits\/packed)/;
+/**
+ * The files that `npm run test:all` repeats, briefly, half a day from UTC: the tests of rules, of CSV, of backups and of
+ * waits. Those that mostly hash passwords are left out.
+ */
+const FAR_FROM_UTC = [
+  'test/{audit,pims,request-log,tenant}/*.test.ts',
+  'test/account/{second-factor,sessions,throttle}.test.ts',
+  'test/store/sqlite-{backup,scheduled-backups}.test.ts',
+  'test/system/{csv-*,time}.test.ts',
+  'test/clock.test.ts',
+];
 const words = process.argv.slice(2);
 const isAll = words.includes('--all');
 const named = words.filter((word) => word !== '--all').map((file) => relative(ROOT, resolve(file)));
@@ -74,18 +85,6 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     cut.abort();
     for (const worker of workers) endGroup(worker);
   });
-
-/**
- * The files that `npm run test:all` repeats, briefly, half a day from UTC: the tests of rules, of CSV, of backups and of
- * waits. Those that mostly hash passwords are left out.
- */
-const FAR_FROM_UTC = [
-  'test/{audit,pims,request-log,tenant}/*.test.ts',
-  'test/account/{second-factor,sessions,throttle}.test.ts',
-  'test/store/sqlite-{backup,scheduled-backups}.test.ts',
-  'test/system/{csv-*,time}.test.ts',
-  'test/clock.test.ts',
-];
 
 function choosePasses(): Pass[] {
   // Pages show answers of the service, so a few of them are enough. Answers are compressed above the store.

@@ -6,7 +6,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { times, valuesOf } from '../kit/lists.ts';
 import { sendBy, stockShop, waysOf } from '../kit/operations.ts';
-import { runSql } from '../dashboard/scene.ts';
 import { expectRefusal } from '../kit/records.ts';
 import { sharedService, type Answer, type Keys } from '../kit/service.ts';
 
@@ -255,27 +254,6 @@ test('a pair that calls without pause is refused from the moment it is ended, an
     for (const status of await Promise.all(calling)) assert.ok(status === 200 || status === 401);
     assert.equal(await statusOf(keys), 200);
   }
-});
-
-// Holds S12.8.
-test('keys from before they had names, and those of a node of the version before, are default with scope write', async () => {
-  const keys = await service.makeTenant('after');
-  await service.command('tenant', 'create', 'before', '--name', 'x');
-  const apiID = `sr_id_${'b'.repeat(22)}`;
-  const columns = ['SECRET_HASH', 'ISSUED_AT', 'ENDS_AT', 'ISSUED_BY'].map((name) => `"${name}"`).join(', ');
-  await runSql(
-    service,
-    `INSERT INTO @API_KEYS ("API_ID", "TEAM_ID", ${columns})
-      SELECT '${apiID}', 'before', ${columns} FROM @API_KEYS WHERE "API_ID" = '${keys.apiID}'`,
-  );
-  const old = { ...keys, teamID: 'before', apiID };
-  const terms = (await listOf('before')).map(({ name, scope, endsAt }) => ({ name, scope, endsAt }));
-  assert.deepEqual(terms, [{ name: 'default', scope: 'write', endsAt: null }]);
-  const created = await service.call(old, 'PUT', '/orders/create', { body: {} });
-  assert.equal(created.status, 200, created.text);
-  assert.deepEqual(await byKeyOf('before'), [{ apiID, name: 'default', calls: 1 }]);
-  const renewed = await run<Keys>('keys', 'replace', 'before', '--key', 'default');
-  assert.deepEqual([await statusOf(old), await statusOf(renewed)], [401, 200]);
 });
 
 function pickCalls(byKey: { apiID: string; name: string; calls: number }[], { apiID }: Keys) {

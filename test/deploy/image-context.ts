@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { readText, ROOT } from './texts.ts';
 
 /** Returns the files that git tracks in these folders of the checkout. */
@@ -24,13 +24,14 @@ function isLetThrough(file: string): boolean {
   return last?.startsWith('!') ?? true;
 }
 
-/** Copies a file, or all files of `.`, into a folder. Fails if .dockerignore leaves the file out. */
+/** Copies a file, or the tree of `.`, into a folder. Fails if .dockerignore leaves the file out. */
 export function copyContext(word: string, target: string): void {
   const files = listTracked(word).filter(isLetThrough);
   assert.ok(files.length > 0, `.dockerignore leaves out ${word}`);
   for (const file of files) {
     assert.ok(statSync(join(ROOT, file)).isFile(), file);
-    cpSync(join(ROOT, file), join(target, file));
-    chmodSync(join(target, file), 0o644);
+    const copied = join(target, word === '.' ? file : basename(file));
+    cpSync(join(ROOT, file), copied);
+    chmodSync(copied, 0o644);
   }
 }
