@@ -68,17 +68,23 @@ export function describeGroups(store: StoreUnderTest): void {
     assert.deepEqual(await readStock(pims, 'P'), [['9', '1']]);
   });
 
-  test('a void invoice leaves the serial numbers that another invoice has sold since', async () => {
-    const pims = await begin(await store.newTenant());
-    for (const order of ['1', '2']) accepted(await pims.advanceOrder(order, { invoice: WHOLE }));
-    accepted(await changeLine(pims, '1', { SERIAL_NUMBERS: 'S1' }));
-    // The unit comes back by a receipt and is sold again, while the first invoice still names it.
-    await act(pims, 'received', '1', 'S1');
-    accepted(await changeLine(pims, '2', { SERIAL_NUMBERS: 'S1' }));
-    await voidInvoice(pims, '1');
-    assert.deepEqual(accepted(await pims.port.look('serials', PATIENT.signal, 'S1')), [
-      { PART_CODE: 'P', ORDER_NUMBER: '2' },
-    ]);
+  test('an invoice that is changed or void leaves serial numbers that another has sold since; a void one returns its own', async () => {
+    for (const leave of [
+      (pims: Pims) => changeLine(pims, '1', { SERIAL_NUMBERS: 'S2' }),
+      (pims: Pims) => voidInvoice(pims, '1'),
+    ]) {
+      const pims = await begin(await store.newTenant());
+      const find = async () => accepted(await pims.port.look('serials', PATIENT.signal, 'S1'));
+      for (const order of ['1', '2']) accepted(await pims.advanceOrder(order, { invoice: WHOLE }));
+      accepted(await changeLine(pims, '1', { SERIAL_NUMBERS: 'S1' }));
+      // The unit comes back by a receipt and is sold again, while the first invoice still names it.
+      await act(pims, 'received', '1', 'S1');
+      accepted(await changeLine(pims, '2', { SERIAL_NUMBERS: 'S1' }));
+      await leave(pims);
+      assert.deepEqual(await find(), [{ PART_CODE: 'P', ORDER_NUMBER: '2' }]);
+      await voidInvoice(pims, '2');
+      assert.deepEqual(await find(), [{ PART_CODE: 'P', ORDER_NUMBER: '' }]);
+    }
   });
 
   test('a part that is created at once with lines of it has the units that they commit', async () => {

@@ -46,6 +46,7 @@ const GROUPED: readonly (readonly Kind[])[] = [
   ['invoicePart', 'updateLineItem', 'addLineItem', 'updateOrder'],
   ['invoiceWhole', 'voidInvoice', 'updateLineItem'],
   ['invoiceSerials', 'voidInvoice', 'updateLineItem', 'received'],
+  ['counted'],
   ['received', 'counted', 'adjusted', 'setOnOrder', 'updatePart', 'addLineItem'],
   ['createPart', 'writeBatch', 'addLineItem', 'updateLineItem'],
   ['import lines', 'import inventory', 'addLineItem', 'invoicePart'],

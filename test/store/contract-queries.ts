@@ -126,6 +126,22 @@ export function describeQueries(store: StoreUnderTest): void {
       }
   });
 
+  test('a day that is left out of the sorted field leaves out its records alone', async () => {
+    const { pims } = await store.newTenant();
+    const days = times(5, (n) => `2026-01-0${n + 1}`);
+    await pims.importAll(
+      'customers',
+      days.map((day) => ({ MODIFIED_DATE: `${day}T00:00:00.000Z` })),
+    );
+    const { records } = await pims.ask('customers', [{ field: 'MODIFIED_DATE', op: 'ne', value: days[2]! }], {
+      sort: 'MODIFIED_DATE',
+    });
+    assert.deepEqual(
+      valuesOf(records, 'MODIFIED_DATE').map((time) => time.slice(0, 10)),
+      days.toSpliced(2, 1),
+    );
+  });
+
   test('fifty filters are answered, whatever they are', async () => {
     const { pims } = await store.newTenant();
     const records = makeRecords('customers', 60);

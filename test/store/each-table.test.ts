@@ -179,8 +179,8 @@ test('the check of a backup finds rows of any table that are removed, changed or
   }
 });
 
-test('a move and a backup have every table of a store', async () => {
-  const [folder, backup] = [newFolder(), newFolder()];
+test('a move and a backup have every table of a store, with its rows', async () => {
+  const [folder, to, backup] = [newFolder(), newFolder(), newFolder()];
   await fill(openFolder(folder));
   const tables = listAll(folder);
   const move = openMove(folder, folder, passing);
@@ -194,6 +194,12 @@ test('a move and a backup have every table of a store', async () => {
       : table;
   });
   assert.deepEqual([...new Set(left)].toSorted(), Object.keys(NOT_MOVED).toSorted());
+  assert.equal(await moveInto(folder, to, () => undefined), undefined);
+  const copies = new Map(listAll(to).map(([file, table]) => [table, join(to, file)]));
+  for (const [file, table] of tables.filter(([, name]) => moved.has(name))) {
+    const [was, is] = [join(folder, file), copies.get(table)!].map((path) => readRows(path, table, moved.get(table)));
+    assert.equal(is, was, table);
+  }
   await backupStore(folder, backup, NOW);
   assert.deepEqual(new Set(listAll(backup).map(String)), new Set(tables.map(String)));
   for (const [file, table] of tables)

@@ -158,6 +158,17 @@ suite('backup', () => {
     }
   });
 
+  test('gives no number again that a tenant has given since the backup', async () => {
+    const backup = newFolder();
+    const { store, tenant, backUp } = await makeStore();
+    await backUp(backup);
+    assert.equal(await new Pims(store.pims(tenant)).createOrder(), '10002');
+    await store.restoreTenant(tenant, backup, entry());
+    const restored = (await store.tenants.findTenant('team'))!;
+    assert.equal(await new Pims(store.pims(restored)).createOrder(), '10003');
+    await store.close();
+  });
+
   test('goes into an empty folder only', async () => {
     const { store, backUp } = await makeStore();
     const full = newFolder();

@@ -86,10 +86,11 @@ export function columnsOf(file: string, table: string): Column[] {
   return rowsOf<Column>(db, `PRAGMA table_info("${table}")`);
 }
 
-/** Returns all rows of a table as a text. */
-export function readRows(file: string, table: string): string {
+/** Returns all rows of a table as a text, with all of its columns or with these. */
+export function readRows(file: string, table: string, columns?: Iterable<string>): string {
   using db = openRaw(file);
-  return JSON.stringify(rowsOf(db, `SELECT * FROM "${table}" ORDER BY 1, 2`));
+  const names = columns ? [...columns].map((name) => `"${name}"`).join() : '*';
+  return JSON.stringify(rowsOf(db, `SELECT ${names} FROM "${table}" ORDER BY 1, 2`));
 }
 
 /** Whether rows of a table say whose they are. */

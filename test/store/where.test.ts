@@ -114,3 +114,10 @@ test('an order that is larger than a page is the first of it, however many rows 
   assert.equal(filler.take('2', '{}'), false);
   assert.deepEqual(filler.page, { records: '[{}]', next: '1' });
 });
+
+test('an order whose lines do not fit is not on the page, with none of its lines', () => {
+  const filler = new PageFiller(10, 100);
+  assert.ok(filler.take('1', '{}', '"a"') && filler.take('2', '{}', 'x'.repeat(50)));
+  assert.equal(filler.takeLines('y'.repeat(60)), false);
+  assert.deepEqual(filler.pageWithLines, { records: '[{}]', lines: '["a"]', next: '1' });
+});

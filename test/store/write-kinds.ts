@@ -44,6 +44,8 @@ const ORDERS = 6;
 /** The numbers of the first orders of two groups differ by this. */
 export const GROUP_ORDERS = 1000;
 const PARTS: readonly string[] = ['P0', 'P1', 'P2'];
+/** The part whose units have serial numbers. */
+const SERIALIZED = 'P2';
 export const SERIALS: readonly string[] = ['S0', 'S1', 'S2'];
 const amountOf = ({ at }: Call): string => String((at % 4) + 1);
 const partOf = ({ n, at, order }: Call): string => [...PARTS, newPartOf(order)][(n + at) % (PARTS.length + 1)]!;
@@ -67,9 +69,13 @@ const invoice =
 const act =
   (kind: StockAction['kind']): Send =>
   (port, call, context) => {
-    const quantity = kind === 'adjusted' && call.at % 2 ? '-1' : amountOf(call);
-    const serials = kind === 'received' && call.at % 2 ? [serialOf(call)] : [];
-    return operations.actOnStock(port, partOf(call), { kind, quantity, serials, reason: call.text }, context);
+    const PART_CODE = partOf(call);
+    const isSerialized = PART_CODE === SERIALIZED;
+    const known = kind === 'counted' ? SERIALS.slice(0, call.at % (SERIALS.length + 1)) : [serialOf(call)];
+    const serials = isSerialized || (kind === 'received' && call.at % 2) ? known : [];
+    const units = isSerialized ? String(serials.length) : amountOf(call);
+    const quantity = kind === 'adjusted' && call.at % 2 ? `-${units}` : units;
+    return operations.actOnStock(port, PART_CODE, { kind, quantity, serials, reason: call.text }, context);
   };
 const importRows =
   (recordType: RecordType, row: (call: Call, at: number) => Values): Send =>
@@ -201,7 +207,11 @@ export const withoutLocks = (text: string): string =>
 
 /** Imports parts once, and orders with the numbers from `base` with two lines each: sales orders, and a quote. */
 export async function prepare(pims: Pims, base: number): Promise<void> {
-  const parts = PARTS.map((PART_CODE, at) => ({ PART_CODE, QTY_ONHAND: '1000', SERIALIZED: at === 2 ? 'Y' : 'N' }));
+  const parts = PARTS.map((PART_CODE) => ({
+    PART_CODE,
+    QTY_ONHAND: '1000',
+    SERIALIZED: PART_CODE === SERIALIZED ? 'Y' : 'N',
+  }));
   if ((await pims.readRecord('inventory', 'P0')) === undefined) await pims.importAll('inventory', parts);
   const numbers = times(ORDERS, (n) => String(base + n));
   const stages = numbers.map((_, n) => (n < ORDERS - 1 ? 'sales_order' : 'quote'));
