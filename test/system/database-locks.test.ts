@@ -149,8 +149,8 @@ for (const [ms, isRefused] of [
 
 // Holds S3.16.
 test('a query over its budget is refused with 400 QUERY_TOO_COSTLY, and others write while such queries are asked', async () => {
-  const filler = `INSERT INTO "${await storeIdOf('stuck')}"."CUSTOMER" ("SORT_KEY", search, "CUSTOMER_CODE", "NOTES")
-    SELECT 'S' || n, '', 'S' || n, repeat('a note ', 20) FROM generate_series(1, ${CUSTOMERS}) n`;
+  const filler = `INSERT INTO "${await storeIdOf('stuck')}"."CUSTOMER" ("SORT_KEY", search, "_VERSION", "CUSTOMER_CODE", "NOTES")
+    SELECT 'S' || n, '', '', 'S' || n, repeat('a note ', 20) FROM generate_series(1, ${CUSTOMERS}) n`;
   await runStatement(databaseUrl, filler);
   const costly = times(50, (index) => ({
     field: 'NOTES',
