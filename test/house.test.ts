@@ -7,7 +7,7 @@ import { findWordFaults } from '../tools/words.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /** Maximum tokens of all of src, including the scripts of schemas. Lower it only; a change that raises it says by how much. */
-const SRC_TOKENS_MAX = 223_760;
+const SRC_TOKENS_MAX = 223_340;
 /** Maximum tokens of mcp/src. */
 const MCP_TOKENS_MAX = 4700;
 const FOLDER_FILES_MAX = 12;

@@ -85,6 +85,9 @@ export interface IssuedLink {
   readonly endsAt: string;
 }
 
+/** Formats a one-time link. The token follows the #, so that browsers do not send it and no server or proxy logs it. */
+export const formatLink = (origin: string, token: string): string => `${origin}/dashboard/link#${token}`;
+
 /**
  * Returns an address trimmed and in lowercase. Refuses (INVALID_VALUE) an address that does not look like
  * `ann@example.com` or has more than 254 characters.

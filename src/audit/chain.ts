@@ -36,7 +36,7 @@ const BEFORE_ALL = -(2 ** 31);
 interface VerifyOptions {
   /** The hash of a record, which someone kept elsewhere. */
   readonly kept?: string | undefined;
-  readonly ended?: AbortSignal;
+  readonly ended?: AbortSignal | undefined;
 }
 
 /**

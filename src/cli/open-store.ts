@@ -16,7 +16,7 @@ import type { Tenant } from '../tenant/tenant-port.ts';
 import { addCommand, printable, printAnswer, type CommandContext } from './command.ts';
 import { findFault, formatOrigin } from './service-address.ts';
 
-type EmbeddedStore = ReturnType<typeof openEmbedded>;
+export type EmbeddedStore = ReturnType<typeof openEmbedded>;
 
 /** A command waits for other processes, and its queries may take long. */
 const BUSY_TIMEOUT_MS = 5000;

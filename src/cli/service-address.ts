@@ -1,15 +1,12 @@
 /**
- * Listens on the address of the service, and says which setting is wrong if it cannot. Formats the address and one-time
- * links, warns if secrets would be sent unencrypted, and checks whether a service responds.
+ * Listens on the address of the service, and says which setting is wrong if it cannot. Formats the address,
+ * warns if secrets would be sent unencrypted, and checks whether a service responds.
  */
 import type { FastifyInstance } from 'fastify';
 import { SETTINGS, type Config } from '../config.ts';
 import { refuseCommand } from '../errors.ts';
 
 const ANSWER_MS = 3000;
-
-/** Formats a one-time link. The token follows the #, so that browsers do not send it and no server or proxy logs it. */
-export const formatLink = (origin: string, token: string): string => `${origin}/dashboard/link#${token}`;
 
 /** Returns the origin at which people reach the service, according to the settings. */
 export const findOrigin = ({ publicUrl, host, port }: Config, boundPort = port): string =>

@@ -41,7 +41,10 @@ import { createConnectionServer, type EndedFor } from './server/connections.ts';
 import { ServiceLoad, type LoadLimits } from './server/load.ts';
 
 export interface AppOptions
-  extends Omit<DashboardServices, 'limits' | 'rejectedCalls' | 'readings'>, AnswerLimits, LoadLimits {
+  extends
+    Omit<DashboardServices, 'limits' | 'logCounts' | 'rejectedCalls' | 'readings' | 'startedAt'>,
+    AnswerLimits,
+    LoadLimits {
   readonly state: ServiceState;
   readonly keepAliveMs: number;
   readonly log: FastifyBaseLogger;

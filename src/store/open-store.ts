@@ -4,7 +4,7 @@ import type { AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../clock.ts';
 import type { PimsStore } from '../pims/pims-port.ts';
 import type { TakeTurn } from '../tenant/turns.ts';
-import type { Tenant, TenantStore, UsageStore } from '../tenant/tenant-port.ts';
+import type { Placement, Tenant, TenantStore, UsageStore } from '../tenant/tenant-port.ts';
 import type { RequestStore } from '../request-log/request-log-port.ts';
 import type { WebhookStore } from '../webhooks/webhooks-port.ts';
 import { checkStore, type CheckResult } from './check/check.ts';
@@ -14,7 +14,6 @@ import { openSqlite, type SqliteStore } from './sqlite/store.ts';
 export { faultOf } from './sqlite/files/database.ts';
 import type { Report } from './sqlite/pims-stores.ts';
 import { openMove, refuseUnfinishedFolder } from './sqlite/move-store.ts';
-import type { Placement } from './postgres/workers.ts';
 import type { StoreMeasures } from './sql/measures.ts';
 import type { MoveStore } from './move/tables.ts';
 

@@ -146,3 +146,23 @@ export interface UsageStore {
   /** Loads the number of calls of each of these teams in a month. A team without calls is missing. */
   loadMonth(month: string, teamIds: readonly string[]): Promise<{ teamId: string; calls: number }[]>;
 }
+
+/** A server: its address, `host:port`; whether new tenants are placed there; and its number of tenants. */
+export interface DatabaseServer {
+  readonly address: string;
+  readonly takesTenants: boolean;
+  readonly tenants: number;
+}
+
+/** The placement of tenants on several servers. */
+export interface Placement {
+  listServers(): Promise<DatabaseServer[]>;
+  /** Returns the address of the server that has a tenant. */
+  findServer(storeId: string): Promise<string>;
+  /**
+   * Moves a tenant to the worker with this address. Between workers, calls continue, and only writes wait, at the
+   * end. From the coordinator, all calls wait for the whole move. Resolves when the tenant is there. Throws
+   * COMMAND_REFUSED for an unknown address, and with the reason if the move fails.
+   */
+  move(storeId: string, address: string): Promise<void>;
+}

@@ -166,6 +166,11 @@ export class Webhooks {
     return { secret, oldSecretEndsAt };
   }
 
+  /** Replaces the key that encrypts the secrets of all tenants. Returns the number of webhooks. */
+  replaceKey(actor: Actor): Promise<number> {
+    return this.#services.webhooks.replaceSealingKey(entryBy(actor, 'webhook key replaced', ''));
+  }
+
   /** Loads a page of the deliveries of the last 30 days, newest first. */
   async loadDeliveries(tenant: Tenant, id: string, before: number, limit: number): Promise<Delivery[]> {
     await this.#find(tenant, id);

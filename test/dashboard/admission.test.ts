@@ -4,7 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ROUTES, type RouteTerms } from '../../src/http/dashboard/route-table.ts';
+import type { RouteTerms } from '../../src/administration/action.ts';
+import { ROUTES } from '../../src/http/dashboard/route-table.ts';
 import { firstBytes, sendUnread } from '../kit/attack.ts';
 import { times } from '../kit/lists.ts';
 import { writeRequest } from '../kit/raw-http.ts';
@@ -132,8 +133,8 @@ test('429 on every route that reads while responses of routes to the tenant are 
 
 /** Returns the parameters that a read needs. */
 function neededBy(name: string): Record<string, string> {
-  const { query } = (ROUTES as Record<string, RouteTerms>)[name]!;
-  const names = (query?.['required'] ?? []) as string[];
+  const { takes } = (ROUTES as Record<string, RouteTerms>)[name]!;
+  const names = (takes?.['required'] ?? []) as string[];
   return Object.fromEntries(names.map((needed) => [needed, 'P']));
 }
 

@@ -51,7 +51,7 @@ test('the pair shown works at once; the one before is refused at once, or works 
   for (const [overlap, ms] of Object.entries(OVERLAPS) as [keyof typeof OVERLAPS, number][]) {
     const asked = service.now();
     const issued = await replaced(developer, overlap);
-    assert.deepEqual(Object.keys(issued), ['teamID', 'apiID', 'apiSecret', 'oldKeysEndAt']);
+    assert.deepEqual(Object.keys(issued), ['teamID', 'apiID', 'apiSecret', 'name', 'oldKeysEndAt']);
     assert.match(`${issued.apiID} ${issued.apiSecret}`, /^sr_id_[0-9A-Za-z]{22} sr_sk_[0-9A-Za-z]{49}$/);
     assert.equal(await statusOf(issued), 200, overlap);
     assert.equal(await statusOf(previous), overlap === 'none' ? 401 : 200, overlap);

@@ -4,7 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { ROUTES, type RouteTerms } from '../../src/http/dashboard/route-table.ts';
+import type { RouteTerms } from '../../src/administration/action.ts';
+import { ROUTES } from '../../src/http/dashboard/route-table.ts';
 import { times } from '../kit/lists.ts';
 import { stockShop } from '../kit/operations.ts';
 import { rowsOf, sendRow, WHOLE, type Row } from './routes.ts';

@@ -19,6 +19,7 @@ export const MAY_IMPORT: Record<string, RegExp> = {
   'src/main.ts': /^(src\/cli\/.+|src\/(assets|clock)\.ts|node:module)$/,
   'src/assets.ts': /^node:(fs|path|sea|url|worker_threads)$/,
   'src/errors.ts': /(?!)/,
+  'src/json-schema.ts': /(?!)/,
   'src/clock.ts': /^node:timers\/promises$/,
   'src/config.ts': /^(src\/errors\.ts|mcp\/src\/options\.ts|node:net)$/,
   'src/pims/': /^(src\/pims\/.+|src\/errors\.ts|big\.js)$/,
@@ -28,10 +29,12 @@ export const MAY_IMPORT: Record<string, RegExp> = {
   'src/account/': /^(src\/(account|audit|tenant)\/.+|src\/(clock|errors)\.ts|node:(crypto|util|zlib)|@zxcvbn-ts\/.+)$/,
   'src/webhooks/':
     /^(src\/(webhooks|pims|tenant|audit)\/.+|src\/(clock|errors)\.ts|node:(crypto|dns(\/promises)?|net|util)|undici)$/,
+  'src/administration/':
+    /^src\/((administration|pims|tenant|account|request-log|webhooks|audit)\/.+|(assets|clock|errors|json-schema)\.ts)$/,
   'src/store/':
     /^(src\/(store|pims|tenant|account|request-log|webhooks|audit)\/.+|src\/(assets|clock|errors)\.ts|pg|node:(?!process$).+)$/,
   'src/http/': anyOf(
-    /src\/(http|pims|tenant|account|request-log|webhooks|audit)\/.+|src\/(assets|clock|errors)\.ts/,
+    /src\/(http|administration|pims|tenant|account|request-log|webhooks|audit)\/.+|src\/(assets|clock|errors|json-schema)\.ts/,
     /(@?fastify|@scalar\/fastify-api-reference)(\/.+)?|@opentelemetry\/.+|prom-client|node:(?!(sqlite|process)$).+/,
   ),
   'src/cli/': /^(?!(src\/main\.ts|pg|node:sqlite|node:process)$)/,

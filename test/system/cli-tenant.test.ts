@@ -127,6 +127,12 @@ test('where all tenants are on one server, the commands for several say how to g
   }
 });
 
+test('tenant restore is refused with PostgreSQL before it connects or asks', async () => {
+  const { refused } = openCommandLine({ STOREROOM_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
+  const { code, message } = await refused('tenant restore acme --from /backups');
+  assert.match(`${code} ${message}`, /^COMMAND_REFUSED This command is only for the embedded store\./);
+});
+
 suite('which store', () => {
   const { run, refused, ask, data } = openCommandLine();
   const create = 'tenant create acme';
@@ -135,7 +141,8 @@ suite('which store', () => {
     const { code, message } = await refused(create);
     assert.equal(code, 'COMMAND_REFUSED');
     assert.ok(message.startsWith(`There is no data in ${data}. `) && message.includes('--create'), message);
-    assert.equal(existsSync(data), false);
+    await refused('tenant create a/b --create');
+    assert.equal(existsSync(data), false, 'values are checked before a store is made');
     assert.equal((await run(`${create} --create`)).exitCode, 0);
     const given = openCommandLine({ STOREROOM_DATA: temporaryFolder() });
     assert.equal((await given.run(create)).exitCode, 0, 'an empty folder was made for a store');

@@ -10,16 +10,12 @@ import type { Clock } from '../../clock.ts';
 import { SETTINGS, type Environment } from '../../config.ts';
 import { Refusal } from '../../errors.ts';
 import { printErrorObject, printFault, type AddCommands, type CommandContext } from '../command.ts';
+import { addActions } from './actions.ts';
 import { addExportCommand, addImportCommand } from './records/import-export.ts';
 import { addFieldCommands } from './records/fields.ts';
 import { addOrderCommands, addStockCommands } from './records/back-office.ts';
 import { addConfigCommand, addHealthCommand, addMcpCommand, addServeCommand, addServiceCommands } from './service.ts';
 import { addBackupCommands, addCheckCommand, addMoveCommand, addUpgradeCommand } from './store.ts';
-import { addAuditCommands, addUserCommands } from './tenants/people.ts';
-import { addKeyCommands } from './tenants/keys.ts';
-import { addDatabaseCommands, addTenantCommands } from './tenants/tenant.ts';
-import { addRequestsCommand, addUsageCommand } from './tenants/calls.ts';
-import { addWebhookCommands } from './tenants/webhook.ts';
 import { refuseOtherOwner } from '../open-store.ts';
 import { ERROR_PRIORITY, isJournal, SETTING_EXIT_CODE } from '../serve/systemd-unit.ts';
 
@@ -28,23 +24,23 @@ const COMMANDS: readonly AddCommands[] = [
   addServeCommand,
   addHealthCommand,
   addServiceCommands,
-  addTenantCommands,
-  addKeyCommands,
-  addWebhookCommands,
-  addUserCommands,
+  addActions('tenant', 'Create, list, change and remove tenants.'),
+  addActions('keys', "Create, list, replace and end a tenant's keys, which are pairs of API ID and secret."),
+  addActions('webhook', "Add, list, test, pause, replay and remove a tenant's webhooks, which receive every change."),
+  addActions('user', 'Create, list, change and remove users of the dashboard.'),
   addFieldCommands,
   addOrderCommands,
   addStockCommands,
   addImportCommand,
   addExportCommand,
-  addUsageCommand,
-  addRequestsCommand,
-  addAuditCommands,
+  addActions('usage'),
+  addActions('requests'),
+  addActions('audit', 'Print and verify the audit log.'),
   addBackupCommands,
   addUpgradeCommand,
   addCheckCommand,
   addMoveCommand,
-  addDatabaseCommands,
+  addActions('database', 'Show the servers of a database with Citus.'),
   addConfigCommand,
   addMcpCommand,
 ];

@@ -3,7 +3,8 @@ import { VERSION } from '../../assets.ts';
 import { SETTINGS, type Config } from '../../config.ts';
 import { BASE_PATH } from '../../http/server/protocol.ts';
 import { describeStore } from '../open-store.ts';
-import { findOrigin, formatLink, formatOrigin } from '../service-address.ts';
+import { formatLink } from '../../account/users.ts';
+import { findOrigin, formatOrigin } from '../service-address.ts';
 import { DEMO_OWNER, type Demo } from './demo-tenant.ts';
 
 interface Start {

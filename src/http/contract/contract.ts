@@ -15,7 +15,7 @@ import { IDEMPOTENCY_KEY, ref, SCHEMAS } from '../operations/operation-schemas.t
 import { type Operation, type OperationKind } from '../operations/operation.ts';
 import { chooseCoding, compress, type Coding } from '../server/compression.ts';
 import { STATUS_CODES } from '../server/node-http.ts';
-import { mapValues, textOf, type Schema } from '../operations/json-schema.ts';
+import { mapValues, textOf, type Schema } from '../../json-schema.ts';
 import type { ReferenceFile } from './reference-worker.ts';
 
 type Part = Readonly<Record<string, unknown>>;

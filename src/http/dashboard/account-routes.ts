@@ -4,83 +4,129 @@
  */
 import type { SignedIn } from '../../account/account-port.ts';
 import { endOfSession } from '../../account/users.ts';
+import { NOTHING } from '../../administration/action.ts';
 import { formatTime } from '../../clock.ts';
+import { matching, objectOf, textOf } from '../../json-schema.ts';
 import { quotaOf } from '../../tenant/calls.ts';
 import { BASE_PATH } from '../server/protocol.ts';
-import { isOperator } from './usage-routes.ts';
-import { clearSession, setSession, tokenOf, pick, type Handlers, type DashboardServices } from './typed-route.ts';
-import type { SessionView } from './interface.ts';
+import { isOperator } from './operate-routes.ts';
+import { change, clearSession, open, pick, read, setSession, tokenOf, type OpenContext } from './typed-route.ts';
 
-const viewSession =
-  (services: DashboardServices) =>
-  async (signedIn: SignedIn): Promise<SessionView> => {
-    const { accounts, publicUrl, meter, clock } = services;
-    const { user, tenant, session } = signedIn;
-    return {
-      user: {
-        ...pick(user, 'email', 'role'),
-        hasSecondFactor: user.sealedSecret !== null,
-        recoveryCodesLeft: await accounts.countRecoveryCodes(user),
-        passwordSetAt: user.passwordSetAt,
-      },
-      tenant: { teamID: tenant.teamId, name: tenant.name },
-      monthCalls: await meter.monthTotal(tenant.teamId, formatTime(clock.now())),
-      monthQuota: quotaOf(tenant),
-      endsAt: endOfSession(session),
-      baseURL: publicUrl + BASE_PATH,
-      isOperator: await isOperator(services, signedIn),
-    };
-  };
-
-export function accountRoutes(services: DashboardServices) {
-  const { accounts } = services;
-  const view = viewSession(services);
+async function viewSession(services: OpenContext, signedIn: SignedIn) {
+  const { accounts, publicUrl, meter, clock } = services;
+  const { user, tenant, session } = signedIn;
   return {
-    'POST /sign-in': async ({ body, client, reply }) => {
-      const { token, signedIn } = await accounts.signIn(body, { ...client, replaces: tokenOf(reply.request) });
-      setSession(reply, token);
-      return view(signedIn);
+    user: {
+      ...pick(user, 'email', 'role', 'passwordSetAt'),
+      hasSecondFactor: user.sealedSecret !== null,
+      recoveryCodesLeft: await accounts.countRecoveryCodes(user),
     },
-    'POST /link/check': async ({ body, client }) => {
-      const { teamId, email } = await accounts.checkLink(body.token, client);
+    tenant: { teamID: tenant.teamId, name: tenant.name },
+    /** The calls of this month (UTC), and the limit, or null for no limit. */
+    monthCalls: await meter.monthTotal(tenant.teamId, formatTime(clock.now())),
+    monthQuota: quotaOf(tenant),
+    /** The latest end of the session, UTC ISO 8601. */
+    endsAt: endOfSession(session),
+    /** The address of the API: `https://host/tenant/api/pims/v1`; without the host if no public address is set. */
+    baseURL: publicUrl + BASE_PATH,
+    isOperator: await isOperator(services, signedIn),
+  };
+}
+
+const any = textOf();
+
+/** Every route with a role can also refuse with 401 NOT_SIGNED_IN, 403 ROLE_NOT_ALLOWED and 403 PROOF_NEEDED. */
+export const ACCOUNT_ROUTES = {
+  /** `code` is six digits or a recovery code. SIGN_IN_REFUSED, TOO_MANY_ATTEMPTS; SECOND_FACTOR_NEEDED: send a code. */
+  'POST /sign-in': open({
+    takes: objectOf({ teamID: any, email: any, password: any }, { code: any }),
+    run: async (context, given) => {
+      const { accounts, client, reply } = context;
+      const { token, signedIn } = await accounts.signIn(given, { ...client, replaces: tokenOf(reply.request) });
+      setSession(reply, token);
+      return viewSession(context, signedIn);
+    },
+  }),
+  /** Returns the user of a one-time link. LINK_INVALID. */
+  'POST /link/check': open({
+    takes: objectOf({ token: any }),
+    run: async ({ accounts, client }, { token }) => {
+      const { teamId, email } = await accounts.checkLink(token, client);
       return { teamID: teamId, email };
     },
-    'POST /link': async ({ body, client, reply }) => {
-      const { token, signedIn } = await accounts.useLink(body.token, body.password, client);
-      setSession(reply, token);
-      return view(signedIn);
+  }),
+  /** Sets the password and signs in. LINK_INVALID, WEAK_PASSWORD. */
+  'POST /link': open({
+    takes: objectOf({ token: any, password: any }),
+    run: async (context, given) => {
+      const { token, signedIn } = await context.accounts.useLink(given.token, given.password, context.client);
+      setSession(context.reply, token);
+      return viewSession(context, signedIn);
     },
-
-    'GET /session': ({ signedIn }) => view(signedIn),
-    'POST /confirm': async ({ signedIn, body, client, reply }) => {
-      const { token } = await accounts.confirm(signedIn, body.password, client, body.code);
-      setSession(reply, token);
-    },
-    'POST /sign-out': async ({ signedIn, client, reply }) => {
-      await accounts.signOut(signedIn, client);
-      clearSession(reply);
-    },
-    'GET /sessions': async ({ signedIn, client }) => ({
-      sessions: (await accounts.listSessions(signedIn, client.nowMs)).map((session) => ({
-        ...pick(session, 'sessionId', 'createdAt', 'seenAt', 'client', 'agent'),
-        isThisOne: session.sessionId === signedIn.session.sessionId,
-      })),
-    }),
-    'POST /sessions/end': ({ signedIn, body, client }) => accounts.endSessions(signedIn, body.sessionId, client),
-
-    'POST /password': async ({ signedIn, body, client, reply }) => {
-      const { token } = await accounts.changePassword(signedIn, body.password, body.newPassword, client);
+  }),
+  /** Proves the user's identity for five minutes. SIGN_IN_REFUSED, SECOND_FACTOR_NEEDED, TOO_MANY_ATTEMPTS. */
+  'POST /confirm': change(
+    'viewer',
+    'sent',
+    objectOf({ password: any }, { code: any }),
+    async ({ accounts, signedIn, client, reply }, { password, code }) => {
+      const { token } = await accounts.confirm(signedIn, password, client, code);
       setSession(reply, token);
     },
-    'POST /second-factor/begin': async ({ signedIn }) => accounts.beginSecondFactor(signedIn),
-    'POST /second-factor/enable': async ({ signedIn, body, client, reply }) => {
-      const { token, recoveryCodes } = await accounts.enableSecondFactor(signedIn, body, client);
+  ),
+  'POST /sign-out': change('viewer', 'none', NOTHING, async ({ accounts, signedIn, client, reply }) => {
+    await accounts.signOut(signedIn, client);
+    clearSession(reply);
+  }),
+  'GET /session': read('viewer', (context) => viewSession(context, context.signedIn)),
+  'GET /sessions': read('viewer', async ({ accounts, signedIn, client }) => ({
+    sessions: (await accounts.listSessions(signedIn, client.nowMs)).map((session) => ({
+      ...pick(session, 'sessionId', 'createdAt', 'seenAt', 'client', 'agent'),
+      isThisOne: session.sessionId === signedIn.session.sessionId,
+    })),
+  })),
+  /** Ends one session, or all other sessions of the user if no sessionId is sent. */
+  'POST /sessions/end': change(
+    'viewer',
+    'none',
+    objectOf({}, { sessionId: matching('^[0-9a-f-]{1,64}$') }),
+    ({ accounts, signedIn, client }, { sessionId }) => accounts.endSessions(signedIn, sessionId, client),
+  ),
+  /** Changes the password and ends all other sessions. SIGN_IN_REFUSED, WEAK_PASSWORD. */
+  'POST /password': change(
+    'viewer',
+    'sent',
+    objectOf({ password: any, newPassword: any }),
+    async ({ accounts, signedIn, client, reply }, { password, newPassword }) => {
+      const { token } = await accounts.changePassword(signedIn, password, newPassword, client);
+      setSession(reply, token);
+    },
+  ),
+  /** Returns a new secret, which the next route enables: in base32 for typing in, and as otpauth://… for a QR code. */
+  'POST /second-factor/begin': change('viewer', 'none', NOTHING, async ({ accounts, signedIn }) =>
+    accounts.beginSecondFactor(signedIn),
+  ),
+  /**
+   * Enables two-step verification, or replaces it with a `presentCode`. The codes are shown only once. SIGN_IN_REFUSED,
+   * SECOND_FACTOR_NEEDED.
+   */
+  'POST /second-factor/enable': change(
+    'viewer',
+    'sent',
+    objectOf({ password: any, secret: any, code: any }, { presentCode: any }),
+    async ({ accounts, signedIn, client, reply }, given) => {
+      const { token, recoveryCodes } = await accounts.enableSecondFactor(signedIn, given, client);
       setSession(reply, token);
       return { recoveryCodes };
     },
-    'POST /second-factor/disable': async ({ signedIn, body, client, reply }) => {
-      const { token } = await accounts.disableSecondFactor(signedIn, body, client);
+  ),
+  'POST /second-factor/disable': change(
+    'viewer',
+    'sent',
+    objectOf({ password: any, code: any }),
+    async ({ accounts, signedIn, client, reply }, given) => {
+      const { token } = await accounts.disableSecondFactor(signedIn, given, client);
       setSession(reply, token);
     },
-  } satisfies Partial<Handlers>;
-}
+  ),
+};

@@ -19,40 +19,32 @@ import { hasAnswer } from '../server/answer.ts';
 import { addOperation } from '../call/stages.ts';
 import { isWrite, type Operation } from '../operations/operation.ts';
 import { chooseCoding, tagOfCoding, type Coding } from '../server/compression.ts';
+import { BASE_PATH } from '../server/protocol.ts';
 import { refuseOtherHosts } from '../server/receive.ts';
-import { accountRoutes } from './account-routes.ts';
-import type { RouteName } from './interface.ts';
-import { RECORD_ROUTES } from './record-routes.ts';
 import { ROUTES } from './route-table.ts';
-import { keyRoutes, tenantRoutes, webhookRoutes } from './tenant-routes.ts';
 import {
-  findSession,
-  requireRole,
   addRoute,
   API_PATH,
+  findSession,
   nameFields,
-  type Handlers,
+  requireRole,
   type DashboardServices,
+  type Route,
 } from './typed-route.ts';
-import { operateRoutes, usageRoutes } from './usage-routes.ts';
 
 export async function addDashboard(
   app: FastifyInstance,
-  services: DashboardServices,
+  services: Omit<DashboardServices, 'logCounts' | 'startedAt'>,
   operations: readonly Operation[],
 ): Promise<void> {
   app.addHook('onRequest', refuseOtherHosts(services.publicUrl));
   await app.register(cookie);
-  const handlers: Handlers = {
-    ...accountRoutes(services),
-    ...keyRoutes(services),
-    ...webhookRoutes(services),
-    ...usageRoutes(services, operations),
-    ...RECORD_ROUTES,
-    ...tenantRoutes(services),
-    ...operateRoutes(services),
-  };
-  for (const name of Object.keys(ROUTES) as RouteName[]) addRoute(app, services, name, handlers[name]);
+  const places = new Map(
+    operations.map(({ name, method, path }) => [name as string, { method, path: BASE_PATH + path }]),
+  );
+  const { clock, requests: logCounts } = services;
+  const own = { ...services, logCounts, startedAt: clock.elapsed(), placeOf: (name: string) => places.get(name)! };
+  for (const [name, route] of Object.entries<Route>(ROUTES)) addRoute(app, own, name, route);
 
   for (const operation of operations) {
     addOperation(app, operation, services, accessBySession(services, '/explorer', true));
@@ -68,7 +60,11 @@ type WrittenData = string | Readonly<Record<string, string>> | readonly { readon
  * Gives a user of the tenant access to the operations. Calls of the explorer are metered like any call, and calls of
  * the pages of records are not. The audit log has every write.
  */
-const accessBySession = ({ accounts, audit, clock }: DashboardServices, path: string, isMetered: boolean): Access => ({
+const accessBySession = (
+  { accounts, audit, clock }: Pick<DashboardServices, 'accounts' | 'audit' | 'clock'>,
+  path: string,
+  isMetered: boolean,
+): Access => ({
   prefix: API_PATH + path,
   isMetered,
   authenticateEarly: async (request) => void (await findSession(accounts, request, clock.now())),

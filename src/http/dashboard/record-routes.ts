@@ -3,6 +3,10 @@
  * dictionary, move stock, create and change parts, and import tables. The rules are in order.ts and stock.ts of
  * src/pims/rules, and in src/pims/import.ts.
  */
+import { POSITION } from '../../administration/action.ts';
+import { orThrow } from '../../errors.ts';
+import { listOf, objectOf, oneOf, required, textOf, type TypedSchema } from '../../json-schema.ts';
+import { importTable } from '../../pims/import-rows.ts';
 import {
   actOnStock,
   addField,
@@ -14,127 +18,230 @@ import {
   updatePart,
   voidInvoice,
 } from '../../pims/operations.ts';
-import { importTable } from '../../pims/import-rows.ts';
-import { orThrow } from '../../errors.ts';
-import type { NumberedMovement } from '../../pims/pims-port.ts';
 import { subtractDecimals } from '../../pims/rules/decimal.ts';
-import type { OrderTransition } from '../../pims/rules/order.ts';
-import type { Dictionaries, RecordType } from '../../pims/rules/fields.ts';
+import { CUSTOM_FIELD_TYPES, RECORD_TYPES, type RecordType } from '../../pims/rules/fields.ts';
 import { splitList } from '../../pims/rules/lists.ts';
+import type { OrderTransition } from '../../pims/rules/order.ts';
+import { FIELDS_MAX } from '../../pims/rules/record-bounds.ts';
 import type { StockAction } from '../../pims/rules/stock.ts';
-import type { AdvancedOrderView, FieldsView, MovementsView, WaitingView } from './interface.ts';
-import { nameFields, pick, type Handlers, type RequestContext } from './typed-route.ts';
+import { change, nameFields, pick, read, type RequestContext } from './typed-route.ts';
+
+const LINES_MAX = 1000;
+const any = textOf();
+const filled = required();
+const flag: TypedSchema<boolean> = { type: 'boolean' };
+/** Describes an object with values of this schema by LINE_NUMBER. */
+const byLine = <T>(values: TypedSchema<T>): TypedSchema<Record<string, T>> => ({
+  type: 'object',
+  additionalProperties: values,
+  maxProperties: LINES_MAX,
+});
+const STOCK = { PART_CODE: filled, quantity: filled };
+const SERIALS = listOf(any, { maxItems: 1000 });
+const reason = textOf(undefined, { maxLength: 500 });
+/** Values by field. */
+const RECORD: TypedSchema<Record<string, string>> = {
+  type: 'object',
+  additionalProperties: any,
+  maxProperties: FIELDS_MAX,
+};
+const ORDER = objectOf({ ORDER_NUMBER: filled });
+const PART = objectOf({ PART_CODE: filled });
+const RECORD_TYPE_NAMES = Object.keys(RECORD_TYPES) as RecordType[];
+const recordType = oneOf(RECORD_TYPE_NAMES);
 
 async function advance(
-  { body: { ORDER_NUMBER }, pims, note, writeOptions }: RequestContext<{ ORDER_NUMBER: string }>,
+  { pims, note, writeOptions }: RequestContext,
+  ORDER_NUMBER: string,
   transition: OrderTransition,
-): Promise<AdvancedOrderView> {
+) {
   const { stage, backorder } = await advanceOrder(await pims(), ORDER_NUMBER, transition, writeOptions);
   const action = stage === 'invoice' ? 'order invoiced' : 'order approved';
   await note(action, ORDER_NUMBER, backorder === null ? {} : { backorder });
+  /** `backorder` is the number of the sales order with the open units, or null if there are none. */
   return { ORDER_NUMBER, ORDER_TYPE: stage, backorder };
 }
 
 const ORDER_ROUTES = {
-  'POST /orders/approve': (context) => advance(context, { approve: true }),
-  'POST /orders/invoice': (context) => {
-    const { quantities, serials, tracking } = context.body;
-    const asked = { quantities: new Map(Object.entries(quantities)), serials: new Map(Object.entries(serials)) };
-    return advance(context, { invoice: { ...asked, tracking } });
-  },
-  'GET /orders/backorders': async ({ pims, signal }) => {
-    const rows = orThrow(await (await pims()).look('backorders', signal));
-    return { numbers: rows.map((row) => row['ORDER_NUMBER']!) };
-  },
-  'GET /orders/history': async ({ query, pims, signal }) =>
-    listHistory(await pims(), 'orders', query.ORDER_NUMBER, signal),
-  'POST /orders/void': async ({ body: { ORDER_NUMBER, reason }, pims, note, writeOptions }) => {
-    const done = await voidInvoice(await pims(), ORDER_NUMBER, reason, writeOptions);
-    await note('invoice voided', ORDER_NUMBER, reason === '' ? {} : { reason });
-    return done;
-  },
-  'GET /fields': async ({ pims }) => ({ fields: listFields(await (await pims()).dictionaries()) }),
-  'POST /fields': async ({ body: { recordType, name, type }, pims, note, writeOptions }) => {
-    await addField(await pims(), { recordType, name, type }, writeOptions);
-    await note('field added', name, { recordType, type });
-  },
-  'POST /imports': async ({ body, pims, note, writeOptions }) => {
-    const { recordType, file, updates, isDry, ...table } = body;
-    const options = { ...writeOptions, updates, isDry };
-    const done = await importTable(await pims(), recordType, table, options);
-    const { imported, updated, rejected } = done;
-    const counts = { imported: String(imported), updated: String(updated), rejected: String(rejected.length) };
-    if (imported + updated > 0) await note('records imported', recordType, { file, ...counts });
-    return done;
-  },
-} satisfies Partial<Handlers>;
-
-function listFields(dictionaries: Dictionaries): FieldsView['fields'] {
-  const list = (recordType: RecordType) =>
-    [...dictionaries[recordType].values()].map((field) =>
-      pick(field, 'name', 'type', 'assigned', 'indexed', 'searched', 'custom'),
-    );
-  return { orders: list('orders'), lines: list('lines'), customers: list('customers'), inventory: list('inventory') };
-}
+  /** Makes a worksheet or quote a sales order. */
+  'POST /orders/approve': change('clerk', 'none', ORDER, (context, { ORDER_NUMBER }) =>
+    advance(context, ORDER_NUMBER, { approve: true }),
+  ),
+  /**
+   * The names in `quantities` and `serials` are LINE_NUMBERs. Without quantities, everything is invoiced.
+   * QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED, STAGE_NOT_ALLOWED.
+   */
+  'POST /orders/invoice': change(
+    'clerk',
+    'none',
+    objectOf({ ORDER_NUMBER: filled, quantities: byLine(any), serials: byLine(listOf(any)), tracking: listOf(any) }),
+    (context, { ORDER_NUMBER, quantities, serials, tracking }) => {
+      const asked = { quantities: new Map(Object.entries(quantities)), serials: new Map(Object.entries(serials)) };
+      return advance(context, ORDER_NUMBER, { invoice: { ...asked, tracking } });
+    },
+  ),
+  /** The changes of an order, newest first, from the change feed. */
+  'GET /orders/history': read(
+    'viewer',
+    async ({ pims, signal }, { ORDER_NUMBER }) => listHistory(await pims(), 'orders', ORDER_NUMBER, signal),
+    ORDER,
+  ),
+  /** Voids an invoice: its units and serial numbers are in stock again. ORDER_NOT_FOUND, STAGE_NOT_ALLOWED. */
+  'POST /orders/void': change(
+    'clerk',
+    'none',
+    objectOf({ ORDER_NUMBER: filled, reason }),
+    async ({ pims, note, writeOptions }, { ORDER_NUMBER, reason: why }) => {
+      const done = await voidInvoice(await pims(), ORDER_NUMBER, why, writeOptions);
+      await note('invoice voided', ORDER_NUMBER, why === '' ? {} : { reason: why });
+      return done;
+    },
+  ),
+};
 
 const MOVEMENTS_PAGE = 100;
 
-type ActionBody = { PART_CODE: string; quantity: string; reason: string; serials?: string[] };
-
 const act =
   (kind: StockAction['kind']) =>
-  async ({ body, pims, note, writeOptions }: RequestContext<ActionBody>) => {
-    const { PART_CODE, quantity, reason, serials = [] } = body;
-    const action = { kind, quantity, reason, serials: serials.flatMap(splitList) };
+  async (
+    { pims, note, writeOptions }: RequestContext,
+    given: { PART_CODE: string; quantity: string; reason: string; serials?: string[] },
+  ) => {
+    const { PART_CODE, quantity, reason: why, serials = [] } = given;
+    const action = { kind, quantity, reason: why, serials: serials.flatMap(splitList) };
     const done = await actOnStock(await pims(), PART_CODE, action, writeOptions);
-    await note(`stock ${kind}`, PART_CODE, { quantity, ...(reason !== '' && { reason }) });
+    await note(`stock ${kind}`, PART_CODE, { quantity, ...(why !== '' && { reason: why }) });
     return done;
   };
+const COUNTED = objectOf({ ...STOCK, reason }, { serials: SERIALS });
+
+type WaitingFields = Record<'ORDER_NUMBER' | 'ORDER_DATE' | 'CUSTOMER_CODE' | 'BNAME', string>;
 
 const STOCK_ROUTES = {
-  'POST /stock/receive': act('received'),
-  'POST /stock/count': act('counted'),
-  'POST /stock/adjust': act('adjusted'),
-  'POST /stock/on-order': async ({ body: { PART_CODE, quantity }, pims, note, writeOptions }) => {
-    const done = await setOnOrder(await pims(), PART_CODE, quantity, writeOptions);
-    await note('stock on order', PART_CODE, { quantity });
-    return done;
-  },
-  'GET /stock/movements': async ({ query: { PART_CODE, before = Number.MAX_SAFE_INTEGER }, pims, signal }) => {
-    const rows = orThrow(await (await pims()).look('movements', signal, PART_CODE, Number(before), MOVEMENTS_PAGE));
-    const last = rows.at(-1)?.NUMBER ?? 1;
-    return { movements: rows.map(viewMovement), next: last > 1 ? last : null };
-  },
-  'GET /stock/waiting': async ({ query, pims, signal }) => {
-    const waiting = await listWaiting(await pims(), query.PART_CODE, signal);
-    return { orders: waiting.map(({ order, ...about }) => ({ ...order, ...about }) as unknown as WaitingView) };
-  },
-  'GET /stock/serial': async ({ query, pims, signal }) => ({
-    units: [...orThrow(await (await pims()).look('serials', signal, query.serial))],
+  /** This route and the next three: NOT_FOUND, QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED. */
+  'POST /stock/receive': change('clerk', 'none', objectOf({ ...STOCK, serials: SERIALS, reason }), act('received')),
+  'POST /stock/count': change('clerk', 'none', COUNTED, act('counted')),
+  /** MISSING_FIELD without a reason. */
+  'POST /stock/adjust': change('clerk', 'none', COUNTED, act('adjusted')),
+  'POST /stock/on-order': change(
+    'clerk',
+    'none',
+    objectOf(STOCK),
+    async ({ pims, note, writeOptions }, { PART_CODE, quantity }) => {
+      const done = await setOnOrder(await pims(), PART_CODE, quantity, writeOptions);
+      await note('stock on order', PART_CODE, { quantity });
+      return done;
+    },
+  ),
+  /** Returns the movements, newest first, at most 100. `next` is the `before` of the next page. */
+  'GET /stock/movements': read(
+    'viewer',
+    async ({ pims, signal }, { PART_CODE, before = Number.MAX_SAFE_INTEGER }) => {
+      const rows = orThrow(await (await pims()).look('movements', signal, PART_CODE, Number(before), MOVEMENTS_PAGE));
+      const last = rows.at(-1)?.NUMBER ?? 1;
+      const movements = rows.map((row) => ({
+        number: row.NUMBER,
+        at: row.AT,
+        kind: row.KIND,
+        quantity: row.QUANTITY,
+        /** QTY_ONHAND before the movement. */
+        before: subtractDecimals(row.AFTER, row.QUANTITY),
+        after: row.AFTER,
+        reason: row.REASON,
+        by: row.DONE_BY,
+        orderNumber: row.ORDER_NUMBER,
+        serials: splitList(row.SERIALS),
+      }));
+      return { movements, next: last > 1 ? last : null };
+    },
+    objectOf({ PART_CODE: filled }, { before: POSITION }),
+  ),
+  'GET /stock/waiting': read(
+    'viewer',
+    async ({ pims, signal }, { PART_CODE }) => {
+      const waiting = await listWaiting(await pims(), PART_CODE, signal);
+      return { orders: waiting.map(({ order, ...about }) => ({ ...(order as WaitingFields), ...about })) };
+    },
+    PART,
+  ),
+  /** The parts that have a unit with this serial number, and the invoice that sold it. */
+  'GET /stock/serial': read(
+    'viewer',
+    async ({ pims, signal }, { serial }) => ({
+      units: [...orThrow(await (await pims()).look('serials', signal, serial))],
+    }),
+    objectOf({ serial: filled }),
+  ),
+};
+
+/** The proof that each change needs is decided in decision 0023. */
+export const RECORD_ROUTES = {
+  ...ORDER_ROUTES,
+  ...STOCK_ROUTES,
+  /** The numbers of open backorders, newest first, at most 100. */
+  'GET /orders/backorders': read('viewer', async ({ pims, signal }) => {
+    const rows = orThrow(await (await pims()).look('backorders', signal));
+    return { numbers: rows.map((row) => row['ORDER_NUMBER']!) };
   }),
-  'POST /parts': async ({ body, pims, note, writeOptions }) => {
-    const PART_CODE = await createPart(await pims(), body.values, writeOptions);
-    await note('part created', PART_CODE);
-    return { PART_CODE };
-  },
-  'POST /parts/update': async ({ body: { PART_CODE, values }, pims, note, writeOptions }) => {
-    await updatePart(await pims(), { ...values, PART_CODE }, writeOptions);
-    await note('part changed', PART_CODE, { fields: nameFields(values) });
-    return { PART_CODE };
-  },
-} satisfies Partial<Handlers>;
-
-export const RECORD_ROUTES = { ...ORDER_ROUTES, ...STOCK_ROUTES };
-
-const viewMovement = (row: NumberedMovement): MovementsView['movements'][number] => ({
-  number: row.NUMBER,
-  at: row.AT,
-  kind: row.KIND,
-  quantity: row.QUANTITY,
-  before: subtractDecimals(row.AFTER, row.QUANTITY),
-  after: row.AFTER,
-  reason: row.REASON,
-  by: row.DONE_BY,
-  orderNumber: row.ORDER_NUMBER,
-  serials: splitList(row.SERIALS),
-});
+  /** Creates a part. CODE_TAKEN, and the codes for fields and values of the API. */
+  'POST /parts': change(
+    'clerk',
+    'none',
+    objectOf({ values: RECORD }),
+    async ({ pims, note, writeOptions }, { values }) => {
+      const PART_CODE = await createPart(await pims(), values, writeOptions);
+      await note('part created', PART_CODE);
+      return { PART_CODE };
+    },
+  ),
+  /** NOT_FOUND. */
+  'POST /parts/update': change(
+    'clerk',
+    'none',
+    objectOf({ PART_CODE: filled, values: RECORD }),
+    async ({ pims, note, writeOptions }, { PART_CODE, values }) => {
+      await updatePart(await pims(), { ...values, PART_CODE }, writeOptions);
+      await note('part changed', PART_CODE, { fields: nameFields(values) });
+      return { PART_CODE };
+    },
+  ),
+  /** Imports at most 200 rows of a table. `isDry` only checks them. UNKNOWN_FIELD, COMMAND_REFUSED. */
+  'POST /imports': change(
+    'clerk',
+    'none',
+    objectOf({
+      recordType,
+      file: filled,
+      fields: listOf(any, { minItems: 1, maxItems: FIELDS_MAX }),
+      rows: listOf(listOf(any, { maxItems: FIELDS_MAX }), { maxItems: 200 }),
+      updates: flag,
+      isDry: flag,
+    }),
+    async ({ pims, note, writeOptions }, { recordType: of, file, updates, isDry, ...table }) => {
+      const done = await importTable(await pims(), of, table, { ...writeOptions, updates, isDry });
+      const { imported, updated, rejected } = done;
+      const counts = { imported: String(imported), updated: String(updated), rejected: String(rejected.length) };
+      if (imported + updated > 0) await note('records imported', of, { file, ...counts });
+      return done;
+    },
+  ),
+  'GET /fields': read('viewer', async ({ pims }) => {
+    const dictionaries = await (await pims()).dictionaries();
+    const list = (of: RecordType) =>
+      [...dictionaries[of].values()].map((field) =>
+        pick(field, 'name', 'type', 'assigned', 'indexed', 'searched', 'custom'),
+      );
+    const fields = Object.fromEntries(RECORD_TYPE_NAMES.map((of) => [of, list(of)]));
+    return { fields: fields as Record<RecordType, ReturnType<typeof list>> };
+  }),
+  /** Adds a custom field. COMMAND_REFUSED. */
+  'POST /fields': change(
+    'developer',
+    'none',
+    objectOf({ recordType, name: any, type: oneOf(CUSTOM_FIELD_TYPES) }),
+    async ({ pims, note, writeOptions }, field) => {
+      await addField(await pims(), field, writeOptions);
+      await note('field added', field.name, { recordType: field.recordType, type: field.type });
+    },
+  ),
+};

@@ -4,27 +4,25 @@
  * sees only the tenant of the session. Source: decision 0023.
  */
 import { hash } from 'node:crypto';
+import '@fastify/cookie';
 import type { FastifyReply, FastifyRequest, FastifyInstance, FastifySchemaValidationError } from 'fastify';
-import type { SignedIn, UserStore } from '../../account/account-port.ts';
+import type { SignedIn } from '../../account/account-port.ts';
 import type { Accounts } from '../../account/accounts.ts';
 import type { ClientContext } from '../../account/attempts.ts';
-import { requireProof } from '../../account/users.ts';
+import { requireProof, type ProofNeed } from '../../account/users.ts';
 import { mayAct, type Role } from '../../account/roles.ts';
-import { entryBy, type Actor, type AuditEntry, type AuditStore } from '../../audit/audit.ts';
+import { NOTHING, type ActionContext, type ActionServices, type RouteTerms } from '../../administration/action.ts';
+import { entryBy, type AuditEntry } from '../../audit/audit.ts';
 import { formatTime } from '../../clock.ts';
 import { Refusal, orThrow, refuseField } from '../../errors.ts';
+import type { TypedSchema } from '../../json-schema.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 import type { WriteOptions } from '../../pims/writes/writes.ts';
-import type { RequestStore } from '../../request-log/request-log-port.ts';
-import type { RequestLog } from '../../request-log/request-log.ts';
-import type { Tenant } from '../../tenant/tenant-port.ts';
+import type { TenantStore, UsageStore } from '../../tenant/tenant-port.ts';
 import type { TakeTurn } from '../../tenant/turns.ts';
-import type { Webhooks } from '../../webhooks/administration.ts';
 import { addCall, type AskedWrite, type OperationServices } from '../call/stages.ts';
 import type { Readings } from '../observe/readings.ts';
 import { signalOf } from '../server/connections.ts';
-import type { AnswerOf, BodyOf, QueryOf, RouteName } from './interface.ts';
-import { NOTHING, ROUTES, type RouteTerms } from './route-table.ts';
 
 /** With this prefix, a browser accepts the cookie only over TLS or from its own machine, and only for this host. */
 const COOKIE = '__Host-storeroom_session';
@@ -66,20 +64,13 @@ const AGENT_CHARACTERS_MAX = 200;
 /** Maximum fields of a write that the audit log names. */
 const FIELDS_NAMED_MAX = 20;
 
-export interface DashboardServices extends OperationServices {
+export interface DashboardServices extends OperationServices, ActionServices {
+  readonly tenants: TenantStore;
+  readonly usage: UsageStore;
   readonly accounts: Accounts;
-  readonly users: UserStore;
-  readonly audit: AuditStore;
-  readonly webhooks: Webhooks;
-  readonly requests: RequestStore;
-  readonly requestLog: RequestLog;
-  readonly requestLogDays: number;
+  /** Time of the clock at which the service started. */
+  readonly startedAt: number;
   readonly takeTurn: TakeTurn;
-  /**
-   * Address at which people reach the service, without a path: `https://pims.example.com`. If it is '', addresses in
-   * responses are relative, because a Host header can be forged, and the browser knows the host.
-   */
-  readonly publicUrl: string;
   /** The team whose owners operate the service. If it is '', the only team does, and none of several teams. */
   readonly operatorTeam: string;
   readonly readings: () => Readings;
@@ -87,44 +78,55 @@ export interface DashboardServices extends OperationServices {
   readonly backUp: (() => Promise<unknown>) | undefined;
 }
 
-/** A request without a session, checked against the schemas of its route. */
-interface OpenContext<Body, Query> {
-  readonly body: Body;
-  readonly query: Query;
+/** A request without a session, checked against the schema of its route. */
+export interface OpenContext extends DashboardServices {
   readonly client: ClientContext;
   readonly reply: FastifyReply;
 }
-export interface RequestContext<Body = unknown, Query = unknown> extends OpenContext<Body, Query> {
+export interface RequestContext extends OpenContext, ActionContext {
   readonly signedIn: SignedIn;
-  readonly tenant: Tenant;
-  /** The user who acts, for the audit log, with the Idempotency-Key of a change that is not of records. */
-  readonly actor: Actor;
   readonly writeOptions: WriteOptions;
   readonly pims: () => PimsStore | Promise<PimsStore>;
   /** Appends a write of records by this user to the audit log, unless it has changed nothing. */
   readonly note: (action: string, target: string, detail?: AuditEntry['detail']) => Promise<void>;
   /** Makes a signal that aborts when the caller disconnects. */
   readonly signal: () => AbortSignal;
-  /** Runs an expensive read in the tenant's turn. `ended` aborts when the caller disconnects or the service stops. */
-  readonly readInTurn: <T>(read: (ended: AbortSignal) => Promise<T>) => Promise<T>;
 }
-type ContextOf<Name extends RouteName> = (typeof ROUTES)[Name] extends { role: string }
-  ? RequestContext<BodyOf<Name>, QueryOf<Name>>
-  : OpenContext<BodyOf<Name>, QueryOf<Name>>;
 
-export type Handlers = {
-  readonly [Name in RouteName]: (context: ContextOf<Name>) => Promise<AnswerOf<Name>>;
-};
+/** A route with a role, or without one. It may have the terms of a command and of its text, which it ignores. */
+export interface Route extends RouteTerms {
+  readonly check?: (given: never) => void;
+  readonly isLong?: true;
+  readonly run: (context: RequestContext, given: never) => Promise<unknown>;
+}
+interface TypedRoute<Context, Given, Answer> extends RouteTerms {
+  readonly takes?: TypedSchema<Given>;
+  readonly run: (context: Context, given: Given) => Promise<Answer>;
+}
+/** Defines a route that needs no session. */
+export const open = <Given, Answer>(terms: TypedRoute<OpenContext, Given, Answer>) => terms;
+/** Describes a read by the least role and what it takes. */
+export const read = <Answer, Given = object>(
+  role: Role,
+  run: (context: RequestContext, given: Given) => Promise<Answer>,
+  takes: TypedSchema<Given> = NOTHING as TypedSchema<Given>,
+): TypedRoute<RequestContext, Given, Answer> => ({ role, takes, run });
+/** Describes a change by the least role, the proof that it needs, and what it takes. */
+export const change = <Answer, Given>(
+  role: Role,
+  proof: ProofNeed,
+  takes: TypedSchema<Given>,
+  run: (context: RequestContext, given: Given) => Promise<Answer>,
+): TypedRoute<RequestContext, Given, Answer> => ({ role, proof, takes, run });
 
-export function addRoute<Name extends RouteName>(
+export function addRoute(
   app: FastifyInstance,
   services: DashboardServices,
-  name: Name,
-  handle: Handlers[Name],
+  name: string,
+  { role, proof = 'recent', takes = NOTHING, check, isLong, run }: Route,
 ): void {
   const { accounts, clock } = services;
   const [method = '', path = ''] = name.split(' ');
-  const { role, proof = 'recent', query = NOTHING, body = NOTHING }: RouteTerms = ROUTES[name];
   const isWrite = method === 'POST';
   addCall(app, services, {
     name: `dashboard ${name}`,
@@ -134,7 +136,7 @@ export function addRoute<Name extends RouteName>(
     route: {
       method,
       url: API_PATH + path,
-      schema: { querystring: query, ...(isWrite && { body }) },
+      schema: isWrite ? { querystring: NOTHING, body: takes } : { querystring: takes },
       schemaErrorFormatter: ([error], context) => refuseForm(error!, context),
     },
     authenticate: async (request) => {
@@ -146,51 +148,57 @@ export function addRoute<Name extends RouteName>(
       }
       return request.tenant;
     },
-    decide: async ({ signedIn }, reply, asked) => {
-      const context = signedIn ? contextOf(services, signedIn, reply, asked) : openContextOf(reply, clock.now());
-      return JSON.stringify((await handle(context as ContextOf<Name>)) ?? {});
+    decide: async (request, reply, asked) => {
+      const context = contextOf(services, reply, asked);
+      const given = (isWrite ? request.body : request.query) as never;
+      check?.(given);
+      const decide = (ended?: AbortSignal) => run({ ...context, ended }, given);
+      return JSON.stringify((await (isLong ? takeTurn(context, decide) : decide())) ?? {});
     },
   });
 }
 
-function openContextOf(reply: FastifyReply, nowMs: number): OpenContext<unknown, unknown> {
-  const { body, query, headers, ip } = reply.request;
-  const agent = (headers['user-agent'] ?? '').slice(0, AGENT_CHARACTERS_MAX);
-  return { body, query, client: { nowMs, client: ip, agent }, reply };
-}
-
-function contextOf(
-  { pims, audit, takeTurn, clock }: DashboardServices,
-  signedIn: SignedIn,
-  reply: FastifyReply,
-  asked: AskedWrite,
-): RequestContext {
+/** Returns the context of a request. Without a session, it has only the members of an OpenContext. */
+function contextOf(services: DashboardServices, reply: FastifyReply, asked: AskedWrite): RequestContext {
+  const { request } = reply;
+  const nowMs = services.clock.now();
+  const agent = (request.headers['user-agent'] ?? '').slice(0, AGENT_CHARACTERS_MAX);
+  const client = { nowMs, client: request.ip, agent };
+  const { signedIn } = request;
+  if (!signedIn) return { ...services, client, reply } as RequestContext;
   const { user, tenant } = signedIn;
-  const open = openContextOf(reply, clock.now());
-  const signal = signalOf(reply);
   const { idempotency: once } = asked;
-  const client = { ...open.client, actor: user.email };
-  const actor = { ...client, once: once && hash('sha256', `${once.operation} ${once.key}`) };
+  const { email } = user;
+  const actor = { ...client, actor: email };
   return {
-    ...open,
+    ...services,
+    client,
+    reply,
     signedIn,
     tenant,
-    actor,
-    writeOptions: { now: formatTime(actor.nowMs), by: user.email, strict: tenant.strict, ...asked },
-    pims: () => pims(tenant),
+    teamId: tenant.teamId,
+    role: user.role,
+    actor: { ...actor, once: once && hash('sha256', `${once.operation} ${once.key}`) },
+    writeOptions: { now: formatTime(nowMs), by: email, strict: tenant.strict, ...asked },
+    pims: () => services.pims(tenant),
     note: async (...action) => {
-      if (reply.request.hasChanged) await audit.appendAudit(tenant.teamId, entryBy(client, ...action));
+      if (request.hasChanged) await services.audit.appendAudit(tenant.teamId, entryBy(actor, ...action));
     },
-    signal,
-    readInTurn: async (read) => {
-      const ended = new AbortController();
-      const found = await takeTurn(tenant, signal, (turn) => {
-        turn.end = () => ended.abort();
-        return read(ended.signal);
-      });
-      return orThrow(found);
-    },
+    signal: signalOf(reply),
   };
+}
+
+/** Runs an expensive read in the turn of the tenant. `ended` aborts when the caller disconnects or the service stops. */
+async function takeTurn<T>(
+  { takeTurn: take, tenant, signal }: RequestContext,
+  decide: (ended: AbortSignal) => Promise<T>,
+) {
+  const ended = new AbortController();
+  const found = await take(tenant, signal, (turn) => {
+    turn.end = () => ended.abort();
+    return decide(ended.signal);
+  });
+  return orThrow(found);
 }
 
 /** Refuses the body or query of a page, with a message that its form can show. */

@@ -5,7 +5,7 @@ import { BATCH_STEPS_MAX } from '../../pims/rules/record-bounds.ts';
 import { writeBatch } from '../../pims/operations.ts';
 import type { Body } from '../../pims/writes/writes.ts';
 import { renderEnvelope } from '../server/answer.ts';
-import { listOf, objectOf, type Schema } from './json-schema.ts';
+import { listOf, objectOf, type Schema } from '../../json-schema.ts';
 import { refuseBody } from './schema-refusals.ts';
 import { NEW_LINE_EXAMPLE } from './examples.ts';
 import { envelopeOf, querySchema, ref } from './operation-schemas.ts';

@@ -6,7 +6,7 @@ import type { Json } from '../../pims/rules/json.ts';
 import { EVENTS } from '../../webhooks/webhooks.ts';
 import { renderEnvelope } from '../server/answer.ts';
 import { limitOf, type AnswerLimits } from './cursor.ts';
-import { textOf, listOf, NULL, objectOf, required } from './json-schema.ts';
+import { textOf, listOf, NULL, objectOf, required } from '../../json-schema.ts';
 import { signalOf } from '../server/connections.ts';
 import { ref, envelopeOf, querySchema, maxReturnOf } from './operation-schemas.ts';
 import { envelope, type Operation, type Call } from './operation.ts';

@@ -27,7 +27,7 @@ import {
   textOf,
   type Members,
   type Schema,
-} from './json-schema.ts';
+} from '../../json-schema.ts';
 
 export const ref = (name: string, description?: string): Schema => ({
   $ref: `#/components/schemas/${name}`,

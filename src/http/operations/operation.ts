@@ -13,7 +13,7 @@ import type { UsageStore } from '../../tenant/tenant-port.ts';
 import { signalOf } from '../server/connections.ts';
 import { parsePage, setPageHeaders, type AnswerLimits } from './cursor.ts';
 import { renderEnvelope, setTag } from '../server/answer.ts';
-import { listOf, required, type Members, type Schema } from './json-schema.ts';
+import { listOf, required, type Members, type Schema } from '../../json-schema.ts';
 import type { OperationName } from './names.ts';
 import { envelopeOf, FIELDS, FILTERS_BODY, pageQuery, querySchema, type BodySchema } from './operation-schemas.ts';
 

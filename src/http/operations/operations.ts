@@ -16,7 +16,7 @@ import { KEY_CHARACTERS_MAX } from '../../pims/rules/record-bounds.ts';
 import { quotaOf } from '../../tenant/calls.ts';
 import { renderEnvelope } from '../server/answer.ts';
 import type { AnswerLimits } from './cursor.ts';
-import { textOf, booleanOf, listOf, NULL, objectOf, required } from './json-schema.ts';
+import { textOf, booleanOf, listOf, NULL, objectOf, required } from '../../json-schema.ts';
 import { batchOperation } from './batch.ts';
 import { changesOperation } from './changes.ts';
 import { CUSTOMER_EXAMPLE, PART_EXAMPLE } from './examples.ts';

@@ -14,7 +14,7 @@ import { NUMBERS_MAX } from '../../pims/rules/record-bounds.ts';
 import { signalOf } from '../server/connections.ts';
 import type { AnswerLimits } from './cursor.ts';
 import { renderEnvelope, setTag } from '../server/answer.ts';
-import { listOf, NULL, objectOf, required, textOf } from './json-schema.ts';
+import { listOf, NULL, objectOf, required, textOf } from '../../json-schema.ts';
 import {
   LINE_EXAMPLE,
   LOOKUP_EXAMPLE,

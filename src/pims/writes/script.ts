@@ -86,7 +86,7 @@ export interface LedgerRow {
   readonly ORDER_NUMBER: string;
   readonly SERIALS: string;
 }
-export type MovementKind = 'received' | 'counted' | 'adjusted' | 'sold' | 'returned' | 'imported';
+type MovementKind = 'received' | 'counted' | 'adjusted' | 'sold' | 'returned' | 'imported';
 
 /** Requests to load many records at once, each with one statement. */
 export interface LoadsOfMany {

@@ -6,27 +6,9 @@
 import type { Clock, Timer } from '../../clock.ts';
 import { Refusal, refuseCommand } from '../../errors.ts';
 import { ConnectionLost, reasonOf, type Connection } from './connection/connection.ts';
+import type { DatabaseServer, Placement } from '../../tenant/tenant-port.ts';
 import type { ServerConnections } from './connection/server-connections.ts';
 import { buildPlacingScript, CONTROL } from './migrate.ts';
-
-/** A server: its address, `host:port`; whether new tenants are placed there; and its number of tenants. */
-interface DatabaseServer {
-  readonly address: string;
-  readonly takesTenants: boolean;
-  readonly tenants: number;
-}
-
-export interface Placement {
-  listServers(): Promise<DatabaseServer[]>;
-  /** Returns the address of the server that has a tenant. */
-  findServer(storeId: string): Promise<string>;
-  /**
-   * Moves a tenant to the worker with this address. Between workers, calls continue, and only writes wait, at the
-   * end. From the coordinator, all calls wait for the whole move. Resolves when the tenant is there. Throws
-   * COMMAND_REFUSED for an unknown address, and with the reason if the move fails.
-   */
-  move(storeId: string, address: string): Promise<void>;
-}
 
 const ADDRESS = `n.nodename || ':' || n.nodeport`;
 /** All tables of a schema are on one server. */

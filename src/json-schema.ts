@@ -9,7 +9,7 @@ export type Schema = Readonly<Record<string, unknown>>;
 declare const TYPE: unique symbol;
 export type TypedSchema<T> = Schema & { readonly [TYPE]?: T };
 /** The type of the values that a schema allows, such as `{ teamID: string; …; code?: string }`. */
-export type TypeOf<S> = S extends TypedSchema<infer T> ? T : never;
+type TypeOf<S> = S extends TypedSchema<infer T> ? T : never;
 
 export const NULL: Schema = { type: 'null' };
 export const listOf = <T>(items: TypedSchema<T>, more: Schema = {}): TypedSchema<T[]> => ({
