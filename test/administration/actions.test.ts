@@ -1,0 +1,160 @@
+/**
+ * Walks the list of actions of administration: what each one declares is true at both of its doors, the route of the
+ * dashboard and the command. roles.test.ts, admission.test.ts and repetition.test.ts walk the routes for the rest.
+ */
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { Action } from '../../src/administration/action.ts';
+import { ACTIONS } from '../../src/administration/actions.ts';
+import { openCommandLine } from '../kit/cli-process.ts';
+import { rowsOf, sendRow } from '../dashboard/routes.ts';
+import { auditOf, forgetProof, openScene } from '../dashboard/scene.ts';
+import { makeMarkedTenant } from '../dashboard/tenants.ts';
+import { codeIn, ROLES, type Reply, type Role } from '../dashboard/visitor.ts';
+
+const service = await openScene({ STOREROOM_WEBHOOK_PRIVATE: 'on' });
+const { named, users } = await makeMarkedTenant(service, 'listed');
+const { owner } = users;
+
+const entries = Object.entries<Action>(ACTIONS);
+const isRoute = (name: string): boolean => /^(GET|POST) \//.test(name);
+const routes = entries.filter(([name]) => isRoute(name));
+const changes = routes.filter(([name]) => name.startsWith('POST '));
+const commands = entries.filter(([, { command }]) => command !== undefined);
+/** Returns the words of a command, such as `keys end`. */
+const wordsOf = ({ command = '' }: Action): string => command.replace(/ ?<.*$/, '');
+
+function send(name: string, visitor = owner): Promise<Reply> {
+  const row = rowsOf(named, visitor).find(({ method, path }) => `${method} ${path}` === name)!;
+  return sendRow(visitor, row);
+}
+
+/** The words after the team that let each command succeed; null if another test has what the command needs. */
+const ENDINGS: Record<string, ((unique: string) => string[]) | null> = {
+  'tenant create': null, // cli-tenant.test.ts: it has no team yet
+  'tenant list': () => [],
+  'tenant set': () => ['--strict', 'off'],
+  'tenant restore': null, // lost-files.test.ts: it needs a backup
+  'tenant place': null, // test/citus: it needs several servers
+  'tenant move': null,
+  'tenant remove': null, // cli-tenant.test.ts: it removes the audit log too
+  'database list': null,
+  'keys create': (unique) => ['--name', unique],
+  'keys list': () => [],
+  'keys replace': () => ['--overlap', '1h'],
+  'keys end': () => [named.oldApiID],
+  'webhook add': (unique) => [`https://receiver.invalid/${unique}`],
+  'webhook list': () => [],
+  'webhook test': () => [named.webhook],
+  'webhook replay': () => [named.webhook],
+  'webhook rotate': () => [named.webhook],
+  'webhook rotate-key': () => [],
+  'webhook pause': () => [named.webhook],
+  'webhook remove': () => [named.webhook],
+  'user create': (unique) => [`${unique}@listed.example`.toLowerCase(), '--role', 'viewer'],
+  'user link': () => [named.email],
+  'user list': () => [],
+  'user role': () => [named.email, '--role', 'clerk'],
+  'user sign-out': () => [named.email],
+  'user remove': () => [named.email],
+  usage: () => [],
+  requests: () => [],
+  'audit list': () => [],
+  'audit verify': () => [],
+};
+
+suite('each action', () => {
+  test('has a route or a command, and declares role, proof and entry of the audit log', () => {
+    for (const [name, { role, proof, notes, command }] of entries) {
+      assert.ok(isRoute(name) || command !== undefined, name);
+      assert.equal(role !== undefined, isRoute(name), `${name}: who may use it`);
+      assert.equal(proof !== undefined, name.startsWith('POST '), `${name}: which proof`);
+      if (name.startsWith('POST ')) assert.ok(notes !== undefined, `${name}: what the audit log notes`);
+      if (name.startsWith('GET ')) assert.equal(notes, undefined, name);
+    }
+    assert.deepEqual(commands.map(([, action]) => wordsOf(action)).toSorted(), Object.keys(ENDINGS).toSorted());
+  });
+
+  test('has help with its sentence, an example and the options of what it takes', async () => {
+    const { run } = openCommandLine();
+    for (const [name, action] of commands) {
+      const { exitCode, out } = await run(`${wordsOf(action)} --help`);
+      const text = out.replace(/\s+/g, ' ');
+      assert.ok(exitCode === 0 && text.includes(action.about), name);
+      assert.ok(text.includes(`Example: $ storeroom ${wordsOf(action)}`), name);
+      const properties = (action.takes?.['properties'] ?? {}) as Record<string, { title?: string }>;
+      for (const [member, { title = member }] of Object.entries(properties)) {
+        const flag = title.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+        assert.ok(action.command!.includes(`<${member}>`) || text.includes(` --${flag} `), `${name}: ${member}`);
+      }
+    }
+  });
+});
+
+/** Lists without --json. */
+const TABLES: Record<string, RegExp> = {
+  'tenant list':
+    /^TEAM +NAME +MADE +DEFAULT STAGE +STRICT +QUOTA +RATE\n.*^listed +\S+ +\d{4}-\d\d-\d\d +quote +off +none +none$/ms,
+  'keys list listed': /^API ID +NAME +SCOPE +CREATED +ENDS +LAST USED\nsr_id_\w+ +default +write +\S+Z +never +\S+Z?\n/,
+  'keys list bare': /^bare has no keys\.\n$/,
+  'webhook list listed':
+    /^ID +URL +TYPES +STATE +POSITION +LAG +FAILURES +LAST ATTEMPTS +NEXT TRY +REASON\nwh_\w+ +https/,
+  'webhook list bare': /^bare has no webhooks\.\n$/,
+  'user list listed':
+    /^EMAIL +ROLE +MADE +PASSWORD +TWO-STEP VERIFICATION\n.*^besides@\S+ +viewer +\d{4}-\d\d-\d\d +not yet +off$/ms,
+  'user list bare': /^EMAIL +ROLE +MADE +PASSWORD +TWO-STEP VERIFICATION\n$/,
+  'requests listed': /^AT +STATUS +CODE +OPERATION +MS +CALLER +CLIENT +REQUEST ID\n/,
+  'audit list listed': /^NUMBER +AT +ACTOR +ACTION +TARGET +CLIENT\n1 +\S+Z +command line +tenant created +listed/,
+};
+
+test('each list has columns, days and words for people, or a sentence where it is empty', async () => {
+  assert.equal((await service.command('tenant', 'create', 'bare')).code, 0);
+  for (const [words, table] of Object.entries(TABLES))
+    assert.match((await service.command(...words.split(' '))).stdout, table, words);
+});
+
+suite('each route', () => {
+  test('403 is refused to the next lower role', async () => {
+    for (const [name, { role }] of routes) {
+      const lower = ROLES[ROLES.indexOf(role as Role) + 1];
+      if (lower !== undefined) assert.equal(codeIn(await send(name, users[lower])), '403 ROLE_NOT_ALLOWED', name);
+    }
+  });
+
+  test('403 a change is refused without the proof that it declares, and noted in the audit log with it', async () => {
+    for (const [name, { proof, notes }] of changes) {
+      const visitor = await owner.again();
+      await forgetProof(service, visitor.email);
+      if (proof === 'recent') {
+        assert.equal(codeIn(await send(name, visitor)), '403 PROOF_NEEDED', name);
+        await visitor.ask('POST /confirm', { password: visitor.password });
+      }
+      // The table removes what other rows need, so these two are proven below, by their commands.
+      if (['POST /webhooks/remove', 'POST /users/remove', 'POST /keys/end'].includes(name)) continue;
+      const before = (await auditOf(owner)).length;
+      assert.equal(codeIn(await send(name, visitor)), '200', name);
+      const { action, actor } = (await auditOf(owner)).slice(before).find((record) => record.action === notes)!;
+      assert.deepEqual([action, actor], [notes, visitor.email], name);
+    }
+  });
+});
+
+test('each command notes what it declares, and prints the team and the words', async () => {
+  for (const [name, action] of commands) {
+    const words = wordsOf(action);
+    const ending = ENDINGS[words];
+    if (!ending) continue;
+    const team = action.command!.includes('<team>') ? ['listed'] : [];
+    const before = (await auditOf(owner)).length;
+    const typed = ending(words.replace(' ', ''));
+    const { code, json, stderr } = await service.command(...words.split(' '), ...team, ...typed, '--json');
+    assert.ok(code === 0 || words === 'webhook test', `${name}: ${stderr}`);
+    const printed = json() as Record<string, unknown>;
+    if (team.length > 0) assert.equal(printed['teamID'], 'listed', name);
+    for (const [at, [, word = '']] of [...action.command!.matchAll(/<(?!team>)(\w+)>/g)].entries())
+      assert.equal(printed[word], typed[at], `${name}: ${word}`);
+    const added = (await auditOf(owner)).slice(before).map((record) => `${record.action} by ${record.actor}`);
+    if (words === 'webhook rotate-key') continue; // the logs of all tenants have it
+    assert.deepEqual(added, action.notes === undefined ? [] : [`${action.notes} by command line`], name);
+  }
+});
