@@ -6,15 +6,17 @@ import { suite, test } from 'node:test';
 import { findWordFaults } from '../tools/words.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** Maximum tokens of all of src, including the scripts of schemas. Lower it only; a change that raises it says by how much. */
-const SRC_TOKENS_MAX = 223_340;
-/** Maximum tokens of mcp/src. */
-const MCP_TOKENS_MAX = 4700;
+/** Maximum tokens of all of src, with the scripts of schemas. Lower it only; a change that raises it says by how much. */
+const SRC_TOKENS_MAX = 246_500;
+const MCP_TOKENS_MAX = 5500;
 const FOLDER_FILES_MAX = 12;
 
-/** Matches words, numbers, operators and whole strings. White space does not count, so dense lines gain nothing. */
+/**
+ * Matches words, numbers, operators and whole strings, but not templates, whose text counts: much of it is SQL. White
+ * space does not count, so dense lines gain nothing.
+ */
 const TOKEN =
-  /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|[\p{L}_$][\p{L}\p{N}_$]*|\d[\w.]*|=>|\?\?=?|\?\.|[=!]==?|[-+*/%&|^<>]=|&&|\|\||\.\.\.|[^\s]/gu;
+  /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[\p{L}_$][\p{L}\p{N}_$]*|\d[\w.]*|=>|\?\?=?|\?\.|[=!]==?|[-+*/%&|^<>]=|&&|\|\||\.\.\.|[^\s]/gu;
 
 const files = globSync(['{src,mcp/src}/**/*.{ts,sql}', 'dashboard/src/**/*.{ts,tsx,css}'], { cwd: ROOT }).toSorted();
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');

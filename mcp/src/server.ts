@@ -120,9 +120,14 @@ async function listenHttp(options: ServerOptions, port: number): Promise<string>
     server.listen(port, HOST);
     await once(server, 'listening');
   } catch (fault) {
-    const { code } = fault as NodeJS.ErrnoException;
+    const { code = '' } = fault as NodeJS.ErrnoException;
+    const reasons: Record<string, string> = {
+      EADDRINUSE: 'another program listens on it',
+      EACCES: 'this user has no permission to listen on it',
+    };
+    if (!(code in reasons)) throw fault;
     throw refuseCommand(
-      `The server cannot listen on the port ${port} of ${HOST} (${code}). Set --http to another one.`,
+      `--http is ${port}, and ${reasons[code]} at ${HOST} (${code}). Set --http to another port; 0 chooses a free one.`,
     );
   }
   const stop = () => {

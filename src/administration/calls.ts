@@ -60,7 +60,7 @@ export const CALLS = {
         refused: rows.reduce((sum, row) => sum + row.refused, 0),
         monthQuota: quotaOf(tenant),
         rows,
-        /** Calls by pair of keys. Other calls were made in the explorer, or before calls were counted by pair. */
+        /** Calls by pair of keys. Other calls were made in the explorer. */
         byKey: byKey.map(({ apiId: apiID, name, calls }) => ({ apiID, name, calls })),
         /** Months with calls, newest first. */
         months,

@@ -45,7 +45,7 @@ export const KEYS = {
       ]);
       const view = ({ apiId: apiID, endsAt, ...key }: (typeof keys)[number]) => {
         const use = uses.find(({ apiId }) => apiId === apiID);
-        // Counts are exact; the request log also has calls from before calls were counted by key.
+        // Counts and request log are written at different moments.
         const times = [lastUses.get(apiID), use?.usedAt].filter((time) => time !== undefined);
         return {
           apiID,

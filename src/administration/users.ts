@@ -53,11 +53,8 @@ export const USERS = {
   'GET /users': action({
     about: 'List the users of a tenant.',
     role: 'owner',
-    run: async ({ users, teamId, actor }) => ({
-      users: (await users.listUsers(teamId)).map((user) => ({ ...viewUser(user), isYou: user.email === actor.actor })),
-    }),
+    run: async ({ users, teamId }) => ({ users: (await users.listUsers(teamId)).map(viewUser) }),
     command: 'user list <team>',
-    json: ({ users }) => ({ users: users.map(({ isYou: _, ...user }) => user) }),
     show: ({ users }) => [
       [
         ['EMAIL', 'ROLE', 'MADE', 'PASSWORD', 'TWO-STEP VERIFICATION'],

@@ -251,6 +251,6 @@ export async function listHistory(
   const isWhole = created >= 0;
   const entries = found
     .slice(0, isWhole ? created + 1 : undefined)
-    .map(([at, [, , , operation, by = '', changes = []]]) => ({ at, by, operation, changes }));
+    .map(([at, [, , , operation, by, changes]]) => ({ at, by, operation, changes }));
   return { entries, isWhole };
 }

@@ -111,7 +111,7 @@ export type LineValues = [
   field: string | null,
   query: Readonly<Record<string, string>>,
   body: string | null,
-  /** The name of the key, which is missing in lines that were written before keys had names. */
+  /** The name of the key, which is missing for a call from the explorer. */
   keyName?: string | null,
 ];
 

@@ -42,7 +42,7 @@ export interface FoundRequest {
   client: string;
   /** The API ID; null for a call from the explorer, for which `explorerUser` has an email address. */
   apiID: string | null;
-  /** The name of the API key; null in lines that were written before keys had names. */
+  /** The name of the API key; null for a call from the explorer. */
   keyName: string | null;
   explorerUser: string | null;
   code: string | null;

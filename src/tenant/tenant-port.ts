@@ -80,7 +80,7 @@ export interface NewKey {
 /** A key without its secret. */
 export interface KeyInfo extends CallingKey {
   readonly issuedAt: string;
-  /** The issuer's email address, or `command line`; '' for a key from before issuers were recorded. */
+  /** The issuer's email address, or `command line`. */
   readonly issuedBy: string;
   /** '' for a key that never expires. */
   readonly endsAt: string;

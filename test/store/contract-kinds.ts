@@ -21,8 +21,8 @@ import {
 } from './write-kinds.ts';
 import { accepted, type Pims, type StoreUnderTest } from './store-under-test.ts';
 
-const GROUPS = trials('GROUPS', { quick: 1, all: 20 });
-const WRITTEN = trials('WRITTEN', { quick: 3, all: 40 });
+const GROUPS = trials('GROUPS', { quick: 1, all: 3 });
+const WRITTEN = trials('WRITTEN', { quick: 3, all: 6 });
 /** Groups that may follow for the kinds of which no call has changed anything. */
 const MORE = 20;
 const SENT = { minLength: 10, maxLength: 30, size: 'max' } as const;

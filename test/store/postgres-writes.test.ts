@@ -12,7 +12,7 @@ import { accepted, idempotency, NOW, StoreUnderTest } from './store-under-test.t
 
 describeStore('PostgreSQL', 'writes', openDatabase, runProcess);
 
-const TRIALS = trials('OWN_SAVES', { quick: 200, all: 2000 });
+const TRIALS = trials('OWN_SAVES', { quick: 200, all: 500 });
 const KEPT = idempotency('key').idempotency!;
 const KEYS = ['1', '2'];
 /** Returns the loads with one source, and one that changes without a save to it. */

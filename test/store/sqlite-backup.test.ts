@@ -1,7 +1,18 @@
 /** Tests backup and restore of the embedded store: a backup has one complete state, also while writes continue. */
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
 import { passing } from '../kit/clock.ts';
 import { backupStore, restoreBackup } from '../../src/store/sqlite/backup/backup.ts';
@@ -199,7 +210,7 @@ suite('restore', () => {
     return bytes;
   }
 
-  function refused(source: string, folder: string): void {
+  function refused(source: string, folder: string, says = /./): void {
     let outcome: unknown;
     try {
       outcome = restoreBackup(source, folder);
@@ -207,6 +218,7 @@ suite('restore', () => {
       outcome = fault;
     }
     assertRefused(outcome, 'COMMAND_REFUSED');
+    assert.match((outcome as Error).message, says);
   }
 
   test('refuses a backup that is damaged, and leaves the folder as it is', async () => {
@@ -234,6 +246,23 @@ suite('restore', () => {
           throw new Error(`${file} ${how} was restored`, { cause: fault });
         }
         assert.ok(!existsSync(folder), `${file} ${how}`);
+      }
+  });
+
+  test('refuses a backup of a version that this one does not know, and leaves the folder as it is', async () => {
+    const place = newFolder();
+    const { store } = await makeStore(place);
+    await store.close();
+    for (const name of globSync('{control,usage,tenants/*}.db', { cwd: place }))
+      for (const version of [1, 999]) {
+        const [old, backup, folder] = [newFolder(), newFolder(), newFolder()];
+        cpSync(place, old, { recursive: true });
+        const db = new DatabaseSync(join(old, name));
+        db.exec(`PRAGMA user_version=${version}`);
+        db.close();
+        await backupStore(old, backup, NOW);
+        refused(backup, folder, new RegExp(`\\(schema ${version};`));
+        assert.ok(!existsSync(folder), `${name} ${version}`);
       }
   });
 

@@ -4,8 +4,10 @@ import { execFileSync, spawn, spawnSync, type ChildProcessByStdio } from 'node:c
 import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { request } from 'node:http';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { text as readText } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import { Client, StreamableHTTPClientTransport, type Tool, type Transport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -275,6 +277,19 @@ suite('refusals and bounds', () => {
     child.stdin.end();
     assert.deepEqual(await once(child, 'exit'), [0, null]);
   });
+});
+
+test('a port that another program listens on is named, with what to do', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const child = spawn(COMMAND, [...BEFORE, 'mcp', '--http', `${port}`], {
+    env: envOf(keys),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const [said, [code]] = await Promise.all([readText(child.stderr), once(child, 'exit')]);
+  assert.match(`${code} ${said}`, new RegExp(`^1 .*--http is ${port}, and another program listens on it.*0 chooses`));
+  other.close();
 });
 
 suite('over HTTP', () => {

@@ -49,7 +49,8 @@ test('the first new node migrates all tenants once, in order, and a node of the 
   // Opened before the upgrade, because no process of the version before can open the database later.
   const store = await openDatabase('rolling');
   const newer = await ownService({ place, program });
-  assert.match(newer.output, new RegExp(`Upgraded the store .*\\(tenants: ${TENANTS}\\)`));
+  const upgraded = new RegExp(`Upgraded the store .*\\(tenants: ${TENANTS}\\)`);
+  await newer.said((output) => upgraded.test(output));
   for (const node of [older, newer])
     for (const [at, one] of keys.entries())
       assert.equal(notesOf(await getCustomer(node, one, 'A')), `of t${at}${APPENDED}`);

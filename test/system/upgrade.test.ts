@@ -87,6 +87,20 @@ test('`storeroom upgrade` runs each migration once for each tenant, in order, an
   assert.match(`${code} ${stderr}`, new RegExp(`^1 .*calls of a tenant are refused.*${lost!}: it is missing`, 's'));
 });
 
+test('a file of an unknown schema keeps its own tenant from the upgrade, and no other', async () => {
+  const folder = copied();
+  const [unknown] = globSync('tenants/*.db', { cwd: folder });
+  const db = new DatabaseSync(join(folder, unknown!));
+  db.exec('PRAGMA user_version=999');
+  db.close();
+  const says = `${unknown!} was written by a newer version of Storeroom`;
+  const planned = await runCommand(folder, ['upgrade', '--dry-run'], { program });
+  assert.match(`${planned.code} ${planned.stderr}`, new RegExp(`^1 .*${says}`, 's'));
+  const { code, stdout, stderr } = await runCommand(folder, ['upgrade'], { program });
+  assert.match(`${code} ${stderr}`, new RegExp(`^1 .*calls of a tenant are refused.*${says}`, 's'));
+  assert.equal(stdout.match(/tenants\//g)?.length, TENANTS - 1);
+});
+
 test('a backup of the version before is restored, and a tenant of it, with all migrations', async () => {
   const [folder, backup] = [copied(), join(temporaryFolder(), 'backup')];
   assert.equal((await runCommand(folder, ['backup', backup])).code, 0);

@@ -35,8 +35,8 @@ interface Verdict {
 /** Returns the tests of a stage, which are measured when they are first asked for. */
 type Stage = () => Promise<Baseline[]>;
 
-/** Large parts of the tree that no listed test needs, so the copy lacks them. */
-const LEFT_OUT = ['.git', 'node_modules', 'build'];
+/** Files and folders that no listed test needs, so the copy lacks them. */
+const LEFT_OUT = ['.git', '.env', 'node_modules', 'build', 'data', 'coverage', '.bench', 'tls'];
 const SCORE_MIN = 85;
 /** Time for planting in what a branch changed, with all that the run needs. */
 const CHANGED_MS = 600_000;
@@ -91,7 +91,8 @@ async function runUnit({ file, suite }: Unit, ms: number, coverage?: string): Pr
   const options = ['--max-old-space-size=1024', `--test-reporter=${REPORTER}`, ...hashes, ...pattern];
   const child = spawn(process.execPath, [...options, file], { cwd: copy, env, stdio: 'ignore', detached: true });
   const { promise, resolve: tell } = Promise.withResolvers<number | undefined>();
-  const timer = setTimeout(() => tell(undefined), ms);
+  // A timer drops fractions, so it would end a moment before the run does.
+  const timer = setTimeout(() => tell(undefined), Math.ceil(ms) + 1);
   child.once('exit', (code) => tell(code ?? 1));
   const code = await promise;
   clearTimeout(timer);
@@ -277,12 +278,12 @@ async function mutateFolders(): Promise<void> {
 
 const folders = chooseFolders(
   (file) => (isOfChanges ? changes.has(file) : flags.all || named.some((name) => matchesGlob(file, name))),
-  isOfChanges,
+  !flags.all,
 ).map((folder) => ({ ...folder, stages: folder.stages.slice(0, Number(flags.stages)) }));
-const server = folders.some(({ files }) => files.some((file) => file.includes('postgres')))
-  ? await PostgresServer.start()
-  : undefined;
-databaseUrl = server?.url ?? '';
+if (named.length > 0 && folders.every(({ files }) => files.length === 0))
+  throw new Error(`No test is listed for ${named.join(' ')}.`);
+const server = await PostgresServer.start();
+databaseUrl = server.url;
 let isGood = true;
 const rows: string[] = [];
 try {
@@ -296,10 +297,12 @@ try {
     const tried = fates.filter(([, fate]) => fate !== 'untried');
     if (tried.length > 0) report('what was changed', tried);
     const untried = count(fates, 'untried');
-    if (untried > 0) process.stdout.write(`${untried} more were not planted in ten minutes: name their files.\n`);
+    const filesLeft = [...new Set(fates.flatMap(([{ file }, fate]) => (fate === 'untried' ? [file] : [])))].join(' ');
+    if (untried > 0)
+      process.stdout.write(`${untried} more were not planted in ten minutes. Name their files: ${filesLeft}.\n`);
   } else await mutateFolders();
 } finally {
-  await server?.remove();
+  await server.remove();
   rmSync(work, { recursive: true, force: true });
 }
 process.stdout.write(`

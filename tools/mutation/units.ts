@@ -1,6 +1,7 @@
 /** Lists the tests that may notice a mistake in each source file, in stages: quick tests first. */
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { GROUPS } from '../../test/store/contract.ts';
 
 /** A test file, or its suites with this name. */
 export interface Unit {
@@ -9,17 +10,30 @@ export interface Unit {
 }
 
 export const ROOT = resolve(import.meta.dirname, '../..');
-const CONTRACT = [
-  'numbers and outcomes',
-  'repeated writes',
-  'orders, lines and stock',
-  'queries',
-  'import and export',
-  'field dictionaries',
-  'tenants, keys and usage',
-  'people and sessions',
-];
-const contract = (store: string): Unit[] => CONTRACT.map((suite) => ({ file: `test/store/${store}.test.ts`, suite }));
+/** Every part of the contract of stores, by its group. */
+const CONTRACT: { readonly [Group in keyof typeof GROUPS]: readonly (keyof (typeof GROUPS)[Group])[] } = {
+  writes: [
+    'numbers and outcomes',
+    'every kind of write',
+    'calls sent at once',
+    'repeated writes',
+    'orders, lines and stock',
+  ],
+  records: ['queries', 'the change feed', 'import and export'],
+  tenants: [
+    'tenants, keys and usage',
+    'named keys',
+    'field dictionaries',
+    'the request log',
+    'people and sessions',
+    'the audit log',
+    'webhooks',
+  ],
+};
+const contract = (store: 'sqlite' | 'postgres'): Unit[] =>
+  Object.entries(CONTRACT).flatMap(([group, parts]) =>
+    parts.map((suite) => ({ file: `test/store/${store === 'sqlite' ? store : `${store}-${group}`}.test.ts`, suite })),
+  );
 const filesOf = (...patterns: string[]): Unit[] =>
   globSync(patterns, { cwd: ROOT })
     .toSorted()
@@ -42,6 +56,8 @@ const FOLDERS: Record<string, Unit[][]> = {
       'test/system/cli-order.test.ts',
     ),
   ],
+  // Only PostgreSQL's write group asks what is known of a load after a save.
+  'src/pims/writes/kinds-of-*.ts': [filesOf('test/store/postgres-writes.test.ts'), contract('sqlite')],
   'src/pims/{!(operations),*/*}.ts': [
     filesOf('test/pims/*.test.ts'),
     [...contract('sqlite'), ...suitesOf('test/store/sqlite-files.test.ts')],
@@ -60,7 +76,7 @@ const FOLDERS: Record<string, Unit[][]> = {
     filesOf('test/store/pims-sql.test.ts'),
     contract('postgres'),
   ],
-  'src/http/call/{stages,admit,cursor}.ts': [
+  'src/http/{call/{stages,admit},operations/cursor}.ts': [
     filesOf(
       'test/api/{authentication,authorization-header,idempotency,metering,order-of-checks,paging}.test.ts',
       'test/limits/{bodies,cursors}.test.ts',
@@ -81,8 +97,8 @@ const CHANGED_FOLDERS: Record<string, Unit[][]> = {
   ],
   'src/store/**/*.ts': [
     filesOf('test/store/{page-sql,pims-sql,where,walk,writing,write-queue}.test.ts'),
-    [...contract('sqlite'), ...filesOf('test/store/{sqlite-*,each-table,upgrade}.test.ts')],
-    filesOf('test/system/{check,move}.test.ts'),
+    [...contract('sqlite'), ...filesOf('test/store/{sqlite-*,each-table}.test.ts')],
+    filesOf('test/system/{check,move,upgrade}.test.ts'),
   ],
   'src/http/dashboard/**/*.ts': [filesOf('test/dashboard/!(pages-*).test.ts')],
   'src/http/**/*.ts': [filesOf('test/contract.test.ts'), filesOf('test/{api,limits}/*.test.ts')],

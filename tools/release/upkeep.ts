@@ -1,10 +1,10 @@
 /**
- * `npm run upkeep` asks the registry about the packages that package.json names. It fails if one that is shipped has a
- * known vulnerability, if that cannot be found out, or if npm has a newer Node of the line. It also lists outdated
- * packages, as npm does under this Node and not under an older one, and those that are over a year old.
+ * `npm run upkeep` asks the registry about the packages that package.json and mcp/package.json name. It fails if one that
+ * is shipped has a known vulnerability, if that cannot be found out, or if npm has a newer Node of the line. It also lists
+ * outdated packages, as npm does under this Node and not under an older one, and those that are over a year old.
  */
 import { execFile } from 'node:child_process';
-import { readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -26,7 +26,8 @@ const OUTPUT_BYTES_MAX = 1 << 26;
 
 const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as Manifest;
 const nodes = Object.entries(manifest.optionalDependencies ?? {});
-const packages = { ...manifest.dependencies, ...manifest.devDependencies };
+const ofMcp = existsSync('mcp/package.json') ? (JSON.parse(readFileSync('mcp/package.json', 'utf8')) as Manifest) : {};
+const packages = { ...manifest.dependencies, ...manifest.devDependencies, ...ofMcp.dependencies };
 const problems: string[] = [];
 
 list('Outdated', await findOutdated());

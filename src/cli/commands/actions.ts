@@ -191,4 +191,4 @@ function layOut(part: ShownPart): string {
   );
 }
 
-const tell = (name: string, value: unknown) => String(value ?? (name.endsWith('At') ? 'never' : 'none'));
+const tell = (name: string, value: string | number | null) => String(value ?? (name.endsWith('At') ? 'never' : 'none'));

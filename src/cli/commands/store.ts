@@ -184,7 +184,7 @@ export const addUpgradeCommand: AddCommands = (program, context) => {
     .action(async ({ dryRun = false }: { dryRun?: boolean }) => {
       const config = parseEmbeddedConfig(context.environment, 'The first node with a new version upgrades PostgreSQL.');
       checkFolder(config.data);
-      const files = listUpgrades(config.data);
+      const files = listUpgrades(config.data, dryRun);
       if (!dryRun)
         await withEmbeddedStore(context, async (store) => {
           await store.upgradeTenants();

@@ -30,7 +30,7 @@ export function* recordChanges<T>(
           by,
           [],
         ]);
-        if (one[2] === 'updated' && fields) addFields(one[5]!, fields());
+        if (one[2] === 'updated' && fields) addFields(one[5], fields());
       }
     step = write.next(yield request);
   }

@@ -57,15 +57,15 @@ export interface Loads extends LoadsOfMany {
 
 /**
  * A record that an operation or a command changed, who did it, and the changed fields of a record that existed before. A
- * change to a line counts as a change to its order. Some older rows of the feed lack the last two.
+ * change to a line counts as a change to its order.
  */
 export type ChangedRecord = readonly [
   type: KeyedType,
   key: string,
   change: 'created' | 'updated',
   operation: string,
-  by?: string,
-  changes?: FieldChange[],
+  by: string,
+  changes: FieldChange[],
 ];
 /** A changed field. `line` is the LINE_NUMBER of a new, changed or removed line. Long values are cut. */
 export type FieldChange = [field: string, before: string, after: string, line?: string];

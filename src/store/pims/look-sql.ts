@@ -174,11 +174,7 @@ export function readChangeRows(found: readonly Row[], [after, limit]: ChangesAsk
   return { changes: rest.slice(0, limit), earliest, earliestAt, newest };
 }
 
-const toChange = (
-  seq: number,
-  at: string,
-  [type, key, change, operation, by = '', changes = []]: ChangedRecord,
-): Change => ({
+const toChange = (seq: number, at: string, [type, key, change, operation, by, changes]: ChangedRecord): Change => ({
   seq: String(seq),
   type,
   key,

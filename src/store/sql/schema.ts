@@ -30,7 +30,7 @@ export function loadSchema(folder: string, kind: string): SchemaScripts {
         `${what} was written by ${other} (schema ${version}; this version, ${VERSION}, supports ${supported}). `;
       if (version < oldest)
         return refuseCommand(
-          found('Storeroom before its first release', `${oldest} to ${newest}`) +
+          found('Storeroom before its first release', oldest === newest ? `${newest}` : `${oldest} to ${newest}`) +
             'Export its records with the version that used it last, and import them into a new store.',
         );
       const needed = by === undefined || by === VERSION ? 'the version that used it last' : `Storeroom ${by} or newer`;

@@ -58,7 +58,7 @@ const listColumns = (now: number): TableColumn<KeyRow>[] => [
     cell: ({ issuedAt, issuedBy }) => (
       <>
         <Time at={issuedAt} />
-        {issuedBy !== '' && <Below>by {issuedBy}</Below>}
+        <Below>by {issuedBy}</Below>
       </>
     ),
   },

@@ -17,7 +17,7 @@ import { CopyText } from '../../ui/text/copy.tsx';
 import { Time } from '../../ui/text/text.tsx';
 import { toast } from '../../ui/toaster.tsx';
 
-export type UserRow = UsersView['users'][number];
+export type UserRow = UsersView['users'][number] & { readonly isYou: boolean };
 type OnIssued = (email: string, link: UserLinkView) => void;
 
 const ROLES: readonly { value: Role; label: string; hint: string }[] = [

@@ -56,6 +56,8 @@ export default function UsersPage() {
 function Users() {
   const users = useGet('/users');
   const { data, reload } = users;
+  const { user } = useSession();
+  const rows = data?.users.map((one) => ({ ...one, isYou: one.email === user.email }));
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
   const showLink = (email: string, link: UserLinkView) => {
@@ -92,14 +94,7 @@ function Users() {
         </Button>
       }
     >
-      <Table
-        label="Users"
-        columns={[...COLUMNS, actions]}
-        rows={data?.users}
-        from={users}
-        rowKey="email"
-        skeletonRows={3}
-      />
+      <Table label="Users" columns={[...COLUMNS, actions]} rows={rows} from={users} rowKey="email" skeletonRows={3} />
       {open?.dialog === 'invite' && <Invite onIssued={showLink} onClose={close} />}
       {open?.dialog === 'role' && <ChangeRole user={open.user} onChanged={reload} onClose={close} />}
       {open?.dialog === 'link' && <NewLink user={open.user} onIssued={showLink} onClose={close} />}

@@ -21,7 +21,15 @@ import { checkStore, type CheckResult } from '../../check/check.ts';
 import { openCheck } from '../files/check-store.ts';
 import { faultOf, sqliteVersion, withDatabase, type Database } from '../files/database.ts';
 import { DATA_FOLDER, isFileThere, LOCK, lockFolder, makeStoreFolder, restoreMarkerOf, sync } from '../files/folder.ts';
-import { findOtherOwner, migrate, schemaOf, SCHEMAS, type Owner, type SqliteSchema } from '../files/migrate.ts';
+import {
+  findOtherOwner,
+  isNewest,
+  migrate,
+  schemaOf,
+  SCHEMAS,
+  type Owner,
+  type SqliteSchema,
+} from '../files/migrate.ts';
 import { listOwned, UNFINISHED, type OwnedFile } from '../files/tenant-files.ts';
 import { copyDatabase, faultsOfFile, hashFile, isOutOfReach, READ } from '../files/whole-files.ts';
 
@@ -116,6 +124,9 @@ export function restoreBackup(source: string, folder: string): string[] {
   const lock = lockFolder(folder);
   try {
     for (const [file, hash] of Object.entries(hashes)) checkDatabase(join(source, file), hash);
+    withDatabase(join(source, 'control.db'), READ, (db) => isNewest(db, 'control'));
+    for (const [file, { schema, owner }] of readControl(source))
+      if (file in hashes) withDatabase(join(source, file), READ, (db) => isNewest(db, schema, owner));
   } catch (fault) {
     lock.close();
     const made = [join(folder, 'tenants'), marker, join(folder, LOCK)];

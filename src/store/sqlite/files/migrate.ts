@@ -46,8 +46,7 @@ export function findOtherOwner(db: Database, schema: SqliteSchema, owner: Owner)
  */
 export function isNewest(db: Database, schema: SqliteSchema, owner?: Owner): boolean {
   const version = retryWhileBusy(OPENING_TIMEOUT_MS, () => versionOf(db));
-  const { knows, newest, refuse } = schemaOf(schema);
-  if (!knows(version)) throw refuse(db.file, version, findVersion(db.file));
+  if (!schemaOf(schema).knows(version)) throw refuseUnknown(db.file, schema, version);
   let other: string | undefined;
   try {
     other = owner && findOtherOwner(db, schema, owner);
@@ -55,8 +54,11 @@ export function isNewest(db: Database, schema: SqliteSchema, owner?: Owner): boo
     throw nameFile(fault, db.file);
   }
   if (other !== undefined) throw refuseCommand(`${db.file}: ${other}. ${PUT_BACK}`);
-  return version === newest;
+  return version === schemaOf(schema).newest;
 }
+
+export const refuseUnknown = (file: string, schema: SqliteSchema, version: number) =>
+  schemaOf(schema).refuse(file, version, findVersion(file));
 
 export const schemaOf = (schema: SqliteSchema): SchemaScripts =>
   schemas.getOrInsertComputed(schema, () => loadSchema(FOLDER, schema));

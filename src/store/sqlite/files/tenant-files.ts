@@ -7,7 +7,15 @@ import { basename, dirname, join } from 'node:path';
 import { selectInstallation } from '../../control/control.ts';
 import { withDatabase, type Database } from './database.ts';
 import { isFileThere, sync } from './folder.ts';
-import { migrate, plannedUpgrade, schemaOf, type Owner, type SqliteSchema, type Upgrade } from './migrate.ts';
+import {
+  migrate,
+  plannedUpgrade,
+  refuseUnknown,
+  schemaOf,
+  type Owner,
+  type SqliteSchema,
+  type Upgrade,
+} from './migrate.ts';
 
 export const tenantFileOf = (folder: string, storeId: string): string => join(folder, 'tenants', `${storeId}.db`);
 
@@ -50,8 +58,14 @@ export function listOwned(control: Database): ReadonlyMap<string, OwnedFile> {
   return new Map([own('usage.db', 'usage'), own('requests.db', 'requests'), ...ofTenants]);
 }
 
-/** Lists the files of a store with older schemas, with their bytes. Throws COMMAND_REFUSED for an unknown schema. */
-export function listUpgrades(folder: string): (Upgrade & { readonly file: string; readonly bytes: number })[] {
+/**
+ * Lists the files of a store with older schemas, with their bytes. A file with an unknown schema is left to the upgrade,
+ * which concerns one tenant at a time, or without one refused with COMMAND_REFUSED.
+ */
+export function listUpgrades(
+  folder: string,
+  dryRun: boolean,
+): (Upgrade & { readonly file: string; readonly bytes: number })[] {
   const tenants = globSync('tenants/*.db', { cwd: folder }).toSorted();
   const files: (readonly [file: string, schema: SqliteSchema])[] = [
     ...(['control', 'usage', 'requests'] as const).map((schema) => [`${schema}.db`, schema] as const),
@@ -61,8 +75,8 @@ export function listUpgrades(folder: string): (Upgrade & { readonly file: string
     const path = join(folder, file);
     const upgrade = isFileThere(path) ? plannedUpgrade(path, schema) : undefined;
     if (!upgrade) return [];
-    const { knows, refuse } = schemaOf(schema);
-    if (!knows(upgrade.from)) throw refuse(path, upgrade.from);
-    return [{ file, ...upgrade, bytes: statSync(path).size }];
+    const isKnown = schemaOf(schema).knows(upgrade.from);
+    if (!isKnown && dryRun) throw refuseUnknown(path, schema, upgrade.from);
+    return !isKnown ? [] : [{ file, ...upgrade, bytes: statSync(path).size }];
   });
 }
