@@ -60,11 +60,11 @@ export default defineConfig({
     emptyOutDir: true,
     license: { fileName: '.vite/license.json' }, // a release checks that it lists these packages
     // What three pages or more have in common is one file, instead of a dozen whose headers weigh as much as they do. The
-    // forms of records, and the parts of an order with big.js, are not in it: a list loads them only for its dialogs.
+    // forms of records, and the sums of lines with big.js, are not in it: a list loads them only for its dialogs.
     rolldownOptions: {
       output: {
         codeSplitting: {
-          groups: [{ name: 'shared', test: /dashboard\/src\/(?!pages\/(?:edit|orders)\/)/, minShareCount: 3 }],
+          groups: [{ name: 'shared', test: /dashboard\/src\/(?!records\/(?:edit|lines)\/)/, minShareCount: 3 }],
         },
       },
     },

@@ -92,6 +92,12 @@ const PLANTS: Plant[] = [
     "export type { WriteContext } from '../writes/writes.ts';",
     'circle',
   ],
+  [
+    'so is one of the dashboard',
+    'dashboard/src/ui/',
+    "export type { TableColumn } from './table/table.tsx';",
+    'circle',
+  ],
   ...[
     ['src/pims/rules/', '../../clock.ts'],
     ['src/pims/', 'node:fs'],
@@ -101,6 +107,12 @@ const PLANTS: Plant[] = [
     ['src/cli/serve/', 'node:sqlite'],
     ['src/cli/', 'pg'],
     ['dashboard/src/pages/', '../../../src/pims/rules/fields.ts'],
+    ['dashboard/src/browser/', '../api/client.ts'],
+    ['dashboard/src/ui/form/', '../../records/records.ts'],
+    ['dashboard/src/records/', '../pages/home/page.tsx'],
+    ['dashboard/src/pages/home/', '../usage/page.tsx'],
+    ['dashboard/src/pages/home/', '../../app/app.tsx'],
+    ['client/src/', '../../src/errors.ts'],
   ].map(([where, target]): Plant => [`${where} cannot import ${target}`, where!, `import '${target}';`, 'import']),
   ['a file too long is reported', 'src/http/', '// a\n'.repeat(FILE_LINES_MAX), 'length', 'max-lines'],
   [
@@ -114,6 +126,7 @@ const PLANTS: Plant[] = [
   ['a promise cannot be a condition', 'src/http/', 'if ((async () => 1)()) throw 1;', null, 'no-misused-promises'],
   ['any is not a type', 'src/http/', 'export const a: any = 1;', null, 'no-explicit-any'],
   ['a file outside the table is reported', 'src/extra.ts', '', 'place'],
+  ['so is a folder outside the order of the dashboard', 'dashboard/src/extra/a.ts', '', 'place'],
   ['a drawer for everything is reported', 'src/http/utils.ts', '', 'name'],
   ['a folder for everything is reported', 'src/http/common/a.ts', '', 'name'],
   ['a barrel is reported', 'src/http/index.ts', '', 'name'],
@@ -128,7 +141,7 @@ const IMPORTERS = [
   'src/store/sqlite/',
   'src/store/sqlite/reads/',
   'src/http/dashboard/',
-  'dashboard/src/ui/',
+  'dashboard/src/ui/form/',
   'dashboard/src/pages/usage/',
 ];
 const TARGETS = `
@@ -157,7 +170,7 @@ suite('the guards', () => {
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
 
   const plant = (where: string, name: string, source: (file: string) => string) => {
-    const file = where.endsWith('.ts') ? where : `${where}planted-${name}.ts`;
+    const file = /\.tsx?$/.test(where) ? where : `${where}planted-${name}.ts`;
     mkdirSync(dirname(join(copy, file)), { recursive: true });
     writeFileSync(join(copy, file), `${source(file)}\n`);
     return file;

@@ -10,6 +10,15 @@ export const ROOT = join(import.meta.dirname, '../..');
 const anyOf = (...patterns: RegExp[]): RegExp => new RegExp(`^(${patterns.map(({ source }) => source).join('|')})$`);
 
 export const FILE_LINES_MAX = 350; // also in .oxlintrc.json
+const GENERATED = 'client/src/contract.ts'; // may be longer
+
+/** The folders of dashboard/src in their order. Each imports itself and those before it, but a page no other page. */
+const DASHBOARD = ['browser', 'api', 'ui', 'records', 'pages', 'app'];
+const PAGES = 'dashboard/src/pages/';
+const dashboardRows = (rowOf: (folders: string) => RegExp): Record<string, RegExp> =>
+  Object.fromEntries(
+    DASHBOARD.map((folder, at) => [`dashboard/src/${folder}/`, rowOf(DASHBOARD.slice(0, at + 1).join('|'))]),
+  );
 
 /**
  * The architecture table: the paths in this repository, and the names of packages, that a file may import. Imports that
@@ -40,24 +49,30 @@ export const MAY_IMPORT: Record<string, RegExp> = {
   'src/cli/': /^(?!(src\/main\.ts|pg|node:sqlite|node:process)$)/,
   'mcp/src/':
     /^((mcp|client)\/src\/.+|mcp\/package\.json|openapi\.json|src\/(errors|http\/contract\/documented-operations)\.ts|@modelcontextprotocol\/server(\/stdio)?|node:(?!process$).+)$/,
-  'dashboard/src/': anyOf(
-    /dashboard\/src\/.+|preact(\/.+)?|uqr/,
-    /src\/(account\/(account-bounds|roles)|request-log\/logged-request|http\/(operations\/names|contract\/documented-operations))\.ts/,
-    /src\/(pims\/csv\/(columns|csv-reader|formulas)|pims\/rules\/(decimal|lists|record-bounds|stages|totals)|tenant\/(keys|tenant))\.ts|client\/src\/fulfillment\.ts/,
+  'client/src/': /^client\/src\/.+/,
+  'dashboard/src/main.tsx': /^(dashboard\/src\/app\/.+|preact)$/,
+  ...dashboardRows((folders) =>
+    anyOf(
+      new RegExp(`dashboard/src/(${folders})/.+|preact(/.+)?|uqr`),
+      /src\/(account\/(account-bounds|roles)|request-log\/logged-request|http\/(operations\/names|contract\/documented-operations))\.ts/,
+      /src\/(pims\/csv\/(columns|csv-reader|formulas)|pims\/rules\/(decimal|lists|record-bounds|stages|totals)|tenant\/(keys|tenant))\.ts|client\/src\/fulfillment\.ts/,
+    ),
   ),
 };
 /** Further imports, which are allowed only with `import type`. */
 export const MAY_IMPORT_TYPES: Record<string, RegExp> = {
   'src/http/': /^src\/config\.ts$/,
-  'dashboard/src/':
-    /^(src\/(errors|http\/dashboard\/interface|pims\/(rules\/(fields|values)|reads\/query))|client\/src\/contract)\.ts$/,
+  ...dashboardRows(
+    () =>
+      /^(src\/(errors|http\/dashboard\/interface|pims\/(rules\/(fields|values)|reads\/query))|client\/src\/contract)\.ts$/,
+  ),
 };
 
 export const RULES = {
   place: 'every source file has a row in the architecture table',
-  import: 'every import in src, mcp/src and dashboard/src is one the architecture table allows',
+  import: 'every import in src, client/src, mcp/src and dashboard/src is one the architecture table allows',
   cycle: 'no source file imports itself, however long the way round',
-  circle: 'no folder of src imports itself, however long the way round, types included',
+  circle: 'no folder of these sources imports itself, however long the way round, types included',
   loader: 'nothing is loaded in ways the import rules cannot see',
   environment: 'the environment is read in src/main.ts and nowhere else',
   clock: 'src/pims has no clock, no chance, no timers and no process',
@@ -138,6 +153,7 @@ function findImports(file: string, code: string) {
 function isAllowed(file: string, target: string, isType: boolean): boolean {
   const row = findRow(file);
   if (row === undefined || target === '?') return false;
+  if (row === PAGES && target.startsWith(PAGES) && posix.dirname(target) !== posix.dirname(file)) return false;
   return MAY_IMPORT[row]!.test(target) || (isType && MAY_IMPORT_TYPES[row]?.test(target) === true);
 }
 
@@ -150,8 +166,9 @@ interface Crossing {
   readonly to: string;
 }
 
-/** Returns the folder of a file. A file beside main.ts is its own room. */
-const roomOf = (file: string) => (/^src\/[^/]+$/.test(file) ? file : posix.dirname(file));
+const SOURCE = /^((client|dashboard|mcp)\/)?src\//;
+/** Returns the folder of a file. A file in no folder of its sources, such as main.ts, is its own room. */
+const roomOf = (file: string) => (/\//.test(file.replace(SOURCE, '')) ? posix.dirname(file) : file);
 
 /** Lists what a file or folder imports, directly or not. */
 function listReached(ways: ReadonlyMap<string, ReadonlySet<string>>, from: string): ReadonlySet<string> {
@@ -176,9 +193,8 @@ export function findFaults(root: string): Fault[] {
   const ways = new Map<string, Set<string>>();
   const rooms = new Map<string, Set<string>>();
   const crossings: Crossing[] = [];
-  for (const file of globSync(['{src,mcp/src,test,bench,tools,bin}/**/*.{ts,js}', 'dashboard/src/**/*.{ts,tsx}'], {
-    cwd: root,
-  })) {
+  const trees = '{src,client/src,dashboard/src,mcp/src,test,bench,tools,bin}';
+  for (const file of globSync(`${trees}/**/*.{ts,tsx,js}`, { cwd: root })) {
     const report = (rule: Rule, line: number, text: string) => faults.push({ rule, file, line, text });
     if (/(^|\/)(utils?|helpers?|common|types|misc|index)[./]/.test(file)) report('name', 1, file);
     const source = readFileSync(join(root, file), 'utf8');
@@ -186,12 +202,13 @@ export function findFaults(root: string): Fault[] {
     for (const [rule, where, what] of HABITS)
       if (where.test(file) && !Object.hasOwn(REAL_TIME, file))
         for (const found of code.matchAll(what)) report(rule, lineAt(code, found.index), found[0]);
-    if (!/^((dashboard|mcp)\/)?src\//.test(file)) continue;
+    if (!SOURCE.test(file)) continue;
 
     const opening = /^(\/\*[^]*?\*\/|(\/\/.*\n)*)/.exec(source)![0];
     const openingLines = opening === '' ? 0 : countLines(opening);
     if (openingLines < 1 || openingLines > 5) report('opening', 1, `${openingLines} lines`);
-    if (countLines(source) > FILE_LINES_MAX) report('length', FILE_LINES_MAX + 1, `${countLines(source)} lines`);
+    if (countLines(source) > FILE_LINES_MAX && file !== GENERATED)
+      report('length', FILE_LINES_MAX + 1, `${countLines(source)} lines`);
     for (const found of source.matchAll(/\b(TODO|FIXME)\b/g))
       report('unfinished', lineAt(source, found.index), found[0]);
     if (findRow(file) === undefined) report('place', 1, file);
@@ -202,7 +219,7 @@ export function findFaults(root: string): Fault[] {
     ways.set(file, new Set(imports.map(({ target }) => target)));
     for (const { name, target, line } of imports) {
       const [from, to] = [roomOf(file), roomOf(target)];
-      if (from === to || !from.startsWith('src/') || !to.startsWith('src/')) continue;
+      if (from === to || !SOURCE.test(to)) continue;
       rooms.getOrInsertComputed(from, () => new Set()).add(to);
       crossings.push({ file, line, name, from, to });
     }

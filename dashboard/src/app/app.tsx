@@ -5,8 +5,8 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
 import { loadNotFound, PUBLIC, ROUTES } from './routes.ts';
-import { navigate, Router, takeHeadingFocus, useLocation, useMatch, type LoadPage } from '../router.tsx';
-import { HOME, SessionProvider, useSessionState } from '../session.tsx';
+import { navigate, Router, takeHeadingFocus, useLocation, useMatch, type LoadPage } from '../browser/router.tsx';
+import { HOME, SessionProvider, useSessionState } from '../api/session.tsx';
 import { ProofDialog, SessionEnd } from './session-dialogs.tsx';
 import { Shell } from './shell.tsx';
 import { Button } from '../ui/button.tsx';

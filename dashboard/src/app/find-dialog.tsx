@@ -1,7 +1,7 @@
 /** The dialog that finds everything, on every page. The keys /, Ctrl K and ⌘K open it; arrows and Enter choose. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useLoad } from '../api/use-load.ts';
-import { navigate } from '../router.tsx';
+import { navigate } from '../browser/router.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog/dialog.tsx';
 import { findAll, type Found } from './find.ts';

@@ -1,8 +1,8 @@
 /** Finds everything of a team by one text: orders, customers, parts, serial numbers, requests, keys and pages. */
 import { get } from '../api/client.ts';
-import { anyOf, CONTAINS_LEAST, where } from '../api/filters.ts';
-import { queryRecords, recordPath, type Kind } from '../api/records.ts';
-import { pathOf } from '../router.tsx';
+import { anyOf, CONTAINS_LEAST, where } from '../records/filters.ts';
+import { queryRecords, recordPath, type Kind } from '../records/records.ts';
+import { pathOf } from '../browser/router.tsx';
 import { formatDate } from '../ui/text/text.tsx';
 import { SECTIONS } from './navigation.ts';
 

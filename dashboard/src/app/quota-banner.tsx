@@ -1,7 +1,7 @@
 /** Says on every page that the quota of the month is nearly or completely used up, and when the count begins again. */
 import { useEffect } from 'preact/hooks';
-import { useLocation } from '../router.tsx';
-import { useSession } from '../session.tsx';
+import { useLocation } from '../browser/router.tsx';
+import { useSession } from '../api/session.tsx';
 import { Notice } from '../ui/page.tsx';
 
 const WARNED_FROM = 0.8;

@@ -2,7 +2,7 @@
  * The table of pages: pattern and code. The first matching pattern counts. The code of a page is fetched on the first
  * visit.
  */
-import type { PageRoutes } from '../router.tsx';
+import type { PageRoutes } from '../browser/router.tsx';
 
 const explorer = () => import('../pages/explorer/page.tsx');
 
@@ -36,4 +36,4 @@ export const ROUTES: PageRoutes = {
 /** The patterns of the pages that are shown to everyone, without the shell. */
 export const PUBLIC: readonly string[] = ['/sign-in', '/link'];
 
-export const loadNotFound = () => import('./not-found-page.tsx');
+export const loadNotFound = () => import('../ui/not-found-page.tsx');

@@ -5,7 +5,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { PROOF_MINUTES, SESSION_IDLE_MINUTES } from '../../../src/account/account-bounds.ts';
 import { get, hasCode, lastCallAt, onProofNeeded, post } from '../api/client.ts';
-import { leaveForSignIn, useSession, useSessionState } from '../session.tsx';
+import { leaveForSignIn, useSession, useSessionState } from '../api/session.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog, FormDialog } from '../ui/dialog/dialog.tsx';
 import { useEntry } from '../ui/form/field.tsx';

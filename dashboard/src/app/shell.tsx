@@ -4,8 +4,8 @@
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { Link, useLocation, useMatch } from '../router.tsx';
-import { signOut, useSession } from '../session.tsx';
+import { Link, useLocation, useMatch } from '../browser/router.tsx';
+import { signOut, useSession } from '../api/session.tsx';
 import { Find } from './find-dialog.tsx';
 import { QuotaBanner } from './quota-banner.tsx';
 import { isWithin, SECTIONS, type MenuItem } from './navigation.ts';

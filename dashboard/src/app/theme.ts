@@ -3,7 +3,7 @@
  * paint.
  */
 import { useState } from 'preact/hooks';
-import { saveChoice } from '../device.ts';
+import { saveChoice } from '../browser/device.ts';
 
 export type Theme = 'system' | 'light' | 'dark';
 

@@ -3,8 +3,8 @@
  * place, label and focus.
  */
 import type { ComponentChildren, TargetedMouseEvent } from 'preact';
-import { Link } from '../router.tsx';
-import { useFormState } from './form/form-state.ts';
+import { Link } from '../browser/router.tsx';
+import { useFormState } from './form-state.ts';
 import { Icon, type IconName } from './icon.tsx';
 
 export type ButtonTone = 'primary' | 'secondary' | 'danger' | 'quiet';

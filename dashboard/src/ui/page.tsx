@@ -6,8 +6,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import type { ApiError } from '../api/client.ts';
 import type { Loaded } from '../api/use-load.ts';
-import { takeHeadingFocus } from '../router.tsx';
-import type { Tone } from './text/text.tsx';
+import { takeHeadingFocus } from '../browser/router.tsx';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 
@@ -101,6 +100,8 @@ export const Figure = ({
     {note && <div class="muted small">{note}</div>}
   </div>
 );
+
+export type Tone = 'neutral' | 'good' | 'warn' | 'bad' | 'info';
 
 interface NoticeProps {
   tone?: Tone;

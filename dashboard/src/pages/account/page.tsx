@@ -3,7 +3,7 @@
  */
 import { useState } from 'preact/hooks';
 import { post } from '../../api/client.ts';
-import { useSession } from '../../session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Badge, KeyValue, Time } from '../../ui/text/text.tsx';
 import { SubmitActions } from '../../ui/button.tsx';
 import { useEntry } from '../../ui/form/field.tsx';

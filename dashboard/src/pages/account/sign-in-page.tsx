@@ -4,9 +4,9 @@
  */
 import { useState } from 'preact/hooks';
 import { hasCode, post } from '../../api/client.ts';
-import { loadChoice, saveChoice } from '../../device.ts';
-import { navigate, useQuery } from '../../router.tsx';
-import { parseReturnPath, useSessionState } from '../../session.tsx';
+import { loadChoice, saveChoice } from '../../browser/device.ts';
+import { navigate, useQuery } from '../../browser/router.tsx';
+import { parseReturnPath, useSessionState } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeField, CurrentPassword } from '../../ui/form/secret-fields.tsx';
 import { TextField, useEntry } from '../../ui/form/field.tsx';

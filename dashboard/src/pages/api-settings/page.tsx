@@ -5,7 +5,7 @@
 import { useState } from 'preact/hooks';
 import { fetchOperation } from '../../api/client.ts';
 import { useGet, useLoad } from '../../api/use-load.ts';
-import { useSession } from '../../session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
 import { KeyValue, Time } from '../../ui/text/text.tsx';

@@ -1,15 +1,15 @@
 /** The changes of orders, customers and parts, newest first, live. Begin here. */
 import { useState } from 'preact/hooks';
 import type { Change } from '../../../../client/src/contract.ts';
-import { KINDS, recordPath } from '../../api/records.ts';
+import { KINDS, recordPath } from '../../records/records.ts';
 import { usePages } from '../../api/use-load.ts';
-import { useQuery } from '../../router.tsx';
+import { useQuery } from '../../browser/router.tsx';
 import { Badge } from '../../ui/text/text.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Select } from '../../ui/form/field.tsx';
 import { Empty, Notice, Page } from '../../ui/page.tsx';
 import { Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
-import { useLive } from '../requests/use-live.ts';
+import { useLive } from '../../ui/table/use-live.ts';
 import { CHANGES_MAX, loadNewer, loadNewest, type Feed } from './feed.ts';
 
 const COLUMNS: readonly TableColumn<Change>[] = [

@@ -4,7 +4,7 @@
  */
 import { useState } from 'preact/hooks';
 import type { OperationAnswer } from '../../api/client.ts';
-import { Link, pathOf } from '../../router.tsx';
+import { Link, pathOf } from '../../browser/router.tsx';
 import { KeyValue, StatusBadge } from '../../ui/text/text.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/text/copy.tsx';

@@ -3,7 +3,7 @@
  * after they confirm them.
  */
 import { useState } from 'preact/hooks';
-import { useSession } from '../../session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Checkbox, TextArea, TextField } from '../../ui/form/field.tsx';
 import { Form } from '../../ui/form/form.tsx';

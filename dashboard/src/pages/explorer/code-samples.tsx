@@ -3,7 +3,7 @@
  */
 import { formatCode } from '../../api/call-code.ts';
 import { callURL } from '../../api/call-text.ts';
-import { useSession } from '../../session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Notice } from '../../ui/page.tsx';
 import { CodeTabs, KeysHint } from '../../ui/text/copy.tsx';
 import { findJsonFault, headersOf, type CallInput } from './use-call.ts';

@@ -3,8 +3,8 @@
  * session and are metered. Begin here.
  */
 import { useLoad } from '../../api/use-load.ts';
-import { Link, navigate, pathOf, useParams } from '../../router.tsx';
-import { useSession } from '../../session.tsx';
+import { Link, navigate, pathOf, useParams } from '../../browser/router.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Method } from '../../ui/text/text.tsx';
 import { Select } from '../../ui/form/field.tsx';
 import { Page, WhenLoaded } from '../../ui/page.tsx';

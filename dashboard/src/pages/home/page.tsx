@@ -1,13 +1,13 @@
 /** The first page: the work that waits, short stock, the calls of the month, and the first steps of a new team. */
-import { searchOf } from '../../api/filters.ts';
-import { queryRecords, type Kind } from '../../api/records.ts';
+import { searchOf } from '../../records/filters.ts';
+import { queryRecords, type Kind } from '../../records/records.ts';
 import { useGet, useLoad } from '../../api/use-load.ts';
-import { Link } from '../../router.tsx';
-import { useSession } from '../../session.tsx';
+import { Link } from '../../browser/router.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Actions, ButtonLink } from '../../ui/button.tsx';
 import { Card, Columns, Figure, Page, Section } from '../../ui/page.tsx';
 import { Meter } from '../../ui/text/meter.tsx';
-import { countViews, VIEWS } from '../lists/views.tsx';
+import { countViews, VIEWS } from '../../records/views.tsx';
 
 const LABELS: Readonly<Record<string, string>> = {
   Open: 'Open orders',

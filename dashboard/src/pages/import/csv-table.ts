@@ -1,7 +1,7 @@
 /** Reads a CSV file in the browser, and cuts its rows into pieces, one for each request. */
 import { hasText, readCsv, type CsvFormat, type CsvRow } from '../../../../src/pims/csv/csv-reader.ts';
 import type { RecordType } from '../../../../src/pims/rules/fields.ts';
-import { KINDS } from '../../api/records.ts';
+import { KINDS } from '../../records/records.ts';
 
 const BYTES_MAX = 20 * 1024 * 1024;
 /** Bounds of a piece. The route limits the rows, and the body of a request in UTF-8 has room for the characters. */

@@ -1,11 +1,11 @@
 /** The history of an order, newest first: who did what, and the old and new values of changed fields. */
 import type { AnswerOf } from '../../../../src/http/dashboard/interface.ts';
 import { useGet } from '../../api/use-load.ts';
-import { Link } from '../../router.tsx';
-import { useSession } from '../../session.tsx';
+import { Link } from '../../browser/router.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Empty, Section } from '../../ui/page.tsx';
 import { Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
-import { labelOf } from '../../ui/text/label.ts';
+import { labelOf } from '../../records/label.ts';
 import { formatDate } from '../../ui/text/text.tsx';
 
 type Entry = AnswerOf<'GET /orders/history'>['entries'][number];

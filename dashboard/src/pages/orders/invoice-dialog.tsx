@@ -16,7 +16,7 @@ import { shareTotals } from '../../../../src/pims/rules/totals.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';
 import { post } from '../../api/client.ts';
-import { loadStock } from '../../api/records.ts';
+import { loadStock } from '../../records/records.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { Badge, formatMoney, shorten } from '../../ui/text/text.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -24,8 +24,8 @@ import { FormDialog } from '../../ui/dialog/dialog.tsx';
 import { TextArea, TextField, useEntry } from '../../ui/form/field.tsx';
 import { readNumber, writeNumber } from '../../ui/form/number.ts';
 import { focusHeading } from '../../ui/focus.ts';
-import { Shortages, stockedParts } from './stock-table.tsx';
-import { OrderTotals, totalOf } from './totals.tsx';
+import { Shortages, stockedParts } from '../../records/lines/stock-table.tsx';
+import { OrderTotals, totalOf } from '../../records/lines/totals.tsx';
 
 interface LineInput {
   readonly line: Values;

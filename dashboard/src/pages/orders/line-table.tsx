@@ -7,17 +7,17 @@ import { splitList } from '../../../../src/pims/rules/lists.ts';
 import { useState } from 'preact/hooks';
 import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
 import type { FieldView } from '../../../../src/http/dashboard/interface.ts';
-import type { LoadedRecord } from '../../api/records.ts';
+import type { LoadedRecord } from '../../records/records.ts';
 import { useGet } from '../../api/use-load.ts';
-import { useSession } from '../../session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Badge, Money, Text } from '../../ui/text/text.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty, Section } from '../../ui/page.tsx';
 import { Copy } from '../../ui/text/copy.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
-import { fieldColumn, RecordLink } from '../records/field-column.tsx';
+import { fieldColumn, RecordLink } from '../../records/field-column.tsx';
 import { LineDialog } from './order-actions.tsx';
-import { OrderTotals } from './totals.tsx';
+import { OrderTotals } from '../../records/lines/totals.tsx';
 
 /** The built-in fields. Their columns do not depend on the values, except DISCOUNT. */
 const OWN =

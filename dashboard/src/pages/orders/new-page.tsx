@@ -5,16 +5,16 @@ import { FIRST_STAGES } from '../../../../src/pims/rules/stages.ts';
 import { amountOf } from '../../../../src/pims/rules/totals.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { faultAt } from '../../api/client.ts';
-import { recordPath, writeBatch } from '../../api/records.ts';
-import { navigate } from '../../router.tsx';
+import { recordPath, writeBatch } from '../../records/records.ts';
+import { navigate } from '../../browser/router.tsx';
 import { formatMoney, labelStage } from '../../ui/text/text.tsx';
 import { Actions, Button, ButtonLink, IconButton } from '../../ui/button.tsx';
 import { NumberField, Select, TextArea, TextField } from '../../ui/form/field.tsx';
 import { Form } from '../../ui/form/form.tsx';
 import { takeNumber, writeNumber } from '../../ui/form/number.ts';
 import { Card, Page, Section } from '../../ui/page.tsx';
-import { FindField, useKnownCodes } from '../edit/find-field.tsx';
-import { ADDRESS_FIELDS } from '../records/record-fields.tsx';
+import { FindField, useKnownCodes } from '../../records/edit/find-field.tsx';
+import { ADDRESS_FIELDS } from '../../records/record-fields.tsx';
 
 interface NewLine {
   readonly id: number;

@@ -4,14 +4,14 @@ import type { FieldView } from '../../../../src/http/dashboard/interface.ts';
 import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { post } from '../../api/client.ts';
-import { recordPath, useSave, write, type LoadedRecord } from '../../api/records.ts';
-import { useSession } from '../../session.tsx';
+import { recordPath, useSave, write, type LoadedRecord } from '../../records/records.ts';
+import { useSession } from '../../api/session.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Confirm, FormDialog } from '../../ui/dialog/dialog.tsx';
 import { TextField, useEntry } from '../../ui/form/field.tsx';
 import { focusHeading } from '../../ui/focus.ts';
 import { toast } from '../../ui/toaster.tsx';
-import { RecordDialog } from '../edit/record-dialog.tsx';
+import { RecordDialog } from '../../records/edit/record-dialog.tsx';
 
 interface ActionsProps {
   record: LoadedRecord;

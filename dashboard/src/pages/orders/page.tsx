@@ -5,21 +5,21 @@ import { useState } from 'preact/hooks';
 import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { loadRecord, recordPath, singleCall, type LoadedRecord } from '../../api/records.ts';
-import { Link, useParams } from '../../router.tsx';
-import { ApiCall } from '../records/api-call.tsx';
+import { loadRecord, recordPath, singleCall, type LoadedRecord } from '../../records/records.ts';
+import { Link, useParams } from '../../browser/router.tsx';
+import { ApiCall } from '../../records/api-call.tsx';
 import { Day, formatMoney, KeyValue, StageBadge, Text, Time } from '../../ui/text/text.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';
 import { Notice, Page, WhenLoaded } from '../../ui/page.tsx';
-import { ADDRESS_FIELDS, Addresses, NoRecord, OtherFields } from '../records/record-fields.tsx';
+import { ADDRESS_FIELDS, Addresses, NoRecord, OtherFields } from '../../records/record-fields.tsx';
 import { announce } from '../../ui/toaster.tsx';
-import { RecordLink } from '../records/field-column.tsx';
+import { RecordLink } from '../../records/field-column.tsx';
 import { History } from './history.tsx';
 import { OrderActions } from './order-actions.tsx';
 import { TransitionButtons, useObstacle, type DoneTransition } from './transitions.tsx';
 import { OrderLines } from './line-table.tsx';
-import { SUM, TOTALS, totalOf } from './totals.tsx';
-import { stockedParts, OrderStock } from './stock-table.tsx';
+import { SUM, TOTALS, totalOf } from '../../records/lines/totals.tsx';
+import { stockedParts, OrderStock } from '../../records/lines/stock-table.tsx';
 import { StorefrontComparison } from './storefront-comparison.tsx';
 
 /** The fields that are shown elsewhere than in Other fields. */

@@ -3,18 +3,18 @@ import { saysCancelled, type Stage } from '../../../../src/pims/rules/stages.ts'
 import { amountOf } from '../../../../src/pims/rules/totals.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
-import { where } from '../../api/filters.ts';
-import { loadRecord, queryRecords, recordPath, type LoadedRecord } from '../../api/records.ts';
+import { where } from '../../records/filters.ts';
+import { loadRecord, queryRecords, recordPath, type LoadedRecord } from '../../records/records.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { useParams, useQuery } from '../../router.tsx';
-import { useSession } from '../../session.tsx';
+import { useParams, useQuery } from '../../browser/router.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Select } from '../../ui/form/field.tsx';
 import { Page, WhenLoaded } from '../../ui/page.tsx';
 import { formatDate, formatMoney, KeyValue, labelStage } from '../../ui/text/text.tsx';
-import { labelOf } from '../../ui/text/label.ts';
-import { ADDRESS_FIELDS, Addresses, NoRecord } from '../records/record-fields.tsx';
-import { OrderTotals } from './totals.tsx';
+import { labelOf } from '../../records/label.ts';
+import { ADDRESS_FIELDS, Addresses, NoRecord } from '../../records/record-fields.tsx';
+import { OrderTotals } from '../../records/lines/totals.tsx';
 
 const SLIP = { value: 'slip', label: 'Packing slip' } as const;
 

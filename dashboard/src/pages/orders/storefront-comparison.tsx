@@ -6,12 +6,12 @@ import { isBinding } from '../../../../client/src/fulfillment.ts';
 import { compareRecords, type Comparison, type PartRow } from './fulfilment.ts';
 import type { StorefrontOrder } from '../../../../client/src/contract.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { lookUp, lookupCall, recordPath } from '../../api/records.ts';
-import { Link } from '../../router.tsx';
-import { ApiCall } from '../records/api-call.tsx';
-import { Badge, None, shorten, StageBadge, type Tone } from '../../ui/text/text.tsx';
-import { Section, WhenLoaded } from '../../ui/page.tsx';
-import { RecordLink } from '../records/field-column.tsx';
+import { lookUp, lookupCall, recordPath } from '../../records/records.ts';
+import { Link } from '../../browser/router.tsx';
+import { ApiCall } from '../../records/api-call.tsx';
+import { Badge, None, shorten, StageBadge } from '../../ui/text/text.tsx';
+import { Section, WhenLoaded, type Tone } from '../../ui/page.tsx';
+import { RecordLink } from '../../records/field-column.tsx';
 import { Table, textColumn, type TableColumn } from '../../ui/table/table.tsx';
 
 const STATES: Readonly<Record<Comparison['state'], readonly [label: string, tone: Tone]>> = {

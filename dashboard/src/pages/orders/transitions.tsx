@@ -6,13 +6,13 @@ import { useState } from 'preact/hooks';
 import type { AdvancedOrderView } from '../../../../src/http/dashboard/interface.ts';
 import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
 import { post } from '../../api/client.ts';
-import { loadRecord, loadStock, type LoadedRecord, type Stock } from '../../api/records.ts';
-import { useSession } from '../../session.tsx';
+import { loadRecord, loadStock, type LoadedRecord, type Stock } from '../../records/records.ts';
+import { useSession } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog/dialog.tsx';
 import { shorten } from '../../ui/text/text.tsx';
 import { InvoiceDialog } from './invoice-dialog.tsx';
-import { stockedParts, unitsOf } from './stock-table.tsx';
+import { stockedParts, unitsOf } from '../../records/lines/stock-table.tsx';
 
 export interface DoneTransition {
   readonly made: AdvancedOrderView;

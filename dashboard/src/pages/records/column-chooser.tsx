@@ -4,10 +4,10 @@
  */
 import { useState } from 'preact/hooks';
 import type { FieldsView } from '../../../../src/http/dashboard/interface.ts';
-import { KINDS, type Kind } from '../../api/records.ts';
-import { loadChoice, saveChoice } from '../../device.ts';
+import { KINDS, type Kind } from '../../records/records.ts';
+import { loadChoice, saveChoice } from '../../browser/device.ts';
 import { Actions, Button } from '../../ui/button.tsx';
-import { labelOf } from '../../ui/text/label.ts';
+import { labelOf } from '../../records/label.ts';
 import { Dialog, DialogButton } from '../../ui/dialog/dialog.tsx';
 import { Checkbox } from '../../ui/form/field.tsx';
 

@@ -6,8 +6,8 @@ import type { BodyOf, FieldView } from '../../../../src/http/dashboard/interface
 import type { RecordType } from '../../../../src/pims/rules/fields.ts';
 import { post, rewordError } from '../../api/client.ts';
 import { useGet, type Loaded } from '../../api/use-load.ts';
-import { useQuery } from '../../router.tsx';
-import { useSession } from '../../session.tsx';
+import { useQuery } from '../../browser/router.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Badge } from '../../ui/text/text.tsx';
 import { Button } from '../../ui/button.tsx';
 import { DialogButton, FormDialog } from '../../ui/dialog/dialog.tsx';

@@ -17,13 +17,13 @@ import {
   takesValue,
   where,
   type RecordFilter,
-} from '../../api/filters.ts';
-import type { Kind } from '../../api/records.ts';
-import { useQuery } from '../../router.tsx';
+} from '../../records/filters.ts';
+import type { Kind } from '../../records/records.ts';
+import { useQuery } from '../../browser/router.tsx';
 import { labelStage, toIsoDate } from '../../ui/text/text.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Select, TextField } from '../../ui/form/field.tsx';
-import { labelOf } from '../../ui/text/label.ts';
+import { labelOf } from '../../records/label.ts';
 import { Notice } from '../../ui/page.tsx';
 
 interface EditedFilter extends RecordFilter {

@@ -4,26 +4,26 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { FieldView } from '../../../../src/http/dashboard/interface.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
-import { parseFilters, toFilterBody } from '../../api/filters.ts';
+import { parseFilters, toFilterBody } from '../../records/filters.ts';
 import { reloadPage, useGet, useLoad, type Loaded } from '../../api/use-load.ts';
-import { countRecords, KINDS, isKind, queryRecords, recordPath } from '../../api/records.ts';
-import type { Kind, LoadedPage } from '../../api/records.ts';
-import { useParams, useQuery, type QueryChange } from '../../router.tsx';
-import { useSession } from '../../session.tsx';
-import { ApiCall } from './api-call.tsx';
+import { countRecords, KINDS, isKind, queryRecords, recordPath } from '../../records/records.ts';
+import type { Kind, LoadedPage } from '../../records/records.ts';
+import { useParams, useQuery, type QueryChange } from '../../browser/router.tsx';
+import { useSession } from '../../api/session.tsx';
+import { ApiCall } from '../../records/api-call.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Empty, Page } from '../../ui/page.tsx';
 import { parseSort, Table, type Sort, type TableColumn } from '../../ui/table/table.tsx';
 import { usePlace } from '../../ui/table/place.ts';
 import { countOf } from '../../ui/text/text.tsx';
-import { NewRecord } from '../edit/edit-record.tsx';
-import NotFoundPage from '../../app/not-found-page.tsx';
-import { BulkActions } from '../lists/bulk.tsx';
+import { NewRecord } from '../../records/edit/edit-record.tsx';
+import NotFoundPage from '../../ui/not-found-page.tsx';
+import { BulkActions } from './bulk.tsx';
 import { ColumnChooser, useColumns } from './column-chooser.tsx';
-import { ExportButton } from '../lists/export.tsx';
-import { fieldColumn } from './field-column.tsx';
+import { ExportButton } from './export.tsx';
+import { fieldColumn } from '../../records/field-column.tsx';
 import { FilterBar } from './filter-form.tsx';
-import { Views } from '../lists/views.tsx';
+import { Views } from '../../records/views.tsx';
 
 const PAGE_SIZE = 50;
 /** Maximum length of the cursors in the address. */

@@ -1,25 +1,25 @@
 /**
  * One customer or one part: its fields in groups, a part's stock, a customer's orders. An order has its own page.
  */
-import { searchOf, where } from '../../api/filters.ts';
+import { searchOf, where } from '../../records/filters.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { isKind, KINDS, queryRecords, loadRecord, recordPath, singleCall } from '../../api/records.ts';
-import type { Kind, LoadedRecord } from '../../api/records.ts';
-import { useParams } from '../../router.tsx';
-import { useSession } from '../../session.tsx';
-import { ApiCall } from './api-call.tsx';
+import { isKind, KINDS, queryRecords, loadRecord, recordPath, singleCall } from '../../records/records.ts';
+import type { Kind, LoadedRecord } from '../../records/records.ts';
+import { useParams } from '../../browser/router.tsx';
+import { useSession } from '../../api/session.tsx';
+import { ApiCall } from '../../records/api-call.tsx';
 import { Badge, shorten } from '../../ui/text/text.tsx';
 import { ButtonLink } from '../../ui/button.tsx';
 import { DialogButton } from '../../ui/dialog/dialog.tsx';
 import { Copy } from '../../ui/text/copy.tsx';
 import { Card, Columns, Empty, Figure, Page, Section, WhenLoaded } from '../../ui/page.tsx';
-import { ADDRESS_FIELDS, Addresses, FieldList, NoRecord, OtherFields } from './record-fields.tsx';
+import { ADDRESS_FIELDS, Addresses, FieldList, NoRecord, OtherFields } from '../../records/record-fields.tsx';
 import { Table } from '../../ui/table/table.tsx';
-import { Amount, fieldColumn } from './field-column.tsx';
-import { EditRecord } from '../edit/edit-record.tsx';
-import { Ledger, StockActions, WaitingOrders } from '../stock/part-stock.tsx';
-import NotFoundPage from '../../app/not-found-page.tsx';
+import { Amount, fieldColumn } from '../../records/field-column.tsx';
+import { EditRecord } from '../../records/edit/edit-record.tsx';
+import { Ledger, StockActions, WaitingOrders } from './part-stock.tsx';
+import NotFoundPage from '../../ui/not-found-page.tsx';
 
 const ORDERS_SHOWN = 20;
 const ORDER_COLUMNS = [

@@ -1,6 +1,6 @@
 /** Shows the remedy for an error, with a link to the page where the user can apply it. */
 import type { ErrorCode } from '../../../../src/errors.ts';
-import { Link } from '../../router.tsx';
+import { Link } from '../../browser/router.tsx';
 
 type AdvicePage = readonly [to: string, label: string];
 const FIELDS: AdvicePage = ['/fields', 'Fields'];

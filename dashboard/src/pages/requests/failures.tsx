@@ -1,7 +1,7 @@
 /** The failures among the shown requests by code, and the last calls that had no valid keys. */
 import type { RequestView } from '../../../../src/http/dashboard/interface.ts';
 import { useGet } from '../../api/use-load.ts';
-import { useQuery } from '../../router.tsx';
+import { useQuery } from '../../browser/router.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty, Section } from '../../ui/page.tsx';
 import { Table, textColumn, timeColumn } from '../../ui/table/table.tsx';

@@ -6,9 +6,9 @@ import { useRef, useState } from 'preact/hooks';
 import type { RequestsView, RequestView } from '../../../../src/http/dashboard/interface.ts';
 import { get } from '../../api/client.ts';
 import { usePages } from '../../api/use-load.ts';
-import { pathOf, useQuery } from '../../router.tsx';
-import { useSession } from '../../session.tsx';
-import { Badge, countOf, None, StatusBadge, Time } from '../../ui/text/text.tsx';
+import { pathOf, useQuery } from '../../browser/router.tsx';
+import { useSession } from '../../api/session.tsx';
+import { Badge, countOf, formatDuration, None, StatusBadge, Time } from '../../ui/text/text.tsx';
 import { Button, Refresh } from '../../ui/button.tsx';
 import { Empty, Notice, Page } from '../../ui/page.tsx';
 import { LoadMore, Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
@@ -17,13 +17,7 @@ import { RequestFilters } from './search-form.tsx';
 import { Failures, Rejected } from './failures.tsx';
 import { findKept, useKeeping } from './kept-list.ts';
 import { mergeNewest } from './merge-newest.ts';
-import { useLive } from './use-live.ts';
-
-/** Example: `formatDuration(0.123)` gives `0.12 ms`, `formatDuration(2310)` gives `2.31 s`. */
-export function formatDuration(milliseconds: number): string {
-  const [figure, unit] = milliseconds >= 1000 ? [milliseconds / 1000, 's'] : [milliseconds, 'ms'];
-  return `${figure.toLocaleString('en', { maximumSignificantDigits: 3 })} ${unit}`;
-}
+import { useLive } from '../../ui/table/use-live.ts';
 
 const COLUMNS: readonly TableColumn<RequestView>[] = [
   timeColumn('at', 'Time', 'milliseconds'),

@@ -7,14 +7,13 @@ import { LINE_BYTES_MAX, VALUE_CHARACTERS_MAX } from '../../../../src/request-lo
 import { get, hasCode } from '../../api/client.ts';
 import { addQuery, formatCurl } from '../../api/call-text.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { useParams } from '../../router.tsx';
-import { useSession, type UserSession } from '../../session.tsx';
-import { KeyValue, Method, StatusBadge, Time } from '../../ui/text/text.tsx';
+import { useParams } from '../../browser/router.tsx';
+import { useSession, type UserSession } from '../../api/session.tsx';
+import { formatDuration, KeyValue, Method, StatusBadge, Time } from '../../ui/text/text.tsx';
 import { CodeBlock, Copy, CopyButton, CopyText, KeysHint } from '../../ui/text/copy.tsx';
 import { Card, Notice, Page, Section, WhenLoaded } from '../../ui/page.tsx';
 import { Table } from '../../ui/table/table.tsx';
 import { CodeAdvice } from './advice.tsx';
-import { formatDuration } from './list-page.tsx';
 
 const LOOK_MS = 2000;
 const PAUSE_MS = 650;

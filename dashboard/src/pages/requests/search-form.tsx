@@ -4,7 +4,7 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { OPERATION_NAMES } from '../../../../src/http/operations/names.ts';
 import { useGet } from '../../api/use-load.ts';
-import { useQuery } from '../../router.tsx';
+import { useQuery } from '../../browser/router.tsx';
 import { Badge } from '../../ui/text/text.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Select, TextField } from '../../ui/form/field.tsx';

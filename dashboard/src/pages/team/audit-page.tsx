@@ -2,10 +2,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { AuditCheckView, AuditView } from '../../../../src/http/dashboard/interface.ts';
 import { get } from '../../api/client.ts';
-import { downloadCSV } from '../../api/download.ts';
+import { downloadCSV } from '../../browser/download.ts';
 import { useGet, usePages } from '../../api/use-load.ts';
-import { Link, pathOf, useQuery } from '../../router.tsx';
-import { useSession } from '../../session.tsx';
+import { Link, pathOf, useQuery } from '../../browser/router.tsx';
+import { useSession } from '../../api/session.tsx';
 import { OwnersOnly } from './owners-only.tsx';
 import { Button, Refresh } from '../../ui/button.tsx';
 import { Copy, CopyText } from '../../ui/text/copy.tsx';

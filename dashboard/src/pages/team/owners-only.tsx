@@ -1,5 +1,5 @@
 /** The placeholder for a page that only owners may see. */
-import { useSession } from '../../session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Notice, Page } from '../../ui/page.tsx';
 
 /** Example: `<OwnersOnly title="Users" />`. */

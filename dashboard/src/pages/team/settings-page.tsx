@@ -9,7 +9,7 @@ import { FIRST_STAGES } from '../../../../src/pims/rules/stages.ts';
 import { NAME_CHARACTERS_MAX } from '../../../../src/tenant/tenant.ts';
 import { post } from '../../api/client.ts';
 import { useGet } from '../../api/use-load.ts';
-import { useSession } from '../../session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { countOf, KeyValue, labelStage, StageBadge, Time } from '../../ui/text/text.tsx';
 import { SubmitActions } from '../../ui/button.tsx';
 import { CopyText } from '../../ui/text/copy.tsx';

@@ -7,7 +7,7 @@ import { EMAIL_CHARACTERS_MAX } from '../../../../src/account/account-bounds.ts'
 import type { Role } from '../../../../src/account/roles.ts';
 import type { UserLinkView, UsersView } from '../../../../src/http/dashboard/interface.ts';
 import { post, rewordError, toAddress } from '../../api/client.ts';
-import { useSession } from '../../session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Actions, Button } from '../../ui/button.tsx';
 import { Confirm, Dialog, FormDialog } from '../../ui/dialog/dialog.tsx';
 import { focusHeading, useFocusWhenShown } from '../../ui/focus.ts';

@@ -4,7 +4,7 @@
 import { useState } from 'preact/hooks';
 import type { UserLinkView } from '../../../../src/http/dashboard/interface.ts';
 import { useGet } from '../../api/use-load.ts';
-import { useSession } from '../../session.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Badge } from '../../ui/text/text.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Page } from '../../ui/page.tsx';

@@ -5,7 +5,7 @@
 import type { TargetedKeyboardEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import type { UsageView } from '../../../../src/http/dashboard/interface.ts';
-import { Link, useQuery } from '../../router.tsx';
+import { Link, useQuery } from '../../browser/router.tsx';
 import { Button } from '../../ui/button.tsx';
 import { formatShare } from '../../ui/text/meter.tsx';
 import { countDays, formatCount, formatDay, formatMonth, listDays, type Counts } from './daily-counts.ts';

@@ -4,10 +4,10 @@
  */
 import { useRef } from 'preact/hooks';
 import type { UsageView } from '../../../../src/http/dashboard/interface.ts';
-import { downloadCSV } from '../../api/download.ts';
+import { downloadCSV } from '../../browser/download.ts';
 import { useGet } from '../../api/use-load.ts';
-import { useQuery } from '../../router.tsx';
-import { useSession } from '../../session.tsx';
+import { useQuery } from '../../browser/router.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Button, Refresh } from '../../ui/button.tsx';
 import { Select } from '../../ui/form/field.tsx';
 import { formatShare, Meter } from '../../ui/text/meter.tsx';

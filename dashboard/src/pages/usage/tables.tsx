@@ -3,7 +3,7 @@
  * order.
  */
 import type { UsageView } from '../../../../src/http/dashboard/interface.ts';
-import { useQuery } from '../../router.tsx';
+import { useQuery } from '../../browser/router.tsx';
 import { ShareBar } from '../../ui/text/meter.tsx';
 import { Empty, Section } from '../../ui/page.tsx';
 import { useSort } from '../../ui/table/sort.ts';

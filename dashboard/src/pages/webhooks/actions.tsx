@@ -1,7 +1,7 @@
 /** The buttons of a webhook and their dialogs: test, pause, resume, replay, rotate the secret, remove. */
 import { useState } from 'preact/hooks';
 import { post } from '../../api/client.ts';
-import { navigate } from '../../router.tsx';
+import { navigate } from '../../browser/router.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, FormDialog } from '../../ui/dialog/dialog.tsx';
 import { TextField, useEntry } from '../../ui/form/field.tsx';

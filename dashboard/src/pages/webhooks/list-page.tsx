@@ -3,10 +3,10 @@
  */
 import { useState } from 'preact/hooks';
 import { ApiError, post } from '../../api/client.ts';
-import { KINDS } from '../../api/records.ts';
+import { KINDS } from '../../records/records.ts';
 import { useGet } from '../../api/use-load.ts';
-import { pathOf } from '../../router.tsx';
-import { useSession } from '../../session.tsx';
+import { pathOf } from '../../browser/router.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Button, Refresh } from '../../ui/button.tsx';
 import { FormDialog } from '../../ui/dialog/dialog.tsx';
 import { Checkbox, TextField, useEntry } from '../../ui/form/field.tsx';

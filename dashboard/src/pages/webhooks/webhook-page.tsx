@@ -2,15 +2,14 @@
 import { useRef, useState } from 'preact/hooks';
 import { get } from '../../api/client.ts';
 import { useGet, usePages } from '../../api/use-load.ts';
-import { pathOf, useParams, useQuery } from '../../router.tsx';
-import { useSession } from '../../session.tsx';
+import { pathOf, useParams, useQuery } from '../../browser/router.tsx';
+import { useSession } from '../../api/session.tsx';
 import { Refresh } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog/dialog.tsx';
 import { Card, Empty, LoadError, Notice, Page, Section } from '../../ui/page.tsx';
 import { LoadMore, Table, textColumn, timeColumn, type TableColumn } from '../../ui/table/table.tsx';
 import { CodeBlock, CopyText } from '../../ui/text/copy.tsx';
-import { KeyValue, Time } from '../../ui/text/text.tsx';
-import { formatDuration } from '../requests/list-page.tsx';
+import { formatDuration, KeyValue, Time } from '../../ui/text/text.tsx';
 import { WebhookActions } from './actions.tsx';
 import { COLUMNS, NEXT_TRY, Outcome, toFacts, type Delivery, type Webhook } from './words.tsx';
 

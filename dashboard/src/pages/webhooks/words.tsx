@@ -1,6 +1,6 @@
 /** The columns for webhooks, whose cells are also the rows on the page of a webhook, and the outcome of an attempt. */
 import type { AnswerOf } from '../../../../src/http/dashboard/interface.ts';
-import { KINDS, type Kind } from '../../api/records.ts';
+import { KINDS, type Kind } from '../../records/records.ts';
 import { Badge, countOf, StatusBadge, Time } from '../../ui/text/text.tsx';
 import type { TableColumn } from '../../ui/table/table.tsx';
 

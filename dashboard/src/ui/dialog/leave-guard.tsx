@@ -2,7 +2,7 @@
  * Asks before the user leaves a page with something that would be lost.
  */
 import { useEffect, useState } from 'preact/hooks';
-import { holdPage, navigate } from '../../router.tsx';
+import { holdPage, navigate } from '../../browser/router.tsx';
 import { Actions, Button } from '../button.tsx';
 import { Dialog } from './dialog.tsx';
 

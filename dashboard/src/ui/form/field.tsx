@@ -5,7 +5,7 @@
 import type { ComponentChildren, TargetedInputEvent } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { PASSWORD_MAX } from '../../../../src/account/account-bounds.ts';
-import { useFormState } from './form-state.ts';
+import { useFormState } from '../form-state.ts';
 import { faultOfNumber } from './number.ts';
 import { IconButton } from '../button.tsx';
 

@@ -6,7 +6,7 @@ import type { ComponentChildren, TargetedSubmitEvent } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { forgetUnanswered, type ApiError } from '../../api/client.ts';
 import { toApiError } from '../../api/use-load.ts';
-import { FormContext } from './form-state.ts';
+import { FormContext } from '../form-state.ts';
 import { Notice } from '../page.tsx';
 import { countOf } from '../text/text.tsx';
 

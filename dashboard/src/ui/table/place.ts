@@ -1,6 +1,6 @@
 /** Keeps the place in a long list, so that Back returns to it. */
 import { useEffect, useLayoutEffect } from 'preact/hooks';
-import { isReturning } from '../../router.tsx';
+import { isReturning } from '../../browser/router.tsx';
 
 const PLACES_MOST = 50;
 const places = new Map<string, readonly [region: number, page: number]>();

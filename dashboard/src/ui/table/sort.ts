@@ -1,5 +1,5 @@
 /** Sorts the rows of a table by the user's column, which the address keeps (`?sort=-calls`). */
-import { useQuery } from '../../router.tsx';
+import { useQuery } from '../../browser/router.tsx';
 import { parseSort } from './table.tsx';
 
 /**

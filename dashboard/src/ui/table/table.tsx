@@ -4,7 +4,7 @@
  */
 import type { ComponentChildren, TargetedMouseEvent } from 'preact';
 import type { Loaded } from '../../api/use-load.ts';
-import { Link, navigate } from '../../router.tsx';
+import { Link, navigate } from '../../browser/router.tsx';
 import { Button } from '../button.tsx';
 import { LoadError, Skeleton } from '../page.tsx';
 import { Time, type TimeUnit } from '../text/text.tsx';

@@ -1,12 +1,13 @@
 /**
  * Values of the tenant: texts, isolated from the direction of their surroundings and shortened if they are very long;
- * amounts of money, exact; times and dates; names with values, one below the other; and small marks, a word in a tone.
- * Amounts and times have the form of the viewer's locale.
+ * amounts of money, exact; times, durations and dates; names with values, one below the other; and small marks, a word
+ * in a tone. Amounts and times have the form of the viewer's locale.
  */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Stage } from '../../../../src/pims/rules/stages.ts';
 import { Button } from '../button.tsx';
+import type { Tone } from '../page.tsx';
 
 /** The placeholder for a missing value. */
 export const None = () => <span class="muted">–</span>;
@@ -72,6 +73,12 @@ function formatTime(time: Date, to: TimeUnit): string {
   return format.format(time);
 }
 
+/** Example: `formatDuration(0.123)` gives `0.12 ms`, `formatDuration(2310)` gives `2.31 s`. */
+export function formatDuration(milliseconds: number): string {
+  const [figure, unit] = milliseconds >= 1000 ? [milliseconds / 1000, 's'] : [milliseconds, 'ms'];
+  return `${figure.toLocaleString('en', { maximumSignificantDigits: 3 })} ${unit}`;
+}
+
 interface TimeProps {
   at: string | null;
   to?: TimeUnit;
@@ -127,8 +134,6 @@ export const KeyValue = ({ rows, look }: KeyValueProps) => (
     ))}
   </dl>
 );
-
-export type Tone = 'neutral' | 'good' | 'warn' | 'bad' | 'info';
 
 /** Example: `<Badge tone="good">In force</Badge>`. */
 export const Badge = ({ tone = 'neutral', children }: { tone?: Tone; children: ComponentChildren }) => (

@@ -2,8 +2,8 @@
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { post } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { KINDS, recordPath, useSave, write, type Kind, type LoadedRecord } from '../../api/records.ts';
-import { navigate } from '../../router.tsx';
+import { KINDS, recordPath, useSave, write, type Kind, type LoadedRecord } from '../records.ts';
+import { navigate } from '../../browser/router.tsx';
 import { ButtonLink } from '../../ui/button.tsx';
 import { DialogButton } from '../../ui/dialog/dialog.tsx';
 import { toast } from '../../ui/toaster.tsx';

@@ -3,7 +3,7 @@
  */
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { ApiError } from '../../api/client.ts';
+import type { ApiError } from '../api/client.ts';
 
 interface FormState {
   readonly isBusy: boolean;

@@ -4,11 +4,11 @@
  */
 import { createContext, type ComponentChildren } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
-import { mayAct, type Role } from '../../src/account/roles.ts';
-import type { SessionView } from '../../src/http/dashboard/interface.ts';
-import { get, onNotSignedIn, post, SIGNED_IN, toAddress, type ApiError } from './api/client.ts';
-import { toApiError } from './api/use-load.ts';
-import { navigate } from './router.tsx';
+import { mayAct, type Role } from '../../../src/account/roles.ts';
+import type { SessionView } from '../../../src/http/dashboard/interface.ts';
+import { get, onNotSignedIn, post, SIGNED_IN, toAddress, type ApiError } from './client.ts';
+import { toApiError } from './use-load.ts';
+import { navigate } from '../browser/router.tsx';
 
 interface SessionState {
   readonly session: SessionView | undefined;

@@ -1,12 +1,12 @@
 /** Builds table columns for fields, and links to records. */
-import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
-import type { FieldType } from '../../../../src/pims/rules/fields.ts';
-import type { Values } from '../../../../src/pims/rules/values.ts';
-import { recordPath, type Kind } from '../../api/records.ts';
-import { Link } from '../../router.tsx';
-import { Day, Money, None, StageBadge, Time } from '../../ui/text/text.tsx';
-import type { TableColumn } from '../../ui/table/table.tsx';
-import { labelOf } from '../../ui/text/label.ts';
+import { saysCancelled } from '../../../src/pims/rules/stages.ts';
+import type { FieldType } from '../../../src/pims/rules/fields.ts';
+import type { Values } from '../../../src/pims/rules/values.ts';
+import { recordPath, type Kind } from './records.ts';
+import { Link } from '../browser/router.tsx';
+import { Day, Money, None, StageBadge, Time } from '../ui/text/text.tsx';
+import type { TableColumn } from '../ui/table/table.tsx';
+import { labelOf } from './label.ts';
 
 const MONEY = 'SUBTOTAL FREIGHT TAX_TOTAL ORDER_TOTAL UNIT_PRICE UNIT_COST CREDIT_LIMIT'.split(' ');
 export const isMoney = (name: string): boolean => MONEY.includes(name);

@@ -1,14 +1,14 @@
 /** The views of a list: named filters with the number of records, and views that the user has saved on this device. */
 import { useRef, useState } from 'preact/hooks';
-import { get } from '../../api/client.ts';
-import { searchOf, where, type RecordFilter } from '../../api/filters.ts';
-import { countRecords, type Kind } from '../../api/records.ts';
-import { useLoad } from '../../api/use-load.ts';
-import { loadChoice, saveChoice } from '../../device.ts';
-import { Link, useQuery } from '../../router.tsx';
-import { IconButton } from '../../ui/button.tsx';
-import { DialogButton, FormDialog } from '../../ui/dialog/dialog.tsx';
-import { TextField, useEntry } from '../../ui/form/field.tsx';
+import { get } from '../api/client.ts';
+import { searchOf, where, type RecordFilter } from './filters.ts';
+import { countRecords, type Kind } from './records.ts';
+import { useLoad } from '../api/use-load.ts';
+import { loadChoice, saveChoice } from '../browser/device.ts';
+import { Link, useQuery } from '../browser/router.tsx';
+import { IconButton } from '../ui/button.tsx';
+import { DialogButton, FormDialog } from '../ui/dialog/dialog.tsx';
+import { TextField, useEntry } from '../ui/form/field.tsx';
 
 const ofStage = (stage: string, closed = 'CANCELLED') => [
   where('ORDER_TYPE', 'eq', stage),

@@ -4,11 +4,11 @@
 import { addDecimals, compareDecimals, subtractDecimals } from '../../../../src/pims/rules/decimal.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { loadStock, type Stock } from '../../api/records.ts';
+import { loadStock, type Stock } from '../records.ts';
 import { Notice, Section } from '../../ui/page.tsx';
 import { Table, type TableColumn } from '../../ui/table/table.tsx';
 import { shorten } from '../../ui/text/text.tsx';
-import { Amount, RecordLink } from '../records/field-column.tsx';
+import { Amount, RecordLink } from '../field-column.tsx';
 
 /** Returns the part codes of the lines, each once, without care plans. */
 export const stockedParts = (lines: readonly Values[]): string[] => [

@@ -1,6 +1,6 @@
 /**
  * Finds the page for an address and navigates between pages: patterns, links, and filters in the query string. Paths
- * are below /dashboard.
+ * are below /dashboard. Begin here.
  */
 import { createContext, type ComponentChildren, type ComponentType, type TargetedMouseEvent } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';

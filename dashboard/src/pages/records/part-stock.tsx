@@ -8,9 +8,9 @@ import { addDecimals, subtractDecimals } from '../../../../src/pims/rules/decima
 import { splitList } from '../../../../src/pims/rules/lists.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { get, post } from '../../api/client.ts';
-import { recordPath } from '../../api/records.ts';
+import { recordPath } from '../../records/records.ts';
 import { useGet, usePages } from '../../api/use-load.ts';
-import { RecordLink } from '../records/field-column.tsx';
+import { RecordLink } from '../../records/field-column.tsx';
 import { Button } from '../../ui/button.tsx';
 import { FormDialog } from '../../ui/dialog/dialog.tsx';
 import { NumberField, TextArea, TextField, useEntry } from '../../ui/form/field.tsx';

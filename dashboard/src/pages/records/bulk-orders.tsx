@@ -1,12 +1,12 @@
 /** The orders that are approved or invoiced together: their names, their sum, and the parts that are not in stock. */
 import { addDecimals } from '../../../../src/pims/rules/decimal.ts';
-import { where } from '../../api/filters.ts';
-import { loadStock, queryRecords } from '../../api/records.ts';
+import { where } from '../../records/filters.ts';
+import { loadStock, queryRecords } from '../../records/records.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { WhenLoaded } from '../../ui/page.tsx';
 import { formatMoney, Money } from '../../ui/text/text.tsx';
-import { Shortages, stockedParts } from '../orders/stock-table.tsx';
-import { totalOf } from '../orders/totals.tsx';
+import { Shortages, stockedParts } from '../../records/lines/stock-table.tsx';
+import { totalOf } from '../../records/lines/totals.tsx';
 
 /** Example: `<BulkOrders numbers={selected} isShipped />`. `isShipped` says that their units leave the stock. */
 export function BulkOrders({ numbers, isShipped }: { numbers: readonly string[]; isShipped: boolean }) {

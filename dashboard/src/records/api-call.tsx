@@ -1,10 +1,10 @@
 /** The API call that returns the data of a page, as a request and as curl, initially collapsed. */
 import { useId } from 'preact/hooks';
-import { callURL, formatBody, formatCurl, type ApiCallText } from '../../api/call-text.ts';
-import { useSession } from '../../session.tsx';
-import { Method } from '../../ui/text/text.tsx';
-import { Icon } from '../../ui/icon.tsx';
-import { CodeTabs, KeysHint } from '../../ui/text/copy.tsx';
+import { callURL, formatBody, formatCurl, type ApiCallText } from '../api/call-text.ts';
+import { useSession } from '../api/session.tsx';
+import { Method } from '../ui/text/text.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { CodeTabs, KeysHint } from '../ui/text/copy.tsx';
 
 /** Example: `<ApiCall call={{ method: 'GET', path: '/orders/single', query: { orderNum } }} />`. */
 export function ApiCall({ call, label = 'API call' }: { call: ApiCallText; label?: string }) {

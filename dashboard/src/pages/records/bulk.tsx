@@ -1,9 +1,9 @@
 /** Approves or invoices the selected orders one after the other, and shows the result for each. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { post } from '../../api/client.ts';
-import { recordPath } from '../../api/records.ts';
+import { recordPath } from '../../records/records.ts';
 import { toApiError, useLoad } from '../../api/use-load.ts';
-import { Link } from '../../router.tsx';
+import { Link } from '../../browser/router.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog/dialog.tsx';
 import { Notice, WhenLoaded } from '../../ui/page.tsx';

@@ -4,9 +4,9 @@
  */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { Values } from '../../../../src/pims/rules/values.ts';
-import { anyOf, CONTAINS_LEAST } from '../../api/filters.ts';
+import { anyOf, CONTAINS_LEAST } from '../filters.ts';
 import { faultAt } from '../../api/client.ts';
-import { KINDS, queryRecords } from '../../api/records.ts';
+import { KINDS, queryRecords } from '../records.ts';
 import { Checkbox, TextField } from '../../ui/form/field.tsx';
 import { formatMoney } from '../../ui/text/text.tsx';
 

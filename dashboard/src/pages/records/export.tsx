@@ -1,7 +1,7 @@
 /** Exports the records that a list shows as CSV, page by page, so that a long list needs no large response. */
 import { useRef, useState } from 'preact/hooks';
-import type { RecordFilter } from '../../api/filters.ts';
-import { queryRecords, type Kind } from '../../api/records.ts';
+import type { RecordFilter } from '../../records/filters.ts';
+import { queryRecords, type Kind } from '../../records/records.ts';
 import { Button } from '../../ui/button.tsx';
 import { toast, toastError } from '../../ui/toaster.tsx';
 
@@ -23,7 +23,7 @@ export function ExportButton({ kind, filters, sort, columns }: ExportProps) {
     const left = new AbortController();
     running.current = left;
     // A list loads in less time without what only an export needs.
-    const { downloadCSV } = await import('../../api/download.ts');
+    const { downloadCSV } = await import('../../browser/download.ts');
     const rows: string[][] = [];
     let cursor: string | undefined;
     do {

@@ -1,17 +1,17 @@
 /**
  * The kinds of records, and functions that load and write them with the API's operations below /dashboard/api/records,
- * which are not metered.
+ * which are not metered. Begin here.
  */
 import { useRef } from 'preact/hooks';
 import type { StorefrontLookup } from '../../../client/src/contract.ts';
 import type { RECORD_TYPES, RecordType } from '../../../src/pims/rules/fields.ts';
 import { FILTERS_MAX, KEY_CHARACTERS_MAX } from '../../../src/pims/rules/record-bounds.ts';
 import type { Values } from '../../../src/pims/rules/values.ts';
-import type { ApiCallText } from './call-text.ts';
-import { ApiError, fetchOperation, hasCode } from './client.ts';
+import type { ApiCallText } from '../api/call-text.ts';
+import { ApiError, fetchOperation, hasCode } from '../api/client.ts';
 import { toFilterBody, where, type RecordFilter } from './filters.ts';
-import { pathOf } from '../router.tsx';
-import { labelOf } from '../ui/text/label.ts';
+import { pathOf } from '../browser/router.tsx';
+import { labelOf } from './label.ts';
 import { formatDate } from '../ui/text/text.tsx';
 
 export type Kind = Exclude<RecordType, 'lines'>;

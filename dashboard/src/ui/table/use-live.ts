@@ -4,8 +4,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError } from '../../api/client.ts';
 import { toApiError } from '../../api/use-load.ts';
-import { countOf } from '../../ui/text/text.tsx';
-import { announce } from '../../ui/toaster.tsx';
+import { countOf } from '../text/text.tsx';
+import { announce } from '../toaster.tsx';
 
 const POLL_MS = 1000;
 const RETRY_MS = 5000;

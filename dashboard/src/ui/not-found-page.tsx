@@ -1,7 +1,7 @@
 /** The page for an unknown address. */
-import { HOME } from '../session.tsx';
-import { ButtonLink } from '../ui/button.tsx';
-import { Page } from '../ui/page.tsx';
+import { HOME } from '../api/session.tsx';
+import { ButtonLink } from './button.tsx';
+import { Page } from './page.tsx';
 
 const NotFoundPage = () => (
   <Page title="Page not found" description="Check the address for typing errors.">

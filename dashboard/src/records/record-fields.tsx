@@ -2,16 +2,16 @@
  * The fields of a record: two addresses, and a list of names and values, with empty fields on demand. Also the page for
  * a record that does not exist.
  */
-import type { Values } from '../../../../src/pims/rules/values.ts';
-import { KINDS, type Kind } from '../../api/records.ts';
-import { useGet } from '../../api/use-load.ts';
+import type { Values } from '../../../src/pims/rules/values.ts';
+import { KINDS, type Kind } from './records.ts';
+import { useGet } from '../api/use-load.ts';
 import { isMoney } from './field-column.tsx';
-import { useQuery } from '../../router.tsx';
-import { ButtonLink } from '../../ui/button.tsx';
-import { Checkbox } from '../../ui/form/field.tsx';
-import { Card, Columns, Page, Section } from '../../ui/page.tsx';
-import { labelOf } from '../../ui/text/label.ts';
-import { Day, formatDate, KeyValue, Money, None, shorten, Text, Time } from '../../ui/text/text.tsx';
+import { useQuery } from '../browser/router.tsx';
+import { ButtonLink } from '../ui/button.tsx';
+import { Checkbox } from '../ui/form/field.tsx';
+import { Card, Columns, Page, Section } from '../ui/page.tsx';
+import { labelOf } from './label.ts';
+import { Day, formatDate, KeyValue, Money, None, shorten, Text, Time } from '../ui/text/text.tsx';
 
 const STAMPS: readonly string[] = ['CREATE_DATE', 'MODIFIED_DATE'];
 const PARTS = ['NAME', 'ATTN', 'ADDRESS1', 'ADDRESS2', 'CITY', 'STATE', 'ZIPCODE', 'COUNTRY', 'PHONE', 'EMAIL'];

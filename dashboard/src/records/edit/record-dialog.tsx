@@ -10,8 +10,8 @@ import { FormDialog } from '../../ui/dialog/dialog.tsx';
 import { NumberField, Select, TextArea, TextField } from '../../ui/form/field.tsx';
 import { takeNumber, writeNumber } from '../../ui/form/number.ts';
 import { WhenLoaded } from '../../ui/page.tsx';
-import { labelOf } from '../../ui/text/label.ts';
-import { ADDRESS_FIELDS } from '../records/record-fields.tsx';
+import { labelOf } from '../label.ts';
+import { ADDRESS_FIELDS } from '../record-fields.tsx';
 import { FindField, useKnownCodes } from './find-field.tsx';
 
 interface RecordDialogProps {
