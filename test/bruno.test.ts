@@ -64,7 +64,7 @@ test('the collection has every operation of the contract once, under its name, m
   assert.deepEqual(collected.toSorted(), described.toSorted());
 });
 
-test('sent from the first to the last, every request is answered 200 by the demo tenant', async () => {
+test('sent from first to last, every request gets 200 from the demo tenant', async () => {
   const variables = new Map([['teamID', 'demo']]);
   for (const line of readBlocks('environments/Demo.bru').get('vars')!.split('\n')) {
     const [, name, value] = /^(\w+): (.*)$/.exec(line) ?? [];
@@ -93,7 +93,7 @@ test('sent from the first to the last, every request is answered 200 by the demo
   }
 });
 
-test('keys come from the environment of the sender and are in no file', () => {
+test('keys are read from the environment of the sender and are in no file', () => {
   const auth = readBlocks('collection.bru').get('auth:basic')!;
   assert.equal(valueOf(auth, 'username'), '{{process.env.API_ID}}');
   assert.equal(valueOf(auth, 'password'), '{{process.env.API_SECRET}}');

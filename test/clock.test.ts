@@ -23,7 +23,7 @@ test('work runs at its time, in the order of the times, and once', () => {
   assert.deepEqual(ran, ['sooner at 10', 'later at 20']);
 });
 
-test('what is repeated runs each time it is due, until it is closed, also by itself', () => {
+test('repeated work runs each time it is due, until it is closed, also by itself', () => {
   const clock = new TestClock({ at: 0 });
   const ran: number[] = [];
   const timer: Timer = every(clock, 100, () => {
@@ -35,7 +35,7 @@ test('what is repeated runs each time it is due, until it is closed, also by its
   assert.equal(clock.waiting, 0);
 });
 
-test('the real clock runs what is due, and not what is closed', async () => {
+test('the real clock runs work that is due, and no work that is closed', async () => {
   const ran: string[] = [];
   systemClock.after(1, () => void ran.push('closed')).close();
   systemClock.after(1, () => void ran.push('due'));
@@ -43,7 +43,7 @@ test('the real clock runs what is due, and not what is closed', async () => {
   assert.deepEqual(ran, ['due']);
 });
 
-test('what waits in vain ends in its time, and names what it has waited for', async () => {
+test('a wait in vain ends after its time limit and says what it waited for', async () => {
   const isSo = () => Math.abs(1) > 2;
   const told = new EventEmitter();
   await assert.rejects(until(isSo, undefined, 1), /did not happen within 0\.001 s: .*Math\.abs/);

@@ -138,7 +138,7 @@ test('the operations are the twelve of the specification and those added, under 
   assert.deepEqual(beside, ['/healthz', '/readyz']);
 });
 
-test('every operation says what it is for, which credentials it takes and what it can answer', () => {
+test('every operation documents its purpose, its credentials and its responses', () => {
   for (const { operationId, path, summary, description, security, responses, tags } of operations) {
     assert.ok(summary && tags.length === 1, operationId);
     if (!path.startsWith(BASE_PATH)) {
@@ -155,7 +155,7 @@ test('every operation says what it is for, which credentials it takes and what i
 });
 
 // Holds S1.11.
-test('credentials are Basic for every generator; the two other places are told in words alone', () => {
+test('credentials are Basic for every generator; the other two places are only described in text', () => {
   assert.deepEqual(document.security, [{ basic: [] }]);
   const schemes = Object.entries(document.components.securitySchemes);
   assert.deepEqual(
@@ -168,7 +168,7 @@ test('credentials are Basic for every generator; the two other places are told i
 });
 
 // Holds S1.11.
-test('the introduction tells where to call, how to sign in and call first, pages, errors, retries and batches', () => {
+test('the introduction explains the address, the credentials, a first call, pages, errors, retries and batches', () => {
   const { description } = document.info;
   const sections = [...description.matchAll(/^## (.+)$/gm)].map(([, title]) => title);
   assert.deepEqual(sections, 'Base path,Credentials,First call,Pages,Errors,Retries,Batch'.split(','));
@@ -217,7 +217,7 @@ test('each step of a batch is a named schema, which its operation chooses', () =
 });
 
 // Holds S1.11.
-test('no schema is named like a global of JavaScript or a type that TypeScript declares', () => {
+test('no schema has the name of a global of JavaScript or of a type that TypeScript declares', () => {
   const folder = join(ROOT, 'node_modules/@typescript');
   const declared = globSync('*/lib/lib.*.d.ts', { cwd: folder }).flatMap((file) => {
     const lines = readFileSync(join(folder, file), 'utf8').matchAll(
@@ -234,7 +234,7 @@ test('no schema is named like a global of JavaScript or a type that TypeScript d
 });
 
 // Holds S1.11.
-test('a single read answers the record itself, and the fields of a record are in the order of its dictionary', () => {
+test('a single read returns the record itself, and the fields of a record have the order of its dictionary', () => {
   const dataOf = (name: string): Schema => {
     const { responses } = Object.values(document.paths)
       .flatMap((methods) => Object.values(methods))
@@ -254,7 +254,7 @@ test('a single read answers the record itself, and the fields of a record are in
   }
 });
 
-test('an error says what to do and where it is described; counted answers tell the limits', () => {
+test('an error says what to do and where it is documented; counted responses have the limits', () => {
   const { required } = document.components.schemas['ApiError'] as { required: string[] };
   assert.ok(required.includes('remedy') && required.includes('docs'));
   for (const { operationId, responses, path } of operations.filter((one) => one.path.startsWith(BASE_PATH)))
@@ -269,7 +269,7 @@ test('an error says what to do and where it is described; counted answers tell t
     }
 });
 
-test('what the nginx of docs/nginx.conf answers when no node does is an error of the contract', () => {
+test('the response of docs/nginx.conf when no node responds is an error of the contract', () => {
   const [, body] = /return 503 '(\{.*\})';/.exec(readFileSync(join(ROOT, 'docs/nginx.conf'), 'utf8'))!;
   const error = JSON.parse(body!) as { code: ErrorCode; remedy: string; docs: string };
   const { required } = document.components.schemas['ApiError'] as { required: string[] };
@@ -280,7 +280,7 @@ test('what the nginx of docs/nginx.conf answers when no node does is an error of
   assert.deepEqual([error.remedy, error.docs], [ERRORS[error.code].remedy, `/docs/errors#${error.code}`]);
 });
 
-test('every request body and every answer has an example, which its schema allows', () => {
+test('every request body and every response has an example that its schema allows', () => {
   let examples = 0;
   for (const { operationId, requestBody, responses } of operations) {
     const answers = Object.entries(responses).filter(([status]) => status !== '304');
@@ -302,7 +302,7 @@ test('every request body and every answer has an example, which its schema allow
 });
 
 // Holds S1.5.
-test('the schemas are no rubber stamps: what is no envelope, no record or no error is refused by them', () => {
+test('the schemas refuse values that are not an envelope, a record or an error', () => {
   for (const { operationId, responses } of operations.filter(({ path }) => path.startsWith(BASE_PATH)))
     for (const [status, { content }] of Object.entries(responses)) {
       if (status === '304') continue;
@@ -321,7 +321,7 @@ test('the schemas are no rubber stamps: what is no envelope, no record or no err
     }
 });
 
-test('the demo tenant answers every example as shown, but for lock codes and times', async (context) => {
+test('the demo tenant responds to every example as shown, except for lock codes and times', async (context) => {
   const demo = await Service.start({ env: { STOREROOM_DEMO: 'on' } });
   context.after(() => demo.stop());
   const [, apiID = '', apiSecret = ''] = /-u '([^:]+):([^']+)'/.exec(demo.output) ?? [];
@@ -372,7 +372,7 @@ function withoutOwn(record: unknown): unknown {
 }
 
 // Holds S1.2.
-test('the parameters are those of the specification; required ones are marked and have an example', () => {
+test('the parameters are as specified; required ones are marked and have an example', () => {
   for (const { operationId, path, parameters = [] } of operations.filter((one) => one.path.startsWith(BASE_PATH))) {
     const demanded = parameters.filter((one) => one.required && one.name !== 'teamID').map(({ name }) => name);
     assert.deepEqual(demanded, [REQUIRED[operationId]].filter(Boolean), operationId);
@@ -394,7 +394,7 @@ test('the parameters are those of the specification; required ones are marked an
   }
 });
 
-test('each choice of a parameter is one that its operation accepts', async () => {
+test('each documented value of a parameter is accepted by its operation', async () => {
   const keys = await service.makeTenant('choices');
   const accepted: string[] = [];
   for (const { operationId, method, path, parameters = [] } of operations.filter(({ path: one }) =>
@@ -411,12 +411,12 @@ test('each choice of a parameter is one that its operation accepts', async () =>
 });
 
 // Holds S1.9.
-test('openapi.json in the repository is what the service gives out', () => {
+test('openapi.json in the repository equals the one that the service serves', () => {
   const found = JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8'));
   assert.deepEqual(found, document, 'run `npm run generate` and look at what changed');
 });
 
-test('the file is under 172 kB, names what it speaks of, and describes every member of every schema', () => {
+test('the file is under 172 kB, defines every name that it uses, and describes every member of every schema', () => {
   assert.ok(readFileSync(join(ROOT, 'openapi.json')).length < 172_000);
   const names = ['Order', 'OrderLine', 'Customer', 'InventoryItem', 'Filter', 'StorefrontLookup', 'ApiError'];
   for (const name of names) assert.ok(name in document.components.schemas, name);
@@ -427,7 +427,7 @@ test('the file is under 172 kB, names what it speaks of, and describes every mem
         assert.ok(ENVELOPE.includes(member) || description, `${name}.${member}`);
 });
 
-test('an object with a type for its other members requires those that it names, so that generated types compile', () => {
+test('an object with a type for other members requires its named ones, so that generated types compile', () => {
   const parts = Object.entries(inlined.components.schemas).flatMap(([name, schema]) =>
     [schema, ...((schema['allOf'] as Schema[] | undefined) ?? [])].map((part) => ({ name, ...part })),
   ) as { name: string; properties?: object; required?: string[]; additionalProperties?: Schema | false }[];
@@ -435,7 +435,7 @@ test('an object with a type for its other members requires those that it names, 
     if (others && others['type'] !== undefined) assert.deepEqual(required, Object.keys(properties), name);
 });
 
-test('a value the service takes for a field is one its schema takes, and flags and stages are enums', () => {
+test('each value that the service accepts for a field is valid in its schema, and flags and stages are enums', () => {
   const { schemas } = inlined.components;
   const flags = ['Y', 'y', 'N', 'TRUE', 'False', '1', '0', 'yes', true, false, 1, 0];
   const others = ['', null, 2, -1.5, '+03.50', '3/4/2026', '2026-03-04', '2026-03-04T01:02:03Z', 'x'];
@@ -464,7 +464,7 @@ function isTaken(type: FieldType, value: RawValue): boolean {
   }
 }
 
-test('the numbers in the contract are the settings; the default of a page is within its maximum', async (context) => {
+test('the numbers in the contract equal the settings; the default page size is within its maximum', async (context) => {
   const env = { STOREROOM_MAX_RETURN_DEFAULT: '3', STOREROOM_MAX_RETURN_MOST: '2' };
   const small = await Service.start({ env });
   context.after(() => small.stop());

@@ -49,7 +49,7 @@ function runProgram(file: string, args: readonly string[], env: NodeJS.ProcessEn
 
 const TRAFFIC_MIB = SETTINGS.trafficBytesMost.default / (1024 * 1024);
 
-suite('what the documents tell to type', () => {
+suite('commands in the documents', () => {
   const folder = temporaryFolder();
   const shop = join(folder, 'shop');
   let service: Service;
@@ -109,7 +109,7 @@ suite('what the documents tell to type', () => {
   // npm run test:all runs the longest; their commands have separate tests.
   const typed = IS_THOROUGH ? /^(README|docs|demo)/ : /^(README|docs\/(?!operations|connect-a-shop)|demo)/;
   for (const file of DOCUMENTS.filter((one) => typed.test(one) && blocksOf(one, 'sh').length > 0))
-    test(`${file}: every command runs, and prints the answer shown`, async () => {
+    test(`${file}: every command runs, and prints the shown response`, async () => {
       const all = loadBlocks(read(file));
       for (const { block, printed } of await runBlocks(file)) {
         const next = all[all.findIndex(({ line }) => line === block.line) + 1];
@@ -127,7 +127,7 @@ suite('what the documents tell to type', () => {
   for (const file of ['docs/clients.md', 'docs/keep-a-copy.md', 'client/README.md', 'client-python/README.md'])
     for (const [language, words] of Object.entries({ ts: [process.execPath], python: ['python3', '-B'] }))
       if (blocksOf(file, language).length > 0)
-        test(`${file}: its ${language} runs from top to bottom, and prints what is shown`, async () => {
+        test(`${file}: its ${language} runs from top to bottom, and prints the shown output`, async () => {
           const all = loadBlocks(read(file));
           const own = all.filter((block) => block.language === language);
           const say = language === 'ts' ? 'console.log' : 'print';
@@ -192,7 +192,7 @@ suite('what the documents tell to type', () => {
   });
 });
 
-suite('what the documents name', () => {
+suite('names in the documents', () => {
   const TEXTS = [
     ...DOCUMENTS,
     ...globSync(
@@ -210,7 +210,7 @@ suite('what the documents name', () => {
   });
 
   // Commands that install from a registry work only after the first release on npm. Remove this test then.
-  test('no text installs from a registry what is not there yet', () => {
+  test('no text installs a package from a registry that does not have it yet', () => {
     for (const file of TEXTS)
       assert.doesNotMatch(
         read(file),
@@ -240,7 +240,7 @@ suite('what the documents name', () => {
     }
   });
 
-  test('every setting that is named exists', () => {
+  test('every named setting exists', () => {
     const settings = Object.values(SETTINGS).map(({ variable }) => variable);
     const known: string[] = [...settings, ...CLIENT_VARIABLES, `${SETTINGS.databaseUrl.variable}_FILE`, 'STOREROOM_'];
     for (const file of DOCUMENTS)
@@ -248,7 +248,7 @@ suite('what the documents name', () => {
         assert.ok(known.includes(name), `${file}: ${name}`);
   });
 
-  test('every storeroom command that is named exists, with its options', () => {
+  test('every named storeroom command exists, with its options', () => {
     const reference = read('docs/configuration.md');
     for (const file of DOCUMENTS)
       for (const { text, line } of blocksOf(file, 'sh', 'console'))
@@ -299,20 +299,20 @@ suite('what the documents name', () => {
     }
   });
 
-  test('every npm script that is named exists', () => {
+  test('every named npm script exists', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     for (const file of DOCUMENTS)
       for (const [, name = ''] of read(file).matchAll(/\bnpm run ([a-z:-]+)/g))
         assert.ok(name in scripts, `${file}: npm run ${name}`);
   });
 
-  test('every error code of an answer is in docs/errors.md, and the other way round', () => {
+  test('every error code of a response is in docs/errors.md, and the other way round', () => {
     const named = [...read('docs/errors.md').matchAll(/^\| `([A-Z_]+)`/gm)].map(([, code = '']) => code);
     assert.deepEqual(named.toSorted(), Object.keys(ERRORS).toSorted());
   });
 
   // Holds S3.13.
-  test('the guide says of every code that a wait or a change can help with how to repeat the call', () => {
+  test('the guide says how to retry the call for every code for which a wait or a change can help', () => {
     const [, table = ''] = read('docs/api-reference.md').split('\n## Repeating a call\n');
     const rows = table.split('\n').filter((line) => line.startsWith('| '));
     const named = rows.flatMap((row) =>
@@ -341,7 +341,7 @@ suite('what the documents name', () => {
     for (const folder of globSync('src/**/', { cwd: ROOT })) assert.ok(text.includes(`\`${folder}\``), folder);
   });
 
-  test('every file of the code that is named exists', () => {
+  test('every named file of the code exists', () => {
     const code = globSync('{src,test,client/src,mcp/src,dashboard/src,tools,bench,bin}/**/*.{ts,tsx,js,sql}', {
       cwd: ROOT,
     });
@@ -369,7 +369,7 @@ suite('decision records', () => {
       assert.ok(text.split('\n').length <= 61, `${text.split('\n').length - 1} lines`);
     });
 
-  test('are each in docs/decisions/README.md, which says of every other number where its story continues', () => {
+  test('are each in docs/decisions/README.md, which says for every other number where its subject continues', () => {
     const lines = read('docs/decisions/README.md').split('\n');
     const inForce = lines.flatMap((line) => /^- \[(\d{4})\]\(([^)]+)\) /.exec(line)?.slice(1, 3).join(' ') ?? []);
     assert.deepEqual(

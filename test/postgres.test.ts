@@ -31,7 +31,7 @@ const listSegments = (): string[] =>
 const countRows = async (url: string): Promise<unknown> =>
   (await runStatement(url, 'SELECT count(*)::int AS n FROM numbers'))[0]!['n'];
 
-test('a run whose STOREROOM_TEST_DATABASE_URL leads nowhere fails at once, with one sentence', async () => {
+test('a run whose STOREROOM_TEST_DATABASE_URL has no server fails at once, with one sentence', async () => {
   const env = { ...HERE, STOREROOM_TEST_DATABASE_URL: 'postgres://tester:hidden@127.0.0.1:1/none' };
   const child = spawn(process.execPath, [RUN, import.meta.filename], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let printed = '';
@@ -63,7 +63,7 @@ test('databases made at the same time are empty and separate', async () => {
   assert.deepEqual(await Promise.all(urls.map(countRows)), [1, 0, 0, 0]);
 });
 
-suite('a server of its own', () => {
+suite('a separate server', () => {
   let server: PostgresServer;
   before(async () => {
     server = await PostgresServer.start();
@@ -71,7 +71,7 @@ suite('a server of its own', () => {
   after(() => server.remove());
 
   // Dropping a database makes a server sync every file, so on the shared server the other tests would have to wait.
-  test('has no databases of a test process that has ended, also with somebody connected', async () => {
+  test('has no databases of a test process that has ended, even with open connections', async () => {
     const script = `
       const { newDatabase } = await import(${JSON.stringify(POSTGRES)});
       console.log(await newDatabase());
@@ -90,7 +90,7 @@ suite('a server of its own', () => {
     await assert.rejects(runStatement(url, 'SELECT 1'), /does not exist/);
   });
 
-  test('has every safety on and the locale of all systems, and asks for its password', async () => {
+  test('has every safety setting on and the locale of all systems, and asks for its password', async () => {
     const names = ['fsync', 'synchronous_commit', 'full_page_writes', 'max_connections', 'server_encoding'];
     const shown = await Promise.all(
       names.map(async (name) => Object.values((await runStatement(server.url, `SHOW ${name}`))[0]!)[0]),
@@ -121,7 +121,7 @@ suite('a server of its own', () => {
     }
   });
 
-  test('paused, it answers nothing, also on new connections; resumed, it answers what was asked', async () => {
+  test('paused, it sends nothing, also on new connections; resumed, it responds to the waiting requests', async () => {
     const client = new Client(server.url);
     await client.connect();
     server.pause();

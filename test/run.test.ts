@@ -59,7 +59,7 @@ suite('a run', () => {
     assert.deepEqual(readdirSync(place), []);
   });
 
-  test('is good also where only its user can enter the folder of TMPDIR, which PostgreSQL cannot as nobody', async () => {
+  test('succeeds even if the user of PostgreSQL cannot enter the folder of TMPDIR', async () => {
     const { child, place, output } = startRun(
       `test('works', async (context) => {
         context.diagnostic('in ' + os.tmpdir());
@@ -82,7 +82,7 @@ suite('a run', () => {
     assert.deepEqual(readdirSync(place), []);
   });
 
-  test('ends with what is wrong with the tests that failed', async () => {
+  test('ends with the faults of the failed tests', async () => {
     const { child, output } = startRun(`
       test('breaks', () => { throw new Error('the reason'); });
       test('goes on', () => undefined);`);
@@ -93,7 +93,7 @@ suite('a run', () => {
     );
   });
 
-  test('fails when what its files share cannot be ended, and says why', async () => {
+  test('fails when a resource that its files share cannot be ended, and says why', async () => {
     const { child, output } = startRun(`
       import { whenOver } from ${JSON.stringify(SHARED)};
       whenOver(() => Promise.reject(new Error('the reason')));
@@ -103,7 +103,7 @@ suite('a run', () => {
   });
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    test(`that ${signal} cuts short fails, and removes its folder`, async () => {
+    test(`that ${signal} interrupts fails, and removes its folder`, async () => {
       const { child, place, output } = startRun(`
         test('goes on', async () => {
           fs.writeFileSync(os.tmpdir() + '/made', '');
@@ -118,7 +118,7 @@ suite('a run', () => {
     });
 });
 
-test('processes that want the browser at once, where it was never unpacked, all get it', async () => {
+test('processes that need the browser at once, before it was ever unpacked, all get it', async () => {
   const place = temporaryFolder();
   const source = `
     const { execFileSync } = await import('node:child_process');
@@ -140,7 +140,7 @@ test('processes that want the browser at once, where it was never unpacked, all 
   assert.equal(readdirSync(place).length, 1, 'one of them, whole, and nothing half unpacked');
 });
 
-test('what files share and could not be started is started again for the next file', async () => {
+test('a shared resource that could not be started is started again for the next file', async () => {
   const outcomes = ['fault', 'made'];
   const open = share(
     async () => {

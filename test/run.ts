@@ -18,7 +18,7 @@ import { SLOW } from './slow.ts';
 
 interface Pass {
   readonly store: string;
-  /** The time zone of its processes, if it is not that of the machine. */
+  /** The time zone of its processes, if it differs from the machine's. */
   readonly zone?: string;
   /** The files that no process has taken yet. */
   readonly files: string[];

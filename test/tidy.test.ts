@@ -29,7 +29,7 @@ suite('the tree', () => {
       );
   });
 
-  test('real time is the subject of at most five files of test/, and the linter lets no other have it', () => {
+  test('real time is used in at most five files of test/, and the linter forbids it in others', () => {
     const config = readFileSync(join(ROOT, '.oxlintrc.json'), 'utf8');
     const [, listed = ''] = /"files": (\[[^\]]*\]),\s*\/\/ Real time/.exec(config) ?? [];
     assert.deepEqual(JSON.parse(listed), Object.keys(REAL_TIME));

@@ -23,7 +23,7 @@ const NEW = 'velvet harbour onion thirty';
 const HOUR = 3600;
 
 suite('links', () => {
-  test('400 a link is good once, also when two use it at the same moment', async () => {
+  test('400 a link works once, even when two people use it at the same moment', async () => {
     const teamId = await newTeam();
     const { token } = await inviteUser(store.users, teamId, 'Ann@Example.com', 'owner', operator());
     assert.deepEqual(await accounts.checkLink(token, visit()), { teamId, email: 'ann@example.com' });
@@ -40,7 +40,7 @@ suite('links', () => {
     await expectRefused('LINK_INVALID', accounts.checkLink(token, visit()));
   });
 
-  test('400 a link ends after 72 hours, and with the next one; nothing else is a link', async () => {
+  test('400 a link ends after 72 hours or when the next one is made; any other token is refused', async () => {
     const teamId = await newTeam();
     const first = await inviteUser(store.users, teamId, 'ann@example.com', 'owner', operator());
     assert.equal(first.endsAt, '2026-11-23T09:30:00.000Z');
@@ -53,14 +53,14 @@ suite('links', () => {
     await accounts.useLink(second.token, PASSWORD, visit(2));
   });
 
-  test('400 a weak password leaves the link as it is', async () => {
+  test('400 a weak password is refused, and the link still works', async () => {
     const teamId = await newTeam();
     const { token } = await inviteUser(store.users, teamId, 'ann@example.com', 'owner', operator());
     await expectRefused('WEAK_PASSWORD', accounts.useLink(token, 'too short', visit(1)));
     assert.equal((await accounts.useLink(token, PASSWORD, visit(2))).signedIn.user.linkHash, null);
   });
 
-  test('using a new link, and not making it, ends sessions, the old password and the second factor', async () => {
+  test('using a new link, not making it, ends sessions, the old password and the second factor', async () => {
     const { person: ann, recoveryCodes } = await Person.createWithFactor();
     const before = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
     const { token } = await renewLink(store.users, ann.teamID, ann.email, operator(301));
@@ -76,7 +76,7 @@ suite('links', () => {
 });
 
 suite('sessions', () => {
-  test('one ends 30 minutes after its last use and 12 hours after it was opened, whatever it is used for', async () => {
+  test('one ends 30 minutes after its last use and 12 hours after it was opened, for every kind of use', async () => {
     const ann = await Person.create();
     const { token } = await ann.signIn(visit());
     const other = await ann.signIn(visit());
@@ -93,7 +93,7 @@ suite('sessions', () => {
     assert.ok(await accounts.findSession(token, START + 7200_000));
   });
 
-  test('confirming the password gives a new token for the same twelve hours, and the old one ends', async () => {
+  test('confirming the password issues a new token for the same twelve hours and ends the old one', async () => {
     const ann = await Person.create();
     const first = await ann.signIn(visit());
     const { code, field } = await refusalOf(accounts.confirm(first.signedIn, WRONG, visit(600)));
@@ -108,7 +108,7 @@ suite('sessions', () => {
     assert.equal(found.session.createdAt, first.signedIn.session.createdAt);
   });
 
-  test('a proof is good for five minutes: that of a sign-in, a link or a confirmed password', async () => {
+  test('a proof from a sign-in, a link or a confirmed password is valid for five minutes', async () => {
     const ann = await Person.create();
     const { signedIn } = await ann.signIn(visit());
     const provenAt = (session: { provenAt: string }, seconds: number) => isProven(session, START + seconds * 1000);
@@ -129,7 +129,7 @@ suite('sessions', () => {
     assert.throws(() => requireProof(signedIn, START + 300_000), { code: 'PROOF_NEEDED' });
   });
 
-  test('who knows the password alone does not make wrong codes forgotten by confirming it', async () => {
+  test('confirming the password alone does not reset the count of wrong codes', async () => {
     const { person: ann, recoveryCodes } = await Person.createWithFactor();
     let { signedIn } = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
     const outcomes: string[] = [];
@@ -141,7 +141,7 @@ suite('sessions', () => {
     assert.deepEqual(outcomes.slice(5), ['SIGN_IN_REFUSED', 'TOO_MANY_ATTEMPTS', 'TOO_MANY_ATTEMPTS']);
   });
 
-  test('a refused new password is no failed proof', async () => {
+  test('a refused new password does not count as a failed proof', async () => {
     const ann = await Person.create();
     const { signedIn, token } = await ann.signIn(visit());
     for (let count = 0; count < 8; count++)
@@ -149,7 +149,7 @@ suite('sessions', () => {
     assert.equal((await accounts.findSession(token, START + 2000))!.session.failures, 0);
   });
 
-  test('429 twenty proofs of one sign-in in a minute, good ones too, however often its token changes', async () => {
+  test('429 after twenty proofs of one sign-in in a minute, also valid ones and with changed tokens', async () => {
     const ann = await Person.create();
     let { signedIn } = await ann.signIn(visit());
     for (let count = 0; count < 20; count++)
@@ -158,7 +158,7 @@ suite('sessions', () => {
     await accounts.confirm(signedIn, PASSWORD, visit(61));
   });
 
-  test('429 confirming is throttled as signing in is', async () => {
+  test('429 confirming a password is throttled like signing in', async () => {
     const ann = await Person.create();
     const { signedIn } = await ann.signIn(visit());
     for (let count = 0; count < 6; count++)
@@ -166,7 +166,7 @@ suite('sessions', () => {
     await expectRefused('TOO_MANY_ATTEMPTS', accounts.confirm(signedIn, PASSWORD, visit(1)));
   });
 
-  test('a user sees those that are good, and ends this one, one or all others', async () => {
+  test('a user sees the valid sessions, and ends this one, another one or all others', async () => {
     const ann = await Person.create();
     await ann.signIn(visit());
     const { token, signedIn } = await ann.signIn(visit(3600));
@@ -185,14 +185,14 @@ suite('sessions', () => {
     assert.equal(await accounts.findSession(token, START + 3609_000), undefined);
   });
 
-  test('404 nobody ends the session of another user', async () => {
+  test('404 no user can end the session of another user', async () => {
     const [ann, bob] = [await Person.create(), await Person.create()];
     const [mine, theirs] = [await ann.signIn(visit()), await bob.signIn(visit())];
     await expectRefused('NOT_FOUND', accounts.endSessions(mine.signedIn, theirs.signedIn.session.sessionId, visit()));
     assert.ok(await accounts.findSession(theirs.token, START));
   });
 
-  test('what has ended is forgotten, and nothing else', async () => {
+  test('ended sessions are deleted, and no others', async () => {
     const ann = await Person.create();
     const [old, used] = [await ann.signIn(visit()), await ann.signIn(visit())];
     await accounts.findSession(used.token, START + 20 * 60_000);
@@ -204,7 +204,7 @@ suite('sessions', () => {
 });
 
 suite('users', () => {
-  test('addresses are kept trimmed and in lowercase; 400 what is none', async () => {
+  test('addresses are saved trimmed and in lowercase; 400 for invalid ones', async () => {
     const teamId = await newTeam();
     await inviteUser(store.users, teamId, '  Ann.Smith+x@Example.COM\n', 'owner', operator());
     const shown = pick(await store.users.listUsers(teamId), 'email', 'role');
@@ -221,7 +221,7 @@ suite('users', () => {
     );
   });
 
-  test('a role holds from the next request on; a removed user is signed out', async () => {
+  test('a new role applies from the next request; a removed user is signed out', async () => {
     const ann = await Person.create();
     await inviteUser(store.users, ann.teamID, 'bob@example.com', 'developer', operator());
     const { token: link } = await renewLink(store.users, ann.teamID, 'bob@example.com', operator());
@@ -247,7 +247,7 @@ suite('users', () => {
     ]);
   });
 
-  test('400 the last owner stays', async () => {
+  test('400 the last owner cannot be removed or get another role', async () => {
     const ann = await Person.create();
     await expectRefused('LAST_OWNER', changeRole(store.users, ann.teamID, ann.email, 'viewer', operator()));
     await expectRefused('LAST_OWNER', deleteUser(store.users, ann.teamID, ann.email, operator()));

@@ -24,7 +24,7 @@ import {
 const NEW = 'velvet harbour onion thirty';
 
 suite('passwords', () => {
-  test('a new password ends the other sessions and the old password; the second factor goes on working', async () => {
+  test('a new password ends the other sessions and the old password; the second factor still works', async () => {
     const { person: ann, recoveryCodes } = await Person.createWithFactor();
     const other = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
     const mine = await ann.signIn(visit(301), { code: recoveryCodes[1]! });
@@ -50,7 +50,7 @@ suite('passwords', () => {
     await ann.signIn(visit(3));
   });
 
-  test('of a change and a link used at the same moment one holds, and no session of the other is left', async () => {
+  test('if a change and a link set the password at once, one wins and the other leaves no session', async () => {
     for (let count = 0; count < 5; count++) {
       const ann = await Person.create();
       const { signedIn } = await ann.signIn(visit());
@@ -93,7 +93,7 @@ function interrupted<Part extends 'users' | 'sessions'>(
   return new Accounts({ users: usersOf, sessions, audit, [part]: paused }, atOnce);
 }
 
-test('a sign-in that was under way with the old password while it was changed opens nothing', async () => {
+test('a sign-in with the old password that runs while it is changed opens no session', async () => {
   const ann = await Person.create();
   const { signedIn } = await ann.signIn(visit());
   const change = () => accounts.changePassword(signedIn, PASSWORD, NEW, visit(2));
@@ -105,7 +105,7 @@ test('a sign-in that was under way with the old password while it was changed op
   assert.deepEqual([action, detail['reason']], ['sessions ended', 'password changed']);
 });
 
-test('401 a second factor that was being put in force with the old password while it was changed is not', async () => {
+test('401 a second factor that is being set up with the old password while it is changed is not set up', async () => {
   const ann = await Person.create();
   const [mine, other] = [await ann.signIn(visit()), await ann.signIn(visit())];
   const change = () => accounts.changePassword(other.signedIn, PASSWORD, NEW, visit(2));
@@ -121,7 +121,7 @@ test('401 a second factor that was being put in force with the old password whil
   assert.equal((await ann.signIn(visit(3))).signedIn.user.sealedSecret, null);
 });
 
-test('401 a new password does not bring back a second factor that was replaced while it was changed', async () => {
+test('401 a new password does not restore a second factor that was replaced while it was changed', async () => {
   const { person: ann, recoveryCodes } = await Person.createWithFactor();
   const mine = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
   const other = await ann.signIn(visit(300), { code: recoveryCodes[1]! });
@@ -131,7 +131,7 @@ test('401 a new password does not bring back a second factor that was replaced w
   await ann.signIn(visit(332), { code: ann.codeAt(332) });
 });
 
-test('the log has what users do with their own account', async () => {
+test('the audit log has each change that users make to their own account', async () => {
   const { person: ann, recoveryCodes } = await Person.createWithFactor();
   const gone = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
   await ann.signIn(visit(300), { code: recoveryCodes[1]! });
@@ -157,7 +157,7 @@ test('the log has what users do with their own account', async () => {
 });
 
 suite('second factor', () => {
-  test('it is in force once a code of it was sent with the password, and not before', async () => {
+  test('it takes effect when one of its codes is sent with the password, and not before', async () => {
     const ann = await Person.create();
     const { token, signedIn } = await ann.signIn(visit());
     const { secret, uri } = accounts.beginSecondFactor(signedIn);
@@ -179,7 +179,7 @@ suite('second factor', () => {
     assert.equal(await accounts.countRecoveryCodes(now.user), 10);
   });
 
-  test('put in force anew, the one before and its recovery codes are no longer good', async () => {
+  test('setting up a new one ends the previous one and its recovery codes', async () => {
     const { person: ann, recoveryCodes } = await Person.createWithFactor();
     const { signedIn } = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
     const old = ann.codeAt(330);
@@ -189,7 +189,7 @@ suite('second factor', () => {
     await ann.signIn(visit(332), { code: ann.codeAt(332) });
   });
 
-  test('500 a secret in the store that the password does not open is a fault, not a wrong code', async () => {
+  test('500 a stored secret that the password cannot decrypt is a fault, not a wrong code', async () => {
     const { person: ann, recoveryCodes } = await Person.createWithFactor();
     const { signedIn } = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
     const sealedSecret = seal(newSecret(), randomBytes(32), signedIn.user);
@@ -200,7 +200,7 @@ suite('second factor', () => {
     await assert.rejects(change, /cannot be decrypted/);
   });
 
-  test('taking it away needs password and code', async () => {
+  test('removing it needs the password and a code', async () => {
     const { person: ann, recoveryCodes } = await Person.createWithFactor();
     const { signedIn } = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
     const disable = (password: string, code: string) =>

@@ -24,7 +24,7 @@ async function weaknessOf(password: string, name = ANN): Promise<string | undefi
 }
 
 suite('hashes', () => {
-  test('a hash says its parameters and salt, and differs every time', async () => {
+  test('a hash contains its parameters and salt, and differs every time', async () => {
     const [first, second] = await Promise.all([hashPassword(PASSWORD), hashPassword(PASSWORD)]);
     for (const { hash, key } of [first, second]) {
       assert.match(hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
@@ -35,7 +35,7 @@ suite('hashes', () => {
     assert.notDeepEqual(first.key, second.key);
   });
 
-  test('the right password matches and gives the same key again; any other does not match', async () => {
+  test('the right password matches and gives the same key each time; any other does not match', async () => {
     const { hash, key } = await hashPassword(PASSWORD);
     assert.deepEqual(await checkPassword(PASSWORD, hash), { matches: true, key });
     const changed = [PASSWORD.toUpperCase(), PASSWORD.slice(1), `${PASSWORD}\0`];
@@ -52,13 +52,13 @@ suite('hashes', () => {
     assert.equal((await checkPassword('crème brûlée at the seaside'.normalize('NFD'), hash)).matches, false);
   });
 
-  test('a hash of the first version is read', async () => {
+  test('a hash of the first version can still be checked', async () => {
     const { matches, key } = await checkPassword(PASSWORD, KEPT);
     assert.equal(matches, true);
     assert.equal(key.toString('base64'), KEPT_KEY);
   });
 
-  test('the longest password matches; no password at all is matched by nothing, and neither is half a character', async () => {
+  test('the longest password matches; an empty password or half a character never matches', async () => {
     for (const password of ['', 'A', PASSWORD, '\0', 'x'.repeat(100_000)])
       assert.equal((await checkPassword(password, '')).matches, false);
     const longest = '😀'.repeat(256);
@@ -69,7 +69,7 @@ suite('hashes', () => {
 });
 
 suite('strength', () => {
-  test('400 less than 15 characters is refused with the number there are, counted as people count', async () => {
+  test('400 a password under 15 characters is refused with its length in visible characters', async () => {
     const rest = 'Use at least 15, for example four unrelated words.';
     assert.equal(await weaknessOf(''), `The password has 0 characters. ${rest}`);
     assert.equal(await weaknessOf('k'), `The password has 1 character. ${rest}`);
@@ -77,7 +77,7 @@ suite('strength', () => {
     assert.match((await weaknessOf('😀🍏🚲🎻🧭🪁🧩🌋🥨🦔🪺🫖🧶🪗'))!, /has 14 characters/);
   });
 
-  test('400 more than 256 characters is refused; 256 are taken', async () => {
+  test('400 a password over 256 characters is refused; 256 are accepted', async () => {
     const long = randomBytes(256).toString('hex');
     const found = await weaknessOf(long.slice(0, 257));
     assert.equal(found, 'The password has 257 characters. Use at most 256.');
@@ -88,7 +88,7 @@ suite('strength', () => {
     assert.match((await weaknessOf('k3yf9xq2mz7wpl4\uD83D'))!, /contains an invalid character/);
   });
 
-  test('any random password of 15 characters is fine, of whatever characters', async () => {
+  test('any random password of 15 characters is accepted, with characters of every kind', async () => {
     for (let count = 0; count < 50; count++)
       assert.equal(await weaknessOf(randomBytes(12).toString('base64url').slice(0, 15)), undefined);
     const odd = ['    lantern poplar   ', 'летомялюблюмолоко', 'ǅ ﷽ \u0000 ‮ ¯\\_(ツ)_/¯ х'];
@@ -96,7 +96,7 @@ suite('strength', () => {
       assert.equal(await weaknessOf(password), undefined, password);
   });
 
-  test('400 every common password that is long enough is refused, of a list of more than 30,000', async () => {
+  test('400 every password of a list of more than 30,000 common ones that is long enough is refused', async () => {
     assert.ok(dictionary['passwords-common'].length > 30_000);
     const long = dictionary['passwords-common'].filter((password) => password.length >= 15);
     assert.ok(long.length >= 40, String(long.length));
@@ -136,7 +136,7 @@ suite('strength', () => {
       assert.match((await weaknessOf('catalogue'.repeat(3), { teamId, email: `${user}@b.example` }))!, /little more/);
   });
 
-  test('400 what comes after the first hundred characters does not make up for them', async () => {
+  test('400 characters after the first hundred do not make a weak password strong', async () => {
     assert.ok(await weaknessOf('a'.repeat(100) + randomBytes(40).toString('hex')));
   });
 });

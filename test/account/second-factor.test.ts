@@ -30,7 +30,7 @@ suite('base32', () => {
     }
   });
 
-  test('any bytes come back, and no other text gives them', () => {
+  test('decoding returns the encoded bytes, and each byte sequence has one text', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) =>
         assert.deepEqual(decodeBase32(encodeBase32(bytes)), Buffer.from(bytes)),
@@ -58,7 +58,7 @@ suite('codes', () => {
     }
   });
 
-  test('a code is good one step before and after its own, and not two', () => {
+  test('a code is valid one step before and after its own, and not two', () => {
     const nowMs = Date.parse('2026-11-20T09:30:07.000Z');
     const step = Math.floor(nowMs / 30_000);
     for (let count = 0; count < 200; count++) {
@@ -73,7 +73,7 @@ suite('codes', () => {
     }
   });
 
-  test('anything but six digits is no code; spaces between them do not matter', () => {
+  test('only six digits are a code; spaces between them do not matter', () => {
     const code = formatCode(RFC_SECRET, 1);
     assert.equal(findStep(RFC_SECRET, `${code.slice(0, 3)} ${code.slice(3)} `, 31_000), 1);
     const digits = ['１２３４５６', '٢٨٧٠٨٢', '²87082'];
@@ -81,7 +81,7 @@ suite('codes', () => {
       assert.equal(findStep(RFC_SECRET, text, 31_000), undefined, text);
   });
 
-  test('the address for the QR code has the secret and names service, team and user', () => {
+  test('the address in the QR code has the secret and the names of service, team and user', () => {
     const uri = new URL(formatUri({ teamId: 'acme', email: 'ann+x&y=z#?@example.com' }, RFC_SECRET));
     assert.equal(uri.protocol + uri.host, 'otpauth:totp');
     assert.equal(decodeURIComponent(uri.pathname), '/Storeroom:ann+x&y=z#?@example.com (acme)');
@@ -94,7 +94,7 @@ suite('codes', () => {
     });
   });
 
-  test('a secret comes back however it was typed; a shorter one is none', () => {
+  test('a secret is read in any way of typing it; a shorter one is refused', () => {
     const secret = newSecret();
     assert.equal(secret.length, 20);
     const text = encodeBase32(secret);
@@ -105,14 +105,14 @@ suite('codes', () => {
 });
 
 suite('sealing', () => {
-  test('what was sealed opens with its key for its user, and never the same twice', () => {
+  test('a sealed secret opens with its key for its user, and differs every time', () => {
     const [secret, key] = [newSecret(), randomBytes(32)];
     assert.deepEqual(open(seal(secret, key, ANN), key, ANN), secret);
     assert.notDeepEqual(seal(secret, key, ANN), seal(secret, key, ANN));
     assert.ok(!seal(secret, key, ANN).includes(secret));
   });
 
-  test('it opens with no other key, for no other user and with no bit changed', () => {
+  test('it does not open with another key, for another user or with a changed bit', () => {
     const [secret, key] = [newSecret(), randomBytes(32)];
     const sealed = seal(secret, key, ANN);
     assert.equal(open(sealed, randomBytes(32), ANN), undefined);
@@ -139,7 +139,7 @@ suite('recovery codes', () => {
     }
   });
 
-  test('spaces, dashes and case do not matter; what is too short, too long or has other characters is none', () => {
+  test('spaces, dashes and case do not matter; a code of another length or with other characters is refused', () => {
     const { codes, hashes } = newRecoveryCodes();
     const [code, hash] = [codes[0]!, hashes[0]];
     const spaced = [code.replaceAll('-', ' '), ` ${code}\n`, Array.from(code).join('-')];

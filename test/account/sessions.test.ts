@@ -15,7 +15,7 @@ suite('sessions', () => {
     assert.equal(isLive(session(0, 0), NOW + 30 * MINUTE), false);
   });
 
-  test('one ends 12 hours after it was opened, however much it is used', () => {
+  test('one ends 12 hours after it was opened, even if it is used all the time', () => {
     assert.equal(isLive(session(0, 719 * MINUTE), NOW + 720 * MINUTE - 1), true);
     assert.equal(isLive(session(0, 719 * MINUTE), NOW + 720 * MINUTE), false);
     assert.equal(endOfSession(session(0, 0)), at(720 * MINUTE));
@@ -27,7 +27,7 @@ suite('sessions', () => {
     assert.equal(isLive(session(-5 * MINUTE, 0), NOW - 2 * MINUTE), false);
   });
 
-  test('however the clock jumps, no session outlives its 12 hours by more than a minute', () => {
+  test('no jump of the clock lets a session outlive its 12 hours by more than a minute', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: -MINUTE * 2, max: MINUTE * 40 }), { maxLength: 60 }), (jumps) => {
         let clockMs = NOW;
@@ -42,19 +42,19 @@ suite('sessions', () => {
     );
   });
 
-  test('it is noted once a minute that one is in use, and never an earlier time', () => {
+  test('the last use is saved at most once a minute, and never moves back', () => {
     assert.equal(isToTouch(session(0, 0), NOW + MINUTE - 1), false);
     assert.equal(isToTouch(session(0, 0), NOW + MINUTE), true);
     assert.equal(isToTouch(session(0, 0), NOW - MINUTE), false);
   });
 
-  test('what is forgotten has ended', () => {
+  test('only sessions that have ended are deleted', () => {
     const { createdBefore, seenBefore } = endedBefore(NOW);
     assert.equal(isLive({ createdAt: createdBefore, seenAt: at(0) }, NOW), false);
     assert.equal(isLive({ createdAt: at(-MINUTE), seenAt: seenBefore }, NOW), false);
   });
 
-  test('a time that cannot be read is none in which a session lives', () => {
+  test('a session is not valid at a time that cannot be parsed', () => {
     for (const createdAt of ['', 'x']) assert.equal(isLive({ createdAt, seenAt: at(0) }, NOW), false);
   });
 });

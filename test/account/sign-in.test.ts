@@ -21,7 +21,7 @@ import {
 const GUESSES = trials('GUESSES', { quick: 12, all: 300 });
 
 suite('signing in', () => {
-  test('the right password signs in, and the session is found by its token alone', async () => {
+  test('the right password signs in, and only the token finds the session', async () => {
     const ann = await Person.create();
     const { token, signedIn } = await ann.signIn(visit(5, '192.0.2.7'));
     const { user, tenant, session } = signedIn;
@@ -33,14 +33,14 @@ suite('signing in', () => {
     assert.equal(await accounts.findSession(other, START + 6000), undefined);
   });
 
-  test('case and spaces around the address do not matter; those of the password do', async () => {
+  test('case and surrounding spaces matter in the password, and not in the address', async () => {
     const ann = await Person.create();
     await accounts.signIn({ teamID: ann.teamID, email: ' Ann@Example.COM ', password: ann.password }, visit());
     await expectRefused('SIGN_IN_REFUSED', ann.signIn(visit(), { password: ` ${ann.password}` }));
     await expectRefused('SIGN_IN_REFUSED', ann.signIn(visit(), { password: ann.password.toUpperCase() }));
   });
 
-  test('401 is the same for an unknown team or user, no password yet, a wrong password and a wrong code', async () => {
+  test('401 is the same for an unknown team or user and a missing or wrong password or code', async () => {
     const { person: ann } = await Person.createWithFactor();
     await inviteUser(store.users, ann.teamID, 'new@example.com', 'viewer', operator());
     const right = { teamID: ann.teamID, email: ann.email, password: ann.password, code: '' };
@@ -66,7 +66,7 @@ suite('signing in', () => {
     assert.deepEqual([...answers], [JSON.stringify(told)]);
   });
 
-  test('a new sign-in ends the session the browser had, and no other', async () => {
+  test('a new sign-in ends the previous session of the browser, and no other', async () => {
     const ann = await Person.create();
     const [phone, before] = [await ann.signIn(visit(1)), await ann.signIn(visit(2))];
     const now = await ann.signIn({ ...visit(3), replaces: before.token });
@@ -74,7 +74,7 @@ suite('signing in', () => {
     for (const { token } of [phone, now]) assert.ok(await accounts.findSession(token, START + 4000));
   });
 
-  test('the log has sign-ins with their factor, and refused ones of users that exist with what was wrong', async () => {
+  test('the audit log has sign-ins with their factor, and refused ones of existing users with the reason', async () => {
     const { person: ann, recoveryCodes } = await Person.createWithFactor();
     const before = (await ann.log()).length;
     await ann.signIn(visit(60), { code: ann.codeAt(60) });
@@ -110,7 +110,7 @@ suite('throttle', () => {
     return answers;
   }
 
-  test(`429 the first ${GUESSES} guesses at an unknown user are answered as those at a known one`, async () => {
+  test(`429 the first ${GUESSES} guesses get the same responses for an unknown user as for a known one`, async () => {
     const ann = await Person.create();
     const known = await guess(ann.teamID, ann.email, GUESSES);
     assert.deepEqual(await guess(ann.teamID, 'nobody@example.com', GUESSES), known);
@@ -118,7 +118,7 @@ suite('throttle', () => {
     assert.equal((await ann.log()).filter(({ action }) => action === 'sign-in refused').length, refused);
   });
 
-  test('429 at most 100 consecutive guesses are looked at, until a new link is used', async () => {
+  test('429 at most 100 consecutive guesses are checked, until a new link is used', async () => {
     const ann = await Person.create();
     const name = { teamId: ann.teamID, email: ann.email };
     assert.ok(await store.users.setFailures(name, 0, { failures: 95, nextTryAt: '' }));
@@ -132,7 +132,7 @@ suite('throttle', () => {
     assert.equal(await ann.failures(), 0);
   });
 
-  test('429 of guesses made at the same moment no more are looked at than one after another', async () => {
+  test('429 no more guesses are checked if they are sent at the same moment', async () => {
     const ann = await Person.create();
     for (const email of [ann.email, 'nobody@example.com']) {
       const guesses = times(40, () =>
@@ -144,7 +144,7 @@ suite('throttle', () => {
     }
   });
 
-  test('a good sign-in forgets failures', async () => {
+  test('a successful sign-in resets the count of failures', async () => {
     const ann = await Person.create();
     for (let count = 0; count < 5; count++) await refusedWith(ann.signIn(visit(), { password: WRONG }));
     assert.equal(await ann.failures(), 5);
@@ -152,7 +152,7 @@ suite('throttle', () => {
     assert.equal(await ann.failures(), 0);
   });
 
-  test('429 twenty attempts in a minute from one address, for whatever accounts', async () => {
+  test('429 after twenty attempts in a minute from one address, for any accounts', async () => {
     const answers: string[] = [];
     const teamID = await newTeam();
     for (let count = 0; count < 22; count++) {
@@ -163,7 +163,7 @@ suite('throttle', () => {
     assert.deepEqual(answers, [...Array<string>(20).fill('SIGN_IN_REFUSED'), 'TOO_MANY_ATTEMPTS', 'TOO_MANY_ATTEMPTS']);
   });
 
-  test('503 a sign-in for which there was no room is no failure', async () => {
+  test('503 a sign-in that finds no room does not count as a failure', async () => {
     const ann = await Person.create();
     const team = await newTeam();
     const crowd = times(54, (count) =>
@@ -177,7 +177,7 @@ suite('throttle', () => {
 });
 
 suite('second factor', () => {
-  test('401 the code is asked for only after the right password, and asking is no failure', async () => {
+  test('401 the code is asked for only after the right password, and this does not count as a failure', async () => {
     const { person: ann } = await Person.createWithFactor();
     for (let count = 0; count < 20; count++) await expectRefused('SECOND_FACTOR_NEEDED', ann.signIn(visit(300)));
     assert.equal(await ann.failures(), 0);
@@ -185,7 +185,7 @@ suite('second factor', () => {
     await ann.signIn(visit(301), { code: ann.codeAt(301) });
   });
 
-  test('429 being asked for the code forgets no failures: codes cannot be guessed for ever', async () => {
+  test('429 asking for the code does not reset the count of failures, so guessing codes has a limit', async () => {
     const { person: ann } = await Person.createWithFactor();
     let seconds = 300;
     for (let count = 0; count < 8; count++) {
@@ -198,7 +198,7 @@ suite('second factor', () => {
     await expectRefused('TOO_MANY_ATTEMPTS', ann.signIn(visit(seconds)));
   });
 
-  test('401 a code is good once, also for sign-ins at the same moment, and none before it any more', async () => {
+  test('401 a code works once, also for sign-ins at the same moment, and ends all earlier codes', async () => {
     const { person: ann } = await Person.createWithFactor();
     const code = ann.codeAt(300);
     const outcomes = await Promise.allSettled([1, 2, 3].map(() => ann.signIn(visit(300), { code })));
@@ -208,12 +208,12 @@ suite('second factor', () => {
     await ann.signIn(visit(301), { code: ann.codeAt(330) });
   });
 
-  test('401 the code with which a second factor was put in force does not sign in', async () => {
+  test('401 the code that set up a second factor does not sign in', async () => {
     const { person: ann } = await Person.createWithFactor();
     await expectRefused('SIGN_IN_REFUSED', ann.signIn(visit(1), { code: ann.codeAt(0) }));
   });
 
-  test('401 a recovery code is good once, also of two sign-ins at the same moment', async () => {
+  test('401 a recovery code works once, also for two sign-ins at the same moment', async () => {
     const { person: ann, recoveryCodes } = await Person.createWithFactor();
     const name = { teamId: ann.teamID, email: ann.email };
     const typed = recoveryCodes[3]!.toLowerCase().replaceAll('-', ' ');
@@ -225,7 +225,7 @@ suite('second factor', () => {
     assert.equal(await accounts.countRecoveryCodes(name), 8);
   });
 
-  test('what is in the store does not open without the password', async () => {
+  test('the stored secret does not open without the password', async () => {
     const { person: ann } = await Person.createWithFactor();
     const user = (await store.users.findUser({ teamId: ann.teamID, email: ann.email }))!;
     assert.ok(user.sealedSecret!.length > 20);

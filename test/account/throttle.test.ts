@@ -21,7 +21,7 @@ function waitOf(attempt: () => void): number | null {
 const expectWait = (seconds: number | null, attempt: () => void): void => assert.equal(waitOf(attempt), seconds);
 
 suite('accounts', () => {
-  test('five failures cost nothing; then 1 s doubling to 15 minutes', () => {
+  test('the wait is zero for five failures, then doubles from 1 s to 15 minutes', () => {
     const waits = Array.from({ length: 101 }, (_, failures) => {
       const at = nextTry(failures, NOW);
       return at === '' ? 0 : (Date.parse(at) - NOW) / 1000;
@@ -30,7 +30,7 @@ suite('accounts', () => {
     assert.ok(waits.slice(16).every((wait) => wait === 900));
   });
 
-  test('429 while the wait lasts, with what is left of it', () => {
+  test('429 while the wait lasts, with its remaining time', () => {
     const nextTryAt = nextTry(10, NOW);
     expectWait(16, () => checkFailures({ failures: 10, nextTryAt }, NOW));
     expectWait(1, () => checkFailures({ failures: 10, nextTryAt }, NOW + 15_001));
@@ -38,7 +38,7 @@ suite('accounts', () => {
     expectWait(900, () => checkFailures({ failures: 30, nextTryAt: nextTry(30, NOW) }, NOW));
   });
 
-  test('429 after a hundred failures nothing is looked at any more, and the message says who can help', () => {
+  test('429 after a hundred failures no attempt is checked, and the message says who can help', () => {
     expectWait(null, () => checkFailures({ failures: 99, nextTryAt: '' }, NOW));
     expectWait(Infinity, () => checkFailures({ failures: 100, nextTryAt: '' }, NOW));
     assert.throws(
@@ -47,7 +47,7 @@ suite('accounts', () => {
     );
   });
 
-  test('a clock that was put back locks nobody out', () => {
+  test('a clock that is set back locks no user out', () => {
     expectWait(null, () => checkFailures({ failures: 30, nextTryAt: nextTry(30, NOW) }, NOW - 86_400_000));
   });
 });
@@ -61,13 +61,13 @@ suite('addresses', () => {
     expectWait(null, () => throttle.take('192.0.2.1', NOW + 60_000));
   });
 
-  test('a clock that was put back locks no address out', () => {
+  test('a clock that is set back locks no address out', () => {
     const throttle = new MinuteThrottle('from this address');
     for (let count = 0; count < 20; count++) throttle.take('192.0.2.1', NOW);
     expectWait(null, () => throttle.take('192.0.2.1', NOW - 3_600_000));
   });
 
-  test('an IPv6 network counts as one address, an IPv4 address as itself in whatever form', () => {
+  test('an IPv6 network counts as one address, an IPv4 address as itself in each notation', () => {
     const forms: Record<string, string> = {
       '192.0.2.1': '192.0.2.1',
       '::ffff:192.0.2.1': '192.0.2.1',
@@ -96,7 +96,7 @@ suite('addresses', () => {
     for (const [client, network] of Object.entries(forms)) assert.equal(networkOf(client, 3), network, client);
   });
 
-  test('ten thousand addresses are remembered; the oldest go first', () => {
+  test('ten thousand addresses are kept, and the oldest are dropped first', () => {
     const throttle = new MinuteThrottle('from this address');
     const address = (number: number): string => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
     for (const number of [0, 1]) for (let count = 0; count < 20; count++) throttle.take(address(number), NOW);
@@ -105,7 +105,7 @@ suite('addresses', () => {
     expectWait(null, () => throttle.take(address(0), NOW));
   });
 
-  test('one that tries again in another minute is the last to be forgotten, not the first', () => {
+  test('an address that tries again in another minute is dropped last, not first', () => {
     const throttle = new MinuteThrottle('from this address');
     const address = (number: number): string => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
     for (let number = 0; number < 10_000; number++) throttle.take(address(number), NOW);
@@ -129,12 +129,12 @@ suite('a line', () => {
     return { codes: codes.slice(1), order };
   }
 
-  test('who has made the fewest attempts goes first, and of equal ones the newest', async () => {
+  test('the address with the fewest attempts goes first, and the newest attempt among equals', async () => {
     const { order } = await waitInLine([3, 1, 2, 1, 9]);
     assert.deepEqual(order, ['1 3', '1 1', '2 2', '3 0', '9 4']);
   });
 
-  test('503 fifty wait; for one more, the one with the most attempts is refused', async () => {
+  test('503 fifty attempts wait; beyond that, the one of the address with the most attempts is refused', async () => {
     const strangers = Array.from({ length: 50 }, (_, place) => (place === 7 ? 20 : 10));
     const { codes, order } = await waitInLine([...strangers, 1, 30]);
     const refused = codes.flatMap((code, place) => (code === 'ok' ? [] : [`${code} ${place}`]));
@@ -142,7 +142,7 @@ suite('a line', () => {
     assert.equal(order[0], '1 50');
   });
 
-  test('a turn that fails ends like any other', async () => {
+  test('a turn that fails makes room for the next', async () => {
     const line = new Line();
     await assert.rejects(
       line.run(1, () => Promise.reject(new Error('failed'))),

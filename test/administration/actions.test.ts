@@ -75,7 +75,7 @@ suite('each action', () => {
     assert.deepEqual(commands.map(([, action]) => wordsOf(action)).toSorted(), Object.keys(ENDINGS).toSorted());
   });
 
-  test('has help with its sentence, an example and the options of what it takes', async () => {
+  test('has help with its sentence, an example and an option for each argument', async () => {
     const { run } = openCommandLine();
     for (const [name, action] of commands) {
       const { exitCode, out } = await run(`${wordsOf(action)} --help`);
@@ -114,14 +114,14 @@ test('each list has columns, days and words for people, or a sentence where it i
 });
 
 suite('each route', () => {
-  test('403 is refused to the next lower role', async () => {
+  test('403 the next lower role is refused', async () => {
     for (const [name, { role }] of routes) {
       const lower = ROLES[ROLES.indexOf(role as Role) + 1];
       if (lower !== undefined) assert.equal(codeIn(await send(name, users[lower])), '403 ROLE_NOT_ALLOWED', name);
     }
   });
 
-  test('403 a change is refused without the proof that it declares, and noted in the audit log with it', async () => {
+  test('403 a change is refused without the proof that it declares, and is in the audit log with it', async () => {
     for (const [name, { proof, notes }] of changes) {
       const visitor = await owner.again();
       await forgetProof(service, visitor.email);
@@ -139,7 +139,7 @@ suite('each route', () => {
   });
 });
 
-test('each command notes what it declares, and prints the team and the words', async () => {
+test('each command writes the audit entry that it declares, and prints the team and its words', async () => {
   for (const [name, action] of commands) {
     const words = wordsOf(action);
     const ending = ENDINGS[words];

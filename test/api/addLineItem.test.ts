@@ -33,7 +33,7 @@ test('200 data is the line with LINE_NUMBER, LINE_REF_LOCK_CODE and NUMBER_SHIPP
 });
 
 // Holds S5.15, S7.3.
-test('200 every field of a line can be sent and comes back as it was sent', async () => {
+test('200 every field of a line can be sent and is returned unchanged', async () => {
   const sent = { ...sampleOf('lines'), ORDER_NUMBER };
   assert.equal(Object.keys(sent).length, 8);
   const line = await add(sent);
@@ -50,7 +50,7 @@ test('200 LINE_NUMBER is assigned by the service: 1, 2, 3 in each order, also un
 });
 
 // Holds S5.12.
-test('200 LINE_REF_LOCK_CODE is opaque: at least 128 bits, never the same, never alike', async () => {
+test('200 LINE_REF_LOCK_CODE is opaque: it has at least 128 bits, and no two are equal or similar', async () => {
   const order = await newOrder();
   const codes = await Promise.all(times(100, async () => (await add({ ORDER_NUMBER: order }))['LINE_REF_LOCK_CODE']!));
   assert.equal(new Set(codes).size, 100);
@@ -63,7 +63,7 @@ test('200 LINE_REF_LOCK_CODE is opaque: at least 128 bits, never the same, never
 });
 
 // Holds S5.12.
-test('200 the LINE_REF_LOCK_CODE comes again wherever the line is', async () => {
+test('200 every response with the line has the same LINE_REF_LOCK_CODE', async () => {
   const order = await newOrder();
   const line = await add({ ORDER_NUMBER: order, QUANTITY: 2 });
   assert.deepEqual(await shop.lines(order), [line]);
@@ -72,12 +72,12 @@ test('200 the LINE_REF_LOCK_CODE comes again wherever the line is', async () => 
 });
 
 // Holds S5.13.
-test('200 PART_CODE is not checked against its table', async () => {
+test('200 PART_CODE may be one that no part has', async () => {
   const line = await add({ PART_CODE: 'no such part' });
   assert.deepEqual([line['PART_CODE'], line['DESCRIPTION'], line['CARE_PLAN']], ['no such part', '', '']);
 });
 
-test('200 ORDER_NUMBER is taken as a number too', async () => {
+test('200 ORDER_NUMBER may also be a JSON number', async () => {
   assert.equal((await add({ ORDER_NUMBER: Number(ORDER_NUMBER) }))['ORDER_NUMBER'], ORDER_NUMBER);
 });
 
@@ -89,7 +89,7 @@ refuses('400 MISSING_FIELD without ORDER_NUMBER', eachAs(['ORDER_NUMBER'], [unde
 refuses('400 FIELD_NOT_ALLOWED for FUNCTION', eachAs(['FUNCTION'], ['ADD', null], { ORDER_NUMBER }));
 const assigned = ['LINE_NUMBER', 'LINE_REF_LOCK_CODE', 'CREATE_DATE', 'MODIFIED_DATE'];
 // Holds S5.9, S5.10, S7.2.
-refuses('400 FIELD_NOT_ALLOWED for what PIMS assigns', eachAs(assigned, ['1', '', null], { ORDER_NUMBER }));
+refuses('400 FIELD_NOT_ALLOWED for fields that PIMS assigns', eachAs(assigned, ['1', '', null], { ORDER_NUMBER }));
 const shipped = eachAs(['NUMBER_SHIPPED'], ['1', 0, null], { ORDER_NUMBER, QUANTITY: 2 });
 // Holds S5.9, S5.10, S7.2.
 refuses('400 FIELD_NOT_ALLOWED for NUMBER_SHIPPED on a new line, also 0', shipped);
@@ -97,17 +97,21 @@ const unknown = eachAs(['PARTCODE', 'quantity'], ['1'], { ORDER_NUMBER });
 const nearest = [/'PARTCODE'.*\bPART_CODE\b/, /'quantity'.*\bQUANTITY\b/];
 refuses('400 UNKNOWN_FIELD names the field and the nearest known one', unknown, ...nearest);
 const noNumbers = eachAs(['QUANTITY'], ['two', '1e3', '1,5', true], { ORDER_NUMBER });
-refuses('400 INVALID_VALUE for a QUANTITY that is no decimal number', noNumbers);
+refuses('400 INVALID_VALUE for a QUANTITY that is not a decimal number', noNumbers);
 // Holds S7.14, S8.12.
-refuses('400 ORDER_CLOSED: an invoice takes no new lines', eachAs(['ORDER_NUMBER'], ['500'], { QUANTITY: '1' }), /500/);
+refuses(
+  '400 ORDER_CLOSED: a line cannot be added to an invoice',
+  eachAs(['ORDER_NUMBER'], ['500'], { QUANTITY: '1' }),
+  /500/,
+);
 refuses('400 INVALID_BODY when the body is not an object, or is missing', { '': [[], '"text"', undefined] });
 
 const units = { ORDER_NUMBER, PART_CODE: 'A', QUANTITY: '2' };
 const plan = { ...units, PART_CODE: 'PLAN+3Y', SERIAL_NUMBERS: 'S1' };
-refuses('400 SERIALS_NOT_ALLOWED: at most one serial number a unit, none on a care plan', {
+refuses('400 SERIALS_NOT_ALLOWED for more than one serial number per unit, or any on a care plan', {
   SERIAL_NUMBERS: [{ ...units, SERIAL_NUMBERS: 'S1,S2,S3' }, plan],
 });
 
-test('200 as many serial numbers as units', async () => {
+test('200 a line may have as many serial numbers as units', async () => {
   assert.equal((await add({ ...units, SERIAL_NUMBERS: 'S1,S2' }))['SERIAL_NUMBERS'], 'S1,S2');
 });

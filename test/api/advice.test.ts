@@ -133,7 +133,7 @@ async function changeInvoice(): Promise<Answer> {
 }
 
 // Holds S3.5, S3.6.
-test('each mistake is answered with what is wrong, with the value that was sent, and what to do', async () => {
+test('each error says what is wrong, with the value that was sent, and what to do', async () => {
   for (const [what, answer, code, message, remedy] of MISTAKES) {
     const { body, text } = await answer();
     const told = body as Record<string, unknown>;
@@ -152,7 +152,7 @@ interface Parameter {
 }
 type Operations = Record<string, { readonly parameters?: readonly Parameter[]; readonly requestBody?: unknown }>;
 
-test('a parameter that is not in its form: the message says which form it has', async () => {
+test('the error for a malformed parameter says which form it must have', async () => {
   const text = await (await fetch(`${service.origin}/openapi.json`)).text();
   const { paths } = inlineRefs(JSON.parse(text) as { paths: Record<string, Operations> });
   const sent: string[] = [];
@@ -172,7 +172,7 @@ test('a parameter that is not in its form: the message says which form it has', 
 });
 
 // Holds S4.6.
-test('the answers of a tenant with a rate or a quota tell both, refused ones too; others tell none', async () => {
+test('all responses to a tenant with a rate or quota have them in headers, and no others have these headers', async () => {
   const limitsOf = async (...settings: string[]): Promise<(string | null)[]> => {
     const keys = await service.makeTenant(`advice-${settings.length}-${settings.at(-1)}`, ...settings);
     const { headers } = await service.call(keys, 'GET', '/orders/single', {

@@ -31,11 +31,11 @@ async function everyCallSucceeds(way: Way): Promise<void> {
 }
 
 // Holds S2.1, S2.3.
-test('200 every operation takes Basic credentials', () => everyCallSucceeds('Basic'));
+test('200 every operation accepts Basic credentials', () => everyCallSucceeds('Basic'));
 // Holds S2.1, S2.3.
-test('200 every operation takes apiID and apiSecret in the query', () => everyCallSucceeds('query'));
+test('200 every operation accepts apiID and apiSecret in the query', () => everyCallSucceeds('query'));
 // Holds S2.1, S2.3.
-test('200 every create and update takes teamID, apiID and apiSecret in its body', () => everyCallSucceeds('body'));
+test('200 every create and update accepts teamID, apiID and apiSecret in its body', () => everyCallSucceeds('body'));
 
 // Holds S2.6.
 test('200 credentials in a body are not fields of the record', async () => {
@@ -48,7 +48,7 @@ test('200 credentials in a body are not fields of the record', async () => {
 });
 
 // Holds S2.6.
-test('401 a query has a list for a body, which cannot carry credentials', async () => {
+test('401 a query cannot have credentials in its body, which is a list', async () => {
   const filters = [{ field: 'ORDER_NUMBER', value: 'order-shop', ...keys }, keys];
   for (const path of ['/orders/query', '/customers/query', '/inventory/query']) {
     const answer = await service.request('POST', path, { query: { teamID: keys.teamID }, body: filters });
@@ -59,7 +59,7 @@ test('401 a query has a list for a body, which cannot carry credentials', async 
 });
 
 // Holds S2.4.
-test('401 a wrong Basic header decides alone, though good parameters stand beside it', async () => {
+test('401 a wrong Basic header decides alone, even with valid parameters', async () => {
   const { apiID, apiSecret } = other.keys;
   const wrong = [{ apiSecret }, { apiID }, { apiSecret: '' }].map((one) => basicOf({ ...keys, ...one }));
   for (const authorization of ['Basic', 'Basic ', 'Basic !', 'basic AAAA', ...wrong])
@@ -75,7 +75,7 @@ test('401 a wrong Basic header decides alone, though good parameters stand besid
 });
 
 // Holds S2.4.
-test('200 a good Basic header decides alone, though wrong parameters stand beside it', async () => {
+test('200 a valid Basic header decides alone, even with wrong parameters', async () => {
   const wrong = { apiID: other.keys.apiID, apiSecret: 'wrong' };
   const headers = { authorization: basicOf(keys) };
   assert.equal((await get({ query: [['teamID', 'shop'], ...Object.entries(wrong)], headers })).status, 200);
@@ -99,7 +99,7 @@ test('200 an Authorization header of another scheme is ignored', async () => {
 });
 
 // Holds S2.4.
-test('401 a pair is taken whole from one place', async () => {
+test('401 an ID and a secret from different places are not combined', async () => {
   const teamID = ['teamID', 'shop'];
   const { apiID, apiSecret } = keys;
   const halves: Parts[] = [
@@ -118,7 +118,7 @@ test('401 a pair is taken whole from one place', async () => {
 });
 
 // Holds S2.4.
-test('401 parameters in the query come before those in the body', async () => {
+test('401 parameters in the query take precedence over those in the body', async () => {
   const query = parse(`teamID=shop&apiID=${keys.apiID}`);
   const { teamID: _, ...body } = keys;
   expectRefusal(await create({ query, body }), 401, 'INVALID_CREDENTIALS');
@@ -147,7 +147,7 @@ test('400 PARAMETER_CONFLICT for a parameter given twice with different values',
   expectRefusal(refusal, 400, 'PARAMETER_CONFLICT', 'storefront_order_number');
 });
 
-test('200 a parameter given twice with the same value is given once', async () => {
+test('200 a parameter given twice with the same value counts once', async () => {
   const twice = [...Object.entries(keys), ...Object.entries(keys), ['orderNum', 'order-shop']];
   assert.equal((await get({ query: twice })).status, 200);
   assert.equal((await create({ query: Object.entries(keys), body: { ...keys } })).status, 200);
@@ -156,7 +156,7 @@ test('200 a parameter given twice with the same value is given once', async () =
 });
 
 // Holds S3.2.
-test('401 is one identical answer, whatever is wrong with team, keys, ID or secret', async () => {
+test('the 401 is identical for a wrong team, ID or secret and for ended keys', async () => {
   await service.command('tenant', 'create', 'keyless', '--name', 'A tenant without keys');
   const { apiID, apiSecret } = keys;
   const sent: Record<string, Sent> = {
@@ -201,7 +201,7 @@ function describe({ status, headers, text, body }: Answer): string {
 }
 
 // Holds S2.1, S3.1.
-test("400 Missing 'teamID' parameter! comes before everything else", async () => {
+test("400 Missing 'teamID' parameter! is reported before any other error", async () => {
   const { apiID, apiSecret } = keys;
   const sent: Sent[] = [{}, { apiID, apiSecret }, { apiID, apiSecret, teamID: '' }, { apiID: 'x', apiSecret: 'y' }];
   for (const call of shop.calls)
@@ -229,7 +229,7 @@ test('a parameter in a body is a string or a number, never a list or an object',
   assert.equal((await create({ body: { ...numeric, teamID: 4711 } })).status, 200);
 });
 
-test('400 a body whose fields are refused still says who calls', async () => {
+test('400 credentials in a body are accepted even if its fields are refused', async () => {
   const text = `{"NOTES": 1e400, "teamID": "shop", "apiID": "${keys.apiID}", "apiSecret": "${keys.apiSecret}"}`;
   const answer = await service.request('PUT', '/orders/create', { body: text });
   expectRefusal(answer, 400, 'INVALID_VALUE', 'NOTES');

@@ -12,7 +12,7 @@ const target = targetOf(shop.call('getOrder'), 'shop');
 const base64 = (content: string | Buffer): string => Buffer.from(content).toString('base64');
 const get = (...lines: string[]): Promise<RawAnswer> => send(service.origin, writeRequest('GET', target, lines));
 
-test('200 the scheme in any case, and spaces around the whole value, are the canonical form', async () => {
+test('200 the scheme in any case and spaces around the whole value are accepted', async () => {
   const canonical = basicOf(shop.keys);
   const cases = ['Basic', 'basic', 'BASIC'].map((scheme) => canonical.replace('Basic', scheme));
   const spaced = canonical.replace(' ', '    ');
@@ -152,7 +152,7 @@ test('401 none of a hundred other forms of the header authenticates', async () =
     assert.equal(`${status} ${body.code}`, '401 INVALID_CREDENTIALS', values[index]![0]);
 });
 
-test('400 a control character in the header is no HTTP, and closes the connection', async () => {
+test('400 a control character in the header is malformed HTTP and closes the connection', async () => {
   for (const character of ['\0', '\r', '\x01', '\x7f']) {
     const request = writeRequest('GET', target, [`Authorization: ${basicOf(shop.keys)}${character}`]);
     const answers = await exchange(service.origin, request, 2);
@@ -161,7 +161,7 @@ test('400 a control character in the header is no HTTP, and closes the connectio
   }
 });
 
-test('401 two Authorization headers authenticate nobody, even if they are equal or parameters are good', async () => {
+test('401 two Authorization headers are refused, even if they are equal or the parameters are valid', async () => {
   const good = basicOf(shop.keys);
   const wrong = basicOf({ ...shop.keys, apiSecret: 'x' });
   const others = [wrong, 'Bearer x', ''].flatMap((other) => [

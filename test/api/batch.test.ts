@@ -58,7 +58,7 @@ const alike = (text: string): string =>
   text.replaceAll(/"LINE_REF_LOCK_CODE": ?"[^"]+"|\d{4}-\d\d-\d\dT[\d:.]+Z/g, '…').replaceAll(/\s/g, '');
 
 // Holds S10.1, S10.5, S10.6.
-test('200 a batch answers, and leaves, what its steps answer and leave as single calls, in order', async () => {
+test('200 a batch has the same results and effects as its steps sent as single calls, in order', async () => {
   const [together, apart] = [await Shop.open(service, 'together'), await Shop.open(service, 'apart')];
   for (const one of [together, apart]) await one.load('inventory', [{ PART_CODE: 'P1', QTY_ONHAND: '100' }]);
   const answered = await send(stepsOf(...ORDER), { keys: together.keys });
@@ -82,7 +82,7 @@ test('200 a batch answers, and leaves, what its steps answer and leave as single
 });
 
 // Holds S10.3, S10.4.
-test('200 $N.data stands for what step N answered, $N.data.FIELD for a field of it, $$ for a literal $', async () => {
+test('200 $N.data is replaced by the data of step N, $N.data.FIELD by a field of it, $$ by a literal $', async () => {
   const [order, line, own, changed] = await run<Values & string>(
     ['createOrder', { NOTES: '$$0.data', BNAME: '$$', BCITY: '$$$', SNAME: 'costs $5' }],
     ['addLineItem', { ORDER_NUMBER: '$0.data', PART_CODE: 'P2' }],
@@ -139,7 +139,7 @@ test('400 INVALID_REFERENCE for any other string that begins with $; nothing is 
     );
 });
 
-test('400 INVALID_REFERENCE when the references of a batch stand for more than 256 Ki characters', async () => {
+test('400 INVALID_REFERENCE when the references of a batch expand to more than 256 Ki characters', async () => {
   const [order] = await run<string>(['createOrder', {}]);
   const steps: Step[] = [['addLineItem', { ORDER_NUMBER: order, DESCRIPTION: 'x'.repeat(8192) }]];
   const copy: Step = ['createCustomer', { CUSTOMER_NAME: '$0.data.DESCRIPTION' }];
@@ -152,7 +152,7 @@ test('400 INVALID_REFERENCE when the references of a batch stand for more than 2
 const GOOD = { operation: 'createOrder', body: {} };
 
 // Holds S10.1, S10.2.
-test('400 INVALID_BODY for what is no list of steps, or a step with other members or without body', async () => {
+test('400 INVALID_BODY for a body that is not a list of steps, or a step with unknown members or no body', async () => {
   const before = await shop.everything();
   for (const body of [{}, 'null', '"x"', '1', [], { steps: [GOOD] }])
     expectRefusal(await send(body), 400, 'INVALID_BODY');
@@ -177,7 +177,7 @@ test('400 INVALID_BODY for what is no list of steps, or a step with other member
 });
 
 // Holds S10.1.
-test('400 BATCH_TOO_LONG for more than 100 steps; 100 are taken', async () => {
+test('400 BATCH_TOO_LONG for more than 100 steps; 100 are accepted', async () => {
   const before = await shop.everything();
   expectRefusal(await send(times(101, () => GOOD)), 400, 'BATCH_TOO_LONG');
   assert.equal(await shop.everything(), before);
@@ -193,7 +193,7 @@ test('400 INVALID_VALUE for an order number with a NUL, also in the second of tw
 });
 
 // Holds S10.1.
-test('400 UNKNOWN_OPERATION for all but the writes of records, in their exact names', async () => {
+test('400 UNKNOWN_OPERATION for every step but the exact name of a write of records', async () => {
   const before = await shop.everything();
   const others = ['getOrder', 'queryOrders', 'getUsage', 'batch', 'createorder', 'approve', '', 'toString'];
   for (const operation of others) {
@@ -248,7 +248,7 @@ test('a refusal has the status and body of the refused single call, with its ste
 });
 
 // Holds S10.7.
-test('no number is given twice, whatever is refused between', async () => {
+test('no number is assigned twice, even if steps between are refused', async () => {
   const taken: string[] = [];
   const lost = stepsOf(['createOrder', {}], ['createCustomer', {}], ['addLineItem', { ORDER_NUMBER: 'none' }]);
   for (let round = 0; round < 3; round++) {
@@ -273,7 +273,7 @@ const countsOf = async (teamID: string): Promise<Record<string, number>> => {
 };
 
 // Holds S10.8.
-test('each step counts one call of its own operation, answered, refused or replayed', async () => {
+test('each step counts as one call of its operation, whether it succeeds, is refused or is replayed', async () => {
   const keys = await service.makeTenant('metered');
   const steps = stepsOf(['createOrder', {}], ['addLineItem', { ORDER_NUMBER: '$0.data' }], ['createOrder', {}]);
   const totals = [
@@ -290,7 +290,7 @@ test('each step counts one call of its own operation, answered, refused or repla
 });
 
 // Holds S10.8.
-test('what is refused before its first step runs counts one call of batch', async () => {
+test('a batch that is refused before its first step runs counts as one call of batch', async () => {
   const keys = await service.makeTenant('unmetered');
   const calls: [Promise<Answer> | Answer, number][] = [
     [await send({}, { keys }), 400],
@@ -317,7 +317,7 @@ test('what is refused before its first step runs counts one call of batch', asyn
 });
 
 // Holds S10.11.
-test('429 QUOTA_EXCEEDED for a batch whose steps would pass the quota, whole; it counts one call of batch', async () => {
+test('429 QUOTA_EXCEEDED for a whole batch whose steps would exceed the quota; it counts as one call', async () => {
   const keys = await service.makeTenant('quota-batch', '--quota', '10');
   assert.equal(
     (
@@ -350,7 +350,7 @@ test('429 QUOTA_EXCEEDED for a batch whose steps would pass the quota, whole; it
 });
 
 // Holds S10.11.
-test('429 QUOTA_EXCEEDED leaves batches sent at once exactly their quota, and no half', async () => {
+test('429 QUOTA_EXCEEDED batches sent at once use exactly the quota, and each runs whole or not at all', async () => {
   const keys = await service.makeTenant('quota-storm', '--quota', '200');
   const answers = await Promise.all(
     times(40, () =>
@@ -369,7 +369,7 @@ test('429 QUOTA_EXCEEDED leaves batches sent at once exactly their quota, and no
   assert.equal(body.data.length, 10 * taken);
 });
 
-test('429 QUOTA_EXCEEDED also where single calls take the last of the quota: no step of a refused batch is counted', async () => {
+test('429 QUOTA_EXCEEDED also after single calls: no step of a refused batch is counted', async () => {
   const steps = times(10, () => ({ operation: 'createCustomer', body: {} }));
   const keys = await service.makeTenant('quota-mix');
   let [taken, refused] = [0, 0];
@@ -397,7 +397,7 @@ test('429 QUOTA_EXCEEDED also where single calls take the last of the quota: no 
 });
 
 // Holds S3.13, S10.11.
-test('400 BATCH_TOO_LONG for more steps than the quota of a month', async () => {
+test('400 BATCH_TOO_LONG for more steps than the monthly quota', async () => {
   const keys = await service.makeTenant('quota-long', '--quota', '3');
   const refused = await send(
     times(4, () => GOOD),
@@ -408,7 +408,7 @@ test('400 BATCH_TOO_LONG for more steps than the quota of a month', async () => 
 });
 
 // Holds S3.13, S10.11.
-test('429 RATE_LIMITED for a batch whose steps would pass the rate, whole; BATCH_TOO_LONG if they always would', async () => {
+test('429 RATE_LIMITED for a whole batch whose steps exceed the rate; BATCH_TOO_LONG if they always would', async () => {
   const keys = await service.makeTenant('rate-batch', '--rate', '5');
   const refused = await send(
     times(11, () => GOOD),
@@ -439,7 +439,7 @@ test('429 RATE_LIMITED for a batch whose steps would pass the rate, whole; BATCH
 });
 
 // Holds S10.9.
-test('an Idempotency-Key covers the whole batch: its answer is repeated, and another batch under it refused', async () => {
+test('an Idempotency-Key covers a whole batch: a retry gets the same response, another batch is refused', async () => {
   const steps = stepsOf(...ORDER);
   const first = await send(steps, { key: 'whole' });
   assert.deepEqual([first.status, first.headers.has('idempotent-replayed')], [200, false]);
@@ -469,7 +469,7 @@ test('a refused batch leaves its key free', async () => {
 });
 
 // Holds S10.9.
-test('64 clients sending the same batch under one key make its order once, with all its lines', async () => {
+test('64 clients that send the same batch under one key create its order once, with all its lines', async () => {
   const keys = await service.makeTenant('storm-batch');
   const orderOf = (key: string) =>
     stepsOf(
@@ -499,7 +499,7 @@ test('64 clients sending the same batch under one key make its order once, with 
 });
 
 // Holds S10.10.
-test('413 a batch has up to 1 MiB, every other body 256 KiB', async () => {
+test('413 a batch may have 1 MiB, every other body 256 KiB', async () => {
   const notes = 'n'.repeat(8000);
   const steps = stepsOf(...times(100, (): Step => ['createCustomer', { NOTES: notes, BNAME: 'b'.repeat(2400) }]));
   const padded = (bytes: number): string => JSON.stringify(steps).padEnd(bytes);
@@ -512,7 +512,7 @@ test('413 a batch has up to 1 MiB, every other body 256 KiB', async () => {
   expectRefusal(await service.call(shop.keys, 'PUT', '/customers/create', { body: large }), 413, 'BODY_TOO_LARGE');
 });
 
-test('400 BATCH_TOO_LONG when the answers of the steps are longer than 4 Mi characters', async () => {
+test('400 BATCH_TOO_LONG when the results of the steps are longer than 4 Mi characters', async () => {
   const [order, line] = await run<Values & string>(['createOrder', {}], ['addLineItem', { ORDER_NUMBER: '$0.data' }]);
   const names = range(6).map((number) => `WIDE_${number}`);
   for (const name of names) await shop.run('fields', 'add', 'batch', 'lines', name, '--type', 'text');

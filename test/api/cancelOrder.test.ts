@@ -63,7 +63,7 @@ test('200 cancelling twice is a success, and changes nothing', async () => {
 });
 
 // Holds S7.17.
-test('200 of a cancelled order NOTES change; 400 ORDER_CLOSED for all else of it, fields and lines', async () => {
+test('200 NOTES of a cancelled order can be changed; 400 ORDER_CLOSED for its other fields and its lines', async () => {
   const number = await newOrder({ ORDER_TYPE: 'sales_order', BNAME: 'Buyer' });
   const [line] = await shop.lines(number);
   await cancel(number);
@@ -82,7 +82,7 @@ test('200 of a cancelled order NOTES change; 400 ORDER_CLOSED for all else of it
 });
 
 // Holds S7.17.
-test('a cancelled order is neither approved nor invoiced', async () => {
+test('a cancelled order can be neither approved nor invoiced', async () => {
   for (const stage of ['worksheet', 'sales_order']) {
     const number = await newOrder({ ORDER_TYPE: stage });
     await cancel(number);
@@ -116,7 +116,7 @@ test('an entry of a cancelled order in the storefront lookup has "cancelled": tr
 });
 
 // Holds S7.12.
-test('400 INVALID_VALUE: createOrder and updateOrder do not cancel, in any casing; the present value is no change', async () => {
+test('400 INVALID_VALUE: createOrder and updateOrder cannot cancel, in any casing', async () => {
   const number = await newOrder({ ORDER_TYPE: 'sales_order', REFERENCE_NUMBER: '#C2' });
   const statuses = ['CANCELLED', 'cancelled', 'Cancelled'].map((ORDER_STATUS) => ({ ORDER_STATUS }));
   await shop.refuses(shop.createOrder, 'INVALID_VALUE', { ORDER_STATUS: statuses });
@@ -128,7 +128,7 @@ test('400 INVALID_VALUE: createOrder and updateOrder do not cancel, in any casin
 });
 
 // Holds S7.12.
-test('200 an order is cancelled in a batch, beside the order that takes its place', async () => {
+test('200 an order is cancelled in the same batch that creates its replacement', async () => {
   const number = await newOrder({ ORDER_TYPE: 'sales_order', REFERENCE_NUMBER: '#C3' });
   const steps = [
     { operation: 'cancelOrder', body: { ORDER_NUMBER: number } },
@@ -142,7 +142,7 @@ test('200 an order is cancelled in a batch, beside the order that takes its plac
 });
 
 // Holds S7.18.
-test('400 ORDER_CLOSED for an invoice, which stays as it is', async () => {
+test('400 ORDER_CLOSED for an invoice, which stays unchanged', async () => {
   const number = await newOrder({ ORDER_TYPE: 'sales_order' });
   await shop.run('order', 'invoice', 'shop', number);
   await shop.refuses(shop.cancelOrder, 'ORDER_CLOSED', { ORDER_NUMBER: [{ ORDER_NUMBER: number }] });
@@ -154,5 +154,5 @@ refuses('400 MISSING_FIELD without ORDER_NUMBER', { ORDER_NUMBER: [{}, { ORDER_N
 const others = eachAs(['NOTES', 'ORDER_TYPE', 'FUNCTION'], ['x', null], { ORDER_NUMBER });
 // Holds S7.16.
 refuses('400 FIELD_NOT_ALLOWED for any other field', others);
-refuses('400 UNKNOWN_FIELD for what is no field', eachAs(['REASON'], ['x'], { ORDER_NUMBER }));
+refuses('400 UNKNOWN_FIELD for an unknown field', eachAs(['REASON'], ['x'], { ORDER_NUMBER }));
 refuses('400 INVALID_BODY when the body is not an object, or is missing', { '': [[], '"text"', undefined] });

@@ -63,7 +63,7 @@ const steadyHeaders = ({ headers }: Raw): Values => {
 };
 
 // Holds S1.10.
-test('each coding gives the bytes that a caller without Accept-Encoding gets, with Vary and its own length', async () => {
+test('each coding decodes to the uncompressed response, with Vary and its own length', async () => {
   const plain = await query();
   assert.ok(plain.bytes.length > 16 * 1024);
   for (const coding of CODINGS) {
@@ -77,7 +77,7 @@ test('each coding gives the bytes that a caller without Accept-Encoding gets, wi
 });
 
 // Holds S1.10.
-test('a caller that does not ask gets no other byte and no other header', async () => {
+test('a caller without Accept-Encoding gets the same bytes and headers as without compression', async () => {
   const plain = await query();
   for (const accepted of ['', 'identity', 'deflate', 'gzip;q=0, br;q=0, zstd;q=0', '*;q=0', 'gzip;q=x', 'gzip;q=2']) {
     const same = await query(accepted);
@@ -89,7 +89,7 @@ test('a caller that does not ask gets no other byte and no other header', async 
 });
 
 // Holds S1.10.
-test('of what a caller takes, the coding with the greatest weight is sent, of equals the fastest', async () => {
+test('the coding with the greatest weight is used, and the fastest among equals', async () => {
   const choices: Record<string, Coding | undefined> = {
     'gzip, deflate': 'gzip',
     'gzip, deflate, br, zstd': 'zstd',
@@ -114,7 +114,7 @@ test('of what a caller takes, the coding with the greatest weight is sent, of eq
 });
 
 // Holds S1.10.
-test('an answer of 2,047 bytes comes as it is, one of 2,048 compressed; bytes count, not characters', async () => {
+test('a response of 2,047 bytes is not compressed, one of 2,048 is; bytes count, not characters', async () => {
   for (const letter of ['x', 'é']) {
     const code = `size-${letter.codePointAt(0)}`;
     await succeed(shop.createCustomer({ CUSTOMER_CODE: code, NOTES: letter }));
@@ -133,7 +133,7 @@ test('an answer of 2,047 bytes comes as it is, one of 2,048 compressed; bytes co
 });
 
 // Holds S1.10.
-test('64 pages at once in every coding are whole, each the one that was asked for', async () => {
+test('64 pages at once in every coding are whole, and each caller gets the page it asked for', async () => {
   const sizes = times(64, (index) => 1 + ((index * 37) % 300));
   const plain = new Map<number, Buffer>();
   for (const size of new Set(sizes)) plain.set(size, (await query(undefined, size)).bytes);
@@ -146,7 +146,7 @@ test('64 pages at once in every coding are whole, each the one that was asked fo
   );
 });
 
-test('/openapi.json and /docs come compressed too; HEAD has the headers of GET', async () => {
+test('/openapi.json and /docs are compressed too; HEAD has the headers of GET', async () => {
   for (const [path, codings] of Object.entries({ '/openapi.json': CODINGS, '/docs/': ['gzip' as const] })) {
     const plain = await ask('GET', path);
     assert.equal(plain.headers['content-encoding'], undefined);

@@ -19,7 +19,7 @@ test('200 data is the newly assigned CUSTOMER_CODE', async () => {
 });
 
 // Holds S5.3, S5.15, S7.1.
-test('200 every CUSTOMER field can be sent and comes back as it was sent', async () => {
+test('200 every CUSTOMER field can be sent and is returned unchanged', async () => {
   const sent = sampleOf('customers');
   assert.equal(Object.keys(sent).length, 25);
   const got = await succeed(shop.getCustomer(await create(sent)));
@@ -34,7 +34,7 @@ test('200 all fields are optional: without a CUSTOMER_CODE, or an empty one, PIM
 });
 
 // Holds S5.9, S5.10, S7.2.
-test('200 a CUSTOMER_CODE of the caller is kept when it is free', async () => {
+test('200 a CUSTOMER_CODE that the caller chose is used if it is free', async () => {
   for (const code of ['VINET', 'A/7 #+%', 'vinet', '007', ' '])
     assert.equal((await succeed(shop.getCustomer(await create({ CUSTOMER_CODE: code }))))['CUSTOMER_CODE'], code);
 });
@@ -46,7 +46,7 @@ const taken = eachAs(['CUSTOMER_CODE'], ['TAKEN', assignedCode], { CUSTOMER_NAME
 refuses('400 CODE_TAKEN names a CUSTOMER_CODE that is not free', taken, /TAKEN/, new RegExp(assignedCode));
 
 // Holds S14.1.
-test('400 INVALID_VALUE for a CUSTOMER_CODE over 256 characters; one of 256 is read, and paged past', async () => {
+test('400 INVALID_VALUE for a CUSTOMER_CODE over 256 characters; one of 256 can be read and paged past', async () => {
   for (const character of ['x', '7', 'é', '😀']) {
     const longest = character.repeat(256);
     await shop.refuses(shop.createCustomer, 'INVALID_VALUE', eachAs(['CUSTOMER_CODE'], [`${longest}${character}`]));
@@ -64,7 +64,7 @@ test('400 INVALID_VALUE for a CUSTOMER_CODE over 256 characters; one of 256 is r
   assert.equal(cursor, null);
 });
 
-test('200 one of many that ask for the same code at once gets it', async () => {
+test('200 if many callers ask for the same code at once, one gets it', async () => {
   const race = (index: number) => shop.createCustomer({ CUSTOMER_CODE: 'RACE', NOTES: String(index) });
   const answers = await Promise.all(times(12, race));
   const winner = answers.findIndex(({ status }) => status === 200);
@@ -72,7 +72,7 @@ test('200 one of many that ask for the same code at once gets it', async () => {
   assert.equal((await succeed(shop.getCustomer('RACE')))['NOTES'], String(winner));
 });
 
-test('200 assigned codes ascend, pass over those callers chose, and are never given twice', async () => {
+test('200 assigned codes ascend, skip codes that callers chose, and are never assigned twice', async () => {
   const next = Number(await create({})) + 1;
   await create({ CUSTOMER_CODE: String(next) });
   await create({ CUSTOMER_CODE: String(next + 2) });
@@ -88,5 +88,5 @@ const unknown = eachAs(['CUSTOMERNAME'], ['x'], { BCITY });
 // Holds S5.11.
 refuses('400 FIELD_NOT_ALLOWED for FUNCTION, CREATE_DATE, MODIFIED_DATE', assigned);
 refuses('400 UNKNOWN_FIELD names the field and the nearest known one', unknown, /'CUSTOMERNAME'.*\bCUSTOMER_NAME\b/);
-refuses('400 INVALID_VALUE for a CREDIT_LIMIT that is no decimal number', noNumbers);
+refuses('400 INVALID_VALUE for a CREDIT_LIMIT that is not a decimal number', noNumbers);
 refuses('400 INVALID_BODY when the body is not an object, or is missing', { '': [[], '"text"', undefined] });

@@ -21,7 +21,7 @@ test('200 data is the newly assigned order number, used as ORDER_NUMBER when add
 });
 
 // Holds S5.3, S5.15, S7.1.
-test('200 every ORDERS field can be sent and comes back as it was sent', async () => {
+test('200 every ORDERS field can be sent and is returned unchanged', async () => {
   const sent = sampleOf('orders');
   const got = await read(await create(sent));
   assert.equal(Object.keys(sent).length, 37);
@@ -50,12 +50,12 @@ test('200 a new order is a worksheet unless it sends ORDER_TYPE worksheet, quote
 });
 
 // Holds S8.3.
-test('200 ORDER_STATUS takes any text', async () => {
+test('200 ORDER_STATUS accepts any text', async () => {
   assert.equal((await read(await create({ ORDER_STATUS: 'On hold: ask Jo' })))['ORDER_STATUS'], 'On hold: ask Jo');
 });
 
 // Holds S5.13.
-test('200 CUSTOMER_CODE and LOCATION_CODE are not checked against their tables', async () => {
+test('200 CUSTOMER_CODE and LOCATION_CODE may be unknown', async () => {
   const order = await read(await create({ CUSTOMER_CODE: 'NOBODY', LOCATION_CODE: 'NOWHERE' }));
   assert.equal(`${order['CUSTOMER_CODE']} ${order['LOCATION_CODE']}`, 'NOBODY NOWHERE');
 });
@@ -70,11 +70,11 @@ const assigned = eachAs(['ORDER_NUMBER', 'CREATE_DATE', 'MODIFIED_DATE'], ['7777
 const stages = eachAs(['ORDER_TYPE'], ['invoice', 'Quote', 'order', ' quote', 1]);
 const noObjects = [[], [{ NOTES: 'x' }], '"text"', '7', 'null', undefined];
 // Holds S8.2.
-refuses('400 INVALID_VALUE for any other ORDER_TYPE: nothing begins as an invoice', stages);
+refuses('400 INVALID_VALUE for any other ORDER_TYPE: no order is created as an invoice', stages);
 // Holds S5.11.
 refuses('400 FIELD_NOT_ALLOWED for FUNCTION', eachAs(['FUNCTION'], ['INSERT', '', null], { NOTES: 'x' }));
 // Holds S5.9, S5.10, S7.2.
-refuses('400 FIELD_NOT_ALLOWED for what PIMS assigns: ORDER_NUMBER, CREATE_DATE, MODIFIED_DATE', assigned);
+refuses('400 FIELD_NOT_ALLOWED for fields that PIMS assigns: ORDER_NUMBER, CREATE_DATE, MODIFIED_DATE', assigned);
 refuses('400 INVALID_BODY when the body is not an object, or is missing', { '': noObjects });
 
 const NEAREST = { REFRENCE_NUMBER: 'REFERENCE_NUMBER', order_date: 'ORDER_DATE', BADDRESS: 'BADDRESS1' };
@@ -85,10 +85,10 @@ refuses('400 UNKNOWN_FIELD names the field and the nearest known one', unknown, 
 
 const javaScript = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length'];
 const members = Object.fromEntries(javaScript.map((name) => [name, [`{"${name}": "x"}`]]));
-refuses('400 UNKNOWN_FIELD for names that mean something to JavaScript', members);
+refuses('400 UNKNOWN_FIELD for names that are special in JavaScript', members);
 
 // Holds S5.9, S5.10, S7.2.
-test('200 order numbers ascend and are never given twice, also under 60 calls at once', async () => {
+test('200 order numbers ascend and are never assigned twice, also under 60 calls at once', async () => {
   const notes = times(60, String);
   const numbers = await Promise.all(notes.map((NOTES) => create({ NOTES })));
   assert.equal(new Set(numbers).size, 60);
@@ -98,7 +98,7 @@ test('200 order numbers ascend and are never given twice, also under 60 calls at
   assert.ok(Number(await create({})) > Math.max(...numbers.map(Number)));
 });
 
-test('200 numbers of imported orders are passed over', async () => {
+test('200 numbers of imported orders are skipped', async () => {
   const next = Number(await create({})) + 1;
   const imported = [String(next + 1), String(next + 3), 'X9'].map((ORDER_NUMBER) => ({ ORDER_NUMBER }));
   await shop.load('orders', imported);
@@ -108,7 +108,7 @@ test('200 numbers of imported orders are passed over', async () => {
 });
 
 // Holds S5.9, S5.10, S7.2.
-test('200 a number given before a restart is not given after it', async () => {
+test('200 a number assigned before a restart is not assigned again', async () => {
   const last = Number(await create({}));
   await service.stop();
   await service.restart();

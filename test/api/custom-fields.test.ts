@@ -28,7 +28,7 @@ const addFields = async (recordType: RecordType): Promise<void> => {
 const pick = (record: Values): Values => Object.fromEntries(OWN.map((name) => [name, record[name]!]));
 
 // Holds S5.1, S5.4, S13.8.
-test('orders: text, number, date and flag fields are taken, filtered on and answered in the next call', async () => {
+test('orders: text, number, date and flag fields can be written, filtered and read from the next call', async () => {
   await succeed(shop.createOrder({ NOTES: 'before' }));
   await shop.refuses(shop.createOrder, 'UNKNOWN_FIELD', eachAs(OWN, ['1']));
   await addFields('orders');
@@ -42,13 +42,13 @@ test('orders: text, number, date and flag fields are taken, filtered on and answ
   assert.deepEqual(pick(found!), KEPT);
 });
 
-test('orders: records from before the field have "" in it, and can be filtered on that', async () => {
+test('orders: older records have "" in a new field, and filters find them by it', async () => {
   const [old] = await succeed<Values[]>(shop.queryOrders([{ field: 'OWN_DATE', value: '' }]));
   assert.equal(old!['NOTES'], 'before');
   assert.deepEqual(pick(old!), { OWN_TEXT: '', OWN_NUMBER: '', OWN_DATE: '', OWN_FLAG: '' });
 });
 
-test('orders: the type of a field is held to: wrong values are refused', async () => {
+test('orders: values that do not have the type of their field are refused', async () => {
   await shop.refuses(shop.createOrder, 'INVALID_VALUE', {
     OWN_NUMBER: [{ OWN_NUMBER: 'x' }],
     OWN_DATE: [{ OWN_DATE: '2/30/2026' }],
@@ -57,7 +57,7 @@ test('orders: the type of a field is held to: wrong values are refused', async (
   expectRefusal(await shop.queryOrders([{ field: 'OWN_DATE', value: '2/30/2026' }]), 400, 'INVALID_VALUE', 'OWN_DATE');
 });
 
-test('line items: own fields are added, updated, answered, and carried over by a partial invoice', async () => {
+test('line items: custom fields can be added, updated and read, and a partial invoice keeps them', async () => {
   const ORDER_NUMBER = await shop.newOrder({ REFERENCE_NUMBER: '#own', ...SENT });
   await addFields('lines');
   const line = await succeed(shop.addLineItem({ ORDER_NUMBER, QUANTITY: '3', ...SENT }));
@@ -82,7 +82,7 @@ test('line items: own fields are added, updated, answered, and carried over by a
   }
 });
 
-test('customers: own fields are taken on create and update, filtered on and answered', async () => {
+test('customers: custom fields can be created, updated, filtered and read', async () => {
   const code = await succeed<string>(shop.createCustomer({}));
   await addFields('customers');
   await succeed(shop.updateCustomer({ CUSTOMER_CODE: code, ...SENT }));
@@ -96,7 +96,7 @@ test('customers: own fields are taken on create and update, filtered on and answ
   );
 });
 
-test('inventory: own fields are imported, filtered on and answered', async () => {
+test('inventory: custom fields can be imported, filtered and read', async () => {
   await addFields('inventory');
   await shop.load('inventory', [
     { PART_CODE: 'P1', OWN_TEXT: SENT.OWN_TEXT, OWN_NUMBER: SENT.OWN_NUMBER, OWN_DATE: '3/4/2026', OWN_FLAG: 'y' },
@@ -117,7 +117,7 @@ test('a field belongs to one record type of one tenant', async () => {
   );
 });
 
-test('UNKNOWN_FIELD proposes own fields too', async () => {
+test('UNKNOWN_FIELD suggests custom fields too', async () => {
   const [message] = await shop.refuses(shop.createOrder, 'UNKNOWN_FIELD', eachAs(['ONLY_ORDER'], ['x']));
   assert.match(message!, /\bONLY_ORDERS\b/);
 });
@@ -138,7 +138,7 @@ test('a name that is taken, reserved or not uppercase is refused and changes not
   await succeed(shop.createOrder({ OWN_TEXT: 'still there' }));
 });
 
-test('own fields outlive a restart', async () => {
+test('custom fields survive a restart', async () => {
   await service.stop();
   await service.restart();
   const number = await shop.newOrder(SENT);

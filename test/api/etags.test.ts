@@ -75,7 +75,7 @@ async function makeEach(): Promise<Changeable[]> {
 
 suite('single reads', () => {
   // Holds S11.5, S11.7.
-  test('200 each answers a strong ETag, the same one while nothing changes', async () => {
+  test('200 each has a strong ETag, the same one while nothing changes', async () => {
     const [order, customer] = [await shop.newOrder(), await succeed<string>(shop.createCustomer({}))];
     for (const [subject, key] of Object.entries({ order, customer, part: '11' }) as [Subject, string][]) {
       const tag = await tagOf(subject, key);
@@ -85,7 +85,7 @@ suite('single reads', () => {
   });
 
   // Holds S11.5, S11.7.
-  test('200 no other call answers one', async () => {
+  test('200 no other response has one', async () => {
     const order = await shop.newOrder({ REFERENCE_NUMBER: '#77' });
     const answers = [
       await shop.queryOrders([]),
@@ -142,7 +142,7 @@ suite('single reads', () => {
   });
 
   // Holds S11.5, S11.7.
-  test('200 a custom field gives every answer that shows it another ETag', async () => {
+  test('200 a custom field changes the ETag of every response that shows it', async () => {
     const order = await shop.newOrder();
     const before = { order: await tagOf('order', order), part: await tagOf('part', '11') };
     await shop.run('fields', 'add', shop.keys.teamID, 'lines', 'OWN_MARK', '--type', 'text');
@@ -154,7 +154,7 @@ suite('single reads', () => {
   });
 
   // Holds S11.10.
-  test('304 If-None-Match with the ETag answers it without a body, as do *, a list and a weak tag', async () => {
+  test('304 without a body for If-None-Match with the ETag, *, a list or a weak tag', async () => {
     const order = await shop.newOrder({ NOTES: 'x'.repeat(4000) });
     const customer = await succeed<string>(shop.createCustomer({}));
     for (const [subject, key] of Object.entries({ order, customer, part: '11' }) as [Subject, string][]) {
@@ -170,7 +170,7 @@ suite('single reads', () => {
   });
 
   // Holds S11.10.
-  test('304 only for the coding that would go out: each coding has an ETag of its own, and If-Match takes each', async () => {
+  test('304 only for the coding to be sent: each coding has its own ETag, and If-Match accepts each', async () => {
     const customer = await succeed<string>(shop.createCustomer({ NOTES: 'x'.repeat(4000) }));
     const readAs = (coding: string, condition = '"a"'): Promise<Answer> =>
       shop.service.call(shop.keys, 'GET', READS.customer.path, {
@@ -197,7 +197,7 @@ suite('single reads', () => {
     }
   });
 
-  test('304 only for the fields that were asked for: answers of other fields have other ETags, If-Match takes each', async () => {
+  test('304 only for the requested fields: other fields have other ETags, and If-Match accepts each', async () => {
     const [order, customer] = [await shop.newOrder(), await succeed<string>(shop.createCustomer({}))];
     const keys = { order, customer, part: '11' };
     const fieldsOf = { order: 'ORDER_NUMBER', customer: 'CUSTOMER_CODE', part: 'PART_CODE' };
@@ -223,7 +223,7 @@ suite('single reads', () => {
   });
 
   // Holds S11.10.
-  test('200 the whole answer goes out when If-None-Match names another ETag, or cannot be read', async () => {
+  test('200 with the whole response when If-None-Match has another ETag or cannot be parsed', async () => {
     const order = await shop.newOrder();
     const tag = await tagOf('order', order);
     const conditions = ['"a"', tag.slice(0, -1), tag.slice(1, -1), `w/${tag}`, `${tag} "b"`, '', '"*"', `"a" ${tag}`];
@@ -238,7 +238,7 @@ suite('single reads', () => {
   });
 
   // Holds S11.10.
-  test('304 is metered under the operation, and is no refusal in the request log', async () => {
+  test('304 is metered under the operation, and is not a refusal in the request log', async () => {
     const tag = await tagOf('part', '11');
     const before = await shop.service.usageOf(shop.keys.teamID);
     const { headers } = await read('part', '11', tag);
@@ -249,7 +249,7 @@ suite('single reads', () => {
 
 suite('If-Match', () => {
   // Holds S11.6, S11.7.
-  test('200 a write with the ETag of now happens, also with * and in a list', async () => {
+  test('200 a write with the current ETag succeeds, also with * and in a list', async () => {
     for (const form of [(tag: string) => tag, () => '*', (tag: string) => `"a", W/"b" ,${tag}`])
       for (const { subject, key, name, body } of await makeEach()) {
         const before = await tagOf(subject, key);
@@ -259,7 +259,7 @@ suite('If-Match', () => {
   });
 
   // Holds S11.6, S11.7.
-  test('412 RECORD_CHANGED for the ETag of another state: nothing is written, the answer has the ETag of now', async () => {
+  test('412 RECORD_CHANGED for another ETag: nothing is written, and the response has the current ETag', async () => {
     for (const { subject, key, name, body } of await makeEach()) {
       const stale = await tagOf(subject, key);
       await (subject === 'customer' ? succeed(change(name, body)) : newLine(key));
@@ -290,7 +290,7 @@ suite('If-Match', () => {
   });
 
   // Holds S11.7.
-  test('412 for an order also when a line, or what an operator did, has changed it since', async () => {
+  test('412 for an order also when a line or an operator has changed it', async () => {
     const order = await shop.newOrder();
     const [line, other] = [nameOf(await newLine(order)), nameOf(await newLine(order))];
     const stale = await tagOf('order', order);
@@ -302,7 +302,7 @@ suite('If-Match', () => {
   });
 
   // Holds S11.9.
-  test('400 PRECONDITION_NOT_ALLOWED where it is not checked, on reads, creates and batches; nothing is written', async () => {
+  test('400 PRECONDITION_NOT_ALLOWED on reads, creates and batches; nothing is written', async () => {
     const before = await shop.everything();
     const send = (method: string, path: string, body?: unknown) =>
       shop.service.call(shop.keys, method, path, {
@@ -323,7 +323,7 @@ suite('If-Match', () => {
   });
 
   // Holds S11.6, S11.7.
-  test('400 INVALID_IF_MATCH when it cannot be read; nothing is written', async () => {
+  test('400 INVALID_IF_MATCH when it cannot be parsed; nothing is written', async () => {
     const each = await makeEach();
     const before = await shop.everything();
     for (const { subject, key, name, body } of each) {
@@ -344,7 +344,7 @@ suite('If-Match', () => {
   });
 
   // Holds S11.6, S11.7.
-  test('400 a record that does not exist is refused as without If-Match', async () => {
+  test('400 a record that does not exist gets the same refusal as without If-Match', async () => {
     const missing = [
       ['updateCustomer', { CUSTOMER_CODE: 'nobody' }, 'CUSTOMER_NOT_FOUND'],
       ['updateOrder', { ORDER_NUMBER: 'nobody' }, 'ORDER_NOT_FOUND'],
@@ -357,7 +357,7 @@ suite('If-Match', () => {
   });
 
   // Holds S11.8.
-  test('200 a kept answer is repeated before If-Match is looked at; a refusal by If-Match is not kept', async () => {
+  test('200 a retry gets the first response before If-Match is checked; its refusal is not kept', async () => {
     for (const { subject, key, name, body } of await makeEach()) {
       const tag = await tagOf(subject, key);
       const headers = { 'idempotency-key': `once-${name}` };

@@ -22,7 +22,7 @@ const update = ({ ORDER_NUMBER, LINE_REF_LOCK_CODE }: Values, fields: object): P
   succeed(shop.updateLineItem({ ORDER_NUMBER, LINE_REF_LOCK_CODE, ...fields }));
 
 // Holds S7.6.
-test('a new line has QUANTITY 1, and DESCRIPTION, UNIT_PRICE and CARE_PLAN of its part, where they are not sent', async () => {
+test('a new line has QUANTITY 1, and DESCRIPTION, UNIT_PRICE and CARE_PLAN from its part, unless they are sent', async () => {
   const line = await newLine({ PART_CODE: 'NB' });
   assert.deepEqual(filledOf(line), ['Notebook', '849.5', 'N', '1']);
   assert.deepEqual(await shop.lines(line['ORDER_NUMBER']!), [line]);
@@ -31,7 +31,7 @@ test('a new line has QUANTITY 1, and DESCRIPTION, UNIT_PRICE and CARE_PLAN of it
 });
 
 // Holds S7.7.
-test('what is sent stays as it is sent, also null and ""; a cleared QUANTITY is 0', async () => {
+test('values that are sent stay unchanged, also null and ""; a cleared QUANTITY is 0', async () => {
   const sent = { DESCRIPTION: 'Mine', UNIT_PRICE: '1', CARE_PLAN: 'Y', QUANTITY: '3' };
   assert.deepEqual(filledOf(await newLine({ PART_CODE: 'NB', ...sent })), Object.values(sent));
   for (const empty of [null, '']) {
@@ -41,7 +41,7 @@ test('what is sent stays as it is sent, also null and ""; a cleared QUANTITY is 
 });
 
 // Holds S7.6.
-test('another known PART_CODE brings what is not sent, an unknown or the same one brings nothing', async () => {
+test('another known PART_CODE fills the fields that are not sent; an unknown or the same one fills none', async () => {
   const line = await newLine({ PART_CODE: 'NB', UNIT_PRICE: '1', QUANTITY: '2' });
   assert.deepEqual(filledOf(await update(line, { PART_CODE: 'NB' })), ['Notebook', '1', 'N', '2']);
   assert.deepEqual(filledOf(await update(line, { PART_CODE: 'PLAN' })), ['Plan', '99', 'Y', '2']);
@@ -50,14 +50,14 @@ test('another known PART_CODE brings what is not sent, an unknown or the same on
 });
 
 // Holds S7.7.
-test('an import takes its rows as they are: it fills DESCRIPTION and CARE_PLAN alone', async () => {
+test('an import fills only DESCRIPTION and CARE_PLAN of its rows', async () => {
   const ORDER_NUMBER = await shop.newOrder();
   await shop.load('lines', [{ ORDER_NUMBER, PART_CODE: 'NB' }]);
   assert.deepEqual(filledOf((await shop.lines(ORDER_NUMBER))[0]!), ['Notebook', '', 'N', '0']);
 });
 
 // Holds S7.10.
-test('a negative QUANTITY is a return: it frees stock as a sales order, and comes back as an invoice', async () => {
+test('a negative QUANTITY is a return: a sales order with it frees stock, and an invoice adds to it', async () => {
   const expectStock = async (expected: string): Promise<void> => {
     const { QTY_ONHAND, QTY_COMMITTED, QTY_AVAILABLE } = await succeed(shop.getInventoryItem('NB'));
     assert.equal(`${QTY_ONHAND} − ${QTY_COMMITTED} = ${QTY_AVAILABLE}`, expected);

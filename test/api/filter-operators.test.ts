@@ -56,7 +56,7 @@ async function expectFound(field: string, table: Record<string, string>): Promis
 }
 
 // Holds S6.4, S6.7.
-test('numbers compare as exact decimals, whatever the notation', async () => {
+test('numbers compare as exact decimals, in any notation', async () => {
   await expectFound('ORDER_TOTAL', {
     'lt 9.950': '9',
     'le +9.95': '9 10',
@@ -133,7 +133,7 @@ test('the three keys compare in the order of query results', async () => {
 });
 
 // Holds S6.8.
-test('CREATE_DATE and MODIFIED_DATE take ISO times, and a date alone is the UTC day', async () => {
+test('CREATE_DATE and MODIFIED_DATE accept ISO times, and a date alone is the UTC day', async () => {
   const table = {
     'eq 2026-01-02': [1, 2],
     'eq 1/2/2026': [1, 2],
@@ -158,7 +158,7 @@ test('CREATE_DATE and MODIFIED_DATE take ISO times, and a date alone is the UTC 
 });
 
 // Holds S6.4.
-test('in finds any of 1 to 100 values, each read as its field is', async () => {
+test('in finds any of 1 to 100 values, each parsed as the type of the field', async () => {
   assert.equal(await find('ORDER_TOTAL', 'in', [10, '9.950', 'x'.length]), '10 010');
   assert.equal(await find('ORDER_NUMBER', 'in', ['A1', '010', '9']), '9 010 A1');
   assert.equal(await find('ORDER_DATE', 'in', ['2026-01-02', '']), '10 A1 a1');
@@ -169,7 +169,7 @@ test('in finds any of 1 to 100 values, each read as its field is', async () => {
 });
 
 // Holds S6.4, S6.9.
-test('an empty value is never less or greater than anything, ne finds it, and empty and not_empty tell', async () => {
+test('an empty value is never less or greater; ne finds it, and empty and not_empty test for it', async () => {
   for (const field of ['ORDER_TOTAL', 'ORDER_DATE', 'CREATE_DATE', 'OWN_TEXT', 'OWN_NUMBER', 'OWN_FLAG']) {
     const value = {
       ORDER_TOTAL: '0',
@@ -199,7 +199,7 @@ test('an empty value is never less or greater than anything, ne finds it, and em
 });
 
 // Holds S6.10.
-test('on numbers and dates starts_with and contains look at the text as answered', async () => {
+test('on numbers and dates, starts_with and contains search the text of the response', async () => {
   await expectFound('ORDER_TOTAL', {
     'starts_with 10': '010 A1',
     'starts_with 9.': '10',
@@ -212,7 +212,7 @@ test('on numbers and dates starts_with and contains look at the text as answered
 });
 
 // Holds S6.4, S6.5, S6.11.
-test('400 INVALID_FILTER for operators that do not go with their values', async () => {
+test('400 INVALID_FILTER for operators with values of a wrong kind', async () => {
   const refused = async (filter: object, field: string): Promise<void> => {
     expectRefusal(await shop.queryOrders([{ field: 'NOTES', ...filter }]), 400, 'INVALID_FILTER', field);
   };

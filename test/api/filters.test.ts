@@ -25,7 +25,7 @@ async function findNames(value: string): Promise<string[]> {
 }
 
 // Holds S6.4, S6.6.
-test('exact is the same characters: no other case, no part, no spaces more', async () => {
+test('exact matches the same characters: no other case, no part, no additional spaces', async () => {
   const name = 'Harbour Lane Books';
   const others = [name.toLowerCase(), 'Harbour Lane', `${name} `, '%', 'Harbour%', 'Harbour_Lane Books'];
   await succeed(shop.createCustomer({ CUSTOMER_CODE: 'X', CUSTOMER_NAME: name, BATTN: name }));
@@ -65,7 +65,7 @@ test('contains ignores case in every script, with final sigma, sharp s, letters 
   for (const needle of ['οδοζ', 'Strase', 'ангстрём', '京都府']) assert.deepEqual(await findNames(needle), [], needle);
 });
 
-test('contains: % and _ and \\ are ordinary characters, and so is all that searching has a meaning for', async () => {
+test('contains: % and _ and \\ are ordinary characters, as is every other special one', async () => {
   const odd = String.raw`100% | 100 percent | a_b_c | axbxc | a\b\c | a/b/c | a*b*c | "quoted text" | it's`;
   const names = `${odd} | one AND two | one OR two | NOT NEAR(x) | [ab] | ^a.c$ | 😀😁😂`.split(' | ');
   await addNamed(names);
@@ -79,7 +79,7 @@ test('contains: % and _ and \\ are ordinary characters, and so is all that searc
 });
 
 // Holds S6.4.
-test('contains: a long needle is found only where all of it is, in a row', async () => {
+test('contains: a long text is found only where all of it occurs in one piece', async () => {
   const long =
     'The quick brown fox jumps over the lazy dog, and then the lazy dog jumps over the quick brown fox again';
   await addNamed([long, long.replace('again', 'twice'), long.split(' ').toReversed().join(' ')]);
@@ -129,7 +129,7 @@ test('AND binds tighter than OR: every chain of two to four filters, every mix o
 });
 
 // Holds S6.3.
-test('a missing conjunction is AND, that of the first filter is ignored, and/or may have any case', async () => {
+test('a missing conjunction is AND, the first filter’s is ignored, and/or may have any case', async () => {
   const two = await Shop.open(service, 'two');
   await two.load('customers', [
     { CUSTOMER_CODE: '1', BCITY: 'a', BSTATE: 'x' },
@@ -152,14 +152,14 @@ test('a missing conjunction is AND, that of the first filter is ignored, and/or 
   assert.deepEqual(await codesOf([], two), ['1', '2', '3']);
 });
 
-test('a record that matches several alternatives comes once', async () => {
+test('a record that matches several alternatives is returned once', async () => {
   const filters = times(20, () => ({ field: 'CUSTOMER_CODE', value: 'X', conjunction: 'OR' }));
   const part = { field: 'CUSTOMER_NAME', value: 'arbour', contains: true, conjunction: 'OR' };
   assert.deepEqual(await codesOf([...filters, part]), ['X']);
 });
 
 // Holds S6.3.
-test('at most 50 filters', async () => {
+test('a query may have at most 50 filters', async () => {
   const filters = (count: number): Filters =>
     times(count, () => ({ field: 'NOTES', value: 'yes', contains: true, conjunction: 'OR' }));
   await succeed(shop.queryOrders(filters(50)));
@@ -193,12 +193,12 @@ test('an unknown field is refused, naming it and the nearest known one', async (
 });
 
 // Holds S5.11.
-test('FUNCTION cannot be filtered on', async () => {
+test('FUNCTION cannot be used in a filter', async () => {
   expectRefusal(await shop.queryOrders([{ field: 'FUNCTION', value: 'x' }]), 400, 'FIELD_NOT_ALLOWED', 'FUNCTION');
 });
 
 // Holds S5.7.
-test('dates, numbers, flags and times in an exact filter are read as they are on the way in', async () => {
+test('dates, numbers, flags and times in an exact filter are parsed as in a write', async () => {
   const number = await shop.newOrder({ ORDER_DATE: '03/04/2026', FREIGHT: '1.5', DROP_SHIP: 'Y' });
   const created = (await shop.order(number))['CREATE_DATE']!;
   const found: Record<string, unknown[]> = {
@@ -219,14 +219,14 @@ test('dates, numbers, flags and times in an exact filter are read as they are on
     expectRefusal(await shop.queryOrders([{ field, value }]), 400, 'INVALID_VALUE', field);
 });
 
-test('contains looks at the text as it is answered, for dates and numbers too', async () => {
+test('contains searches the text of the response, for dates and numbers too', async () => {
   await succeed(shop.createOrder({ ORDER_DATE: '12/5/2031', FREIGHT: '88.250' }));
   for (const [field, values] of Object.entries({ ORDER_DATE: ['/2031', '12/05'], FREIGHT: ['8.25', '.25'] }))
     for (const value of values)
       assert.equal((await succeed<Values[]>(shop.queryOrders([{ field, value, contains: true }]))).length, 1, value);
 });
 
-test('a custom field is filtered on like any other', async () => {
+test('a custom field can be used in filters like any other', async () => {
   await shop.run('fields', 'add', 'shop', 'customers', 'SHOE_SIZE', '--type', 'number');
   const code = await succeed<string>(shop.createCustomer({ SHOE_SIZE: '42.50' }));
   assert.deepEqual(await codesOf([{ field: 'SHOE_SIZE', value: '042.5' }]), [code]);
@@ -235,7 +235,7 @@ test('a custom field is filtered on like any other', async () => {
 });
 
 // Holds S6.2, S6.5, S6.11.
-test('INVALID_FILTER for what is no filter: a member missing, unknown or of another type', async () => {
+test('INVALID_FILTER for a filter with a missing or unknown member, or one of another type', async () => {
   const good = { field: 'NOTES', value: 'x' };
   const wrong: [unknown, string][] = [
     [{ value: 'x' }, 'field'],
@@ -259,7 +259,7 @@ test('INVALID_FILTER for what is no filter: a member missing, unknown or of anot
 });
 
 // Holds S6.12.
-test('records come in the order of their keys: all-digit codes as numbers, then text by code point', async () => {
+test('records are sorted by their keys: all-digit codes as numbers, then text by code point', async () => {
   const sorted = await Shop.open(service, 'sorted');
   const digits = '2 9 10 00010 11 99999999999999999999 100000000000000000000';
   const codes = `${digits} -1 1.5 10A A A1 A10 A2 B a ~ Ä é 東 \uffff 😀`.split(' ');

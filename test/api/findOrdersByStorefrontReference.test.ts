@@ -35,7 +35,7 @@ async function lookUpNew(
 }
 
 // Holds S9.1.
-test('200 the body is storefront_order_number and orders, in no envelope', async () => {
+test('200 the body has storefront_order_number and orders, without an envelope', async () => {
   await succeed(shop.createOrder({ REFERENCE_NUMBER: '#1001' }));
   const { status, body } = await shop.findOrdersByStorefrontReference('#1001');
   assert.equal(status, 200);
@@ -52,7 +52,7 @@ test('200 orders is [] when the number is unknown', async () => {
 });
 
 // Holds S9.2.
-test('200 the number is matched as stored: bare digits, another case or a part of it do not match', async () => {
+test('200 the number matches exactly as stored: bare digits, another case or a part of it do not match', async () => {
   await succeed(shop.createOrder({ REFERENCE_NUMBER: '#2002-a' }));
   assert.equal((await find('#2002-a')).length, 1);
   for (const other of ['2002-a', '#2002-A', '#2002', '#2002-a ', '%', '#2002_a'])
@@ -82,7 +82,7 @@ test('200 order_type is the raw stage: worksheet, quote, sales_order, invoice', 
 });
 
 // Holds S9.3, S9.4.
-test('200 pims_order_number, create_date and modified_date are those of the order', async () => {
+test('200 pims_order_number, create_date and modified_date have the values of the order', async () => {
   const order = await lookUpNew('#stamps', {});
   const { data } = (await shop.getOrder(order.pims_order_number)).body as { data: Values };
   assert.deepEqual([order['create_date'], order['modified_date']], [data['CREATE_DATE'], data['MODIFIED_DATE']]);
@@ -97,7 +97,7 @@ test('200 create_date and modified_date are null when PIMS has no value', async 
 });
 
 // Holds S9.3, S9.5.
-test('200 tracking_numbers are those of TRACKING_NUMBERS, split at the commas; [] when there are none', async () => {
+test('200 tracking_numbers is TRACKING_NUMBERS split at the commas, or [] if it is empty', async () => {
   const tracked = await lookUpNew('#tracked', { TRACKING_NUMBERS: '1Z999, PG77 ,,X' });
   assert.deepEqual(tracked['tracking_numbers'], ['1Z999', 'PG77', 'X']);
   assert.deepEqual((await lookUpNew('#untracked', {}))['tracking_numbers'], []);
@@ -111,7 +111,7 @@ test('200 is_dropship is true when DROP_SHIP is Y', async () => {
 });
 
 // Holds S9.5.
-test('200 shipping_address has nine keys, taken from the S fields', async () => {
+test('200 shipping_address has nine keys, with the values of the S fields', async () => {
   const sent = Object.fromEntries(Object.values(SHIPPING_ADDRESS).map((field) => [field, field]));
   const order = await lookUpNew('#address', { ...sent, BNAME: 'billed', BCITY: 'elsewhere', SEMAIL: 'not shown' });
   assert.deepEqual(order['shipping_address'], SHIPPING_ADDRESS);
@@ -163,7 +163,7 @@ test('200 serial_numbers of a care plan are [], and is_care_plan true', async ()
 });
 
 // Holds S9.6.
-test('200 items of an order without lines are []; items come in the order of their lines', async () => {
+test('200 items of an order without lines are []; items have the order of their lines', async () => {
   const ORDER_NUMBER = await shop.newOrder({ REFERENCE_NUMBER: '#lines' });
   assert.deepEqual((await find('#lines'))[0]!.items, []);
   const codes = times(11, (index) => `P${index}`);
@@ -172,7 +172,7 @@ test('200 items of an order without lines are []; items come in the order of the
 });
 
 // Holds S9.7.
-test('200 most progressed stage first, then newest create_date, none last, then the number as a number', async () => {
+test('200 orders are sorted by latest stage, newest create_date (none last), then order number', async () => {
   const rows: [number: string, stage: string, created: string][] = [
     ['9001', 'invoice', '2026-03-01T10:00:00Z'],
     ['9003', 'invoice', '2026-03-01T09:59:59.999Z'],
@@ -204,7 +204,7 @@ test('200 most progressed stage first, then newest create_date, none last, then 
 });
 
 // Holds S2.3.
-test('200 credentials as apiID and apiSecret parameters, teamID as teamID', async () => {
+test('200 apiID, apiSecret and teamID are accepted as parameters', async () => {
   const { teamID, apiID, apiSecret } = shop.keys;
   const query = { teamID, apiID, apiSecret, storefront_order_number: '#1001' };
   const { status, body } = await service.request('GET', '/orders/by_storefront_reference', { query });
@@ -231,6 +231,6 @@ test('400 MISSING_PARAMETER without the number says that # is written %23', asyn
 });
 
 // Holds S3.9.
-test('400 INVALID_VALUE when PIMS cannot look the number up: a NUL character', async () => {
+test('400 INVALID_VALUE for a number with a NUL character, which PIMS cannot look up', async () => {
   expectRefusal(await shop.findOrdersByStorefrontReference('#1\0'), 400, 'INVALID_VALUE', 'storefront_order_number');
 });

@@ -20,14 +20,14 @@ test('200 data is the customer, subRecords null', async () => {
 });
 
 // Holds S5.5, S5.15.
-test('200 every field of CUSTOMER is there, each value a string, "" where there is none', async () => {
+test('200 data has every field of CUSTOMER as a string, "" if it has no value', async () => {
   const customer = await succeed(shop.getCustomer('VINET'));
   assert.deepEqual(Object.keys(customer).toSorted(), FIELDS.customers.toSorted());
   const filled = ['CUSTOMER_CODE', 'BCITY', 'CREDIT_LIMIT', 'CREATE_DATE', 'MODIFIED_DATE'];
   for (const [name, value] of Object.entries(customer)) assert.equal(value === '', !filled.includes(name), name);
 });
 
-test('200 a code of slashes, hashes and spaces is found as it is', async () => {
+test('200 a code with slashes, hashes and spaces is found', async () => {
   assert.equal((await succeed(shop.getCustomer('A/7 #+%&?=')))['CUSTOMER_CODE'], 'A/7 #+%&?=');
 });
 

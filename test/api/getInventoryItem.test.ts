@@ -21,7 +21,7 @@ test('200 data is the part with every field of INVENTORY, subRecords null', asyn
 });
 
 // Holds S5.5.
-test('200 quantities are strings without needless zeros; QTY_AVAILABLE is QTY_ONHAND less QTY_COMMITTED', async () => {
+test('200 quantities are strings without trailing zeros; QTY_AVAILABLE is QTY_ONHAND less QTY_COMMITTED', async () => {
   const { QTY_ONHAND, QTY_COMMITTED, QTY_AVAILABLE } = await succeed(shop.getInventoryItem('42'));
   assert.deepEqual(
     { QTY_ONHAND, QTY_COMMITTED, QTY_AVAILABLE },
@@ -29,7 +29,7 @@ test('200 quantities are strings without needless zeros; QTY_AVAILABLE is QTY_ON
   );
 });
 
-test('200 part codes with / # + % & ? and spaces are found as they are', async () => {
+test('200 part codes with / # + % & ? and spaces are found', async () => {
   for (const code of CODES) assert.equal((await succeed(shop.getInventoryItem(code)))['PART_CODE'], code);
 });
 

@@ -31,7 +31,7 @@ test('200 an order without lines has subRecords null', async () => {
 });
 
 // Holds S1.6.
-test('200 lines come in the order of their numbers, the tenth after the ninth', async () => {
+test('200 lines are sorted by their numbers, the tenth after the ninth', async () => {
   const ORDER_NUMBER = await shop.newOrder();
   const numbers = times(11, (index) => String(index + 1));
   for (const QUANTITY of numbers) await succeed(shop.addLineItem({ ORDER_NUMBER, QUANTITY }));
@@ -41,7 +41,7 @@ test('200 lines come in the order of their numbers, the tenth after the ninth', 
 });
 
 // Holds S5.5, S5.15.
-test('200 every field of the order and its lines is there, "" where there is no value', async () => {
+test('200 the order and its lines have every field, "" if it has no value', async () => {
   const ORDER_NUMBER = await shop.newOrder();
   await succeed(shop.addLineItem({ ORDER_NUMBER }));
   const { body } = await shop.getOrder(ORDER_NUMBER);
@@ -67,7 +67,7 @@ test('200 values are strings, quantities and dates included', async () => {
   assert.equal(line!['QUANTITY'], '2.5');
 });
 
-test('200 an order number of letters, slashes and hashes is found as it is', async () => {
+test('200 an order number with letters, slashes and hashes is found', async () => {
   await shop.load('orders', [{ ORDER_NUMBER: 'A/7 #+%&?=' }]);
   assert.equal((await succeed(shop.getOrder('A/7 #+%&?=')))['ORDER_NUMBER'], 'A/7 #+%&?=');
 });
@@ -77,13 +77,13 @@ test('404 NOT_FOUND names the order that does not exist', async () => {
   assert.match(expectRefusal(await shop.getOrder('nope'), 404, 'NOT_FOUND', 'orderNum'), /nope/);
 });
 
-test('404 a number that only looks alike is another order', async () => {
+test('404 for a number that only looks like the number of an order', async () => {
   const ORDER_NUMBER = await shop.newOrder();
   for (const alike of ['0?', ' ?', '?.0', '+?', '?%'].map((form) => form.replace('?', ORDER_NUMBER)))
     expectRefusal(await shop.getOrder(alike), 404, 'NOT_FOUND');
 });
 
-test('404 an order of another tenant is not there', async () => {
+test('404 for an order of another tenant', async () => {
   const other = await Shop.open(service, 'other');
   await other.load('orders', [{ ORDER_NUMBER: '777' }]);
   await succeed(other.getOrder('777'));

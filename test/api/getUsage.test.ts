@@ -23,7 +23,7 @@ const callsOf = ({ days }: Usage, operation: string): number =>
 const month = service.timeAt().slice(0, 7);
 
 // Holds S6.22.
-test('200 this month by day and operation: total and days have this call, as the header and the command say', async () => {
+test('200 usage by day and operation includes this call, and agrees with header and command', async () => {
   await shop.newOrder();
   await shop.newOrder();
   const answer = await ask(shop);
@@ -38,7 +38,7 @@ test('200 this month by day and operation: total and days have this call, as the
 });
 
 // Holds S6.22.
-test('each of 64 calls at once has itself in its total, and none is counted twice', async () => {
+test('each of 64 calls at once is included in its own total, and none is counted twice', async () => {
   const before = (await succeed<Usage>(ask(shop))).total;
   const totals = await Promise.all(times(64, async () => (await succeed<Usage>(ask(shop))).total));
   for (const total of totals) assert.ok(total > before && total <= before + 64, `${total}`);
@@ -51,7 +51,7 @@ test('each of 64 calls at once has itself in its total, and none is counted twic
 });
 
 // Holds S6.22.
-test('another month has its own calls, and the quota is that of the tenant', async () => {
+test('another month has its own calls, and the quota of the tenant', async () => {
   const usage = await succeed<Usage>(ask(limited, { month: '2001-02' }));
   assert.deepEqual(usage, { month: '2001-02', total: 0, quota: 1000, days: [] });
   // The total does not contain the calls of other tenants.
@@ -59,7 +59,7 @@ test('another month has its own calls, and the quota is that of the tenant', asy
 });
 
 // Holds S6.22.
-test('400 INVALID_PARAMETER for what is no month', async () => {
+test('400 INVALID_PARAMETER for an invalid month', async () => {
   for (const wrong of ['2026-13', '2026-00', '2026-1', '2026', '2026-11-01', '11/2026', '', ' 2026-11', '２０２６-11'])
     assert.match(expectRefusal(await ask(shop, { month: wrong }), 400, 'INVALID_PARAMETER', 'month'), /2026-11/);
 });

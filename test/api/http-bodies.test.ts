@@ -37,7 +37,7 @@ function tell(method: string, path: string, answer: RawAnswer): string {
 }
 
 // Holds S3.11.
-test('400 BODY_NOT_ALLOWED on a GET with a body, which is not taken for another request', async () => {
+test('400 BODY_NOT_ALLOWED on a GET with a body, which is not parsed as another request', async () => {
   const target = targetOf(shop.call('getOrder'), 'shop');
   const smuggled = writeRequest('GET', '/healthz').toString();
   const requests = [
@@ -56,7 +56,7 @@ test('400 BODY_NOT_ALLOWED on a GET with a body, which is not taken for another 
   assert.equal(found, 200);
 });
 
-test('200 a body in chunks, however small and with whatever extensions, is the body it makes up', async () => {
+test('200 a body in chunks, also small ones and with extensions, is read whole', async () => {
   const text = '{"NOTES":"in chunks – 茶"}';
   const chunks = [...Buffer.from(text)].map((byte) =>
     Buffer.concat([Buffer.from('1;name=value\r\n'), Buffer.from([byte]), Buffer.from('\r\n')]),
@@ -87,7 +87,7 @@ test('413 BODY_TOO_LARGE over 256 KiB, declared or in chunks, and not for 256 Ki
 });
 
 // Holds S1.4, S3.10.
-test('415 UNSUPPORTED_MEDIA_TYPE unless the body is application/json in UTF-8, as it is', async () => {
+test('415 UNSUPPORTED_MEDIA_TYPE unless the body is application/json in UTF-8 without a content coding', async () => {
   const charsets = [
     '; charset=utf-8',
     ' ; charset="utf-8" ',
@@ -121,7 +121,7 @@ test('415 UNSUPPORTED_MEDIA_TYPE unless the body is application/json in UTF-8, a
   assert.match(packed.body.message, /compressed \(gzip\)/);
 });
 
-test('400 INVALID_JSON for bytes that are no UTF-8 or no JSON', async () => {
+test('400 INVALID_JSON for bytes that are not UTF-8 or not JSON', async () => {
   const bytes = [[0xff], [0xc0, 0x80], [0xc3], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xe4]];
   for (const wrong of bytes) {
     const body = Buffer.concat([Buffer.from('{"NOTES":"'), Buffer.from(wrong), Buffer.from('"}')]);
@@ -143,7 +143,7 @@ test('400 INVALID_JSON for bytes that are no UTF-8 or no JSON', async () => {
     assert.equal(tell('PUT', '/orders/create', await create(text, JSON_LINE)), '400 INVALID_JSON', text);
 });
 
-test('400 INVALID_VALUE for a NUL or half a surrogate pair, which JSON can write and no record can hold', async () => {
+test('400 INVALID_VALUE for a NUL or half a surrogate pair, which no record can store', async () => {
   for (const value of ['\\u0000', 'a\\u0000b', '\\ud800', '\\udc00x', '\\udc00\\ud800']) {
     expectTold('400 INVALID_VALUE', await create(`{"NOTES":"${value}"}`, JSON_LINE), value);
     expectTold('400 INVALID_VALUE', await query(`[{"field":"NOTES","value":"${value}","contains":true}]`), value);
@@ -153,7 +153,7 @@ test('400 INVALID_VALUE for a NUL or half a surrogate pair, which JSON can write
   assert.equal(found, '🎂 café \u2028');
 });
 
-test('400 INVALID_BODY for a body nested without end, and INVALID_VALUE for one nested a little', async () => {
+test('400 INVALID_BODY for a deeply nested body, and INVALID_VALUE for a slightly nested one', async () => {
   for (const [open, within, close, depth] of [
     ['[', '', ']', 100_000],
     ['{"a":', '1', '}', 40_000],
@@ -167,7 +167,7 @@ test('400 INVALID_BODY for a body nested without end, and INVALID_VALUE for one 
   expectTold('400 INVALID_VALUE', await create('{"NOTES":{"a":{}}}', JSON_LINE));
 });
 
-test('400 INVALID_JSON for a member that one JSON object has twice, which is named', async () => {
+test('400 INVALID_JSON names a member that a JSON object has twice', async () => {
   const twice = (name: string, value = '"last"'): string => `{"NOTES":"first","${name}" :${value}}`;
   const nested = `[{"operation":"createOrder","body":${twice('NOTES')}}]`;
   for (const text of [twice('NOTES'), twice('NOT\\u0045S'), twice('NOTES', '{}'), '{"NOTES":{},"NOTES":":"}', nested]) {
@@ -185,7 +185,7 @@ test('400 INVALID_JSON for a member that one JSON object has twice, which is nam
   expectTold('200', await query('[{"field":"NOTES","value":"a:b"},{"field":"NOTES","value":"a"}]'));
 });
 
-test("400 for members named after JavaScript's own, which reach nothing", async () => {
+test('400 for members with names that are special in JavaScript, which have no effect', async () => {
   const names = '__proto__ constructor prototype toString hasOwnProperty valueOf __defineGetter__ length then';
   const records = await shop.shop.everything();
   for (const name of names.split(' ')) {
@@ -206,7 +206,7 @@ test("400 for members named after JavaScript's own, which reach nothing", async 
 });
 
 // Holds S9.1.
-test('a query string is percent-decoded once, + is a space, and a name counts only as it is written', async () => {
+test('a query string is percent-decoded once, + is a space, and parameter names match exactly', async () => {
   const path = `${BASE_PATH}/orders/by_storefront_reference`;
   const ask = (text: string): Promise<RawAnswer> =>
     send(service.origin, writeRequest('GET', `${path}?${text}`, [authorization]));
@@ -219,7 +219,7 @@ test('a query string is percent-decoded once, + is a space, and a name counts on
   for (const sent of ['%', '%2', '%zz', '%u0041']) {
     const { status, body } = await lookup(sent);
     assert.equal(status, 200);
-    assert.deepEqual(body, { storefront_order_number: sent, orders: [] }, 'what is not encoded stays as it is');
+    assert.deepEqual(body, { storefront_order_number: sent, orders: [] }, 'an invalid escape is kept');
   }
   for (const sent of ['%ff', '%C3', '%c0%af', '%ED%A0%80', '%23%C4%201', 'a%zz%FF']) {
     const answer = await lookup(sent);

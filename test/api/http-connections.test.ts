@@ -118,7 +118,7 @@ suite('side by side', { concurrency: true }, () => {
     assert.doesNotMatch(service.output, /INTERNAL_ERROR|"level":50/, 'a slow caller is no fault of the service');
   });
 
-  test('600 connections that wait between requests for longer than that are kept and answered again', async () => {
+  test('600 connections that wait longer than that between requests are kept and get responses', async () => {
     const all = times(IDLE, () => 200);
     assert.deepEqual(firstStatuses, all);
     await slow;
@@ -126,7 +126,7 @@ suite('side by side', { concurrency: true }, () => {
     for (const socket of idle) socket.destroy();
   });
 
-  test('200 other callers are answered one after the other before the first slow one is given up', async () => {
+  test('200 other callers get responses one after the other before the first slow one is given up', async () => {
     for (let call = 0; call < OTHERS; call++) {
       const body = { NOTES: `call ${call}` };
       const { status } = await service.call(shop.keys, 'PUT', '/orders/create', { body });

@@ -24,7 +24,7 @@ function expectError(answer: RawAnswer, expected: string, what: string): void {
 }
 
 // Holds S1.7.
-test('every answer has an X-Request-Id of its own and Cache-Control: no-store', async () => {
+test('every response has its own X-Request-Id and Cache-Control: no-store', async () => {
   const known = '/healthz /readyz /metrics /openapi.json /docs /docs/ /docs/js/scalar.js'.split(' ');
   const paths = [...known, '/docs/none', '/none', '/', target, `${target}&no=1`];
   const requests = [
@@ -55,7 +55,7 @@ test('every answer has an X-Request-Id of its own and Cache-Control: no-store', 
 });
 
 // Holds S1.1, S3.5, S3.10.
-test('404 UNKNOWN_PATH at a path there is not, with good credentials and without', async () => {
+test('404 UNKNOWN_PATH for an unknown path, with valid credentials and without', async () => {
   const below = ['', '/', '/orders', '/orders/single/', '/orders/Single', '//orders/single'];
   const other = `/tenant /v1/orders/single ${BASE_PATH.replace('v1', 'v2')}/orders/single /openapi.yaml /docs/none
     /docs/../src/main.ts /.env /%2e%2e/control.db`;
@@ -70,7 +70,7 @@ test('404 UNKNOWN_PATH at a path there is not, with good credentials and without
 });
 
 // Holds S3.10.
-test('405 METHOD_NOT_ALLOWED for another method on a known path; Allow names those it takes', async () => {
+test('405 METHOD_NOT_ALLOWED for another method on a known path; Allow lists the accepted ones', async () => {
   const METHODS = ['GET', 'PUT', 'POST', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'];
   const allowed = new Map<string, string[]>();
   for (const { method, path } of [...shop.calls, ...shop.reads, shop.batch])
@@ -86,7 +86,7 @@ test('405 METHOD_NOT_ALLOWED for another method on a known path; Allow names tho
     }
 });
 
-test('405 HEAD is no GET: it is not run, not counted, and answered without a body', async () => {
+test('405 HEAD is not run as a GET, is not counted and gets no body', async () => {
   const counted = await service.usageOf('shop');
   const [answer] = await exchange(service.origin, writeRequest('HEAD', target, [authorization]));
   assert.deepEqual([answer!.status, answer!.headers.get('allow'), answer!.text], [405, 'GET', '']);
@@ -123,7 +123,7 @@ test('400 MALFORMED_REQUEST without a Host header, or with two', async () => {
   assert.equal((await send(service.origin, bare('1.0'))).status, 200, 'HTTP/1.0 knows no Host');
 });
 
-test('400 MALFORMED_REQUEST for what is no HTTP ends the connection: what follows is no request', async () => {
+test('400 MALFORMED_REQUEST for malformed HTTP ends the connection: later bytes are no request', async () => {
   const start = (line: string, ...more: string[]): string =>
     [line, 'Host: a', authorization, ...more, '', ''].join('\r\n');
   const create = (...lines: string[]): string =>
@@ -150,7 +150,7 @@ test('400 MALFORMED_REQUEST for what is no HTTP ends the connection: what follow
     'a length and chunks': create('Content-Length: 2', 'Transfer-Encoding: chunked', '', '2', '{}', '0', ''),
     'an unreadable chunk size': create('Transfer-Encoding: chunked', '', 'xyz', '{}', '0', ''),
     'a chunk longer than its size': create('Transfer-Encoding: chunked', '', '1', '{}', '0', ''),
-    'a coding nobody knows': create('Transfer-Encoding: xyz', '', '{}'),
+    'an unknown coding': create('Transfer-Encoding: xyz', '', '{}'),
     'chunks that are not last': create('Transfer-Encoding: chunked, gzip', '', '2', '{}', '0', ''),
   };
   const counted = await service.usageOf('shop');
@@ -165,7 +165,7 @@ test('400 MALFORMED_REQUEST for what is no HTTP ends the connection: what follow
   assert.equal(await service.usageOf('shop'), counted);
 });
 
-test('requests one behind the other on a connection are answered in their order', async () => {
+test('pipelined requests on a connection get their responses in order', async () => {
   const order = writeRequest('GET', target, [authorization]);
   const { path, method } = shop.call('createOrder');
   const body = JSON.stringify(bodyOf(shop.call('createOrder')));
@@ -175,7 +175,7 @@ test('requests one behind the other on a connection are answered in their order'
   assert.deepEqual(valuesOf(answers, 'status'), [200, 404, 200, 200]);
 });
 
-test('200 a URL that names the host, and an Expect the service does not know, change nothing', async () => {
+test('200 a URL that names the host and an unknown Expect make no difference', async () => {
   assert.equal((await get(`http://anywhere.example${target}`, authorization)).status, 200);
   for (const expect of ['Expect: 100-continue', 'Expect: something else']) {
     const lines = [authorization, JSON_LINE, expect];

@@ -24,7 +24,7 @@ const write = (
 const isReplayed = ({ headers }: Answer): boolean => headers.get('idempotent-replayed') === 'true';
 
 // Holds S11.1.
-test('a repeated write answers the same bytes, marked as replayed, and writes nothing again', async () => {
+test('a repeated write gets the same bytes, marked as replayed, and writes nothing again', async () => {
   for (const call of writes) {
     const key = newKey();
     const first = await write(call, key);
@@ -85,7 +85,7 @@ test('422 IDEMPOTENCY_KEY_REUSED when a key is used again with another body, and
 });
 
 // Holds S11.4.
-test('a refused request is not kept: put right, it is done under the same key', async () => {
+test('a refused request is not kept: corrected, it runs under the same key', async () => {
   for (const call of writes) {
     const key = newKey();
     expectRefusal(await write(call, key, { ...call.fields, NO_SUCH: '1' }), 400, 'UNKNOWN_FIELD');
@@ -111,14 +111,14 @@ test('400 INVALID_IDEMPOTENCY_KEY unless it is 1 to 255 printable ASCII characte
     assert.equal((await write(shop.call('createOrder'), key)).status, 200, key);
 });
 
-test('a key means nothing to a read', async () => {
+test('a key has no effect on a read', async () => {
   const headers = { 'idempotency-key': 'not a key' };
   for (const { method, path, query, filters } of shop.calls.filter(({ kind }) => kind !== 'write'))
     assert.equal((await service.call(shop.keys, method, path, { query, body: filters, headers })).status, 200, path);
 });
 
 // Holds S11.3.
-test('64 clients with the same key at once make one order a key; the others are replayed or told to wait', async () => {
+test('64 clients with the same key at once create one order per key; the others get its response or 409', async () => {
   const keys = await service.makeTenant('storm');
   const call = shop.call('createOrder');
   const created: string[] = [];
@@ -139,7 +139,7 @@ test('64 clients with the same key at once make one order a key; the others are 
     }
     assert.deepEqual([(await write(call, key, { NOTES: key }, keys)).text], [first.text]);
   }
-  assert.ok(waiting > 0, 'nobody was told that the first one is still running');
+  assert.ok(waiting > 0, 'no caller got 409 while the first one ran');
   const { body } = await service.call(keys, 'POST', '/orders/query', { body: [] });
   const orders = body.data as { ORDER_NUMBER: string; NOTES: string }[];
   assert.deepEqual(valuesOf(orders, 'ORDER_NUMBER'), created);
@@ -150,7 +150,7 @@ test('64 clients with the same key at once make one order a key; the others are 
 });
 
 // Holds S11.1.
-test('kept answers survive a kill and a restart of the service', async () => {
+test('kept responses survive a kill and a restart of the service', async () => {
   const kept: { call: GoodCall; key: string; first: Answer }[] = [];
   for (const call of writes) {
     const key = newKey();

@@ -45,7 +45,7 @@ const byKeyOf = async (teamID: string) =>
   (await run<{ byKey: { apiID: string; name: string; calls: number }[] }>('usage', teamID)).byKey;
 
 // Holds S12.1, S12.2, S12.3.
-test('create answers the new pair, its secret this once, its name, scope and end; all pairs are let in', async () => {
+test('create returns the new pair with name, scope and end, and its secret once; all pairs are accepted', async () => {
   const keys = await service.makeTenant('created');
   const began = service.now();
   const plain = await create('created', 'web shop');
@@ -64,7 +64,7 @@ test('create answers the new pair, its secret this once, its name, scope and end
 });
 
 // Holds S12.4.
-test('list has every valid pair without its secret, the pairs in force first, the oldest of them before', async () => {
+test('list has every valid pair without its secret, the pairs in force first, from the oldest', async () => {
   const keys = await service.makeTenant('listed');
   const reports = await create('listed', 'reports', '--scope', 'read', '--days', '7');
   const listed = await run<Listed>('keys', 'list', 'listed');
@@ -92,7 +92,7 @@ test('list has every valid pair without its secret, the pairs in force first, th
 });
 
 // Holds S12.5.
-test('end ends one pair at once, and no other; what is no valid pair of the tenant is refused', async () => {
+test('end ends one pair at once, and no other; anything but a valid pair of the tenant is refused', async () => {
   const keys = await service.makeTenant('ended');
   const stranger = await service.makeTenant('stranger');
   const shop = await create('ended', 'shop');
@@ -136,7 +136,7 @@ test('replace is for one pair: the one named, else default, else the oldest; nam
 });
 
 // Holds S12.1.
-test('COMMAND_REFUSED for a name that is none or taken, and for a 21st pair', async () => {
+test('COMMAND_REFUSED for an invalid or used name, and for a 21st pair', async () => {
   await service.makeTenant('bounded');
   const bad = ['', ' ', ' a', 'a ', '-a', 'a-', 'a'.repeat(65), 'a\nb', 'é', 'a/b', 'sr_sk_x', 'a sr_sk_0'];
   for (const name of bad) {
@@ -157,7 +157,7 @@ test('COMMAND_REFUSED for a name that is none or taken, and for a 21st pair', as
 });
 
 // Holds S12.2.
-test('403 SCOPE_MISSING for every write with keys of the scope read, metered; every read is answered', async () => {
+test('403 SCOPE_MISSING for every write with keys of the scope read, metered; every read succeeds', async () => {
   const { shop, calls, keys } = await stockShop(service, 'scoped');
   const reader = await create('scoped', 'reports', '--scope', 'read');
   const before = await shop.everything();
@@ -190,7 +190,7 @@ test('403 SCOPE_MISSING comes after credentials, quota and rate, and before the 
   expectRefusal(await write(reader, {}), 429, 'QUOTA_EXCEEDED');
 });
 
-test('403 SCOPE_MISSING for a batch, which counts one call of batch; a batch counts its steps for its pair', async () => {
+test('403 SCOPE_MISSING for a batch, which counts as one call; other batches count each step for their pair', async () => {
   const keys = await service.makeTenant('batching');
   const reader = await create('batching', 'reports', '--scope', 'read');
   const step = { operation: 'createOrder', body: {} };
@@ -240,7 +240,7 @@ test('usage says how many calls each pair made, also of one that has ended; toge
 });
 
 // Holds S12.5.
-test('a pair that calls without pause is refused from the moment it is ended, and let in from when it is made', async () => {
+test('a pair in constant use is accepted once it is created, and refused once it is ended', async () => {
   const keys = await service.makeTenant('busy');
   for (let round = 0; round < 3; round++) {
     const shop = await create('busy', 'shop');

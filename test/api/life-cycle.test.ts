@@ -64,7 +64,7 @@ async function expectRefused(code: string, ...words: string[]): Promise<void> {
 }
 
 // Holds S8.1, S8.5, S8.6.
-test('worksheet → sales_order → invoice: reserves nothing, commits, takes from QTY_ONHAND', async () => {
+test('a worksheet reserves nothing, a sales order commits stock, an invoice reduces QTY_ONHAND', async () => {
   const number = await newOrder({ REFERENCE_NUMBER: '#walk' }, '3');
   const expectStage = async (stage: string, stock: string): Promise<void> => {
     assert.equal((await shop.order(number))['ORDER_TYPE'], stage);
@@ -79,7 +79,7 @@ test('worksheet → sales_order → invoice: reserves nothing, commits, takes fr
 });
 
 // Holds S8.1.
-test('quote → sales_order: a quote reserves nothing, approved it commits', async () => {
+test('a quote reserves nothing; approved, it commits stock', async () => {
   const number = await newOrder({ ORDER_TYPE: 'quote' }, '4');
   await expectStock('10 − 0 = 10');
   await approve(number);
@@ -110,7 +110,7 @@ test('QTY_AVAILABLE may be negative', async () => {
 });
 
 // Holds S8.4.
-test('lines added to a sales order and changed in it move what is committed; a quote moves nothing', async () => {
+test('lines added to and changed in a sales order adjust the committed stock; lines of a quote do not', async () => {
   const ORDER_NUMBER = await newOrder({ ORDER_TYPE: 'sales_order' }, '3');
   await expectStock('10 − 3 = 7');
   const { LINE_REF_LOCK_CODE } = await succeed(shop.addLineItem({ ORDER_NUMBER, PART_CODE: PART, QUANTITY: '2' }));
@@ -136,7 +136,7 @@ test('lines added to a sales order and changed in it move what is committed; a q
 });
 
 // Holds S8.8, S9.9.
-test('a partial invoice leaves a new sales order with the backorder, of the same reference', async () => {
+test('a partial invoice creates a sales order with the backorder, under the same reference', async () => {
   const number = await newOrder(
     { REFERENCE_NUMBER: '#part', CUSTOMER_CODE: 'VINET', SNAME: 'Corinne', ORDER_DATE: '1/2/2026' },
     '5',
@@ -165,7 +165,7 @@ test('a partial invoice leaves a new sales order with the backorder, of the same
 });
 
 // Holds S8.8, S9.9.
-test('at every step, quantities of a reference add up to the units ordered, stock to those not shipped', async () => {
+test('at every step, quantities of a reference add up to the units ordered, and stock to those not shipped', async () => {
   let open = await newOrder({ REFERENCE_NUMBER: '#sum', ORDER_TYPE: 'sales_order' }, '7.5', {
     PART_CODE: 'OTHER',
     QUANTITY: '4',
@@ -214,7 +214,7 @@ test('lines keep numbers and lock codes: invoiced ones stay, open ones move to t
 });
 
 // Holds S8.13.
-test('400 LINE_MOVED: an update of a moved line under an old number of it names the order that has it now', async () => {
+test('400 LINE_MOVED: the error for a line under its old order number has the order that contains it now', async () => {
   const number = await newOrder(
     { ORDER_TYPE: 'sales_order' },
     '2',
@@ -279,7 +279,7 @@ test('a care plan takes no serial numbers, and needs no stock', async () => {
   await expectStock('0 − 0 = 0', 'PLAN');
 });
 
-test('an invoice that does not fit is refused and changes nothing', async () => {
+test('an invalid invoice is refused and changes nothing', async () => {
   const number = await newOrder({ ORDER_TYPE: 'sales_order' }, '3');
   const words = ['invoice', 'shop', number];
   await expectRefused('QUANTITY_NOT_ALLOWED', ...words, '--line', '1=3.5');
@@ -290,7 +290,7 @@ test('an invoice that does not fit is refused and changes nothing', async () => 
   await expectRefused('ORDER_NOT_FOUND', 'invoice', 'shop', '424242');
 });
 
-test('parts that are not in the inventory go through every stage all the same', async () => {
+test('parts that are not in the inventory can have every stage too', async () => {
   const number = await newOrder({ REFERENCE_NUMBER: '#unknown', ORDER_TYPE: 'sales_order' }, '1', {
     PART_CODE: 'NOT KEPT',
     QUANTITY: '2',
@@ -299,7 +299,7 @@ test('parts that are not in the inventory go through every stage all the same', 
   assert.deepEqual(valuesOf((await lookUp('#unknown'))[0]!.items, 'shipped'), [1, 2]);
 });
 
-test('sales orders imported commit their stock; invoices imported have taken theirs before', async () => {
+test('imported sales orders commit their stock; imported invoices change no stock', async () => {
   await shop.load('orders', [
     { ORDER_NUMBER: '501', ORDER_TYPE: 'sales_order' },
     { ORDER_NUMBER: '502', ORDER_TYPE: 'invoice' },

@@ -33,7 +33,7 @@ const countWaiting = async (by: Pick<Service, 'origin'>): Promise<number> =>
   sumOf((await readMetrics(by)).samples, 'storeroom_requests_waiting')!;
 
 // Holds S6.23, S6.25.
-test('200 the changes after a position, ascending, with where to go on; stock and lines are changes of their records', async () => {
+test('200 the changes after a position in order, with the next one; stock and lines change their records', async () => {
   const shop = await Shop.open(service, 'feed');
   await shop.load('inventory', [{ PART_CODE: 'P', QTY_ONHAND: '5' }]);
   const order = await shop.newOrder({ ORDER_TYPE: 'sales_order' });
@@ -60,7 +60,7 @@ test('200 the changes after a position, ascending, with where to go on; stock an
 });
 
 // Holds S6.24, S6.25.
-test('200 a batch has one change for each record, created if it made the record, with its first operation and who wrote', async () => {
+test('200 a batch has one change per record, with its first operation and author, created if it made it', async () => {
   const shop = await Shop.open(service, 'once');
   await shop.load('inventory', [{ PART_CODE: 'P', QTY_ONHAND: '5' }, { PART_CODE: 'Q' }]);
   const old = await shop.newOrder();
@@ -107,7 +107,7 @@ test('200 a batch has one change for each record, created if it made the record,
 });
 
 // Holds S6.23, S6.29.
-test('200 include=changes gives the fields of records and lines before and after, for all who write', async () => {
+test('200 include=changes gives the fields of records and lines before and after, for every writer', async () => {
   const shop = await Shop.open(service, 'fields');
   const parts = [{ PART_CODE: 'P', PART_DESCRIPTION: 'Part', UNIT_PRICE: '2', QTY_ONHAND: '9' }];
   await shop.load('inventory', parts);
@@ -160,7 +160,7 @@ test('200 include=changes gives the fields of records and lines before and after
 });
 
 // Holds S7.15.
-test('200 a write that changes nothing, alone, in a batch or from a file, leaves date, tag and feed, and counts', async () => {
+test('200 a write that changes nothing keeps date, tag and feed and counts: alone, in a batch, from a file', async () => {
   const shop = await Shop.open(service, 'unchanged');
   const parts = [{ PART_CODE: 'P', PART_DESCRIPTION: 'Part', QTY_ONHAND: '5', UNIT_PRICE: '2.50' }];
   const customers = [{ CUSTOMER_CODE: 'C', BCITY: 'Reims', MODIFIED_DATE: '2026-01-01T00:00:00Z' }];
@@ -213,7 +213,7 @@ test('200 a write that changes nothing, alone, in a batch or from a file, leaves
 });
 
 // Holds S6.26.
-test('200 without after nothing, and the position of now, from which the next change follows', async () => {
+test('200 without after, no changes and the current position, which the next change follows', async () => {
   const shop = await Shop.open(service, 'now');
   await shop.newOrder();
   const now = await ask(shop);
@@ -223,7 +223,7 @@ test('200 without after nothing, and the position of now, from which the next ch
 });
 
 // Holds S6.29.
-test('200 include=records gives each record as it is now, and ends the page at its bytes', async () => {
+test('200 include=records gives each record in its current state, and ends a page by its bytes', async () => {
   const shop = await Shop.open(service, 'records');
   const order = await shop.newOrder({ NOTES: 'a' });
   await succeed(shop.updateOrder({ ORDER_NUMBER: order, NOTES: 'b' }));
@@ -250,7 +250,7 @@ test('200 include=records gives each record as it is now, and ends the page at i
 });
 
 // Holds S6.27.
-test('400 for a wrong parameter; 410 CHANGES_GONE with the earliest position for one that the feed does not have', async () => {
+test('400 for a wrong parameter; 410 CHANGES_GONE with the earliest position for a deleted position', async () => {
   const shop = await Shop.open(service, 'wrong');
   for (const [name, value] of Object.entries({ after: '-1', types: 'lines', maxReturn: '0', wait: '56', include: 'x' }))
     expectRefusal(await ask(shop, { [name]: value }), 400, 'INVALID_PARAMETER', name);
@@ -265,7 +265,7 @@ test('400 for a wrong parameter; 410 CHANGES_GONE with the earliest position for
 });
 
 // Holds S6.28.
-test('a call that waits is answered by the next change, of a call or a command, or empty when its time is up', async () => {
+test('a call that waits returns the next change of a call or a command, or nothing when its time is up', async () => {
   const own = await Service.start();
   const shop = await Shop.open(own, 'waits');
   const wait = async (more: Values = {}): Promise<{ answer: Promise<Answer> }> => {
@@ -296,7 +296,7 @@ test('a call that waits is answered by the next change, of a call or a command, 
 });
 
 // Holds S6.30.
-test('calls that wait are not in flight, and have limits of their own: 429 for the tenant, 503 for all', async () => {
+test('waiting calls do not count as in flight, and have separate limits: 429 for the tenant, 503 for all', async () => {
   const env = { STOREROOM_IN_FLIGHT_MOST: '4', STOREROOM_TENANT_WAITING_MOST: '8', STOREROOM_WAITING_MOST: '12' };
   const own = await Service.start({ env });
   const [shop, other] = [await Shop.open(own, 'many'), await Shop.open(own, 'other')];

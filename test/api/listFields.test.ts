@@ -42,7 +42,7 @@ test('200 the fields of each record type, in the order of its records, with type
 });
 
 // Holds S5.14.
-test('the marks say what PIMS sets, what a record cannot do without, and where filters are quick', async () => {
+test('the marks say which fields PIMS sets, a record requires, and filters find by index', async () => {
   const [orders, lines, customers, inventory] = await Promise.all(TYPES.map(list));
   const stamps = 'CREATE_DATE MODIFIED_DATE';
   assert.equal(namesWith(orders!, 'assigned'), `ORDER_NUMBER ${stamps}`);
@@ -61,14 +61,14 @@ test('the marks say what PIMS sets, what a record cannot do without, and where f
 });
 
 // Holds S5.14.
-test('a field with few values names them', async () => {
+test('a field with few values lists them', async () => {
   const values = Object.fromEntries((await list('orders')).map((field) => [field.name, field.values]));
   assert.deepEqual(values['ORDER_TYPE'], ['worksheet', 'quote', 'sales_order', 'invoice']);
   assert.deepEqual([values['DROP_SHIP'], values['NOTES']], [['Y', 'N'], null]);
 });
 
 // Holds S5.14.
-test('a custom field is there in the next call, behind the others of its type alone', async () => {
+test('a custom field is in the next response, after the others of its record type only', async () => {
   await shop.run('fields', 'add', shop.keys.teamID, 'orders', 'GIFT', '--type', 'flag');
   const [orders, lines] = [await list('orders'), await list('lines')];
   const { description, ...gift } = orders.at(-1)!;

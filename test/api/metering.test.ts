@@ -24,7 +24,7 @@ const monthRequests = ({ headers }: Answer): number | null =>
 const list = (keys: Keys, body: unknown = []): Promise<Answer> => service.call(keys, 'POST', '/orders/query', { body });
 
 // Holds S1.7, S4.1, S4.2.
-test('every authenticated call counts once, whatever its answer, and the answer says the total', async () => {
+test('every authenticated call counts once, whether it succeeds or not, and its response has the total', async () => {
   const keys = await service.makeTenant('exact');
   const create = (body: unknown, key?: string): Promise<Answer> =>
     service.call(keys, 'PUT', '/orders/create', { body, headers: key === undefined ? {} : { 'idempotency-key': key } });
@@ -50,7 +50,7 @@ test('every authenticated call counts once, whatever its answer, and the answer 
 });
 
 // Holds S4.1.
-test('nothing else is counted: no 401, no missing teamID, no unknown path or method, no service path', async () => {
+test('no other call is counted: no 401, no missing teamID, no unknown path or method, no service path', async () => {
   const keys = await service.makeTenant('uncounted');
   assert.equal(monthRequests(await list(keys)), 1);
   const answers = [
@@ -75,7 +75,7 @@ test('nothing else is counted: no 401, no missing teamID, no unknown path or met
 });
 
 // Holds S13.6.
-test('usage tells the calls of a month by day and by operation, under the names of the contract', async () => {
+test('usage lists the calls of a month by day and by operation, under the names of the contract', async () => {
   const day = service.timeAt().slice(0, 10);
   const { shop, calls, keys } = await stockShop(service, 'itemised');
   const stocked = await loadUsage('itemised');
@@ -99,7 +99,7 @@ test('usage tells the calls of a month by day and by operation, under the names 
 });
 
 // Holds S4.1, S4.3.
-test('a call is on disk before its answer: a killed service has lost none', async (context) => {
+test('a call is counted on disk before its response: a killed service loses none', async (context) => {
   const killed = await Service.start();
   context.after(() => killed.stop());
   const keys = await killed.makeTenant('durable');
@@ -152,7 +152,7 @@ test('429 QUOTA_EXCEEDED once the month is used up, counted like any call, until
 });
 
 // Holds S3.13, S4.4.
-test('429 RATE_LIMITED beyond the calls a second, over all operations; other tenants are not slowed', async () => {
+test('429 RATE_LIMITED beyond the calls per second of all operations; other tenants are not slowed', async () => {
   const { calls, keys } = await stockShop(service, 'rate');
   const free = await service.makeTenant('free');
   await service.command('tenant', 'set', 'rate', '--rate', '0.001');
@@ -173,7 +173,7 @@ test('429 RATE_LIMITED beyond the calls a second, over all operations; other ten
   assert.equal((await list(keys)).status, 200);
 });
 
-test('429 a tenant at its quota or rate is told so whatever else is wrong with the call, even its body', async () => {
+test('429 for a tenant at its quota or rate comes before every other error of the call, even in its body', async () => {
   const faults: [method: 'PUT' | 'GET', path: string, more: Parameters<Service['call']>[3]][] = [
     ['PUT', '/orders/create', { body: '{' }],
     ['PUT', '/orders/create', { body: '[]' }],
@@ -199,7 +199,7 @@ test('429 a tenant at its quota or rate is told so whatever else is wrong with t
 });
 
 // Holds S4.4.
-test('a tenant has neither quota nor rate by default', async () => {
+test('a tenant has no quota and no rate by default', async () => {
   const keys = await service.makeTenant('unlimited');
   const { tenants } = (await service.command('tenant', 'list', '--json')).json();
   const { monthQuota, callsPerSecond } = tenants.find((one: Keys) => one.teamID === 'unlimited');

@@ -26,7 +26,7 @@ const LABELS: Record<string, number> = {
   patch: 1,
 };
 
-test('names, units, types and texts are those of Prometheus’s conventions, and labels are bounded', async () => {
+test('names, units, types and texts follow the conventions of Prometheus, and labels are bounded', async () => {
   const { families, samples } = await readMetrics(service);
   for (const [name, { type, help }] of families) {
     assert.match(name, /^(storeroom|process|nodejs)_[a-z0-9_]+$/);
@@ -40,7 +40,7 @@ test('names, units, types and texts are those of Prometheus’s conventions, and
   for (const [label, seen] of values) assert.ok(seen.size <= LABELS[label]!, `${label} has ${seen.size} values`);
 });
 
-test('the store’s own metrics are those of the store that is used', async () => {
+test('the metrics of the store are about the store in use', async () => {
   const { families } = await readMetrics(service);
   for (const name of ['disk_free_bytes', 'disk_size_bytes', 'disk_low_bytes', 'wal_bytes', 'open_tenants'])
     assert.equal(families.has(`storeroom_${name}`), STORE === 'sqlite', name);
@@ -48,7 +48,7 @@ test('the store’s own metrics are those of the store that is used', async () =
     assert.equal(families.has(`storeroom_database_pool_${name}`), STORE === 'postgres', name);
 });
 
-test('400 answers to requests that cannot be parsed or routed are counted like all others', async () => {
+test('400 responses to requests that cannot be parsed or routed are counted like all others', async () => {
   assert.equal((await send(service.origin, 'this is no request\r\n\r\n')).status, 400);
   assert.equal((await fetch(`${service.origin}/%ZZ`)).status, 400);
   const { samples } = await readMetrics(service);

@@ -56,15 +56,15 @@ function positions(text: string): Record<string, Place> {
     'serial numbers': put('/orders/line_item', { ORDER_NUMBER: 'order-shop', SERIAL_NUMBERS: text }),
     'the order of a line to update': post('/orders/line_item', { ...line, ORDER_NUMBER: text }),
     'a lock code': post('/orders/line_item', { ...line, LINE_REF_LOCK_CODE: text }),
-    'a customer code of its own': put('/customers/create', { CUSTOMER_CODE: text }),
+    'a chosen customer code': put('/customers/create', { CUSTOMER_CODE: text }),
     'the customer to update': post('/customers/update', { CUSTOMER_CODE: text, NOTES: 'x' }),
     'a field name of a customer': post('/customers/update', { CUSTOMER_CODE: 'customer-shop', [text]: 'x' }),
     'a string for a body': post('/customers/update', JSON.stringify(text)),
-    'a body as it is': put('/orders/create', text),
+    'a raw body': put('/orders/create', text),
   };
 }
 
-test('no string in any place of a query or a body is answered with a 5xx or outside the contract', async () => {
+test('no string in a query or a body gets a 5xx or a response outside the contract', async () => {
   let sent = 0;
   for (const text of NAUGHTY) {
     // URLSearchParams would send a lone surrogate as a replacement character.
@@ -80,7 +80,7 @@ test('no string in any place of a query or a body is answered with a 5xx or outs
   assert.ok(sent > NAUGHTY.length * 30, `${sent} requests`);
 });
 
-test('every string a record takes reads back as it was sent; every other is 400 and stores nothing', async () => {
+test('every string that a record accepts is read back unchanged; every other gets 400 and stores nothing', async () => {
   const records = await shop.shop.everything();
   const expectStored = async (
     text: string,
@@ -107,7 +107,7 @@ test('every string a record takes reads back as it was sent; every other is 400 
   assert.equal(await shop.shop.everything(), records);
 });
 
-test('every string an order has is found by it, exactly and as a part, in the query and in the lookup', async () => {
+test('an order is found by every string that it has, exactly and by a part, in query and lookup', async () => {
   const own = await stockShop(service, 'finder');
   for (const text of NAUGHTY.filter((one) => isStorable(one) && one !== '' && one.length <= 256)) {
     const REFERENCE_NUMBER = `${text}|`;
@@ -123,7 +123,7 @@ test('every string an order has is found by it, exactly and as a part, in the qu
   }
 });
 
-test('no string in a header or the path gets a 5xx or an answer outside the contract, or lets anybody in', async () => {
+test('no string in a header or the path gets a 5xx, a response outside the contract, or access', async () => {
   const contract = await Contract.load(service.origin);
   const target = targetOf(shop.call('getOrder'), 'shop');
   const authorization = `Authorization: ${basicOf(shop.keys)}`;

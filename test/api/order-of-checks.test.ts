@@ -50,7 +50,7 @@ const FOR_QUERIES: Fault[] = [
   { what: 'an unreadable filter', body: '[{"field":1}]', expected: '400 INVALID_FILTER' },
   { what: 'too many filters', body: FILTERS, expected: '400 TOO_MANY_FILTERS' },
   { what: 'a maxReturn of 0', query: { maxReturn: '0' }, expected: '400 INVALID_PARAMETER' },
-  { what: 'a cursor of its own making', query: { cursor: 'x' }, expected: '400 INVALID_CURSOR' },
+  { what: 'an invented cursor', query: { cursor: 'x' }, expected: '400 INVALID_CURSOR' },
 ];
 const FOR_WRITES: Fault[] = [
   { what: 'a list for a body', body: '[]', expected: '400 INVALID_BODY' },
@@ -121,7 +121,7 @@ async function sendAll(teamID: string | undefined, authorization: string | undef
 }
 
 // Holds S3.1.
-test('400 a missing teamID is told before any other fault of the request', async () => {
+test('400 a missing teamID is reported before any other error', async () => {
   for (const authorization of [undefined, basicOf(shop.keys)])
     for (const { name, answer } of await sendAll(undefined, authorization)) {
       assert.equal(`${answer.status} ${answer.body.code}`, '400 MISSING_TEAM_ID', name);
@@ -131,7 +131,7 @@ test('400 a missing teamID is told before any other fault of the request', async
 });
 
 // Holds S3.2.
-test('401 wrong credentials are told before any other fault of the request, by one identical answer', async () => {
+test('401 wrong credentials are reported before any other error, by one identical response', async () => {
   const bodies = new Set<string>();
   for (const authorization of [undefined, basicOf({ ...shop.keys, apiSecret: 'wrong' })])
     for (const { name, answer } of await sendAll('shop', authorization)) {
@@ -144,7 +144,7 @@ test('401 wrong credentials are told before any other fault of the request, by o
 });
 
 // Holds S3.3, S3.4.
-test('every other fault is told to a caller that is known, and its call is counted', async () => {
+test('every other error is reported to an authenticated caller, and the call is counted', async () => {
   const sent = await sendAll('shop', basicOf(shop.keys));
   assert.ok(sent.length > 120, `${sent.length} faults`);
   for (const { name, fault, answer } of sent) {
@@ -154,7 +154,7 @@ test('every other fault is told to a caller that is known, and its call is count
   assert.equal(await service.usageOf('shop'), counted);
 });
 
-test('429 a used-up quota is told to a known caller before any other fault, and its call is counted', async () => {
+test('429 a used-up quota is reported before any error but wrong credentials, and the call is counted', async () => {
   await service.command('tenant', 'set', 'shop', '--quota', String(counted));
   for (const { name, answer } of await sendAll('shop', basicOf(shop.keys))) {
     assert.equal(`${answer.status} ${answer.body.code}`, '429 QUOTA_EXCEEDED', name);
@@ -164,7 +164,7 @@ test('429 a used-up quota is told to a known caller before any other fault, and 
 });
 
 // Holds S1.5, S3.5, S3.6.
-test('every error of every operation has one body, with no word of the inside', async () => {
+test('every error of every operation has the same form of body, without internal details', async () => {
   const known = ['status', 'data', 'subRecords', 'message', 'code', 'remedy', 'docs', 'field', 'requestId'];
   for (const authorization of [undefined, basicOf(shop.keys)])
     for (const { name, answer } of await sendAll('shop', authorization)) {

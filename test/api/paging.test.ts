@@ -52,13 +52,13 @@ async function readAll(
 const numbers = (from: number, to: number): string[] => times(to - from + 1, (index) => String(from + index));
 
 // Holds S6.15, S6.17.
-test('without maxReturn 500 records come, and X-Has-More with X-Next-Cursor says that there are more', async () => {
+test('without maxReturn, a page has 500 records; X-Has-More and X-Next-Cursor say that there are more', async () => {
   const { headers } = await expectPage(query(), 500, true);
   await expectPage(query(undefined, { cursor: headers.get('x-next-cursor')! }), 500, true);
 });
 
 // Holds S6.15.
-test('maxReturn limits the records; as many as there are leaves nothing more', async () => {
+test('maxReturn limits the records; X-Has-More is absent when a page contains the last one', async () => {
   await expectPage(query('1'), 1, true);
   await expectPage(query('007'), 7, true);
   const few: Filters = ['1', '2'].map((value) => ({ field: 'PART_CODE', value, conjunction: 'OR' }));
@@ -68,12 +68,12 @@ test('maxReturn limits the records; as many as there are leaves nothing more', a
 });
 
 // Holds S6.15, S6.17.
-test('more than 5,000 is served as 5,000', async () => {
+test('a maxReturn above 5,000 is treated as 5,000', async () => {
   for (const maxReturn of ['5000', '5001', '99999999999999999999']) await expectPage(query(maxReturn), 5000, true);
 });
 
 // Holds S6.15, S6.17.
-test('a maxReturn that is no positive whole number is refused', async () => {
+test('a maxReturn that is not a positive whole number is refused', async () => {
   for (const maxReturn of ['0', '-1', '1.5', '1e3', '0x10', '+5', ' 5', '5 ', 'all', '', '٣', '000'])
     expectRefusal(await query(maxReturn), 400, 'INVALID_PARAMETER', 'maxReturn');
   const twice = ['5', '6'].map((value) => ['maxReturn', value]);
@@ -82,7 +82,7 @@ test('a maxReturn that is no positive whole number is refused', async () => {
 });
 
 // Holds S6.3.
-test('the pages together are everything, once each, in order, whatever the filters and page size', async () => {
+test('the pages together have every record once, in order, for any filters and page size', async () => {
   const even = { field: 'CATEGORY', value: 'even' };
   const all = numbers(1, PARTS);
   const ofEven = all.filter((code) => Number(code) % 2 === 1);
@@ -102,7 +102,7 @@ test('the pages together are everything, once each, in order, whatever the filte
 });
 
 // Holds S6.15, S6.17.
-test('nothing is lost and nothing comes twice while customers are added before, behind and between', async () => {
+test('no record is lost or returned twice while customers are added before, after and between', async () => {
   const codes = ['1', '5', '20', '300', 'B', 'D', 'F', 'H', 'J', 'L'];
   const customers = codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE }));
   await shop.load('customers', customers);
@@ -123,7 +123,7 @@ test('nothing is lost and nothing comes twice while customers are added before, 
   assert.deepEqual(got, codes.length + added.length);
 });
 
-test('a cursor goes on behind a record that has changed its fields, or matches no more', async () => {
+test('a cursor continues after its record even if the record has changed or no longer matches', async () => {
   const ask = (page: Values): Promise<Answer> =>
     shop.queryCustomers([{ field: 'BCITY', value: 'Here' }], { maxReturn: '1', ...page });
   for (const CUSTOMER_CODE of ['moves 1', 'moves 2', 'moves 3'])
@@ -134,7 +134,7 @@ test('a cursor goes on behind a record that has changed its fields, or matches n
   assert.deepEqual(await readAll(ask, 'CUSTOMER_CODE', move), ['moves 1', 'moves 2', 'moves 3']);
 });
 
-test('INVALID_CURSOR for a key that no record can have, and for a checksum in place of a signature', async () => {
+test('INVALID_CURSOR for an impossible key, and for a checksum in place of a signature', async () => {
   const signature = Buffer.from((await query('1')).headers.get('x-next-cursor')!, 'base64url').subarray(0, 16);
   for (const key of ['~\0', '', '00012']) {
     const checksum = Buffer.alloc(4);
@@ -145,7 +145,7 @@ test('INVALID_CURSOR for a key that no record can have, and for a checksum in pl
   }
 });
 
-test('INVALID_CURSOR for a cursor that is made up, cut short or changed, rather than another page', async () => {
+test('INVALID_CURSOR for an invented, shortened or changed cursor', async () => {
   const cursor = (await query('1234')).headers.get('x-next-cursor')!;
   const cut = times(cursor.length - 1, (index) => cursor.slice(0, index + 1));
   const changed = Array.from(

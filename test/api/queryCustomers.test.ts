@@ -17,13 +17,13 @@ test('200 data is [] when nothing matches', async () => {
 });
 
 // Holds S5.2, S5.3.
-test('200 every CUSTOMER field can be filtered on', () => customers.expectFilterOnEveryField());
+test('200 every CUSTOMER field can be used in a filter', () => customers.expectFilterOnEveryField());
 
-test('200 customers come by code ascending, all-digit codes as numbers', async () => {
+test('200 customers are sorted by ascending code, all-digit codes as numbers', async () => {
   assert.deepEqual(await customers.findKeys(), ['90', '100']);
 });
 
-test('200 a changed customer is found by what it is now and no more by what it was', async () => {
+test('200 a changed customer is found by its new values and not by its old ones', async () => {
   await succeed(shop.createCustomer({ CUSTOMER_CODE: 'MOVES', BCITY: 'Old Harbour', BATTN: 'Old Hand' }));
   await succeed(shop.updateCustomer({ CUSTOMER_CODE: 'MOVES', BCITY: 'New Harbour', BATTN: 'New Hand' }));
   for (const [field, noun] of Object.entries({ BCITY: 'Harbour', BATTN: 'Hand' }))

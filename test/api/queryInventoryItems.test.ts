@@ -23,7 +23,7 @@ test('200 data is [] when nothing matches', async () => {
 });
 
 // Holds S5.2.
-test('200 every INVENTORY field can be filtered on', async () => {
+test('200 every INVENTORY field can be used in a filter', async () => {
   assert.equal((await parts.find())[1]!['QTY_COMMITTED'], '4');
   await parts.expectFilterOnEveryField();
 });
@@ -33,7 +33,7 @@ test('400 UNKNOWN_FIELD for a field of another record type', () => parts.expectU
 // Holds S6.2.
 test('400 INVALID_BODY when the body is not an array', () => parts.expectInvalidBodies({}));
 
-test('no path and no method writes to inventory', async () => {
+test('no path or method writes to inventory', async () => {
   const body = { PART_CODE: 'NEW' };
   const call = (method: string, path: string) => shop.service.call(shop.keys, method, path, { body });
   expectRefusal(await call('PUT', '/inventory/create'), 404, 'UNKNOWN_PATH');

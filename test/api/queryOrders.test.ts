@@ -13,7 +13,7 @@ const { shop } = orders;
 await shop.load('lines', [{ ORDER_NUMBER: '900', PART_CODE: 'A', QUANTITY: '1' }]);
 
 // Holds S1.5, S6.2.
-test('200 data is the array of matching orders with all their fields, subRecords null even where there are lines', () =>
+test('200 data is the array of matching orders with all their fields, subRecords null even if they have lines', () =>
   orders.expectWhole('CUSTOMER_CODE', shop.getOrder('900')));
 
 // Holds S3.7.
@@ -22,10 +22,10 @@ test('200 data is [] when nothing matches', async () => {
 });
 
 // Holds S5.2, S5.3.
-test('200 every ORDERS field can be filtered on', () => orders.expectFilterOnEveryField());
+test('200 every ORDERS field can be used in a filter', () => orders.expectFilterOnEveryField());
 
 // Holds S6.12.
-test('200 orders come by order number ascending, as numbers', async () => {
+test('200 orders are sorted by ascending order number, as numbers', async () => {
   assert.deepEqual(await orders.findKeys(), ['900', '1000']);
 });
 
@@ -35,14 +35,14 @@ test('200 an order is found by the next call after its creation', async () => {
     assert.deepEqual(await orders.findKeys({ field: 'PO_NUMBER', value: 'just now', contains }), [number]);
 });
 
-test('200 orders of another tenant are never among them', async () => {
+test('200 orders of another tenant are never returned', async () => {
   const other = await Shop.open(shop.service, 'other');
   await succeed(other.createOrder({ REFERENCE_NUMBER: '#secret' }));
   assert.deepEqual(await orders.find({ field: 'REFERENCE_NUMBER', value: '#secret' }), []);
   assert.equal((await succeed<unknown[]>(other.queryOrders([]))).length, 1);
 });
 
-test('400 UNKNOWN_FIELD suggests a known field when one is near, and nothing otherwise', async () => {
+test('400 UNKNOWN_FIELD suggests a known field with a similar name, if there is one', async () => {
   const near = await orders.ask({ field: 'CUSTMER_CODE', value: 'x' });
   const message = expectRefusal(near, 400, 'UNKNOWN_FIELD', 'CUSTMER_CODE');
   assert.match(message, /'CUSTMER_CODE'\. Did you mean CUSTOMER_CODE\?/);

@@ -43,7 +43,7 @@ async function expectPage(filters: Filters, query: Values = {}): Promise<{ numbe
 }
 
 // Holds S6.21.
-test('200 include=lines brings the lines of all orders of the page, in its order, then by LINE_NUMBER', async () => {
+test('200 include=lines adds the lines of all orders of the page, in their order, then by LINE_NUMBER', async () => {
   // PostgreSQL reads an order of more than a hundred lines in another way.
   await load('#lines', 8, [3, 0, 12, 1, 99, 100, 101]);
   const { numbers, answer } = await expectPage(ofReference('#lines'));
@@ -76,7 +76,7 @@ test('200 subRecords is null without include, and with it when no order of the p
 });
 
 // Holds S6.21.
-test('200 a page ends before its orders and their lines come to more than 4 MiB; an order is never without a line', async () => {
+test('200 a page ends before its orders and their lines exceed 4 MiB; each order has all its lines', async () => {
   // 150 lines have 1.2 MB, so three orders fit.
   const wide = { DESCRIPTION: 'x'.repeat(8000) };
   await load('#wide', 40, [150, 150, 150, 150], wide);
@@ -106,7 +106,7 @@ test('400 INVALID_PARAMETER for another include, and for any on another operatio
 });
 
 // Holds S9.10.
-test('200 many storefront numbers: what the lookup of each answers, in their order, twice where one is given twice', async () => {
+test('200 many storefront numbers get the result of each lookup, in their order; duplicates are repeated', async () => {
   await load('#many', 60, [2, 0]);
   await load('1001', 70, [1]);
   await load('#odd "\\ ☃', 80, [1]);
@@ -123,7 +123,7 @@ test('200 many storefront numbers: what the lookup of each answers, in their ord
 });
 
 // Holds S9.10.
-test('200 a hundred numbers in one call, which counts once and under its own name', async () => {
+test('200 a call accepts a hundred numbers, and counts once under its own name', async () => {
   const numbers = times(100, (index) => `#h${index}`);
   await shop.load(
     'orders',
@@ -142,7 +142,7 @@ test('200 a hundred numbers in one call, which counts once and under its own nam
 });
 
 // Holds S9.10.
-test('400 for a body that is no list of 1 to 100 storefront numbers, naming the place', async () => {
+test('400 for a body that is not a list of 1 to 100 storefront numbers, naming the place', async () => {
   for (const body of [{}, [], '"#1"', times(101, (index) => `#${index}`)])
     expectRefusal(await lookUpMany(body), 400, 'INVALID_BODY');
   for (const wrong of ['', null, {}, [], true, 'a\0', '\ud83d', 'x'.repeat(8193)]) {
@@ -152,7 +152,7 @@ test('400 for a body that is no list of 1 to 100 storefront numbers, naming the 
 });
 
 // Holds S9.10.
-test('422 RESULT_TOO_LARGE beyond 1,000 records of all numbers, each as often as it is asked for', async () => {
+test('422 RESULT_TOO_LARGE beyond 1,000 records of all numbers together, duplicates included', async () => {
   const rows = (count: number, first: number, REFERENCE_NUMBER: string): Values[] =>
     times(count, (index) => ({ ORDER_NUMBER: String(first + index), REFERENCE_NUMBER }));
   await shop.load('orders', [...rows(600, 2000, '#600'), ...rows(400, 3000, '#400'), ...rows(1, 4000, '#one')]);
@@ -167,7 +167,7 @@ test('422 RESULT_TOO_LARGE beyond 1,000 records of all numbers, each as often as
 });
 
 // Holds S9.10.
-test('422 RESULT_TOO_LARGE beyond 8 MiB of orders and lines of all numbers', async () => {
+test('422 RESULT_TOO_LARGE beyond 8 MiB of orders and lines of all numbers together', async () => {
   await load('#heavy1', 5000, [400], { DESCRIPTION: 'x'.repeat(8000) });
   await load('#heavy2', 5001, [400], { DESCRIPTION: 'y'.repeat(8000) });
   assert.equal((await lookUpMany(['#heavy1', '#heavy2'])).status, 200);
@@ -177,7 +177,7 @@ test('422 RESULT_TOO_LARGE beyond 8 MiB of orders and lines of all numbers', asy
 });
 
 // Holds S6.19.
-test('200 fields: only these of the record, in this order, each once; lines come whole', async () => {
+test('200 fields: the record has only these, in this order, each once; lines have all fields', async () => {
   await load('#fields', 90, [2]);
   const customer = await succeed<string>(shop.createCustomer({ CUSTOMER_NAME: 'Łódź "Café"', BCITY: 'Łódź' }));
   await shop.load('inventory', [{ PART_CODE: 'F/1', PART_DESCRIPTION: 'Bolt' }]);
@@ -217,7 +217,7 @@ test('200 fields: only these of the record, in this order, each once; lines come
 });
 
 // Holds S6.19.
-test('200 queries of the same filters at the same moment each get their own fields', async () => {
+test('200 queries with the same filters at the same moment each get the fields they asked for', async () => {
   await load('#together', 98, [0]);
   const lists = ['ORDER_NUMBER', 'REFERENCE_NUMBER', 'REFERENCE_NUMBER,ORDER_NUMBER', 'NOTES'];
   const asked = times(24, (index) => lists[index % lists.length]!);
@@ -246,7 +246,7 @@ test('400 UNKNOWN_FIELD for a field the record type does not have, naming the ne
 });
 
 // Holds S6.20.
-test('200 count=exact: X-Total-Count is how many records match, on every page; without it there is none', async () => {
+test('200 with count=exact, every page has X-Total-Count, the number of matching records; others do not', async () => {
   await load('#count', 100, [1, 1, 0, 0, 0, 0, 0]);
   const total = async (filters: Filters, query: Values = {}): Promise<string | null> => {
     const answer = await shop.queryOrders(filters, { count: 'exact', ...query });
@@ -259,7 +259,7 @@ test('200 count=exact: X-Total-Count is how many records match, on every page; w
   const cursor = first.headers.get('x-next-cursor')!;
   assert.equal(await total(ofReference('#count'), { cursor, maxReturn: '2', include: 'lines' }), '7');
   await shop.load('orders', [{ ORDER_NUMBER: '1', REFERENCE_NUMBER: '#count' }]);
-  assert.equal(await total(ofReference('#count'), { cursor, fields: 'NOTES' }), '8', 'as it is now');
+  assert.equal(await total(ofReference('#count'), { cursor, fields: 'NOTES' }), '8', 'the current count');
   assert.equal(await total(ofReference('#nothing')), '0');
   const [either, part] = [
     { field: 'REFERENCE_NUMBER', value: '#lines', conjunction: 'OR' },

@@ -82,7 +82,7 @@ const withoutWords = (lines: readonly string[]): string[] =>
   lines.map((line) => line.replace(/(?<=^\{"status":"error",.*"message":")(?:[^"\\]|\\.)*/, '<message>'));
 
 // Holds S1.2.
-test('every recorded call is answered as before, byte for byte, ETag aside', async () => {
+test('every recorded call gets the same response as before, byte for byte, except ETag', async () => {
   for (const [recordType, rows] of Object.entries(records)) await shop.load(recordType as RecordType, rows);
   await shop.run('fields', 'add', 'recorded', 'orders', 'GIFT', '--type', 'flag');
   assert.ok(steps.length > 150);

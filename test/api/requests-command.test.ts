@@ -30,7 +30,7 @@ async function logged(teamID: string, count: number): Promise<void> {
   });
 }
 
-test('the command shows what was answered to a tenant, newest first, and finds it by status, operation and time', async () => {
+test('the command lists requests of a tenant, newest first, and finds them by status, operation and time', async () => {
   await service.empty();
   const acme = await service.makeTenant('acme');
   const other = await service.makeTenant('other');
@@ -69,7 +69,7 @@ test('the command shows what was answered to a tenant, newest first, and finds i
   assert.equal((await ask('other', '--id', requestID)).code, 1);
 });
 
-test('the command shows 50 requests, and the next ones behind the cursor that it names', async () => {
+test('the command shows 50 requests, and the next ones with the cursor that it prints', async () => {
   await service.empty();
   const acme = await service.makeTenant('acme');
   for (let n = 0; n < 60; n++) await service.call(acme, 'GET', '/usage');

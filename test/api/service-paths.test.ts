@@ -20,11 +20,11 @@ test('200 /healthz and /readyz while the service can serve', async () => {
   }
 });
 
-test('/metrics tells what the request log has lost: nothing', async () => {
+test('/metrics has the losses of the request log, which are zero', async () => {
   assert.match(await (await get('/metrics')).text(), /^storeroom_request_log_dropped_total 0$/m);
 });
 
-test('/metrics tells calls by operation and status, and names no tenant, no record and no secret', async () => {
+test('/metrics has calls by operation and status, and no tenant, record or secret', async () => {
   await shop.shop.getOrder('order-mytenant');
   await shop.shop.getOrder('no-such-order');
   const query = { orderNum: 'order-mytenant' };
@@ -70,7 +70,7 @@ function readPolicy({ headers }: Response): Map<string, string[]> {
   return new Map(words.map(([name = '', ...sources]) => [name, sources]));
 }
 
-test('/docs allows nothing from elsewhere: its policy names the service, and scripts by their hashes', async () => {
+test('/docs allows nothing from other hosts: its policy lists the service, and scripts by their hashes', async () => {
   const redirect = await fetch(`${service.origin}/docs`, { redirect: 'manual' });
   assert.deepEqual([redirect.status, redirect.headers.get('location')], [301, '/docs/']);
   const page = await get('/docs/');
@@ -88,7 +88,7 @@ test('/docs allows nothing from elsewhere: its policy names the service, and scr
 });
 
 // Holds S3.6.
-test('/docs/errors is a page with every code that is answered, at its anchor', async () => {
+test('/docs/errors is a page with every error code of the service, each at its anchor', async () => {
   const reference = await get('/docs/');
   const response = await get('/docs/errors');
   assert.deepEqual([response.status, response.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
@@ -105,7 +105,7 @@ test('/docs/errors is a page with every code that is answered, at its anchor', a
     assert.equal(text.includes(`id="${code}"`), place !== 'command', code);
 });
 
-test('an unknown or climbing path below /docs is 404 like any other', async () => {
+test('an unknown path, or one with .., below /docs gets 404 like any other', async () => {
   const ends = 'none js/../../package.json js/none.js %2e%2e/x ..%2f..%2fpackage.json js/'.split(' ');
   for (const path of ends.map((end) => `/docs/${end}`)) {
     const socket = openSocket(service.origin);

@@ -50,19 +50,18 @@ async function expectSorted(field: keyof (typeof ORDERS)[number]): Promise<void>
 }
 
 // Holds S6.13.
-test('a text sorts by code point in both directions, empty values at the lower end, ties by the key the same way', () =>
+test('text sorts by code point in both directions, empty values lowest, ties by key in that direction', () =>
   expectSorted('ORDER_STATUS'));
 // Holds S6.13.
-test('a date sorts as a date, empty values at the lower end, ties by the key the same way', () =>
-  expectSorted('ORDER_DATE'));
+test('a date sorts as a date, empty values lowest, ties by key in that direction', () => expectSorted('ORDER_DATE'));
 // Holds S6.14.
-test('CREATE_DATE and MODIFIED_DATE sort in both directions, ties by the key the same way', async () => {
+test('CREATE_DATE and MODIFIED_DATE sort in both directions, ties by key in that direction', async () => {
   await expectSorted('CREATE_DATE');
   await expectSorted('MODIFIED_DATE');
 });
 
 // Holds S6.13.
-test('sort goes with filters: by what is sorted, by an index, and by what no index finds', async () => {
+test('sort can be combined with filters: of the sorted field, of an index, and of other fields', async () => {
   const late = { field: 'MODIFIED_DATE', op: 'ge', value: '2026-01-02T00:00:00.090Z' };
   const isLate = ({ MODIFIED_DATE }: Values): boolean => MODIFIED_DATE! >= late.value;
   const open = { field: 'ORDER_STATUS', value: 'open' };
@@ -133,7 +132,7 @@ test('customers and parts sort by their times and their indexed fields', async (
   assert.deepEqual(await keysOf('-MODIFIED_DATE'), ['4321', '4321']);
 });
 
-test('a write moves its record to the end of MODIFIED_DATE, and its order when a line is written', async () => {
+test('a write moves its record to the end of MODIFIED_DATE; a write of a line moves its order', async () => {
   await succeed(shop.addLineItem({ ORDER_NUMBER: '3', PART_CODE: 'x' }));
   assert.equal((await readAll('-MODIFIED_DATE'))[0], '3');
   const [newest] = await succeed<Values[]>(shop.queryOrders([], { sort: '-MODIFIED_DATE', maxReturn: '1' }));

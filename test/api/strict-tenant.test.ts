@@ -16,12 +16,12 @@ const stageOf = async (shop: Shop, fields: object): Promise<string> => {
   return (await shop.order(number))['ORDER_TYPE']!;
 };
 
-test('strict: codes that exist are taken', async () => {
+test('strict: codes that exist are accepted', async () => {
   const ORDER_NUMBER = await strict.newOrder({ CUSTOMER_CODE: 'VINET', LOCATION_CODE: 'MAIN' });
   assert.equal((await succeed(strict.addLineItem({ ORDER_NUMBER, PART_CODE: 'MB/14' })))['DESCRIPTION'], 'Notebook');
 });
 
-test('strict: codes that are not sent, or empty, are not asked for', async () => {
+test('strict: missing and empty codes are accepted', async () => {
   const ORDER_NUMBER = await strict.newOrder({ CUSTOMER_CODE: '', LOCATION_CODE: null });
   await succeed(strict.createOrder({}));
   const line = await succeed(strict.addLineItem({ ORDER_NUMBER, DESCRIPTION: 'Free text' }));
@@ -36,7 +36,7 @@ test('strict: codes that are not sent, or empty, are not asked for', async () =>
 });
 
 // Holds S5.13.
-test('strict: 400 UNKNOWN_REFERENCE for an order of a CUSTOMER_CODE or LOCATION_CODE that is not known', async () => {
+test('strict: 400 UNKNOWN_REFERENCE for a new order with an unknown CUSTOMER_CODE or LOCATION_CODE', async () => {
   const messages = await strict.refuses(
     strict.createOrder,
     'UNKNOWN_REFERENCE',
@@ -46,7 +46,7 @@ test('strict: 400 UNKNOWN_REFERENCE for an order of a CUSTOMER_CODE or LOCATION_
 });
 
 // Holds S5.13.
-test('strict: 400 UNKNOWN_REFERENCE for an order that is to have a CUSTOMER_CODE or LOCATION_CODE that is not known', async () => {
+test('strict: 400 UNKNOWN_REFERENCE for a change of an order to an unknown CUSTOMER_CODE or LOCATION_CODE', async () => {
   const ORDER_NUMBER = await strict.newOrder();
   const codes = eachAs(['CUSTOMER_CODE', 'LOCATION_CODE'], ['NOBODY', 'vinet', 'main'], { ORDER_NUMBER });
   await strict.refuses(strict.updateOrder, 'UNKNOWN_REFERENCE', codes);
@@ -55,7 +55,7 @@ test('strict: 400 UNKNOWN_REFERENCE for an order that is to have a CUSTOMER_CODE
 });
 
 // Holds S5.13.
-test('strict: 400 UNKNOWN_REFERENCE for a new line of a PART_CODE that is not known', async () => {
+test('strict: 400 UNKNOWN_REFERENCE for a new line with an unknown PART_CODE', async () => {
   const ORDER_NUMBER = await strict.newOrder();
   const [message] = await strict.refuses(
     strict.addLineItem,
@@ -65,7 +65,7 @@ test('strict: 400 UNKNOWN_REFERENCE for a new line of a PART_CODE that is not kn
   assert.match(message!, /NO\/99/);
 });
 
-test('strict: 400 UNKNOWN_REFERENCE for a line that is to have a PART_CODE that is not known', async () => {
+test('strict: 400 UNKNOWN_REFERENCE for an update of a line to an unknown PART_CODE', async () => {
   const ORDER_NUMBER = await strict.newOrder();
   const { LINE_REF_LOCK_CODE } = await succeed(strict.addLineItem({ ORDER_NUMBER, PART_CODE: 'MB/14' }));
   await strict.refuses(
@@ -75,26 +75,26 @@ test('strict: 400 UNKNOWN_REFERENCE for a line that is to have a PART_CODE that 
   );
 });
 
-test('strict: a code counts from the moment it exists', async () => {
+test('strict: a code is accepted from the moment it exists', async () => {
   await strict.refuses(strict.createOrder, 'UNKNOWN_REFERENCE', eachAs(['CUSTOMER_CODE'], ['NEW']));
   await succeed(strict.createCustomer({ CUSTOMER_CODE: 'NEW' }));
   await succeed(strict.createOrder({ CUSTOMER_CODE: 'NEW' }));
 });
 
-test('strict: switched off and on while the service runs, it holds from the next call', async () => {
+test('strict: switched off or on while the service runs, it applies from the next call', async () => {
   await strict.run('tenant', 'set', 'strict', '--strict', 'off');
   await succeed(strict.createOrder({ CUSTOMER_CODE: 'NOBODY' }));
   await strict.run('tenant', 'set', 'strict', '--strict', 'on');
   await strict.refuses(strict.createOrder, 'UNKNOWN_REFERENCE', eachAs(['CUSTOMER_CODE'], ['NOBODY']));
 });
 
-test('strict: another tenant is not', async () => {
+test('strict: other tenants are not affected', async () => {
   const lenient = await Shop.open(service, 'lenient');
   await succeed(lenient.createOrder({ CUSTOMER_CODE: 'NOBODY', LOCATION_CODE: 'NOWHERE' }));
 });
 
 // Holds S8.2.
-test('default stage: an order begins as the tenant has it set, unless it sends ORDER_TYPE', async () => {
+test('default stage: an order begins in the stage that the tenant has set, unless it sends ORDER_TYPE', async () => {
   const quoting = await Shop.open(service, 'quoting', '--default-stage', 'quote');
   assert.equal(await stageOf(quoting, {}), 'quote');
   assert.equal(await stageOf(quoting, { ORDER_TYPE: 'worksheet' }), 'worksheet');

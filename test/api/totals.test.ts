@@ -63,7 +63,7 @@ test('every line is rounded to cents, halves away from zero, and SUBTOTAL is the
 });
 
 // Holds S7.7, S7.8.
-test('ORDER_TOTAL is rounded to cents also where sent amounts have more decimals, which stay as sent', async () => {
+test('ORDER_TOTAL is rounded to cents even if sent amounts have more decimals, which are kept', async () => {
   const number = await shop.newOrder({ ORDER_TYPE: 'sales_order', FREIGHT: '1.005', TAX_TOTAL: '0.001' });
   const line = await addLine(number, '2', '10');
   await expectTotals(number, '20', '21.01');
@@ -74,7 +74,7 @@ test('ORDER_TOTAL is rounded to cents also where sent amounts have more decimals
 });
 
 // Holds S7.9.
-test('a total that is sent stays as it is sent, also null or ""; the other one is kept', async () => {
+test('a total that is sent stays unchanged, also null or ""; the other one is computed', async () => {
   for (const sent of ['1000', null, '']) {
     const stays = sent ?? '';
     const [own, total, both] = await Promise.all(
@@ -90,7 +90,7 @@ test('a total that is sent stays as it is sent, also null or ""; the other one i
 });
 
 // Holds S7.9.
-test("updateOrder: ORDER_TOTAL follows FREIGHT and TAX_TOTAL; a total sent with another value is the caller's", async () => {
+test('updateOrder: ORDER_TOTAL follows FREIGHT and TAX_TOTAL, unless another total is sent', async () => {
   const number = await shop.newOrder();
   await updateOrder(number, { FREIGHT: '5' });
   await expectTotals(number, '', '');
@@ -143,7 +143,7 @@ test('a partial invoice: invoice and backorder each have the totals of their lin
 });
 
 // Holds S8.10, S8.11.
-test('a partial invoice: also where the lines add up to 0, both have the totals of their lines', async () => {
+test('a partial invoice: even if the lines add up to 0, both have the totals of their lines', async () => {
   const free = await invoicePart({}, [{ UNIT_PRICE: '0' }]);
   assert.deepEqual(free.amounts, ['0 5  5', '0   0']);
   await addLine(free.backorder, '1', '');
@@ -177,7 +177,7 @@ test('a partial invoice: a remainder of rounding goes to the backorder, which st
 });
 
 // Holds S7.14, S8.12.
-test('the totals of an invoice never move', async () => {
+test('the totals of an invoice never change', async () => {
   const { number } = await invoicePart({ TAX_TOTAL: '1' }, [{ UNIT_PRICE: '3.33' }, {}]);
   const before = await shop.order(number);
   for (const line of await shop.lines(number))
@@ -188,7 +188,7 @@ test('the totals of an invoice never move', async () => {
 });
 
 // Holds S7.9.
-test('imported orders keep what they have; lines imported to an order of the API count', async () => {
+test('imported orders keep their totals; lines imported to an order of the API count', async () => {
   await shop.load('orders', [{ ORDER_NUMBER: '700', SUBTOTAL: '1', ORDER_TOTAL: '' }]);
   await addLine('700', '1', '9');
   await expectTotals('700', '1', '');

@@ -26,7 +26,7 @@ const update = (key: Values, change: Record<string, unknown>): Promise<Values> =
   succeed(shop.updateLineItem({ ...key, ...change }));
 
 // Holds S7.4.
-test('200 data is the updated line: only what was sent changes, subRecords null', async () => {
+test('200 data is the updated line: only the sent fields change, subRecords null', async () => {
   const { line, key } = await newLine({ UNIT_PRICE: '10' });
   const updated = await update(key, { QUANTITY: '7', DISCOUNT: '2.50' });
   assert.deepEqual({ ...updated, MODIFIED_DATE: '' }, { ...line, QUANTITY: '7', DISCOUNT: '2.5', MODIFIED_DATE: '' });
@@ -80,7 +80,7 @@ test('400 QUANTITY_NOT_ALLOWED: NUMBER_SHIPPED beyond QUANTITY or below 0', asyn
   await refused({ ...key, QUANTITY: '2' });
 });
 
-test('200 updates of one line at once are all done, one after the other', async () => {
+test('200 simultaneous updates of one line all succeed, one after the other', async () => {
   const { key } = await newLine();
   await Promise.all(times(20, (at) => update(key, at % 2 === 0 ? { UNIT_PRICE: at } : { DISCOUNT: at })));
   const [line] = await shop.lines(key['ORDER_NUMBER']!);
@@ -100,8 +100,8 @@ refuses('400 ORDER_NOT_FOUND names the order that does not exist', eachAs(['ORDE
 refuses('400 MISSING_FIELD without ORDER_NUMBER or LINE_REF_LOCK_CODE', missing);
 // Holds S5.3.
 refuses('400 FIELD_NOT_ALLOWED for FUNCTION, LINE_NUMBER, CREATE_DATE, MODIFIED_DATE', assigned);
-refuses('400 UNKNOWN_FIELD leaves the line as it was', unknown, /'UNITPRICE'.*\bUNIT_PRICE\b/);
-refuses('400 INVALID_VALUE leaves the line as it was', noNumbers);
+refuses('400 UNKNOWN_FIELD leaves the line unchanged', unknown, /'UNITPRICE'.*\bUNIT_PRICE\b/);
+refuses('400 INVALID_VALUE leaves the line unchanged', noNumbers);
 refuses('400 INVALID_BODY when the body is not an object', { '': [[], '"text"', undefined] });
 
 const { LINE_REF_LOCK_CODE: lock = '' } = key;
@@ -109,7 +109,7 @@ const codes = ['nothing-like-it', (await newLine()).key['LINE_REF_LOCK_CODE']!, 
 const patterns = codes.map((code) => new RegExp(RegExp.escape(code)));
 const lockCodes = eachAs(['LINE_REF_LOCK_CODE'], codes, change);
 // Holds S3.8, S5.12.
-refuses('400 LINE_NOT_FOUND names the lock code, also for one of another order', lockCodes, ...patterns);
+refuses('400 LINE_NOT_FOUND names the lock code, also if another order has it', lockCodes, ...patterns);
 
 const serials = await newLine({ SERIAL_NUMBERS: 'S1,S2' });
 const tooMany = [
@@ -118,11 +118,11 @@ const tooMany = [
   { CARE_PLAN: 'Y' },
   { PART_CODE: 'PLAN+3Y' },
 ];
-refuses('400 SERIALS_NOT_ALLOWED: at most one serial number a unit, none on a care plan', {
+refuses('400 SERIALS_NOT_ALLOWED for more than one serial number per unit, or any on a care plan', {
   SERIAL_NUMBERS: tooMany.map((one) => ({ ...serials.key, ...one })),
 });
 
-test('200 a line may become a care plan when its serial numbers go', async () => {
+test('200 a line may become a care plan when its serial numbers are removed', async () => {
   assert.equal((await update(serials.key, { CARE_PLAN: 'Y', SERIAL_NUMBERS: null }))['SERIAL_NUMBERS'], '');
 });
 

@@ -20,14 +20,14 @@ async function expectKept(field: string, sentByKept: Record<string, unknown[]>):
       assert.equal((await keep({ [field]: sent }))[field], kept, `${field} ${JSON.stringify(sent)}`);
 }
 
-test('strings are kept as they are: spaces, line breaks, case, leading zeros', async () => {
+test('strings are kept unchanged: spaces, line breaks, case, leading zeros', async () => {
   const words = ['', ' ', '  two  spaces  ', '\t', 'a\nb\r\nc', 'MiXeD', '007', '1.50', 'null', 'true', '{}'];
   for (const text of [...words, '"', "'; DROP TABLE ORDERS;--", '\\', '\\u0041'])
     await expectKept('NOTES', { [text]: [text] });
 });
 
 // Holds S5.6.
-test('JSON numbers are taken and stored as strings', async () => {
+test('JSON numbers are accepted and stored as strings', async () => {
   const order = await keep(`{"NOTES": 12.5, "PO_NUMBER": -7, "BCITY": 0, "BSTATE": 1e3, "FREIGHT": 123456789012.345,
     "SNAME": 0.1, "SCITY": -0, "BZIPCODE": 2.50}`);
   const { NOTES, PO_NUMBER, BCITY, BSTATE, FREIGHT, SNAME, SCITY, BZIPCODE } = order;
@@ -36,14 +36,14 @@ test('JSON numbers are taken and stored as strings', async () => {
 });
 
 // Holds S5.6.
-test('JSON booleans are taken and stored as strings; in a flag as Y and N', async () => {
+test('JSON booleans are accepted and stored as strings, in a flag as Y and N', async () => {
   const order = await keep({ NOTES: true, PO_NUMBER: false, DROP_SHIP: true });
   assert.deepEqual([order['NOTES'], order['PO_NUMBER'], order['DROP_SHIP']], ['true', 'false', 'Y']);
   assert.equal((await keep({ DROP_SHIP: false }))['DROP_SHIP'], 'N');
 });
 
 // Holds S5.6.
-test('null is no value: "" comes back', async () => {
+test('null is stored as no value and read back as ""', async () => {
   for (const field of ['NOTES', 'ORDER_DATE', 'FREIGHT', 'DROP_SHIP']) await expectKept(field, { '': [null, ''] });
 });
 
@@ -72,7 +72,7 @@ test('a number in a filter that cannot be kept exactly is refused too', async ()
 });
 
 // Holds S5.8.
-test('decimal numbers come back without needless zeros, however many digits they have', async () => {
+test('decimal numbers are returned without trailing zeros, with all their digits', async () => {
   const long = '123456789012345678901234567890.12345678901234567890123456789';
   await expectKept('FREIGHT', {
     0: ['0', '0.00', '-0'],
@@ -91,14 +91,14 @@ test('decimal numbers come back without needless zeros, however many digits they
 });
 
 // Holds S7.3.
-test('quantities of a line come back without needless zeros too', async () => {
+test('quantities of a line are returned without trailing zeros too', async () => {
   const ORDER_NUMBER = await shop.newOrder();
   for (const [kept, sent] of Object.entries({ '3': '3.000', '1.5': '1.50', '4': 4, '-2': '-2' }))
     assert.equal((await succeed(shop.addLineItem({ ORDER_NUMBER, QUANTITY: sent })))['QUANTITY'], kept);
 });
 
 // Holds S5.8.
-test('what is no decimal number is refused in every number field', async () => {
+test('a value that is not a decimal number is refused in every number field', async () => {
   const words = 'x 1e3 1,5 1,000 .5 5. --1 0x10 $5 ٣ １ NaN Infinity 1.2.3'.split(' ');
   const wrong = [...words, ' 1', '1 ', '1 000', '\n1', '1'.repeat(31), true];
   await refuses('INVALID_VALUE', eachAs(['FREIGHT'], wrong, { NOTES: 'x' }));
@@ -110,7 +110,7 @@ test('what is no decimal number is refused in every number field', async () => {
 });
 
 // Holds S5.7.
-test('dates are taken as m/d/yyyy or ISO and come back as mm/dd/yyyy', async () => {
+test('dates are accepted as m/d/yyyy or ISO and returned as mm/dd/yyyy', async () => {
   await expectKept('ORDER_DATE', {
     '03/04/2026': ['3/4/2026', '03/04/2026', '2026-03-04'],
     '12/31/1999': ['12/31/1999'],
@@ -122,7 +122,7 @@ test('dates are taken as m/d/yyyy or ISO and come back as mm/dd/yyyy', async () 
 });
 
 // Holds S5.7.
-test('impossible dates, and what is no date, are refused', async () => {
+test('impossible dates, and values that are not dates, are refused', async () => {
   const impossible = `2/29/2023 2/29/1900 2/30/2024 4/31/2026 13/1/2026 0/1/2026 1/0/2026 1/32/2026 31/12/2026
     1/1/0000 2026-02-30 2026-13-01 2026-00-10 2026-03-04T25:00:00Z 2026-02-30T10:00:00Z`;
   const noDates = `1/1/26 2026-3-4 2026/03/04 20260304 3-4-2026 3.4.2026 today 03/04/20261 3/4/-2026 ٣/٤/٢٠٢٦
@@ -132,7 +132,7 @@ test('impossible dates, and what is no date, are refused', async () => {
   await refuses('INVALID_VALUE', eachAs(['ORDER_DATE'], wrong, { NOTES: 'x' }));
 });
 
-test('flags come back as Y or N; anything else is refused', async () => {
+test('flags are returned as Y or N; anything else is refused', async () => {
   await expectKept('DROP_SHIP', { Y: ['Y', 'y', true], N: ['N', 'n', false] });
   await refuses('INVALID_VALUE', eachAs(['DROP_SHIP'], ['yes', 'X', 'YY', ' Y', 2, 'ja'], { NOTES: 'x' }));
 });
@@ -152,7 +152,7 @@ test('NUL characters and lone surrogates are refused, also in names and escaped'
 });
 
 // Holds S14.1.
-test('a value has at most 8,192 characters, whatever they take in bytes', async () => {
+test('a value has at most 8,192 characters, regardless of their bytes', async () => {
   for (const character of ['x', 'é', '東', '😀']) {
     const longest = character.repeat(8192);
     assert.equal((await keep({ NOTES: longest }))['NOTES'], longest, character);
@@ -171,7 +171,7 @@ test('a body has at most 512 fields, teamID and credentials not counted', async 
   assert.match(expectRefusal(answer, 400, 'INVALID_BODY'), /512/);
 });
 
-test('every character of Unicode but NUL comes back byte for byte', async () => {
+test('every character of Unicode but NUL is returned byte for byte', async () => {
   const fields = ['NOTES', 'SHIP_VIA', 'BADDRESS1', 'BADDRESS2', 'SADDRESS1', 'SADDRESS2', 'BATTN'];
   const codes = range(0x10ffff).filter((code) => code < 0xd800 || code > 0xdfff);
   assert.equal(codes.length, 0x110000 - 2048 - 1);
@@ -185,7 +185,7 @@ test('every character of Unicode but NUL comes back byte for byte', async () => 
   }
 });
 
-test('odd text comes back byte for byte from every record type and from queries', async () => {
+test('odd text is returned byte for byte by every record type and by queries', async () => {
   const odd = [
     '\ufeffBOM first',
     'e\u0301 é ﬁ Å Å',

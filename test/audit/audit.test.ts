@@ -109,7 +109,7 @@ function tamper(db: DatabaseSync, teamId: string): string {
 }
 
 suite('the audit log', () => {
-  test('as it was written it is whole, whether empty, short or of several pages', async () => {
+  test('an untouched log passes the check, whether empty, short or of several pages', async () => {
     for (const records of [0, 1, 3, 501]) {
       const teamId = await writeLog(records);
       const { number, hash } = await store.audit.loadAuditHead(teamId);
@@ -118,12 +118,12 @@ suite('the audit log', () => {
     }
   });
 
-  test('its check ends when nobody waits for it', async () => {
+  test('its check ends when no caller waits for it', async () => {
     const checking = verifyAudit(store.audit, await writeLog(1), { ended: AbortSignal.abort() });
     await assert.rejects(checking, { name: 'AbortError' });
   });
 
-  test('it is whole while it is being written to', async () => {
+  test('it passes the check while it is being written', async () => {
     const teamId = await writeLog(3);
     const writing = (async () => {
       for (let number = 4; number <= 60; number++) await store.audit.appendAudit(teamId, entryOf(number));
@@ -159,7 +159,7 @@ suite('the audit log', () => {
     assert.equal((await verifyAudit(store.audit, teamId)).fault, null);
   });
 
-  test('a kept hash tells a log that was written anew as a whole, and one whose last records were deleted', async () => {
+  test('a kept hash detects a log that was rewritten as a whole, and one whose last records were deleted', async () => {
     const [one, other] = [await writeLog(5), await writeLog(5)];
     const { head: kept } = await verifyAudit(store.audit, one);
     assert.deepEqual((await verifyAudit(store.audit, other, { kept })).fault?.number, 6);

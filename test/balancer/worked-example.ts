@@ -110,7 +110,7 @@ suite('three nodes behind the nginx of the example', () => {
     for (const [address, calls] of counts) assert.ok(calls.length >= 20, `${address}: ${calls.length} of 90`);
   });
 
-  test('a node that is killed is noticed by no read and by no write with an Idempotency-Key', async () => {
+  test('a killed node fails no read and no write with an Idempotency-Key', async () => {
     const known = nginx.readCalls().length;
     await assertNobodyNotices(async () => void (await nodes[1]!.stop('SIGKILL')));
     const repeated = nginx
@@ -160,7 +160,7 @@ suite('three nodes behind the nginx of the example', () => {
     });
   });
 
-  test('restarted after nginx was told to leave it alone: writes without Idempotency-Key succeed too', async () => {
+  test('restarted after nginx stopped using them: writes without Idempotency-Key succeed too', async () => {
     const [node] = nodes as [Service];
     // A reload closes idle connections, which callers must expect anyway. Here each call has its own connection.
     const single = await HttpClient.through(nginx, nodes[1]!);
@@ -188,7 +188,7 @@ suite('three nodes behind the nginx of the example', () => {
     await untilAllServe();
   });
 
-  test('what is too large is refused by the service, not by nginx', async () => {
+  test('the service refuses requests that are too large, and nginx does not', async () => {
     const long = await getOrder('x'.repeat(9000));
     assert.equal(long.body.code, 'URL_TOO_LONG');
     const large = await client.call(keys, 'PUT', '/orders/create', { body: { NOTES: 'x'.repeat(300 * 1024) } });
@@ -197,7 +197,7 @@ suite('three nodes behind the nginx of the example', () => {
     assert.equal(headers.body.code, 'HEADERS_TOO_LARGE');
   });
 
-  test('no credential is in a log, whatever fails', async () => {
+  test('no failure writes a credential into a log', async () => {
     const { teamID, apiID, apiSecret } = keys;
     const inQuery = { query: { teamID, apiID, apiSecret, orderNum: '1' } };
     const callAll = async (): Promise<number[]> => {

@@ -58,7 +58,7 @@ suite('with workers that fail', async () => {
     return (await Promise.all(found)).flat().length > 0;
   };
 
-  test('calls go to the server of their tenant, past the coordinator', async () => {
+  test('calls use the server of their tenant without the coordinator', async () => {
     const keys = await node.makeTenant('direct');
     const place = await placeOf(node, 'direct');
     const own = cluster.workers.filter((worker) => addressOf(worker) === place);
@@ -66,7 +66,7 @@ suite('with workers that fail', async () => {
     await until(async () => (await createCustomer(node, keys)).status === 200 && isOnWorker('storeroom', own));
   });
 
-  test('a field that a node adds for a tenant on a worker is there', async () => {
+  test('a field that a node adds for a tenant on a worker exists', async () => {
     await node.makeTenant('fields');
     const limits = { queryBudgetMs: 1000, queriesRunningMost: 4, queriesWaitingMost: 4 };
     const service = { url, connections: 2, name: 'storeroom fields', isService: true, clock: systemClock };
@@ -97,7 +97,7 @@ suite('with workers that fail', async () => {
     return both;
   }
 
-  test('while a worker is down, its tenants get 503 with Retry-After, and the others their answers', async () => {
+  test('while a worker is down, its tenants get 503 with Retry-After, and calls of other tenants succeed', async () => {
     const [lost] = cluster.workers as [PostgresServer];
     const [theirs, others] = await spreadTenants(['north', 'south', 'east', 'west']);
     await lost.kill();
@@ -124,7 +124,7 @@ suite('with workers that fail', async () => {
     assert.equal((await node.command('check')).code, 0);
   });
 
-  test('while a worker is silent, its tenants get 503, and the others their answers', async () => {
+  test('while a worker is silent, its tenants get 503, and calls of other tenants succeed', async () => {
     const [silent] = cluster.workers as [PostgresServer];
     const [theirs, others] = await spreadTenants(['spring', 'summer', 'autumn', 'winter']);
     silent.pause();
@@ -243,7 +243,7 @@ suite('with workers that fail', async () => {
     const others = new Set(load.statuses.keys()).difference(
       new Set([200, 400, '503 SERVICE_BUSY', '503 STORE_UNAVAILABLE']),
     );
-    assert.deepEqual(others, new Set(), 'nobody was answered with a fault');
+    assert.deepEqual(others, new Set(), 'no caller got a fault');
     context.diagnostic(`${load.acknowledged} acknowledged writes; answers ${JSON.stringify([...load.statuses])}`);
     context.diagnostic(`longest waits with kills, ms: ${JSON.stringify([...longest])}`);
   });

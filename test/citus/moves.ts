@@ -21,7 +21,7 @@ interface Server {
   readonly tenants: number;
 }
 
-test('each tenant is on one of the servers that take tenants, as the commands show', async () => {
+test('each tenant is on one of the servers that accept tenants, as the commands show', async () => {
   for (const team of ['red', 'green', 'blue']) await service.makeTenant(team);
   const { servers } = (await ask('database', 'list')) as { servers: Server[] };
   const taking = servers.filter(({ takesTenants }) => takesTenants);
@@ -36,7 +36,7 @@ test('each tenant is on one of the servers that take tenants, as the commands sh
   }
 });
 
-test('a tenant is moved to a server that is there, and nowhere else', async () => {
+test('a tenant can be moved to an existing server only', async () => {
   const { servers } = (await ask('database', 'list')) as { servers: Server[] };
   const { code, stderr } = await service.command('tenant', 'move', 'red', '--to', '127.0.0.1:1');
   assert.equal(code, 1);
@@ -69,6 +69,6 @@ test(`${MOVES} moves under load lose and double nothing`, async (context) => {
   await load.repeatUnanswered();
   await load.check(service);
   const others = new Set(load.statuses.keys()).difference(new Set([200, 400, '503 SERVICE_BUSY']));
-  assert.deepEqual(others, new Set(), 'nobody was answered with a fault');
+  assert.deepEqual(others, new Set(), 'no caller got a fault');
   context.diagnostic(`${load.acknowledged} acknowledged writes; answers ${JSON.stringify([...load.statuses])}`);
 });

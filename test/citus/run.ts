@@ -21,7 +21,7 @@ const given = {
 const startsServers = given.STOREROOM_TEST_DATABASE_URL === undefined && hasCitus;
 const servers = startsServers ? await startServers() : given;
 await check([servers.STOREROOM_TEST_DATABASE_URL ?? '', ...(servers.STOREROOM_TEST_CITUS_WORKERS ?? '').split(' ')]);
-// postgres.test.ts is about the database of all tenants, which Citus leaves as it is.
+// postgres.test.ts is about the database of all tenants, which Citus does not change.
 const files = [
   ...globSync(['test/api/*.test.ts', 'test/store/postgres-{records,tenants,writes}.test.ts'], { cwd: ROOT }).toSorted(),
   'test/citus/moves.ts',

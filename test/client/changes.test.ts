@@ -31,7 +31,7 @@ async function takeTo(last: string, changes: AsyncIterable<{ readonly seq: strin
   return taken;
 }
 
-test('every change comes once and in order, through lost connections, broken answers, 429 and 5xx in every place', async () => {
+test('every change is received once and in order, with lost connections, broken responses, 429 and 5xx', async () => {
   const feed = await Feed.open(40);
   const faults = [
     hangUp,
@@ -50,7 +50,7 @@ test('every change comes once and in order, through lost connections, broken ans
   assert.deepEqual(await taking, numbersTo(50));
 });
 
-test('a kept number continues with the change after it, and a loop that is left and begun again repeats nothing', async () => {
+test('a saved position continues with the next change, and a loop that is started again repeats nothing', async () => {
   const feed = await Feed.open(20);
   const client = clientOf(feed);
   const first = await takeTo('7', client.changes({ after: '2', pageSize: 3 }));
@@ -58,7 +58,7 @@ test('a kept number continues with the change after it, and a loop that is left 
   assert.deepEqual([...first, ...second], numbersTo(20, 3));
 });
 
-test('it waits in calls of 55 seconds each; without a position it begins now, whatever was before', async () => {
+test('it waits in calls of 55 seconds each; without a position it begins now and skips earlier changes', async () => {
   const feed = await Feed.open(5);
   const taking = takeTo('7', clientOf(feed).changes());
   await feed.server.has(2);
@@ -72,7 +72,7 @@ test('it waits in calls of 55 seconds each; without a position it begins now, wh
   assert.deepEqual(feed.asked, ['', ...waits]);
 });
 
-test('pages have the position to keep, which is after changes of other types too, and of no change at all', async () => {
+test('pages, also empty ones, have the position to save, which is after changes of other types too', async () => {
   const feed = await Feed.open(6);
   const pages = clientOf(feed)
     .changes({ after: 0, types: ['customers', 'inventory'], pageSize: 4 })
@@ -87,7 +87,7 @@ test('pages have the position to keep, which is after changes of other types too
   assert.equal(feed.asked[0], 'after=0&types=customers%2Cinventory&maxReturn=4&wait=55');
 });
 
-test('one page has what the service says; it waits only if it is asked to', async () => {
+test('a single page has the content of the response; it waits only if asked to', async () => {
   const feed = await Feed.open(3);
   const client = clientOf(feed);
   assert.deepEqual(await client.listChanges(), { changes: [], next: '3', hasMore: false });
@@ -103,7 +103,7 @@ test('one page has what the service says; it waits only if it is asked to', asyn
   assert.deepEqual(feed.asked, ['', 'after=1&include=records&maxReturn=1', 'after=3&wait=10']);
 });
 
-test('410 changes that are gone end it at once, with the lowest position that is left', async () => {
+test('410 deleted changes end it at once, with the lowest remaining position', async () => {
   const feed = await Feed.open();
   const gone: Answering = (response) =>
     response.writeHead(410).end(JSON.stringify({ code: 'CHANGES_GONE', message: 'Gone.', earliest: '1024' }));
@@ -117,7 +117,7 @@ test('410 changes that are gone end it at once, with the lowest position that is
   assert.equal(feed.asked.length, 1);
 });
 
-test('so do a quota, keys that have ended, and limits that the loop itself is given', async () => {
+test('a used-up quota, ended keys, and limits of the loop itself end it too', async () => {
   for (const fault of [refuse(429, 'QUOTA_EXCEEDED', { 'Retry-After': '1' }), refuse(401, 'INVALID_CREDENTIALS')]) {
     const feed = await Feed.open();
     feed.faults = [fault];
@@ -130,7 +130,7 @@ test('so do a quota, keys that have ended, and limits that the loop itself is gi
   assert.equal(feed.asked.length, 3);
 });
 
-test('an answer that has lost its position, such as to a proxy, is an error and skips nothing', async () => {
+test('a response without its position, which a proxy may drop, is an error and skips nothing', async () => {
   const feed = await Feed.open();
   feed.faults = [succeed([])];
   const failure = await failureOf(takeTo('1', clientOf(feed).changes()));

@@ -22,7 +22,7 @@ async function failureOf(running: Promise<unknown>): Promise<StoreroomError> {
 }
 
 suite('a call without an answer', () => {
-  test('says which address could not be connected to, and why', async () => {
+  test('says which address it could not connect to, and why', async () => {
     const closed = createServer().listen(0, '127.0.0.1');
     await once(closed, 'listening');
     const { port } = closed.address() as AddressInfo;
@@ -37,7 +37,7 @@ suite('a call without an answer', () => {
     );
   });
 
-  test('says that the connection failed where it was made, and how long was waited where nothing came', async () => {
+  test('says that the connection failed after it was made, and how long it waited if nothing arrived', async () => {
     const { host } = new URL(server.baseUrl);
     for (const answer of [hangUp, saySoAndHangUp]) {
       server.will(answer);
@@ -81,7 +81,7 @@ suite('a refusal', () => {
   };
   const answer: Answering = (response) => response.writeHead(400).end(JSON.stringify(refusal));
 
-  test('says what to do about it and where that is documented, if the service says so', async () => {
+  test('says what to do and where that is documented, if the service says so', async () => {
     server.will(answer);
     const failure = await failureOf(client.orders.create({}));
     assert.deepEqual([failure.remedy, failure.docs], [refusal.remedy, refusal.docs]);

@@ -64,19 +64,19 @@ const invoice = (items: string, more?: Partial<StorefrontOrder>): StorefrontOrde
 const open = (items: string, more?: Partial<StorefrontOrder>): StorefrontOrder => orderOf('sales_order', items, more);
 type Case = [guarantee: string, orders: StorefrontOrder[], state: Fulfillment['state'], lines: string[]];
 const CASES: Case[] = [
-  ['no record is unknown', [], 'unknown', []],
+  ['no orders: the state is unknown', [], 'unknown', []],
   ['worksheets and quotes are drafts', [orderOf('quote', 'A:0/2'), orderOf('worksheet', 'A:0/1')], 'draft', []],
   ['a sales order is open', [open('A:0/2')], 'open', ['A:0/2: open 2']],
-  ['also without lines', [open('')], 'open', []],
-  ['an invoice without lines is over', [invoice('')], 'shipped', []],
-  [
-    'a draft beside a sales order counts for nothing',
-    [open('A:0/2'), orderOf('quote', 'A:0/7')],
-    'open',
-    ['A:0/2: open 2'],
-  ],
+  ['a sales order without lines is open', [open('')], 'open', []],
+  ['an invoice without lines is shipped', [invoice('')], 'shipped', []],
+  ['a draft beside a sales order is ignored', [open('A:0/2'), orderOf('quote', 'A:0/7')], 'open', ['A:0/2: open 2']],
   ['cancelled orders are cancelled', [open('A:0/2', cancelled), orderOf('quote', 'A:0/1', cancelled)], 'cancelled', []],
-  ['beside others they are left out', [invoice('A:1/1'), open('A:0/2', cancelled)], 'shipped', ['A:1/1: open 0']],
+  [
+    'cancelled orders beside others are ignored',
+    [invoice('A:1/1'), open('A:0/2', cancelled)],
+    'shipped',
+    ['A:1/1: open 0'],
+  ],
   [
     'a partial invoice and its backorder are one order',
     [invoice('A:1/1:S1 B:2/2'), open('A:0/2')],
@@ -84,7 +84,7 @@ const CASES: Case[] = [
     ['A:1/3:S1 open 2', 'B:2/2: open 0'],
   ],
   [
-    'lines without a part are told apart by their descriptions',
+    'lines without a part are distinguished by their descriptions',
     [invoice('=Chair:1/1 =Lamp:2/2'), open('=Chair:0/3')],
     'partly_shipped',
     ['=Chair:1/4: open 3', '=Lamp:2/2: open 0'],
@@ -96,19 +96,14 @@ const CASES: Case[] = [
     ['=Chair:1/1:S1 open 0', 'P-C:1/1: open 0 of ', '=Lamp:1/1:T1 open 0'],
   ],
   ['an invoice that shipped less is still open', [invoice('A:1/2')], 'partly_shipped', ['A:1/2: open 1']],
+  ['decimals add up exactly', [invoice('A:0.1/0.1'), invoice('A:0.2/0.2')], 'shipped', ['A:0.3/0.3: open 0']],
   [
-    'decimals add up as they are written',
-    [invoice('A:0.1/0.1'), invoice('A:0.2/0.2')],
-    'shipped',
-    ['A:0.3/0.3: open 0'],
-  ],
-  [
-    'what is returned lowers nothing',
+    'a return lowers no shipped quantity',
     [invoice('A:2/2:S1,S2'), invoice('A:-1/-1')],
     'shipped',
     ['A:2/2:S1,S2 open 0 back 1'],
   ],
-  ['only returned is not open', [invoice('A:-1/-1')], 'shipped', ['A:0/0: open 0 back 1']],
+  ['an order with only returns is not open', [invoice('A:-1/-1')], 'shipped', ['A:0/0: open 0 back 1']],
   [
     'a care plan has the serial numbers of the product before it',
     [invoice('A:1/1:S1 P-A:1/1 B:2/2:T1,T2 P-B:2/2')],
@@ -122,31 +117,31 @@ const CASES: Case[] = [
     ['A:1/1:S1 open 0', 'P-X:1/1:S1 open 0 of A', 'B:1/1:T1 open 0', 'P-X:1/1:T1 open 0 of B'],
   ],
   [
-    'one that stands first covers the product after it',
+    'a care plan on the first line covers the product after it',
     [open('P-A:0/1 A:0/1')],
     'open',
     ['P-A:0/1: open 1 of A', 'A:0/1: open 1'],
   ],
   [
-    'one that a partial invoice has parted from its product still has it',
+    'a care plan that a partial invoice separates from its product still covers it',
     [invoice('A:2/2:S1,S2 P-A:1/1'), open('P-A:0/1')],
     'partly_shipped',
     ['A:2/2:S1,S2 open 0', 'P-A:1/2:S1,S2 open 1 of A'],
   ],
   [
-    'also when it never stood beside it, if there is only one product',
+    'a care plan covers the only product, even if it was never next to it',
     [invoice('A:1/1:S1'), open('P-A:0/1')],
     'partly_shipped',
     ['A:1/1:S1 open 0', 'P-A:0/1:S1 open 1 of A'],
   ],
   [
-    'nor is one guessed of a plan that stands beside several',
+    'a care plan that is next to several products covers none of them',
     [invoice('A:1/1:S1 P-X:1/1 B:1/1:T1 P-X:1/1'), open('P-X:0/1')],
     'partly_shipped',
     ['A:1/1:S1 open 0', 'P-X:1/1:S1 open 0 of A', 'B:1/1:T1 open 0', 'P-X:1/1:T1 open 0 of B', 'P-X:0/1: open 1'],
   ],
   [
-    'but of several products none is guessed',
+    'a care plan apart from several products covers none of them',
     [invoice('A:1/1:S1 B:1/1:T1'), open('P-X:0/1')],
     'partly_shipped',
     ['A:1/1:S1 open 0', 'B:1/1:T1 open 0', 'P-X:0/1: open 1'],
@@ -163,7 +158,7 @@ for (const [guarantee, orders, state, lines] of CASES)
     assert.deepEqual([found.ordered, found.shipped, found.open], [total('ordered'), total('shipped'), total('open')]);
   });
 
-test('tracking numbers come once, of invoices and sales orders that are not cancelled, in the order of the lookup', () => {
+test('tracking numbers of invoices and open sales orders are listed once, in the order of the lookup', () => {
   const orders = [
     invoice('A:1/1', { tracking_numbers: ['T2', 'T1'] }),
     invoice('A:1/1', { tracking_numbers: ['T1', 'T0'] }),

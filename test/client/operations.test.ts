@@ -19,7 +19,7 @@ const refuses =
     return true;
   };
 
-test('every operation of the contract can be called, and answers what the service keeps', async () => {
+test('every operation of the contract can be called, and returns the records of the service', async () => {
   const shop = await Shop.open(service, 'client');
   await shop.load('inventory', [
     { PART_CODE: 'A/1#x', PART_DESCRIPTION: 'A thing', QTY_ONHAND: '9', UNIT_PRICE: '2.5' },
@@ -101,7 +101,7 @@ test('every operation of the contract can be called, and answers what the servic
   assert.ok(tries.every(({ status, number: tried }) => status === 200 && tried === 1));
 });
 
-test('the change feed is followed from a position, with what was written before and what is written meanwhile', async () => {
+test('the change feed is followed from a position, with earlier writes and those made meanwhile', async () => {
   const shop = await Shop.open(service, 'client-feed');
   const { client } = clientOf(shop);
   await client.customers.create({ CUSTOMER_CODE: 'before' });
@@ -124,7 +124,7 @@ test('the change feed is followed from a position, with what was written before 
   );
 });
 
-test('a query brings every record once, in its order, however small its pages; with its lines if they are asked for', async () => {
+test('a query returns every record once, in order, with pages of any size, and its lines on request', async () => {
   const shop = await Shop.open(service, 'client-pages');
   const { client, tries } = clientOf(shop);
   await shop.load(
@@ -155,11 +155,11 @@ test('a query brings every record once, in its order, however small its pages; w
   );
   tries.length = 0;
   assert.equal((await query.toArray({ limit: 2 })).length, 2);
-  assert.equal(tries.length, 1, 'no page is asked for that nobody reads');
+  assert.equal(tries.length, 1, 'no page is requested before it is needed');
   assert.equal(await client.orders.query([{ field: 'ORDER_TYPE', op: 'in', value: ['invoice'] }]).first(), undefined);
 });
 
-test('what is refused is thrown with its code, status, field, step and request', async () => {
+test('a refusal is thrown with its code, status, field, step and request ID', async () => {
   const shop = await Shop.open(service, 'client-refused');
   const { client, tries } = clientOf(shop);
   await assert.rejects(
@@ -189,7 +189,7 @@ test('what is refused is thrown with its code, status, field, step and request',
   });
 });
 
-test('a record that changed since it was read is not overwritten, and one that did not is not sent again', async () => {
+test('a record that changed since it was read is not overwritten, and an unchanged one is not sent again', async () => {
   const shop = await Shop.open(service, 'client-etags');
   const { client } = clientOf(shop);
   const number = await client.orders.create({ NOTES: 'a' });
@@ -210,7 +210,7 @@ test('a record that changed since it was read is not overwritten, and one that d
   assert.equal(await client.customers.get(code, { ifNoneMatch: etag }), null);
 });
 
-test('custom fields are read, written, filtered and asked for like others', async () => {
+test('custom fields can be read, written, filtered and selected like others', async () => {
   const shop = await Shop.open(service, 'client-custom');
   await shop.run('fields', 'add', shop.keys.teamID, 'orders', 'GIFT_NOTE', '--type', 'text');
   const { client } = clientOf<{ orders: 'GIFT_NOTE' }>(shop);
@@ -222,7 +222,7 @@ test('custom fields are read, written, filtered and asked for like others', asyn
   assert.equal((await client.orders.get(number)).GIFT_NOTE, 'for you');
 });
 
-test('a partial invoice: the line is updated where it went, and the fulfillment adds both records up', async () => {
+test('a partial invoice: the line is updated on its new order, and the fulfillment adds both orders up', async () => {
   const shop = await Shop.open(service, 'client-partial');
   await shop.load('inventory', [
     { PART_CODE: 'PHONE', QTY_ONHAND: '9', SERIALIZED: 'Y', CARE_PLAN: 'N' },

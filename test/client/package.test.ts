@@ -26,7 +26,7 @@ function compile(words: readonly string[], ...files: string[]): void {
 const read = (file: string): string => readFileSync(join(installed, file), 'utf8');
 const manifest = JSON.parse(read('package.json')) as Record<string, unknown>;
 
-test(`all of its JavaScript is at most ${GZIPPED_MAX / 1000} kB, gzipped`, () => {
+test(`all its JavaScript has at most ${GZIPPED_MAX / 1000} kB, gzipped`, () => {
   const files = globSync('dist/**/*.js', { cwd: installed });
   assert.ok(files.length > 5, String(files));
   const bytes = gzipSync(files.map(read).join('\n'), { level: 9 }).byteLength;
@@ -44,7 +44,7 @@ test('it has the version of the service, no dependencies, and every file that it
     assert.ok(read(target).length > 0, target);
 });
 
-test('it imports its own files and nothing else, and asks for nothing that Node alone has', () => {
+test('it imports only its own files, and uses nothing that only Node has', () => {
   for (const file of globSync('dist/**/*.{js,d.ts}', { cwd: installed })) {
     const text = read(file);
     for (const [, name] of text.matchAll(/\b(?:from|import)\s*\(?\s*['"]([^'"]+)/g))

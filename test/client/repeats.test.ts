@@ -38,9 +38,9 @@ async function failureOf(running: Promise<unknown>): Promise<StoreroomError> {
   return failure;
 }
 
-suite('what is repeated', () => {
+suite('the client retries', () => {
   // Holds S3.14.
-  test('of every code of the service, those and only those that the guide says', async () => {
+  test('exactly the error codes that the guide lists', async () => {
     const repeated = repeatedCodes();
     assert.ok(repeated.size >= 4);
     for (const [code, { httpStatus, place }] of Object.entries(ERRORS)) {
@@ -54,7 +54,7 @@ suite('what is repeated', () => {
     }
   });
 
-  test('a call whose connection ended, before the answer or in it, or that was answered by a proxy that was ill', async () => {
+  test('a call whose connection ended before or during the response, or whose proxy failed', async () => {
     will(hangUp, saySoAndHangUp, page(502), page(200), succeed('7'));
     assert.equal(await client.orders.create({}), '7');
     assert.deepEqual(
@@ -69,7 +69,7 @@ suite('what is repeated', () => {
     );
   });
 
-  test('but not what stands at a wrong address, nor a redirection, which would take the credentials elsewhere', async () => {
+  test('no call to a wrong address, and no redirection, which would send the credentials elsewhere', async () => {
     for (const answer of [page(404), page(301, { Location: `${server.baseUrl}/elsewhere` })]) {
       will(answer);
       assert.equal((await failureOf(client.usage.get())).code, 'UNREADABLE_ANSWER');
@@ -77,7 +77,7 @@ suite('what is repeated', () => {
     }
   });
 
-  test('up to as many tries as the client or the call says, and then the last failure is thrown', async () => {
+  test('at most as often as the client or the call says, and then throws the last failure', async () => {
     will(refuse(503, 'SERVICE_BUSY'));
     const failure = await failureOf(client.orders.create({}));
     assert.partialDeepStrictEqual(membersOf(failure), {
@@ -94,7 +94,7 @@ suite('what is repeated', () => {
     assert.equal(server.received.length, 3);
   });
 
-  test('with one Idempotency-Key for all tries of a write, another for the next write, or the one that is given', async () => {
+  test('with one Idempotency-Key for all tries of a write, a new one or the one from the caller', async () => {
     will(hangUp, refuse(409, 'IDEMPOTENCY_KEY_RUNNING'), succeed());
     const keys = (): unknown[] => server.received.map(({ headers }) => headers['idempotency-key']);
     await client.batch([{ operation: 'createOrder', body: {} }]).catch(() => undefined);
@@ -110,7 +110,7 @@ suite('what is repeated', () => {
     assert.equal(keys()[2], undefined);
   });
 
-  test('an update of a line that moved, with the order it moved to and under the same key, unless a tag names the order', async () => {
+  test('an update of a moved line, with its new order and the same key, unless a tag names the order', async () => {
     const moved: Answering = (response) =>
       response.writeHead(400).end(JSON.stringify({ code: 'LINE_MOVED', message: 'Moved.', suggestion: '8' }));
     const change = { ORDER_NUMBER: '7', LINE_REF_LOCK_CODE: 'c', DISCOUNT: '1' };
@@ -129,7 +129,7 @@ suite('what is repeated', () => {
   });
 });
 
-test('what cannot be sent is thrown as it is, before any try', async () => {
+test('nothing that cannot be sent: the original error is thrown before any try', async () => {
   will(succeed());
   const big = { FREIGHT: 1n } as unknown as { FREIGHT: number };
   await assert.rejects(client.orders.create(big), { name: 'TypeError' });
@@ -138,7 +138,7 @@ test('what cannot be sent is thrown as it is, before any try', async () => {
 });
 
 suite('secrets', () => {
-  test('are in the Authorization header and nowhere else: not in URLs, errors, tries or what the client shows of itself', async () => {
+  test('are only in the Authorization header: not in URLs, errors, tries or the printed client', async () => {
     const basic = Buffer.from(`sr_id_one:${SECRET}`).toString('base64');
     const shown: unknown[] = [client, JSON.stringify(client)];
     for (const answer of [hangUp, page(500), refuse(401, 'INVALID_CREDENTIALS')]) {
@@ -170,7 +170,7 @@ suite('secrets', () => {
   });
 });
 
-test('numbers of storefronts go out a hundred at a time, in halves where one answer does not hold them all', async () => {
+test('storefront numbers are sent a hundred at a time, and in halves if a response cannot contain all', async () => {
   const sizes: number[] = [];
   will((response, { body }) => {
     const numbers = JSON.parse(body) as string[];

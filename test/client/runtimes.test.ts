@@ -112,10 +112,10 @@ suite('the happy paths print the same', () => {
 
   test('in Node 20', async () => assert.equal(await hosted('node', 'main.js'), wanted));
   test('in Bun', async () => assert.equal(await hosted('bun', 'main.js'), wanted));
-  test('in Deno, which allows it the network alone', async () =>
+  test('in Deno, with permission for the network only', async () =>
     assert.equal(await hosted('deno', 'run', '--no-prompt', '--allow-net', 'main.js'), wanted));
 
-  test('in one script, in a host that has only what workers have', async () => {
+  test('in one script, in a host with only the functions of web workers', async () => {
     const bundle = await rolldown({ input: join(folder, 'main.js'), cwd: folder, logLevel: 'silent' });
     const { output } = await bundle.generate({ format: 'esm' });
     const printed: string[] = [];

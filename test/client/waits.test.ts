@@ -70,7 +70,7 @@ class Waiting {
 }
 
 suite('between two tries', () => {
-  test('a refusal for the rate is no try: the call is repeated until its time is up, each time at another moment', async () => {
+  test('a refusal for the rate is not a try: the call is retried after random waits until its time is up', async () => {
     const refused = refuse(429, 'RATE_LIMITED', { 'Retry-After': '1', 'RateLimit-Policy': '"rate";q=10;w=2' });
     const begin = async (options: Partial<StoreroomOptions>, ...answers: Answering[]): Promise<Waiting> => {
       const waiting = await Waiting.open(options);
@@ -103,7 +103,7 @@ suite('between two tries', () => {
     assert.equal(single.server.received.length, 1);
   });
 
-  test('calls that were refused together come back at the rate that the service told', async () => {
+  test('calls that were refused together are retried at the rate that the service reports', async () => {
     const waiting = await Waiting.open();
     const policy = { 'Retry-After': '1', 'RateLimit-Policy': '"rate";q=10;w=2' };
     waiting.server.will(...times(10, () => refuse(429, 'RATE_LIMITED', policy)), succeed());
@@ -117,7 +117,7 @@ suite('between two tries', () => {
     await calling;
   });
 
-  test('none before a call, unless the last answer says that no call is left: then the time of one call', async () => {
+  test('none before a call, unless the last response says that no call is left: then for one call', async () => {
     const waiting = await Waiting.open();
     const leaving =
       (count: number): Answering =>
@@ -153,7 +153,7 @@ suite('between two tries', () => {
     assert.equal(waiting.server.received.length, 2);
   });
 
-  test('never for next month, nor longer than the call may take: then the failure comes at once', async () => {
+  test('never until next month, nor longer than the call may take: then the call fails at once', async () => {
     const fail = async (code: string, retryAfter: number, options?: CallOptions): Promise<StoreroomError> => {
       const waiting = await Waiting.open();
       waiting.server.will(refuse(code === 'QUOTA_EXCEEDED' ? 429 : 503, code, { 'Retry-After': `${retryAfter}` }));
@@ -183,7 +183,7 @@ suite('between two tries', () => {
     assert.deepEqual([waiting.tries.length, waiting.tries.at(-1)!.waitMs], [5, undefined]);
   });
 
-  test('up to half a minute, and not all callers as long', async () => {
+  test('up to half a minute, with another time for each caller', async () => {
     const begin = async (): Promise<number> => {
       const waiting = await Waiting.open({ firstWaitMs: 10_000_000, totalTimeoutMs: 100_000 });
       waiting.server.will(refuse(500, 'INTERNAL_ERROR'), succeed());
@@ -203,7 +203,7 @@ suite('between two tries', () => {
 });
 
 suite('for an answer', () => {
-  test('as long as a try may take: then it is given up and repeated', async () => {
+  test('as long as a try may take: then it is given up and retried', async () => {
     const waiting = await Waiting.open();
     waiting.server.will(keepSilent, succeed('7'));
     const calling = waiting.client.orders.create({}, { timeoutMs: 100, tries: 99 });
@@ -214,7 +214,7 @@ suite('for an answer', () => {
     assert.deepEqual([waiting.tries[0]!.code, waiting.tries[0]!.durationMs], ['NO_ANSWER', 100]);
   });
 
-  test('longer by as much as the service may hold the call', async () => {
+  test('longer by the time that the service may hold the call', async () => {
     const waiting = await Waiting.open();
     waiting.server.will(keepSilent, (response) => response.setHeader('X-Next-After', '7').end('{"data":[]}'));
     const calling = waiting.client.listChanges({ after: 7, waitSeconds: 25 });
@@ -224,7 +224,7 @@ suite('for an answer', () => {
     assert.equal((await calling).next, '7');
   });
 
-  test('no longer than is left of the call, which then ends', async () => {
+  test('no longer than the remaining time of the call, which then ends', async () => {
     const waiting = await Waiting.open();
     waiting.server.will(keepSilent);
     const failing = waiting.failureOf(
@@ -242,7 +242,7 @@ suite('for an answer', () => {
     assert.equal(waiting.tries[2]!.waitMs, undefined);
   });
 
-  test('also once a part of it is there', async () => {
+  test('also after a part of the response has arrived', async () => {
     const isBegun = Promise.withResolvers<void>();
     const waiting = await Waiting.open({
       fetch: async (...request) => {

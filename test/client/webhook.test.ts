@@ -44,7 +44,7 @@ test('the example of the Standard Webhooks specification verifies, when its time
   await isRefused(verifyWebhook(SECRET, EXAMPLE, EXAMPLE_BODY), /^webhook-timestamp is 1614265330, more than 300 /);
 });
 
-test('a signed webhook gives its event, from headers and a body in each form that hosts have them', async () => {
+test('a signed webhook gives its event, from headers and a body in every form that hosts use', async () => {
   const headers = headersOf(sign(SECRET));
   const wanted = JSON.parse(BODY) as object;
   const upper = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]));
@@ -56,7 +56,7 @@ test('a signed webhook gives its event, from headers and a body in each form tha
     }
 });
 
-test('while a secret is replaced, either signature and either secret is enough', async () => {
+test('while a secret is being replaced, either signature and either secret is accepted', async () => {
   const both = headersOf(`${sign(OTHER)} ${sign(SECRET)}`);
   for (const secret of [SECRET, OTHER, [SECRET, OTHER]]) await verifyWebhook(secret, both, BODY);
   await verifyWebhook([OTHER, SECRET], headersOf(sign(SECRET)), BODY);
@@ -82,7 +82,7 @@ test('another secret, body, time, ID or version, and every single changed charac
   await isRefused(verifyWebhook([], headersOf(good), BODY), why);
 });
 
-test('a time is taken up to the tolerance, of the past and of the future, and no number is no time', async () => {
+test('a time within the tolerance, past or future, is accepted, and no text that is not a number', async () => {
   for (const drift of [-300, 300]) {
     const at = now() + drift;
     await verifyWebhook(SECRET, headersOf(sign(SECRET, at), at), BODY);
@@ -96,7 +96,7 @@ test('a time is taken up to the tolerance, of the past and of the future, and no
   }
 });
 
-test('a missing header is named; a secret or a body that cannot be right is the mistake of the program, and is not shown', async () => {
+test('the error names a missing header; an impossible secret or body is a program error, and is not shown', async () => {
   for (const name of ['webhook-id', 'webhook-timestamp', 'webhook-signature']) {
     const { [name]: _, ...others } = headersOf(sign(SECRET));
     await isRefused(verifyWebhook(SECRET, others, BODY), new RegExp(`^The header ${name} is missing`));

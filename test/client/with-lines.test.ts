@@ -85,8 +85,8 @@ class Rated {
   }
 }
 
-suite('what is more than the rate allows at once', () => {
-  test('goes out in pieces of as many steps as the refusal says, under keys that follow one another', async () => {
+suite('a batch of more steps than the rate allows at once', () => {
+  test('is sent in pieces of as many steps as the refusal says, under consecutive keys', async () => {
     const rated = await Rated.open(20);
     const lines = linesOf(50);
     const { orderNumber, lines: added } = await rated.send(lines);
@@ -101,7 +101,7 @@ suite('what is more than the rate allows at once', () => {
     rated.assertWhole(lines);
   });
 
-  test('goes out step by step where a batch may have only one, and in hundreds where it may have any number', async () => {
+  test('is sent step by step if a batch may have only one, and in hundreds if it may have any number', async () => {
     const one = await Rated.open(1);
     await one.send(linesOf(2));
     assert.deepEqual(one.sent, ['3 k', '1 k', '1 k.2', '1 k.3']);
@@ -144,7 +144,7 @@ suite('what is more than the rate allows at once', () => {
     }
   });
 
-  test('goes on in smaller pieces when the rate falls on the way', async () => {
+  test('continues in smaller pieces when the rate is lowered meanwhile', async () => {
     const rated = await Rated.open(20);
     rated.rateFrom = { 'k.2': 15 };
     await rated.send(linesOf(50));
@@ -154,7 +154,7 @@ suite('what is more than the rate allows at once', () => {
 });
 
 suite('a batch that is too long', () => {
-  test('is not repeated, and says how many steps it may have', async () => {
+  test('is not retried, and the error says how many steps it may have', async () => {
     const { client, sent } = await Rated.open(1);
     const failure = await failureOf(client.batch(times(3, () => ({ operation: 'createOrder', body: {} }))));
     assert.deepEqual(
@@ -163,7 +163,7 @@ suite('a batch that is too long', () => {
     );
   });
 
-  test('for another reason than the rate is not cut', async () => {
+  test('for another reason than the rate is not split', async () => {
     const server = await UnkindServer.start();
     const keys = { teamID: 'shop', apiID: 'sr_id_one', apiSecret: 'sr_sk_two' };
     const { orders } = new Storeroom({ baseUrl: server.baseUrl, ...keys });
@@ -194,7 +194,7 @@ suite('an order with its lines', () => {
     assert.deepEqual([none.lines, (await client.orders.get(none.orderNumber)).lines], [[], []]);
   });
 
-  test('more than 100 steps and more than 1 MiB go out in pieces, which a repetition completes', async () => {
+  test('more than 100 steps and more than 1 MiB are sent in pieces, which a retry completes', async () => {
     const shop = await Shop.open(await sharedService(), 'with-many-lines');
     const { client, tries } = clientOf(shop);
     const wide = times(99, (at) => ({ DESCRIPTION: `${at} ${'ä'.repeat(8000)}` }));

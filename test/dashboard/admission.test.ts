@@ -92,7 +92,7 @@ test('429 for a second test of a webhook and a fourth of a tenant, until a test 
 /** The first 90 records of the audit log have 12 kB, because JSON escapes each character of the file's name with six. */
 const RECORDS = 90;
 
-test('a page of the audit log ends before 1 MiB, and its `next` goes on without a gap', async () => {
+test('a page of the audit log ends before 1 MiB, and its `next` continues without a gap', async () => {
   const { busy } = small;
   await busy.ask('POST /parts', { values: { PART_CODE: 'P' } });
   const file = '\u0001'.repeat(40_000);
@@ -114,7 +114,7 @@ test('a page of the audit log ends before 1 MiB, and its `next` goes on without 
   assert.equal((await busy.ask('GET /audit/verify')).isWhole, true);
 });
 
-test('429 on every route that reads while responses of routes to the tenant are unread; another tenant is served', async () => {
+test('429 on every route that reads while the tenant has unread responses; another tenant is served', async () => {
   const { service, busy, other } = small;
   await service.move(10_000); // A user has 20 calls a second.
   const lines = [`Cookie: ${COOKIE}=${busy.token}`, 'Sec-Fetch-Site: same-origin'];

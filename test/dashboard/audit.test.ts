@@ -19,7 +19,7 @@ type Check = AnswerOf<'GET /audit/verify'>;
 // The file has its own service because it damages stored data.
 const service = await ownService({ env: BEHIND_PROXY });
 
-suite('what is in it', () => {
+suite('its records', () => {
   test('one record for each action: its actor, target, address and time, in order', async () => {
     const { keys } = await stockShop(service, 'shop');
     const owner = await Visitor.make(service, 'shop', 'owner');
@@ -98,7 +98,7 @@ suite('what is in it', () => {
     assert.equal((await service.command('audit', 'verify', 'shop')).code, 0);
   });
 
-  test('a tenant that is made and rows that are imported by commands, and no import of nothing', async () => {
+  test('a command that creates a tenant or imports rows has a record, and an empty import has none', async () => {
     await service.makeTenant('made');
     const folder = temporaryFolder();
     const importRows = async (csv: string, ...options: string[]): Promise<number | null> => {
@@ -123,7 +123,7 @@ suite('what is in it', () => {
     assert.equal((await service.command('audit', 'verify', 'made')).code, 0);
   });
 
-  test('nothing that was refused, and nothing that only looks', async () => {
+  test('refused actions and reads have no record', async () => {
     await service.makeTenant('quiet');
     const owner = await Visitor.make(service, 'quiet', 'owner');
     const began = (await auditOf(owner)).length;
@@ -144,7 +144,7 @@ suite('what is in it', () => {
     assert.deepEqual((await auditOf(owner)).slice(began), []);
   });
 
-  test('it is paged newest first, and only an owner is shown it', async () => {
+  test('it is paged newest first, and only owners can read it', async () => {
     await service.makeTenant('long');
     const owner = await Visitor.make(service, 'long', 'owner');
     for (let index = 0; index < 110; index++)
@@ -211,7 +211,7 @@ suite('tampering', () => {
     else for (const name of ['AUDIT_KEPT', 'AUDIT_WHOLE']) await runSql(service, `DROP TRIGGER IF EXISTS "${name}"`);
   }
 
-  test('a whole log is said to be so, with the hash of its last record, by both', async () => {
+  test('page and command both report a whole log, with the hash of its last record', async () => {
     const { records } = await owner.ask('GET /audit');
     assert.deepEqual(whole, { isWhole: true, records: records.length, head: records[0]!.hash, fault: null });
     const { stdout } = await service.command('audit', 'verify', teamID);
@@ -219,7 +219,7 @@ suite('tampering', () => {
     assert.match(whole.head, /^[0-9a-f]{64}$/);
   });
 
-  test('records are not changed and not removed as long as the store’s own guards are there', async () => {
+  test('records cannot be changed or deleted while the triggers of the store exist', async () => {
     await assert.rejects(runSql(service, `UPDATE @AUDIT SET "ACTOR" = 'x' WHERE ${MINE}`), /never changed/);
     await assert.rejects(runSql(service, `DELETE FROM @AUDIT WHERE ${MINE}`), /never changed/);
     assert.deepEqual(await verify(0), whole);
@@ -234,7 +234,7 @@ suite('tampering', () => {
     DETAIL: '{}',
     HASH: 'f'.repeat(64),
   };
-  test('a change of any column of a record is found, and where', async () => {
+  test('a change of any column of a record is found, with its place', async () => {
     await dropTriggers();
     for (const [column, value] of Object.entries(CHANGES)) {
       const at = `${MINE} AND "NUMBER" = 5`;
@@ -266,7 +266,7 @@ suite('tampering', () => {
     'the head taken away': [[`DELETE FROM @AUDIT_HEADS WHERE ${MINE}`], 1],
   };
   for (const [what, [sql, number]] of Object.entries(TAMPERINGS))
-    test(`${what} is found, and where`, async () => {
+    test(`${what} is found, with its place`, async () => {
       await dropTriggers();
       for (const statement of sql) await runSql(service, statement);
       const { fault } = await verify(1);

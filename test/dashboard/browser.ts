@@ -29,7 +29,7 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-pra
 
 /** Requests to the dashboard's API, without the one that waits for changes. */
 const IS_ASKED = /\/dashboard\/api\/(?!records\/changes)/;
-/** What the page has received is shown, and what it then asks for is requested, within two frames. */
+/** Waits two frames: within them the page shows the data that it has received, and requests the data that it then needs. */
 const TWO_FRAMES = 'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))';
 
 export const openBrowser = share<Browser>(
@@ -152,7 +152,7 @@ interface Violation {
   nodes: { target: string[]; failureSummary?: string }[];
 }
 
-/** Runs axe-core on the page as it is now. Fails with every violation and its place. */
+/** Runs axe-core on the page in its current state. Fails with every violation and its place. */
 export async function checkAxe(page: Page): Promise<void> {
   await page.evaluate(AXE);
   const violations = await page.evaluate<Violation[]>(

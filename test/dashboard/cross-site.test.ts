@@ -51,13 +51,13 @@ const expectShared = ({ headers }: Pick<Reply, 'headers'>): void => {
   for (const [name] of headers) assert.ok(!name.startsWith('access-control-'), name);
 };
 
-test('a request from elsewhere by its Sec-Fetch-Site is refused on every route and does nothing', async () => {
+test('a request from another site by its Sec-Fetch-Site is refused on every route and does nothing', async () => {
   const sites = few(['cross-site', 'same-site', 'none', 'SAME-ORIGIN', 'same-origin, cross-site', 'x']);
   const variants = Object.fromEntries(sites.map((site) => [`Sec-Fetch-Site: ${site}`, { 'sec-fetch-site': site }]));
   await expectRefused(variants);
 });
 
-test('without that, a foreign, garbled or missing Origin is refused on every route and does nothing', async () => {
+test('a request with only a foreign, garbled or missing Origin is refused on every route and does nothing', async () => {
   const { host, hostname, port } = new URL(service.origin);
   const foreign = [
     ...`https://evil.example null http://${host}.evil.example http://evil.example/${host}`.split(' '),
@@ -69,7 +69,7 @@ test('without that, a foreign, garbled or missing Origin is refused on every rou
   await expectRefused({ ...variants, 'no Origin': { 'sec-fetch-site': '', origin: '' } });
 });
 
-test('403 pages, sign-in and metrics under the name of another site; the API works under any name', async (context) => {
+test('403 for pages, sign-in and metrics under a foreign name; the API works under any name', async (context) => {
   const named = await Service.start({ env: { STOREROOM_PUBLIC_URL: 'https://pims.example.com' } });
   context.after(() => named.stop());
   const keys = await named.makeTenant('shop');
@@ -111,7 +111,7 @@ test('403 pages, sign-in and metrics under the name of another site; the API wor
     assert.deepEqual(await ask(host), [403, 403, 403, 403, 200, 200], host);
 });
 
-test('a Referer or X-Forwarded-Host of its own does not stand in for the Origin', async () => {
+test('a matching Referer or X-Forwarded-Host does not replace the Origin', async () => {
   const own = { referer: `${service.origin}/dashboard/`, 'x-forwarded-host': 'evil.example', 'sec-fetch-site': '' };
   await expectRefused({ Referer: { ...own, origin: '' }, forwarded: { ...own, origin: 'https://evil.example' } });
 });
@@ -128,7 +128,7 @@ test('bodies that a form of another site could send are refused on every route a
   await expectRefused(variants, '415 UNSUPPORTED_MEDIA_TYPE', posts);
 });
 
-test('with its own Origin a request works where the browser does not send Sec-Fetch-Site', async () => {
+test('a request with its own Origin works if the browser does not send Sec-Fetch-Site', async () => {
   const visitor = await owner.again();
   for (const row of rows().filter(({ method }) => method === 'GET')) {
     await keepRate();
@@ -139,7 +139,7 @@ test('with its own Origin a request works where the browser does not send Sec-Fe
   await expectOk(visitor.post('/sign-out', {}, { 'sec-fetch-site': '' }));
 });
 
-test('no answer shares anything with another origin, also none to OPTIONS', async () => {
+test('no response allows another origin to read it, not even one to OPTIONS', async () => {
   const headers = {
     origin: 'https://evil.example',
     'access-control-request-method': 'POST',
@@ -154,7 +154,7 @@ test('no answer shares anything with another origin, also none to OPTIONS', asyn
   }
 });
 
-test('no GET and no HEAD changes anything: not of the routes that are GETs, nor of those that are not', async () => {
+test('no GET or HEAD changes anything, on routes of any method', async () => {
   const earlier = await everythingOf(owner);
   for (const row of rows())
     for (const method of ['GET', 'HEAD']) {

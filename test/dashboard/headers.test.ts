@@ -53,7 +53,7 @@ function expectNoMore({ headers, text }: Reply, what: string): void {
   assert.ok(!/\b(at |file:\/\/)\/.*\.ts\b/.test(text), what);
 }
 
-test('every path of the dashboard is the one page, with all its headers, asked for anew each time', async () => {
+test('every path of the dashboard returns the same page with all its headers, revalidated each time', async () => {
   const page = readFileSync(join(DIST, 'index.html'), 'utf8');
   for (const path of PAGES) {
     const reply = await navigate(path);
@@ -68,14 +68,14 @@ test('every path of the dashboard is the one page, with all its headers, asked f
   }
 });
 
-test('the page has no inline script, style or handler, which its policy would refuse', () => {
+test('the page has no inline script, style or handler, which its policy would block', () => {
   const page = readFileSync(join(DIST, 'index.html'), 'utf8');
   assert.doesNotMatch(page, /<script(?![^>]*\bsrc=)|<style|\son\w+=|\sstyle=|javascript:/i);
   for (const [, address] of page.matchAll(/\b(?:src|href)="([^"]+)"/g))
     assert.match(address!, /^\/dashboard\/assets\/[\w.-]+$/);
 });
 
-test('every asset is served with its type, for ever, and with the headers of the page', async () => {
+test('every asset is served with its type, a cache time without end, and the headers of the page', async () => {
   const types: Record<string, RegExp> = {
     js: /^(text|application)\/javascript; charset=utf-8$/,
     css: /^text\/css; charset=utf-8$/,
@@ -93,7 +93,7 @@ test('every asset is served with its type, for ever, and with the headers of the
   }
 });
 
-test('an asset that is not there is a 404 that no cache keeps', async () => {
+test('a missing asset gets a 404 that no cache keeps', async () => {
   for (const path of ['/dashboard/assets/nothing.js', '/dashboard/assets/', '/dashboard/assets/index-00000000.css']) {
     const reply = await navigate(path);
     assert.equal(reply.status, 404, path);
@@ -102,11 +102,11 @@ test('an asset that is not there is a 404 that no cache keeps', async () => {
   }
 });
 
-test('JSON is never kept and never guessed at: answers, refusals and paths that lead nowhere alike', async () => {
+test('JSON is never cached and its type never guessed, in results, refusals and 404s', async () => {
   const asked: [what: string, reply: Reply, status: number][] = [
     ['an answer', await owner.get('/session'), 200],
     ['a list', await owner.get('/keys'), 200],
-    ['nobody signed in', await navigate('/dashboard/api/session', { 'sec-fetch-site': 'same-origin' }), 401],
+    ['a visitor without a session', await navigate('/dashboard/api/session', { 'sec-fetch-site': 'same-origin' }), 401],
     ['cross-site', await navigate('/dashboard/api/session'), 403],
     ['a wrong password', await owner.elsewhere().signIn('wrong wrong wrong'), 401],
     ['a wrong form', await owner.post('/settings', { name: 1 }), 400],
@@ -128,7 +128,7 @@ test('JSON is never kept and never guessed at: answers, refusals and paths that 
   }
 });
 
-test('behind TLS every answer says that browsers must use TLS: pages, JSON and the API; without TLS none does', async () => {
+test('only behind TLS, every response tells browsers to use TLS: pages, JSON and the API', async () => {
   const asked = (headers: Record<string, string>): Promise<Reply>[] => [
     navigate('/dashboard/', headers),
     owner.get('/session', {}, headers),
@@ -145,14 +145,14 @@ test('behind TLS every answer says that browsers must use TLS: pages, JSON and t
       assert.equal(headers.get('strict-transport-security'), expected, `${proto} ${status}`);
 });
 
-test('/ and /dashboard lead to the page, and to no other host', async () => {
+test('/ and /dashboard redirect to the page, and to no other host', async () => {
   for (const path of ['/', '/dashboard', '/?next=https://evil.example', '/dashboard?x=//evil.example']) {
     const { status, headers } = await navigate(path);
     assert.deepEqual([status, headers.get('location')], [302, '/dashboard/'], path);
   }
 });
 
-test('HEAD is answered as GET is, without a body', async () => {
+test('HEAD gets the response of GET without a body', async () => {
   const names = ['content-type', 'etag', 'cache-control', 'location', 'content-security-policy'];
   for (const path of [...PAGES, '/', '/dashboard']) {
     const [got, asked] = [await navigate(path), await navigate(path, {}, 'HEAD')];
@@ -161,7 +161,7 @@ test('HEAD is answered as GET is, without a body', async () => {
   }
 });
 
-test('no path leads out of the built pages', async () => {
+test('no path reads a file outside the built pages', async () => {
   const files = globSync(['package.json', 'src/main.ts', 'dashboard/{package.json,vite.config.ts}'], { cwd: ROOT });
   const secrets = files.map((file) => readFileSync(join(ROOT, file), 'utf8').slice(0, 60));
   assert.ok(secrets.length >= 2);
@@ -192,7 +192,7 @@ test('no path leads out of the built pages', async () => {
   }
 });
 
-test('the pages and their assets are the same for everybody: no session is asked for and none is given', async () => {
+test('the pages and their assets are the same for every visitor: they need no session and start none', async () => {
   const mine = await owner.send('GET', '/dashboard/');
   assert.equal(mine.text, (await navigate('/dashboard/')).text);
   assert.ok(!mine.text.includes('shop') && !mine.text.includes(PASSWORD));

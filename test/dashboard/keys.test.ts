@@ -45,7 +45,7 @@ const endKey = ({ apiID }: Keys, keyEndsAt: string): Promise<unknown> =>
   runSql(service, `UPDATE @API_KEYS SET "ENDS_AT" = '${keyEndsAt}' WHERE "API_ID" = '${apiID}'`);
 
 // Holds S2.7.
-test('the pair shown works at once; the one before is refused at once, or works until its end', async () => {
+test('the shown pair works at once; the previous one is refused at once, or works until its end', async () => {
   const { keys, developer } = await renew();
   let previous = keys;
   for (const [overlap, ms] of Object.entries(OVERLAPS) as [keyof typeof OVERLAPS, number][]) {
@@ -70,7 +70,7 @@ test('the pair shown works at once; the one before is refused at once, or works 
   assert.deepEqual(pick(await listOf(developer), 'apiID', 'endsAt'), [{ apiID: previous.apiID, endsAt: null }]);
 });
 
-test('no proof, an overlap that is none and more than the form has replace nothing', async () => {
+test('a missing proof, an invalid overlap or an unknown member replaces no pair', async () => {
   const { keys, developer } = await renew();
   await expectCode(replace(developer, '30d'), '400 INVALID_VALUE');
   await expectCode(developer.post('/keys/replace'), '400 MISSING_FIELD');
@@ -83,7 +83,7 @@ test('no proof, an overlap that is none and more than the form has replace nothi
   assert.deepEqual(valuesOf(await listOf(developer), 'apiID'), [keys.apiID]);
 });
 
-test('of replacements at the same moment one pair is in force at the end, and it is one that was shown', async () => {
+test('after simultaneous replacements one pair is in force, and it is one that was shown', async () => {
   const { keys, owner, developer } = await renew();
   const visitors = [owner, developer, await owner.again(), await developer.again()];
   const replies = await Promise.all(visitors.map((visitor) => replace(visitor, 'none')));
@@ -94,7 +94,7 @@ test('of replacements at the same moment one pair is in force at the end, and it
   assert.equal(await statusOf(keys), 401);
 });
 
-test('the list tells who issued a key and when, when it was used last, from where, and when in a URL', async () => {
+test('the list shows who issued a key and when, and when and from where it was last used, also in a URL', async () => {
   const { keys, owner, developer } = await open();
   assert.deepEqual(pick(await listOf(owner), 'issuedBy', 'lastUsedAt', 'lastUsedFrom', 'lastUsedInUrlAt'), [
     { issuedBy: 'command line', lastUsedAt: null, lastUsedFrom: null, lastUsedInUrlAt: null },
@@ -124,7 +124,7 @@ test('the list tells who issued a key and when, when it was used last, from wher
   assert.equal(lastUsedAt, null, 'a call that was not let in is no use');
 });
 
-test('a secret is in the answer that issued it and nowhere else: no later answer, no store, no log', async () => {
+test('a secret is only in the response that issued it: in no later response, no store and no log', async () => {
   const { keys, owner, developer } = await open();
   const reply = await replace(developer, '1h');
   const issued = reply.body as Keys;
@@ -147,7 +147,7 @@ test('a secret is in the answer that issued it and nowhere else: no later answer
 });
 
 // Holds S12.7.
-test('the audit log has who replaced, issued and ended which key, from where', async () => {
+test('the audit log has who replaced, issued and ended which key, and from where', async () => {
   const { keys, owner, developer } = await open();
   const issued = await replaced(developer, '24h');
   await developer.post('/keys/end', { apiID: keys.apiID });
@@ -172,7 +172,7 @@ test('the audit log has who replaced, issued and ended which key, from where', a
   ]);
 });
 
-test('no proof, a name that is none or taken, and terms that are none make no pair', async () => {
+test('a missing proof, an invalid or used name and invalid terms create no pair', async () => {
   const { keys, developer } = await renew();
   const make = (body: object): Promise<Reply> => developer.post('/keys', { name: 'shop', scope: 'read', ...body });
   for (const name of ['', ' a', 'a'.repeat(65), 'é', 'sr_sk_x', 'DEFAULT'])
@@ -186,7 +186,7 @@ test('no proof, a name that is none or taken, and terms that are none make no pa
   assert.deepEqual(valuesOf(await listOf(developer), 'apiID'), [keys.apiID]);
 });
 
-test('any pair is replaced by its name, and renamed with the pairs that it replaced', async () => {
+test('any pair can be replaced by its name, and renamed with the pairs that it replaced', async () => {
   const { owner } = await open();
   const made = await owner.ask('POST /keys', { name: 'Web shop', scope: 'read' });
   const next = await owner.ask('POST /keys/replace', { overlap: '24h', name: 'Web shop' });

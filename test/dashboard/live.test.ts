@@ -16,7 +16,7 @@ const shown = (pages: readonly RequestsView[]): string[] =>
 const downFrom = (newest: number, count: number): number[] =>
   Array.from({ length: Math.min(count, newest) }, (_, index) => newest - index);
 
-test('Live shows each request once, newest first, and none between two is left out, after any number of looks', () => {
+test('Live shows each request once, newest first and without gaps, after any number of updates', () => {
   const looks = fc.array(fc.nat({ max: 2 * PAGE }), { minLength: 1, maxLength: 20 });
   fc.assert(
     fc.property(fc.nat({ max: 2 * PAGE }), fc.nat({ max: 2 }), looks, (first, olderPages, arrivals) => {

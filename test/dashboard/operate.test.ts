@@ -22,11 +22,11 @@ suite('the operator’s team', async () => {
   const second = await openTenant(service);
   const isEmbedded = service.databaseUrl === undefined;
 
-  test('is said to be missing when the service starts, if no team has its ID', async () => {
+  test('is reported missing when the service starts, if no team has its ID', async () => {
     await service.said((output) => output.includes("No team has the ID 'operators' of STOREROOM_OPERATOR_TEAM"));
   });
 
-  test('404 is none by default once there is a second team; the only team needs no setting', async () => {
+  test('404 there is none by default once there is a second team; the only team needs no setting', async () => {
     const unset = await ownService({ env: BEHIND_PROXY });
     const { owner: older } = await openTenant(unset);
     assert.equal((await older.ask('GET /session')).isOperator, true);
@@ -41,7 +41,7 @@ suite('the operator’s team', async () => {
     }
   });
 
-  test('is the one of the setting; its owners see every team with its calls, and no one else does', async () => {
+  test('is the team of the setting; its owners see every team with its calls, and no one else does', async () => {
     const developer = await first.owner.add('developer');
     for (const visitor of [second.owner, developer]) {
       assert.equal((await visitor.ask('GET /session')).isOperator, false);
@@ -66,13 +66,13 @@ suite('the operator’s team', async () => {
       assert.ok(!text.includes(pair.apiID) && !text.includes(pair.apiSecret));
   });
 
-  test('400 a backup where none are scheduled says what to do, and is in no log', async () => {
+  test('400 a backup is refused with advice if none are scheduled, and is in no log', async () => {
     const { body } = await expectCode(first.owner.post('/operate/backup'), '400 COMMAND_REFUSED');
     assert.match((body as { message: string }).message, isEmbedded ? /STOREROOM_BACKUP_DIR/ : /pg_basebackup/);
     assert.ok((await auditOf(first.owner)).every(({ action }) => action !== 'backup started'));
   });
 
-  test('need not be the oldest, and a backup begun there is made, verified and in the audit log', async (context) => {
+  test('may be any team; a backup begun there is made, verified and in the audit log', async (context) => {
     const env = {
       ...BEHIND_PROXY,
       STOREROOM_OPERATOR_TEAM: 'shop',

@@ -33,7 +33,7 @@ const invoice = (ORDER_NUMBER: string, more: object = {}): Promise<Reply> =>
   developer.post('/orders/invoice', { ...WHOLE, ORDER_NUMBER, ...more });
 
 suite('orders', () => {
-  test('what cannot be done is refused with its code, and changes nothing', async () => {
+  test('an invalid change is refused with its code, and changes nothing', async () => {
     const number = await newOrder(
       { ORDER_TYPE: 'sales_order' },
       { PART_CODE: 'C', QUANTITY: '2' },
@@ -70,7 +70,7 @@ suite('orders', () => {
 });
 
 suite('fields', () => {
-  test('of the tenant’s own show among the fields, and are written, answered and searched at once', async () => {
+  test('of the tenant are in the list of fields, and can be written, read and searched at once', async () => {
     const types = { orders: 'text', lines: 'number', customers: 'date', inventory: 'flag' } as const;
     for (const [recordType, type] of Object.entries(types)) {
       const name = `OWN_${type.toUpperCase()}`;
@@ -127,7 +127,7 @@ const POSITIONS: Record<string, (text: string) => Sent> = {
 };
 
 suite('strings that break programs', () => {
-  test('are answered in every form and parameter without a fault, and leave all else whole', async () => {
+  test('get a response in every form and parameter without a fault, and change nothing else', async () => {
     let sent = 0;
     for (const [index, text] of NAUGHTY.entries()) {
       // A session may send twenty passwords or codes a minute, so every tenth string gets a new one.
@@ -156,7 +156,7 @@ suite('strings that break programs', () => {
     assert.equal((await owner.ask('GET /audit/verify')).isWhole, true);
   });
 
-  test('as team, address, password, code and token of a sign-in let nobody in and are no fault', async () => {
+  test('as team, address, password, code and token of a sign-in let no one in and are no fault', async () => {
     const attempt = async (text: string): Promise<void> => {
       const visitor = new Visitor(service, text, text);
       const link = new Visitor(service, 'shop', owner.email).post('/link', { token: text, password: text });
@@ -177,7 +177,7 @@ suite('strings that break programs', () => {
     assert.equal((await owner.ask('GET /sessions')).sessions[0]!.agent.length, 200);
   });
 
-  test('as a name that is taken read back as they were sent', async () => {
+  test('as accepted names are read back unchanged', async () => {
     for (const name of NAUGHTY) {
       const { status, body } = await owner.post('/settings', { name, defaultStage: 'quote', strict: false });
       if (status !== 200) assert.equal(body.code, 'COMMAND_REFUSED');

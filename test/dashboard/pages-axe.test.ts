@@ -50,7 +50,7 @@ await owner.ask('POST /webhooks/test', { id });
 
 let looked = 0;
 
-/** Checks the page as it is now in both looks, in `npm test` in one of them by turns. Reports all faults together. */
+/** Checks the current page in both looks, or in `npm test` in one of them by turns. Reports all faults together. */
 async function look(page: Page): Promise<void> {
   const faults: string[] = [];
   for (const { size, colorScheme } of IS_THOROUGH ? LOOKS : [LOOKS[looked++ % 2]!]) {
@@ -63,7 +63,7 @@ async function look(page: Page): Promise<void> {
   assert.deepEqual(faults, []);
 }
 
-test('pages for anybody', async (context) => {
+test('public pages', async (context) => {
   const page = await openPage(context, service);
   for (const path of ['/sign-in', '/link#nothing']) {
     await goTo(page, path);
@@ -91,7 +91,7 @@ test('pages by their address', async (context) => {
     });
 });
 
-test('dialogs, and what is shown once', async (context) => {
+test('dialogs, and texts that are shown once', async (context) => {
   const page = await openAs(context, service, owner);
   const open = async (address: string, name: string): Promise<void> => {
     await goTo(page, address);

@@ -32,7 +32,7 @@ const newCustomer = async (shop: Shop, code: string): Promise<void> => {
   assert.equal((await shop.createCustomer({ CUSTOMER_CODE: code })).status, 200);
 };
 
-test('each change is shown once, newest first, as soon as it is made, and leads to its record', async (context) => {
+test('each change is shown once, newest first and at once, and links to its record', async (context) => {
   const { shop, owner } = await openShop('followed');
   await shop.load('inventory', [{ PART_CODE: 'part/1 #2', QTY_ONHAND: '9' }]);
   const page = await openAs(context, service, owner);
@@ -62,7 +62,7 @@ test('each change is shown once, newest first, as soon as it is made, and leads 
   await arrive(page, 'part/1 #2');
 });
 
-test('a type alone is shown and followed, and the address keeps it', async (context) => {
+test('one type alone can be shown and followed, and the address keeps it', async (context) => {
   const { shop, owner } = await openShop('one-type');
   await newCustomer(shop, 'ada');
   const order = await shop.newOrder();
@@ -82,7 +82,7 @@ test('a type alone is shown and followed, and the address keeps it', async (cont
   await page.getByText('No recent changes of this type').waitFor();
 });
 
-test('Pause keeps the list as it is, says so, and Resume shows what came in between', async (context) => {
+test('Pause keeps the list unchanged and says so, and Resume shows the changes made in between', async (context) => {
   const { shop, owner } = await openShop('paused');
   const page = await openAs(context, service, owner);
   await goTo(page, '/changes');
@@ -102,7 +102,7 @@ test('Pause keeps the list as it is, says so, and Resume shows what came in betw
   assert.equal((await shown(page)).length, 3);
 });
 
-test('a list that is cut off says so, and shows what it missed once the service answers again', async (context) => {
+test('a list without its service says so, and shows missed changes once it responds again', async (context) => {
   const { shop, owner } = await openShop('cut-off');
   await newCustomer(shop, 'ada');
   const page = await openAs(context, service, owner);
@@ -125,7 +125,7 @@ test('a list that is cut off says so, and shows what it missed once the service 
   );
 });
 
-test('the page keeps the newest 500 changes, also when more come at once', async (context) => {
+test('the page keeps the newest 500 changes, even if more arrive at once', async (context) => {
   const { shop, owner } = await openShop('crowded');
   const page = await openAs(context, service, owner);
   await goTo(page, '/changes');

@@ -35,7 +35,7 @@ async function find(page: Page, text: string): Promise<void> {
   await page.getByRole('option').first().waitFor();
 }
 
-test('everything is found by the keyboard alone: what is typed, and the page it opens', async (context) => {
+test('everything can be found with the keyboard alone, and its page opened', async (context) => {
   const page = await openAs(context, service, owner);
   const { headers } = await shop.getOrder(number);
   const requestID = headers.get('x-request-id') ?? '';
@@ -90,7 +90,7 @@ test('the arrow keys choose a result, Escape closes the box, and / does not open
   await page.getByRole('dialog').waitFor({ state: 'detached' });
 });
 
-test('the first page counts what waits and leads there; a new team is shown how to begin', async (context) => {
+test('the first page counts open work and links to it, and shows a new team how to begin', async (context) => {
   const page = await openAs(context, service, owner);
   await goTo(page, '/home');
   for (const check of [checkAxe, checkWidth]) await check(page);

@@ -20,7 +20,7 @@ const clerk = await owner.add('clerk');
 await shop.load('inventory', [{ PART_CODE: 'LAMP', PART_DESCRIPTION: 'Old lamp', UNIT_PRICE: '40', QTY_ONHAND: '2' }]);
 const fileOf = (name: string, text: string) => ({ name, mimeType: 'text/csv', buffer: Buffer.from(text, 'latin1') });
 
-test('a file with semicolons in Latin-1 is matched, checked, imported, and its rejected rows come back', async (context) => {
+test('a Latin-1 file with semicolons is matched, checked and imported, and returns rejected rows', async (context) => {
   const page = await openAs(context, service, clerk);
   await goByMenu(page, 'Inventory');
   await page.getByRole('link', { name: 'Import CSV' }).click();
@@ -55,7 +55,7 @@ test('a file with semicolons in Latin-1 is matched, checked, imported, and its r
   assert.deepEqual(shown, ['CHAIR|Stuhl, gr\u{fc}n|12.5|3', 'LAMP|Stra\u{df}enlampe|41|5']);
 });
 
-test('rows with faults are told as the spreadsheet numbers them, and a long file is sent in pieces', async (context) => {
+test('rejected rows have the numbers of the spreadsheet, and a long file is sent in pieces', async (context) => {
   const page = await openAs(context, service, clerk);
   await goTo(page, '/imports?type=customers');
   const choose = (text: string) =>
@@ -78,7 +78,7 @@ test('rows with faults are told as the spreadsheet numbers them, and a long file
   await page.getByText('1,201 rows imported, 0 updated, 0 rejected').waitFor();
 });
 
-test('files of eight shops are imported by page and by command alike', async (context) => {
+test('files of eight shops are imported by page and by command with the same result', async (context) => {
   const [byPage, byCommand] = [await Shop.open(service, 'by-page'), await Shop.open(service, 'by-command')];
   const page = await openAs(context, service, await Visitor.make(service, 'by-page', 'owner'));
   const folder = temporaryFolder();
@@ -112,7 +112,7 @@ test('files of eight shops are imported by page and by command alike', async (co
   }
 });
 
-test('what Export CSV guards against formulas, an import takes off', async (context) => {
+test('an import removes the marks with which Export CSV guards against formulas', async (context) => {
   const page = await openAs(context, service, clerk);
   const values = { CUSTOMER_CODE: 'PHONE', CUSTOMER_NAME: '=1+1', BPHONE: '+49 30 1234567' };
   await shop.load('customers', [values]);
@@ -138,7 +138,7 @@ test('what Export CSV guards against formulas, an import takes off', async (cont
   assert.deepEqual(cellsOf(data, 'CUSTOMER_NAME BPHONE'), ['=1+1', '+49 30 1234567']);
 });
 
-test('a tab shows what another has saved when it is used again', async (context) => {
+test('a tab that is used again shows the changes that another has saved', async (context) => {
   const page = await openAs(context, service, clerk);
   await goTo(page, '/records/inventory/LAMP');
   await waitUntilLoaded(page);
@@ -152,7 +152,7 @@ test('a tab shows what another has saved when it is used again', async (context)
   await page.getByText('5 → 9').waitFor();
 });
 
-test('while the service cannot be reached the rows stay, and the next try shows the new ones', async (context) => {
+test('while the service cannot be reached, the rows stay, and the next try shows the new ones', async (context) => {
   const page = await openAs(context, service, clerk);
   await goByMenu(page, 'Inventory');
   await waitUntilLoaded(page);

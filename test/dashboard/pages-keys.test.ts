@@ -44,7 +44,7 @@ async function expectNowhere(page: Page, secret: string, complaint = 'the page h
   assert.equal(all.includes(secret), false, complaint);
 }
 
-test('a one-time link signs in once, and its token leaves the address before anything is asked', async (context) => {
+test('a one-time link signs in once, and its token is removed from the address before any request', async (context) => {
   const { teamID } = await service.makeTenant('linked');
   const owner = new Visitor(service, teamID, 'owner@linked.example');
   const token = await owner.invite('owner');
@@ -74,7 +74,7 @@ test('a one-time link signs in once, and its token leaves the address before any
 });
 
 // Holds S2.7, S12.6.
-test('the pair shown after Replace Keys, Save works at once, and the one before is refused', async (context) => {
+test('the pair shown after Replace Keys, Save works at once, and the previous one is refused', async (context) => {
   const { keys, owner } = await openTenant(service);
   const page = await openAs(context, service, owner);
   await replaceKeys(page);
@@ -91,7 +91,7 @@ test('the pair shown after Replace Keys, Save works at once, and the one before 
   await expectNowhere(page, issued.apiSecret);
 });
 
-test('with an overlap the old pair works on and is listed until Revoke ends it at once', async (context) => {
+test('with an overlap, the old pair still works and is listed, until Revoke ends it at once', async (context) => {
   const { keys, owner } = await openTenant(service);
   const page = await openAs(context, service, owner);
   await replaceKeys(page, 'After 1 hour');
@@ -110,7 +110,7 @@ test('with an overlap the old pair works on and is listed until Revoke ends it a
   assert.deepEqual([await statusOf(issued), await statusOf(keys)], [200, 401]);
 });
 
-test('a further pair is made by Create Keys, works beside the others, and ends by Revoke', async (context) => {
+test('Create Keys makes another pair, which works beside the others until Revoke ends it', async (context) => {
   const { keys, owner } = await openTenant(service);
   const page = await openAs(context, service, owner);
   await goByMenu(page, 'API Settings');
@@ -204,7 +204,7 @@ test('a secret is shown once: not after a reload or Back, in storage or in a lat
     assert.ok(!answers.some((body) => body.includes(secret)), 'a later answer had it');
 });
 
-test('keyboard alone leads from the sign-in page to the copied secret', async (context) => {
+test('the keyboard alone is enough from the sign-in page to the copied secret', async (context) => {
   const { keys, owner } = await openTenant(service);
   const page = await openAt(context, service, owner);
   await page.goto('/dashboard/sign-in');
@@ -250,7 +250,7 @@ test('keyboard alone leads from the sign-in page to the copied secret', async (c
   await expectNowhere(page, apiSecret);
 });
 
-test('a password is asked for once in 5 minutes, a fault is at its field, what was begun goes on', async (context) => {
+test('a password is asked for once in 5 minutes, errors are at its field, and the action continues', async (context) => {
   const { keys, owner } = await openTenant(service);
   const page = await openAs(context, service, owner);
   await goByMenu(page, 'API Settings');
@@ -290,7 +290,7 @@ test('a password is asked for once in 5 minutes, a fault is at its field, what w
   await page.getByRole('heading', { name: 'One-time link' }).waitFor();
 });
 
-test('a session that ends while the password is asked for is begun again over it, and the action goes on', async (context) => {
+test('if the session ends at the password dialog, a sign-in over it continues the action', async (context) => {
   const { keys, owner } = await openTenant(service);
   const page = await openAs(context, service, owner);
   await goByMenu(page, 'API Settings');

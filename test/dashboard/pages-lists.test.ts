@@ -62,7 +62,7 @@ const VIEWS: Readonly<Record<string, Filters>> = {
   Cancelled: [{ field: 'ORDER_STATUS', op: 'in', value: ['CANCELLED', 'VOID'] }],
 };
 
-test('each view has the count and the rows that the API has for it', async (context) => {
+test('each view has the same count and rows as the API', async (context) => {
   const page = await openAs(context, service, clerk);
   for (const [name, filters] of Object.entries(VIEWS)) {
     const { length } = await listed(filters, '-CREATE_DATE', '500');
@@ -76,7 +76,7 @@ test('each view has the count and the rows that the API has for it', async (cont
   await checkAxe(page);
 });
 
-test('what a partial invoice leaves is among the backorders until it is invoiced', async (context) => {
+test('the rest of a partial invoice is among the backorders until it is invoiced', async (context) => {
   const ORDER_NUMBER = await orderLamps();
   const invoice = { ORDER_NUMBER, quantities: { 1: '2' }, serials: {}, tracking: [] };
   const { backorder } = (await expectOk(clerk.post('/orders/invoice', invoice))).body as { backorder: string };
@@ -89,7 +89,7 @@ test('what a partial invoice leaves is among the backorders until it is invoiced
   assert.deepEqual(await clerk.ask('GET /orders/backorders'), { numbers: [] });
 });
 
-test('the views have their counts, and no link to backorders, where there are none or they cannot be listed', async (context) => {
+test('the views have their counts, and no link to missing or unlisted backorders', async (context) => {
   const page = await openAs(context, service, clerk);
   for (const isListed of [true, false]) {
     if (!isListed) await page.route('**/orders/backorders*', (route) => route.abort('aborted'));
@@ -101,7 +101,7 @@ test('the views have their counts, and no link to backorders, where there are no
   }
 });
 
-test('heads sort by every indexed field, and a range of dates filters by label', async (context) => {
+test('column heads sort by every indexed field, and a range of dates filters by label', async (context) => {
   const page = await openAs(context, service, clerk);
   await button(page, 'Customer name').waitFor({ state: 'detached' }); // BNAME of an order has no index
   for (const [head, sort] of [
@@ -190,7 +190,7 @@ test('a view is saved with its filters, sort order and columns, and deleted', as
   assert.equal(await views(page).getByText('Fives').count(), 0);
 });
 
-test('Back returns to the place in the list', async (context) => {
+test('Back returns to the same place in the list', async (context) => {
   const page = await openAs(context, service, clerk);
   const list = region(page, 'Orders');
   const top = (): Promise<number> => list.evaluate((element) => element.scrollTop);
@@ -205,7 +205,7 @@ test('Back returns to the place in the list', async (context) => {
   assert.equal(await top(), before);
 });
 
-test('on a phone each record is a card that fits: number, name and total are whole', async (context) => {
+test('on a phone each record is a card that fits, with its whole number, name and total', async (context) => {
   const page = await openAs(context, service, clerk);
   await page.setViewportSize({ width: 390, height: 844 });
   for (const [kind, texts] of [
@@ -222,7 +222,7 @@ test('on a phone each record is a card that fits: number, name and total are who
   }
 });
 
-test('the menu that was opened on a phone is closed when the phone is turned, and the page can be used', async (context) => {
+test('an open menu on a phone closes when the phone is turned, and the page can be used', async (context) => {
   const page = await openAs(context, service, clerk);
   await page.setViewportSize({ width: 390, height: 844 });
   await goTo(page, '/records/orders');

@@ -25,7 +25,7 @@ async function weigh(page: Page): Promise<Fetched[]> {
   const session = await page.context().newCDPSession(page);
   const fetched = new Map<string, Fetched>();
   session.on('Network.responseReceived', ({ requestId, response }) => {
-    const encoding = response.headers['content-encoding'] ?? 'as it is';
+    const encoding = response.headers['content-encoding'] ?? 'identity';
     fetched.set(requestId, { url: response.url, encoding, bytes: 0 });
   });
   const all: Fetched[] = [];
@@ -45,7 +45,7 @@ function tell(context: TestContext, what: string, fetched: readonly Fetched[]): 
   return bytes;
 }
 
-test('first loads of sign-in page and records fetch less than 60 kB each, of the service alone', async (context) => {
+test('first loads of sign-in page and records fetch less than 60 kB, from the service alone', async (context) => {
   const page = await openAt(context, service, owner);
   const fetched = await weigh(page);
   await page.goto('/dashboard/sign-in');

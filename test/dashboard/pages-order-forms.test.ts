@@ -1,6 +1,6 @@
 /**
- * Tests in a browser what a clerk types and is told: numbers and dates of the locale, scanned barcodes, unknown codes,
- * what an invoice ships and costs, and what is printed. The API says what was written.
+ * Tests the forms of a clerk in a browser: numbers and dates of the locale, scanned barcodes, unknown codes, units and
+ * totals of an invoice, and printed pages. The API confirms each write.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -41,7 +41,7 @@ async function create(page: Page): Promise<string> {
 const linesOf = async (number: string): Promise<(string | undefined)[][]> =>
   (await shop.lines(number)).map((line) => [line['PART_CODE'], line['QUANTITY'], line['UNIT_PRICE']]);
 
-test('numbers of a new order are refused at their field in words, and nothing that was typed is lost', async (context) => {
+test('invalid numbers of a new order have an error at their field, and no input is lost', async (context) => {
   const page = await openAs(context, service, clerk);
   await goTo(page, '/records/orders/new');
   await field(page, 'Notes').fill('ring twice');
@@ -79,7 +79,7 @@ test('numbers of a new order are refused at their field in words, and nothing th
   assert.deepEqual(await linesOf(await create(page)), [['BOLT', '2.5', '2.5']]);
 });
 
-test('in German, numbers have a comma, also in the dialogs of records and stock', async (context) => {
+test('in German, numbers have a decimal comma, also in the dialogs of records and stock', async (context) => {
   const page = await openAs(context, service, clerk, 'de-DE');
   await goTo(page, '/records/orders/new');
   await field(page, 'Part of line 1').fill('BOLT');
@@ -104,7 +104,7 @@ test('in German, numbers have a comma, also in the dialogs of records and stock'
   assert.equal((await succeed(shop.getInventoryItem('NUT')))['QTY_ONHAND'], '100.5');
 });
 
-test('a scanner chooses parts by barcode, line after line, and its Enter never sends the order', async (context) => {
+test('a scanner selects parts by barcode, line after line, and its Enter never sends the order', async (context) => {
   const page = await openAs(context, service, clerk);
   await goTo(page, '/records/orders/new');
   const before = await countOrders();
@@ -174,7 +174,7 @@ test('an empty form creates nothing, and unknown customers and parts are asked a
   assert.equal((await succeed<Values[]>(shop.queryCustomers([]))).length, 1);
 });
 
-test('an order page shows what another tab has done to it, and the views count what was approved', async (context) => {
+test('an order page shows the changes of another tab, and the views count approved orders', async (context) => {
   const page = await openAs(context, service, clerk);
   const number = await openOrder(page, { ORDER_TYPE: 'sales_order' }, [{ PART_CODE: 'NUT', QUANTITY: '1' }]);
   await button(page, 'Invoice').click();
@@ -203,7 +203,7 @@ test('an order page shows what another tab has done to it, and the views count w
     .waitFor();
 });
 
-test('invoicing says what is ordered, open and on hand, what is missing, and the totals that the API then has', async (context) => {
+test('the invoice dialog shows ordered, open, available and missing units, and the later totals', async (context) => {
   const page = await openAs(context, service, clerk);
   const number = await openOrder(page, { ORDER_TYPE: 'sales_order', FREIGHT: '9', TAX_TOTAL: '7', BNAME: 'Bob' }, [
     { PART_CODE: 'BOLT', QUANTITY: '30' },
@@ -286,7 +286,7 @@ test('a quote prints as Quote, with dates of the locale and the address of its c
   await region(page, 'Lines of the order').getByText('27 Dec 2026', { exact: true }).waitFor();
 });
 
-test('an imported order without totals shows the sum of its lines, called so', async (context) => {
+test('an imported order without totals shows the sum of its lines, labelled as such', async (context) => {
   await shop.load('orders', [{ ORDER_NUMBER: '900001', ORDER_TYPE: 'sales_order', FREIGHT: '9.9' }]);
   const line = { ORDER_NUMBER: '900001', PART_CODE: 'BOLT' };
   await shop.load('lines', [

@@ -53,7 +53,7 @@ async function openAccount(page: Page, { email }: Visitor): Promise<void> {
   await waitUntilLoaded(page);
 }
 
-test('a second factor is asked for at the next sign-in; a recovery code is good once', async (context) => {
+test('a second factor is asked for at the next sign-in; a recovery code works once', async (context) => {
   const { owner } = await open();
   const page = await openAs(context, service, owner);
   await openAccount(page, owner);
@@ -117,7 +117,7 @@ async function changeRole(page: Page, email: string, role: string): Promise<void
 const menuOf = (page: Page): Promise<string[]> =>
   page.getByRole('navigation', { name: 'Dashboard' }).getByRole('link').allInnerTexts();
 
-test('an invited user sets a password and sees what the role allows; a new role holds at once', async (context) => {
+test('an invited user sets a password and sees the pages of the role; a new role applies at once', async (context) => {
   const { owner, teamID, shop } = await open();
   const page = await openAs(context, service, owner);
   await goByMenu(page, 'Users');
@@ -184,7 +184,7 @@ test('End all others ends the session at every other browser, and not this one',
   await there.getByRole('heading', { name: 'Calls in detail' }).waitFor();
 });
 
-test('settings and a custom field are in force for the API at once; the audit log is whole', async (context) => {
+test('settings and a custom field apply to the API at once; the audit log is whole', async (context) => {
   const { owner, shop, teamID } = await open();
   const page = await openAs(context, service, owner);
   await goByMenu(page, 'Settings');
@@ -244,7 +244,7 @@ async function send<T = Values>(page: Page): Promise<T> {
   return (JSON.parse(await region(page, 'Response body').innerText()) as { data: T }).data;
 }
 
-test('the explorer reads and writes, metered, and in Requests as the user; a viewer only reads', async (context) => {
+test('the explorer reads and writes, metered and logged for the user; a viewer only reads', async (context) => {
   const { owner, shop, teamID } = await open();
   const number = await succeed<string>(shop.createOrder({ NOTES: 'known' }));
   const counted = await service.usageOf(teamID);

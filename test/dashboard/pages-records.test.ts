@@ -65,7 +65,7 @@ async function fillFilter(page: Page, number: number, field: string, match: stri
   if (value !== '') await page.getByLabel(`Value of filter ${number}`).fill(value);
 }
 
-test('a filter of two conditions shows what the API answers, and the call shown runs as it stands', async (context) => {
+test('a filter of two conditions shows the result of the API, and the shown call runs unchanged', async (context) => {
   const page = await openAs(context, service, viewer);
   await fillFilter(page, 1, 'ship_via', 'contains', 'FEDERAL');
   await fillFilter(page, 2, 'CUSTOMER_CODE', 'is exactly', 'VINET');
@@ -97,7 +97,7 @@ test('a filter of two conditions shows what the API answers, and the call shown 
   await page.getByText(`${wanted.length} records`, { exact: true }).waitFor();
 });
 
-test('every operator of the API is in the form, and the list shows what the API answers with it', async (context) => {
+test('every operator of the API is in the form, and the list shows the result of the API for it', async (context) => {
   const page = await openAs(context, service, viewer);
   const [first, last] = [numberOf(3), numberOf(20)];
   const cases: [label: string, value: string, filter: object][] = [
@@ -126,7 +126,7 @@ test('every operator of the API is in the form, and the list shows what the API 
   }
 });
 
-test('pages go forth through every order once, and back by the button and by Back', async (context) => {
+test('paging shows every order once, and goes back with the button and with Back', async (context) => {
   const page = await openAs(context, service, viewer);
   const expectPage = async (number: number, length: number): Promise<string[]> => {
     await page.getByText(`Page ${number} · ${length} records`, { exact: true }).waitFor();
@@ -151,14 +151,14 @@ test('pages go forth through every order once, and back by the button and by Bac
   assert.deepEqual(await expectPage(2, PAGE_SIZE), pages[1]);
 });
 
-test('an order made now is the first of the list, with the name of its customer', async (context) => {
+test('a new order is the first of the list, with the name of its customer', async (context) => {
   const number = await succeed<string>(shop.createOrder({ BNAME: 'Yusuf Demir' }));
   const page = await openAs(context, service, viewer);
   const [[shown, , , name] = []] = await shownCells(region(page, 'Orders').getByRole('table'));
   assert.deepEqual([shown, name], [number, 'Yusuf Demir']);
 });
 
-test('lines show their discounts, totals and custom fields; totals that do not match the lines are told', async (context) => {
+test('lines show discounts, totals and custom fields, and a warning if totals do not match', async (context) => {
   assert.equal((await service.command('fields', 'add', 'shop', 'lines', 'ENGRAVING', '--type', 'text')).code, 0);
   const number = await succeed<string>(
     shop.createOrder({ SUBTOTAL: '30000', TAX_TOTAL: '12.5', ORDER_TOTAL: '30012.5' }),
@@ -193,7 +193,7 @@ test('lines show their discounts, totals and custom fields; totals that do not m
   assert.equal(await page.getByText('The totals do not match the lines').count(), 0);
 });
 
-test('lines without a part code are told apart in the storefront order', async (context) => {
+test('lines without a part code can be distinguished in the storefront order', async (context) => {
   const number = await succeed<string>(shop.createOrder({ ORDER_TYPE: 'sales_order', REFERENCE_NUMBER: '#nameless' }));
   for (const DESCRIPTION of ['Chair', 'Lamp'])
     await succeed(shop.addLineItem({ ORDER_NUMBER: number, DESCRIPTION, QUANTITY: '2' }));
@@ -211,7 +211,7 @@ test('lines without a part code are told apart in the storefront order', async (
   );
 });
 
-test('an approved order is a sales order in the API; its units are committed there and here', async (context) => {
+test('an approved order is a sales order in the API, and both show its units as committed', async (context) => {
   const number = await makeOrder('APPROVED', 'quote', '#approved');
   const page = await openAs(context, service, owner);
   await openOrder(page, number);
@@ -245,7 +245,7 @@ async function lookUp(reference: string): Promise<Found[]> {
   return (body as { orders: Found[] }).orders;
 }
 
-test('2 of 5 units are invoiced in API, stock and page; what is left is a new sales order', async (context) => {
+test('2 of 5 units are invoiced in API, stock and page; the rest is a new sales order', async (context) => {
   const number = await makeOrder('PHONE', 'sales_order', '#5001');
   assert.deepEqual(await stockOf('PHONE'), ['9', '5']);
   const page = await openAs(context, service, owner);
@@ -300,7 +300,7 @@ test('2 of 5 units are invoiced in API, stock and page; what is left is a new sa
     assert.equal(await figureOf(page, label).innerText(), value, label);
 });
 
-test('what the service refuses of an invoice stands in its form, and nothing is changed', async (context) => {
+test('a refusal of an invoice is shown in its form, and nothing is changed', async (context) => {
   const number = await makeOrder('REFUSED', 'sales_order', '#refused');
   const untouched = await shop.everything();
   const page = await openAs(context, service, owner);
@@ -326,7 +326,7 @@ test('what the service refuses of an invoice stands in its form, and nothing is 
   await button(page, 'Cancel').click();
 });
 
-test('a cancelled order says so, goes no further, and is not counted as ordered', async (context) => {
+test('a cancelled order is marked, can have no further stage, and is not counted as ordered', async (context) => {
   const open = await makeOrder('PHONE', 'sales_order', '#cancelled');
   const number = await makeOrder('PHONE', 'sales_order', '#cancelled');
   await succeed(shop.cancelOrder({ ORDER_NUMBER: number }));
@@ -340,7 +340,7 @@ test('a cancelled order says so, goes no further, and is not counted as ordered'
   await page.getByText('Worksheets, quotes and cancelled orders are not included.').waitFor();
 });
 
-test('a viewer cannot approve or invoice, and is told why', async (context) => {
+test('a viewer cannot approve or invoice, and the page says why', async (context) => {
   const page = await openAs(context, service, viewer);
   await openOrder(page, numberOf(3));
   await page.getByText('To approve or invoice, ask an owner for the clerk role.').waitFor();

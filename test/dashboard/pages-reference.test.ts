@@ -48,7 +48,7 @@ suite('the reference page in a browser', () => {
   });
   after(() => page.close());
 
-  test('begins with what PIMS is, where to call and how, and leads to the list of errors', async () => {
+  test('begins with PIMS, the address and the credentials, and links to the list of errors', async () => {
     await page.getByText('PIMS, the inventory management system').waitFor({ state: 'visible' });
     for (const title of ['Base path', 'Credentials', 'First call', 'Pages', 'Errors', 'Retries', 'Batch'])
       await page.getByRole('heading', { level: 2, name: title, exact: true }).first().waitFor({ state: 'visible' });
@@ -60,7 +60,7 @@ suite('the reference page in a browser', () => {
     await page.getByText('/orders/single').first().waitFor({ state: 'visible' });
   });
 
-  test('shows an operation that is clicked, with its description and example', async () => {
+  test('shows a clicked operation, with its description and example', async () => {
     await page.getByText('Add a line item').first().click();
     await page.getByText('Adds a line to an order').first().waitFor({ state: 'visible' });
     await page.getByText('LINE_REF_LOCK_CODE').first().waitFor({ state: 'visible' });
@@ -73,7 +73,7 @@ suite('the reference page in a browser', () => {
     assert.equal((await members.allInnerTexts()).slice(0, 8).join(' '), order);
   });
 
-  test('asks nobody but the service, and breaks no rule of its policy', async () => {
+  test('sends requests to the service only, and breaks no rule of its policy', async () => {
     // The page renders its sections as they come into view.
     await page.getByText('Service', { exact: true }).first().click();
     await page.getByText('Liveness check').first().waitFor({ state: 'visible' });

@@ -7,7 +7,7 @@ import { openStockedScene } from './scene.ts';
 const { service, owner } = await openStockedScene();
 
 for (const [name, path] of Object.entries({ 'Audit log': 'audit', Requests: 'requests' }))
-  test(`${name}: Refresh while the first page is on its way shows no fault, and then the page`, async (context) => {
+  test(`${name}: Refresh while the first page loads shows no error, and then the page`, async (context) => {
     const page = await openAs(context, service, owner);
     const address = `**/dashboard/api/${path}*`;
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();

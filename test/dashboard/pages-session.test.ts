@@ -13,7 +13,7 @@ const service = await ownService({ env: BEHIND_PROXY });
 const shop = await Shop.open(service, 'shop');
 const owner = await Visitor.make(service, 'shop', 'owner');
 
-test('the end of a session is told two minutes before, and one click puts it off', async (context) => {
+test('a warning is shown two minutes before a session ends, and one click extends the session', async (context) => {
   const page = await openAs(context, service, owner);
   await page.clock.fastForward(IDLE_MS - 119_000);
   await page.getByRole('dialog', { name: 'You will be signed out in two minutes' }).waitFor();
@@ -22,7 +22,7 @@ test('the end of a session is told two minutes before, and one click puts it off
   await page.getByRole('dialog').waitFor({ state: 'detached' });
 });
 
-test('who was signed out signs in again over the page, and what was typed is still there', async (context) => {
+test('a signed-out user signs in again over the page, and no input is lost', async (context) => {
   const number = await shop.newOrder();
   const page = await openAs(context, service, owner);
   await goTo(page, `/records/orders/${number}`);
@@ -41,7 +41,7 @@ test('who was signed out signs in again over the page, and what was typed is sti
   assert.equal((await shop.order(number))['NOTES'], 'ring twice');
 });
 
-test('changed settings are not left without a question', async (context) => {
+test('leaving a page with changed settings asks for confirmation', async (context) => {
   const page = await openAs(context, service, owner);
   await goTo(page, '/settings');
   await field(page, 'Limit of calls a month').fill('500');

@@ -58,7 +58,7 @@ const stockOf = async (code: string): Promise<(string | undefined)[]> => {
   return [part['QTY_ONHAND'], part['QTY_COMMITTED'], part['QTY_AVAILABLE']];
 };
 
-test('a clerk works a day without the command line, and everything adds up', async (context) => {
+test('a clerk works a day without the command line, and all figures add up', async (context) => {
   const page = await openAs(context, service, clerk);
   await newPart(page, { code: 'PHONE', name: 'Phone', price: '999', units: '3' }, 'P1\nP2\nP3');
   await newPart(page, { code: 'CASE', name: 'Case', price: '29.50', units: '10' });
@@ -144,7 +144,7 @@ test('a clerk works a day without the command line, and everything adds up', asy
   assert.equal(code, 0, stdout);
 });
 
-test('a new order is made by form in one step, found by the name of its customer, and its history is told', async (context) => {
+test('a new order is created in one form, found by the name of its customer, and shows its history', async (context) => {
   await shop.createCustomer({ CUSTOMER_CODE: 'BOB', CUSTOMER_NAME: 'Bob Lighthouse', BNAME: 'Bob Lighthouse' });
   await shop.load('inventory', [{ PART_CODE: 'LAMP', PART_DESCRIPTION: 'Lamp', UNIT_PRICE: '12.25', QTY_ONHAND: '2' }]);
   const page = await openAs(context, service, clerk);
@@ -200,7 +200,7 @@ test('a new order is made by form in one step, found by the name of its customer
   await page.getByRole('heading', { level: 1, name: `Order ${number}` }).waitFor();
 });
 
-test('after every change of an order its page shows what holds now, and a void invoice counts nowhere', async (context) => {
+test('after every change an order page shows the current state, and a void invoice counts nowhere', async (context) => {
   await shop.load('inventory', [{ PART_CODE: 'NUT', UNIT_PRICE: '1', QTY_ONHAND: '20' }]);
   const number = await order([{ PART_CODE: 'NUT', QUANTITY: '6' }], { REFERENCE_NUMBER: '#now' });
   const page = await openAs(context, service, clerk);
@@ -233,7 +233,7 @@ test('after every change of an order its page shows what holds now, and a void i
   await expectShown(['3', '0', '0', '3']);
 });
 
-test('a serial number is found, and so is a page; a slip is printed without the menu', async (context) => {
+test('serial numbers and pages are found by search; a slip is printed without the menu', async (context) => {
   const page = await openAs(context, service, clerk);
   await page.keyboard.press('Control+k');
   await dialog(page).getByRole('combobox').fill('P1');
@@ -251,7 +251,7 @@ test('a serial number is found, and so is a page; a slip is printed without the 
   await page.getByRole('heading', { level: 1, name: 'Inventory' }).waitFor();
 });
 
-test('views count what the API counts, heads sort, several orders are approved at once, and the export is the list', async (context) => {
+test('views count like the API, heads sort, orders are approved at once, and the export has the list', async (context) => {
   for (const NOTES of ['a', 'b']) await shop.newOrder({ ORDER_TYPE: 'quote', NOTES });
   const page = await openAs(context, service, clerk);
   const quotes = await succeed<Values[]>(shop.queryOrders([{ field: 'ORDER_TYPE', value: 'quote' }]));

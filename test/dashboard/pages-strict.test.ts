@@ -118,7 +118,7 @@ const LISTS = [
 
 // The same code shows all three lists, so `npm test` checks one of them.
 for (const [kind, key, query] of IS_THOROUGH ? LISTS : LISTS.slice(0, 1))
-  test(`${kind}: every string in every text field is shown as it is, in the list and on its page`, async (context) => {
+  test(`${kind}: every string in every text field is shown unchanged, in the list and on its page`, async (context) => {
     const page = await openStrict(context);
     const columns = [key, ...textFields[kind]!.filter((name) => name !== key)];
     const stored = JSON.stringify(JSON.stringify(columns));
@@ -171,7 +171,7 @@ for (const [kind, key, query] of IS_THOROUGH ? LISTS : LISTS.slice(0, 1))
     );
   });
 
-test('lines: every string is shown as it is in the lines and in the form that invoices them', async (context) => {
+test('lines: every string is shown unchanged in the lines and in the form that invoices them', async (context) => {
   const page = await openStrict(context);
   const lines = await shop.lines(lined);
   await visit(page, pathOf('orders', lined));
@@ -208,7 +208,7 @@ function countFitting(all: readonly string[]): number {
   return beyond < 0 ? all.length : beyond;
 }
 
-test('requests: what was sent, as a name or a value, is shown as it is', async (context) => {
+test('requests: sent names and values are shown unchanged', async (context) => {
   const page = await openStrict(context);
   // The log keeps no parameter whose name looks like a secret's.
   const short = STORED.filter((text) => bytesOf(text) <= LOGGED_BYTES / 2 && !/passw/i.test(text));
@@ -241,7 +241,7 @@ test('requests: what was sent, as a name or a value, is shown as it is', async (
   await visit(page, '/requests');
 });
 
-test('names of the team, addresses of users and names of browsers are shown as they are', async (context) => {
+test('names of the team, addresses of users and names of browsers are shown unchanged', async (context) => {
   const agents = MARKUP.filter((text) => /^[ -~]+$/.test(text));
   for (const agent of agents) {
     const { teamID, email, password } = owner;
@@ -290,7 +290,7 @@ test('names of the team, addresses of users and names of browsers are shown as t
   for (const path of ['/fields', '/explorer', '/usage', '/api-settings']) await visit(page, path);
 });
 
-test('what an address says is shown as it is, and leads nowhere else', async (context) => {
+test('texts in an address are shown unchanged, and lead to no other site', async (context) => {
   const page = await openStrict(context);
   // An input field of one line removes line breaks.
   const short = STORED.filter((text) => text.length <= WHOLE_MAX && !/[\r\n]/.test(text));

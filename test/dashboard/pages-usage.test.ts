@@ -44,7 +44,7 @@ const namesOf = (made: readonly Made[]): string[] => [...new Set(valuesOf(made, 
 
 const today = (): string => service.timeAt().slice(0, 10);
 
-test('usage shows and downloads the calls that were made, and the figure of `storeroom usage`', async (context) => {
+test('usage shows and downloads the calls of the team, with the figure of `storeroom usage`', async (context) => {
   const { keys, owner } = await openTenant(service);
   const made = await makeMix(keys);
   const page = await openAs(context, service, owner);
@@ -107,7 +107,7 @@ async function find(page: Page, requestID: string): Promise<void> {
   await page.getByRole('heading', { name: 'Run again' }).waitFor();
 }
 
-test('a request is found by its X-Request-Id, with what was sent and refused and without a secret', async (context) => {
+test('a request is found by its X-Request-Id, with its content and its error and without a secret', async (context) => {
   const { keys, owner } = await openTenant(service);
   const page = await openAs(context, service, owner);
   const { teamID, apiID, apiSecret } = keys;
@@ -134,7 +134,7 @@ test('a request is found by its X-Request-Id, with what was sent and refused and
   assert.equal((await page.content()).includes(apiSecret), false);
 });
 
-test('the command of Copy as curl runs with the keys put in, and answers the same', async (context) => {
+test('the command of Copy as curl runs with the keys filled in, and gets the same response', async (context) => {
   const { keys, owner } = await openTenant(service);
   const odd = `it's "Ø" $HOME \\ \`id\` #1`;
   await service.call(keys, 'PUT', '/orders/create', { body: { REFERENCE_NUMBER: odd, NOTES: '-' } });
@@ -183,10 +183,10 @@ test('Live shows a new call without a reload', async (context) => {
     const newest = requestsOf(page).getByRole('row').nth(1);
     assert.match(await newest.innerText(), new RegExp(id));
   }
-  assert.equal(await page.evaluate<boolean>('window.isSame'), true, 'the page was loaded anew');
+  assert.equal(await page.evaluate<boolean>('window.isSame'), true, 'the page was loaded again');
 });
 
-test('filters show what they say, and survive a reload, a look at a request and Back', async (context) => {
+test('filters show only matching requests, and survive a reload, a visit to a request and Back', async (context) => {
   const { keys, owner } = await openTenant(service);
   const made = await makeMix(keys);
   const page = await openAs(context, service, owner);

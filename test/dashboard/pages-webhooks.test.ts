@@ -94,7 +94,7 @@ test('a webhook is added by its dialog, and the secret shown once verifies the n
   assert.deepEqual([address, state, records, behind], [receiver.url, 'Up to date', 'Customers', '0']);
 });
 
-test('Send test shows the outcome, and an opened delivery shows what was sent and answered', async (context) => {
+test('Send test shows the outcome, and an opened delivery shows its request and response', async (context) => {
   const { owner, receiver } = await openShop();
   const page = await openAs(context, service, owner);
   await addWebhook(page, receiver);
@@ -128,7 +128,7 @@ test('Send test shows the outcome, and an opened delivery shows what was sent an
   await opened.waitFor({ state: 'detached' });
 });
 
-test('Pause holds deliveries, Resume goes on where they stood, Replay delivers again from a number', async (context) => {
+test('Pause holds deliveries, Resume continues from there, Replay delivers again from a number', async (context) => {
   const { shop, owner, receiver } = await openShop();
   const page = await openAs(context, service, owner);
   await addWebhook(page, receiver);
@@ -203,7 +203,7 @@ test('Rotate shows a new secret once, both sign for a day, and Remove asks befor
   assert.deepEqual((await owner.ask('GET /webhooks')).webhooks, []);
 });
 
-test('a viewer sees the webhooks and their deliveries, and nothing that changes them', async (context) => {
+test('a viewer sees the webhooks and their deliveries, and no control that changes them', async (context) => {
   const { owner, receiver } = await openShop();
   const { id, secret } = await owner.ask('POST /webhooks', { url: receiver.url, types: ['orders'] });
   receiver.secrets = [secret];

@@ -73,7 +73,7 @@ suite('each write of the table', () => {
     }
   });
 
-  test('400 for a key that is none, and for If-Match, which no route checks; nothing is done', async () => {
+  test('400 for an invalid key, and for If-Match, which no route checks; nothing is done', async () => {
     const head = await headOf();
     for (const [name, { role }] of Object.entries(ROUTES as Record<string, RouteTerms>)) {
       const [method, path = ''] = name.split(' ');
@@ -87,7 +87,7 @@ suite('each write of the table', () => {
   });
 });
 
-test('a receipt whose response was lost is booked once when the page repeats it', async () => {
+test('a receipt whose response was lost is booked once when the page retries it', async () => {
   const clerk = users.clerk;
   const body = { PART_CODE: named.part, quantity: '100', serials: [], reason: 'DHL' };
   const key = newKey();
@@ -117,7 +117,7 @@ test('twenty voids at once, and a cancellation of a cancelled order, leave one r
   assert.deepEqual([of('invoice voided'), of('createOrder'), of('cancelOrder')], [1, 1, 1], records.join('\n'));
 });
 
-test('a text in the audit log has at most 2,000 characters, whoever sends it', async () => {
+test('a text in the audit log has at most 2,000 characters, from every sender', async () => {
   const body = { recordType: 'inventory', file: '€'.repeat(50_000), fields: ['PART_CODE'], rows: [['CUT']] };
   await owner.ask('POST /imports', { ...body, updates: false, isDry: false });
   const { detail } = (await auditOf(owner)).at(-1)!;

@@ -1,5 +1,6 @@
 /**
- * Tests the request log in the dashboard: finding a call by the ID of its response, filters and pages. It has no calls that were not let in, or of a removed tenant with the same name.
+ * Tests the request log in the dashboard: finding a call by the ID of its response, filters and pages. It has no calls
+ * that were not authenticated, and none of a removed tenant with the same name.
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
@@ -22,7 +23,7 @@ const expectNone = (visitor: Visitor, answer: Pick<Answer, 'headers'>) =>
   expectCode(visitor.get('/requests/single', { requestID: idOf(answer) }), '404 NOT_FOUND');
 
 suite('a request', () => {
-  test('is found by the X-Request-Id of its answer, at once, whole', async () => {
+  test('is found at once and whole by the X-Request-Id of its response', async () => {
     const { owner, keys } = shared;
     const began = service.timeAt();
     const good = await service.call(keys, 'PUT', '/orders/create', {
@@ -50,7 +51,7 @@ suite('a request', () => {
     });
   });
 
-  test('of the explorer is there as its user’s, without a key', async () => {
+  test('of the explorer has the name of its user, and no key', async () => {
     const { owner } = shared;
     const explored = await owner.get('/explorer/orders/single', { orderNum: 'nothing' });
     const body = await singleOf(owner, explored);
@@ -61,7 +62,7 @@ suite('a request', () => {
     await expectNone(owner, await owner.get('/records/orders/single', { orderNum: 'nothing' }));
   });
 
-  test('that was refused has code, field and message as they were answered', async () => {
+  test('that was refused has the code, field and message of the response', async () => {
     const { owner, keys } = shared;
     const refused = [
       await service.call(keys, 'PUT', '/orders/create', { body: { ORDER_DATE: 'tomorrow' } }),
@@ -79,7 +80,7 @@ suite('a request', () => {
     }
   });
 
-  test('that was not let in is in no log, whatever teamID it named', async () => {
+  test('that was not authenticated is in no log, for any teamID in it', async () => {
     const { owner, keys, teamID } = shared;
     const bad = [
       await service.call({ ...keys, apiSecret: SECRET }, 'POST', '/orders/query', { body: [] }),
@@ -90,14 +91,14 @@ suite('a request', () => {
     assert.deepEqual((await searchOf(owner, { status: '401' })).requests, []);
   });
 
-  test('of another tenant is not found, though its ID is known', async () => {
+  test('of another tenant is not found, even if its ID is known', async () => {
     const [one, two] = [shared, await openTenant(service)];
     const answer = await service.call(one.keys, 'PUT', '/orders/create', { body: { NOTES: 'private' } });
     await singleOf(one.owner, answer);
     await expectNone(two.owner, answer);
   });
 
-  test('of a tenant that was removed is gone when it is made anew', async () => {
+  test('of a removed tenant is gone when the tenant is created again', async () => {
     const { owner, keys, teamID } = await openTenant(service);
     const answer = await service.call(keys, 'PUT', '/orders/create', { body: { NOTES: 'before' } });
     await singleOf(owner, answer);
@@ -112,7 +113,7 @@ suite('a request', () => {
     assert.deepEqual(new Set(actors), new Set(['command line', anew.email]));
   });
 
-  test('of a tenant that was removed, if it is saved only then, is not shown when the tenant is made anew', async () => {
+  test('of a removed tenant, if saved only later, is not shown when the tenant is created again', async () => {
     const { keys, teamID } = await openTenant(service);
     await service.stand();
     const answer = await service.call(keys, 'PUT', '/orders/create', { body: { NOTES: 'before' } });
@@ -127,7 +128,7 @@ suite('a request', () => {
 });
 
 suite('the log', () => {
-  test('is paged through by cursor: each of 120 requests once, newest first, whatever comes in meanwhile', async () => {
+  test('is paged by cursor: each of 120 requests once, newest first, while others arrive', async () => {
     const { owner, keys } = shared;
     const ids: string[] = [];
     for (let round = 0; round < 12; round++) {
@@ -149,7 +150,7 @@ suite('the log', () => {
   });
 });
 
-test('requests are searched by key, error code, failure and order', async () => {
+test('requests can be searched by key, error code, failure and order', async () => {
   const { owner, keys, teamID } = await openTenant(service);
   const second = await owner.ask('POST /keys', { name: 'second', scope: 'write' });
   const other = { teamID, apiID: second.apiID, apiSecret: second.apiSecret };
@@ -168,7 +169,7 @@ test('requests are searched by key, error code, failure and order', async () => 
   assert.deepEqual(await found({ order: 'S-1', key: keys.apiID }), ['getOrder']);
 });
 
-test('the last 100 calls with wrong credentials are told to developers of the team alone, without a secret', async () => {
+test('the last 100 calls with wrong credentials are shown without secrets to developers only', async () => {
   const { owner, keys, teamID } = await openTenant(service);
   const wrong = { ...keys, apiSecret: SECRET };
   for (let call = 0; call < 101; call++)

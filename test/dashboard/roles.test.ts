@@ -46,12 +46,12 @@ function variantsOf(row: Row, { named: { teamID }, keys: { apiID, apiSecret } }:
   return IS_THOROUGH ? variants.toReversed() : variants.slice(-1);
 }
 
-test('every route of the sources and every operation has a row in the table, and the table has no other', async () => {
+test('every route of the sources and every operation has a row in the table, and the table has no others', async () => {
   const { named, users } = tenants[0];
   assert.deepEqual(rowsOf(named, users.owner).map(nameOf).toSorted(), await listRoutes(service));
 });
 
-test('whoever names what is another tenant’s gets and changes nothing of it, in any role, on any route', async () => {
+test('a user who names data of another tenant reads and changes none of it, in any role, on any route', async () => {
   for (const [own, other] of TURNS) {
     const watchers = await Promise.all(ROLES.map((role) => other.users[role].again()));
     const [owner] = watchers as [Visitor];
@@ -83,7 +83,7 @@ test('whoever names what is another tenant’s gets and changes nothing of it, i
   }
 });
 
-test('keys of the API do not let in to the dashboard, and a session does not let in to the API', async () => {
+test('keys of the API give no access to the dashboard, and a session gives none to the API', async () => {
   const [{ keys, named, users }] = tenants;
   const nobody = new Visitor(service, 'one', '');
   const headers = { authorization: basicOf(keys) };
@@ -95,7 +95,7 @@ test('keys of the API do not let in to the dashboard, and a session does not let
   assert.equal((await (await users.owner.again()).send('GET', path)).status, 401);
 });
 
-test('each role may do exactly what the table says; nobody signed in may only sign in', async () => {
+test('each role may do exactly what the table says; a visitor without a session may only sign in', async () => {
   for (const [{ users, named }] of TURNS) {
     const done = new Set<string>();
     for (const role of ['nobody', ...ROLES.toReversed()] as const) {
@@ -117,11 +117,11 @@ test('each role may do exactly what the table says; nobody signed in may only si
     }
     const routes = rowsOf(named, users.owner).map(nameOf);
     const undone = routes.filter((name) => !done.has(name) && !name.includes('/operate'));
-    assert.deepEqual(undone, [], 'routes that nobody who may use them could use: their refusals tell nothing');
+    assert.deepEqual(undone, [], 'routes that no allowed user could use: their refusals prove nothing');
   }
 });
 
-test('what a role may not do it has not done either', async () => {
+test('an action that a role may not do has no effect', async () => {
   await service.makeTenant('three');
   const owner = await Visitor.make(service, 'three', 'owner');
   const [developer, viewer] = [await owner.add('developer'), await owner.add('viewer')];

@@ -54,7 +54,7 @@ export interface Named {
 export interface Row {
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: string;
-  /** The least role that may use the route; `nobody` if it needs no session. */
+  /** The least role that may use the route, or a value that says that it needs no session. */
   readonly role: Role | 'nobody';
   readonly query?: Record<string, string>;
   readonly body?: unknown;

@@ -90,7 +90,7 @@ export function unpack(lines: unknown): Buffer {
   return bytes[0] === OPENING_BRACKET ? bytes : zstdDecompressSync(bytes);
 }
 
-/** Returns the needle as it is, and in hexadecimal, as PostgreSQL prints bytes. */
+/** Returns the needle unchanged and in hexadecimal, the form in which PostgreSQL prints bytes. */
 function formsOf(needle: string | Uint8Array): Buffer[] {
   const bytes = Buffer.from(needle);
   return [bytes, Buffer.from(bytes.toString('hex'))];

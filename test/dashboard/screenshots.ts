@@ -86,7 +86,7 @@ const openSignedIn = (context: TestContext): Promise<Page> => openAs(context, te
 
 const path = (...parts: string[]): string => parts.map((part) => `/${encodeURIComponent(part)}`).join('');
 
-test('pages for anybody', async (context) => {
+test('public pages', async (context) => {
   const page = await openPage(context, team.service);
   await goTo(page, '/sign-in');
   await take(page, 'sign-in');
@@ -147,7 +147,7 @@ test('the explorer with an answer', async (context) => {
   await take(page, 'explorer');
 });
 
-test('keys: those in force, making one, replacing one, and what was issued', async (context) => {
+test('keys: the list, creating one, replacing one, and the new pair', async (context) => {
   const page = await openSignedIn(context);
   await goTo(page, '/api-settings');
   await take(page, 'api-settings');

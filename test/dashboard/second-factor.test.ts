@@ -40,7 +40,7 @@ async function protect(name: string): Promise<Protected> {
   return { user, secret, ...(await enable(user, secret, -1)) };
 }
 
-test('it begins with a secret of 160 bits and its URI; a code sent with the password puts it in force', async () => {
+test('setup begins with a secret of 160 bits and its URI; a code with the password completes it', async () => {
   const user = await owner.add('viewer', 'begin@shop.example');
   const { secret, uri } = await begin(user);
   assert.match(secret, /^[A-Z2-7]{32}$/);
@@ -60,7 +60,7 @@ test('it begins with a secret of 160 bits and its URI; a code sent with the pass
   await expectCode(user.elsewhere().signIn(), '401 SECOND_FACTOR_NEEDED');
 });
 
-test('401 it is replaced only with a code of its own, and so is every proof that could remove it', async () => {
+test('401 replacing it, and every proof that could remove it, needs one of its codes', async () => {
   const { user, secret, recoveryCodes } = await protect('replaced');
   const admin = await owner.add('owner', 'replaced-too@shop.example');
   const ofAdmin = await begin(admin);
@@ -89,7 +89,7 @@ test('401 it is replaced only with a code of its own, and so is every proof that
   await expectOk(user.elsewhere().signIn(PASSWORD, left[0]));
 });
 
-test('it is taken away only by password and code together', async () => {
+test('it is removed only by password and code together', async () => {
   const { user, secret } = await protect('disable');
   const disable = (password: string, code: string): Promise<Reply> =>
     user.post('/second-factor/disable', { password, code });
@@ -102,7 +102,7 @@ test('it is taken away only by password and code together', async () => {
   await expectCode(disable(PASSWORD, codeOf(secret, service, 1)), '404 NOT_FOUND');
 });
 
-test('secret and recovery codes are nowhere in the store, the audit log or what the process prints', async () => {
+test('secret and recovery codes are nowhere in the store, the audit log or the output of the process', async () => {
   const { user, secret, recoveryCodes } = await protect('sealed');
   await user.elsewhere().signIn(PASSWORD, codeOf(secret, service));
   const [code = ''] = recoveryCodes;

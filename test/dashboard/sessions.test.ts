@@ -29,7 +29,7 @@ const signIn = (): Promise<Visitor> => user.again();
 const hashOf = (token: string | undefined): string => hash('sha256', token!, 'hex');
 
 suite('the cookie', () => {
-  test('has exactly these attributes, whichever answer sets it', async () => {
+  test('has exactly these attributes, in every response that sets it', async () => {
     const visitor = await owner.add('viewer', 'cookie@shop.example');
     const replies = {
       'sign-in': await expectOk(visitor.signIn()),
@@ -43,7 +43,7 @@ suite('the cookie', () => {
     }
   });
 
-  test('signing out takes it back with the same attributes and has the browser clear what it keeps', async () => {
+  test('signing out removes it with the same attributes and makes the browser clear its data', async () => {
     const visitor = await signIn();
     const { headers } = await expectOk(visitor.post('/sign-out'));
     const [cookie, ...more] = headers.getSetCookie();
@@ -77,7 +77,7 @@ suite('the cookie', () => {
 });
 
 suite('a new token', () => {
-  test('comes with every sign-in, and the one the browser had ends', async () => {
+  test('is issued at every sign-in, and the previous one of the browser ends', async () => {
     const visitor = await signIn();
     const old = visitor.token;
     await expectOk(visitor.signIn());
@@ -86,7 +86,7 @@ suite('a new token', () => {
     await expectSignedOut(holding(old));
   });
 
-  test('comes after every use of the password, and the one before is dead', async () => {
+  test('is issued after every use of the password, and the previous one ends', async () => {
     const visitor = await signIn();
     const began = (await visitor.ask('GET /session')).endsAt;
     const confirmations: [path: string, body: object][] = [
@@ -104,7 +104,7 @@ suite('a new token', () => {
     assert.equal((await visitor.ask('GET /session')).endsAt, began, 'confirming the password lengthened the session');
   });
 
-  test('is never one that the caller brought along', async () => {
+  test('is never one that the caller sent', async () => {
     const planted = 'P'.repeat(43);
     const visitor = holding(planted);
     await expectOk(visitor.signIn());
@@ -117,7 +117,7 @@ suite('a new token', () => {
     await expectSignedOut(holding(planted));
   });
 
-  test('is not given, and the old one not ended, by a sign-in that is refused', async () => {
+  test('is not issued, and the old one not ended, by a refused sign-in', async () => {
     const visitor = await signIn();
     const old = visitor.token;
     await expectCode(visitor.signIn('wrong wrong wrong'), '401 SIGN_IN_REFUSED');
@@ -127,7 +127,7 @@ suite('a new token', () => {
 });
 
 suite('the end', () => {
-  test('comes with signing out, for this session alone, and a replay is 401', async () => {
+  test('follows signing out, for this session alone, and a replay gets 401', async () => {
     const [visitor, other] = [await signIn(), await signIn()];
     const { token } = visitor;
     await expectOk(visitor.post('/sign-out'));
@@ -137,7 +137,7 @@ suite('the end', () => {
     await expectSignedIn(other);
   });
 
-  test('comes to all sessions of a user by command, which the audit log has, and not to those of others', async () => {
+  test('of all sessions of one user follows a command, with an audit entry; other users keep theirs', async () => {
     const visitors = [await signIn(), await signIn()];
     assert.equal((await service.command('user', 'sign-out', 'shop', user.email, '--json')).code, 0);
     for (const visitor of visitors) await expectSignedOut(visitor);
@@ -150,7 +150,7 @@ suite('the end', () => {
     await expectOk(user.signIn());
   });
 
-  test('can be given to one session or to all others, and to nobody else’s', async () => {
+  test('can be requested for one session or all others, and for no session of another user', async () => {
     const [visitor, second, third] = [await signIn(), await signIn(), await signIn()];
     const { sessions } = await second.ask('GET /sessions');
     const { sessionId } = sessions.find(({ isThisOne }) => isThisOne)!;
@@ -168,7 +168,7 @@ suite('the end', () => {
     assert.equal((await visitor.ask('GET /sessions')).sessions.length, 1);
   });
 
-  test('comes with the removal of the user or the tenant; another role holds from the next request on', async () => {
+  test('follows the removal of the user or the tenant; a new role applies from the next request', async () => {
     const visitor = await owner.add('viewer', 'mover@shop.example');
     const body = { recordType: 'orders', name: 'MOVED', type: 'text' };
     assert.equal((await visitor.post('/fields', body)).body.code, 'ROLE_NOT_ALLOWED');
@@ -188,7 +188,7 @@ suite('the end', () => {
   });
 });
 
-test('what is no token is 401 and never a fault: tampered, empty, quoted, long, foreign, twice', async () => {
+test('an invalid token gets 401 and never a fault: tampered, empty, quoted, long, foreign, twice', async () => {
   const { token = '' } = await signIn();
   const flipped = `${token.slice(0, 10)}${token[10] === 'A' ? 'B' : 'A'}${token.slice(11)}`;
   const ask = async (cookie: string): Promise<number> => {

@@ -24,7 +24,7 @@ const invite = async (email: string): Promise<{ visitor: Visitor; token: string 
   visitor: new Visitor(service, 'shop', email),
 });
 
-test('five failures cost nothing; after the sixth the right password waits too, and then works', async () => {
+test('five failures cause no wait; after the sixth the right password must wait too, and then works', async () => {
   const user = await owner.add('viewer', 'slow@shop.example');
   const guess = () => expectCode(user.elsewhere().signIn('wrong wrong wrong wrong'), '401 SIGN_IN_REFUSED');
   for (let failure = 1; failure <= 6; failure++) await guess();
@@ -39,7 +39,7 @@ test('five failures cost nothing; after the sixth the right password waits too, 
 });
 
 suite('links', () => {
-  test('a link tells whom it is for, sets the password once and signs in', async () => {
+  test('a link shows its user, sets the password once and signs in', async () => {
     const { visitor, token } = await invite('first@shop.example');
     assert.deepEqual(await visitor.ask('POST /link/check', { token }), { teamID: 'shop', email: 'first@shop.example' });
     const { user, tenant } = (await visitor.open(token)).body as AnswerOf<'POST /link'>;
@@ -79,7 +79,7 @@ suite('links', () => {
   });
 });
 
-test('no answer takes a link or an address from the Host of its request', async () => {
+test('no response builds a link or an address from the Host of its request', async () => {
   const there = owner.elsewhere(); // a separate session, because the sign-in below ends it
   assert.equal((await there.signIn()).status, 200);
   const evil = ['Host: evil.example', 'X-Forwarded-Host: evil.example', 'X-Forwarded-Proto: https'];
@@ -107,7 +107,7 @@ test('no answer takes a link or an address from the Host of its request', async 
 });
 
 suite('signing in', () => {
-  test('team, email address in any case with spaces around, and password let in', async () => {
+  test('team, password and email address in any case with spaces around sign in', async () => {
     for (const email of ['owner@shop.example', 'OWNER@Shop.Example', '  owner@shop.example\t', 'Owner@SHOP.example ']) {
       const { body } = await expectOk(new Visitor(service, 'shop', email).signIn());
       assert.equal(body.user.email, 'owner@shop.example');
@@ -115,7 +115,7 @@ suite('signing in', () => {
     }
   });
 
-  test('unknown team, unknown user, no password yet and wrong password get the same answer, headers too', async () => {
+  test('unknown team or user and missing or wrong password get the same response, headers too', async () => {
     await invite('fresh@shop.example');
     const attempts: [teamID: string, email: string, password: string][] = [
       ['shop', 'owner@shop.example', NEW_PASSWORD],
@@ -172,7 +172,7 @@ suite('storeroom user', () => {
     assert.equal((JSON.parse(result.stderr) as { error: { code: string } }).error.code, errorCode, words.join(' '));
   };
 
-  test('create and link print a link under STOREROOM_PUBLIC_URL; list, role and remove do what they say', async () => {
+  test('create and link print a link under STOREROOM_PUBLIC_URL; list, role and remove work', async () => {
     const created = await run('create', 'other', 'Cli@Example.com', '--role', 'owner', '--json');
     const { link, endsAt, ...rest } = created.json() as { link: string; endsAt: string };
     assert.match(link, /^https:\/\/pims\.example\.com\/dashboard\/link#[\w-]{43}$/);
@@ -196,7 +196,7 @@ suite('storeroom user', () => {
     await expectCode(visitor.signIn(), '401 SIGN_IN_REFUSED');
   });
 
-  test('what cannot be done ends with 1 and its code, wrong use with 2', async () => {
+  test('a refusal ends with 1 and its code, wrong use with 2', async () => {
     await service.makeTenant('solo');
     assert.equal((await run('create', 'solo', 'only@example.com', '--role', 'owner')).code, 0);
     await Promise.all([

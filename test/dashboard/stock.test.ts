@@ -27,7 +27,7 @@ async function order(PART_CODE: string, QUANTITY: string, more: object = {}): Pr
 const invoice = (ORDER_NUMBER: string, serials: readonly string[] = [], quantities: object = {}) =>
   clerk.post('/orders/invoice', { ORDER_NUMBER, quantities, serials: { 1: serials }, tracking: [] });
 
-test('a table is checked without a trace, then its good rows are imported, and the others named', async () => {
+test('a table can be checked without any change, then its valid rows are imported, and the others listed', async () => {
   const table = {
     recordType: 'inventory',
     file: 'parts.csv',
@@ -75,7 +75,7 @@ test('a table is checked without a trace, then its good rows are imported, and t
 });
 
 // Holds S8.15.
-test('the ledger names every movement, and its sum is the quantity on hand', async () => {
+test('the ledger has every movement, and its sum is the quantity on hand', async () => {
   await clerk.ask('POST /parts', { values: { PART_CODE: 'MUG', PART_DESCRIPTION: 'Mug', QTY_ONHAND: '5' } });
   await clerk.ask('POST /stock/on-order', { PART_CODE: 'MUG', quantity: '10' });
   const received = await clerk.ask('POST /stock/receive', {
@@ -130,7 +130,7 @@ test('a page of movements with many serial numbers ends at a megabyte, and the n
   assert.deepEqual(numbers, [10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
 });
 
-test('400 a void invoice stays a record of which only the notes change, and counts as not fulfilled', async () => {
+test('400 only the notes of a void invoice can be changed, and it counts as not fulfilled', async () => {
   await shop.load('inventory', [{ PART_CODE: 'CUP', QTY_ONHAND: '4' }]);
   const number = await order('CUP', '2', { REFERENCE_NUMBER: '#void' });
   await expectCode(clerk.post('/orders/void', { ORDER_NUMBER: number, reason: '' }), '400 STAGE_NOT_ALLOWED');
@@ -150,7 +150,7 @@ test('400 a void invoice stays a record of which only the notes change, and coun
 });
 
 // Holds S8.16.
-test('400 a serialised part moves with exactly one serial number a unit, and each is sold once until it is back', async () => {
+test('400 a serialised part moves with one serial number per unit, each sold once until it is returned', async () => {
   const refused = '400 SERIALS_NOT_ALLOWED';
   await clerk.ask('POST /parts', { values: { PART_CODE: 'PHONE', SERIALIZED: 'Y' } });
   const receive = (quantity: string, ...serials: string[]) => act('receive', { PART_CODE: 'PHONE', quantity, serials });
@@ -192,7 +192,7 @@ test('400 a serialised part moves with exactly one serial number a unit, and eac
 });
 
 // Holds S8.16.
-test('a count of a serialised part names the serial numbers that are there, and the missing ones leave stock', async () => {
+test('a count of a serialised part lists the present serial numbers, and the missing ones leave stock', async () => {
   const refused = '400 SERIALS_NOT_ALLOWED';
   const PART_CODE = 'WATCH';
   const all = ['S1', 'S2', 'S3', 'S4', 'S5', 'S6', 'S7'];
@@ -243,7 +243,7 @@ test('a count of a serialised part names the serial numbers that are there, and 
   assert.equal(code, 0, stdout);
 });
 
-test('400 a receipt, count or adjustment that cannot be is refused and moves nothing', async () => {
+test('400 an impossible receipt, count or adjustment is refused and moves nothing', async () => {
   await shop.load('inventory', [{ PART_CODE: 'PEN', QTY_ONHAND: '1' }]);
   const receive = (quantity: string) => act('receive', { PART_CODE: 'PEN', quantity, serials: [] });
   for (const quantity of ['0', '-1', 'one']) await expectCode(receive(quantity), '400 QUANTITY_NOT_ALLOWED');
@@ -261,7 +261,7 @@ test('400 a receipt, count or adjustment that cannot be is refused and moves not
   assert.equal((await ledgerOf('PEN')).length, 1);
 });
 
-test('the orders that wait for a part are listed, the oldest first, and which can be filled now', async () => {
+test('the orders that wait for a part are listed from the oldest, with those that can be filled now', async () => {
   await shop.load('inventory', [{ PART_CODE: 'BOX', QTY_ONHAND: '5' }]);
   const numbers = [await order('BOX', '3'), await order('BOX', '4'), await order('BOX', '2', { BNAME: 'Ann' })];
   await order('BOX', '1', { ORDER_TYPE: 'quote' });

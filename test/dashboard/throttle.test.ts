@@ -63,7 +63,7 @@ suite('an address', () => {
     assert.equal((await findCall(user, answer)).client, '198.51.100.10');
   });
 
-  test('is that of the connection where no proxy is trusted, whatever X-Forwarded-For says', async (context) => {
+  test('is the address of the connection if no proxy is trusted, with any X-Forwarded-For', async (context) => {
     const bare = await Service.start();
     context.after(() => bare.stop());
     const ownKeys = await bare.makeTenant('shop');
@@ -81,7 +81,7 @@ suite('an address', () => {
   });
 });
 
-test('failures of an account, or of none, outlive a restart, and are one count for all nodes', async (context) => {
+test('failures of an account, or of none, survive a restart, and are one count for all nodes', async (context) => {
   const user = await owner.add('viewer', 'nodes@shop.example');
   const unknown = new Visitor(service, 'shop', 'no-nodes@shop.example');
   for (const one of [user, unknown]) assert.deepEqual(await guess(one, 3), Array(3).fill(REFUSED));
@@ -117,7 +117,7 @@ test('an owner signs in from any address while strangers of 250 networks try wit
   assert.deepEqual(codes, Array(7).fill('200'));
 });
 
-test('calls of the API and sessions go on while many sign in; too many at once are told to come again', async () => {
+test('calls of API and sessions continue while many sign in; too many at once are asked to retry', async () => {
   const isOver = new AbortController();
   const attempts = times(80, (index) => new Visitor(service, 'shop', `storm${index}@shop.example`).signIn(WRONG));
   const storm = Promise.all(attempts).finally(() => isOver.abort());

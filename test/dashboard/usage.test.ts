@@ -10,7 +10,7 @@ const SECRET = `sr_sk_${'Ab3'.repeat(16)}Z`;
 
 const service = await openScene();
 
-test('usage is the figure of `storeroom usage` after any calls; records looked at cost nothing', async () => {
+test('usage is the figure of `storeroom usage` after any calls; viewing records is not counted', async () => {
   const teamID = 'stocked';
   const { keys, calls } = await stockShop(service, teamID);
   const owner = await Visitor.make(service, teamID, 'owner');
@@ -46,7 +46,7 @@ test('usage is the figure of `storeroom usage` after any calls; records looked a
   assert.deepEqual(usage.months, [{ month: usage.month, calls: usage.total }]);
 });
 
-test('a write of the explorer counts, one of the pages does not, and the audit log names both', async () => {
+test('a write of the explorer counts, one of the pages does not, and the audit log has both', async () => {
   const { owner, teamID, keys } = await openTenant(service);
   const counted = await service.usageOf(teamID);
   const made = await owner.send('PUT', '/dashboard/api/explorer/orders/create', '{"NOTES":"x"}');
@@ -94,7 +94,7 @@ test('usage shows a quota, and calls beyond it as refused', async () => {
   assert.deepEqual([...new Set(valuesOf(requests, 'code'))], ['QUOTA_EXCEEDED']);
 });
 
-test('usage of earlier months is there, newest first; a month that is none is refused', async () => {
+test('usage lists earlier months, newest first; an invalid month is refused', async () => {
   const { owner, teamID } = await openTenant(service);
   const earlier = [
     { month: '2026-02', calls: 7 },
@@ -118,7 +118,7 @@ test('usage of earlier months is there, newest first; a month that is none is re
     assert.equal((await owner.get('/usage', { month })).status, 400, month);
 });
 
-test('429 owners set a limit below the one of the operator, and the lower one holds', async () => {
+test('429 owners can set a limit below the one of the operator, and the lower one applies', async () => {
   const { owner, keys, teamID } = await openTenant(service, '--quota', '6');
   const { name, defaultStage, strict } = await owner.ask('GET /settings');
   const settings = { name, defaultStage, strict };

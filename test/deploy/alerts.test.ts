@@ -80,7 +80,7 @@ async function damageLog(service: Service): Promise<Service> {
 }
 
 suite('promtool', () => {
-  test('finds no fault in rules, their bounds, the example and what a service tells', async () => {
+  test('finds no fault in rules, their bounds, the example and the metrics of a service', async () => {
     const service = await ownService();
     const metrics = await (await fetch(`${service.origin}/metrics`)).text();
     for (const [words, input] of [
@@ -152,7 +152,7 @@ suite('of calls', () => {
     await fires(service, call);
   });
 
-  testAlert('StoreroomCredentialsRejected', 'a caller goes on with wrong keys', async (watch, fires) => {
+  testAlert('StoreroomCredentialsRejected', 'a caller continues with wrong keys', async (watch, fires) => {
     const service = await ownService();
     const keys = await service.makeTenant('shop');
     const client = await HttpClient.open(service, 4);
@@ -274,7 +274,7 @@ suite('of PostgreSQL', async () => {
     }
   });
 
-  testAlert('StoreroomErrors', 'calls go on while the server is stopped', async (watch, fires) => {
+  testAlert('StoreroomErrors', 'calls continue while the server is stopped', async (watch, fires) => {
     const [service, call] = await stopServer(watch);
     try {
       await fires(service, call);

@@ -36,11 +36,11 @@ const fillIn = (variables: Record<string, string>): Record<string, string> =>
 
 suite('the files for Compose', () => {
   for (const file of FILES) {
-    test(`${file} is of the form of the Compose Specification`, () => {
+    test(`${file} follows the Compose Specification`, () => {
       assert.ok(validate(readFile(file)), JSON.stringify(validate.errors, undefined, 1));
     });
 
-    test(`${file}: the service takes its variables, and stops before it is killed`, () => {
+    test(`${file}: the service accepts its variables, and stops before it is killed`, () => {
       const image = readImage();
       for (const node of nodesOf(file)) {
         const { drainMs, host, port } = checkVariables({ ...image.env, ...fillIn(node.environment) });
@@ -50,7 +50,7 @@ suite('the files for Compose', () => {
       }
     });
 
-    test(`${file}: every container has no capability it does not name, no way to more, and a limit`, () => {
+    test(`${file}: every container has only the capabilities it lists, cannot get more, and has a limit`, () => {
       for (const [name, service] of Object.entries(readFile(file).services as Record<string, Tree>)) {
         assert.deepEqual(service.cap_drop, ['ALL'], name);
         assert.deepEqual(service.security_opt, ['no-new-privileges:true'], name);
@@ -71,7 +71,7 @@ suite('the files for Compose', () => {
     assert.equal(validate(copy), false);
   });
 
-  test('compose.yaml keeps the data in a volume and is reached from its own machine alone', () => {
+  test('compose.yaml keeps the data in a volume and can be reached from its own machine only', () => {
     const { storeroom } = readFile('compose.yaml').services;
     const { port, volumes } = readImage();
     assert.deepEqual(storeroom.ports, [`127.0.0.1:${port}:${port}`]);
@@ -81,7 +81,7 @@ suite('the files for Compose', () => {
     );
   });
 
-  test('compose.cluster.yaml puts three nodes and the certificate where docs/nginx.conf has them', () => {
+  test('compose.cluster.yaml puts three nodes and the certificate where docs/nginx.conf expects them', () => {
     const { services, networks } = readFile('compose.cluster.yaml');
     const configuration = readText('docs/nginx.conf');
     const addresses = [...configuration.matchAll(/^ +server (\S+) max_fails/gm)].map(([, address]) => address);
@@ -121,7 +121,7 @@ suite('the files for Compose', () => {
     }
   });
 
-  test('compose.cluster.yaml gives the nodes a role that is no superuser, as docs/several-nodes/set-up.md makes it', () => {
+  test('compose.cluster.yaml gives the nodes a role without superuser rights, as set-up.md does', () => {
     const { services } = readFile('compose.cluster.yaml');
     const { environment, volumes } = services.postgres;
     assert.equal(environment.POSTGRES_USER, undefined, 'the superuser is postgres');

@@ -86,7 +86,7 @@ suite('the image', () => {
     rmSync(parent, { recursive: true, force: true });
   });
 
-  test(`has files of ${MEGABYTES_MOST} MB at most, no shell, and none that raises rights`, (t) => {
+  test(`has files of at most ${MEGABYTES_MOST} MB, no shell, and no file that raises rights`, (t) => {
     const bytes = Number(run('du', '-sb', root).split('\t')[0]);
     t.diagnostic(`${(bytes / 1e6).toFixed(1)} MB`);
     assert.ok(bytes < MEGABYTES_MOST * 1e6, `${bytes} bytes`);
@@ -114,7 +114,7 @@ suite('the image', () => {
     assert.equal(await stop(container), 0);
   });
 
-  test('SIGTERM ends it in order, and what a command wrote is there at the next start', async () => {
+  test('SIGTERM ends it in order, and the writes of a command are there at the next start', async () => {
     const first = await start();
     const made = execute(first, ['storeroom', 'tenant', 'create', 'acme']);
     assert.equal(made.status, 0, made.stderr);

@@ -52,11 +52,11 @@ function checkTypes(manifests: readonly Tree[]): string {
 }
 
 suite('the manifests for Kubernetes', () => {
-  test('have no field that the API does not know, none of a wrong type, and all it requires', () => {
+  test('have only fields that the API knows, with the right types, and all required ones', () => {
     assert.equal(checkTypes(WAYS.flatMap(readWay)), '');
   });
 
-  test('the check of their types finds a field misspelt, misplaced, of a wrong type, and one left out', () => {
+  test('the check of their types finds a misspelt, misplaced, wrongly typed or missing field', () => {
     const plant = (change: (copy: Tree) => void): string => {
       const copy = structuredClone(workloadOf('several-nodes'));
       change(copy);
@@ -89,7 +89,7 @@ suite('the manifests for Kubernetes', () => {
       assert.equal(containerOf(way).image, 'storeroom');
     });
 
-    test(`${way}: every selector chooses the pods, and every port is the one the service listens on`, () => {
+    test(`${way}: every selector matches the pods, and every port is the one that the service listens on`, () => {
       const image = readImage();
       const [{ name, containerPort }] = containerOf(way).ports;
       assert.equal(containerPort, image.port);
@@ -104,7 +104,7 @@ suite('the manifests for Kubernetes', () => {
         assert.equal(containerOf(way)[probe].httpGet.port, name);
     });
 
-    test(`${way}: the service takes its variables and answers its probes`, async () => {
+    test(`${way}: the service accepts its variables and responds to its probes`, async () => {
       const { data, metadata } = find(way, /^ConfigMap$/);
       assert.deepEqual(containerOf(way).envFrom, [{ configMapRef: { name: metadata.name } }]);
       checkVariables({ ...readImage().env, ...data });
@@ -115,7 +115,7 @@ suite('the manifests for Kubernetes', () => {
       }
     });
 
-    test(`${way}: a pod that stops drains for two looks of its probe, and ends before it is killed`, () => {
+    test(`${way}: a pod that stops drains for two periods of its probe, and ends before it is killed`, () => {
       const { drainMs } = checkVariables(find(way, /^ConfigMap$/).data);
       const { periodSeconds, failureThreshold } = containerOf(way).readinessProbe;
       assert.ok(drainMs >= 2 * periodSeconds * failureThreshold * 1000, `${drainMs} ms`);
@@ -123,7 +123,7 @@ suite('the manifests for Kubernetes', () => {
       assert.ok(terminationGracePeriodSeconds >= drainMs / 1000 + IN_FLIGHT_SECONDS + SAVE_SECONDS);
     });
 
-    test(`${way}: it is a pod of the profile "restricted", on a root nobody writes to, as the image's user`, () => {
+    test(`${way}: the pod has the profile "restricted", a read-only root, and the user of the image`, () => {
       const { uid, gid, folder, volumes } = readImage();
       const { spec } = podOf(way);
       const { runAsNonRoot, runAsUser, runAsGroup, seccompProfile } = spec.securityContext;
@@ -150,7 +150,7 @@ suite('the manifests for Kubernetes', () => {
     });
   }
 
-  test('several nodes are replaced without one too few, and spread over machines', () => {
+  test('several nodes are replaced without having too few, and spread over machines', () => {
     const { spec } = workloadOf('several-nodes');
     assert.equal(spec.strategy.rollingUpdate.maxUnavailable, 0);
     const budget = find('several-nodes', /^PodDisruptionBudget$/).spec;
@@ -173,7 +173,7 @@ suite('the manifests for Kubernetes', () => {
     assert.ok(readText('docs/install.md').includes(`sslrootcert=${SECRETS}/ca.crt'`));
   });
 
-  test('the ingress passes on what there is, to the service by its port, and no metrics', async () => {
+  test('the ingress forwards all paths but the metrics to the port of the service', async () => {
     const [ingress] = readYaml(join(FOLDER, 'beside/ingress.yaml'));
     assert.equal(checkTypes([ingress]), '');
     const service = await ownService();

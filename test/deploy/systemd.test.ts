@@ -47,7 +47,7 @@ suite('storeroom service', () => {
     assert.deepEqual([status, text], [0, '']);
   });
 
-  test(`its unit is exposed ${EXPOSURE_MOST.toFixed(1)} at most, of 10`, async () => {
+  test(`its unit has an exposure of at most ${EXPOSURE_MOST.toFixed(1)} of 10`, async () => {
     const unit = await installUnit();
     const { status, text } = analyze('security', '--offline=true', `--threshold=${EXPOSURE_MOST * 10}`, unit);
     const [, exposure] = /Overall exposure level for storeroom\.service: ([\d.]+)/.exec(text) ?? [];
@@ -55,7 +55,7 @@ suite('storeroom service', () => {
     assert.equal(status, 0, text);
   });
 
-  test('the unit names the program that wrote it, and only settings that there are', async () => {
+  test('the unit has the program that wrote it, and only existing settings', async () => {
     const unit = readFileSync(await installUnit(), 'utf8');
     const [, start = ''] = /^ExecStart=(.+) serve$/m.exec(unit) ?? [];
     const { status, stdout } = spawnSync('sh', ['-c', `${start} service print`], { encoding: 'utf8' });
@@ -66,7 +66,7 @@ suite('storeroom service', () => {
     for (const [variable] of unit.matchAll(/STOREROOM_[A-Z_]+/g)) assert.ok(known.has(variable), variable);
   });
 
-  test('only root reads the settings; a second install and an uninstall leave them as they are', async () => {
+  test('only root can read the settings; a second install and an uninstall leave them unchanged', async () => {
     const root = temporaryFolder();
     const file = join(root, SETTINGS_FILE);
     await runService('install', '--root', root);
@@ -79,7 +79,7 @@ suite('storeroom service', () => {
     assert.throws(() => statSync(join(root, UNIT)), { code: 'ENOENT' });
   });
 
-  test('a wrong setting ends the service with 78, by one sentence that the journal takes for an error', () => {
+  test('a wrong setting ends the service with 78 and one sentence, which the journal shows as an error', () => {
     const file = join(temporaryFolder(), 'journal');
     const descriptor = openSync(file, 'w');
     const { dev, ino } = fstatSync(descriptor);
@@ -91,7 +91,7 @@ suite('storeroom service', () => {
     assert.match(readFileSync(file, 'utf8'), /^<3>storeroom: STOREROOM_PORT must be [^\n]+, not 'nine'\.\n$/);
   });
 
-  test('is refused for a program that the service could not read', () => {
+  test('installing is refused for a program that the service could not read', () => {
     const folder = mkdtempSync('/tmp/storeroom-node-');
     try {
       copyFileSync(process.execPath, join(folder, 'node'));

@@ -14,7 +14,7 @@ const rules = read('deploy/prometheus/storeroom.rules.yaml');
 const dashboard = read('deploy/grafana/storeroom.json');
 const NAMES = /\b(storeroom|nodejs|process)_[a-z0-9_]+\b/g;
 
-test('every metric of the rules and the dashboard is told by a service with one store or the other', async () => {
+test('a service with one store or the other exports every metric of the rules and the dashboard', async () => {
   const services = await Promise.all([
     ownService({ place: temporaryFolder(), env: { STOREROOM_BACKUP_DIR: temporaryFolder() } }),
     ownService({ place: await newDatabase() }),
@@ -41,7 +41,7 @@ test('a health check has the operation that the rules and the dashboard leave ou
   }
 });
 
-test('what readings.ts measures is shown in the dashboard', () => {
+test('every measurement of readings.ts is shown in the dashboard', () => {
   for (const { name } of MEASURED) assert.ok(dashboard.includes(`${name}{`), name);
 });
 

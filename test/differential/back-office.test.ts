@@ -218,7 +218,7 @@ async function runOnNewTenants(steps: readonly Step[]): Promise<boolean> {
   }
 }
 
-test('stock, serial numbers and orders hold together whatever is done to them, on both stores alike', async (context) => {
+test('stock, serial numbers and orders stay consistent after any actions, on both stores alike', async (context) => {
   context.diagnostic(`${RUNS} runs, STOREROOM_TEST_SEED=${SEED}`);
   const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), runOnNewTenants);
   const lanes = Array.from({ length: LANES }, (_, lane) =>

@@ -270,7 +270,7 @@ async function findDifference(seed: number): Promise<string | undefined> {
 }
 
 // Holds S5.14, S13.9.
-test('SQLite and PostgreSQL answer what the model answers', async (context) => {
+test('SQLite and PostgreSQL give the results of the model', async (context) => {
   context.diagnostic(`${RUNS} runs in ${LANES} lanes, STOREROOM_TEST_SEED=${SEED}`);
   const differences = await Promise.all(Array.from({ length: LANES }, (_, lane) => findDifference(SEED + lane)));
   const found = differences.filter((difference) => difference !== undefined);

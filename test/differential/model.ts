@@ -568,7 +568,7 @@ function viewOrder(order: Values, lines: readonly Values[], isCancelled: boolean
   };
 }
 
-/** Returns whether a write would leave every value as it is. */
+/** Returns whether a write would leave every value unchanged. */
 const isSame = (record: Values, change: Values): boolean =>
   Object.entries(change).every(([name, value]) => record[name] === value);
 

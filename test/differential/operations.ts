@@ -137,7 +137,7 @@ const write = fc.record({
 });
 
 const OTHER_VALUES = ['sales_order', '3/4/2026', '2026-01-02', 'true', '', 2, 0.5, true, false, 'x'.repeat(257)];
-/** A part of a record's value, as it is or with its case changed, or any other value. */
+/** A part of a record's value, unchanged or in another case, or any other value. */
 const filterValue = weighted(
   [12, fc.record({ nth, from: fc.nat(5), length: fc.integer({ min: 0, max: 7 }), form: fc.nat(3) })],
   [2, oddText],

@@ -128,7 +128,7 @@ async function write(client: Storeroom, stop: AbortSignal): Promise<void> {
   }
 }
 
-test('killed at any moment, and the service too, while others write: the copy equals an export in the end', async () => {
+test('the copy finally equals an export, after kills of program and service while others write', async () => {
   const shop = await Shop.open(service, 'copy');
   await shop.load(
     'inventory',

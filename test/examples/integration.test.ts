@@ -47,14 +47,12 @@ async function keepInStep(language: keyof typeof LANGUAGES): Promise<void> {
 }
 
 // Holds S3.14.
-test('TypeScript: what is invoiced, cancelled and taken from stock comes back with the next rounds', () =>
-  keepInStep('TypeScript'));
+test('TypeScript: the next rounds report invoices, cancellations and changes of stock', () => keepInStep('TypeScript'));
 // Holds S3.14.
-test('Python: what is invoiced, cancelled and taken from stock comes back with the next rounds', () =>
-  keepInStep('Python'));
+test('Python: the next rounds report invoices, cancellations and changes of stock', () => keepInStep('Python'));
 
 for (const language of ['TypeScript', 'Python'] as const)
-  test(`${language}: a quota that is used up ends nothing: it pauses`, async () => {
+  test(`${language}: a used-up quota pauses the program and does not end it`, async () => {
     const shop = await Shop.open(service, `quota-${language}`, '--quota', '1');
     const store = new Storefront(LANGUAGES[language], shop);
     store.start();

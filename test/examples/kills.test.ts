@@ -63,8 +63,7 @@ async function sell(language: keyof typeof LANGUAGES): Promise<void> {
 }
 
 // Holds S3.14.
-test('TypeScript: killed in the middle, and the service too, every order is there once with all its lines', () =>
+test('TypeScript: after kills of program and service, every order exists once with all its lines', () =>
   sell('TypeScript'));
 // Holds S3.14.
-test('Python: killed in the middle, and the service too, every order is there once with all its lines', () =>
-  sell('Python'));
+test('Python: after kills of program and service, every order exists once with all its lines', () => sell('Python'));

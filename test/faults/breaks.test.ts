@@ -27,7 +27,7 @@ for (const [promise, one] of Object.values(BREAKS).flatMap((breaks) => Object.en
     }
   });
 
-test('a promise is broken over any lines, and only where it is there once', () => {
+test('a promise can be broken across lines, and only if its source occurs once', () => {
   const change = { file: 'a.ts', good: 'keep(one, [two])', broken: '$&' };
   const sources = ['keep(one, [two])', 'keep( one,[ two ] )', 'keep(\n  one,\n  [\n    two,\n  ],\n)'];
   for (const source of sources) assert.equal(breakPromise(`a;\n${source};\nb;`, change), 'a;\n$&;\nb;');

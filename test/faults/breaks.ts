@@ -15,13 +15,13 @@ interface Break {
 /** All breaks, by the test that notices them and by the promise that is broken. */
 export const BREAKS: Record<string, Record<string, Break>> = {
   'faults/power-loss.ts': {
-    'counts are synced before the answer': {
+    'counts are synced before the response': {
       file: 'store/sqlite/control-database.ts',
       good: "sync: 'after commit' });",
       broken: "sync: 'never' });",
       says: /usage \d+ is not between/,
     },
-    'records are synced before the answer': {
+    'records are synced before the response': {
       file: 'store/sqlite/pims-store.ts',
       good: 'sync: syncOf(busyTimeoutMs)',
       broken: "sync: 'never'",
@@ -29,7 +29,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
     },
   },
   'faults/power-loss-postgres.ts': {
-    'records and counts are synced before the answer, on PostgreSQL': {
+    'records and counts are synced before the response, on PostgreSQL': {
       file: 'store/postgres/connection/connection.ts',
       good: 'await client.connect();',
       // After the service has checked the setting. It is off for counts too: syncing one would sync all before it.
@@ -45,7 +45,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
       broken: 'timing',
       says: /answered 500/,
     },
-    'answers are those of the contract': {
+    'responses follow the contract': {
       file: 'http/operations/operation-schemas.ts',
       good: "Stage: textOf('Stage of an order.', { enum: STAGES }),",
       broken: "Stage: textOf('Stage of an order.', { enum: STAGES.slice(1) }),",
@@ -53,10 +53,10 @@ export const BREAKS: Record<string, Record<string, Break>> = {
     },
   },
   'system/kill.test.ts': {
-    'the answer comes after the commit': {
+    'the response is sent after the commit': {
       file: 'store/sqlite/write-queue.ts',
       good: "db.run('COMMIT');",
-      // Not in control.db, whose other transactions would find this one open.
+      // Leaves out control.db, whose other transactions would find this one open.
       broken: `if (db.file.includes('tenants')) {
           for (const { complete } of group) complete();
           await options.clock.sleep(5);
@@ -80,13 +80,13 @@ export const BREAKS: Record<string, Record<string, Break>> = {
       broken: 'RETURNING 1',
       says: /✖ calls whose count is cut off after its commit[^]*\d+ of \d+ calls are counted/,
     },
-    'counts and reads are repeated when their connection is lost': {
+    'counts and reads are retried when their connection is lost': {
       file: 'store/postgres/connection/shared-connection.ts',
       good: '!(fault instanceof ConnectionLost) || fault.isSilent',
       broken: 'true as boolean',
       says: /✖ calls whose count is cut off after its commit[^]*503 !== 200/,
     },
-    'the answer comes after the commit, on PostgreSQL': {
+    'the response is sent after the commit, on PostgreSQL': {
       file: 'store/postgres/writes/write-queue.ts',
       good: '(open) => this.#runGroup(open, begins)',
       broken: `async (open) => {
@@ -97,11 +97,11 @@ export const BREAKS: Record<string, Record<string, Break>> = {
       }`,
       says: LOSS,
     },
-    'a write whose COMMIT has no answer is not written again': {
+    'a write whose COMMIT has no response is not written again': {
       file: 'store/postgres/connection/shared-connection.ts',
       good: '!fault.isSilent && !isCommitSent',
       broken: '!fault.isSilent',
-      says: /✖ a write whose COMMIT has no answer/,
+      says: /✖ a write whose COMMIT has no response/,
     },
     'nodes that start together change the schema one after the other': {
       file: 'store/postgres/migrate.ts',
@@ -118,7 +118,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
     },
   },
   'system/database-loss.test.ts': {
-    'a server that does not answer is given up': {
+    'a server that does not respond is given up': {
       file: 'store/postgres/store.ts',
       good: 'const SILENCE_MS = 1400;',
       broken: 'const SILENCE_MS = 60_000;',
@@ -130,11 +130,11 @@ export const BREAKS: Record<string, Record<string, Break>> = {
       broken: '',
       says: /the service has ended|fetch failed/,
     },
-    'the node finds out that the database is back': {
+    'the node notices that the database is available again': {
       file: 'store/postgres/connection/servers.ts',
       good: 'this.#options.onLost(); this.#find();',
       broken: 'this.#options.onLost(); if (this.#isUsable) this.#find();',
-      says: /✖ stopped: every call is answered, the node is back by itself/,
+      says: /✖ stopped: every call gets a response, the node recovers by itself/,
     },
   },
   'system/database-locks.test.ts': {
@@ -142,7 +142,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
       file: 'store/postgres/store.ts',
       good: 'statement_timeout: STATEMENT_MS, lock_timeout: LOCK_MS,',
       broken: '',
-      says: /✖ 400 writes of a tenant whose row is held/,
+      says: /✖ 400 writes of a tenant with a locked row/,
     },
     'writes that have waited too long are refused': {
       file: 'store/postgres/writes/write-queue.ts',
@@ -154,7 +154,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
       file: 'store/postgres/store.ts',
       good: 'statement_timeout: options.queryBudgetMs,',
       broken: '',
-      says: /✖ a query over its budget/,
+      says: /✖ 400 QUERY_TOO_COSTLY for a query over its budget/,
     },
   },
   'system/database-settings.test.ts': {
@@ -176,19 +176,19 @@ export const BREAKS: Record<string, Record<string, Break>> = {
       file: 'http/call/admit.ts',
       good: 'sign * steps.length',
       broken: 'sign',
-      says: /✖ each step counts one call of its own operation/,
+      says: /✖ each step counts as one call of its operation/,
     },
-    'an idempotency key is that of the whole batch': {
+    'an idempotency key covers the whole batch': {
       file: 'http/call/stages.ts',
       good: 'body.map((step) => [',
       broken: 'body.slice(0, 1).map((step) => [',
-      says: /✖ an Idempotency-Key covers the whole batch/,
+      says: /✖ an Idempotency-Key covers a whole batch/,
     },
     'a $ at the start is written $$': {
       file: 'pims/batch.ts',
       good: "value.startsWith('$$') ? value.slice(1) : value",
       broken: 'value',
-      says: /✖ 200 \$N\.data stands for what step N answered/,
+      says: /✖ 200 \$N\.data is replaced by the data of step N/,
     },
     'a refusal names its step': {
       file: 'pims/batch.ts',
@@ -210,7 +210,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
       file: 'pims/rules/order.ts',
       good: "values['UNIT_PRICE'] ?? part['UNIT_PRICE'] ?? ''",
       broken: "values['UNIT_PRICE'] ?? ''",
-      says: /✖ a new line has QUANTITY 1, and DESCRIPTION, UNIT_PRICE and CARE_PLAN of its part/,
+      says: /✖ a new line has QUANTITY 1, and DESCRIPTION, UNIT_PRICE and CARE_PLAN from its part/,
     },
     'a line without QUANTITY is one unit': {
       file: 'pims/rules/order.ts',
@@ -220,7 +220,7 @@ export const BREAKS: Record<string, Record<string, Break>> = {
     },
   },
   'api/totals.test.ts': {
-    'a changed line moves the totals by what has changed': {
+    'a changed line moves the totals by the difference': {
       file: 'pims/rules/totals.ts',
       good: 'before ? subtractDecimals(amountOf(after), amountOf(before)) : amountOf(after)',
       broken: 'amountOf(after)',
@@ -236,11 +236,11 @@ export const BREAKS: Record<string, Record<string, Break>> = {
     },
   },
   'api/etags.test.ts': {
-    'answers of other fields have other ETags': {
+    'responses with other fields have other ETags': {
       file: 'http/server/answer.ts',
       good: 'if (fields === undefined) reply',
       broken: "if (fields !== '') reply",
-      says: /✖ 304 only for the fields that were asked for/,
+      says: /✖ 304 only for the requested fields/,
     },
   },
   'limits/room.test.ts': {
@@ -248,11 +248,11 @@ export const BREAKS: Record<string, Record<string, Break>> = {
       file: 'http/call/error-answers.ts',
       good: "reply.removeHeader('etag');",
       broken: "reply.getHeader('etag');",
-      says: /✖ 429 TOO_MANY_QUERIES for a record that was read/,
+      says: /✖ 429 TOO_MANY_QUERIES has no ETag for a record that was read/,
     },
   },
   'system/rolling-upgrade.test.ts': {
-    'a tenant that a node of the version before makes meanwhile is migrated': {
+    'a tenant that a node of the previous version creates meanwhile is migrated': {
       file: 'store/postgres/store.ts',
       good: 'if (!found || found[0] >= PIMS_VERSION()) return;',
       broken: 'if (found) return;',

@@ -54,7 +54,7 @@ function fillDisk(): void {
     }
 }
 
-test(`${ROUNDS} times full: writes are refused, reads go on, nothing is lost, writes resume`, async (context) => {
+test(`${ROUNDS} times full: writes are refused, reads continue, nothing is lost, writes resume`, async (context) => {
   const load = new MixedLoad(client, keys);
   const orderNum = (await createOrder(client, reader)).body.data as string;
   let isOver = false;

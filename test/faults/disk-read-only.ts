@@ -20,7 +20,7 @@ const CONNECTIONS = 16;
 const WRITES = 200;
 const DISK_MIB = 512;
 
-test('a fault of the disk: writes are refused until it is mended, and nothing acknowledged is lost', async () => {
+test('a fault of the disk: writes are refused until it is repaired, and no acknowledged write is lost', async () => {
   const disk = join(temporaryFolder(), 'disk');
   const image = `${disk}.img`;
   const folder = join(disk, 'data');
@@ -63,7 +63,7 @@ test('a fault of the disk: writes are refused until it is mended, and nothing ac
   await load.check(service);
 });
 
-test('on a read-only disk, check reads everything, and a backup into another disk is whole', async () => {
+test('on a read-only disk, check reads everything, and a backup to another disk is whole', async () => {
   const service = await ownService({ place: temporaryFolder() });
   assert.equal((await createOrder(service, await service.makeTenant('shop'))).status, 200);
   await service.stop();
@@ -81,7 +81,7 @@ test('on a read-only disk, check reads everything, and a backup into another dis
   }
 });
 
-test('a service whose folder becomes read-only is not ready, and says that it is the disk, until it is writable', async () => {
+test('a service whose folder becomes read-only is not ready and blames the disk, until it is writable', async () => {
   const service = await ownService({ place: temporaryFolder() });
   const readiness = async (): Promise<string> => (await fetch(`${service.origin}/readyz`)).text();
   assert.equal((await createOrder(service, await service.makeTenant('shop'))).status, 200);

@@ -39,7 +39,7 @@ await shop.load(
 const document = inlineRefs((await (await fetch(`${service.origin}/openapi.json`)).json()) as RequestDocument);
 const contract = await Contract.load(service.origin);
 
-test(`${CALLS} calls from the contract, seed ${SEED}: no 5xx, no answer outside it, level memory`, async (context) => {
+test(`${CALLS} calls from the contract, seed ${SEED}: no 5xx, no response outside it, level memory`, async (context) => {
   const calls = new FuzzedCalls(document, new Chance(SEED), shop.keys, [
     ...FIELDS.orders,
     ...FIELDS.customers,

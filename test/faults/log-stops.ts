@@ -82,7 +82,7 @@ test('a flood of refused calls on a disk that fills up stops the log and no writ
   assert.ok(await isReady());
   // The lines in memory are saved first, and may leave no room for this call.
   await find(await call());
-  assert.ok(logBytes() > bytes, 'the log did not go on');
+  assert.ok(logBytes() > bytes, 'the log did not continue');
   await expectOk(find(await call()));
   assert.equal(await service.usageOf('flood'), refused);
 });

@@ -68,7 +68,7 @@ test(`${LOSSES} power losses lose nothing that was acknowledged or counted`, asy
     // No one knows now what is on the disk, so the service must stop. Under load it notices at once.
     let late = 0;
     await untilAnswered(client, working, () => {
-      assert.ok(++late < LATE_ANSWERS_MOST, 'the service went on over a disk that fails');
+      assert.ok(++late < LATE_ANSWERS_MOST, 'the service continued on a disk that fails');
       return false;
     });
     load.ignoresAnswers = false;

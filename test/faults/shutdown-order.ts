@@ -43,7 +43,7 @@ after(async () => {
   disk?.remove();
 });
 
-test(`${LOSSES} losses: no answer is lost whose fsync returned before the shutdown was asked for`, async (context) => {
+test(`${LOSSES} losses: no response is lost whose fsync returned before the shutdown began`, async (context) => {
   const sums = new Map<string, number>();
   for (let loss = 0; loss < LOSSES; loss++) {
     const trace = await traceSyncs(service.pid, disk.switchPid);

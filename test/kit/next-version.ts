@@ -53,5 +53,5 @@ export const makeTestedVersion = (store: Migration['store']): Words =>
     { store, kind: 'pims', script: `${ADD_COLUMN}; ${append(' first')}` },
     { store, kind: 'pims', script: `${ADD_TABLE}; ${append(' second')}` },
   ]);
-/** What the two migrations of a tenant append to the NOTES of every customer. */
+/** Texts that the two migrations of a tenant append to the NOTES of every customer. */
 export const APPENDED = ' first second';

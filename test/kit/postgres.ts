@@ -305,7 +305,7 @@ export function canEnter(folder: string): boolean {
   return spawnSync('test', ['-x', folder], { cwd: '/', ...findUser() }).status === 0;
 }
 
-/** Returns the user `nobody` when this process runs as root, because PostgreSQL refuses to run as root. */
+/** Returns an unprivileged user when this process runs as root, because PostgreSQL refuses to run as root. */
 function findUser(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const [uid, gid] = ['-u', '-g'].map((word) => Number(execFileSync('id', [word, 'nobody'], { encoding: 'utf8' })));

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { sharedService, temporaryFolder, type Answer, type Keys, type Service } from './service.ts';
 
 export type Values = Record<string, string>;
-/** Filters as they are sent. Wrong ones may have any members. */
+/** Filters of a request. Invalid ones may have any members. */
 export type Filters = readonly Record<string, unknown>[];
 
 const ADDRESS = `BNAME BATTN BADDRESS1 BADDRESS2 BCITY BSTATE BZIPCODE BCOUNTRY BPHONE BEMAIL

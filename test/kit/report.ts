@@ -7,7 +7,7 @@ export interface TestBegun {
   readonly begun: string;
 }
 
-/** What run.ts sends in place of a file when there are no more. */
+/** Message that run.ts sends in place of a file when there are no more. */
 export const END = 'end';
 
 /** The answer to END: '' if all that the files opened is closed, otherwise the fault. Then the process is killed. */

@@ -71,20 +71,20 @@ export const MAY_IMPORT_TYPES: Record<string, RegExp> = {
 export const RULES = {
   place: 'every source file has a row in the architecture table',
   import: 'every import in src, client/src, mcp/src and dashboard/src is one the architecture table allows',
-  cycle: 'no source file imports itself, however long the way round',
-  circle: 'no folder of these sources imports itself, however long the way round, types included',
+  cycle: 'no source file imports itself, directly or through others',
+  circle: 'no folder of these sources imports itself, directly or through others, types included',
   loader: 'nothing is loaded in ways the import rules cannot see',
-  environment: 'the environment is read in src/main.ts and nowhere else',
-  clock: 'src/pims has no clock, no chance, no timers and no process',
-  time: 'the time is asked for, and waited for, in src/clock.ts; no test does either',
-  console: 'the console is written to in src/cli and nowhere else',
-  private: 'members that Node does not document are used in src/http/server/node-http.ts and nowhere else',
-  sql: 'SQL is written in src/store and nowhere else',
-  markup: 'the dashboard writes no HTML as text, which its policy would refuse',
+  environment: 'the environment is read in src/main.ts only',
+  clock: 'src/pims has no clock, no random numbers, no timers and no process',
+  time: 'only src/clock.ts reads the time and waits for it; no test does either',
+  console: 'only src/cli writes to the console',
+  private: 'only src/http/server/node-http.ts uses members that Node does not document',
+  sql: 'only src/store has SQL',
+  markup: 'the dashboard writes no HTML as text, which its policy would block',
   length: `no source file is longer than ${FILE_LINES_MAX} lines`,
   opening: 'every source file opens with a comment of 1 to 5 lines, its marks counted',
   unfinished: 'no source file has a note of unfinished work',
-  name: 'no file or folder has a name that says nothing, and there are no barrels',
+  name: 'no file or folder has a catch-all name, and there are no barrels',
 };
 export type Rule = keyof typeof RULES;
 interface Fault {
@@ -97,8 +97,8 @@ interface Fault {
 /** Files of test/ that may use real time, with the reason. There are at most five; .oxlintrc.json lists them too. */
 export const REAL_TIME: Record<string, string> = {
   'test/kit/clock.ts': 'is the time of the tests',
-  'test/kit/wait.ts': 'ends what waits in vain',
-  'test/run.ts': 'ends what hangs, and tells how long a run took',
+  'test/kit/wait.ts': 'ends waits in vain',
+  'test/run.ts': 'ends tests that hang, and prints how long a run took',
 };
 
 /** Habits found by their text. A false alarm is better than a gap. */

@@ -26,7 +26,7 @@ async function sendSlow(origin: string, lines: readonly string[], target = `${CR
   return socket;
 }
 
-test('401, 404 and 405 are told before the body has arrived', async () => {
+test('401, 404 and 405 are sent before the body has arrived', async () => {
   const wrong = 'Authorization: Basic eDp5';
   const pair = 'apiID=x&apiSecret=y';
   const ways: [string, string, string[]][] = [
@@ -47,7 +47,7 @@ test('401, 404 and 405 are told before the body has arrived', async () => {
   }
 });
 
-test('200 a connection goes on after a small body that was not read, and ends after one that may be big', async () => {
+test('200 a connection continues after a small unread body, and ends after one that may be large', async () => {
   const health = writeRequest('GET', '/healthz');
   const after = async (request: Buffer): Promise<number[]> =>
     (await exchange(service.origin, Buffer.concat([request, health]), 2)).map(({ status }) => status);
@@ -60,7 +60,7 @@ test('200 a connection goes on after a small body that was not read, and ends af
   assert.deepEqual(await after(Buffer.concat([chunked, Buffer.from('2\r\n{}\r\n')])), [404]);
 });
 
-test('429 a limit of the tenant is told before a fault of the body', async () => {
+test('429 a limit of the tenant is reported before an error in the body', async () => {
   const slow = await service.makeTenant('slow', '--rate', '1');
   const request = writeRequest(
     'PUT',
@@ -75,7 +75,7 @@ test('429 a limit of the tenant is told before a fault of the body', async () =>
   assert.equal(await service.usageOf('slow'), 6);
 });
 
-test('1,100 bodies that arrive slowly refuse nobody', async () => {
+test('1,100 slow bodies cause no refusal', async () => {
   const sockets = await Promise.all(
     Array.from({ length: SLOW }, (_, index) => sendSlow(service.origin, index % 2 === 0 ? [] : [good])),
   );
@@ -86,7 +86,7 @@ test('1,100 bodies that arrive slowly refuse nobody', async () => {
   for (const socket of sockets) socket.destroy();
 });
 
-test('503 bodies beyond the bytes that may be arriving give way, those of unknown callers first', async () => {
+test('503 bodies beyond the maximum of arriving bytes are refused, of unknown callers first', async () => {
   const { origin, ...small } = await startSmall();
   const known = await sendSlow(origin, [`Authorization: ${basicOf(small.keys)}`]);
   const unknown = await Promise.all(Array.from({ length: 100 }, () => sendSlow(origin, [])));

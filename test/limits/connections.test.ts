@@ -24,7 +24,7 @@ const told = (answers: readonly RawAnswer[]): string[] =>
     `${status} ${body?.code ?? ''} ${headers.get('connection')}`.replaceAll('  ', ' '),
   );
 
-test('200 a client that has sent all it will send gets the answers to its writes', async () => {
+test('200 a client that has closed its sending side gets the responses to its writes', async () => {
   const socket = openSocket(origin);
   socket.end(Buffer.concat([create, create, create]));
   assert.deepEqual(
@@ -33,7 +33,7 @@ test('200 a client that has sent all it will send gets the answers to its writes
   );
 });
 
-test('200 requests sent at once are worked on one after the other and answered in their order', async () => {
+test('200 pipelined requests are processed one after the other and get their responses in order', async () => {
   const requests = Array.from({ length: 100 }, (_, index) =>
     index % 2 === 0 ? create : writeRequest('GET', `/none/${index}`),
   );
@@ -49,7 +49,7 @@ test('200 requests sent at once are worked on one after the other and answered i
     }
 });
 
-test('a connection on which too many requests wait is ended and counted, and others are answered', async () => {
+test('a connection with too many waiting requests is ended and counted, and others get their responses', async () => {
   const countEnded = async (): Promise<number> =>
     sumOf((await readMetrics(shop.service)).samples, 'storeroom_connections_ended_total', { reason: 'pipeline' })!;
   const before = await countEnded();
@@ -64,7 +64,7 @@ test('a connection on which too many requests wait is ended and counted, and oth
   assert.equal(await countEnded(), before + 1);
 });
 
-test('405 CONNECT and QUERY, 404 QUERY at a path there is not', async () => {
+test('405 for CONNECT and QUERY, 404 for QUERY at an unknown path', async () => {
   const requests = {
     '405 METHOD_NOT_ALLOWED close': writeRequest('CONNECT', 'example.com:443'),
     '405 METHOD_NOT_ALLOWED keep-alive': writeRequest('QUERY', `${BASE_PATH}/orders/query`),
@@ -77,13 +77,13 @@ test('405 CONNECT and QUERY, 404 QUERY at a path there is not', async () => {
   }
 });
 
-test('a request with Upgrade is answered and ends its connection, as what follows it would be lost', async () => {
+test('a request with Upgrade gets its response and ends its connection, whose later bytes are lost', async () => {
   const upgrade = writeRequest('GET', '/healthz', ['Connection: upgrade', 'Upgrade: websocket']);
   const answers = await exchange(origin, Buffer.concat([upgrade, writeRequest('GET', '/readyz')]), 2);
   assert.deepEqual(told(answers), ['200 close']);
 });
 
-test('Expect: 100-continue is told to go on only when its body will be read', async () => {
+test('Expect: 100-continue gets 100 only when its body will be read', async () => {
   const expecting = (lines: string[], length: number): Buffer =>
     writeRequest('PUT', CREATE, [...lines, JSON_LINE, 'Expect: 100-continue', `Content-Length: ${length}`]);
   const ways: [string, Buffer][] = [
@@ -123,7 +123,7 @@ test('200 HEAD of the paths of the service has their headers and no body', async
   }
 });
 
-test('request IDs are no count: they go on while nothing is asked, and no two are equal', async () => {
+test('request IDs do not reveal the number of requests, and no two are equal', async () => {
   const service = await ownService();
   const health = writeRequest('GET', '/healthz');
   const idsOf = async (count: number): Promise<string[]> =>

@@ -76,7 +76,7 @@ async function beginWorst(count: number): Promise<Socket[]> {
 }
 
 suite('turns for costly work', () => {
-  test('the texts that queries look through cost at most 256 MiB of memory', async () => {
+  test('the texts that queries search cost at most 256 MiB of memory', async () => {
     const idle = memoryOf(service.pid).now;
     for (const shop of [busy, busy]) assert.equal((await shop.queryCustomers(worst)).body.code, 'QUERY_TOO_COSTLY');
     const { peak } = memoryOf(service.pid);
@@ -84,14 +84,14 @@ suite('turns for costly work', () => {
   });
 
   // Holds S6.20.
-  test('400 QUERY_TOO_COSTLY when counting takes longer than the budget; the same page without a count is answered', async () => {
+  test('400 QUERY_TOO_COSTLY when counting exceeds the budget; the same page without a count succeeds', async () => {
     const query = [...worst.slice(1), { field: 'NOTES', value: 'long text', contains: true, conjunction: 'OR' }];
     assert.equal((await busy.queryCustomers(query, { maxReturn: '1' })).status, 200);
     const counted = await busy.queryCustomers(query, { maxReturn: '1', count: 'exact' });
     expectRefusal(counted, 400, 'QUERY_TOO_COSTLY');
   });
 
-  test('queries of a tenant keep no other waiting, and those that nobody waits for any more are not run', async () => {
+  test('queries of a tenant delay no other tenant, and queries whose caller has left are not run', async () => {
     const sockets = await beginWorst(ABANDONED);
     assert.equal((await search(quiet)).status, 200);
     assert.ok((await measureTurns()) > ABANDONED / 2, 'another tenant is answered before most of them');
@@ -103,7 +103,7 @@ suite('turns for costly work', () => {
     assert.equal((await search(busy)).status, 200);
   });
 
-  test('a caller who has only finished sending still gets the answer', async () => {
+  test('a caller who has only closed the sending side still gets the response', async () => {
     const socket = openSocket(service.origin);
     await once(socket, 'connect');
     socket.end(bytes);
@@ -112,7 +112,7 @@ suite('turns for costly work', () => {
   });
 
   // Holds S3.13.
-  test('429 TOO_MANY_QUERIES with Retry-After for more than run and wait; reads by key are answered', async () => {
+  test('429 TOO_MANY_QUERIES with Retry-After when no more queries may run or wait; reads by key succeed', async () => {
     const sockets = await beginWorst(RUNNING_AND_WAITING + REFUSED);
     const answers: RawAnswer[] = [];
     const answering = sockets.map(async (socket) => answers.push(...(await readAnswers(socket))));
@@ -134,7 +134,7 @@ suite('turns for costly work', () => {
     assert.equal((await search(busy)).status, 200);
   });
 
-  test('reads of a large order that nobody waits for any more leave their places to others', async () => {
+  test('reads of a large order whose callers have left free their places for others', async () => {
     const orderNum = await busy.newOrder();
     await busy.load(
       'lines',
@@ -155,7 +155,7 @@ suite('turns for costly work', () => {
     for (const socket of running) socket.resetAndDestroy();
   });
 
-  test('changes that nobody waits for any more are not read, nor do they keep another tenant waiting', async () => {
+  test('changes whose caller has left are not read and delay no other tenant', async () => {
     const path = `${BASE_PATH}/changes?after=0&types=orders&teamID=busy`;
     const ask = (more: string): Buffer => writeRequest('GET', path + more, [`Authorization: ${basicOf(busy.keys)}`]);
     const running = await beginWorst(3);
@@ -179,7 +179,7 @@ suite('turns for costly work', () => {
     assert.deepEqual([answer.status, new Set(types)], [200, new Set(['orders'])]);
   });
 
-  test('long reads of the dashboard, and changes of rare types, take the turns of their tenant', async () => {
+  test('long reads of the dashboard, and changes of rare types, use the turns of their tenant', async () => {
     const owner = await Visitor.make(service, 'busy', 'owner');
     await busy.load('inventory', [{ PART_CODE: 'P' }]);
     const sockets = await beginWorst(2);
@@ -209,7 +209,7 @@ suite('turns for costly work', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  test('a service that stops gives them a second, then ends them, and answers 503 SERVICE_BUSY to those who wait', async () => {
+  test('a service that stops ends them after a second, and sends 503 SERVICE_BUSY to waiting callers', async () => {
     await service.stand();
     const sockets = await beginWorst(ABANDONED);
     const codes: string[] = [];

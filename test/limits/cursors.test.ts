@@ -43,7 +43,7 @@ async function refuse(answer: Promise<Answer>): Promise<void> {
   expectRefusal(await answer, 400, 'INVALID_CURSOR', 'cursor');
 }
 
-test('400 INVALID_CURSOR for the cursor of another tenant, though both have the same keys', async () => {
+test('400 INVALID_CURSOR for the cursor of another tenant, even if both have the same keys', async () => {
   for (const [key, of] of LISTS) {
     const cursor = await cursorOf(of(shop));
     await expectNext(key, of(shop)([], { cursor }));
@@ -51,14 +51,14 @@ test('400 INVALID_CURSOR for the cursor of another tenant, though both have the 
   }
 });
 
-test('400 INVALID_CURSOR for the cursor of another record type, though both have the same keys', async () => {
+test('400 INVALID_CURSOR for the cursor of another record type, even if both have the same keys', async () => {
   for (const [key, of] of LISTS) {
     const cursor = await cursorOf(of(shop));
     for (const [otherKey, otherOf] of LISTS) if (otherKey !== key) await refuse(otherOf(shop)([], { cursor }));
   }
 });
 
-test('400 INVALID_CURSOR for the cursor of other filters; how the same ones are written does not matter', async () => {
+test('400 INVALID_CURSOR for the cursor of other filters; the notation of the same ones does not matter', async () => {
   const here = { field: 'BCITY', value: 'Here' };
   const filters = [here, { field: 'CREDIT_LIMIT', value: '5', conjunction: 'AND' }];
   const cursor = await cursorOf(shop.queryCustomers, filters);
@@ -89,7 +89,7 @@ test('400 INVALID_CURSOR for the cursor of other filters; how the same ones are 
 });
 
 // Holds S6.18.
-test('a cursor is good after a restart', async () => {
+test('a cursor is valid after a restart', async () => {
   const service = await ownService();
   const own = await Shop.open(service, 'own');
   await own.load(

@@ -35,7 +35,7 @@ const headersOf = async (teamID: string): Promise<string[]> => {
   return [...origin, `Cookie: ${COOKIE}=${token}`, 'Content-Type: application/json'];
 };
 const [busyHeaders, quietHeaders] = [await headersOf('busy'), await headersOf('quiet')];
-/** Returns a query that reads all records by an index and matches none. Its response is sent as soon as it is made. */
+/** Returns a query that reads all records by an index and matches none. Its response is sent at once. */
 const pageOf = (needle: string): Buffer => {
   const notes = { field: 'NOTES', value: needle, contains: true };
   const filters = JSON.stringify([{ field: 'BSTATE', value: 'ME' }, notes]);
@@ -65,7 +65,7 @@ async function longestRun(sockets: readonly Socket[], reader: Socket, round: num
   return Math.max(...runs.map(({ length }) => length));
 }
 
-test(`of ${PAGES} pages asked for at once, fewer than ${TOGETHER_MOST} are made between two reads of another tenant`, async () => {
+test(`of ${PAGES} pages requested at once, fewer than ${TOGETHER_MOST} are made between two reads of another tenant`, async () => {
   const sockets = times(PAGES, () => openSocket(service.origin));
   const reader = openSocket(service.origin);
   await service.stand();

@@ -9,7 +9,7 @@ const PAGE_BYTES = 4 * 1024 * 1024;
 const shop = await Shop.shared('large-answers');
 
 // Holds S9.11.
-test('422 RESULT_TOO_LARGE for a storefront number with 1,001 orders; 1,000 are answered', async () => {
+test('422 RESULT_TOO_LARGE for a storefront number with 1,001 orders; 1,000 are returned', async () => {
   const orders = times(2001, (index) => ({
     ORDER_NUMBER: String(index + 1),
     REFERENCE_NUMBER: index < 1000 ? '#many' : '#more',
@@ -23,7 +23,7 @@ test('422 RESULT_TOO_LARGE for a storefront number with 1,001 orders; 1,000 are 
 });
 
 // Holds S6.16.
-test('a page ends at 4 MiB and says that there are more; its cursor goes on without a gap', async () => {
+test('a page ends at 4 MiB and says that there are more; its cursor continues without a gap', async () => {
   const codes = times(60, (index) => String(index + 1));
   await shop.load(
     'customers',

@@ -38,7 +38,7 @@ async function expectLines(orderNumber: string, count: number): Promise<void> {
   );
 }
 
-test('an order is answered with all its lines in their order: around a hundred, a thousand, and a few large ones', async () => {
+test('an order is returned with all its lines in order: around 100, 1,000, and a few large ones', async () => {
   const counts = [99, 100, 101, 102, 1000, 1001];
   await load('#lines', 100, counts);
   await load('#large', 110, [3, 8, 9, 30], { DESCRIPTION: 'é'.repeat(4000) });
@@ -57,7 +57,7 @@ test('an order is answered with all its lines in their order: around a hundred, 
     );
 });
 
-test('a lookup answers all orders of its number in their order: 9 to 12, with lines and without', async () => {
+test('a lookup returns all orders of its number in order: 9 to 12, with lines and without', async () => {
   for (const count of [9, 10, 11, 12]) {
     const counts = times(count, (index) => index % 3);
     await load(`#${count}`, count * 100, counts);
@@ -68,7 +68,7 @@ test('a lookup answers all orders of its number in their order: 9 to 12, with li
   }
 });
 
-test('422 RESULT_TOO_LARGE for a storefront number with more than 8 MiB of lines; its orders are answered', async () => {
+test('422 RESULT_TOO_LARGE for a storefront number with over 8 MiB of lines; single orders are returned', async () => {
   const text = 'x'.repeat(8000);
   await load('#heavy', 5000, [350, 350], { DESCRIPTION: text });
   const refused = (): Promise<Answer> => shop.findOrdersByStorefrontReference('#heavy');
@@ -78,7 +78,7 @@ test('422 RESULT_TOO_LARGE for a storefront number with more than 8 MiB of lines
   await expectLines('5002', 350);
 });
 
-test(`an order of ${LINES} lines is answered with all of them, alone and looked up`, async () => {
+test(`an order of ${LINES} lines is returned with all of them, by number and by lookup`, async () => {
   await load('#long', 7000, [LINES]);
   await expectLines('7000', LINES);
   const [order] = await lookUp('#long');

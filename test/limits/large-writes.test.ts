@@ -56,7 +56,7 @@ async function committed(shop = busy): Promise<string[]> {
 const countInFlight = async (): Promise<number> =>
   sumOf((await readMetrics(service)).samples, 'storeroom_requests_in_flight')!;
 
-/** Asks again and again while the write runs, and returns the answers that arrived before that of the write. */
+/** Asks again and again while the write runs, and returns the responses that arrived before the response of the write. */
 async function askDuring<T>(write: Promise<unknown>, ask: () => Promise<T>): Promise<T[]> {
   let isOver = false;
   void write.finally(() => (isOver = true));
@@ -68,14 +68,14 @@ async function askDuring<T>(write: Promise<unknown>, ask: () => Promise<T>): Pro
   }
 }
 
-test('calls of another tenant are answered while an order of 10,000 lines changes', async () => {
+test('calls of another tenant succeed while an order of 10,000 lines changes', async () => {
   const values = ['Y', 'N', 'Y', 'N'] as const;
   let answered = 0;
   for (const value of values) answered += (await askDuring(dropShip(value), () => quiet.order(own))).length;
   assert.ok(answered >= ANSWERED_LEAST * values.length, `${answered} answered`);
 });
 
-test('reads of the same tenant are answered meanwhile, and show nothing of it before the whole', async () => {
+test('reads of the same tenant succeed meanwhile, and show the write whole or not at all', async () => {
   assert.deepEqual(await committed(), ['1']);
   const write = dropShip('Y');
   const filters = [{ field: 'ORDER_NUMBER', value: ORDER_NUMBER }];
@@ -99,7 +99,7 @@ test('reads of the same tenant are answered meanwhile, and show nothing of it be
   await dropShip('N');
 });
 
-test('two tenants with large writes take turns: a shorter one that is sent later is answered first, and so is a small one', async () => {
+test('two tenants with large writes take turns: a shorter write that is sent later ends first', async () => {
   const ends: string[] = [];
   const note = async (what: string, write: Promise<unknown>): Promise<void> => {
     await write;
@@ -117,7 +117,7 @@ test('two tenants with large writes take turns: a shorter one that is sent later
   await dropShip('N', other, ORDER_OF_OTHER);
 });
 
-test('writes of a tenant are done in their order, the large and the small', async () => {
+test('writes of a tenant run in their order, large and small', async () => {
   let answered = 0;
   const large = (value: 'Y' | 'N'): Promise<Values> => dropShip(value, other, ORDER_OF_OTHER);
   const small = (NOTES: string): Promise<Values> => succeed(other.updateOrder({ ORDER_NUMBER: ORDER_OF_OTHER, NOTES }));

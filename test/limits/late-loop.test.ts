@@ -22,7 +22,7 @@ const service = await ownService();
 const limit = async (): Promise<number> =>
   sumOf((await readMetrics(service)).samples, 'storeroom_requests_in_flight_limit')!;
 
-test('a loop late by more than 200 ms takes a fifth fewer calls, down to 256, and as many again once it is punctual', async () => {
+test('a loop late by over 200 ms admits a fifth fewer calls, down to 256, and more again once punctual', async () => {
   await service.stand();
   assert.equal(await limit(), MOST);
   // The first check is due within LOOK_MS, so the first hold is longer. Each later check is due LOOK_MS after the last.
@@ -44,7 +44,7 @@ test('a loop late by more than 200 ms takes a fifth fewer calls, down to 256, an
   assert.equal(await limit(), MOST);
 });
 
-test('503 some of 600 calls at once while it is late, and none when it is punctual', async () => {
+test('503 for some of 600 calls at once while it is late, and for none when it is punctual', async () => {
   const requests: Buffer[] = [];
   for (const teamID of times(TENANTS, (index) => `shop-${index}`)) {
     const headers = [`Authorization: ${basicOf(await service.makeTenant(teamID))}`, 'Content-Type: application/json'];

@@ -26,7 +26,7 @@ async function importLines(rows: readonly Values[]): Promise<{ code: number | nu
   return { code, report: json() as Report };
 }
 
-test('400 TOO_MANY_LINES for the line after the 10,000th; the lines stay, and change as before', async () => {
+test('400 TOO_MANY_LINES for the line after the 10,000th; the lines stay, and can still be changed', async () => {
   const [ORDER_NUMBER] = orders;
   // The line numbers have gaps, because only the count of lines is limited.
   await shop.load(
@@ -43,7 +43,7 @@ test('400 TOO_MANY_LINES for the line after the 10,000th; the lines stay, and ch
   await succeed(shop.updateLineItem({ ORDER_NUMBER, LINE_REF_LOCK_CODE, QUANTITY: '2' }));
 });
 
-test('an import rejects the lines after the 10,000th with the reason, and takes the others', async () => {
+test('an import rejects the lines after the 10,000th with the reason, and imports the others', async () => {
   const [full, filled, other] = orders;
   const rows = [
     { ORDER_NUMBER: full, LINE_NUMBER: '' },
@@ -63,7 +63,7 @@ test('an import rejects the lines after the 10,000th with the reason, and takes 
   assert.equal((await shop.lines(filled)).length, LINES_MAX);
 });
 
-test('an order of a few lines with high numbers takes more', async () => {
+test('an order of a few lines with high numbers accepts more', async () => {
   const [, , ORDER_NUMBER] = orders;
   const { code } = await importLines([
     { ORDER_NUMBER, LINE_NUMBER: '999999999' },
@@ -73,7 +73,7 @@ test('an order of a few lines with high numbers takes more', async () => {
   assert.equal((await succeed(shop.addLineItem({ ORDER_NUMBER })))['LINE_NUMBER'], '1000000000');
 });
 
-test('a long order of many parts is changed and cancelled whole; a batch moves the stock of 10,000 lines at most', async () => {
+test('a long order is changed and cancelled whole; a batch moves the stock of at most 10,000 lines', async () => {
   const part = (index: number): string => `PART-${index % 250}`;
   await shop.load(
     'inventory',

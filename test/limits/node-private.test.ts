@@ -33,7 +33,7 @@ async function readAfterFin(isHalfOpen: boolean): Promise<string> {
   return received;
 }
 
-test('Node has the members, with their types', async () => {
+test('Node has the private members, with their types', async () => {
   const { server, open } = await listen((_message, response) => response.end());
   assert.equal(typeof (server as unknown as Record<string, unknown>)['httpAllowHalfOpen'], 'boolean');
   open().write(GET);
@@ -47,12 +47,12 @@ test('Node has the members, with their types', async () => {
   assert.deepEqual(types, ['boolean', 'number', 'function']);
 });
 
-test('a client that has closed its half is answered, and would not be by default', async () => {
+test('a client that has closed its half gets a response, and would not by default', async () => {
   assert.match(await readAfterFin(true), /answered$/);
   assert.equal(await readAfterFin(false), '');
 });
 
-test('the bytes of one chunk count as untaken until the client takes them, one by one', async () => {
+test('the bytes of one chunk count as unread until the client reads them, one by one', async () => {
   const bytes = Buffer.alloc(32 * 1024 * 1024);
   const { server, open } = await listen((_message, response) => response.end(bytes));
   const client = open();
@@ -67,7 +67,7 @@ test('the bytes of one chunk count as untaken until the client takes them, one b
   client.destroy();
 });
 
-test('a connection whose reading is stopped stays so when the body of its request is read, until it is resumed', async () => {
+test('a paused connection stays paused when the body of its request is read, until it is resumed', async () => {
   const requests: IncomingMessage[] = [];
   const count = 4000;
   const all = Promise.withResolvers<void>();

@@ -82,7 +82,7 @@ for (const coding of ['zstd', 'br', 'gzip']) {
     });
   });
 
-  test(`${CONNECTIONS} callers that leave before 5 MB are in ${coding}, ${ROUNDS} times, cost as little`, async (context) => {
+  test(`${CONNECTIONS} callers that leave before 5 MB are in ${coding}, ${ROUNDS} times, cost no more`, async (context) => {
     const attacked = await prepare(context);
     await endure(attacked, coding, async () => {
       for (let round = 0; round < ROUNDS; round++) {

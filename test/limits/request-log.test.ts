@@ -64,7 +64,7 @@ async function start(env: Record<string, string>): Promise<{ service: Service; c
   return { service, client: await HttpClient.open(service, CONNECTIONS + 1), keys: await service.makeTenant('flood') };
 }
 
-test('refused calls beyond a rate are counted and not kept, and no other tenant loses a line to them', async () => {
+test('refused calls beyond a rate are counted and not logged, and no other tenant loses a line', async () => {
   const { service, client, keys } = await start({ STOREROOM_REQUEST_LOG_RATE: String(RATE) });
   const other = await service.makeTenant('other');
   const owners = [
@@ -97,7 +97,7 @@ test('refused calls beyond a rate are counted and not kept, and no other tenant 
   }
 });
 
-test('of more bytes than a tenant may log the newest stay', async () => {
+test('if a tenant logs more bytes than it may, the newest are kept', async () => {
   const { service, client, keys } = await start({
     STOREROOM_REQUEST_LOG_MB: '1',
     STOREROOM_REQUEST_LOG_RATE: '100000',
@@ -118,7 +118,7 @@ test('of more bytes than a tenant may log the newest stay', async () => {
   assert.equal(await service.usageOf('flood'), CHANGED);
 });
 
-test('below its bound of free disk the log stops and says so, calls go on; /readyz has its own bound', async () => {
+test('below its bound of free disk the log stops and says so, calls continue; /readyz has its own bound', async () => {
   const { service, client, keys } = await start({
     STOREROOM_DISK_FREE_MB: '999999999',
     STOREROOM_DISK_FREE_PERCENT: '100',

@@ -13,7 +13,7 @@ import { until } from '../kit/wait.ts';
 const MIB = 1024 * 1024;
 const LINE_MS = 1000;
 
-test('503 SERVICE_BUSY beyond the calls in flight: health answers, /metrics counts, a log line a second', async () => {
+test('503 SERVICE_BUSY beyond the calls in flight, counted and logged once a second; health responds', async () => {
   const service = await ownService({ env: { STOREROOM_IN_FLIGHT_MOST: '2' } });
   const keys = await service.makeTenant('shop');
   await service.stand();
@@ -52,7 +52,7 @@ test('503 SERVICE_BUSY beyond the calls in flight: health answers, /metrics coun
   assert.deepEqual(logged(), counts);
 });
 
-test('429 TOO_MANY_QUERIES while answers to the tenant wait to be taken; another tenant is answered', async () => {
+test('429 TOO_MANY_QUERIES while the tenant has unread responses; another tenant is served', async () => {
   const service = await ownService({ env: { STOREROOM_TRAFFIC_BYTES_MOST: String(8 * MIB) } });
   const [busy, other] = [await Shop.open(service, 'busy'), await Shop.open(service, 'other')];
   await busy.load(
@@ -70,12 +70,12 @@ test('429 TOO_MANY_QUERIES while answers to the tenant wait to be taken; another
     });
   await told('429 TOO_MANY_QUERIES');
   assert.equal((await other.queryCustomers([])).status, 200);
-  assert.equal((await busy.createOrder({})).status, 200, 'writes go on');
+  assert.equal((await busy.createOrder({})).status, 200, 'writes continue');
   for (const socket of sockets) socket.destroy();
   await told('200');
 });
 
-test('429 TOO_MANY_QUERIES for a record that was read and has no room left has no ETag', async () => {
+test('429 TOO_MANY_QUERIES has no ETag for a record that was read but finds no room', async () => {
   const load = (shop: Shop): Promise<void> =>
     shop.load(
       'customers',

@@ -37,7 +37,7 @@ async function assertHidden(where: string, text: string, value: string): Promise
   assert.ok(!text.replaceAll(/\\n|[\s=/]/g, '').includes(tailOf(value)), `${where} shows ${text}`);
 }
 
-test('a secret, however written, is hidden in parameters, names, bodies, answers and the log', async () => {
+test('a secret is hidden in every encoding, in parameters, names, bodies, responses and the log', async () => {
   for (const [name, value] of Object.entries(VALUES)) {
     const answers = [
       await service.call(keys, 'GET', '/orders/single', { query: { orderNum: '1', note: value } }),
@@ -57,7 +57,7 @@ test('a secret, however written, is hidden in parameters, names, bodies, answers
   }
 });
 
-test('what stands under the name of a secret is hidden, also in a body', async () => {
+test('a value under the name of a secret is hidden, also in a body', async () => {
   const named = {
     authorization: `Basic ${PASSWORD}`,
     password: PASSWORD,
@@ -76,7 +76,7 @@ test('what stands under the name of a secret is hidden, also in a body', async (
     }
 });
 
-test('nothing of it is in the files of the log', async () => {
+test('no part of a secret is in the files of the log', async () => {
   await service.stop();
   if (STORE !== 'sqlite') return;
   for (const file of globSync('requests.db*', { cwd: service.dataFolder })) {

@@ -26,7 +26,7 @@ const costly = [
 ];
 
 suite('short queries', () => {
-  test('a query of another tenant comes before most costly queries that an index leads, and those are answered 422', async () => {
+  test('a query of another tenant runs before most costly queries that an index leads, and those get 422', async () => {
     let answered = 0;
     const asked = times(COSTLY, async () => {
       const { body } = await busy.queryCustomers(costly);

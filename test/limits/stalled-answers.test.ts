@@ -14,7 +14,7 @@ const LOOK_MS = 5000;
 /** The first check notes the unread bytes. A connection is ended when six more checks in a row find as many. */
 const LOOKS = 7;
 const FILES = 30;
-/** Bytes to read between two checks: so many that the service sends more and the unread rest differs each time. */
+/** Bytes to read between two checks: enough that the service sends more and the unread rest differs each time. */
 const TAKEN_BYTES = 5_000_003;
 
 /** Reads this many bytes and leaves the rest. */
@@ -26,7 +26,7 @@ async function take(socket: Socket, bytes: number): Promise<void> {
   }
 }
 
-test('a connection that takes nothing of its answer is ended after 30 s, a slow one goes on', async () => {
+test('a connection that reads none of its response is ended after 30 s, and a slow one continues', async () => {
   const service = await ownService();
   const ended = async (): Promise<number> =>
     sumOf((await readMetrics(service)).samples, 'storeroom_connections_ended_total', { reason: 'untaken' })!;

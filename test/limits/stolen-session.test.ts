@@ -32,7 +32,7 @@ const changes = (Object.entries(ROUTES) as [string, Terms][])
   .map(([name, { proof }]) => ({ path: name.slice('POST '.length), proof }));
 
 suite('a stolen session', () => {
-  test('finds each change decided: which need a proof, which bring it, which need none', () => {
+  test('meets a rule for each change: it needs a proof, contains one, or needs none', () => {
     const of = (need: ProofNeed): string[] => changes.filter(({ proof }) => proof === need).map(({ path }) => path);
     assert.deepEqual(of('sent'), ['/confirm', '/password', '/second-factor/enable', '/second-factor/disable']);
     const ofWebhooks = ['/webhooks/test', '/webhooks/pause', '/webhooks/replay'];
@@ -44,7 +44,7 @@ suite('a stolen session', () => {
     assert.equal(of('recent').length, changes.length - of('sent').length - harmless.length, 'a change decides nothing');
   });
 
-  test('403 changes no users, keys or settings once the proof is five minutes old, and all of them after a new one', async () => {
+  test('403 cannot change users, keys or settings five minutes after a proof, and can after a new one', async () => {
     const thief = await owner.add('owner', 'robbed@example.com');
     await service.stand();
     assert.equal((await thief.post('/confirm', { password: thief.password })).status, 200);
@@ -73,7 +73,7 @@ suite('a stolen session', () => {
     assert.equal((await owner.post('/confirm', { password: owner.password })).status, 200);
   });
 
-  test('403 a proof that no clock can read, or that is to come, is none', async () => {
+  test('403 a proof with an invalid or future time does not count', async () => {
     const user = await owner.add('developer', 'timeless@example.com');
     for (const at of ['', 'x', service.timeAt(120_000)]) {
       await runSql(service, `UPDATE @SESSIONS SET "PROVEN_AT" = '${at}' WHERE "EMAIL" = '${user.email}'`);
@@ -81,7 +81,7 @@ suite('a stolen session', () => {
     }
   });
 
-  test('429 guesses the password as slowly as anybody, and other sessions of the user do not wait for it', async () => {
+  test('429 guesses the password as slowly as anyone, and other sessions of the user do not wait', async () => {
     const user = await owner.add('developer', 'guessed@example.com');
     await service.move(1); // Attempts are counted per sign-in time, so the two sessions must differ in it.
     const other = user.elsewhere();

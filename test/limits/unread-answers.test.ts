@@ -15,7 +15,7 @@ const QUERIES = 500;
 const READS = 200;
 const MEMORY_MIB = 100;
 
-test('a static file asked for 1,000 times and never read costs at most 100 MiB, and others are answered', async () => {
+test('a static file requested 1,000 times and never read costs at most 100 MiB, and others are served', async () => {
   const service = await ownService();
   const keys = await service.makeTenant('other');
   const { body } = await service.call(keys, 'PUT', '/orders/create', { body: {} });

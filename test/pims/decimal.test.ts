@@ -46,11 +46,11 @@ test('a number becomes text without leading and trailing zeros, and keeps its va
   );
 });
 
-test('reading what was read changes nothing', () => {
+test('parsing a parsed number changes nothing', () => {
   fc.assert(fc.property(decimal, (text) => parseDecimal(text) === text));
 });
 
-test('equal numbers have the same text, different ones have not', () => {
+test('equal numbers have the same text, different ones do not', () => {
   const pair = fc.tuple(written, fc.nat(3), fc.nat(3)).map(([text, before, after]) => {
     const [, sign, whole, part = ''] = /^([+-]?)(\d+)(?:\.(\d+))?$/.exec(text)!;
     const zeros = '0'.repeat(Math.min(before, PLACES - whole!.length));
@@ -60,7 +60,7 @@ test('equal numbers have the same text, different ones have not', () => {
   fc.assert(fc.property(decimal, decimal, (a, b) => (a === b) === (scale(a) === scale(b))));
 });
 
-test('what is no decimal number is none', () => {
+test('other texts are not decimal numbers', () => {
   const none = '.5 5. . - + --1 +-1 1e5 1E5 0x10 1,5 1_000 NaN Infinity -Infinity three ١٢'.split(' ');
   for (const text of [...none, '', ' ', ' 3', '3 ', '3\n', '1'.repeat(31), `0.${'1'.repeat(31)}`])
     assert.equal(parseDecimal(text), undefined, JSON.stringify(text));
@@ -82,7 +82,7 @@ test('sums and differences are exact', () => {
   );
 });
 
-test('comparing tells which is greater', () => {
+test('a comparison says which number is greater', () => {
   fc.assert(
     fc.property(decimal, decimal, (a, b) => {
       const difference = scale(a) - scale(b);
@@ -92,7 +92,7 @@ test('comparing tells which is greater', () => {
   );
 });
 
-test('no value counts as zero', () => {
+test('an empty value counts as zero', () => {
   assert.equal(addDecimals('', '2'), '2');
   assert.equal(subtractDecimals('', '2'), '-2');
   assert.equal(compareDecimals('', '0'), 0);

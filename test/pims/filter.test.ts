@@ -30,7 +30,7 @@ const chain = (...conjunctions: string[]): Filter[] =>
     ...(conjunction !== '-' && { conjunction }),
   }));
 
-test('AND binds tighter than OR, whatever the order', () => {
+test('AND binds tighter than OR, in any order', () => {
   // Each entry has conjunctions, and the filters of each alternative.
   const table: Record<string, string> = {
     '-': 'A',
@@ -83,7 +83,7 @@ test('a query means what the same expression means in a programming language', (
   );
 });
 
-test('an exact value is read as its field is, so that other notations find it', () => {
+test('an exact value is parsed as the type of its field, so that other notations find it', () => {
   const [terms] = read([
     { field: 'ORDER_DATE', value: '3/4/2026' },
     { field: 'ORDER_TOTAL', value: 3.5 },
@@ -99,7 +99,7 @@ test('an exact value is read as its field is, so that other notations find it', 
   });
 });
 
-test('contains takes any text for any type of field', () => {
+test('contains accepts any text for any type of field', () => {
   const [terms] = read([
     { field: 'ORDER_DATE', value: '/2026', contains: true },
     { field: 'ORDER_TOTAL', value: '3.', contains: true },
@@ -109,7 +109,7 @@ test('contains takes any text for any type of field', () => {
   assert.deepEqual(valuesOf(terms!, 'kind'), ['contains', 'contains', 'contains']);
 });
 
-test('what cannot be asked is refused, naming the field', () => {
+test('an impossible filter is refused, naming the field', () => {
   refuses('UNKNOWN_FIELD', [{ field: 'CUSTOMR_CODE', value: '1' }], 'CUSTOMR_CODE');
   refuses('UNKNOWN_FIELD', [{ field: '__proto__', value: '1' }]);
   refuses('FIELD_NOT_ALLOWED', [{ field: 'FUNCTION', value: '1' }], 'FUNCTION');
@@ -127,7 +127,7 @@ test('what cannot be asked is refused, naming the field', () => {
     for (const contains of [false, true]) refuses('INVALID_VALUE', [{ field: 'NOTES', value, contains }], 'NOTES');
 });
 
-test('at most 50 filters, of at most 256 characters each', () => {
+test('a query may have at most 50 filters, of at most 256 characters each', () => {
   const many = (count: number): Filter[] => times(count, () => ({ field: 'NOTES', value: 'x' }));
   assert.equal(read(many(50))[0]!.length, 50);
   refuses('TOO_MANY_FILTERS', many(51));
@@ -137,7 +137,7 @@ test('at most 50 filters, of at most 256 characters each', () => {
   }
 });
 
-test('capital and small letters of every script are the same to contains', () => {
+test('uppercase and lowercase letters of every script are equal for contains', () => {
   let pairs = 0;
   for (let code = 0; code <= 0x10ffff; code++) {
     if (code >= 0xd800 && code <= 0xdfff) continue;
@@ -151,7 +151,7 @@ test('capital and small letters of every script are the same to contains', () =>
   assert.ok(pairs > 2500, `${pairs} pairs`);
 });
 
-test('look-alikes of one letter, and letters that have no capital of their own, fold as Unicode says', () => {
+test('variants of one letter, and letters without an uppercase form, fold as Unicode says', () => {
   const greek = 'σ ς Σ | ω Ω \u2126 | µ μ Μ | β ϐ Β | θ ϑ Θ ϴ';
   const latin = 'k K \u212A | å Å \u212B | s S ſ | ß ẞ ss SS | ﬁ fi FI | ǆ ǅ Ǆ';
   const others = 'в В \u1C80 | ა Ა | ꭰ Ꭰ | 𐐨 𐐀';

@@ -71,7 +71,7 @@ test('a rejected row names its field', () => {
   }
 });
 
-test('a batch loads each order, part and stock once, and saves it once, however many rows need them', () => {
+test('a batch loads and saves each order, part and stock once, for any number of rows', () => {
   const stocks = [{ PART_CODE: 'P', QTY_ONHAND: '10', QTY_COMMITTED: '1' }];
   const row = { PART_CODE: 'P', QUANTITY: '2' };
   const lines = run('lines', [line(row), line(row)], { ...ORDER, stocks });
@@ -83,7 +83,7 @@ test('a batch loads each order, part and stock once, and saves it once, however 
   assert.deepEqual([parts.imported, parts.loaded], [2, ['areThere P,Q', 'commitments P,Q']]);
 });
 
-test('numbers given in a batch pass over those of its rows and of the store, and its rows over them', () => {
+test('numbers assigned in a batch skip those of its rows and of the store, and its rows skip them', () => {
   const rows = ['', '10003', '', '10001', '20000', '', '7', 'C'].map((ORDER_NUMBER) => ({ ORDER_NUMBER }));
   const areThere = (asked: string[]): string[] => asked.filter((number) => ['10004', '20001'].includes(number));
   const refused = { ORDER_NUMBER: '30000', ORDER_TYPE: 'x' };
@@ -100,7 +100,7 @@ test('a counter is read only for rows without a number, and raised only by numbe
   assert.equal(run('customers', [{ CUSTOMER_CODE: '9' }, { CUSTOMER_CODE: '8' }]).saved['raiseCounter'], 9n);
 });
 
-test('a part is loaded for a line that leaves something to it', () => {
+test('a part is loaded only for a line that leaves out a value of its part', () => {
   const partsOf = (row: Values): string[] => run('lines', [row], ORDER).loaded.slice(1);
   assert.deepEqual(partsOf(line()), []);
   assert.deepEqual(partsOf(line({ PART_CODE: 'P', DESCRIPTION: '', CARE_PLAN: '' })), []);
@@ -108,7 +108,7 @@ test('a part is loaded for a line that leaves something to it', () => {
   assert.deepEqual(partsOf(line({ PART_CODE: 'P', CARE_PLAN: 'N' })), ['parts P']);
 });
 
-test('saved lines are looked for by what a row brings, where the order has lines', () => {
+test('saved lines are looked up by the values of a row, if the order has lines', () => {
   const looked = (last: number, row: Values): string[] =>
     run('lines', [line(row)], { ordersOfLines: orderOfLines(last) }).loaded.slice(1);
   assert.deepEqual(looked(3, {}), []);
@@ -118,7 +118,7 @@ test('saved lines are looked for by what a row brings, where the order has lines
   assert.deepEqual(looked(0, { LINE_NUMBER: '1', LINE_REF_LOCK_CODE: 'L' }), []);
 });
 
-test('lines are counted only behind the number of the last that fits, and only so many come in', () => {
+test('lines are counted only if a number is above the maximum, and only as many as fit are imported', () => {
   const add = (lastLineNumber: number, lineCount: number): Ran =>
     run(
       'lines',

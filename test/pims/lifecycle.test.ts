@@ -55,7 +55,7 @@ suite('stages', () => {
     assert.deepEqual([...FIRST_STAGES], STAGES.slice(0, 3));
   });
 
-  test('orders only go forward: approving takes worksheets and quotes, invoicing everything but an invoice', () => {
+  test('orders only move forward: worksheets and quotes are approved, everything but invoices invoiced', () => {
     const approved = STAGES.map((stage) => !(approveOrder(order(stage), [line(1)]) instanceof Refusal));
     const invoiced = STAGES.map((stage) => !(invoiceOrder(order(stage), [line(1)], ask()) instanceof Refusal));
     assert.deepEqual(approved, [true, true, false, false]);
@@ -75,7 +75,7 @@ suite('stages', () => {
 });
 
 suite('invoicing', () => {
-  test('whole: the invoice keeps number and lines, everything shipped, and nothing is left', () => {
+  test('whole: the invoice keeps number and lines, all units are shipped, and no backorder is left', () => {
     const lines = [line(1), line(2, { QUANTITY: '0.5' })];
     const step = done(invoiceOrder(order('sales_order'), lines, ask({ tracking: ['1Z1'] })));
     assert.deepEqual(step.order, order('invoice', { TRACKING_NUMBERS: '1Z1' }));
@@ -87,7 +87,7 @@ suite('invoicing', () => {
     assert.equal(step.backorder, null);
   });
 
-  test('in part: the backorder is a sales order of the same reference without number or tracking; amounts without any price stay with the invoice', () => {
+  test('in part: the backorder has the reference and no number, tracking or amounts without a price', () => {
     const amounts = { SUBTOTAL: '9', FREIGHT: '1', TAX_TOTAL: '2', ORDER_TOTAL: '12' };
     const noAmounts = { SUBTOTAL: '', FREIGHT: '', TAX_TOTAL: '', ORDER_TOTAL: '' };
     const kept = { REFERENCE_NUMBER: '#1001', CUSTOMER_CODE: 'C' };
@@ -114,7 +114,7 @@ suite('invoicing', () => {
     assert.deepEqual(found, ['1: 2 0 ', '3: 3 0 lock-3'], 'a line that moves whole keeps its lock code');
   });
 
-  test('units that were reported as shipped stay reported: on the invoice, and beyond it on the backorder', () => {
+  test('units that were reported as shipped stay reported: on the invoice, and the rest on the backorder', () => {
     for (const [ordered, shipped, invoiced, onInvoice, onBackorder] of [
       ['5', '4', '1', '1/1', '4/3'],
       ['5', '1', '3', '3/3', '2/0'],
@@ -132,14 +132,14 @@ suite('invoicing', () => {
     }
   });
 
-  test('a line keeps its serial numbers when nobody names others: on the invoice, and where it moves whole', () => {
+  test('a line keeps its serial numbers unless others are sent, also on a new order if it moves whole', () => {
     const lines = [line(1, { SERIAL_NUMBERS: 'S1,S2' }), line(2, { SERIAL_NUMBERS: 'S3' }), line(3)];
     const step = done(invoiceOrder(order('sales_order'), lines, ask({ quantities: { 1: '2', 3: '3' } })));
     assert.deepEqual(valuesOf(step.lines, 'SERIAL_NUMBERS'), ['S1,S2', '']);
     assert.deepEqual(valuesOf(step.backorder!.lines, 'SERIAL_NUMBERS'), ['', 'S3']);
   });
 
-  test('a line without a quantity is invoiced with nothing, beside others', () => {
+  test('a line without a quantity is invoiced with zero units, with other lines', () => {
     const { SERIAL_NUMBERS: _, ...bare } = line(1, { QUANTITY: '' });
     const step = done(invoiceOrder(order('sales_order'), [bare, line(2)], ask()));
     assert.deepEqual(valuesOf(step.lines, 'QUANTITY'), ['0', '3']);
@@ -172,7 +172,7 @@ suite('invoicing', () => {
       assert.ok(refusal(approveOrder(order(stage), []))[0].startsWith(`Order 10001 is already ${named}. `));
   });
 
-  test('serial numbers go with the units shipped, and never to a care plan', () => {
+  test('serial numbers belong to the shipped units, and never to a care plan', () => {
     const invoice = (lines: Values[], asked: Asked) => invoiceOrder(order('sales_order'), lines, ask(asked));
     const lines = [line(1, { SERIAL_NUMBERS: 'S1' }), line(2)];
     const step = done(invoice(lines, { quantities: { 1: '2' }, serials: { 1: ['S7', 'S8'] } }));
@@ -188,7 +188,7 @@ suite('invoicing', () => {
     refuses([line(1), line(2)], { quantities: { 2: '1' }, serials: { 1: ['S1'] } });
   });
 
-  test('refused: more than there is, less than nothing, nothing, an unknown line, an order without lines', () => {
+  test('refused: more units than ordered, negative units, no units, an unknown line, an order without lines', () => {
     const sales = order('sales_order');
     for (const quantity of ['3.01', '-1', 'three', ''])
       refused(invoiceOrder(sales, [line(1)], ask({ quantities: { 1: quantity } })), 'QUANTITY_NOT_ALLOWED');
@@ -198,7 +198,7 @@ suite('invoicing', () => {
     refused(invoiceOrder(sales, [], ask()), 'STAGE_NOT_ALLOWED');
   });
 
-  test('a credit is invoiced by negative units', () => {
+  test('a credit is invoiced with negative units', () => {
     const step = done(
       invoiceOrder(order('sales_order'), [line(1, { QUANTITY: '-3' })], ask({ quantities: { 1: '-1' } })),
     );
@@ -286,7 +286,7 @@ function play({
     for (const name of ['SUBTOTAL', 'TAX_TOTAL', 'ORDER_TOTAL']) {
       const totalOf = ({ order: { [name]: total = '' } }: { order: Values }): string => total;
       const sum = addDecimals(totalOf(outcome), totalOf(outcome.backorder));
-      assert.equal(sum, totalOf(open) || '0', `${name} of both adds up to that of the order`);
+      assert.equal(sum, totalOf(open) || '0', `${name} of both adds up to the one of the order`);
     }
     if (outcome.backorder.lines.some((one) => one['UNIT_PRICE']))
       assert.notEqual(outcome.backorder.order['SUBTOTAL'], '');
@@ -311,7 +311,7 @@ suite('splits', () => {
     );
   });
 
-  test('when all is invoiced nothing is committed any more, and exactly the goods shipped have left the stock', () => {
+  test('after all units are invoiced none is committed, and exactly the shipped goods have left the stock', () => {
     fc.assert(
       fc.property(story, (told) => {
         const { movements } = play(told);
@@ -336,7 +336,7 @@ suite('splits', () => {
     );
   });
 
-  test('one split neither makes nor loses a unit: what the commitment gives up is what leaves the stock', () => {
+  test('a split neither creates nor loses a unit: the commitment falls by the units that leave the stock', () => {
     fc.assert(
       fc.property(story, ({ lines: wanted, rounds }) => {
         const lines = wanted.map(({ part, hundredths }, index) =>
@@ -362,7 +362,7 @@ suite('splits', () => {
     );
   });
 
-  test('a movement between two states is undone by the movement back', () => {
+  test('the reverse movement undoes a movement between two states', () => {
     fc.assert(
       fc.property(story, fc.constantFrom(...STAGES), fc.constantFrom(...STAGES), ({ lines: wanted }, from, to) => {
         const lines = wanted.map(({ part, hundredths }, index) =>

@@ -37,7 +37,7 @@ function refused(outcome: unknown, code: ErrorCode, field: string): void {
   assert.equal(`${outcome.code} ${outcome.field}`, `${code} ${field}`);
 }
 
-test('a known part fills the description, the price and the care-plan flag where they were not sent', () => {
+test('a known part fills the description, the price and the care-plan flag unless they are sent', () => {
   const priced = { ...PART, UNIT_PRICE: '9.5' };
   const filled = { DESCRIPTION: 'Widget', UNIT_PRICE: '9.5', CARE_PLAN: 'N' };
   assert.deepEqual(fillFromPart({ PART_CODE: 'A' }, priced), { PART_CODE: 'A', ...filled });
@@ -49,7 +49,7 @@ test('a known part fills the description, the price and the care-plan flag where
   assert.deepEqual(fillFromPart({}, {}), { DESCRIPTION: '', UNIT_PRICE: '', CARE_PLAN: '' }, 'a part without any');
 });
 
-test('a line from a file has a whole LINE_NUMBER from 1, or none; others are refused with what they are', () => {
+test('a line from a file has a whole LINE_NUMBER from 1, or none; others are refused with their value', () => {
   const read = (LINE_NUMBER: string) => importLine(line({ LINE_NUMBER, NUMBER_SHIPPED: '5' }), undefined);
   for (const number of ['', '1', '10', '999999999']) assert.equal(done(read(number))['LINE_NUMBER'], number);
   assert.equal(done(importLine({}, undefined))['LINE_NUMBER'], undefined);
@@ -60,7 +60,7 @@ test('a line from a file has a whole LINE_NUMBER from 1, or none; others are ref
   refused(importLine(line({ NUMBER_SHIPPED: '6' }), undefined), 'QUANTITY_NOT_ALLOWED', 'NUMBER_SHIPPED');
 });
 
-test('a line from a file is filled from its part, and without quantities has none; what was given stays', () => {
+test('a line from a file is filled from its part, gets no quantity that it lacks, and keeps its values', () => {
   for (const [part, filled] of [
     [undefined, {}],
     [PART, { DESCRIPTION: 'Widget', UNIT_PRICE: '', CARE_PLAN: 'N' }],
@@ -84,12 +84,12 @@ test('TOO_MANY_LINES for the line after the last that an order can have', () => 
     }
 });
 
-test('a list of serial numbers that names none fits every line', () => {
+test('an empty list of serial numbers is valid for every line', () => {
   for (const SERIAL_NUMBERS of [',', ' , '])
     assert.ok(done(importLine(line({ CARE_PLAN: 'Y', SERIAL_NUMBERS }), undefined)));
 });
 
-test('a new line has nothing shipped, one unit when it says nothing, and none when that is cleared', () => {
+test('a new line has no units shipped, one unit by default, and none if the quantity is cleared', () => {
   for (const [values, QUANTITY] of [
     [{}, '1'],
     [{ QUANTITY: '' }, '0'],
@@ -111,7 +111,7 @@ test('only a sales order commits the stock of a new line', () => {
   assert.deepEqual(done(partless).stock, []);
 });
 
-test('a movement changes what is on hand and committed, and what is available follows', () => {
+test('a movement changes the quantities on hand and committed, and the available one follows', () => {
   const movement = { PART_CODE: 'A', onHand: '-2', committed: '1.5' };
   const [before, after] = [
     { QTY_ONHAND: '9', QTY_COMMITTED: '3' },
@@ -122,7 +122,7 @@ test('a movement changes what is on hand and committed, and what is available fo
   for (const part of [{}, { QTY_ONHAND: '', QTY_COMMITTED: '' }]) assert.deepEqual(applyMovement(part, movement), none);
 });
 
-test('ORDER_CLOSED an invoice takes no new line', () => {
+test('ORDER_CLOSED an invoice accepts no new line', () => {
   const answer = addLine(order('invoice'), { PART_CODE: 'A' }, undefined);
   refused(answer, 'ORDER_CLOSED', 'ORDER_NUMBER');
   assert.match((answer as Refusal).message, /^Order 10001 is an invoice, so /);
@@ -140,14 +140,14 @@ test('SERIALS_NOT_ALLOWED more serials than units, or any on a care plan', () =>
   assert.ok(done(addLine(order('quote'), { QUANTITY: '2', SERIAL_NUMBERS: 'S1,S2' }, undefined)));
 });
 
-test('an update changes what it names and nothing else', () => {
+test('an update changes only the fields that it contains', () => {
   const before = line({ DESCRIPTION: 'Old', UNIT_PRICE: '9' });
   const { line: after, stock } = done(changeOf(order('quote'), before, { UNIT_PRICE: '10' }, undefined));
   assert.deepEqual(after, { ...before, UNIT_PRICE: '10' });
   assert.deepEqual(stock, []);
 });
 
-test('another part brings its description and flag unless they are sent; the same part brings nothing', () => {
+test('another part fills its description and flag unless they are sent; the same part fills nothing', () => {
   const before = line({ DESCRIPTION: 'Old', CARE_PLAN: 'N' });
   const change = (values: Values) =>
     done(changeOf(order('quote'), before, values, { PART_DESCRIPTION: 'New', CARE_PLAN: 'Y' })).line;
@@ -157,7 +157,7 @@ test('another part brings its description and flag unless they are sent; the sam
   assert.equal(change({ PART_CODE: 'A' })['DESCRIPTION'], 'Old');
 });
 
-test('an update of a sales order moves the commitment along', () => {
+test('an update of a sales order adjusts the commitment', () => {
   const stock = (change: Values) => done(changeOf(order('sales_order'), line(), change, undefined)).stock;
   assert.deepEqual(stock({ QUANTITY: '7' }), [{ PART_CODE: 'A', onHand: '0', committed: '2' }]);
   assert.deepEqual(stock({ QUANTITY: '' }), [{ PART_CODE: 'A', onHand: '0', committed: '-5' }]);
@@ -180,7 +180,7 @@ test('NUMBER_SHIPPED lies between 0 and QUANTITY', () => {
   refused(change({ QUANTITY: '-3', NUMBER_SHIPPED: '1' }), 'QUANTITY_NOT_ALLOWED', 'NUMBER_SHIPPED');
 });
 
-test('an invoiced line keeps all but its description, serial numbers and custom fields; present values are no change', () => {
+test('only description, serial numbers and custom fields of an invoiced line can get other values', () => {
   const before = line({ NUMBER_SHIPPED: '5' });
   const change = (values: Values) => changeOf(order('invoice'), before, values, undefined);
   const fixed = { PART_CODE: 'B', QUANTITY: '6', NUMBER_SHIPPED: '4', CARE_PLAN: 'Y', UNIT_PRICE: '1', DISCOUNT: '5' };

@@ -35,7 +35,7 @@ function refuses(code: ErrorCode, work: () => unknown, field?: string): void {
   });
 }
 
-test('the dictionaries hold the fields of the embedded PIMS, no fewer and no more', () => {
+test('the dictionaries have exactly the fields of the embedded PIMS', () => {
   const address = 'NAME ATTN ADDRESS1 ADDRESS2 CITY STATE ZIPCODE COUNTRY PHONE EMAIL';
   const addresses = ['B', 'S'].map((side) => address.replaceAll(/\w+/g, (part) => side + part)).join(' ');
   const expected = {
@@ -61,7 +61,7 @@ test('the dictionaries hold the fields of the embedded PIMS, no fewer and no mor
   });
 });
 
-test('each field has a sentence of its own, and PIMS alone sets those that are assigned', () => {
+test('each field has a separate sentence, and only PIMS sets the assigned ones', () => {
   const assigned = {
     orders: 'ORDER_NUMBER',
     lines: 'LINE_NUMBER LINE_REF_LOCK_CODE',
@@ -82,7 +82,7 @@ test('each field has a sentence of its own, and PIMS alone sets those that are a
   }
 });
 
-test('values are read by the type of their field', () => {
+test('values are parsed by the type of their field', () => {
   const table: Record<FieldType, Record<string, RawValue[]>> = {
     text: { ' as it is ': [' as it is '], '12.5': [12.5], true: [true] },
     number: { '2': [2], '2.5': ['2.50'], '-0.25': [-0.25] },
@@ -106,7 +106,7 @@ test('null and the empty text clear a field of any type', () => {
     for (const nothing of [null, '']) assert.equal(parseValue(field, nothing), '');
 });
 
-test('INVALID_VALUE what cannot be read as the type of its field, naming the field', () => {
+test('INVALID_VALUE names the field of a value that cannot be parsed as its type', () => {
   const table: Record<FieldType, RawValue[]> = {
     text: ['nul \0', '\uD800', 'low \uDC00 alone', 'x'.repeat(8193)],
     number: ['three', '1e5', 1e21, 1e-7, Infinity, NaN, '1,000', true, ' 1', '0x1'],
@@ -127,7 +127,7 @@ test('INVALID_VALUE what cannot be read as the type of its field, naming the fie
       refuses('INVALID_VALUE', () => parseValue(FIELDS[type as FieldType], raw), FIELDS[type as FieldType].name);
 });
 
-test('a value of 8,192 characters of any script is kept as it is', () => {
+test('a value of 8,192 characters of any script is kept unchanged', () => {
   for (const text of ['x'.repeat(8192), '😀'.repeat(4096)]) assert.equal(parseValue(FIELDS.text, text), text);
 });
 
@@ -149,7 +149,7 @@ test('exactly the days of the calendar are dates, in both notations', () => {
   );
 });
 
-test('what was answered can be sent again and reads the same', () => {
+test('a returned value can be sent again and is parsed as the same value', () => {
   const part = (least: number, most: number, length = 2): fc.Arbitrary<string> =>
     fc
       .oneof(fc.constantFrom(least, most), fc.integer({ min: least, max: most }))
@@ -185,7 +185,7 @@ test('what was answered can be sent again and reads the same', () => {
   );
 });
 
-test('UNKNOWN_FIELD names the field and suggests the nearest known one when it is near', () => {
+test('UNKNOWN_FIELD names the field and suggests a known one with a similar name', () => {
   const table: Record<string, string | undefined> = {
     CUSTOMR_CODE: 'CUSTOMER_CODE',
     order_date: 'ORDER_DATE',
@@ -211,7 +211,7 @@ test('UNKNOWN_FIELD names the field and suggests the nearest known one when it i
     refuses('UNKNOWN_FIELD', () => parseValues(dictionaries.orders, 'orders', Object.fromEntries([[name, '1']])));
 });
 
-test('FIELD_NOT_ALLOWED what PIMS assigns, what the operation refuses, and FUNCTION', () => {
+test('FIELD_NOT_ALLOWED for fields that PIMS assigns or the operation refuses, and FUNCTION', () => {
   for (const name of ['ORDER_NUMBER', 'CREATE_DATE', 'MODIFIED_DATE', 'FUNCTION'])
     refuses('FIELD_NOT_ALLOWED', () => parseValues(dictionaries.orders, 'orders', { [name]: '1' }), name);
   for (const name of ['LINE_NUMBER', 'LINE_REF_LOCK_CODE'])
@@ -243,7 +243,7 @@ test('different codes have different sort keys, in the order of their numbers', 
   );
 });
 
-test('a custom field has a name of its own in capitals, and there are not too many', () => {
+test('a custom field has a unique name in uppercase, and their number is limited', () => {
   for (const name of ['GIFT_WRAP', 'A', 'X1', 'A'.repeat(63)])
     assert.equal(refuseCustomField(dictionaries.orders, name), undefined);
   for (const name of [...'gift Gift 1A _A A-B Ä A" FUNCTION ORDER_NUMBER NOTES'.split(' '), '', 'A B', 'A'.repeat(64)])
@@ -255,7 +255,7 @@ test('a custom field has a name of its own in capitals, and there are not too ma
   assert.equal(refuseCustomField(buildDictionaries(own).orders, 'ONE_MORE')?.code, 'COMMAND_REFUSED');
 });
 
-test('custom fields are in the dictionary of their record type alone, behind the others', () => {
+test('custom fields are only in the dictionary of their record type, after the others', () => {
   const { orders, lines } = buildDictionaries([{ recordType: 'orders', name: 'GIFT_WRAP', type: 'flag' }]);
   assert.equal([...orders.keys()].at(-1), 'GIFT_WRAP');
   assert.equal(parseValues(orders, 'orders', { GIFT_WRAP: true })['GIFT_WRAP'], 'Y');
@@ -281,12 +281,12 @@ test('the key of a new record has at most 256 characters', () => {
   assert.match(refusal!.message, /257 characters/);
 });
 
-test('a sort key is the count of digits and the number, then the zeros before it; other codes stand behind', () => {
+test('a sort key is the count of digits, the number and its leading zeros; other codes sort after numbers', () => {
   const keys = { '9': '00019', '0': '00010', '10': '000210', '010': '000210:0001', '00': '00010:0001', A1: '~A1' };
   for (const [code, key] of Object.entries(keys)) assert.equal(sortKey(code), key, code);
 });
 
-test('the first and the last year are years; a century is a leap year only when 400 divides it', () => {
+test('the first and the last year are valid; a century is a leap year only if 400 divides it', () => {
   const { orders } = buildDictionaries([]);
   const read = (name: string, text: string): string | undefined => {
     try {

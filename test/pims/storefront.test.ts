@@ -29,7 +29,7 @@ test('invoices come first, then sales orders, quotes and worksheets', () => {
   assert.deepEqual(valuesOf(view(orders), 'order_type'), ['invoice', 'sales_order', 'quote', 'worksheet']);
 });
 
-test('within a stage the newest comes first, one without a date last; then the order number decides', () => {
+test('within a stage the newest is first, one without a date last; then the order number decides', () => {
   const order = (ORDER_NUMBER: string, CREATE_DATE: string): Values => ({
     ORDER_TYPE: 'invoice',
     ORDER_NUMBER,
@@ -48,7 +48,7 @@ test('within a stage the newest comes first, one without a date last; then the o
   assert.deepEqual(valuesOf(view(orders), 'pims_order_number'), ['7', '99', '100', 'A1', 'Ｗ1', '😀1', '0', '1']);
 });
 
-test('the order of the answer depends on the orders alone, not on how the store brings them', () => {
+test('the sequence of the result depends only on the orders, not on the sequence of the store', () => {
   const order = fc.record({
     ORDER_TYPE: fc.constantFrom('worksheet', 'quote', 'sales_order', 'invoice'),
     ORDER_NUMBER: fc.oneof(fc.nat(200).map(String), fc.constantFrom('A1', 'B-2', '007')),
@@ -77,7 +77,7 @@ test('the order of the answer depends on the orders alone, not on how the store 
   );
 });
 
-test('what PIMS has no value for is null, false, an empty list or an empty text', () => {
+test('a field without a value in PIMS is null, false, an empty list or an empty text', () => {
   const empty = { ORDER_NUMBER: '', CREATE_DATE: '', DROP_SHIP: '', TRACKING_NUMBERS: '', SNAME: '' };
   const expected = {
     order_type: 'quote',
@@ -136,17 +136,17 @@ test('an item has exactly six fields, its quantities as numbers, and lines keep 
   ]);
 });
 
-test('a care plan never shows a serial number, even where PIMS has one', () => {
+test('a care plan never shows a serial number, even if PIMS has one', () => {
   const [item] = view([{}], [{ CARE_PLAN: 'Y', SERIAL_NUMBERS: 'S1', QUANTITY: '1', NUMBER_SHIPPED: '1' }])[0]!.items;
   assert.deepEqual(item!.serial_numbers, []);
   assert.equal(item!.is_care_plan, true);
 });
 
-test('the requested number is echoed, also when there is no order', () => {
+test('the requested number is echoed, even if there is no order', () => {
   assert.deepEqual(lookUp('#9999', []), { storefront_order_number: '#9999', orders: [] });
 });
 
-test('a record without its fields shows like one whose fields are empty, with nothing ordered or shipped', () => {
+test('a record without its fields is shown like one with empty fields, with nothing ordered or shipped', () => {
   const empty = { ORDER_TYPE: '', ORDER_NUMBER: '', CREATE_DATE: '', MODIFIED_DATE: '', TRACKING_NUMBERS: '' };
   const line = { PART_CODE: '', DESCRIPTION: '', QUANTITY: '0', NUMBER_SHIPPED: '0', SERIAL_NUMBERS: '' };
   assert.deepEqual(view([{}, {}], [{}]), view([empty, empty], [line]));

@@ -16,7 +16,7 @@ test('half a cent of a share is rounded away from zero', () => {
     assert.equal(takeShare(amount, '1', '2'), share, amount);
 });
 
-test('the SUBTOTAL of a backorder is what `check` compares it with, whether or not its lines add up to their share', () => {
+test('the SUBTOTAL of a backorder is the one that `check` expects, for any sum of its lines', () => {
   const invoice = { quantities: new Map([['1', '1']]), serials: new Map<string, string[]>(), tracking: [] };
   for (const priced of [
     ['1 x 0.334', '1 x 0.336'],

@@ -37,7 +37,7 @@ function run(script: Script<unknown>, answers: Record<string, unknown> = {}): Ra
 }
 const refuses = (ran: Ran, outcome: RegExp): void => assert.match(String(ran.outcome), outcome);
 
-test('an order begins as what it says or as the default says, and never as an invoice', () => {
+test('an order begins in its own stage or the default one, and never as an invoice', () => {
   const create = (body: writes.Body): Ran => run(writes.createOrder(DICTIONARIES, body, CONTEXT), { nextNumber: '8' });
   assert.equal(create({}).outcome, '"8"');
   assert.equal(create({ ORDER_TYPE: 'sales_order' }).outcome, '"8"');
@@ -47,7 +47,7 @@ test('an order begins as what it says or as the default says, and never as an in
   );
 });
 
-test('the key of what is written to is there, and its refusals name it', () => {
+test('an update needs the key of its record, and its refusals name it', () => {
   for (const CUSTOMER_CODE of [undefined, null, ''])
     refuses(
       run(writes.updateCustomer(DICTIONARIES, { ...(CUSTOMER_CODE !== undefined && { CUSTOMER_CODE }) }, CONTEXT)),
@@ -66,7 +66,7 @@ test('the key of what is written to is there, and its refusals name it', () => {
   refuses(update, /^LINE_NOT_FOUND LINE_REF_LOCK_CODE: .*'L'/);
 });
 
-test('a new line sends no NUMBER_SHIPPED; lines are counted only behind the number of the last that fits', () => {
+test('a new line may not have NUMBER_SHIPPED; lines are counted only if a number is above the maximum', () => {
   const add = (body: writes.Body, answers: Record<string, unknown>): Ran =>
     run(writes.addLineItem(DICTIONARIES, { ORDER_NUMBER: '7', ...body }, CONTEXT), { orderStage: ORDER, ...answers });
   refuses(add({ NUMBER_SHIPPED: '1' }, {}), /^FIELD_NOT_ALLOWED NUMBER_SHIPPED: /);
@@ -77,7 +77,7 @@ test('a new line sends no NUMBER_SHIPPED; lines are counted only behind the numb
   assert.match(String(add({}, { lastLineNumber: 10_000, lineCount: 9999 }).outcome), /"LINE_NUMBER":"10001"/);
 });
 
-test('what an operator types is text that can be kept, and its refusal names the field', () => {
+test('the input of an operator must be storable text, and its refusal names the field', () => {
   const advance = (order: string, { serial = 'S', tracking = 'T' } = {}): Ran => {
     const serials = new Map([['1', [serial]]]);
     const invoice: InvoiceRequest = { quantities: new Map(), serials, tracking: [tracking] };
@@ -95,7 +95,7 @@ test('a number of at most 15 digits raises the counter of its records, another c
   assert.deepEqual(found, [true, true, false, false, false, false]);
 });
 
-test('a write without an idempotency key is no replay', () => {
+test('a write without an idempotency key is not a replay', () => {
   const script = writes.runOnce(writes.createOrder(DICTIONARIES, {}, CONTEXT), CONTEXT);
   assert.deepEqual(run(script, { nextNumber: '8' }).outcome, { data: '"8"', replayed: false });
 });

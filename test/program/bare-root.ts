@@ -50,7 +50,7 @@ test('the executable is one file of less than 130 MB', (context) => {
   assert.ok(bytes < BYTES_MAX);
 });
 
-test('in an empty folder of a bare root it makes the demo, and the lines it prints answer', async (context) => {
+test('in an empty folder of a bare root it makes the demo, and the calls it prints succeed', async (context) => {
   const { output, pid } = await serve(context, '/empty');
   assert.match(output, /^Storeroom \d+\.\d+\.\d+ is ready\.\n/);
   const lines = output.split('\n').filter((line) => line.trimStart().startsWith('curl '));

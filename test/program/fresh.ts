@@ -78,7 +78,7 @@ for (const user of USERS)
     const folder = `${user.home}/storeroom`;
     let namesBefore: readonly string[];
 
-    test(`${START} gives a service that answers the calls of the README`, async (context) => {
+    test(`${START} starts a service that accepts the calls of the README`, async (context) => {
       const made = join(debian.root, folder);
       git('clone', '--quiet', '--no-hardlinks', ROOT, made);
       execFileSync('chown', ['-R', `${user.id}:${user.id}`, made]);
@@ -90,7 +90,7 @@ for (const user of USERS)
       namesBefore = namesIn('/tmp');
     });
 
-    test(`${TEST} is good, and leaves nothing outside the clone`, async (context) => {
+    test(`${TEST} succeeds, and leaves no file outside the clone`, async (context) => {
       const { code, output } = await debian.run(user, folder, TEST);
       const log = join(LOGS, `fresh-${user.name}.log`);
       writeFileSync(log, output);

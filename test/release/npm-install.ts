@@ -74,7 +74,7 @@ function sizeOf(path: string): number {
   return files.reduce((sum, file) => sum + (file.isFile() ? file.size : 0), 0) / 1e6;
 }
 
-test('npm install --global brings the package and one Node, nothing else', (context) => {
+test('npm install --global installs only the package and one Node', (context) => {
   mkdirSync(prefix, { recursive: true });
   const words = ['install', '--global', '--prefix', prefix, '--loglevel=error', NAME];
   execFileSync('npm', words, { cwd: temporaryFolder(), env: environment, stdio: ['ignore', 'ignore', 'inherit'] });
@@ -92,7 +92,7 @@ test('npm install --global brings the package and one Node, nothing else', (cont
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`the installed command serves the demo from an empty folder, until ${signal}`, (context) =>
     tryDemo(context, join(prefix, 'bin/storeroom'), ['serve'], signal));
-  test(`npx ${NAME} serve does so too, until ${signal}`, (context) =>
+  test(`npx ${NAME} serve serves it too, until ${signal}`, (context) =>
     tryDemo(context, 'npx', ['--yes', NAME, 'serve'], signal));
 }
 

@@ -79,7 +79,7 @@ suite('after an install', () => {
     assert.deepEqual([prepare(SAFE).stderr, realpathSync(link())], ['', OWN]);
   });
 
-  test('if neither has them, the newest runs, and the user is told what to install', () => {
+  test('if neither has them, the newest runs, with advice what to install', () => {
     install('26.10.0');
     for (const [version, path] of [
       ['26.9.0', binary(packageName)],
@@ -100,7 +100,7 @@ suite('after an install', () => {
     assert.equal(prepare(SAFE).status, 0, "unless the machine's Node is new enough");
   });
 
-  test('without the Node of the lockfile it fails and says what to run', () => {
+  test('without the Node of the lockfile it fails with the command to run', () => {
     for (const name of packages) rmSync(join(folder, 'node_modules', name), { recursive: true });
     const { status, stderr } = prepare('20.0.0');
     assert.equal(status, 1);
@@ -119,7 +119,7 @@ suite('the command', () => {
     assert.equal(launch('20.0.0', 'serve').stderr, '');
   });
 
-  test('is started by the Node of this machine, whatever its version', () => {
+  test('is started by the Node of this machine, of any version', () => {
     const env = { PATH: machinePath };
     const { stdout, stderr } = spawnSync('node', [join(folder, 'bin/storeroom.js'), 'serve'], {
       env,
@@ -138,7 +138,7 @@ suite('the command', () => {
     assert.equal(launch('26.11.0', 'check').stderr, '');
   });
 
-  test('under an old Node, without that of npm, it fails and says what to do', () => {
+  test('under an old Node, without the one of npm, it fails and says what to do', () => {
     for (const name of packages) rmSync(join(folder, 'node_modules', name), { recursive: true });
     const { status, stderr } = launch('24.22.1', 'serve');
     assert.equal(status, 1);
@@ -146,7 +146,7 @@ suite('the command', () => {
   });
 });
 
-test(`the package of Node for ${platform} knows no security release after the one that this checkout names`, () => {
+test(`the package of Node for ${platform} has no security release after the one that this checkout names`, () => {
   const changelog = readFileSync(join(ROOT, 'node_modules', packageName, 'CHANGELOG.md'), 'utf8');
   assert.ok(findSecurityRelease(changelog).version.localeCompare(SAFE, 'en', { numeric: true }) <= 0);
 });

@@ -155,7 +155,7 @@ test('a script of a schema never changes under its number', () => {
   );
 });
 
-test('a schema has a version of its own: that of the program is the one whose row has the newest schemas', () => {
+test('a schema has its own version; the version of the program is the one whose row has the newest schemas', () => {
   const rows = readFileSync(join(ROOT, 'docs/versions.md'), 'utf8').matchAll(/^\| (\d+\.\d+\.\d+) \| ([\d, |]+) \|$/gm);
   const [newest, ...earlier] = [...rows].map(([, version, schemas]) => ({ version, schemas }));
   const schemas = [
@@ -170,7 +170,7 @@ test('a schema has a version of its own: that of the program is the one whose ro
     'a row for each change of a schema',
   );
   const compare = (a = '', b = ''): number => a.localeCompare(b, 'en', { numeric: true });
-  assert.ok(compare(version, newest.version) >= 0, 'the version is that of the row, or a later one');
+  assert.ok(compare(version, newest.version) >= 0, 'the version is the one of the row, or a later one');
   assert.deepEqual(
     earlier.filter((row) => compare(row.version, newest.version) >= 0),
     [],

@@ -108,7 +108,7 @@ test('two dry runs in two places, times and masks make the same bytes and change
   }
 });
 
-test('the SBOM names Node, what is inside it, and every package the bundle holds', () => {
+test('the SBOM lists Node, its contents, and every package of the bundle', () => {
   const [name = ''] = /\S+\.cdx\.json/.exec(sums) ?? [];
   const bom = JSON.parse(first.read(`build/release/${name}`).toString()) as {
     components: { name: string; version: string; components?: { name: string; version: string }[] }[];
@@ -141,7 +141,7 @@ test('a release commits the version and the closed section, tags it, and makes t
   assert.match(second.read('openapi.json').toString(), new RegExp(`"version": "${version}"`));
 });
 
-test('on the tag of a release it makes the same bytes again', () => {
+test('on the tag of a release it makes the same bytes', () => {
   assert.equal(makeSums(second, ['--dry-run']), sums);
 });
 

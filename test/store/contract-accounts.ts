@@ -16,7 +16,7 @@ export function describeAccounts(store: StoreUnderTest): void {
 }
 
 function describeUsers(people: People): void {
-  test('a user is found as it was made, by name and by link, and is another in each tenant', async () => {
+  test('a user is found unchanged by name and by link, and is a different one in each tenant', async () => {
     const store = await people.opened();
     const [first, second] = [await people.newTeam('viewer', 'owner'), await people.newTeam('viewer')];
     const [viewer] = first.names;
@@ -49,7 +49,7 @@ function describeUsers(people: People): void {
     assert.deepEqual(await store.users.listUsers('nobody'), []);
   });
 
-  test('USER_EXISTS for an address the tenant has, also when several ask at once; nothing is recorded', async () => {
+  test('USER_EXISTS for an address that the tenant has, also for simultaneous calls; nothing is recorded', async () => {
     const [store, other] = [await people.opened(), await people.store.openAgain()];
     const { teamId, names } = await people.newTeam('owner');
     const make = (one: OpenedStore, email: string, byte: number) => {
@@ -68,7 +68,7 @@ function describeUsers(people: People): void {
     assert.equal((await readChain(store.audit, teamId)).length, 2);
   });
 
-  test('a change changes what it names and nothing else', async () => {
+  test('a change changes only the members that it contains', async () => {
     const store = await people.opened();
     const name = await people.newUser();
     const change = async (one: UserChange): Promise<User> => {
@@ -101,7 +101,7 @@ function describeUsers(people: People): void {
     assert.equal(await store.users.findUserByLink(bytes(55)), undefined);
   });
 
-  test('a change or the removal of a user leaves the others of the team as they are', async () => {
+  test('a change or the removal of a user leaves the others of the team unchanged', async () => {
     const store = await people.opened();
     const { names } = await people.newTeam('owner', 'developer', 'viewer');
     const [owner, developer, viewer] = names as [UserName, UserName, UserName];
@@ -141,7 +141,7 @@ function describeUsers(people: People): void {
     );
   });
 
-  test('NOT_FOUND a user that is not there, or whose password or second factor is another by now', async () => {
+  test('NOT_FOUND for an unknown user, or one whose password or second factor has changed meanwhile', async () => {
     const store = await people.opened();
     const name = await people.newUser();
     const records = (await readChain(store.audit, name.teamId)).length;
@@ -161,7 +161,7 @@ function describeUsers(people: People): void {
     assert.equal((await store.users.findUser(name))!.sealedSecret, null);
   });
 
-  test('LAST_OWNER a tenant keeps an owner, and other roles come and go', async () => {
+  test('LAST_OWNER a tenant keeps an owner; users with other roles can be removed', async () => {
     const store = await people.opened();
     const { teamId, names } = await people.newTeam('owner', 'developer', 'viewer');
     const [owner, developer, viewer] = names as [UserName, UserName, UserName];
@@ -179,7 +179,7 @@ function describeUsers(people: People): void {
     assert.equal((await readChain(store.audit, teamId)).length, 3 + 4);
   });
 
-  test('LAST_OWNER of owners who remove or demote each other at the same moment one is left', async () => {
+  test('LAST_OWNER if owners remove or demote each other at the same moment, one is left', async () => {
     const both = [await people.opened(), await people.store.openAgain()];
     for (let round = 0; round < 5; round++) {
       const { teamId, names } = await people.newTeam('owner', 'owner');
@@ -203,7 +203,7 @@ function describeAttempts(people: People): void {
     return taken.filter(Boolean).length;
   };
 
-  test('an attempt is counted once upon what was read, and can be given back while it is the last', async () => {
+  test('an attempt is counted once for the state that was read, and can be undone while it is the last', async () => {
     const store = await people.opened();
     const name = await people.newUser();
     const state = async () =>
@@ -222,7 +222,7 @@ function describeAttempts(people: People): void {
     );
   });
 
-  test('a failure of a name without an account is counted once, apart from other names, and kept', async () => {
+  test('a failure of a name without an account is counted once, separately from other names, and kept', async () => {
     const name = { teamId: 'nowhere', email: 'unknown@example.com' };
     const counted = { failures: 1, nextTryAt: at(1) };
     assert.equal(await countTaken((one) => one.users.countUnknownFailure(name, counted)), 1);
@@ -236,7 +236,7 @@ function describeAttempts(people: People): void {
     assert.deepEqual(await store.users.findUnknownFailures(name), { failures: 2, nextTryAt: at(2) });
   });
 
-  test('a time step is taken once, and none before it any more', async () => {
+  test('a time step is accepted once, and no earlier one after it', async () => {
     const store = await people.opened();
     const name = await people.newUser();
     assert.equal(await countTaken((one) => one.users.useStep(name, 101)), 1);
@@ -246,7 +246,7 @@ function describeAttempts(people: People): void {
     assert.equal((await store.users.findUser(name))!.lastStep, 59_000_000);
   });
 
-  test('a recovery code is taken once', async () => {
+  test('a recovery code is accepted once', async () => {
     const store = await people.opened();
     const [name, other] = [await people.newUser(), await people.newUser()];
     assert.equal(await countTaken((one) => one.users.useRecoveryCode(name, bytes(2))), 1);
@@ -259,7 +259,7 @@ const listSessionIds = async (store: OpenedStore, name: UserName): Promise<strin
   (await store.sessions.listSessions(name)).map(({ sessionId }) => sessionId);
 
 function describeSessions(people: People): void {
-  test('a session is found with its user and tenant as they are now, for every process, until it ends', async () => {
+  test('every process finds a session with the current state of its user and tenant, until it ends', async () => {
     const [store, other] = [await people.opened(), await people.store.openAgain()];
     const name = await people.newUser();
     const session = newSession(name);
@@ -288,7 +288,7 @@ function describeSessions(people: People): void {
     assert.deepEqual(actions, ['signed.in', 'test.done', 'test.done', 'test.done']);
   });
 
-  test('a new session can take the place of one, and one without an entry is not recorded', async () => {
+  test('a new session can replace another, and one without an entry is not recorded', async () => {
     const store = await people.opened();
     const name = await people.newUser();
     const [first, second] = [newSession(name), newSession(name)];
@@ -299,7 +299,7 @@ function describeSessions(people: People): void {
     assert.equal((await readChain(store.audit, name.teamId)).length, 2);
   });
 
-  test('a session goes on under another token, with the time of its proof; the one before is gone', async () => {
+  test('a session continues under another token, with the time of its proof; the old token is deleted', async () => {
     const [store, other] = [await people.opened(), await people.store.openAgain()];
     const name = await people.newUser();
     const [first, second] = [newSession(name, { failures: 3, nextTryAt: at(9) }), newSession(name)];
@@ -315,7 +315,7 @@ function describeSessions(people: People): void {
     assert.equal(found.user.failures, 1, 'what strangers failed at is another count');
   });
 
-  test('a proof is counted once upon what was read, for its session alone, and can be given back', async () => {
+  test('a proof is counted once for the state that was read, for its session alone, and can be undone', async () => {
     const [store, other] = [await people.opened(), await people.store.openAgain()];
     const name = await people.newUser();
     const [mine, theirs] = [newSession(name), newSession(name)];
@@ -343,7 +343,7 @@ function describeSessions(people: People): void {
     assert.equal(await store.sessions.updateSession(bytes(0), { failures: 1, nextTryAt: at(1) }, 0), false);
   });
 
-  test('sessions are listed newest first, and end one by one, but for one, or all, of their user alone', async () => {
+  test('sessions are listed newest first; a user can end one, all others or all, and none of other users', async () => {
     const store = await people.opened();
     const [name, other] = [await people.newUser(), await people.newUser()];
     const opened = [1, 2, 3, 4, 5].map((minute) => newSession(name, { createdAt: at(minute) }));
@@ -376,7 +376,7 @@ function describeSessions(people: People): void {
     assert.deepEqual(await store.sessions.listSessions(name), []);
   });
 
-  test('sessions too old, or not seen for long, are forgotten', async () => {
+  test('sessions that are too old or long unused are deleted', async () => {
     const store = await people.opened();
     const name = await people.newUser();
     const [old, idle, good] = [

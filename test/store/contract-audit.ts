@@ -12,7 +12,7 @@ export function describeAudit(store: StoreUnderTest): void {
 }
 
 function describeLog(people: People): void {
-  test('records are read as appended, newest first by page or in their order, and hash as they say', async () => {
+  test('records are read as appended, newest first by page or in their order, and match their hashes', async () => {
     const store = await people.opened();
     const { teamId } = await people.newTeam();
     assert.deepEqual(await store.audit.loadAuditHead(teamId), { number: 0, hash: '' });
@@ -32,7 +32,7 @@ function describeLog(people: People): void {
     await assert.rejects(store.audit.appendAudit('nobody', entry()), { code: 'TENANT_NOT_FOUND' });
   });
 
-  test('however many append at once, from two processes, there is one unbroken chain with all of them', async () => {
+  test('simultaneous appends from two processes form one unbroken chain with all records', async () => {
     const both = [await people.opened(), await people.store.openAgain()];
     const [first, second] = [await people.newTeam(), await people.newTeam()];
     const targets = times(20, (index) => `${index}`);
@@ -46,7 +46,7 @@ function describeLog(people: People): void {
     }
   });
 
-  test('a removed tenant takes users, sessions, codes and audit log along; made again, it has none', async () => {
+  test('removing a tenant deletes its users, sessions, codes and audit log; created again, it has none', async () => {
     const { tenants, users, sessions, audit } = await people.store.first();
     const name = await people.newUser();
     const session = newSession(name);
@@ -101,7 +101,7 @@ function describeKeys(people: People): void {
     assert.deepEqual(records[3]!.detail, { name: 'default' });
   });
 
-  test('of replacements at once, from two processes, one pair is in force after them', async () => {
+  test('after simultaneous replacements from two processes, one pair is in force', async () => {
     const [{ tenants, audit }, other] = [await people.store.first(), await people.store.openAgain()];
     const { teamId } = await people.newTeam();
     const replace = (index: number) => {

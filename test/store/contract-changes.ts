@@ -104,7 +104,7 @@ export function describeChanges(store: StoreUnderTest): void {
     assert.deepEqual(await readShown(port, next), []);
   });
 
-  test('of writes sent at once, the feed has those that happened, in order, and nothing of a refused batch', async () => {
+  test('the feed has the successful ones of simultaneous writes in order, and nothing of a refused batch', async () => {
     const { pims } = await store.newTenant();
     const { port } = pims;
     const steps = [
@@ -154,7 +154,7 @@ export function describeChanges(store: StoreUnderTest): void {
     assert.deepEqual(await readShown(port, next), []);
   });
 
-  test('lines that are imported, and an order of more than 100 parts, are in the feed with each part they move', async () => {
+  test('imported lines, and an order of more than 100 parts, are in the feed with each part they move', async () => {
     const { pims } = await store.newTenant();
     const parts = times(101, (n) => `P${n}`);
     await pims.importAll('orders', [{ ORDER_NUMBER: '1', ORDER_TYPE: 'sales_order' }]);
@@ -176,7 +176,7 @@ export function describeChanges(store: StoreUnderTest): void {
     }
   });
 
-  test('pages of some types skip the others, and go on where the last page ended', async () => {
+  test('pages of some types skip the others, and continue where the last page ended', async () => {
     const { pims } = await store.newTenant();
     const { port } = pims;
     for (let at = 0; at < 3; at++) {
@@ -195,7 +195,7 @@ export function describeChanges(store: StoreUnderTest): void {
     assert.deepEqual([changes, next], [[], (await read(port)).next]);
   });
 
-  test('pages of any types and length, one after the other, have every change of these types, also of large commits', async () => {
+  test('consecutive pages of any types and length have every change of them, also of large commits', async () => {
     const { pims } = await store.newTenant();
     const { port } = pims;
     const wide = (letter: string): Values =>
@@ -228,7 +228,7 @@ export function describeChanges(store: StoreUnderTest): void {
       }
   });
 
-  test('a page whose caller has left ends at once, and a page that has got anywhere is never refused', async () => {
+  test('a page whose caller has left ends at once, and a page that has made progress is never refused', async () => {
     const { pims } = await store.newTenant();
     const { port } = pims;
     await pims.importAll(
@@ -287,7 +287,7 @@ export function describeChanges(store: StoreUnderTest): void {
   });
 
   // Holds S6.27.
-  test('old changes are deleted but the newest, and a position that is gone is refused with the earliest one', async () => {
+  test('old changes but the newest are deleted, and a deleted position is refused with the earliest', async () => {
     const { pims } = await store.newTenant();
     const { port } = pims;
     await pims.importAll(

@@ -45,7 +45,7 @@ export function describeFields(store: StoreUnderTest): void {
     }
   });
 
-  test('older records have no value in it; then it is written, read, changed and queried like any other', async () => {
+  test('older records have no value in a new field, which can be written and queried like any other', async () => {
     const { pims } = await store.newTenant();
     const old = await pims.createOrder();
     accepted(await pims.addLine(old, { QUANTITY: '1' }));
@@ -77,7 +77,7 @@ export function describeFields(store: StoreUnderTest): void {
     assert.deepEqual(valuesOf(await pims.readAll('lines'), 'GIFT_DATE'), ['', '12/25/2026']);
   });
 
-  test('COMMAND_REFUSED a name that is there, reserved or none, also when two ask at once', async () => {
+  test('COMMAND_REFUSED for a used, reserved or invalid name, also for simultaneous calls', async () => {
     const { pims } = await store.newTenant();
     for (const name of [
       ...'ORDER_NUMBER NOTES FUNCTION ID SORT_KEY ROWID OID lower A"B 1A'.split(' '),
@@ -93,7 +93,7 @@ export function describeFields(store: StoreUnderTest): void {
     assert.equal((await pims.port.dictionaries()).orders.size, 41);
   });
 
-  test('a name that means something in SQL is a name like any other', async () => {
+  test('a name that is special in SQL is a name like any other', async () => {
     const { pims } = await store.newTenant();
     for (const name of [
       ...'SELECT ORDER GROUP TABLE VALUE XMIN CTID USER RANK FOLDED SEARCH'.split(' '),
@@ -109,7 +109,7 @@ export function describeFields(store: StoreUnderTest): void {
     assert.equal((await pims.readAll('lines')).length, 12);
   });
 
-  test('a field another process has added is there at the next call, and so is what it wrote into it', async () => {
+  test('a field that another process has added, and its values, are there at the next call', async () => {
     const { tenant, pims } = await store.newTenant();
     const other = await store.reopened(tenant);
     const order = await pims.createOrder({ NOTES: 'before' });
@@ -129,7 +129,7 @@ export function describeFields(store: StoreUnderTest): void {
     assert.equal((await other.readRecord('inventory', 'P'))!['WEIGHT'], '1.5', 'and so is an import');
   });
 
-  test('a partial invoice keeps what another process has just put into a new field, whoever meets the field first', async () => {
+  test('a partial invoice keeps the values that another process has just written to a new field', async () => {
     const { tenant, pims } = await store.newTenant();
     const other = await store.reopened(tenant);
     for (let count = 1; count <= RACES; count++) {
@@ -147,7 +147,7 @@ export function describeFields(store: StoreUnderTest): void {
     }
   });
 
-  test(`a process answers its first reads, at once, with every field: ${OPENED} processes`, async () => {
+  test(`a process returns every field in its first, simultaneous reads: ${OPENED} processes`, async () => {
     const { tenant, pims } = await store.newTenant();
     const older = await store.reopened(tenant);
     await older.port.dictionaries();
@@ -177,7 +177,7 @@ export function describeFields(store: StoreUnderTest): void {
     assert.deepEqual(wrong, []);
   });
 
-  test('an export has the fields that it is asked for, although another process adds one', async () => {
+  test('an export has the requested fields, even if another process adds one', async () => {
     const { tenant, pims } = await store.newTenant();
     const other = await store.reopened(tenant);
     await pims.importAll('customers', [{ CUSTOMER_CODE: 'A' }, { CUSTOMER_CODE: 'B', NOTES: 'last' }]);

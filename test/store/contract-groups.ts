@@ -53,14 +53,14 @@ async function begin({ pims }: { readonly pims: Pims }, part: Values = {}): Prom
 }
 
 export function describeGroups(store: StoreUnderTest): void {
-  test('of two invoices that are given one serial number at once, one gets it', async () => {
+  test('if two invoices get the same serial number at once, one keeps it', async () => {
     const pims = await begin(await store.newTenant());
     for (const order of ['1', '2']) accepted(await pims.advanceOrder(order, { invoice: WHOLE }));
     const outcomes = ['1', '2'].map((order) => codeOf(changeLine(pims, order, { SERIAL_NUMBERS: 'S1' })));
     assert.deepEqual(await Promise.all(outcomes), ['done', 'SERIALS_NOT_ALLOWED']);
   });
 
-  test('of two orders that are invoiced at once with one serial number, one is', async () => {
+  test('if two orders are invoiced at once with the same serial number, one succeeds', async () => {
     const pims = await begin(await store.newTenant(), { SERIALIZED: 'Y' });
     const invoice = { ...WHOLE, serials: new Map([['1', ['S1']]]) };
     const outcomes = ['1', '2'].map((order) => codeOf(pims.advanceOrder(order, { invoice })));
@@ -68,7 +68,7 @@ export function describeGroups(store: StoreUnderTest): void {
     assert.deepEqual(await readStock(pims, 'P'), [['9', '1']]);
   });
 
-  test('an invoice that is changed or void leaves serial numbers that another has sold since; a void one returns its own', async () => {
+  test('a changed or void invoice does not return serial numbers that another has sold since', async () => {
     for (const leave of [
       (pims: Pims) => changeLine(pims, '1', { SERIAL_NUMBERS: 'S2' }),
       (pims: Pims) => voidInvoice(pims, '1'),
@@ -87,7 +87,7 @@ export function describeGroups(store: StoreUnderTest): void {
     }
   });
 
-  test('a part that is created at once with lines of it has the units that they commit', async () => {
+  test('a part that is created at the same moment as lines with it has the units that they commit', async () => {
     const { pims } = await store.newTenant();
     // On PostgreSQL, a batch takes more rounds of loads than the new part does.
     const batch = () =>
@@ -100,7 +100,7 @@ export function describeGroups(store: StoreUnderTest): void {
     assert.deepEqual([...outcomes, ...(await readStock(pims, 'P'))], ['done', 'done', 'done', ['10', '6']]);
   });
 
-  test('a change sent with the partial invoice that moves its line finds the line moved', async () => {
+  test('a change that is sent at once with the partial invoice that moves its line finds the moved line', async () => {
     const pims = await begin(await store.newTenant());
     await pims.importAll('lines', [{ ORDER_NUMBER: '1', PART_CODE: 'P', QUANTITY: '2', LINE_REF_LOCK_CODE: 'moved' }]);
     const invoice = { ...WHOLE, quantities: new Map([['1', '1']]) };
@@ -108,7 +108,7 @@ export function describeGroups(store: StoreUnderTest): void {
     assert.deepEqual(await Promise.all(sent.map(codeOf)), ['done', 'LINE_MOVED']);
   });
 
-  test('an order that is approved and drop-shipped at once commits no stock', async () => {
+  test('an order that is approved and becomes a drop shipment at once commits no stock', async () => {
     const { pims } = await store.newTenant();
     await pims.importAll('inventory', [{ PART_CODE: 'P', QTY_ONHAND: '10' }]);
     const order = await pims.createOrder({ ORDER_TYPE: 'quote' });
@@ -144,7 +144,7 @@ export function describeGroups(store: StoreUnderTest): void {
     );
   });
 
-  test('a write sent with one that is too large to share its reads starts from what that one leaves', async () => {
+  test('a write beside one that is too large to share its reads starts from the result of that one', async () => {
     const { pims } = await store.newTenant();
     const parts = times(MANY_PARTS, (index) => `P${index}`);
     await pims.importAll(
@@ -165,7 +165,7 @@ export function describeGroups(store: StoreUnderTest): void {
     assert.deepEqual(await readCommitted(pims, 'P7', 'P8'), ['5', '0']);
   });
 
-  test('of two writes sent at once with the same tag, one happens and the other is refused', async () => {
+  test('if two writes are sent at once with the same tag, one succeeds and the other is refused', async () => {
     const { pims } = await store.newTenant();
     const [order, customer] = [await pims.createOrder(), await pims.createCustomer()];
     for (const [recordType, key, update] of [
@@ -206,7 +206,7 @@ export function describeGroups(store: StoreUnderTest): void {
     assert.deepEqual(await readCommitted(pims, 'LAMP', 'CARE'), ['2', '0']);
   });
 
-  test('numbers given out at once pass over the codes that callers take in the same moment', async () => {
+  test('numbers that are assigned at once skip the codes that callers use at the same moment', async () => {
     const { pims } = await store.newTenant();
     const first = Number(await pims.createCustomer());
     const own = times(20, (index): Values => (index % 2 ? { CUSTOMER_CODE: String(first + index) } : {}));
@@ -218,7 +218,7 @@ export function describeGroups(store: StoreUnderTest): void {
       if (!own[index]!['CUSTOMER_CODE']) assert.ok(!(outcome instanceof Refusal), 'a number is always found');
   });
 
-  test('queries sent at once have an answer of their own each, of one page or several', async () => {
+  test('simultaneous queries each get their own result, of one page or several', async () => {
     const { pims } = await store.newTenant();
     const cities = times(30, (index) => (index % 3 === 0 ? `"City" ${index}\\ Ünter` : `City ${index}`));
     const customers = times(300, (index) => ({

@@ -15,7 +15,7 @@ const reasons = ({ rejected }: ImportResult): string[] =>
   rejected.map(({ lineNumber, reason }) => `${lineNumber} ${(reason as Refusal).code}`);
 
 export function describeImport(store: StoreUnderTest): void {
-  test('what is exported is what was imported: every value of every field, in the order of the keys', async () => {
+  test('an export has every imported value of every field, in the order of the keys', async () => {
     const { pims } = await store.newTenant();
     accepted(await pims.addField({ recordType: 'customers', name: 'COLOUR', type: 'text' }));
     const names = [...(await pims.port.dictionaries()).customers.keys()].filter((name) => name !== 'CUSTOMER_CODE');
@@ -41,7 +41,7 @@ export function describeImport(store: StoreUnderTest): void {
     for (const row of given.slice(0, 20)) assert.deepEqual(await pims.readRecord('customers', row.CUSTOMER_CODE), row);
   });
 
-  test('an export carries a tenant to another store with its numbers, dates, lock codes and stock', async () => {
+  test('an export moves a tenant to another store with its numbers, dates, lock codes and stock', async () => {
     const [from, to] = [await store.newTenant(), await store.newTenant()];
     await from.pims.importAll('inventory', [{ PART_CODE: 'P', PART_DESCRIPTION: 'Part', QTY_ONHAND: '10' }]);
     for (const stage of ['worksheet', 'sales_order', 'sales_order']) {
@@ -59,7 +59,7 @@ export function describeImport(store: StoreUnderTest): void {
     assert.equal(await to.pims.createOrder(), await from.pims.createOrder());
   });
 
-  test('a cancelled order comes back from its export as one: closed, and its lines commit nothing', async () => {
+  test('a cancelled order stays cancelled in an export and its import, and its lines commit nothing', async () => {
     const [from, to] = [await store.newTenant(), await store.newTenant()];
     await from.pims.importAll('inventory', [{ PART_CODE: 'P', QTY_ONHAND: '10' }]);
     for (let made = 0; made < 2; made++) {
@@ -82,7 +82,7 @@ export function describeImport(store: StoreUnderTest): void {
     accepted(await to.pims.updateOrder('5', { ORDER_STATUS: 'SHIPPED' }));
   });
 
-  test('what a file does not say is set as for a new record', async () => {
+  test('fields that a file does not have are set as for a new record', async () => {
     const { pims } = await store.newTenant();
     await pims.importAll('orders', [
       { REFERENCE_NUMBER: '#1' },
@@ -113,7 +113,7 @@ export function describeImport(store: StoreUnderTest): void {
     assert.equal((await pims.readRecord('inventory', 'P'))!['QTY_AVAILABLE'], '0');
   });
 
-  test('a row that cannot be is rejected with its line and reason, and the others come in', async () => {
+  test('an invalid row is rejected with its line and reason, and the others are imported', async () => {
     const { pims } = await store.newTenant();
     await pims.importAll('orders', [{ ORDER_NUMBER: '1' }]);
     const table: [RecordType, Values[], string[]][] = [
@@ -169,7 +169,7 @@ export function describeImport(store: StoreUnderTest): void {
     assert.deepEqual(valuesOf((await pims.readOrder('1')).lines, 'LINE_NUMBER'), ['2', '5']);
   });
 
-  test('lines of sales orders commit stock, those of other stages do not, and no import takes from it', async () => {
+  test('lines of sales orders commit stock, lines of other stages do not, and no import reduces it', async () => {
     const { pims } = await store.newTenant();
     const orders = [
       { ORDER_NUMBER: '1', ORDER_TYPE: 'sales_order' },
@@ -202,7 +202,7 @@ export function describeImport(store: StoreUnderTest): void {
     assert.deepEqual(await pims.readAll('inventory'), []);
   });
 
-  test('what comes of rows does not depend on the batches they come in', async () => {
+  test('the result of an import does not depend on its batches', async () => {
     const oneOf = (...values: string[]) => fc.constantFrom(...values);
     const someOf = (fields: Record<string, fc.Arbitrary<string>>): Values[] =>
       fc.sample(fc.array(fc.record(fields), { minLength: 90, maxLength: 90 }), { seed: 12, numRuns: 1 })[0]!;
@@ -244,14 +244,14 @@ export function describeImport(store: StoreUnderTest): void {
       const ledger = await pims.readLedger(['P', 'T', 'U', 'V']);
       const found = await pims.readEverything();
       for (const line of found.lines)
-        if (line['LINE_REF_LOCK_CODE']!.length > 1) line['LINE_REF_LOCK_CODE'] = 'one of its own';
+        if (line['LINE_REF_LOCK_CODE']!.length > 1) line['LINE_REF_LOCK_CODE'] = 'another one';
       return { told, found, ledger, next: [await pims.createOrder(), await pims.createCustomer()] };
     };
     const [oneByOne, ...others] = await Promise.all([1, 90, 7].map(importIn));
     for (const other of others) assert.deepEqual(other, oneByOne);
   });
 
-  test('an atomic import is all rows or none', async () => {
+  test('an atomic import imports all rows or none', async () => {
     const { pims } = await store.newTenant();
     const rows = times(25, (index) => ({ CUSTOMER_CODE: `C${index}` }));
     const bad = await pims.importRows('customers', [...rows, { CUSTOMER_CODE: 'C3' }, ...rows], {
@@ -308,7 +308,7 @@ export function describeImport(store: StoreUnderTest): void {
     }
   });
 
-  test('an atomic import that its source or reader gives up leaves nothing and lets others write', async () => {
+  test('an atomic import that its source or reader aborts leaves nothing and lets others write', async () => {
     const { pims } = await store.newTenant();
     const rows = times(30, (index) => ({ CUSTOMER_CODE: `C${index}` }));
     async function* breakingOff(): AsyncGenerator<ImportRow[]> {
@@ -345,7 +345,7 @@ export function describeImport(store: StoreUnderTest): void {
     assert.equal((await pims.readAll('customers')).length, 20);
   });
 
-  test('calls go on while an import runs, and see its batches as they are done', async () => {
+  test('calls continue while an import runs, and see each batch once it is done', async () => {
     const { pims } = await store.newTenant();
     const rows = times(50, (index) => ({ CUSTOMER_CODE: `C${index}` }));
     let batch = 0;
@@ -364,7 +364,7 @@ export function describeImport(store: StoreUnderTest): void {
     assert.equal((await pims.readAll('customers')).length, 55);
   });
 
-  test('no number is given twice between rows of an import and calls made at the same time', async () => {
+  test('no number is assigned twice between rows of an import and simultaneous calls', async () => {
     const { pims } = await store.newTenant();
     const create = async (): Promise<string> => await pims.createCustomer();
     const before = times(10, create);
@@ -376,7 +376,7 @@ export function describeImport(store: StoreUnderTest): void {
     for (const code of given) assert.ok(codes.includes(code));
   });
 
-  test('two exports of one kind can be read side by side', async () => {
+  test('two exports of the same type can be read at the same time', async () => {
     const { pims } = await store.newTenant();
     const codes = times(1201, (index) => String(index));
     const customers = codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE }));
@@ -398,7 +398,7 @@ export function describeImport(store: StoreUnderTest): void {
     for (const { read } of exports) assert.deepEqual(read, codes);
   });
 
-  test('an export is of one moment, whatever is written while it is read, and can be given up', async () => {
+  test('an export has the state of one moment, even during writes, and can be aborted', async () => {
     const { pims } = await store.newTenant();
     const codes = times(1100, (index) => `C${String(index).padStart(4, '0')}`);
     const customers = codes.map((CUSTOMER_CODE) => ({ CUSTOMER_CODE, CUSTOMER_NAME: 'before' }));

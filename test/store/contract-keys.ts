@@ -46,7 +46,7 @@ export function describeKeys(store: StoreUnderTest): void {
     return { tenants, teamId, create, replace, list, isGood };
   }
 
-  test('a pair is found with its name and scope, and lets its caller in beside all others until its end', async () => {
+  test('a pair is found with its name and scope, and is accepted beside all others until its end', async () => {
     const { tenants, teamId, create, replace, list, isGood } = await open();
     assert.equal(await replace(0), 'default write');
     const reports = (await create('reports', 1, { scope: 'read', endsAt: at(60) })) as string;
@@ -63,7 +63,7 @@ export function describeKeys(store: StoreUnderTest): void {
     assert.deepEqual(await list(60), ['default write -', 'Web shop 2 write -']);
   });
 
-  test('COMMAND_REFUSED a name that a valid pair has, in any letters; one that has ended leaves it free', async () => {
+  test('COMMAND_REFUSED for the name of a valid pair, in any case; the name of an ended pair is free', async () => {
     const { tenants, teamId, create, replace, list } = await open();
     const first = (await create('shop', 0, { endsAt: at(10) })) as string;
     for (const name of ['shop', 'SHOP', 'Shop']) assertRefused(await create(name, 9), 'COMMAND_REFUSED', 'name');
@@ -77,7 +77,7 @@ export function describeKeys(store: StoreUnderTest): void {
     assert.equal(await tenants.endKey(teamId, first, entry({ at: at(19) })), false);
   });
 
-  test('of a tenant 20 pairs are in force, however they come, and each of them can still be replaced', async () => {
+  test('a tenant can have 20 pairs in force, created in any way, and each of them can still be replaced', async () => {
     const { create, replace, list } = await open();
     const other = (await store.openAgain()).tenants;
     const first = (await store.first()).tenants;
@@ -122,7 +122,7 @@ export function describeKeys(store: StoreUnderTest): void {
     assert.deepEqual(await tenants.listKeys(teamId, at(2000)), (await tenants.listKeys(teamId, at(70))).slice(0, 3));
   });
 
-  test('calls by pair add up in each month, keep the last of them, and outlive the pair', async () => {
+  test('calls by pair add up in each month, with the time of the last, and are kept after the pair ends', async () => {
     const { tenants, teamId, create } = await open();
     const { usage } = await store.first();
     const apiId = (await create('shop')) as string;
@@ -158,7 +158,7 @@ export function describeKeys(store: StoreUnderTest): void {
     assert.equal((await usage.loadLastUses(teamId)).size, 0);
   });
 
-  test('however calls by pair come, also from two processes at once, none is lost', async () => {
+  test('no call by pair is lost, in any sequence, also from two processes at once', async () => {
     const stores = [(await store.first()).usage, (await store.openAgain()).usage];
     const given = fc.record({ process: fc.nat(1), keys: fc.subarray(range(4), { minLength: 1 }), calls: fc.nat(9) });
     await fc.assert(

@@ -75,7 +75,7 @@ async function readLeft(pims: Pims) {
   return JSON.parse(withoutLocks(JSON.stringify({ records, ledger, serials, feed, parts }))) as unknown;
 }
 
-/** A record as it is read. An order has its lines by their numbers. */
+/** A record that was read. An order has its lines by their numbers. */
 interface Read {
   readonly fields: Values;
   readonly lines: ReadonlyMap<string, Values>;
@@ -146,7 +146,7 @@ function assertTold(fed: readonly Change[], differing: Map<string, string[][]>, 
 }
 
 export function describeKinds(store: StoreUnderTest): void {
-  test('writes of any kinds sent at once leave what they leave one after the other', async () => {
+  test('simultaneous writes of any kinds have the same result as consecutive ones', async () => {
     const [together, apart] = [(await store.newTenant()).pims, (await store.newTenant()).pims];
     let base = FIRST;
     for (const kinds of GROUPED)
@@ -163,7 +163,7 @@ export function describeKinds(store: StoreUnderTest): void {
   });
 
   // Holds S6.24, S6.29.
-  test('after a write of any kind, the records and fields that differ are exactly those that it put into the feed', async () => {
+  test('after a write of any kind, exactly the records and fields that it put into the feed differ', async () => {
     const untold = new Set(KINDS);
     untold.delete('addField');
     // A kind that has told nothing yet, such as a void before any invoice, is sent again.

@@ -6,7 +6,7 @@ import { byNumber, times, valuesOf } from '../kit/lists.ts';
 import { type StoreUnderTest, accepted, assertRefused, write } from './store-under-test.ts';
 
 export function describeNumbers(store: StoreUnderTest): void {
-  test('a hundred orders made at once have a hundred numbers, all digits', async () => {
+  test('a hundred orders created at once have a hundred numbers, all digits', async () => {
     const { pims } = await store.newTenant();
     const numbers = await Promise.all(times(100, () => pims.createOrder()));
     assert.equal(new Set(numbers).size, 100);
@@ -14,7 +14,7 @@ export function describeNumbers(store: StoreUnderTest): void {
     assert.deepEqual(valuesOf(await pims.readAll('orders'), 'ORDER_NUMBER'), numbers.toSorted(byNumber));
   });
 
-  test('numbers go on upwards after the process died, and two processes never give the same', async () => {
+  test('numbers continue upwards after the process died, and two processes never assign the same', async () => {
     const { tenant, pims } = await store.newTenant();
     const before = [await pims.createOrder(), await pims.createOrder()];
     const reopened = await store.reopened(tenant);
@@ -26,7 +26,7 @@ export function describeNumbers(store: StoreUnderTest): void {
     assert.ok(Math.min(...together.map(Number)) > Math.max(...after.map(Number)));
   });
 
-  test('tenants have numbers of their own, and never see each other’s records', async () => {
+  test('tenants have separate numbers, and never see each other’s records', async () => {
     const [a, b] = [await store.newTenant(), await store.newTenant()];
     const number = await a.pims.createOrder({ NOTES: 'of a' });
     assert.equal(await b.pims.createOrder({ NOTES: 'of b' }), number, 'both begin at the same number');
@@ -35,7 +35,7 @@ export function describeNumbers(store: StoreUnderTest): void {
     assert.equal((await b.pims.readAll('orders')).length, 1);
   });
 
-  test('a customer code of the caller’s is kept, and no code is given that a caller has taken', async () => {
+  test('a customer code that a caller chose is kept and never assigned to another customer', async () => {
     const { pims } = await store.newTenant();
     const create = async (values = {}): Promise<string> => await pims.createCustomer(values);
     const first = Number(await create());
@@ -72,7 +72,7 @@ export function describeNumbers(store: StoreUnderTest): void {
     }
   });
 
-  test('numbers that were imported are passed over', async () => {
+  test('imported numbers are skipped', async () => {
     const { pims } = await store.newTenant();
     const orders = ['20500', '10248', 'W-99999', '9'.repeat(30)].map((ORDER_NUMBER) => ({ ORDER_NUMBER }));
     await pims.importAll('orders', orders);
@@ -80,7 +80,7 @@ export function describeNumbers(store: StoreUnderTest): void {
     assert.equal(await pims.createOrder(), '20502');
   });
 
-  test('of writes made at once, each has its own outcome', async () => {
+  test('simultaneous writes each have their own outcome', async () => {
     const { pims } = await store.newTenant();
     const order = await pims.createOrder();
     await pims.createCustomer({ CUSTOMER_CODE: 'TAKEN' });
@@ -103,7 +103,7 @@ export function describeNumbers(store: StoreUnderTest): void {
     assert.equal((await pims.readAll('lines')).length, 1);
   });
 
-  test('what is refused leaves nothing behind', async () => {
+  test('a refused write changes nothing', async () => {
     const { pims } = await store.newTenant();
     await pims.importAll('inventory', [{ PART_CODE: 'P', QTY_ONHAND: '10', LOCATION_CODE: 'MAIN' }]);
     await pims.createCustomer({ CUSTOMER_CODE: 'C' });
@@ -132,7 +132,7 @@ export function describeNumbers(store: StoreUnderTest): void {
     assert.deepEqual(await pims.readEverything(), before);
   });
 
-  test('a strict tenant takes codes that are known', async () => {
+  test('a strict tenant accepts known codes', async () => {
     const { pims } = await store.newTenant();
     await pims.importAll('inventory', [{ PART_CODE: 'P', LOCATION_CODE: 'MAIN' }]);
     await pims.importAll('customers', [{ CUSTOMER_CODE: 'C' }]);
@@ -142,7 +142,7 @@ export function describeNumbers(store: StoreUnderTest): void {
     await pims.createOrder({ ORDER_TYPE: 'quote', CUSTOMER_CODE: '' }, strict);
   });
 
-  test('what was answered is there at once, for this process and every other', async () => {
+  test('an acknowledged write is visible at once, in this process and every other', async () => {
     const { tenant, pims } = await store.newTenant();
     const other = await store.reopened(tenant);
     for (let round = 0; round < 20; round++) {
@@ -164,7 +164,7 @@ export function describeNumbers(store: StoreUnderTest): void {
     }
   });
 
-  test('what is not there is not found', async () => {
+  test('a missing record is not found', async () => {
     const { pims } = await store.newTenant();
     for (const key of ['', '1', 'nope', "'; --", '%']) {
       assert.equal(await pims.port.getOrder(key), undefined);

@@ -36,7 +36,7 @@ const stockOf = async (pims: Pims, part: string): Promise<string> => {
 };
 
 export function describeOrders(store: StoreUnderTest): void {
-  test('a line that is sent as it is, at the time of its last change, stays as it is', async () => {
+  test('a line that is sent unchanged, at the time of its last change, stays unchanged', async () => {
     const { pims } = await store.newTenant();
     const order = await pims.createOrder();
     const line = await pims.newLine(order, { QUANTITY: '2' });
@@ -45,7 +45,7 @@ export function describeOrders(store: StoreUnderTest): void {
     assert.deepEqual((await pims.readOrder(order)).lines, [line]);
   });
 
-  test('records made alike under one number, in one tenant and another, have tags of their own', async () => {
+  test('equal records with one number in two tenants have different tags', async () => {
     const made = await Promise.all(
       times(3, async () => {
         const { pims } = await store.newTenant();
@@ -58,7 +58,7 @@ export function describeOrders(store: StoreUnderTest): void {
     assert.equal(new Set(made.flat()).size, 9);
   });
 
-  test('a record comes back with every field of its dictionary, as it was written', async () => {
+  test('a record is read back with every field of its dictionary, as it was written', async () => {
     const { pims } = await store.newTenant();
     const { orders } = await pims.port.dictionaries();
     const values = {
@@ -83,7 +83,7 @@ export function describeOrders(store: StoreUnderTest): void {
     assert.equal(accepted(await pims.port.getOrder(number))!.lines, null);
   });
 
-  test('500 lines come back in the order they were added, also after one was changed', async () => {
+  test('500 lines are read back in the order in which they were added, also after one was changed', async () => {
     const { pims } = await store.newTenant();
     await pims.importAll('orders', [{ ORDER_NUMBER: '1', REFERENCE_NUMBER: '#1' }]);
     await pims.importAll(
@@ -106,7 +106,7 @@ export function describeOrders(store: StoreUnderTest): void {
     assert.deepEqual(show(await pims.readAll('lines')), expected);
   });
 
-  test('all orders of a storefront number are found, however many there are', async () => {
+  test('all orders of a storefront number are found, for any number of them', async () => {
     const { pims } = await store.newTenant();
     for (let count = 1; count <= 12; count++) {
       await pims.createOrder({ REFERENCE_NUMBER: '#1' });
@@ -114,7 +114,7 @@ export function describeOrders(store: StoreUnderTest): void {
     }
   });
 
-  test('a lock code cannot be guessed, stays for the life of its line, and is wherever the line is', async () => {
+  test('a lock code cannot be guessed, never changes, and is in every result with the line', async () => {
     const { pims } = await store.newTenant();
     const order = await pims.createOrder({ REFERENCE_NUMBER: '#1' });
     const added = await Promise.all(times(20, () => pims.newLine(order, { QUANTITY: '2' })));
@@ -128,7 +128,7 @@ export function describeOrders(store: StoreUnderTest): void {
       assert.deepEqual(new Set(lines.map((line) => line['LINE_REF_LOCK_CODE'])), new Set(codes));
   });
 
-  test('an answered line is the line a reader finds', async () => {
+  test('a returned line equals the line that a reader finds', async () => {
     const { pims } = await store.newTenant();
     const order = await pims.createOrder();
     const { lines: dictionary } = await pims.port.dictionaries();
@@ -154,7 +154,7 @@ export function describeOrders(store: StoreUnderTest): void {
     assert.equal((await pims.readOrder(order)).order['MODIFIED_DATE'], '2027-01-01T00:00:00.000Z');
   });
 
-  test('stock follows the life of an order, step by step', async () => {
+  test('stock follows the stages of an order, step by step', async () => {
     const { pims } = await store.newTenant();
     await pims.importAll('inventory', [{ PART_CODE: 'P', QTY_ONHAND: '10' }]);
     const order = await pims.createOrder({ REFERENCE_NUMBER: '#1' });
@@ -175,7 +175,7 @@ export function describeOrders(store: StoreUnderTest): void {
     assert.deepEqual(show.toSorted(), ['invoice 3/3 ', 'invoice 5/5 S1,S2']);
   });
 
-  test('whatever is done to orders, stock is what they say, and no unit is lost', async () => {
+  test('after any actions on orders, stock agrees with them, and no unit is lost', async () => {
     const step = fc.record({
       kind: fc.constantFrom('create', 'create', 'line', 'line', 'line', 'change', 'approve', 'invoice', 'invoice'),
       which: fc.nat(20),

@@ -79,7 +79,7 @@ async function askAll(pims: Pims, recordType: KeyedType, filters: readonly Filte
 
 export function describeQueries(store: StoreUnderTest): void {
   for (const recordType of ['orders', 'customers', 'inventory'] as const)
-    test(`${recordType}: any filters find what they mean, in the order of the keys, in pages of any size`, async () => {
+    test(`${recordType}: any filters find the matching records, by key, in pages of any size`, async () => {
       const { pims } = await store.newTenant();
       const { key, types } = FIELDS[recordType];
       if (recordType === 'orders') accepted(await pims.addField({ recordType, name: 'COLOUR', type: 'text' }));
@@ -102,7 +102,7 @@ export function describeQueries(store: StoreUnderTest): void {
       assert.ok(found > QUERIES * 3, `the filters found ${found} records; fewer prove nothing`);
     });
 
-  test('of several bounds of one field the nearest hold, in any order of the filters and of the page', async () => {
+  test('of several bounds of one field the tightest apply, in any order of the filters and of the page', async () => {
     const { pims } = await store.newTenant();
     await pims.importAll(
       'orders',
@@ -126,7 +126,7 @@ export function describeQueries(store: StoreUnderTest): void {
       }
   });
 
-  test('a day that is left out of the sorted field leaves out its records alone', async () => {
+  test('a day that is excluded from the sorted field excludes its records only', async () => {
     const { pims } = await store.newTenant();
     const days = times(5, (n) => `2026-01-0${n + 1}`);
     await pims.importAll(
@@ -142,7 +142,7 @@ export function describeQueries(store: StoreUnderTest): void {
     );
   });
 
-  test('fifty filters are answered, whatever they are', async () => {
+  test('any fifty filters get a result', async () => {
     const { pims } = await store.newTenant();
     const records = makeRecords('customers', 60);
     const { key, types } = FIELDS.customers;
@@ -158,7 +158,7 @@ export function describeQueries(store: StoreUnderTest): void {
         }
   });
 
-  test('pages go on where they stopped although records are written in between', async () => {
+  test('pages continue where they stopped even if records are written in between', async () => {
     const { pims } = await store.newTenant();
     const keys = times(40, (index) => String(index * 10));
     const inventory = keys.map((PART_CODE) => ({ PART_CODE, CATEGORY: 'x' }));
@@ -187,7 +187,7 @@ export function describeQueries(store: StoreUnderTest): void {
     }
   });
 
-  test('filters asked again for more, from elsewhere, of other records or after a write have their own answer', async () => {
+  test('equal filters get a separate result for another size, start or type, and after a write', async () => {
     const { pims } = await store.newTenant();
     const filters = [{ field: 'LOCATION_CODE', value: 'L' }];
     await pims.importAll(
@@ -208,7 +208,7 @@ export function describeQueries(store: StoreUnderTest): void {
     }
   });
 
-  test('a page ends at its bytes, has one record at least, and the next one goes on', async () => {
+  test('a page ends at its maximum of bytes, has at least one record, and the next one continues', async () => {
     const { pims } = await store.newTenant();
     const notes = ['x'.repeat(8000), 'é'.repeat(4000), 'x'.repeat(100), 'x'.repeat(100), 'x'.repeat(100)];
     await pims.importAll(
@@ -259,7 +259,7 @@ export function describeQueries(store: StoreUnderTest): void {
       );
   });
 
-  test('an ß is found by ss and the other way round, since capitals do not tell them apart', async () => {
+  test('an ß is found by ss and the other way round, because both have the same uppercase form', async () => {
     const { pims } = await store.newTenant();
     await pims.importAll('customers', [
       { CUSTOMER_CODE: '1', CUSTOMER_NAME: 'Großhandel', NOTES: 'Straße' },
@@ -273,7 +273,7 @@ export function describeQueries(store: StoreUnderTest): void {
         assert.equal((await pims.ask('customers', [{ field, value, contains: true }])).records.length, 2, value);
   });
 
-  test('after any run of creates and updates, queries find the records as they are now', async () => {
+  test('after any run of creates and updates, queries find the current records', async () => {
     const { pims } = await store.newTenant();
     const change = fc.record({ CUSTOMER_NAME: smallText, BCITY: smallText, NOTES: smallText }, { requiredKeys: [] });
     const step = fc.record({ which: fc.nat(8), change });

@@ -12,7 +12,7 @@ const countOrders = async (pims: Pims): Promise<number> => (await pims.readAll('
 const at = (ms: number): string => new Date(Date.UTC(2026, 10, 20) + ms).toISOString();
 
 export function describeRepetition(store: StoreUnderTest): void {
-  test('a repeated write is answered the same, marked, and not done again', async () => {
+  test('a repeated write gets the same response, marked as replayed, and does not run again', async () => {
     const { pims } = await store.newTenant();
     const first = accepted(await create(pims, idempotency('key')));
     assert.equal(first.replayed, false);
@@ -22,7 +22,7 @@ export function describeRepetition(store: StoreUnderTest): void {
     assert.notEqual(accepted(await create(pims, idempotency('another key'))).data, first.data);
   });
 
-  test('every write can be repeated, and gives its first answer whatever has changed since', async () => {
+  test('every write can be repeated, and gets its first response after any changes', async () => {
     const { pims } = await store.newTenant();
     const order = await pims.createOrder();
     const { LINE_REF_LOCK_CODE: lock = '' } = await pims.newLine(order, { QUANTITY: '9' });
@@ -49,7 +49,7 @@ export function describeRepetition(store: StoreUnderTest): void {
     assert.deepEqual(valuesOf(lines, 'QUANTITY'), ['7', '1']);
   });
 
-  test('the same key with another body is refused, and leaves the first answer as it was', async () => {
+  test('the same key with another body is refused, and leaves the first response unchanged', async () => {
     const { pims } = await store.newTenant();
     const { data } = accepted(await create(pims, idempotency('key')));
     assertRefused(await create(pims, idempotency('key', { bodyHash: 'b'.repeat(64) })), 'IDEMPOTENCY_KEY_REUSED');
@@ -64,7 +64,7 @@ export function describeRepetition(store: StoreUnderTest): void {
         assert.equal(accepted(await create(pims, idempotency('key', { operation }))).replayed, false);
   });
 
-  test('64 at once under one key write once: the others get its answer, or are told that it is running', async () => {
+  test('64 at once under one key write once: the others get its response, or a refusal while it runs', async () => {
     const { pims } = await store.newTenant();
     for (let round = 0; round < 10; round++) {
       const key = `key ${round}`;
@@ -78,7 +78,7 @@ export function describeRepetition(store: StoreUnderTest): void {
     assert.equal(await countOrders(pims), 10);
   });
 
-  test('a second request under a key whose first is still running is told so, whatever its body', async () => {
+  test('a second request under a key whose first is still running is refused, with any body', async () => {
     const { pims } = await store.newTenant();
     const first = create(pims, idempotency('key'));
     for (const bodyHash of ['a'.repeat(64), 'b'.repeat(64)])
@@ -86,14 +86,14 @@ export function describeRepetition(store: StoreUnderTest): void {
     accepted(await first);
   });
 
-  test('a key that is running for one operation is free for another', async () => {
+  test('a key that is in use for one operation is free for another', async () => {
     const { pims } = await store.newTenant();
     const writes = ['createOrder', 'createAnother'].map((operation) => create(pims, idempotency('key', { operation })));
     for (const outcome of await Promise.all(writes)) assert.equal(accepted(outcome).replayed, false);
     assert.equal(await countOrders(pims), 2);
   });
 
-  test('a bad body is refused whether its key is new, running or used, and leaves the key as it was', async () => {
+  test('a bad body is refused whether its key is new, running or used, and leaves the key unchanged', async () => {
     const { pims } = await store.newTenant();
     const refuse = async (): Promise<void> =>
       assertRefused(await pims.createRecord('orders', { COLOUR: 'red' }, idempotency('key')), 'UNKNOWN_FIELD');
@@ -116,13 +116,13 @@ export function describeRepetition(store: StoreUnderTest): void {
     assert.equal(await countOrders(pims), 10);
   });
 
-  test('a key outlives the process', async () => {
+  test('a key survives the process', async () => {
     const { tenant, pims } = await store.newTenant();
     const { data } = accepted(await create(pims, idempotency('key')));
     assert.deepEqual(await create(await store.reopened(tenant), idempotency('key')), { data, replayed: true });
   });
 
-  test('what was refused is not kept: corrected, it may use its key again', async () => {
+  test('a refusal is not kept: the corrected request may use the same key', async () => {
     const { pims } = await store.newTenant();
     accepted(await pims.createRecord('customers', { CUSTOMER_CODE: 'TAKEN' }));
     const options = idempotency('key', { operation: 'createCustomer' });
@@ -132,7 +132,7 @@ export function describeRepetition(store: StoreUnderTest): void {
     assert.equal(accepted(await pims.createRecord('customers', { CUSTOMER_CODE: 'FREE' }, corrected)).replayed, false);
   });
 
-  test('a key is kept for as long as asked, however many come after it, and forgotten some writes later', async () => {
+  test('a key is kept for the requested time despite later ones, and deleted some writes later', async () => {
     const { pims } = await store.newTenant();
     const keptMs = 60_000;
     const run = async (key: string, ms: number) =>

@@ -44,7 +44,7 @@ export function describeRequests(store: StoreUnderTest): void {
   });
   const add = async (...blocks: RequestBlock[]): Promise<void> => (await requests()).addRequests(blocks, [], []);
 
-  test('a block comes back as it was given, byte for byte, to every process and to its tenant only', async () => {
+  test('a block is read back byte for byte, by every process and for its tenant only', async () => {
     const bytes = new Uint8Array(200_000).map((_, index) => (index * 7919) % 256);
     const given = [
       block('bytes', 1, { lines: bytes }),
@@ -62,7 +62,7 @@ export function describeRequests(store: StoreUnderTest): void {
     assert.deepEqual(await (await requests()).loadBlocks('nobody', ALL, 10), []);
   });
 
-  test('blocks are read from the newest last request back, within their bounds, as many as asked for', async () => {
+  test('blocks are read by last request, newest first, within their bounds, as many as requested', async () => {
     const given = times(20, (index) => block('order', index));
     await add(...given.toReversed());
     const newest = given.toReversed();
@@ -95,7 +95,7 @@ export function describeRequests(store: StoreUnderTest): void {
     assert.deepEqual(await find('boot-3', 55), []);
   });
 
-  test('a batch that is sent again is added once, with all that came with it', async () => {
+  test('a batch that is sent again is added once, with all its contents', async () => {
     const batch = [
       [block('again', 1), block('again', 2)],
       [refusals('again', 3)],
@@ -175,7 +175,7 @@ export function describeRequests(store: StoreUnderTest): void {
     assert.equal((await one.loadKeyUses('forget-b')).length, 1);
   });
 
-  test('of a tenant with too many bytes the oldest blocks are deleted, of others none', async () => {
+  test('the oldest blocks of a tenant with too many bytes are deleted, and none of others', async () => {
     const one = await requests();
     const lines = new Uint8Array(10_000);
     const many = Array.from({ length: 130 }, (_, index) => block('trim-a', index, { lines }));
@@ -212,7 +212,7 @@ export function describeRequests(store: StoreUnderTest): void {
     }
   });
 
-  test('the months there are counts of are listed with their sums, newest first, at most 36', async () => {
+  test('the months with counts are listed with their sums, newest first, at most 36', async () => {
     const months = Array.from(
       { length: 40 },
       (_, index) => `${2023 + Math.floor(index / 12)}-${String((index % 12) + 1).padStart(2, '0')}`,

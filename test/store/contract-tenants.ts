@@ -21,7 +21,7 @@ export function describeTenants(store: StoreUnderTest): void {
     calls,
   });
 
-  test('a tenant is found as it was made, without limits, by exactly its team ID', async () => {
+  test('a new tenant has no limits and is found only by exactly its team ID', async () => {
     const made = await create('found');
     const { storeId, ...rest } = made;
     assert.ok(storeId.length > 'found'.length);
@@ -40,7 +40,7 @@ export function describeTenants(store: StoreUnderTest): void {
       assert.equal(await (await tenants()).findTenant(teamId), undefined);
   });
 
-  test('COMMAND_REFUSED a team ID that is taken, also in other letters, also by several at once', async () => {
+  test('COMMAND_REFUSED for a used team ID, also in another case, also in simultaneous calls', async () => {
     await create('taken');
     for (const teamId of ['taken', 'TAKEN', 'Taken'])
       assertRefused(await (await tenants()).createTenant(teamId, 'x', NOW), 'COMMAND_REFUSED');
@@ -98,7 +98,7 @@ export function describeTenants(store: StoreUnderTest): void {
       assert.equal(await keys.findCaller(teamId!, apiId!, NOW), undefined, `${teamId} ${apiId}`);
   });
 
-  test('replaced keys end at once, or when their overlap is over, for every process', async () => {
+  test('replaced keys end at once, or at the end of their overlap, for every process', async () => {
     await create('rotation');
     const other = (await store.openAgain()).tenants;
     const keys = await tenants();
@@ -121,7 +121,7 @@ export function describeTenants(store: StoreUnderTest): void {
     await expectGood('r4', at(3), true);
   });
 
-  test('an overlap never lengthens that of a key already on its way out', async () => {
+  test('an overlap never extends the one of a key that was already replaced', async () => {
     await create('overlap');
     const keys = await tenants();
     await keys.replaceKeys('overlap', { apiId: 'o1', secretHash: HASH(1) }, at(0), entry({ at: at(0) }));
@@ -132,7 +132,7 @@ export function describeTenants(store: StoreUnderTest): void {
     assert.ok(await keys.findCaller('overlap', 'o2', at(999)));
   });
 
-  test('who calls without pause is what was last said of it, by whatever process', async () => {
+  test('a caller in constant use is always in the state that any process last committed', async () => {
     const [here, there] = [await tenants(), (await store.openAgain()).tenants];
     const find = async (apiId: string): Promise<(string | undefined)[]> => {
       const found = [];
@@ -165,7 +165,7 @@ export function describeTenants(store: StoreUnderTest): void {
     assert.deepEqual(await find('hot-5'), everywhere('Name of hot'), 'made again');
   });
 
-  test('a removed tenant is gone with its keys; made again, it sees nothing of what was there', async () => {
+  test('a removed tenant is deleted with its keys; created again, it has none of its former data', async () => {
     const first = await store.first();
     const old = await create('again');
     const { tenants: keys } = first;
@@ -192,7 +192,7 @@ export function describeTenants(store: StoreUnderTest): void {
     assert.deepEqual([...(await (await usage()).addUsage([count('again', 1)])).values()], [1]);
   });
 
-  test('usage adds up by day and operation, and answers the total of each month touched', async () => {
+  test('usage adds up by day and operation, and returns the total of each affected month', async () => {
     const meter = await usage();
     const totals = await meter.addUsage([
       count('sums', 2),
@@ -221,7 +221,7 @@ export function describeTenants(store: StoreUnderTest): void {
       assert.deepEqual(await meter.loadUsage(teamId!, month!), { total: 0, byDay: [], byKey: [] });
   });
 
-  test('however counts come, also from two processes at once, none is lost and the total is their sum', async () => {
+  test('no count is lost and the total is their sum, in any sequence, also from two processes at once', async () => {
     const stores = [await usage(), (await store.openAgain()).usage];
     const counts = fc.record({
       process: fc.nat(1),

@@ -81,7 +81,7 @@ export function describeWebhooks(store: StoreUnderTest): void {
     assert.ok((await changes()) > ended, 'the sender learns of it');
   });
 
-  test('progress is saved only by a sender that knows the endpoint as it is', async () => {
+  test('progress is saved only by a sender that knows the current state of the endpoint', async () => {
     const { tenant, webhooks, add, load } = await open();
     const webhook = await add();
     const ahead = { ...webhook, position: 9, deliveredAt: NOW };
@@ -100,7 +100,7 @@ export function describeWebhooks(store: StoreUnderTest): void {
     ]);
   });
 
-  test('the last deliveries are kept, up to the maximum and for their days, and are read by page', async () => {
+  test('the last deliveries are kept, up to their maximum number and age, and are read by page', async () => {
     const { webhooks, add } = await open();
     const webhook = await add();
     const group = 1000;
@@ -121,7 +121,7 @@ export function describeWebhooks(store: StoreUnderTest): void {
     await webhooks.addTest({ ...webhook, id: 'wh_none' }, attempt(1));
   });
 
-  test('of those that take the lease at one tick, one has it', async () => {
+  test('if several nodes take the lease at the same tick, one has it', async () => {
     const { webhooks, add } = await open();
     await add();
     const other = (await store.openAgain()).webhooks;
@@ -134,7 +134,7 @@ export function describeWebhooks(store: StoreUnderTest): void {
     assert.equal(await webhooks.takeLease('', tick + 1), true);
   });
 
-  test('of secrets that are replaced at once, each one is kept until its end, up to the maximum', async () => {
+  test('secrets that are replaced at once are each kept until their end, up to the maximum', async () => {
     const { tenant, webhooks, add, load } = await open();
     const webhook = await add();
     const other = (await store.openAgain()).webhooks;

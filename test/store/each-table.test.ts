@@ -112,7 +112,7 @@ test('check finds rows of any table that are removed, changed or doubled', async
 });
 
 /**
- * Moves a store, or goes on with it, and calls `copied` when everything is copied and nothing is compared yet. Returns
+ * Moves a store, or continues a move, and calls `copied` when everything is copied and nothing is compared yet. Returns
  * the message of the refusal.
  */
 async function moveInto(from: string, to: string, copied: () => void): Promise<string | undefined> {

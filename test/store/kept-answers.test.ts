@@ -9,7 +9,7 @@ const keepTwice = (kept: KeptAnswers, ...answer: Parameters<KeptAnswers['keep']>
   kept.keep(...answer);
 };
 
-test('an answer is kept when it is read again, not the first time', () => {
+test('a response is kept when it is read a second time, not the first time', () => {
   const kept = makeKeptAnswers();
   const epoch = kept.newEpoch();
   kept.keep('a', epoch, 'an answer', 3);
@@ -18,7 +18,7 @@ test('an answer is kept when it is read again, not the first time', () => {
   assert.equal(kept.find('a', epoch), 'an answer');
 });
 
-test('an answer is found in its epoch and in no other', () => {
+test('a response is found in its epoch and in no other', () => {
   const kept = makeKeptAnswers();
   const [before, after] = [kept.newEpoch(), kept.newEpoch()];
   keepTwice(kept, 'a', before, 'old', 3);
@@ -30,7 +30,7 @@ test('an answer is found in its epoch and in no other', () => {
   assert.equal(kept.find('a', before), undefined);
 });
 
-test('24 MiB of answers are kept, those read last; a large one never is', () => {
+test('the last read responses are kept, up to 24 MiB; a large one never is', () => {
   const kept = makeKeptAnswers();
   const epoch = kept.newEpoch();
   const countKept = (): number => times(4000, (i) => kept.find(String(i), epoch)).filter(Boolean).length;

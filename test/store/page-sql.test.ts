@@ -52,7 +52,7 @@ function look({ sql, values }: PageSql): { plan: string; rows: number } {
   return { plan: plan.map(([, , , detail]) => detail).join('\n'), rows };
 }
 
-test('the exact value with the fewest records leads, as the data are now, whatever the order of the filters', () => {
+test('the exact value with the fewest current records leads, in any order of the filters', () => {
   for (const filters of [
     [STATE, CITY],
     [CITY, STATE],
@@ -70,7 +70,7 @@ test('the exact value with the fewest records leads, as the data are now, whatev
   assert.doesNotMatch(build(CITY, { field: 'CUSTOMER_CODE', value: '7' }).sql, /INDEXED BY/);
 });
 
-test('a page looks at as many records as it holds and one more, not at all that match', () => {
+test('a page reads one record more than it contains, not all that match', () => {
   for (const filters of [
     [],
     [STATE],
@@ -91,7 +91,7 @@ const explain = (sql: string, ...values: (string | number | null)[]): string =>
     .map(([, , , detail]) => detail)
     .join('\n');
 
-test('ranges, starts and lists of an indexed field lead by its index; where they find many, the keys are walked first', () => {
+test('ranges, starts and lists of an indexed field lead by its index; if they find many, the keys lead', () => {
   const cases: [Omit<Filter, 'field'>, RegExp][] = [
     [{ op: 'gt', value: 'Firm 999' }, /INDEX CUSTOMER_CUSTOMER_NAME \(CUSTOMER_NAME>\?\)/],
     [{ op: 'starts_with', value: 'Firm 29' }, /INDEX CUSTOMER_CUSTOMER_NAME \(CUSTOMER_NAME>\? AND CUSTOMER_NAME<\?\)/],
@@ -145,7 +145,7 @@ test('a date is found, ranged over and sorted by an index that has its year firs
   }
 });
 
-test('few trigrams that are rare lead a search, which is short then; where all are common, it is not', () => {
+test('a few rare trigrams lead a search and make it short; if all are common, it is long', () => {
   const search = (value: string): PageSql => build({ ...NAME, value, contains: true });
   assert.deepEqual(search('firm 2999').values, ['FIRM 2999', '"999" AND "299"']);
   assert.deepEqual(search('m 77').values, ['M 77', '" 77" AND "M 7"']);
@@ -157,7 +157,7 @@ test('few trigrams that are rare lead a search, which is short then; where all a
   );
 });
 
-test('a substring of three characters and more is looked for by its trigrams, a shorter one in every record', () => {
+test('a substring of three or more characters is searched by its trigrams, a shorter one in every record', () => {
   const search = (value: string): PageSql => build({ ...NAME, value, contains: true });
   assert.match(search('abc').sql, /CUSTOMER_SEARCH MATCH \?/);
   assert.deepEqual(search('a"bcd').values, ['A"BCD', '"A""B" AND "BCD"']);
@@ -166,7 +166,7 @@ test('a substring of three characters and more is looked for by its trigrams, a 
   assert.deepEqual(search('ab').values, ['AB']);
 });
 
-test('queries that differ in their values alone are one statement', () => {
+test('queries that differ only in their values share one statement', () => {
   const [one, other] = [build(CITY, or(STATE)), build({ ...CITY, value: 'City 1' }, or({ ...STATE, value: '' }))];
   assert.equal(one.sql, other.sql);
   assert.deepEqual(other.values, ['City 1', '']);

@@ -15,7 +15,7 @@ suite('PostgreSQL', () => {
     postgres.buildPimsSql('tenant', DICTIONARIES, 1).page('customers', asked(...filters));
   const page = (...filters: Filter[]) => query(...filters).alone;
 
-  test('an exact value is looked for by the index of its field, if it has one', () => {
+  test('an exact value is searched by the index of its field, if it has one', () => {
     const indexed = page({ field: 'CUSTOMER_NAME', value: 'x' });
     assert.ok(indexed.sql.includes('left("CUSTOMER_NAME", 256) = left(?, 256) AND '), indexed.sql);
     assert.deepEqual(indexed.values, ['x', 'x', '7', 3]);
@@ -24,7 +24,7 @@ suite('PostgreSQL', () => {
     assert.deepEqual(plain.values, ['x', '7', 3]);
   });
 
-  test('a substring of three characters and more is looked for by the search index, a shorter one is not', () => {
+  test('a substring of three or more characters is searched by the search index, a shorter one is not', () => {
     const found = page(named('Ab%_\\'));
     assert.match(found.sql, /search LIKE \?/);
     assert.deepEqual(found.values, ['AB%_\\', '%ab\\%\\_\\\\%', '7', 3]);
@@ -32,7 +32,7 @@ suite('PostgreSQL', () => {
     assert.deepEqual(page(named('ab')).values, ['AB', '7', 3]);
   });
 
-  test('a query travels with others where an index or the search index leads to all that it may find', () => {
+  test('a query is sent together with others if an index or the search index leads to all its possible results', () => {
     const note = { field: 'NOTES', value: 'abc', contains: true };
     const code = { field: 'BEMAIL', value: 'a@b' };
     const or = (filter: Filter): Filter => ({ ...filter, conjunction: 'OR' });

@@ -24,7 +24,7 @@ async function findPrimary(url: string): Promise<number> {
   return Number(new URL(servers.url).port);
 }
 
-test('of two servers that take writes, a node that starts uses the one that was promoted last', async (context) => {
+test('if two servers accept writes, a node that starts uses the one that was promoted last', async (context) => {
   const pair = await PostgresPair.start({ isSynchronous: false });
   context.after(() => pair.remove());
   const old = pair.primary.port;

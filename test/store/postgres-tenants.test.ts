@@ -9,7 +9,7 @@ import { NOW } from './store-under-test.ts';
 
 describeStore('PostgreSQL', 'tenants', openDatabase, runProcess);
 
-test('a key that is found slowly is kept for 100 ms from the question, not from the answer', async () => {
+test('a key that is found slowly is cached for 100 ms from the query, not from its result', async () => {
   const clock = new TestClock();
   let asked = 0;
   const row = ['id', new Uint8Array(32), '', 'default', 'write', 'team', 'T', NOW, 'pims_1', 'worksheet', 0];

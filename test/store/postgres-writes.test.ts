@@ -84,7 +84,7 @@ function addUnits(value: unknown): unknown {
   return sums;
 }
 
-test('the next property asks every kind of load with one source', () => {
+test('the next property covers every kind of load with one source', () => {
   const asked = new Set<string>(loadsOf('').map(({ name }) => name));
   const known = Object.entries(LOADS).flatMap(([name, kind]) => (kind ? name : []));
   assert.deepEqual(
@@ -93,7 +93,7 @@ test('the next property asks every kind of load with one source', () => {
   );
 });
 
-test('after its own saves a script is given what the database gives once they are committed', async () => {
+test('after its own saves a script gets the values that the database returns once they are committed', async () => {
   const store = new StoreUnderTest(openDatabase, runProcess, 'own saves');
   const { tenant } = await store.newTenant();
   const pims = (await store.first()).pims(tenant);

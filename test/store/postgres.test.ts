@@ -27,7 +27,7 @@ test('each group of the contract has a file that runs it', () => {
     assert.ok(existsSync(new URL(`postgres-${group}.test.ts`, import.meta.url)), `postgres-${group}.test.ts`);
 });
 
-test('nobody changes the audit log, or takes a record out of it, but with its tenant', async () => {
+test('no role can change the audit log or delete a record of it, except with its tenant', async () => {
   const store = await open('audit');
   const tenant = accepted(await store.tenants.createTenant('team', 'A tenant', NOW));
   await store.audit.appendAudit('team', entry());
@@ -45,7 +45,7 @@ test('a call whose connection opens while the store closes is refused, and opens
   await calling;
 });
 
-test(`${CUTS} queries are cut short, and none of another tenant on the same connections is cut with them`, async () => {
+test(`${CUTS} queries are cancelled, and none of another tenant on the same connections`, async () => {
   const store = await open('cuts');
   const fill = async (teamId: string, count: number, NOTES: string): Promise<Pims> => {
     const pims = new Pims(store.pims(accepted(await store.tenants.createTenant(teamId, 'A tenant', NOW))));
@@ -77,7 +77,7 @@ test(`${CUTS} queries are cut short, and none of another tenant on the same conn
   await store.close();
 });
 
-test(`${FOUND_MAX} records of a time, as many as are found before they are sorted, are each on a page once`, async () => {
+test(`${FOUND_MAX} records of one time, the most that are found before sorting, are each on one page`, async () => {
   const store = await open('found');
   const pims = new Pims(store.pims(accepted(await store.tenants.createTenant('team', 'A tenant', NOW))));
   const codes = times(FOUND_MAX, (index) => String(10_000 + index));
@@ -113,7 +113,7 @@ test('the tables of records leave room in their pages for new versions of rows',
   );
 });
 
-test('a commit wakes those who wait on another node, and nothing is sent while none waits', async () => {
+test('a commit wakes callers that wait on another node, and nothing is sent while none waits', async () => {
   const [waiting, url] = [await open('notices'), await urlOf('notices')];
   const tenant = accepted(await waiting.tenants.createTenant('team', 'A tenant', NOW));
   const told = new Client({ connectionString: url });
@@ -146,7 +146,7 @@ test('a commit wakes those who wait on another node, and nothing is sent while n
   await Promise.all([told.end(), waiting.close()]);
 });
 
-test('the statements of the page about backups restart the feed of every tenant: readers of before are told', async () => {
+test('the documented statements after a restore restart every feed, and earlier readers get an error', async () => {
   const [store, url] = [await open('restored'), await urlOf('restored')];
   const make = async (teamId: string): Promise<Pims> =>
     new Pims(store.pims(accepted(await store.tenants.createTenant(teamId, 'A tenant', NOW))));

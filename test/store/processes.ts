@@ -1,4 +1,4 @@
-/** Processes that open a store of their own, and then run a script of a test. */
+/** Processes that each open a store and then run a script of a test. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 

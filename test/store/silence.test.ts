@@ -22,7 +22,7 @@ function listen() {
   return { clock, silence, pass };
 }
 
-test('a silence of 1400 ms is borne, one step more is not, and anything heard begins it anew', async () => {
+test('a silence of 1400 ms is allowed, one step more is not, and any received byte restarts it', async () => {
   const { silence, pass } = listen();
   assert.equal(await pass(5000), 0, 'nothing is waited for');
   silence.begin(true);
@@ -32,7 +32,7 @@ test('a silence of 1400 ms is borne, one step more is not, and anything heard be
   assert.equal(await pass(100), 1);
 });
 
-test('an hour in which the process could not listen is one step', async () => {
+test('an hour in which the process could not listen counts as one step', async () => {
   const { clock, silence, pass } = listen();
   silence.begin(true);
   clock.move(3_600_000);
@@ -43,7 +43,7 @@ test('an hour in which the process could not listen is one step', async () => {
   assert.equal(await pass(100), 1);
 });
 
-test('nobody is given up who is not waited for any more, or whose connection is closed', async () => {
+test('a wait that has ended, or whose connection is closed, is not given up', async () => {
   const { clock, silence, pass } = listen();
   silence.begin(true);
   await pass(1400);
@@ -56,7 +56,7 @@ test('nobody is given up who is not waited for any more, or whose connection is 
   assert.equal(await pass(2000), 0);
 });
 
-test('a statement of any length continues while its rows are heard, as a check does, and is given up otherwise', async () => {
+test('a statement of any length continues while its rows arrive, and is given up otherwise', async () => {
   const clock = new TestClock();
   const options = { name: 'storeroom test', session: {}, silenceMs: 1400, connectTimeoutMs: 1400, clock };
   for (const isHeard of [true, false]) {

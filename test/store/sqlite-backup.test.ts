@@ -53,7 +53,7 @@ async function makeStore(folder = newFolder()): Promise<{ store: SqliteStore; te
 }
 
 suite('backup', () => {
-  test('holds everything: records, fields, keys, usage, counters and idempotency keys', async () => {
+  test('contains everything: records, fields, keys, usage, counters and idempotency keys', async () => {
     const [backup, restored] = [newFolder(), newFolder()];
     const { store, tenant, backUp } = await makeStore();
     const files = await backUp(backup);
@@ -81,7 +81,7 @@ suite('backup', () => {
   });
 
   // Holds S11.5, S11.7.
-  test('brings back the tags of its answers, and never one that stood for another answer since', async () => {
+  test('restores the tags of its responses, and never one that has identified another response since', async () => {
     const [folder, backup, restored] = [newFolder(), newFolder(), newFolder()];
     const { store, tenant, backUp } = await makeStore(folder);
     const live = new Pims(store.pims(tenant));
@@ -103,52 +103,48 @@ suite('backup', () => {
     await copy.close();
   });
 
-  test(
-    'of a store that is being written ends, and is all that was written up to one moment',
-    { timeout: 30_000 },
-    async () => {
-      const backup = newFolder();
-      const { store, tenant, backUp } = await makeStore();
-      const pims = new Pims(store.pims(tenant));
-      const note = 'x'.repeat(8000);
-      const orders = times(5000, () => ({ NOTES: note }));
-      await pims.importAll('orders', orders);
-      const written: string[] = [];
-      const over = new AbortController();
-      const repeat = async (work: () => Promise<unknown>): Promise<void> => {
-        while (!over.signal.aborted) await work();
-      };
-      const writing = [
-        repeat(async () => written.push(await pims.createCustomer({}))),
-        repeat(() => store.usage.addUsage([DAY])),
-      ];
-      while (written.length < 20) await new Promise((resolve) => setImmediate(resolve));
-      const before = written.length;
-      await backUp(backup);
-      const after = written.length;
-      over.abort();
-      await Promise.all(writing);
-      await store.close();
-      assert.ok(after > before, 'writes went on meanwhile');
+  test('of a store that is being written ends, and has all writes up to one moment', { timeout: 30_000 }, async () => {
+    const backup = newFolder();
+    const { store, tenant, backUp } = await makeStore();
+    const pims = new Pims(store.pims(tenant));
+    const note = 'x'.repeat(8000);
+    const orders = times(5000, () => ({ NOTES: note }));
+    await pims.importAll('orders', orders);
+    const written: string[] = [];
+    const over = new AbortController();
+    const repeat = async (work: () => Promise<unknown>): Promise<void> => {
+      while (!over.signal.aborted) await work();
+    };
+    const writing = [
+      repeat(async () => written.push(await pims.createCustomer({}))),
+      repeat(() => store.usage.addUsage([DAY])),
+    ];
+    while (written.length < 20) await new Promise((resolve) => setImmediate(resolve));
+    const before = written.length;
+    await backUp(backup);
+    const after = written.length;
+    over.abort();
+    await Promise.all(writing);
+    await store.close();
+    assert.ok(after > before, 'writes continued meanwhile');
 
-      const restored = newFolder();
-      restoreBackup(backup, restored);
-      const copy = openFolder(restored);
-      const copied = new Pims(copy.pims(tenant));
-      const codes = (await copied.readAll('customers')).map((customer) => customer['CUSTOMER_CODE']!);
-      assert.deepEqual(codes, written.slice(0, codes.length));
-      assert.ok(
-        codes.length >= before && codes.length <= after + 1,
-        `${codes.length} customers, of ${before} before and ${after} after`,
-      );
-      assert.equal((await copied.readAll('orders')).length, 5001);
-      assert.equal(await copied.createCustomer({}), String(10001 + codes.length), 'the counter is of the same moment');
-      await copy.close();
-    },
-  );
+    const restored = newFolder();
+    restoreBackup(backup, restored);
+    const copy = openFolder(restored);
+    const copied = new Pims(copy.pims(tenant));
+    const codes = (await copied.readAll('customers')).map((customer) => customer['CUSTOMER_CODE']!);
+    assert.deepEqual(codes, written.slice(0, codes.length));
+    assert.ok(
+      codes.length >= before && codes.length <= after + 1,
+      `${codes.length} customers, of ${before} before and ${after} after`,
+    );
+    assert.equal((await copied.readAll('orders')).length, 5001);
+    assert.equal(await copied.createCustomer({}), String(10001 + codes.length), 'the counter is of the same moment');
+    await copy.close();
+  });
 
   // Holds S6.27.
-  test('restarts the feed, of a tenant or of the whole store: readers learn that their position is gone', async () => {
+  test('restarts the feed of a tenant or of the whole store: readers get an error for their position', async () => {
     const [backup, whole] = [newFolder(), newFolder()];
     const { store, tenant, backUp } = await makeStore();
     const pims = new Pims(store.pims(tenant));
@@ -169,7 +165,7 @@ suite('backup', () => {
     }
   });
 
-  test('gives no number again that a tenant has given since the backup', async () => {
+  test('assigns no number again that a tenant has assigned since the backup', async () => {
     const backup = newFolder();
     const { store, tenant, backUp } = await makeStore();
     await backUp(backup);
@@ -180,7 +176,7 @@ suite('backup', () => {
     await store.close();
   });
 
-  test('goes into an empty folder only', async () => {
+  test('is written to an empty folder only', async () => {
     const { store, backUp } = await makeStore();
     const full = newFolder();
     mkdirSync(full);
@@ -221,7 +217,7 @@ suite('restore', () => {
     assert.match((outcome as Error).message, says);
   }
 
-  test('refuses a backup that is damaged, and leaves the folder as it is', async () => {
+  test('refuses a damaged backup, and leaves the folder unchanged', async () => {
     const { store, backUp } = await makeStore();
     const backup = newFolder();
     const files = await backUp(backup);
@@ -249,7 +245,7 @@ suite('restore', () => {
       }
   });
 
-  test('refuses a backup of a version that this one does not know, and leaves the folder as it is', async () => {
+  test('refuses a backup of an unknown version, and leaves the folder unchanged', async () => {
     const place = newFolder();
     const { store } = await makeStore(place);
     await store.close();
@@ -266,7 +262,7 @@ suite('restore', () => {
       }
   });
 
-  test('refuses a folder that is no backup, and one that is not empty', async () => {
+  test('refuses a folder that is not a backup, and a target that is not empty', async () => {
     const { store, backUp } = await makeStore();
     const [backup, used] = [newFolder(), newFolder()];
     await backUp(backup);
@@ -289,7 +285,7 @@ suite('backups that the service makes by itself', () => {
     writeFileSync(join(folder, 'storeroom-backup.json'), JSON.stringify({ files: {}, identity: 'own' }));
   };
 
-  test('after a start the last good one is the newest that agrees; the newest of all says when the next is due', async () => {
+  test('after a start the newest consistent one is the last good one; the newest of all sets the next time', async () => {
     const backupDir = newFolder();
     for (const name of ['2026-03-15T00-00-00Z', '2026-03-16T00-00-00Z', '2026-03-18T00-00-00Z-disagrees'])
       addBackup(join(backupDir, `storeroom-${name}`));

@@ -40,7 +40,7 @@ suite('a connection', () => {
     db.close();
   });
 
-  test('whose write-ahead log SQLite silently did not set up is refused', () => {
+  test('whose write-ahead log SQLite silently failed to set up is refused', () => {
     assert.throws(
       () => new Database(':memory:', { mode: 'make', busyTimeoutMs: 0 }),
       /journal_mode is memory, but must be wal/,
@@ -65,7 +65,7 @@ suite('a connection', () => {
 });
 
 suite('the schema', () => {
-  test('has exactly the columns of the field dictionary, and an index for each field said to have one', async () => {
+  test('has exactly the columns of the field dictionary, and an index for each indexed field', async () => {
     const { folder, tenant } = await makeFolder();
     const db = new DatabaseSync(fileOf(folder, tenant), { readOnly: true });
     for (const [recordType, { table }] of Object.entries(RECORD_TYPES)) {
@@ -118,7 +118,7 @@ suite('the schema', () => {
     1: /written by Storeroom before its first release \(schema 1; this version, [\d.]+, supports \d+\)/,
   };
   for (const [version, says] of Object.entries(KINDS))
-    test(`with the number ${version} is refused, and left as it is`, async () => {
+    test(`with the number ${version} is refused and left unchanged`, async () => {
       for (const name of ['control.db', 'usage.db', 'tenant']) {
         const { folder, tenant } = await makeFolder();
         const file = name === 'tenant' ? fileOf(folder, tenant) : join(folder, name);
@@ -153,7 +153,7 @@ suite('the schema', () => {
     }
   });
 
-  test('keeps of a record in the search index what is searched now, and nothing of before', async () => {
+  test('has in the search index the current searched text of a record, and no earlier text', async () => {
     const { folder, tenant } = await makeFolder();
     const store = openFolder(folder);
     const pims = new Pims(store.pims(tenant));
@@ -169,7 +169,7 @@ suite('the schema', () => {
     db.close();
   });
 
-  test('holds a tenant’s 400 fields with the longest names, which are read, written and queried', async () => {
+  test('can have 400 fields with the longest names, which can be read, written and queried', async () => {
     const { folder, tenant } = await makeFolder();
     const store = openFolder(folder);
     const pims = new Pims(store.pims(tenant));
@@ -211,7 +211,7 @@ suite('the schema', () => {
 });
 
 suite('a folder', () => {
-  test('takes one service: a second is refused, until the first has ended, however it ended', async () => {
+  test('has one service: a second is refused until the first has ended, in any way', async () => {
     const folder = newFolder();
     const [first, second] = [openFolder(folder), openFolder(folder)];
     first.lock();
@@ -242,7 +242,7 @@ suite('a folder', () => {
     await third.close();
   });
 
-  test('has nothing left of a removed tenant', async () => {
+  test('has no data of a removed tenant', async () => {
     const { folder, tenant } = await makeFolder();
     const store = openFolder(folder);
     await new Pims(store.pims(tenant)).createOrder();
@@ -251,7 +251,7 @@ suite('a folder', () => {
     await store.close();
   });
 
-  test('removes tenants while threads that have read their files close them', async () => {
+  test('can lose tenants while threads that have read their files close them', async () => {
     const store = openFolder(newFolder());
     for (const team of times(100, (at) => `t${at}`)) {
       const tenant = await makeTenant(store, team);
@@ -263,7 +263,7 @@ suite('a folder', () => {
     await store.close();
   });
 
-  test('that keeps a tenant’s file keeps the tenant, without its keys, until its removal is repeated', async () => {
+  test('that fails to delete a tenant’s file keeps the tenant, without keys, until a second removal', async () => {
     const folder = newFolder();
     const store = openFolder(folder);
     const tenant = await makeTenant(store);
@@ -282,7 +282,7 @@ suite('a folder', () => {
     await store.close();
   });
 
-  test('does not let anybody change its audit log, or take a record out of it', async () => {
+  test('does not let anyone change its audit log or delete a record of it', async () => {
     const { folder, tenant } = await makeFolder();
     const store = openFolder(folder);
     await store.audit.appendAudit('team', entry());
@@ -303,7 +303,7 @@ suite('a folder', () => {
     );
   });
 
-  test('may hold more tenants than files are kept open: all of them called at once are all answered', async () => {
+  test('may have more tenants than open files: simultaneous calls of all of them succeed', async () => {
     const { folder, tenant } = await makeFolder();
     const store = openFolder(folder, { openTenantsMost: 20 });
     const tenants = await Promise.all(times(100, (index) => makeTenant(store, `many-${index}`)));
@@ -329,7 +329,7 @@ suite('a folder', () => {
     await store.close();
   });
 
-  test('that was closed answers a late call with a fault and goes on', async () => {
+  test('that was closed fails a late call and does not crash', async () => {
     const { folder, tenant } = await makeFolder();
     const store = openFolder(folder);
     const pims = new Pims(store.pims(tenant));

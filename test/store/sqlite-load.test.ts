@@ -87,13 +87,13 @@ suite('long queries', () => {
       assertRefused(await asking, 'QUERY_TOO_COSTLY');
     });
 
-  test('walks along an index that find nothing spend their budget also where no text is searched', async () => {
+  test('walks along an index that find nothing use up their budget even if no text is searched', async () => {
     const { tenant, folder } = await opened;
     const hurried = new Pims(openForAll(folder, { queryBudgetMs: 10 }).pims(tenant));
     assertRefused(await query(hurried, ledExact, 1000), 'QUERY_TOO_COSTLY');
   });
 
-  test('after one that was cut short, others are answered as before', async () => {
+  test('after one was cancelled, others succeed as before', async () => {
     const { pims } = await opened;
     for (let round = 0; round < 2; round++) {
       assertRefused(await query(pims, scan), 'QUERY_TOO_COSTLY');
@@ -105,7 +105,7 @@ suite('long queries', () => {
     }
   });
 
-  test('more of them than may wait are refused as TOO_MANY_QUERIES; writes and their checkpoints go on', async () => {
+  test('beyond those that may wait get TOO_MANY_QUERIES; writes and their checkpoints continue', async () => {
     const { store, pims } = await openTenant({ queryBudgetMs: 10 });
     const customers = times(500, () => ({ NOTES: 'Long Text '.repeat(800) }));
     await pims.importAll('customers', customers);
@@ -142,7 +142,7 @@ const WRITES = trials('WRITES', { quick: 6000, all: 20_000 });
 const countLogRestarts = (file: string): number => readFileSync(`${file}-wal`).readUInt32BE(12);
 
 suite('writes', () => {
-  test(`${WRITES} of them, one after another in ten places, leave the log within 24 MiB at any time`, async () => {
+  test(`${WRITES} of them, one after another in ten places, keep the log within 24 MiB at any time`, async () => {
     const { pims, file } = await openTenant();
     const codes = await Promise.all(Array.from({ length: 10 }, async () => await pims.createCustomer({})));
     const rounds = WRITES / codes.length;
@@ -158,7 +158,7 @@ suite('writes', () => {
     assert.deepEqual(new Set(names), new Set([`name ${rounds}`]));
   });
 
-  test('one batch after another leaves the log of the counts short too', async () => {
+  test('one batch after another keeps the log of the counts short too', async () => {
     const { store, file } = await openTenant();
     const log = join(file, '../../usage.db-wal');
     let longest = 0;
@@ -204,7 +204,7 @@ suite('writes', () => {
     for (const outcome of await outcomes) accepted(outcome);
   });
 
-  test('STORE_UNAVAILABLE when another process goes on for five seconds, and not before: nothing was written', async (context) => {
+  test('STORE_UNAVAILABLE only after another process writes for five seconds: nothing was written', async (context) => {
     const { pims, other, outcomes, pass } = await openHeld(context, ['customers', 'orders']);
     await pass(5000);
     assert.ok(await isOvertaken(pims, outcomes));

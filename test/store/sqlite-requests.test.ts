@@ -30,7 +30,7 @@ const block = (number: number, bytes: number): RequestBlock => ({
   lines: new Uint8Array(bytes).fill(number % 256),
 });
 
-test('the file is there once something was logged; a tenant is removed without it', async () => {
+test('the file exists once a request was logged; a tenant can be removed without it', async () => {
   const folder = newFolder();
   const file = join(folder, 'requests.db');
   const store = openForAll(folder);
@@ -41,7 +41,7 @@ test('the file is there once something was logged; a tenant is removed without i
   assert.ok(existsSync(file));
 });
 
-test('its log starts over again and again, and space that was freed is used again', async () => {
+test('its write-ahead log restarts regularly, and freed space is used again', async () => {
   const folder = newFolder();
   const file = join(folder, 'requests.db');
   const { requests } = openForAll(folder);
@@ -69,7 +69,7 @@ test('its log starts over again and again, and space that was freed is used agai
   assert.ok(countPages() <= before);
 });
 
-test('STORE_UNAVAILABLE a file that is broken is reported once and ends nothing but the log', async () => {
+test('STORE_UNAVAILABLE a broken file is reported once and ends only the log', async () => {
   const folder = newFolder();
   mkdirSync(folder);
   writeFileSync(join(folder, 'requests.db'), 'no database at all'.repeat(1000));
@@ -125,7 +125,7 @@ test('a backup and a move, to PostgreSQL and back, have the requests, refusals a
   assert.deepEqual(await requests.loadKeyUses('team-1'), [use]);
 });
 
-test('calls of one second that fill several pages of the log are each on one of them', async () => {
+test('calls of one second that fill several pages of the log are each on one page', async () => {
   const store = openForAll(newFolder());
   const clock = new TestClock();
   const log = new RequestLog(store.requests, { ...LOG_OPTIONS, clock });

@@ -122,8 +122,8 @@ function copyData(): { folder: string; file: string } {
   return { folder, file: join(folder, globSync('tenants/*.db', { cwd: folder })[0]!) };
 }
 
-suite('backups by themselves', () => {
-  test('the first is made two seconds after the start, each next one when its hours are over, and the oldest goes', async () => {
+suite('scheduled backups of a store', () => {
+  test('the first is made two seconds after the start, the next after its hours, and the oldest deleted', async () => {
     const schedule = new Schedule({ backupHours: 1, names: ['not ours', `.unfinished-${nameOf(START - DAY)}`] });
     assert.match(schedule.told[0]!.event, /is due at 2026-11-20T09:30:02\.000Z\.$/);
     assert.deepEqual(schedule.names, ['not ours'], 'what was left unfinished is gone');
@@ -143,7 +143,7 @@ suite('backups by themselves', () => {
     assert.deepEqual(schedule.names, ['not ours', ...at.slice(-2).map(nameOf)]);
   });
 
-  test('one that is wanted while another is being made is that one, and one wanted later is another', async () => {
+  test('one requested while another is being made is the same one, and one requested later is another', async () => {
     const schedule = new Schedule();
     const both = [schedule.backups.makeNow(), schedule.backups.makeNow()];
     assert.equal(schedule.backups.reading.isRunning, true);
@@ -154,7 +154,7 @@ suite('backups by themselves', () => {
     assert.deepEqual(schedule.names, [nameOf(START), nameOf(START + SECOND)]);
   });
 
-  test('at a start one that is overdue is made, and one that is not is made when it is', async () => {
+  test('at a start an overdue one is made, and another one when it is due', async () => {
     const overdue = new Schedule({ backupHours: 2, made: [START - 3 * HOUR] });
     await overdue.moveTo(FIRST_LOOK);
     assert.deepEqual(overdue.names, [nameOf(START - 3 * HOUR), nameOf(START + FIRST_LOOK)]);
@@ -168,7 +168,7 @@ suite('backups by themselves', () => {
     assert.deepEqual(due.names, [nameOf(made), nameOf(START + FIRST_LOOK + LOOK)]);
   });
 
-  test('a disk that has not enough room is told and counted, and tried again an hour later', async () => {
+  test('a disk without enough room is reported and counted, and tried again an hour later', async () => {
     const schedule = new Schedule({ readyFreeMb: 999_999_999, made: [START - 3 * DAY] });
     schedule.wait(FIRST_LOOK - 1);
     for (const [failures, ms] of [1, HOUR].entries()) {
@@ -187,7 +187,7 @@ suite('backups by themselves', () => {
     assert.deepEqual(schedule.names, [nameOf(START - 3 * DAY)]);
   });
 
-  test('a folder that cannot be written is told and counted at the start, and tried again an hour later', async () => {
+  test('a read-only folder is reported and counted at the start, and tried again an hour later', async () => {
     const file = newFolder();
     writeFileSync(file, '');
     const schedule = new Schedule({ backupDir: join(file, 'below') });
@@ -200,7 +200,7 @@ suite('backups by themselves', () => {
     }
   });
 
-  test('a damaged file is found: no backup is kept of it, none goes for it, and it is counted', async () => {
+  test('a damaged file is found and counted: no backup of it is kept, and no other is deleted for it', async () => {
     const { folder, file } = copyData();
     const descriptor = openSync(file, 'r+');
     writeSync(descriptor, Buffer.alloc(4096, 7), 0, 4096, Math.floor(statSync(file).size / 8192) * 4096);
@@ -212,14 +212,14 @@ suite('backups by themselves', () => {
     assert.equal(schedule.backups.reading.failures, 1);
   });
 
-  test('a lost file is told in one sentence, and the next try in another', async () => {
+  test('a lost file is reported in one sentence, and the next try in another', async () => {
     const { folder, file } = copyData();
     rmSync(file);
     const { event } = await new Schedule({ folder }).moveTo(FIRST_LOOK);
     assert.match(event, /is missing or empty\. After a failure, a service tries again in an hour\.$/);
   });
 
-  test('records that disagree are told: the copy is kept under another name, and pushes no good one out', async () => {
+  test('inconsistent records are reported: the copy is kept under another name, and replaces no good one', async () => {
     const { folder, file } = copyData();
     const db = new DatabaseSync(file);
     db.exec("UPDATE COUNTERS SET NEXT = 1 WHERE NAME = 'orders'");
@@ -234,7 +234,7 @@ suite('backups by themselves', () => {
     assert.deepEqual([failures, lastSuccessSeconds], [1, good / SECOND], 'the last good one is the old one');
   });
 
-  test('backups of another store, and those that do not say whose they are, are neither counted nor deleted', async () => {
+  test('backups of another store, or without an identity, are neither counted nor deleted', async () => {
     const schedule = new Schedule({ backupKeep: 1, made: [START - 3 * DAY], names: [nameOf(START - DAY)] });
     schedule.add(START - HOUR, 'another');
     await schedule.moveTo(FIRST_LOOK);
@@ -246,7 +246,7 @@ suite('backups by themselves', () => {
     assert.equal(manifest.identity, identity);
   });
 
-  test('what a clock made that was 40 days ahead neither puts off the next one nor counts as a success', async () => {
+  test('a backup made by a clock 40 days ahead neither delays the next one nor counts as a success', async () => {
     const [real, ahead] = [START - 2 * DAY, START + 40 * DAY];
     const schedule = new Schedule({ backupKeep: 1, made: [real, ahead] });
     assert.equal(schedule.backups.reading.lastSuccessSeconds, real / SECOND);
@@ -262,7 +262,7 @@ suite('backups by themselves', () => {
     assert.equal(schedule.backups.reading.lastSuccessSeconds, (START + FIRST_LOOK) / SECOND);
   });
 
-  test('a block of the request log that cannot be read is told, and does not spoil the backup', async () => {
+  test('an unreadable block of the request log is reported, and does not fail the backup', async () => {
     const { folder } = copyData();
     withDatabase(join(folder, 'requests.db'), { mode: 'make', busyTimeoutMs: 0 }, (db) => {
       migrate(db, 'requests', { identity, teamId: '' });
@@ -280,7 +280,7 @@ suite('backups by themselves', () => {
     assert.equal(schedule.backups.reading.failures, 0);
   });
 
-  test('one that is being made ends when it is closed, and leaves nothing', async () => {
+  test('one that is being made ends when the store is closed, and leaves no file', async () => {
     const schedule = new Schedule();
     schedule.clock.move(FIRST_LOOK);
     await schedule.backups.close();

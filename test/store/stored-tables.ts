@@ -50,7 +50,7 @@ export interface Column {
 const otherValue = ({ name, type }: Column): string =>
   type === 'TEXT' ? `"${name}" || '2'` : type === 'BLOB' ? 'zeroblob(32)' : `coalesce("${name}", 0) + 1000`;
 
-/** What can happen to the rows of a table. */
+/** Faults of the rows of a table. */
 export const DAMAGES: Record<
   string,
   (table: string, columns: readonly Column[], names: ReadonlySet<string>) => string

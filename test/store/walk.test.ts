@@ -11,7 +11,7 @@ const CHARACTERS = 1_000_000;
 /** Maximum characters of texts that functions receive before the statement is restarted after the last row. */
 const KEPT_MAX = 10_000_000;
 
-test('a walk that finds nothing for long begins anew where it is, and finds each row once', () => {
+test('a walk that finds nothing for long restarts at its position, and finds each row once', () => {
   const db = new Database(join(temporaryFolder(), 'walk.db'), { mode: 'make', busyTimeoutMs: 0 });
   db.exec('CREATE TABLE TEXTS (K TEXT PRIMARY KEY, NOTES TEXT)');
   const keys = range(ROWS).map((row) => String(row).padStart(3, '0'));

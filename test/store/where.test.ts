@@ -28,11 +28,11 @@ const PLAIN = { field: 'NOTES', value: 'n' };
 const FOUND = { field: 'BNAME', value: 'smith', contains: true };
 const or = (filter: Filter): Filter => ({ ...filter, conjunction: 'OR' });
 
-test('no filter asks for everything, in one walk over the key', () => {
+test('a query without filters finds every record, in one walk over the key', () => {
   assert.deepEqual(where(), { sql: 'TRUE', values: [], indexLed: true });
 });
 
-test('an exact value of an indexed field leads; the key of the record type is asked for by its sort key', () => {
+test('an exact value of an indexed field leads; the key of the record type is found by its sort key', () => {
   assert.deepEqual(where(LED, PLAIN), {
     sql: '("CUSTOMER_CODE" is ? AND "NOTES" = ?)',
     values: ['C1', 'n'],
@@ -42,7 +42,7 @@ test('an exact value of an indexed field leads; the key of the record type is as
   for (const filter of [PLAIN, { ...LED, contains: true }, FOUND]) assert.equal(where(filter).indexLed, false);
 });
 
-test('the search index narrows what no index leads, by the first needle that it knows', () => {
+test('the search index narrows a query without an indexed field, by the first text that it can search', () => {
   assert.deepEqual(where(PLAIN, FOUND, { ...FOUND, value: 'other' }), {
     sql: '("NOTES" = ? AND "BNAME" has ? AND "BNAME" has ? AND ORDERS finds ?)',
     values: ['n', 'SMITH', 'OTHER', '<SMITH>'],
@@ -59,11 +59,11 @@ test('the search index narrows what no index leads, by the first needle that it 
   assert.equal(next.values.at(-1), '<SMITH>', 'a needle that the index does not know is passed over');
 });
 
-test('a text that contains nothing is contained by every text', () => {
+test('every text contains the empty text', () => {
   assert.equal(where({ ...FOUND, value: '' }).sql, '(TRUE)');
 });
 
-test('alternatives are led by an index where each one is', () => {
+test('alternatives use an index if each of them does', () => {
   assert.deepEqual(where(LED, or(KEY)), {
     sql: '("CUSTOMER_CODE" is ?) OR ("SORT_KEY" = ?)',
     values: ['C1', '00017'],
@@ -88,7 +88,7 @@ function cutPage(rows: readonly [string, string][], limit: number, bytesMax: num
   return filler.page;
 }
 
-test('a page has as many records as asked for, and goes on behind its last', () => {
+test('a page has the requested number of records, and the next one continues after its last', () => {
   const all = '["é","22","33"]';
   assert.deepEqual(cutPage(ROWS, 3, 100), { records: all, next: null });
   assert.deepEqual(cutPage(ROWS, 4, 100), { records: all, next: null });
@@ -96,7 +96,7 @@ test('a page has as many records as asked for, and goes on behind its last', () 
   assert.deepEqual(cutPage([], 2, 100), { records: '[]', next: null });
 });
 
-test('a page ends at its bytes, a comma for each record counted, and holds at least one record', () => {
+test('a page ends at its maximum of bytes, with a comma counted for each record, and has at least one record', () => {
   const next = (bytesMax: number) => cutPage(ROWS, 9, bytesMax).next;
   assert.deepEqual([1, 9, 10, 14, 15].map(next), ['a', 'a', 'b', 'b', null]);
   const rows: [string, string][] = [
@@ -108,7 +108,7 @@ test('a page ends at its bytes, a comma for each record counted, and holds at le
   assert.deepEqual(cutPage(rows, 9, 10), page, 'nothing is taken behind a record that does not fit');
 });
 
-test('an order that is larger than a page is the first of it, however many rows its lines come in', () => {
+test('an order that is larger than a page is the first of it, with any number of rows of lines', () => {
   const filler = new PageFiller(10, 100);
   assert.ok(filler.take('1', '{}', 'x'.repeat(90)) && filler.takeLines('y'.repeat(90)));
   assert.equal(filler.take('2', '{}'), false);

@@ -92,7 +92,7 @@ for (const gather of ['turn', 'none'] as const)
       assert.deepEqual(fatal, []);
     });
 
-    test('late work is done by ascending IDs in the transaction of its group, but not that of an undone write', async () => {
+    test('late work runs by ascending IDs in the transaction of its group, except work of an undone write', async () => {
       const { queue, insert, committed } = open(gather);
       const done: number[] = [];
       const write =
@@ -111,7 +111,7 @@ for (const gather of ['turn', 'none'] as const)
       assert.deepEqual(done, [4, 2, 1]);
     });
 
-    test('nobody is answered before the commit', async () => {
+    test('no caller gets a response before the commit', async () => {
       const { queue, insert, committed } = open(gather);
       const seen = await Promise.all(
         [1, 2, 3].map((number) => queue.run(() => insert(number)).then(() => committed())),
@@ -119,7 +119,7 @@ for (const gather of ['turn', 'none'] as const)
       assert.ok(seen.every((numbers, index) => numbers.includes(index + 1)));
     });
 
-    test('writes that come while a group is written are in the next, and closing waits for all', async () => {
+    test('writes that arrive while a group is written are in the next, and closing waits for all', async () => {
       const { queue, insert, committed } = open(gather);
       const answers = [queue.run(() => insert(1))];
       for (let number = 2; number <= 30; number++) {
@@ -153,7 +153,7 @@ test('the writes of one turn are one transaction', async () => {
 /** Keeps any processor busy so long that a few calls exceed the maximum time of a group. */
 const workHard = (): unknown => pbkdf2Sync('a', 'b', 60_000, 64, 'sha512');
 
-test('writes that together take long are several transactions in their order, and others have turns between', async () => {
+test('writes that together take long are several transactions in order, with turns for others in between', async () => {
   const { queue, insert, committed } = open();
   const seen: number[][] = [];
   const turnsBefore: number[] = [];
@@ -199,7 +199,7 @@ function holdSyncs(): () => Promise<void> {
   };
 }
 
-suite('nobody is answered while the sync is under way', () => {
+suite('no caller gets a response while the sync runs', () => {
   const { queue, insert, committed } = open('none');
   const folder = newFolder();
   const { usage, identity } = openForAll(folder);

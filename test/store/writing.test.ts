@@ -13,7 +13,7 @@ import { buildPimsSql } from '../../src/store/sqlite/reads/pims-sql.ts';
 import { temporaryFolder } from '../kit/service.ts';
 import { assertRefused, idempotency, NOW, write, Pims } from './store-under-test.ts';
 
-suite('a script without anything around it', async () => {
+suite('a script by itself', async () => {
   const db = new Database(`${temporaryFolder()}/pims.db`, { mode: 'make', busyTimeoutMs: 0 });
   migrate(db, 'pims');
   const sql = buildPimsSql(buildDictionaries([])).script;
@@ -61,7 +61,7 @@ suite('a script without anything around it', async () => {
       'UNKNOWN_REFERENCE',
       () => pims.createRecord('orders', { CUSTOMER_CODE: 'C', LOCATION_CODE: 'X' }, strict),
     ],
-    'a change of nobody': ['CUSTOMER_NOT_FOUND', () => pims.updateCustomer('X', { NOTES: 'x' })],
+    'a change of an unknown customer': ['CUSTOMER_NOT_FOUND', () => pims.updateCustomer('X', { NOTES: 'x' })],
     'a line of no order': ['ORDER_NOT_FOUND', () => pims.addLine('X', {})],
     'a line of an unknown part': ['UNKNOWN_REFERENCE', () => pims.addLine(open, { PART_CODE: 'X' }, strict)],
     'a line of an invoice': ['ORDER_CLOSED', () => pims.addLine(closed, { PART_CODE: 'P' })],
@@ -102,7 +102,7 @@ suite('a script without anything around it', async () => {
     ['lines', { ORDER_NUMBER: open, PART_CODE: 'P', QUANTITY: '1', NUMBER_SHIPPED: '2' }],
     ['lines', { ORDER_NUMBER: open, PART_CODE: 'P', QUANTITY: '1', SERIAL_NUMBERS: 'A,B' }],
   ];
-  test('a row that an import rejects has written nothing, and commits no stock', () => {
+  test('a row that an import rejects writes nothing and commits no stock', () => {
     for (const [recordType, values] of REJECTED) {
       const before = countChanges();
       assert.equal(importRows(recordType, values).rejected.length, 1, JSON.stringify(values).slice(0, 80));

@@ -35,7 +35,7 @@ suite('STOREROOM_DATA', () => {
   const create = ['tenant', 'create', 'acme', '--name', 'Acme', '--create'];
   for (const [what, folder, reason] of FOLDERS)
     for (const words of what === FOLDERS[0]![0] ? [create, ['serve', '--port', '0']] : [create])
-      test(`a folder ${what} ends \`${words[0]}\` with its name and the way out`, async () => {
+      test(`a folder ${what} ends \`${words[0]}\` with its name and a remedy`, async () => {
         const ended = await runCommand(folder, words, { env: { STOREROOM_DATABASE_URL: '' } });
         assertTold(
           ended,
@@ -59,8 +59,8 @@ suite('STOREROOM_DATA', () => {
       assert.deepEqual(readdirSync(folder), []);
     });
 
-  // Root may enter every folder, so a link to itself stands for one that a user may not enter.
-  test('a folder that cannot be looked into is told as such, and not as one without data', async () => {
+  // Root may enter every folder, so a link to itself is used as one that a user may not enter.
+  test('a folder that cannot be entered is reported as such, and not as one without data', async () => {
     const folder = join(temporaryFolder(), 'data');
     symlinkSync(folder, folder);
     for (const command of ['tenant list', 'check']) {
@@ -81,7 +81,7 @@ suite('STOREROOM_DATA', () => {
 suite(`host and port, with ${STORE}`, () => {
   const serve = async (...words: string[]) => runCommand(await newPlace(), ['serve', ...words]);
 
-  test('a port that is taken is named with the setting that changes it', async (context) => {
+  test('an error names a used port with the setting that changes it', async (context) => {
     const other = createServer().listen(0, '127.0.0.1');
     context.after(() => other.close());
     await new Promise((resolve) => other.once('listening', resolve));
@@ -90,14 +90,14 @@ suite(`host and port, with ${STORE}`, () => {
     assertTold(await serve('--port', String(port)), told);
   });
 
-  test('a host that is no address of the machine is named, and what to give instead', async () => {
+  test('an error names a host that is not an address of the machine, and a valid one', async () => {
     const told = /STOREROOM_HOST is '192\.0\.2\.1', which is not an address of this machine .*127\.0\.0\.1/;
     assertTold(await serve('--port', '0', '--host', '192.0.2.1'), told);
     for (const code of ['ENOTFOUND', 'EAI_AGAIN', 'EINVAL'])
       assert.match(describeListenFault({ host: 'nowhere', port: 80 }, code)!, /STOREROOM_HOST is 'nowhere'/);
   });
 
-  test('a port that this user may not take is told with the setting; other faults are no matter of it', () => {
+  test('an error names a port that this user may not use with the setting; other faults do not mention it', () => {
     const told = describeListenFault({ host: '127.0.0.1', port: 80 }, 'EACCES');
     assert.match(told!, /^STOREROOM_PORT is 80, but this user has no permission to listen .*Set STOREROOM_PORT/);
     assert.equal(describeListenFault({ host: '127.0.0.1', port: 80 }, 'EOTHER'), undefined);

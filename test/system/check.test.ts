@@ -69,7 +69,7 @@ suite('check', () => {
     assert.equal((await service.command('order', 'invoice', 'shop', '10002', '--line', '1=1')).code, 0);
   });
 
-  test('of a store that is being written finds nothing, and says what it has looked at', async () => {
+  test('of a store that is being written finds nothing, and says what it has checked', async () => {
     const stop = new AbortController();
     const writing = (async (): Promise<void> => {
       while (!stop.signal.aborted) await createOrder(service, keys, { ORDER_TYPE: 'sales_order' });
@@ -87,7 +87,7 @@ suite('check', () => {
   });
 
   if (STORE === 'postgres')
-    test('compares indexes with their tables where amcheck is installed, and tells an index that is not valid', async () => {
+    test('compares indexes with their tables if amcheck is installed, and reports an invalid index', async () => {
       await runStatement(service.place, 'CREATE EXTENSION amcheck');
       const whole = (await service.command('check', '--json')).json() as Report;
       assert.deepEqual([whole.count, whole.notes], [0, []]);
@@ -186,7 +186,7 @@ suite('check', () => {
     assert.match(stdout, /part LAMP of shop: QTY_COMMITTED is 77.*\n {2}Correct the record/);
   });
 
-  test('ends with 2 and says why when there is nothing to check, or it is of a newer version', async () => {
+  test('ends with 2 and says why if there is nothing to check, or the store has a newer version', async () => {
     const folder = temporaryFolder();
     const none = await runCommand(STORE === 'sqlite' ? folder : 'postgres://shop:x@127.0.0.1:1/none', ['check']);
     assert.deepEqual([none.code, none.stdout], [2, '']);

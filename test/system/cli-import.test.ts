@@ -62,7 +62,7 @@ suite('import, beside a running service', () => {
   });
   after(() => service.close());
 
-  test('a dry run tells what would be imported and what not, and imports nothing', async () => {
+  test('a dry run reports which rows would be imported and which not, and imports none', async () => {
     const earlier = await exportRows('customers');
     const csv = 'CUSTOMER_CODE,CREDIT_LIMIT\nDRY-1,5\nDRY-2,much\nDRY-1,6\n';
     const { exitCode, imported, rejected, rows } = await importRows(line, 'customers', csv, '--dry-run');
@@ -84,7 +84,7 @@ suite('import, beside a running service', () => {
     assert.equal(refused.message, 'Only customers and inventory can be updated by an import.');
   });
 
-  test('columns with other names are mapped, and others are left out only with --skip-unknown, which lists them', async () => {
+  test('columns with other names can be mapped; --skip-unknown leaves out unknown ones and lists them', async () => {
     const csv = 'Sku,Name\nMAP-1,Lamp\n';
     const map = ['--map', 'CUSTOMER_CODE=Sku', '--map', 'CUSTOMER_NAME=Name'];
     const { imported } = await importRows(line, 'customers', csv, ...map);
@@ -130,7 +130,7 @@ suite('import, beside a running service', () => {
   });
 
   // Holds S13.4, S13.8.
-  test('keys and dates are taken as given, values as from a caller; an empty last row does not count', async () => {
+  test('keys and dates of the file are kept, values as from a caller; an empty last row does not count', async () => {
     const csv =
       '\u{feff}ORDER_NUMBER,ORDER_DATE,FREIGHT,DROP_SHIP,NOTES,CREATE_DATE\r\n' +
       '500,3/4/2026,07.50,true,"two\r\nlines, ""quoted""",2020-01-01T00:00:00Z\r\n';
@@ -143,7 +143,7 @@ suite('import, beside a running service', () => {
   });
 
   // Holds S13.4.
-  test('rejected rows are told with row, reason and field; --partial imports the others; the command ends with 1', async () => {
+  test('rejected rows are reported with row, reason and field; --partial imports the others and ends with 1', async () => {
     const good = ['ORDER_NUMBER,ORDER_DATE,NOTES', '600,1/1/2026,"one\ntwo\nthree"'];
     const rows = [...good, '601,2/30/2026,', '602', '', '600,,again', '603,,'];
     const { exitCode, imported, rejections, rows: told } = await importPartly(line, 'orders', `${rows.join('\n')}\n`);
@@ -180,7 +180,7 @@ suite('import, beside a running service', () => {
   const BAD_VALUE = 'ORDER_NUMBER,FREIGHT\n800,1\n801,ten\n802,1\n';
   const BAD_KEY = 'ORDER_NUMBER,FREIGHT\n800,1\n800,1\n802,1\n';
   for (const [kind, csv] of Object.entries({ value: BAD_VALUE, key: BAD_KEY }))
-    test(`a file with one bad ${kind} writes nothing, and every bad row is told`, async () => {
+    test(`a file with one bad ${kind} writes nothing, and every bad row is reported`, async () => {
       const was = await exportRows('orders');
       const { exitCode, imported, rejected, rows } = await importRows(line, 'orders', csv);
       assert.deepEqual([exitCode, imported, rejected, rows], [1, 0, 1, [3]]);
@@ -192,7 +192,7 @@ suite('import, beside a running service', () => {
     assert.deepEqual([exitCode, imported], [0, 2]);
   });
 
-  test('a row of commas is no record, and with --update a row without a key is rejected', async () => {
+  test('a row of only commas is skipped, and with --update a row without a key is rejected', async () => {
     const { imported, rejected } = await importRows(
       line,
       'customers',
@@ -206,7 +206,7 @@ suite('import, beside a running service', () => {
     assert.deepEqual(await exportRows('customers'), was);
   });
 
-  test('lines without LINE_NUMBER never double, whether a file comes again whole, corrected or extended', async () => {
+  test('lines without LINE_NUMBER are not doubled by a second import, corrected or extended', async () => {
     await importRows(line, 'orders', 'ORDER_NUMBER\n1500\n1501\n');
     const fileOf = (...quantities: string[]) =>
       [
@@ -258,13 +258,13 @@ suite('import, beside a running service', () => {
   });
 
   // Holds S13.7.
-  test('a file, a team or a type that is not there is refused', async () => {
+  test('a missing file, team or type is refused', async () => {
     assert.match((await line.refused('import acme orders /nowhere.csv')).message, /There is no file '\/nowhere\.csv'/);
     const file = line.file('rows.csv', 'NOTES\n');
     assert.equal((await line.refused('import nobody orders', file)).code, 'TENANT_NOT_FOUND');
   });
 
-  test('lines belong to orders that are there, and commit the stock of sales orders', async () => {
+  test('lines belong to existing orders, and commit the stock of sales orders', async () => {
     await importRows(line, 'inventory', 'PART_CODE,QTY_ONHAND,QTY_COMMITTED,QTY_AVAILABLE\nMB/14,10,99,99\n');
     await importRows(line, 'orders', 'ORDER_NUMBER,ORDER_TYPE\n1000,sales_order\n1001,quote\n');
     const rows = ['ORDER_NUMBER,PART_CODE,QUANTITY', '1000,MB/14,3', '1001,MB/14,50', '1000,MB/14,1.5', '1999,MB/14,1'];
@@ -292,7 +292,7 @@ suite('import, beside a running service', () => {
       assert.deepEqual(await exportRows('inventory'), was);
     });
 
-  test('files longer than a chunk and a batch arrive whole and in order', async () => {
+  test('files longer than a chunk and a batch are imported whole and in order', async () => {
     const notes = 'A note, "quoted",\nover lines. '.repeat(4).replaceAll('"', '""');
     const rows = times(5000, (index) => `${20_000 + index},"${index} ${notes}"\n`);
     rows[4000] = '24000,"never\nin order,x"\n24000,twice\n';
@@ -305,7 +305,7 @@ suite('import, beside a running service', () => {
   });
 });
 
-suite('what goes in comes out again', () => {
+suite('round trips', () => {
   const source = openCommandLine();
   const target = openCommandLine();
   const read = ({ run }: CommandLine, team: string, type: string): Promise<string> =>
@@ -406,7 +406,7 @@ suite('what goes in comes out again', () => {
     assert.ok(out.length > 0 && out.length < exported[1]!.length);
   });
 
-  test('a backup, restored into an empty folder, is the same', async () => {
+  test('a backup, restored to an empty folder, is the same store', async () => {
     const backup = join(source.data, '../backup');
     const { files } = await source.ask<{ files: string[] }>('backup', backup);
     assert.equal(files.length, 3);
@@ -418,7 +418,7 @@ suite('what goes in comes out again', () => {
     assert.match((await restored.refused('restore', backup)).message, /is not empty/);
   });
 
-  test('a folder that is no backup is not restored', async () => {
+  test('a folder that is not a backup is not restored', async () => {
     const { refused, data } = openCommandLine();
     assert.match((await refused('restore', dirname(data))).message, /is not a backup/);
     assert.equal(existsSync(data), false);

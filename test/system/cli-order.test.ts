@@ -41,7 +41,7 @@ suite('the life of an order', () => {
     assert.deepEqual(await ask('order approve acme 1000'), answer);
   });
 
-  test('what does not fit is refused and changes nothing', async () => {
+  test('an invalid command is refused and changes nothing', async () => {
     const invoice = 'order invoice acme 1000';
     assert.equal((await refused('order approve acme 1000')).code, 'STAGE_NOT_ALLOWED');
     assert.equal((await refused(`${invoice} --line 1=4`)).code, 'QUANTITY_NOT_ALLOWED');
@@ -54,7 +54,7 @@ suite('the life of an order', () => {
     assert.equal(await stock(), '10 − 3 = 7');
   });
 
-  test('a partial invoice takes its units from stock; its backorder stays committed', async () => {
+  test('a partial invoice reduces stock by its units; its backorder stays committed', async () => {
     const words = '--line 1=2 --line 2=2 --serial 1=SN1 --serial 1=SN2 --tracking T1,T2 --tracking T3';
     const { backorder, stage } = await ask<{ backorder: string; stage: string }>(`order invoice acme 1000 ${words}`);
     assert.equal(stage, 'invoice');
@@ -78,7 +78,7 @@ suite('the life of an order', () => {
     assert.equal((await refused('order invoice acme', backorder)).code, 'STAGE_NOT_ALLOWED');
   });
 
-  test('people see the order, its lines and the other records of its reference', async () => {
+  test('the output for people has the order, its lines and the other records of its reference', async () => {
     const { out } = await run('order show acme 1000');
     assert.match(out, /^ORDER_NUMBER +1000$/m);
     assert.match(out, /^1 +MB\/14 +Notebook +2 +2 +SN1,SN2 /m);

@@ -14,7 +14,7 @@ suite('stock from the command line', () => {
     await ask('import acme inventory', file('parts.csv', 'PART_CODE,QTY_ONHAND,SERIALIZED\nMUG,5,\nPHONE,0,Y\n'));
   });
 
-  test('units come and go, each with a reason, and the ledger tells of all of them', async () => {
+  test('units are received and removed, each with a reason, and the ledger lists all of them', async () => {
     assert.equal((await ask<{ QTY_ONHAND: string }>('stock receive acme MUG 7 --reason DHL')).QTY_ONHAND, '12');
     assert.equal((await ask<{ QTY_ONHAND: string }>('stock count acme MUG 11')).QTY_ONHAND, '11');
     assert.equal((await ask<{ QTY_ONHAND: string }>('stock adjust acme MUG -2 --reason broken')).QTY_ONHAND, '9');

@@ -34,7 +34,7 @@ suite('tenants', () => {
   const { ask, run, refused } = line;
 
   // Holds S13.3.
-  test('a tenant is made with its settings, and makes the data folder', async () => {
+  test('a tenant is created with its settings, and so is the data folder', async () => {
     const made = await ask('tenant create acme --create --name', 'Acme Ltd.');
     const { createdAt, ...rest } = made;
     assert.match(String(createdAt), /^\d{4}-.*Z$/);
@@ -49,32 +49,32 @@ suite('tenants', () => {
     assert.deepEqual(await ask('tenant list'), { tenants: [made] });
   });
 
-  test('a tenant without a name has its team ID for one', async () => {
+  test('a tenant without a name has its team ID as its name', async () => {
     assert.equal((await ask('tenant create plain'))['name'], 'plain');
     await ask('tenant remove plain --yes');
   });
 
-  test('a new tenant is asked whether it wants orders with codes of unknown parts and customers', async () => {
+  test('creating a tenant asks whether to accept orders with codes of unknown parts and customers', async () => {
     const { exitCode, out } = await run('tenant create asked');
     assert.deepEqual([exitCode, out.includes('storeroom tenant set asked --strict on')], [0, true]);
     await ask('tenant remove asked --yes');
   });
 
-  test('a team ID is taken once, whatever the case', async () => {
+  test('a team ID can be used once, in any case', async () => {
     assert.match((await refused('tenant create ACME --name x')).message, /in use/);
   });
 
   for (const teamId of ['.acme', 'a/b', 'a b', 'a'.repeat(65), ''])
-    test(`'${teamId}' is no team ID`, async () => {
+    test(`'${teamId}' is not a team ID`, async () => {
       const { code, field } = await refused('tenant create', teamId, '--name', 'x');
       assert.equal(`${code} ${field}`, 'COMMAND_REFUSED teamID');
     });
 
-  test('a name is not empty', async () => {
+  test('an empty name is refused', async () => {
     assert.equal((await refused('tenant create b --name', ' ')).field, 'name');
   });
 
-  test('settings change one by one, and none takes a limit away', async () => {
+  test('settings change one by one, and `none` removes a limit', async () => {
     const set = await ask('tenant set acme --strict on --default-stage quote --quota 1000 --rate 2.5');
     const names = 'strict defaultStage monthQuota callsPerSecond';
     assert.deepEqual(cellsOf(set, names), [true, 'quote', 1000, 2.5]);
@@ -84,7 +84,7 @@ suite('tenants', () => {
   });
 
   // Holds S13.7.
-  test('without --json people get words, also of what was refused', async () => {
+  test('without --json the output is text for people, also for refusals', async () => {
     assert.match((await run('tenant list')).out, /^TEAM +NAME .*\nacme +Acme Ltd\. /);
     const { exitCode, out, err } = await run('tenant set nobody --strict on');
     assert.equal(`${exitCode} ${out}`, '1 ');
@@ -92,14 +92,14 @@ suite('tenants', () => {
     assert.equal(err, `Store: ${line.data} (SQLite)\n${refusal}\n`);
   });
 
-  test('a tenant is not removed where nobody can be asked, unless --yes says so', async () => {
+  test('a tenant is not removed if no one can be asked, except with --yes', async () => {
     const { code, message } = await refused('tenant remove acme');
     assert.equal(code, 'COMMAND_REFUSED');
     assert.match(message, /--yes/);
     assert.equal((await ask<{ tenants: unknown[] }>('tenant list')).tenants.length, 1);
   });
 
-  test('a removed tenant leaves neither keys nor records nor usage, and its team ID is free', async () => {
+  test('a removed tenant leaves no keys, records or usage, and its team ID is free', async () => {
     const keys = await ask<Keys>('keys replace acme');
     await ask('fields add acme orders GIFT --type flag');
     await withStore(line, (store) =>
@@ -115,7 +115,7 @@ suite('tenants', () => {
   });
 });
 
-test('where all tenants are on one server, the commands for several say how to get them', async () => {
+test('if all tenants are on one server, the commands for several servers say how to set them up', async () => {
   const databaseUrl = await newDatabase();
   for (const { ask, run } of [openCommandLine(), openCommandLine({ STOREROOM_DATABASE_URL: databaseUrl })]) {
     await ask('tenant create acme --create');
@@ -137,7 +137,7 @@ suite('which store', () => {
   const { run, refused, ask, data } = openCommandLine();
   const create = 'tenant create acme';
 
-  test('a command makes no store unless --create or an empty folder says so, and says how', async () => {
+  test('a command creates a store only with --create or in an empty folder, and otherwise says how', async () => {
     const { code, message } = await refused(create);
     assert.equal(code, 'COMMAND_REFUSED');
     assert.ok(message.startsWith(`There is no data in ${data}. `) && message.includes('--create'), message);
@@ -148,7 +148,7 @@ suite('which store', () => {
     assert.equal((await given.run(create)).exitCode, 0, 'an empty folder was made for a store');
   });
 
-  test('the store that it worked on is told on standard error, and with --json nothing is', async () => {
+  test('standard error names the store, and is empty with --json', async () => {
     for (const words of ['tenant list', 'keys create acme --name shop', 'export acme orders', 'check']) {
       const { out, err } = await run(words);
       assert.deepEqual([err, out.includes(data)], [`Store: ${data} (SQLite)\n`, false], words);
@@ -156,7 +156,7 @@ suite('which store', () => {
     assert.equal((await ask<{ tenants: unknown[] }>('tenant list')).tenants.length, 1);
   });
 
-  test('a service that answers beside a store that none has run on is named', async () => {
+  test('a command on an unused store names a service that runs with another one', async () => {
     const service = await ownService();
     const { hostname, port } = new URL(service.origin);
     const beside = openCommandLine({ STOREROOM_HOST: hostname, STOREROOM_PORT: port });
@@ -170,7 +170,7 @@ suite('keys', () => {
   const { ask, run } = line;
 
   // Holds S13.3.
-  test('the new pair is let in and the old one is not, from that moment on', async () => {
+  test('the new pair is accepted and the old one refused from that moment', async () => {
     await ask('tenant create acme --create --name Acme');
     const first = await ask<Keys>('keys replace acme');
     assert.deepEqual(Object.keys(first), ['teamID', 'apiID', 'apiSecret']);
@@ -195,7 +195,7 @@ suite('keys', () => {
   });
 
   // Holds S2.7.
-  test('people are told that the secret is not shown again, and which pair was replaced', async () => {
+  test('the output says that the secret is not shown again, and which pair was replaced', async () => {
     const { out } = await run('keys replace acme');
     const pair = /^teamID +acme\napiID +sr_id_\w+\napiSecret +sr_sk_\w+\n\n/;
     assert.match(out, pair);
@@ -211,7 +211,7 @@ suite('fields and usage', () => {
   const { ask, run, refused } = line;
   type Fields = { fields: { recordType: string; name: string; type: string; custom: boolean }[] };
 
-  test('a tenant gets a field of its own, and no second one of that name', async () => {
+  test('a tenant gets a custom field, and no second one with that name', async () => {
     await ask('tenant create acme --create --name Acme');
     const before = await ask<Fields>('fields list acme orders');
     await ask('fields add acme orders GIFT_WRAP --type flag');
@@ -227,7 +227,7 @@ suite('fields and usage', () => {
   });
 
   // Holds S4.1, S13.6.
-  test('usage adds up one month in all, by day and by operation', async () => {
+  test('usage is the total of a month, also by day and by operation', async () => {
     await withStore(line, (store) =>
       store.usage.addUsage([
         { teamId: 'acme', day: '2020-10-31', operation: 'getOrder', calls: 100 },

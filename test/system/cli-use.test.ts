@@ -67,7 +67,7 @@ suite('help', () => {
     });
 
   // Holds S13.1.
-  test('of the whole names every command', async () => {
+  test('of the program lists every command', async () => {
     const { exitCode, out } = await run('--help');
     assert.equal(exitCode, 0);
     for (const command of COMMANDS) assert.match(out, new RegExp(`^  ${command.split(' ')[0]}\\b`, 'm'));
@@ -98,7 +98,7 @@ suite('a data folder that is not there', () => {
   const { refused, data } = openCommandLine();
 
   for (const line of ['tenant list', 'keys replace a', 'usage a', 'export a orders', 'backup /nowhere'])
-    test(`is not made by ${line}, which is refused`, async () => {
+    test(`is not created by ${line}, which is refused`, async () => {
       const { code, message } = await refused(line);
       assert.equal(code, 'COMMAND_REFUSED');
       assert.match(message, /There is no data in /);
@@ -136,7 +136,7 @@ suite('settings', () => {
       assert.equal(parse(`127.0.0.1, ${word}`), undefined, word);
   });
 
-  test('that cannot be read are all refused at once', async () => {
+  test('that cannot be parsed are all refused at once', async () => {
     const { exitCode, err } = await bad.run('config', '--json');
     const { code, message } = JSON.parse(err).error as { code: string; message: string };
     assert.deepEqual([exitCode, code], [78, 'WRONG_SETTING']);

@@ -87,7 +87,7 @@ before(async () => {
   saved = await exportAll(store);
 });
 
-test(`a backup that is killed, ${KILLS} times, is whole or refused, and the store goes on`, async (context) => {
+test(`a backup that is killed, ${KILLS} times, is whole or refused, and the store continues`, async (context) => {
   const killed = await killOften(sizeOf(backup), async (bytes) => {
     const [folder, target] = [temporaryFolder(), join(temporaryFolder(), 'backup')];
     const isKilled = await killCommand(store, ['backup', target], join(target, '..'), bytes);
@@ -101,7 +101,7 @@ test(`a backup that is killed, ${KILLS} times, is whole or refused, and the stor
   context.diagnostic(killed);
 });
 
-test(`a tenant's restore that is killed, ${KILLS} times, leaves what was there or what the backup has`, async (context) => {
+test(`a tenant's restore that is killed, ${KILLS} times, leaves the previous data or the backup`, async (context) => {
   const newer = copied();
   const csv = join(temporaryFolder(), 'more.csv');
   writeFileSync(csv, 'CUSTOMER_CODE,CUSTOMER_NAME\nNEW,New');
@@ -124,7 +124,7 @@ test(`a tenant's restore that is killed, ${KILLS} times, leaves what was there o
   context.diagnostic(killed);
 });
 
-test(`an upgrade that is killed, ${KILLS} times, goes on where it was when it is repeated`, async (context) => {
+test(`an upgrade that is killed, ${KILLS} times, continues from there when it is repeated`, async (context) => {
   const program = makeTestedVersion('sqlite');
   const succeedNext = async (folder: string, ...words: string[]): Promise<string> => {
     const { code, stdout, stderr } = await runCommand(folder, words, { program });

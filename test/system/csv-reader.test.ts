@@ -96,12 +96,12 @@ suite('CSV, for the command and the page', () => {
     return [names, ...rows.map((row) => fit(row))].map((cells) => cells?.join('|'));
   };
 
-  test('columns have the names of fields in any casing, or the field that was chosen; others are left out', async () => {
+  test('columns match the names of fields in any casing, or the chosen field; others are left out', async () => {
     const rows = await fitRows('inventory', 'part_code, Barcode ,Sku,Title\nA,1,B,x\n,,,y\n', { Sku: 'CATEGORY' });
     assert.deepEqual(rows, ['PART_CODE|BARCODE|CATEGORY', 'A|1|B', undefined]);
   });
 
-  test('numbers have decimal commas where the separator is a semicolon', async () => {
+  test('numbers have decimal commas if the separator is a semicolon', async () => {
     const cells = ['12,50', '-3,5', '1.234,5', '12.50', '1.2,3', '0', ',5'];
     const numbers = ['12.50', '-3.5', '1234.5', '12.50', '1.2,3', '0', ',5'];
     const rows = cells.map((cell) => `${cell};${cell}`);

@@ -77,7 +77,7 @@ test('the CSV of an export has the bytes that Papa Parse writes, with marked for
       );
 });
 
-test('no spreadsheet reads a formula in an export for it, whatever separates its cells, and the marks can be removed', () => {
+test('no spreadsheet finds a formula in an export for it, with any separator, and the marks can be removed', () => {
   const check = (rows: string[][]): void => {
     const text = Buffer.from(writeCsv(bytesOf(rows), COLUMNS, true).csv).toString();
     for (const cellOrPart of [...Papa.parse<string[]>(text).data.flat(), ...text.split(/[;\t\r\n]/)])
@@ -115,7 +115,7 @@ test('the records of an export are read back from its cells', () => {
   fc.assert(fc.property(fc.array(row, { maxLength: 20 }), check));
 });
 
-test('what an export writes is read back, and what Papa Parse writes of it, with either line break', async () => {
+test('the output of an export is read back, and so is the one of Papa Parse, with either line break', async () => {
   const check = async (rows: string[][], newline: string, forSpreadsheet: boolean): Promise<void> => {
     // A row without any text is no record.
     const all = [NAMES, ...rows.map(([first, ...more]) => [`x${first}`, ...more])];

@@ -74,7 +74,7 @@ async function createHeld(key: string): Promise<Answer> {
   }
 }
 
-test(`${WRITERS} writes of a tenant whose row is held are refused while it is held, and nothing else is`, async (context) => {
+test(`${WRITERS} writes of a tenant with a locked row are refused meanwhile, and no other call`, async (context) => {
   const orderNum = (await createStuck('before')).body.data as string;
   const release = await holdRow();
   await service.stand();
@@ -105,7 +105,7 @@ test(`${WRITERS} writes of a tenant whose row is held are refused while it is he
     assert.equal(`${status} ${body.code} ${headers.get('retry-after')}`, '503 SERVICE_BUSY 1', text);
   context.diagnostic(`${repeater.refused} calls of neighbours were repeated`);
   const again = await Promise.all(times(WRITERS, (index) => new Repeater().call(() => createStuck(`held-${index}`))));
-  assert.deepEqual(new Set(again.map(({ status }) => status)), new Set([200]), 'writes go on once the row is free');
+  assert.deepEqual(new Set(again.map(({ status }) => status)), new Set([200]), 'writes continue once the row is free');
   const numbers = new Set(again.map(({ body }) => body.data as string));
   assert.equal(numbers.size, WRITERS);
   const made = await runStatement(databaseUrl, `SELECT FROM "${await storeIdOf('stuck')}"."ORDERS"`);
@@ -148,7 +148,7 @@ for (const [ms, isRefused] of [
   });
 
 // Holds S3.16.
-test('a query over its budget is refused with 400 QUERY_TOO_COSTLY, and others write while such queries are asked', async () => {
+test('400 QUERY_TOO_COSTLY for a query over its budget, and others write while such queries run', async () => {
   const filler = `INSERT INTO "${await storeIdOf('stuck')}"."CUSTOMER" ("SORT_KEY", search, "_VERSION", "CUSTOMER_CODE", "NOTES")
     SELECT 'S' || n, '', '', 'S' || n, repeat('a note ', 20) FROM generate_series(1, ${CUSTOMERS}) n`;
   await runStatement(databaseUrl, filler);

@@ -137,7 +137,7 @@ async function expectReturn(): Promise<void> {
 
 suite('a database that is lost', () => {
   for (const [what, { begin, end, isSilent }] of Object.entries(OUTAGES))
-    test(`${what}: every call is answered, the node is back by itself, nothing is lost`, async (context) => {
+    test(`${what}: every call gets a response, the node recovers by itself, nothing is lost`, async (context) => {
       const answers = await workDuring(async (soFar, wait) => {
         const begun = client.mark();
         let isGone = true;
@@ -176,7 +176,7 @@ suite('a database that is lost', () => {
     });
 
   if (!HAS_FIREWALL)
-    test('is asked by an idle node every second, so that silence is noticed without a call', async () => {
+    test('is checked by an idle node every second, so that silence is noticed without a call', async () => {
       await service.stand();
       const asked = proxy.answers(QUESTION);
       await service.move(ASK_WHILE_USABLE_MS);
@@ -190,7 +190,7 @@ suite('a database that is lost', () => {
     });
 
   if (!HAS_FIREWALL)
-    test('is refused at once to a call for which a connection is being opened when it is lost', async () => {
+    test('fails a call at once whose connection is being opened when it is lost', async () => {
       const keys = await service.makeTenant('opening');
       await service.stand();
       proxy.goSilent();

@@ -33,7 +33,7 @@ async function expectRefusal(address: string, says: RegExp, command = 'tenant li
   assert.equal(`${code} ${stdout}`, '1 ', 'it has started');
   assert.match(stderr, /^storeroom: [^\n]+\n$/);
   assert.match(stderr, says);
-  assert.ok(!stderr.includes(PASSWORD), 'the password is told');
+  assert.ok(!stderr.includes(PASSWORD), 'the password is shown');
 }
 
 /** Changes a setting of the server, a database or a role. For the server, waits until the change applies. */
@@ -71,7 +71,7 @@ test('synchronous_commit=off in the address itself is refused, to a service too'
     await expectRefusal(address.href, /\bsynchronous_commit\b/, command);
 });
 
-test('a wrong password and a database or server that is not there are told in one sentence', async () => {
+test('a wrong password and a missing database or server are reported in one sentence', async () => {
   const [wrong, nowhere, gone] = [new URL(ownUrl), new URL(ownUrl), new URL(ownUrl)];
   wrong.password = `${PASSWORD}s`;
   nowhere.pathname = '/nowhere';
@@ -81,7 +81,7 @@ test('a wrong password and a database or server that is not there are told in on
   await expectRefusal(gone.href, /ECONNREFUSED/);
 });
 
-test('a database without data gets a store from `serve` or --create alone, and is told without the password', async () => {
+test('only `serve` or --create makes a store in an empty database, and messages hide the password', async () => {
   const name = 'empty';
   await runStatement(url, `CREATE DATABASE ${name}`);
   const address = new URL(ownUrl);

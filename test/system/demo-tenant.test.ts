@@ -33,7 +33,7 @@ async function expectWholeDemo(service: Service): Promise<void> {
 suite('the demo tenant', () => {
   const DEMO = { STOREROOM_DEMO: 'on' };
 
-  test('is made by the first start that gets a port; its curl lines are told once and work', async (context) => {
+  test('is made by the first start that gets a port; its curl lines are printed once and work', async (context) => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     context.after(() => taken.close());
@@ -68,7 +68,7 @@ suite('the demo tenant', () => {
     assert.doesNotMatch(service.output, /curl|sr_/);
   });
 
-  test('is made whole by the next start when the first was killed over it', async () => {
+  test('is made whole by the next start if the first was killed while making it', async () => {
     const dataFolder = await killOverDemo();
     const service = await ownService({ dataFolder, env: DEMO });
     await expectWholeDemo(service);

@@ -80,7 +80,7 @@ const follows = (primary: PostgresServer, name: string, states: readonly string[
     ),
   );
 
-test('after the failover of the page calls are answered, and commits wait for the remaining standby', async () => {
+test('after the failover of the page calls succeed, and commits wait for the remaining standby', async () => {
   await runStatement(first.url, `CREATE ROLE backup SUPERUSER LOGIN PASSWORD '${PASSWORD}'`);
   await runStatement(first.url, 'CREATE DATABASE storeroom');
   await setUp('standby1', standby1, first);

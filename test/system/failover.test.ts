@@ -97,7 +97,7 @@ const rangeOf = (values: readonly number[]): string => {
 };
 
 suite('a synchronous standby', () => {
-  test(`${FAILOVERS} failovers under load: nothing is lost or doubled, nodes go on by themselves`, async (context) => {
+  test(`${FAILOVERS} failovers under load: nothing is lost or doubled, nodes recover alone`, async (context) => {
     const pids = nodes.map(({ pid }) => pid);
     const load = await MixedLoad.open(client, nodes[0]!);
     const answers: TimedAnswer[] = [];
@@ -155,7 +155,7 @@ suite('a synchronous standby', () => {
     assert.equal(found.body.data.length, 1);
   });
 
-  test('an old primary that comes back as one is not used by nodes that know the new one', async () => {
+  test('an old primary that returns as a primary is not used by nodes that know the new one', async () => {
     const keys = await nodes[0]!.makeTenant('replaced');
     const back = new AbortController();
     const reading = times(NODES * 4, async () => {

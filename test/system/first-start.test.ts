@@ -12,12 +12,12 @@ import { createOrder } from '../kit/orders.ts';
 import { runStatement } from '../kit/postgres.ts';
 import { newPlace, ownService, runCommand, Service, STORE, temporaryFolder } from '../kit/service.ts';
 
-suite('what a start says, and where links lead', async () => {
+suite('the messages of a start and the addresses of links', async () => {
   const service = await ownService();
   const { origin } = service;
   const told = service.output;
 
-  test('without a tenant the commands that make one are told, and they work; with one they are not', async () => {
+  test('without a tenant a start prints commands that create one and work; with one it does not', async () => {
     assert.match(
       told,
       STORE === 'postgres' ? /created only in the embedded store.*STOREROOM_DATABASE_URL/ : /STOREROOM_DATA /,
@@ -34,7 +34,7 @@ suite('what a start says, and where links lead', async () => {
     assert.doesNotMatch(service.output.slice(told.length), /no tenant/);
   });
 
-  test('links of commands have the address that is served, not that of their own settings or of a start before', async () => {
+  test('links of commands have the served address, not one of other settings or an earlier start', async () => {
     assert.notEqual(service.origin, origin);
     await service.makeTenant('links');
     const linkOf = async (command: string, env: Record<string, string> = {}): Promise<string> => {
@@ -59,7 +59,7 @@ suite('a store that was moved away', () => {
   const serve = ['serve', '--port', '0'];
   const create = ['tenant', 'create', 'acme'];
 
-  test('is not replaced by an empty one where STOREROOM_CREATE is off, as under systemd, unless --create says so', async () => {
+  test('is not replaced by an empty one if STOREROOM_CREATE is off, except with --create', async () => {
     const place = await newPlace();
     const env = { STOREROOM_CREATE: 'off' };
     for (const words of [serve, create])
@@ -74,7 +74,7 @@ suite('a store that was moved away', () => {
     test('is not replaced by an empty one beside its backups, which stay', async () => {
       const backups = temporaryFolder();
       const env = { STOREROOM_BACKUP_DIR: backups };
-      // Without the setting, so that the service makes no backup of its own before or beside this one.
+      // Without the setting, so that the service does not also make a backup.
       const service = await ownService();
       await service.makeTenant('acme');
       assert.equal((await service.commandWith(env, 'backup', '--scheduled-now')).code, 0);
@@ -95,7 +95,7 @@ suite('a store that was moved away', () => {
 });
 
 suite('an address that others reach without TLS', () => {
-  test('is warned of once at the start, with what to do', async () => {
+  test('causes one warning at the start, with what to do', async () => {
     const service = await ownService({ env: { STOREROOM_HOST: '0.0.0.0' } });
     await service.said((output) => output.includes('without TLS'));
     assert.equal(service.output.match(/without TLS/g)?.length, 1);
@@ -104,7 +104,7 @@ suite('an address that others reach without TLS', () => {
 
   const HOSTS = { '0.0.0.0': true, '::': true, '10.0.0.1': true, 'box.local': true };
   const LOOPBACKS = { '127.0.0.1': false, '127.1.2.3': false, '::1': false, localhost: false };
-  test('is none of this machine alone, and none behind a proxy that speaks TLS', () => {
+  test('is not one that only this machine reaches, nor one behind a proxy with TLS', () => {
     for (const [host, isOpen] of Object.entries({ ...HOSTS, ...LOOPBACKS })) {
       const isWarned = (publicUrl: string, ...trustedProxies: string[]): boolean =>
         describeExposure({ host, publicUrl, trustedProxies }) !== undefined;
@@ -153,7 +153,7 @@ suite('a store of a newer version, or from before the first release', () => {
     ['control', 999],
     ['control', 1],
   ] as const)
-    test(`is refused in one line that says what to do (${schema}, ${number})`, async () => {
+    test(`is refused in one line with what to do (${schema}, ${number})`, async () => {
       await renumber(place, schema, number);
       const says = SAYS[number];
       // The embedded store opens a tenant's file only when the tenant is used.

@@ -19,14 +19,14 @@ suite('storeroom health', async () => {
   const service = await ownService({ env: { STOREROOM_DRAIN_MS: '60000' } });
   const { port } = new URL(service.origin);
 
-  test('exits with 0 while the service is well', async () => {
+  test('exits with 0 while the service works', async () => {
     for (const words of [[], ['--ready']]) {
       const { code, json } = await ask(port, ...words);
       assert.deepEqual([code, json().ok], [0, true]);
     }
   });
 
-  test('tells a service that is stopping from one that is ready', async () => {
+  test('distinguishes a service that is stopping from one that is ready', async () => {
     process.kill(service.pid, 'SIGTERM');
     await service.said((output) => output.includes('Stopping'));
     const { code, stdout } = await ask(port, '--ready');
@@ -35,7 +35,7 @@ suite('storeroom health', async () => {
     assert.equal((await ask(port)).code, 0);
   });
 
-  test('exits with 1 once nothing answers', async () => {
+  test('exits with 1 once no service responds', async () => {
     await service.stop('SIGKILL');
     const { code, json } = await ask(port);
     assert.deepEqual([code, json().ok, json().answer], [1, false, 'no answer (ECONNREFUSED)']);

@@ -21,7 +21,7 @@ const WRITES_MOST = 300;
 const service = await ownService();
 const client = await HttpClient.open(service, CONNECTIONS);
 
-test(`${KILLS} kills lose nothing that was acknowledged`, async (context) => {
+test(`${KILLS} kills lose no acknowledged write`, async (context) => {
   const load = await MixedLoad.open(client, service);
   for (let kill = 0; kill < KILLS; kill++) {
     const wanted = load.acknowledged + 1 + Math.floor(Math.random() * WRITES_MOST);
@@ -42,7 +42,7 @@ test(`${KILLS} kills lose nothing that was acknowledged`, async (context) => {
 
 // The compile cache is the same with every store.
 if (STORE === 'sqlite')
-  test('what a service that is killed has compiled is there for the next start', async () => {
+  test('the compile cache of a killed service is there for the next start', async () => {
     // The compiled program is one file, and the modules of Node are not in this cache.
     const least = isFromSources ? 100 : 1;
     const cache = temporaryFolder();

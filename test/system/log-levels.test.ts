@@ -25,7 +25,7 @@ for (const [level, levels] of [
   ['warn', []],
   ['error', []],
 ] as const)
-  test(`${level} writes ${levels.length === 0 ? 'nothing' : `level ${levels.join(' and ')}`} while all is well`, async () => {
+  test(`${level} writes ${levels.length === 0 ? 'nothing' : `level ${levels.join(' and ')}`} without faults`, async () => {
     const service = await ownService({ env: { STOREROOM_LOG_LEVEL: level } });
     const keys = await service.makeTenant('shop');
     const answers = [

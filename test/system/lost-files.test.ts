@@ -115,7 +115,7 @@ suite('the file of a tenant', () => {
     });
 });
 
-test('a file that cannot be opened may be whole: neither check nor tenant restore has it replaced', async () => {
+test('a file that cannot be opened may be whole: neither check nor tenant restore replaces it', async () => {
   const folder = copied();
   const file = join(folder, fileOf(folder));
   mkdirSync(`${file}-wal`);
@@ -136,7 +136,7 @@ suite('a file removed while the service has it open', () => {
   };
 
   for (const pattern of ['tenants/bad.*.db*', 'tenants/bad.*.db', 'tenants/bad.*.db-wal'])
-    test(`${pattern}: no write of its tenant is taken any more, and those of others are`, async () => {
+    test(`${pattern}: writes of its tenant are refused, and writes of others succeed`, async () => {
       const service = await ownService({ place: copied() });
       const last = (await createOrder(service, keys['bad']!)).body.data as string;
       assert.equal(last, String(10_001 + ORDERS));
@@ -151,7 +151,7 @@ suite('a file removed while the service has it open', () => {
       assert.equal(sumOf((await readMetrics(service)).samples, 'storeroom_tenants_unavailable'), 1);
     });
 
-  test('usage.db: the process ends, and no start makes it anew', async () => {
+  test('usage.db: the process ends, and no start creates it again', async () => {
     const service = await ownService({ place: copied() });
     assert.equal((await createOrder(service, keys['good']!)).status, 200);
     removeAll(service, 'usage.db*');
@@ -164,7 +164,7 @@ suite('a file removed while the service has it open', () => {
 for (const file of ['control.db', 'usage.db'])
   suite(file, () => {
     for (const [how, damage] of choose(MOST_UNLIKE))
-      test(`${how}: no call is let through, and nothing is made anew`, async () => {
+      test(`${how}: every call is refused, and no file is created again`, async () => {
         const folder = damaged(file, damage);
         const service = await Service.start({ place: folder }).catch((fault: Error) => {
           assert.ok(fault.message.includes(file), fault.message);
@@ -186,7 +186,7 @@ for (const file of ['control.db', 'usage.db'])
 
 suite('requests.db', () => {
   for (const [how, damage] of choose(['with noise from its middle on']))
-    test(`${how}: calls are answered and counted as ever`, async () => {
+    test(`${how}: calls still succeed and are counted`, async () => {
       const service = await ownService({ place: damaged('requests.db', damage) });
       assert.equal((await createOrder(service, keys['good']!)).body.data, String(10_001 + ORDERS));
       assert.equal(await service.usageOf('good'), ORDERS + 1);
@@ -201,7 +201,7 @@ suite('tenant restore', () => {
     ((await query(service, 'bad')).body.data as { ORDER_NUMBER: string }[]).map(({ ORDER_NUMBER }) => ORDER_NUMBER);
   const create = async (service: Service): Promise<string> => (await createOrder(service, keys['bad']!)).body.data;
 
-  test('puts one tenant back while the service runs, and gives no number out again', async () => {
+  test('restores one tenant while the service runs, and assigns no number again', async () => {
     const service = await ownService({ place: copied() });
     const backup = join(temporaryFolder(), 'backup');
     const restore = (): ReturnType<Service['command']> =>
@@ -226,7 +226,7 @@ suite('tenant restore', () => {
     assert.match((await service.command('audit', 'list', 'bad')).stdout, /tenant restored/);
   });
 
-  test('refuses a backup without the tenant, and one that is damaged, and changes nothing', async () => {
+  test('refuses a backup without the tenant, and a damaged one, and changes nothing', async () => {
     const service = await ownService({ place: copied() });
     const backup = join(temporaryFolder(), 'backup');
     await service.makeTenant('later');

@@ -28,7 +28,7 @@ interface Change {
 }
 
 // Holds S11.6, S11.7.
-test('64 clients changing one line with If-Match: every success saw the state before it, nothing is lost', async (context) => {
+test('64 clients changing one line with If-Match: no update is lost', async (context) => {
   const keys = await nodes[0]!.makeTenant('shop');
   const client = await HttpClient.open(nodes, CLIENTS);
   const { data: ORDER_NUMBER } = (await client.call(keys, 'PUT', '/orders/create', { body: {} })).body;

@@ -21,7 +21,7 @@ suite('tools', () => {
     assert.deepEqual(valuesOf(tools, 'name').toSorted(), [...OPERATION_NAMES].toSorted());
   });
 
-  test('say which of them write, which of those change what is there, and which may be repeated', () => {
+  test('say which of them write, which change existing records, and which may be repeated', () => {
     const having = (hint: string, is = true): string[] =>
       tools.filter(({ annotations }) => annotations[hint] === is).map(({ name }) => name);
     const changes = ['updateLineItem', 'updateOrder', 'cancelOrder', 'updateCustomer'];
@@ -42,7 +42,7 @@ suite('tools', () => {
   });
 
   for (const { name, inputSchema } of tools)
-    test(`${name} takes the example of the contract, and has neither a team nor credentials`, () => {
+    test(`${name} accepts the example of the contract, and has no team or credentials`, () => {
       const { body, parameters } = operations.find((operation) => operation.name === name)!;
       const examples = parameters.filter(
         ({ name: parameter, example }) => parameter !== 'teamID' && example !== undefined,
@@ -70,7 +70,7 @@ suite('requests', () => {
     assert.deepEqual(buildRequest(toolOf('getOrder'), { orderNum: 12 }).query, { orderNum: '12' });
   });
 
-  test('credentials, a team, and what the tool does not take are refused by name', () => {
+  test('credentials, a team, and other unknown arguments are refused by name', () => {
     for (const name of [
       'teamID',
       'apiID',
@@ -89,7 +89,7 @@ suite('requests', () => {
   });
 });
 
-suite('an answer', () => {
+suite('a response', () => {
   const record = fc.record({ NUMBER: fc.string(), NOTES: fc.string({ unit: 'grapheme', maxLength: 3000 }) });
   const answers: fc.Arbitrary<ToolAnswer> = fc.oneof(
     fc.record({ data: fc.array(record, { maxLength: 40 }), nextCursor: fc.constant('c') }),
@@ -97,7 +97,7 @@ suite('an answer', () => {
     fc.record({ data: fc.record({ orders: fc.array(fc.record({ items: fc.array(record) })) }) }),
   );
 
-  test('is as it came when it fits, else cut to whole records at the front, within the bytes, and says so', () => {
+  test('is unchanged if it fits, otherwise shortened to its first whole records within the bytes, and says so', () => {
     const check = (answer: ToolAnswer, bytesMost: number): void => {
       const told = renderAnswer(answer, bytesMost);
       const whole = JSON.stringify(answer);
@@ -113,7 +113,7 @@ suite('an answer', () => {
     fc.assert(fc.property(answers, fc.integer({ min: 2000, max: 30_000 }), check), { numRuns: 300 });
   });
 
-  test('in a script of three bytes a character is cut by its bytes, and keeps records', () => {
+  test('in a script of three bytes per character is shortened by its bytes, and keeps whole records', () => {
     const name = '東京都千代田区丸の内商店株式会社';
     const page = { data: times(300, (index) => ({ CUSTOMER_CODE: String(index), CUSTOMER_NAME: name.repeat(4) })) };
     const single = { data: Object.fromEntries(times(100, (index) => [`FIELD_${index}`, name.repeat(12)])) };
@@ -128,7 +128,7 @@ suite('an answer', () => {
     assert.equal(tell(single, 50_000).data, null);
   });
 
-  test('of a page that is cut has no cursor, which would go on after what was left out, and says what to ask', () => {
+  test('of a shortened page has no cursor, which would skip records, and says what to request', () => {
     const data = times(100, (index) => ({ NUMBER: String(index), NOTES: 'x'.repeat(100) }));
     const told = JSON.parse(renderAnswer({ data, nextCursor: 'after-100', totalCount: 500 }, 4000));
     assert.equal('nextCursor' in told, false);

@@ -141,7 +141,7 @@ suite('tools', () => {
     for (const { name, annotations } of tools) assert.equal(annotations!.readOnlyHint, reads.includes(name), name);
   });
 
-  test('each answers what the operation answers, under its own count', async () => {
+  test('each returns the response of its operation, and is counted under its name', async () => {
     const agent = await Agent.start('--write');
     const was = await service.usageOf('acme');
     const called = new Set<string>();
@@ -210,7 +210,7 @@ suite('refusals and bounds', () => {
     await assert.rejects(agent.call('dropOrders'), /There is no tool dropOrders/);
   });
 
-  test('errors come with code, field and what to do; an argument that is not known, with those that are', async () => {
+  test('errors have code, field and what to do; an error for an unknown argument lists the known ones', async () => {
     const agent = await Agent.start('');
     const unknown = await agent.refused('queryOrders', { body: [{ field: 'SHIP_VAI', value: 'x' }] });
     assert.match(
@@ -224,7 +224,7 @@ suite('refusals and bounds', () => {
     assert.match(await agent.refused('getOrder'), /^MISSING_PARAMETER: /);
   });
 
-  test('wrong keys are told by the names of their variables, and a service that is away by its address', async () => {
+  test('an error for wrong keys names their variables, and one for an unreachable service its address', async () => {
     const wrong = { ...keys, apiSecret: 'sr_sk_wrong-and-secret' };
     const told = await (await Agent.start('', wrong)).refused('getOrder', { orderNum: '1' });
     assert.match(
@@ -244,7 +244,7 @@ suite('refusals and bounds', () => {
     assert.match(stderr, /^storeroom: Set STOREROOM_API_ID, STOREROOM_API_SECRET: .*\n$/);
   });
 
-  test('an answer is cut to --max-bytes, says so, and how it says gets every record once', async () => {
+  test('a response is cut to --max-bytes and says how to get the rest, which has every other record once', async () => {
     const numbers: string[] = [];
     for (let count = 0; count < 12; count++)
       numbers.push(
@@ -279,7 +279,7 @@ suite('refusals and bounds', () => {
   });
 });
 
-test('a port that another program listens on is named, with what to do', async () => {
+test('an error names a port that another program uses, with what to do', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   const { port } = other.address() as AddressInfo;
@@ -321,7 +321,7 @@ suite('over HTTP', () => {
     return answer.statusCode;
   }
 
-  test('tools and resources are the same, on this machine alone, for agents of the newest protocol and of older ones', async () => {
+  test('tools and resources are the same for new and old protocols, on this machine only', async () => {
     assert.equal(url.hostname, '127.0.0.1');
     const stdio = await Agent.start('');
     const tools = await stdio.listTools();
@@ -390,7 +390,7 @@ suite('the package', () => {
     }
   });
 
-  test('where it is not installed, `storeroom mcp` says how to install it', () => {
+  test('without it, `storeroom mcp` says how to install it', () => {
     const env = { ...envOf(keys), NODE_OPTIONS };
     const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'src/main.ts'), 'mcp'], {
       env,

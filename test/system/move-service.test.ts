@@ -71,7 +71,7 @@ async function readCommands(place: string, team: string): Promise<string[]> {
   return outputs;
 }
 
-test('a service moved to PostgreSQL and back answers as before, byte for byte, and goes on where it was', async () => {
+test('a service moved to PostgreSQL and back gives the same responses, byte for byte, and continues', async () => {
   const folder = temporaryFolder();
   let service = await start(folder);
   const settings = '--default-stage quote --strict on --quota 123456789012 --rate 999.125';

@@ -122,7 +122,7 @@ const search = (place: string): Promise<Values[]> =>
     return records;
   });
 
-test('people, second factors, keys, their calls and the audit log with its chain come along; people sign in anew', async () => {
+test('people, second factors, keys with calls and the audit log are moved; people sign in again', async () => {
   const [folder, back] = [temporaryFolder(), await newFolder()];
   const database = await newDatabase();
   const name = { teamId: 'acme', email: 'ann@example.com' };
@@ -196,7 +196,7 @@ suite('a move', () => {
   ];
   // Both directions use the same code, so `npm test` kills moves in one of them.
   for (const [direction, choose] of IS_THOROUGH ? directions : directions.slice(0, 1))
-    test(`${direction}, killed ${KILLS} times, ends whole, and nothing opens the target before`, async (context) => {
+    test(`${direction}, killed ${KILLS} times, ends whole, and the target is closed until then`, async (context) => {
       const [from, makeTarget] = choose();
       let target = await makeTarget();
       for (let kills = 0; kills < KILLS;) {
@@ -223,7 +223,7 @@ suite('a move', () => {
       assert.deepEqual(await search(target), found);
     });
 
-  test('names the table when a row of the target is not as it was copied, and keeps the target closed', async () => {
+  test('names the table if a row of the target differs from its source, and keeps the target closed', async () => {
     const target = await moveHalf(folder, newDatabase, hasOrders);
     const change = `SET "BNAME" = "BNAME" || ' ' WHERE "ORDER_NUMBER" = '1'`;
     const update = `UPDATE "${await findSchema(target)}"."ORDERS" ${change}`;
@@ -237,7 +237,7 @@ suite('a move', () => {
     assert.match(stderr, /A move into this database is unfinished/);
   });
 
-  test('notices a row that is missing in a folder, which nothing opens before', async () => {
+  test('notices a missing row in a folder, which no program can open before', async () => {
     const target = await moveHalf(database, newFolder, hasKey);
     for (const words of [['tenant', 'list'], ['serve'], ['backup', join(temporaryFolder(), 'backup')]])
       await refuses(runOn(target, ...words), /A move into .* is unfinished. Run the same `storeroom move` again/);
@@ -247,7 +247,7 @@ suite('a move', () => {
     await refuses(move(database, target), /^API_KEYS differs: 1 rows .* in the source, 1 rows/);
   });
 
-  test('goes into an empty store alone, and goes on from its own source alone', async () => {
+  test('needs an empty store, and is continued only from its own source', async () => {
     const other = temporaryFolder();
     await runCommand(other, ['tenant', 'create', 'other', '--name', 'Other', '--create']);
     for (const [from, to] of [
@@ -265,7 +265,7 @@ suite('a move', () => {
     assert.deepEqual((await moveAll(folder, begun)).tables, whole.tables);
   });
 
-  test('waits for nobody: while a service uses one of the two, it is refused', async () => {
+  test('does not wait: it is refused while a service uses one of the two stores', async () => {
     await withStore(folder, async (store) => {
       (store as SqliteStore).lock(); // as a service does
       await refuses(move(folder, await newDatabase()), /^Another service, move or restore is using/);
@@ -294,7 +294,7 @@ suite('a move', () => {
       );
   });
 
-  test('without anything to move, or somewhere to, is refused, and no password is shown', async () => {
+  test('without a source or a target is refused, and no password is shown', async () => {
     const nowhere = join(temporaryFolder(), 'none');
     await refuses(move(nowhere, temporaryFolder()), /^There is no data in/);
     await refuses(move(await newDatabase(), temporaryFolder()), /^There is no data in the database/);

@@ -76,7 +76,7 @@ const FAULTS = {
 } as const satisfies Record<string, () => Promise<void>>;
 
 suite(`${NODES} nodes over one PostgreSQL`, () => {
-  test('that started at the same moment on an empty database are all up, over one schema', async () => {
+  test('that started at the same moment on an empty database all work with one schema', async () => {
     assert.equal((await runStatement(databaseUrl, 'SELECT * FROM storeroom."SCHEMA"')).length, 1);
     const keys = await nodes[0]!.makeTenant('shop');
     const repeater = new Repeater();
@@ -94,7 +94,7 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
     assert.equal(await nodes[1]!.usageOf('shop'), repeater.counted);
   });
 
-  test(`keys replaced ${REPLACEMENTS} times end at once, and the new ones are good on every node`, async (context) => {
+  test(`keys replaced ${REPLACEMENTS} times end at once, and every node accepts the new ones`, async (context) => {
     let keys = await nodes[0]!.makeTenant('replacing');
     const orderNum = (await createOrder(client, keys)).body.data as string;
     let inForce = 0;
@@ -161,7 +161,7 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
     assert.deepEqual(new Set(load.statuses.keys()).difference(expected), new Set(), 'no other answers than these');
   });
 
-  test(`calls whose count is cut off after its commit are answered, and counted once (${CUTS} cuts)`, async () => {
+  test(`calls whose count is cut off after its commit succeed, and count once (${CUTS} cuts)`, async () => {
     const keys = await nodes[0]!.makeTenant('counted');
     const orderNum = (await createOrder(client, keys)).body.data as string;
     const repeater = new Repeater();
@@ -200,7 +200,7 @@ suite(`${NODES} nodes over one PostgreSQL`, () => {
     assert.equal(counted, calls, `${counted} of ${calls} calls are counted`);
   });
 
-  test('a write whose COMMIT has no answer is answered 503 and is there; its key repeats it on any node', async () => {
+  test('a write whose COMMIT has no response gets 503 and exists; its key replays it on any node', async () => {
     const keys = await nodes[0]!.makeTenant('repeating');
     const create = (node: Service, key: string) =>
       createOrder(node, keys, { REFERENCE_NUMBER: key }, { 'idempotency-key': key });

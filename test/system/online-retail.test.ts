@@ -37,10 +37,10 @@ for await (const row of readRetailRows(LINES)) {
   else invoices.set(row.InvoiceNo, [row]);
 }
 
-test('every customer, part, invoice and line is imported, and nothing but the answer is printed', async (context) => {
+test('every customer, part, invoice and line is imported, and only the result is printed', async (context) => {
   for (const { recordType, file, count } of files) {
     const { code, stdout, stderr } = await service.command('import', 'retail', recordType, file, '--json');
-    assert.equal(`${code} ${stderr}`, '0 ', 'no progress bar where nobody watches');
+    assert.equal(`${code} ${stderr}`, '0 ', 'no progress bar without a terminal');
     const { rowsPerSecond, ...report } = JSON.parse(stdout) as Record<string, unknown>;
     assert.deepEqual(report, { ...report, imported: count, rejected: 0, rejections: [] });
     context.diagnostic(`${recordType}: ${count} rows, ${String(rowsPerSecond)} a second`);
@@ -73,7 +73,7 @@ test(`${SAMPLE} invoices read back over HTTP equal to the file`, async () => {
   }
 });
 
-test('imported customers can be changed one after the other, and are found by what they are now', async () => {
+test('imported customers can be changed one after the other, and are found by their new values', async () => {
   const find = async (name: string): Promise<string[]> => {
     const { body } = await service.call(keys, 'POST', '/customers/query', {
       body: [{ field: 'CUSTOMER_NAME', value: name, contains: true }],

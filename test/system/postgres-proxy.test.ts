@@ -54,7 +54,7 @@ const CASES: Record<string, { kind: CutKind; sent: (string | { name: string; tex
 };
 
 for (const [what, { kind, sent }] of Object.entries(CASES))
-  test(`after ${what} is cut, its client has no answer and the row is there`, async (context) => {
+  test(`after ${what} is cut, its client has no response and the row exists`, async (context) => {
     const { proxy, connect, count } = await openLine(context);
     const client = await connect();
     // Neither a read nor a write that is rolled back is cut.
@@ -73,7 +73,7 @@ for (const [what, { kind, sent }] of Object.entries(CASES))
     await next.end();
   });
 
-test('a kind of commit that was not asked for is not cut', async (context) => {
+test('a kind of commit that was not requested is not cut', async (context) => {
   const { proxy, connect, count } = await openLine(context);
   const client = await connect();
   void proxy.cutNext('commit');
@@ -85,7 +85,7 @@ test('a kind of commit that was not asked for is not cut', async (context) => {
   await client.end();
 });
 
-test('silent, it passes nothing on and connects nobody; afterwards what was sent arrives', async (context) => {
+test('while silent it forwards nothing and connects no one; afterwards the sent bytes arrive', async (context) => {
   const { proxy, connect, count } = await openLine(context);
   const [patient, impatient] = [await connect(), await connect()];
   proxy.goSilent();

@@ -54,7 +54,7 @@ async function countStored(): Promise<number> {
   return Number(log.prepare('SELECT sum(CALLS) AS CALLS FROM REFUSALS').get()!['CALLS']);
 }
 
-test(`${KILLS} kills lose no acknowledged count, and of the request log nothing that was flushed`, async (context) => {
+test(`${KILLS} kills lose no acknowledged count and no flushed request`, async (context) => {
   const answered: string[] = [];
   /** The answered requests that the log must have. */
   const due: string[] = [];

@@ -98,7 +98,7 @@ test(`killed ${KILLS} times, it is never served, and ends whole when it is repea
   assert.ok(unfinished > 0);
 });
 
-test('a move into a folder with an unfinished restore is refused, and what is no backup leaves it unfinished', async () => {
+test('an unfinished restore refuses a move to its folder, and stays unfinished after an invalid backup', async () => {
   const [folder, source] = [temporaryFolder(), temporaryFolder()];
   await killRestore(folder, 0);
   await succeed(runCommand(source, ['tenant', 'create', 'other', '--create']));
@@ -109,7 +109,7 @@ test('a move into a folder with an unfinished restore is refused, and what is no
   assert.ok(readdirSync(folder).includes(MARKER));
 });
 
-test('while one restore works on a folder, another is refused and touches nothing', async () => {
+test('while one restore works on a folder, another is refused and changes nothing', async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'tenants'));
   writeFileSync(join(folder, MARKER), '');

@@ -39,7 +39,7 @@ async function fill(service: Service): Promise<Keys[]> {
   return keys;
 }
 
-test('the first new node migrates all tenants once, in order, and a node of the version before continues', async () => {
+test('the first new node migrates all tenants once, in order, and nodes of the old version continue', async () => {
   const place = await urlOf('rolling');
   const older = await ownService({ place });
   const keys = await fill(older);
@@ -94,7 +94,7 @@ test('the first new node migrates all tenants once, in order, and a node of the 
   );
 });
 
-test('a node that is killed while it migrates leaves each tenant as before or migrated, and the next one goes on', async () => {
+test('a node killed while it migrates leaves each tenant unchanged or migrated, and the next one continues', async () => {
   const killed = await urlOf('killed');
   const filling = await ownService({ place: killed });
   const own = await fill(filling);

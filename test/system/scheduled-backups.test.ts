@@ -74,7 +74,7 @@ function addManifest(folder: string, backup: string): void {
 }
 
 suite('scheduled backups', () => {
-  test('the first is made soon after the start, is whole, and can be restored; the oldest goes', async (context) => {
+  test('the first is made after the start, whole, and can be restored; the oldest is deleted', async (context) => {
     const { folder } = copyData();
     const backups = join(temporaryFolder(), 'made', 'by', 'the service');
     mkdirSync(backups, { recursive: true });
@@ -94,7 +94,7 @@ suite('scheduled backups', () => {
     assert.equal((await runCommand(restored, ['check'])).code, 0);
   });
 
-  test('killed in the middle leaves nothing that looks like a backup; started again makes one, and the next an hour later', async (context) => {
+  test('a kill leaves no partial backup; the next start makes one, and another an hour later', async (context) => {
     const { folder, file } = copyData();
     const backups = temporaryFolder();
     // A backup waits for a file that another process has locked.
@@ -122,7 +122,7 @@ suite('scheduled backups', () => {
     assert.equal(readdirSync(backups).length, 2);
   });
 
-  test('one made by hand counts as one of them: the service sees it, and makes none before its time', async (context) => {
+  test('one made by hand counts too: the service sees it, and makes the next when it is due', async (context) => {
     const { folder } = copyData();
     const env = { STOREROOM_BACKUP_DIR: temporaryFolder(), STOREROOM_BACKUP_HOURS: '1' };
     const made = await runCommand(folder, ['backup', '--scheduled-now'], { env });
@@ -139,7 +139,7 @@ suite('scheduled backups', () => {
     }
   });
 
-  test('a damaged file is told as a fault and counted, and no backup is kept of it', async (context) => {
+  test('a damaged file is reported and counted, and no backup of it is kept', async (context) => {
     const { folder, file } = copyData();
     const descriptor = openSync(file, 'r+');
     writeSync(descriptor, Buffer.alloc(4096, 7), 0, 4096, Math.floor(statSync(file).size / 8192) * 4096);
@@ -152,7 +152,7 @@ suite('scheduled backups', () => {
     assert.equal((await runCommand(folder, ['check'])).code, 1);
   });
 
-  test('calls go on meanwhile, and a service that is told to stop does so', async (context) => {
+  test('calls continue meanwhile, and the service can be stopped', async (context) => {
     const { folder } = copyData();
     const backups = temporaryFolder();
     const service = await start(context, folder, { STOREROOM_BACKUP_DIR: backups });
@@ -168,7 +168,7 @@ suite('scheduled backups', () => {
     );
   });
 
-  test('are refused with PostgreSQL, with what to use instead', async () => {
+  test('are refused with PostgreSQL, with an alternative', async () => {
     const env = { STOREROOM_BACKUP_DIR: temporaryFolder() };
     const { code, stderr } = await runCommand('postgres://shop:x@127.0.0.1:1/none', ['serve'], { env });
     assert.equal(code, 78);
@@ -177,7 +177,7 @@ suite('scheduled backups', () => {
 });
 
 suite('check --backup', () => {
-  test('finds a file that was changed, cut, or is missing, and what is no backup', async () => {
+  test('finds a changed, shortened or missing file, and a folder that is not a backup', async () => {
     const { folder } = copyData();
     const backup = join(temporaryFolder(), 'backup');
     assert.equal((await runCommand(folder, ['backup', backup])).code, 0);

@@ -70,7 +70,7 @@ const PLACES: Record<string, Change> = {
       'x-request-id': keys.apiSecret,
       'x-forwarded-for': keys.apiSecret,
     }),
-  'a parameter nobody knows': (keys, call) => ({
+  'an unknown parameter': (keys, call) => ({
     query: { teamID: keys.teamID, ...call.query, secret: keys.apiSecret },
   }),
   'the name of a parameter': (keys, call) => ({ query: { teamID: keys.teamID, ...call.query, [keys.apiSecret]: '1' } }),
@@ -162,7 +162,7 @@ const filesOf = (folder: string): string[] =>
     .map((name) => join(folder, name))
     .filter((file) => statSync(file).isFile());
 
-test('the search finds a secret however it is written down', () => {
+test('the search finds a secret in every encoding', () => {
   const { apiID, apiSecret } = shop.keys;
   const half = apiSecret.slice(30);
   for (const text of [
@@ -175,7 +175,7 @@ test('the search finds a secret however it is written down', () => {
     assert.notDeepEqual(findSecrets('text', `before ${text} after`), [], text);
 });
 
-test(`after ${CALLS} calls with credentials in every place no secret is in log, answers, files or backup`, async () => {
+test(`after ${CALLS} calls with credentials everywhere no secret is in log, responses, files or backup`, async () => {
   let left = CALLS;
   const answers: string[] = [];
   const work = async (): Promise<void> => {

@@ -54,14 +54,14 @@ const isHealthy = (origin: string): Promise<boolean> =>
   );
 
 // Holds S13.2, S13.9.
-test('without any setting the service is on 127.0.0.1, port 8080, and its data in ./data', async () => {
+test('without any setting the service listens on 127.0.0.1, port 8080, and has its data in ./data', async () => {
   const settings = await readSettings({});
   const shown = ['STOREROOM_HOST', 'STOREROOM_PORT', 'STOREROOM_DATA'].map((variable) => settings.get(variable));
   assert.deepEqual(shown, ['127.0.0.1 from default', '8080 from default', './data from default']);
 });
 
 // Holds S13.2, S13.9.
-test('STOREROOM_DATA, STOREROOM_PORT and STOREROOM_HOST are obeyed by serve', async (context) => {
+test('serve uses STOREROOM_DATA, STOREROOM_PORT and STOREROOM_HOST', async (context) => {
   const [port, folder] = [String(await findFreePort()), join(temporaryFolder(), 'made')];
   const origin = await serve(context, [], {
     STOREROOM_DATA: folder,
@@ -74,7 +74,7 @@ test('STOREROOM_DATA, STOREROOM_PORT and STOREROOM_HOST are obeyed by serve', as
 });
 
 // Holds S13.2.
-test('--port and --host of serve come before the variables', async (context) => {
+test('--port and --host of serve take precedence over the variables', async (context) => {
   const port = String(await findFreePort());
   const env = { STOREROOM_DATA: temporaryFolder(), STOREROOM_PORT: '1', STOREROOM_HOST: '192.0.2.1' };
   const origin = await serve(context, ['--port', port, '--host', '127.0.0.3'], env);
@@ -82,7 +82,7 @@ test('--port and --host of serve come before the variables', async (context) => 
   assert.equal(await isHealthy(origin), true);
 });
 
-test('STOREROOM_DATABASE_URL is told with its password left out', async () => {
+test('STOREROOM_DATABASE_URL is shown without its password', async () => {
   const settings = await readSettings({ STOREROOM_DATABASE_URL: 'postgres://storeroom:hidden@127.0.0.1:1/storeroom' });
   const shown = settings.get('STOREROOM_DATABASE_URL');
   assert.equal(shown, 'postgres://storeroom:…@127.0.0.1:1/storeroom from environment');
@@ -92,7 +92,7 @@ test('STOREROOM_DATABASE_URL is told with its password left out', async () => {
 });
 
 // Holds S13.9.
-test('a wrong STOREROOM_DATABASE_URL is refused, its password not told, and no folder made instead', async () => {
+test('a wrong STOREROOM_DATABASE_URL is refused, its password hidden, and no folder created instead', async () => {
   const folder = join(temporaryFolder(), 'data');
   for (const [url, sentence] of [
     ['mysql://storeroom:hidden@127.0.0.1:1/storeroom', /STOREROOM_DATABASE_URL must be an address such as postgres:/],
@@ -117,7 +117,7 @@ test('a wrong STOREROOM_DATABASE_URL is refused, its password not told, and no f
   assert.equal(existsSync(folder), false);
 });
 
-test('STOREROOM_DATABASE_URL_FILE names a file with the address; one that cannot be read, or both, are refused', async () => {
+test('STOREROOM_DATABASE_URL_FILE names a file with the address; it must be readable and the only one', async () => {
   const file = join(temporaryFolder(), 'url');
   writeFileSync(file, 'postgres://storeroom:hidden@127.0.0.1:1/storeroom\n');
   const named = { STOREROOM_DATABASE_URL_FILE: file };

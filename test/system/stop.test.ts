@@ -23,7 +23,7 @@ async function start(context: TestContext, options: Parameters<typeof Service.st
   return service;
 }
 
-test('SIGTERM, and SIGINT, SIGTERM, SIGINT, under load: code 0, nothing acknowledged lost', async (context) => {
+test('SIGTERM, and SIGINT, SIGTERM, SIGINT, under load: code 0, no acknowledged write lost', async (context) => {
   const service = await start(context);
   const client = await HttpClient.open(service, CONNECTIONS);
   const load = await MixedLoad.open(client, service);
@@ -40,7 +40,7 @@ test('SIGTERM, and SIGINT, SIGTERM, SIGINT, under load: code 0, nothing acknowle
     assert.equal(await exiting, 0);
     // A query that still runs a second after the signal is ended with SERVICE_BUSY.
     const others = new Set(load.statuses.keys()).difference(new Set([200, 400, '503 SERVICE_BUSY']));
-    assert.deepEqual(others, new Set(), 'nobody was answered with a fault');
+    assert.deepEqual(others, new Set(), 'no caller got a fault');
     await service.restart();
     await load.repeatUnanswered();
   }
@@ -84,7 +84,7 @@ if (STORE === 'sqlite')
         await until(async () => !(await fetch(`${origin}/healthz`).catch(() => undefined)));
       });
 
-    test('directly, and its exit code comes back', async (context) => {
+    test('directly, and its exit code is returned', async (context) => {
       const env = { ...process.env, ...placeVariables(await newPlace()), STOREROOM_PORT: '0' };
       for (const PATH of [process.env['PATH']!, ownPath.join(delimiter)]) {
         const bin = spawn('node', [BIN, 'serve'], { env: { ...env, PATH }, stdio: ['ignore', 'pipe', 'ignore'] });
@@ -98,7 +98,7 @@ if (STORE === 'sqlite')
     });
   });
 
-test('a folder or port that is taken is refused; records, keys and usage survive a restart', async (context) => {
+test('a folder or port in use is refused; records, keys and usage survive a restart', async (context) => {
   const service = await start(context);
   const keys = await service.makeTenant('shop');
   const { body } = await createOrder(service, keys, { REFERENCE_NUMBER: '#1', BNAME: 'Zoë' });

@@ -32,7 +32,7 @@ test('429 RATE_LIMITED until the seconds of Retry-After have passed', async () =
   await service.pass();
 });
 
-test('429 QUOTA_EXCEEDED until the next month begins, which brings the whole quota again', async () => {
+test('429 QUOTA_EXCEEDED until the next month begins, which has the whole quota again', async () => {
   const keys = await service.makeTenant('quota', '--quota', '1');
   const month = service.timeAt().slice(0, 7);
   assert.equal((await list(keys)).status, 200);
@@ -69,7 +69,7 @@ test('503 /readyz, and 200 /healthz, while the service drains before it stops', 
   assert.equal(await draining.stop(), 0);
 });
 
-test('a call that is in flight when the drain is over has ten seconds more', async (context) => {
+test('a call that is in flight when the drain ends has ten more seconds', async (context) => {
   const draining = await Service.start({ env: { STOREROOM_DRAIN_MS: String(DRAIN_MS) } });
   context.after(() => draining.stop('SIGKILL'));
   const keys = await draining.makeTenant('shop');

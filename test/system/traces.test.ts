@@ -108,7 +108,7 @@ test('a request is a span in the trace of its caller, with the work of the store
   assert.notEqual(refused.traceId, TRACE);
 });
 
-test('no credential, query string, body or header of a call is in what is sent', async () => {
+test('no credential, query string, body or header of a call is in the exported traces', async () => {
   const marks = ['query-mark', 'body-mark', 'header-mark', 'path-mark', 'cookie-mark', 'state-mark'];
   const headers = {
     'user-agent': 'header-mark',
@@ -129,7 +129,7 @@ test('no credential, query string, body or header of a call is in what is sent',
     assert.ok(!receiver.everything.includes(secret), secret);
 });
 
-test('the sampler is that of the variables, and follows the caller by default', async () => {
+test('the sampler is set by the variables, and follows the caller by default', async () => {
   const other = TRACE.replace('0af', '0bf');
   const unsampled = { traceparent: `00-${other}-${PARENT}-00` };
   await service.call(keys, 'GET', '/orders/single', { query: { orderNum: '1' }, headers: unsampled });
@@ -144,7 +144,7 @@ test('the sampler is that of the variables, and follows the caller by default', 
   assert.deepEqual(silent.spans, []);
 });
 
-test('what is left is sent when the service stops; a receiver that is gone costs no call and is told of', async () => {
+test('remaining spans are sent when the service stops; a missing receiver fails no call and is reported', async () => {
   const last = await openReceiver();
   const stopped = await traced(last.endpoint, { OTEL_BSP_SCHEDULE_DELAY: '600000' });
   const its = await stopped.makeTenant('shop');
@@ -181,7 +181,7 @@ test('nothing of OpenTelemetry’s SDK is loaded unless its variables are set', 
   await on.said((output) => output.includes('LOADED'));
 });
 
-test('values that ask for what there is not are refused by name', async () => {
+test('unsupported values are refused by name', async () => {
   const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
   const env = { ...endpoint, OTEL_TRACES_EXPORTER: 'zipkin' };
   const says = /OTEL_TRACES_EXPORTER must be .*not 'zipkin'/;

@@ -52,7 +52,7 @@ async function succeed(folder: string, ...words: string[]): Promise<string> {
   return stdout;
 }
 
-test('a store of the version before is found whole, and so is a backup of it, and nothing of it is changed', async () => {
+test('a store of the previous version and its backup pass a check, which changes nothing', async () => {
   const folder = copied();
   const bytes = (): Buffer[] =>
     globSync('{*,tenants/*}.db', { cwd: folder })
@@ -87,7 +87,7 @@ test('`storeroom upgrade` runs each migration once for each tenant, in order, an
   assert.match(`${code} ${stderr}`, new RegExp(`^1 .*calls of a tenant are refused.*${lost!}: it is missing`, 's'));
 });
 
-test('a file of an unknown schema keeps its own tenant from the upgrade, and no other', async () => {
+test('a file of an unknown schema stops the upgrade of its tenant, and of no other', async () => {
   const folder = copied();
   const [unknown] = globSync('tenants/*.db', { cwd: folder });
   const db = new DatabaseSync(join(folder, unknown!));
@@ -101,7 +101,7 @@ test('a file of an unknown schema keeps its own tenant from the upgrade, and no 
   assert.equal(stdout.match(/tenants\//g)?.length, TENANTS - 1);
 });
 
-test('a backup of the version before is restored, and a tenant of it, with all migrations', async () => {
+test('a backup of the previous version, and a tenant from it, are restored with all migrations', async () => {
   const [folder, backup] = [copied(), join(temporaryFolder(), 'backup')];
   assert.equal((await runCommand(folder, ['backup', backup])).code, 0);
   await succeed(folder, 'tenant', 'restore', 't1', '--from', backup, '--yes');
@@ -111,7 +111,7 @@ test('a backup of the version before is restored, and a tenant of it, with all m
     assert.match(await succeed(place, 'export', 't1', 'customers'), new RegExp(`of t1${APPENDED}\\b`));
 });
 
-test('a start upgrades the store, tenants that nobody calls too, and its first backup is good', async () => {
+test('a start upgrades the store, also tenants without calls, and its first backup is good', async () => {
   const backups = temporaryFolder();
   const place = copied();
   // A reader of a file keeps the upgrade in the log of that file.

@@ -39,7 +39,7 @@ const places = { mine: '', backup: '', other: '', otherBackup: '' };
 let keys: Record<Tenant, Keys>;
 
 const tenantFile = (folder: string, team: Tenant): string => globSync(`tenants/${team}.*.db`, { cwd: folder })[0]!;
-/** Returns the path of a file in a folder. The file `tenant` is that of the tenant `one`. */
+/** Returns the path of a file in a folder. The name `tenant` means the file of the tenant `one`. */
 const pathOf = (folder: string, file: string): string =>
   join(folder, file === 'tenant' ? tenantFile(folder, 'one') : file);
 
@@ -109,7 +109,7 @@ function spoil(of: 'mine' | 'backup', file: string, fault: string): string {
   return folder;
 }
 
-/** Says what the service does: it is refused, or it sets the tenant `one` apart, or goes on without its request log. */
+/** Says what the service does: it is refused, or it sets the tenant `one` apart, or continues without its request log. */
 async function tryService(place: string, file: string): Promise<string> {
   const name = basename(file === 'tenant' ? tenantFile(places.mine, 'one') : file);
   const service = await Service.start({ place, under }).catch((fault: Error) => {
@@ -192,7 +192,7 @@ async function tryTenantRestore(backup: string): Promise<string> {
   return code === 0 ? 'whole' : 'refused';
 }
 
-/** What the service, `check`, `backup`, `restore` and `tenant restore` say of a file with a fault. */
+/** Outcomes of the service, `check`, `backup`, `restore` and `tenant restore` for a file with a fault. */
 const TABLE: [file: string, fault: string, said: string][] = [
   ['control.db', 'removed', 'refused, found, refused, refused, refused'],
   ['control.db', 'cut in half', 'refused, found, refused, refused, refused'],
@@ -240,7 +240,7 @@ suite('a wrong file', () => {
 });
 
 suite('a file of another owner', () => {
-  test("tenant restore refuses another store's backup, and another tenant's file in a backup, with --yes too", async () => {
+  test('tenant restore refuses a backup of another store, or with a file of another tenant, even with --yes', async () => {
     const place = copyOf(places.mine);
     const restore = (from: string) => runCommand(place, ['tenant', 'restore', 'one', '--from', from, '--yes']);
     const files = globSync('**', { cwd: place }).toSorted();
@@ -280,7 +280,7 @@ suite('a file of another owner', () => {
 const tryRestoreWhole = (backup: string): Promise<CommandResult> =>
   runCommand(join(temporaryFolder(), 'data'), ['restore', backup]);
 
-suite('what commands leave', () => {
+suite('remains of commands', () => {
   const filesOf = (folder: string, team: string): string[] => globSync(`tenants/${team}.*`, { cwd: folder });
 
   test('tenant remove deletes the former files of the tenant too, and of no tenant with a longer name', async () => {
@@ -298,7 +298,7 @@ suite('what commands leave', () => {
     assert.doesNotMatch((await succeed(place, 'check')).stdout, /No tenant uses/);
   });
 
-  test('a start deletes what a killed tenant restore has left, and says so', async () => {
+  test('a start deletes the remains of a killed tenant restore, and says so', async () => {
     const place = copyOf(places.mine);
     const left = tenantFile(place, 'one').replace(/\.[^.]+\.db$/, '.00000000.db-unfinished');
     for (const end of ['', '-wal', '-shm']) writeFileSync(join(place, left + end), 'left');

@@ -36,7 +36,7 @@ function checksOf(given: Partial<Tenant>, limits = new Limits()) {
   };
 }
 
-test('without limits nothing is refused, and nothing is waited for', async () => {
+test('without limits no call is refused or delayed', async () => {
   const limits = new Limits();
   const neverWritten = { mayWrite: () => undefined, monthRequests: () => new Promise<number>(() => undefined) };
   for (let call = 0; call < 1000; call++) await limits.check(tenant(), neverWritten, NOON);
@@ -54,7 +54,7 @@ test('QUOTA_EXCEEDED from the first call beyond the quota, with the time to the 
   assert.match(lastMoment.message, /2027-01-01/);
 });
 
-test('the month of a quota is one of UTC, wherever the machine is', async () => {
+test('the month of a quota is a UTC month in every time zone', async () => {
   const limited = { monthQuota: 100 };
   const zoneBefore = process.env['TZ'];
   try {
@@ -76,7 +76,7 @@ test('the month of a quota is one of UTC, wherever the machine is', async () => 
   }
 });
 
-test('RATE_LIMITED after a burst of two seconds, and good again as time goes by', async () => {
+test('RATE_LIMITED after a burst of two seconds, and accepted again as time passes', async () => {
   const check = checksOf({ callsPerSecond: 5 });
   for (let call = 0; call < 10; call++) assert.equal(await check(), undefined, `call ${call}`);
   const refusal = await check();
@@ -90,7 +90,7 @@ test('RATE_LIMITED after a burst of two seconds, and good again as time goes by'
   assert.ok(await check(after(60_000)));
 });
 
-test('Retry-After of a slow rate is as long as it takes', async () => {
+test('Retry-After of a slow rate is the time to the next accepted call', async () => {
   const check = checksOf({ callsPerSecond: 0.1 });
   assert.equal(await check(), undefined);
   const refusal = await check();
@@ -98,7 +98,7 @@ test('Retry-After of a slow rate is as long as it takes', async () => {
   assert.equal(await check(after(10_000)), undefined);
 });
 
-test('a tenant at its limit stays there however many others come', async () => {
+test('a tenant at its limit stays there with any number of others', async () => {
   const limits = new Limits();
   const check = checksOf({ storeId: 'slow', callsPerSecond: 0.01 }, limits);
   assert.equal(await check(), undefined);
@@ -122,7 +122,7 @@ test('a clock that is set back neither blocks a tenant nor gives it calls', asyn
   assert.equal(await check(after(-3_599_000)), undefined);
 });
 
-test('whatever the pattern, no stretch of time sees more than its rate and the burst', async () => {
+test('in any pattern, no interval has more calls than its rate and the burst', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 20 }),
@@ -143,7 +143,7 @@ test('whatever the pattern, no stretch of time sees more than its rate and the b
   );
 });
 
-test('one at its limit stays there, however many others call; after its time it is good again', () => {
+test('a user at the limit stays there with any number of others, and later may call again', () => {
   const limits = new Limits();
   const look = (email: string, ms: number): boolean => {
     try {

@@ -43,7 +43,7 @@ suite('keys', () => {
       assert.ok(Math.abs(count - expected) < 7 * Math.sqrt(expected), `${character}: ${count}, not about ${expected}`);
   });
 
-  test(`a wrong character at any place of any of ${KEYS} keys is noticed`, () => {
+  test(`a wrong character at any position of any of ${KEYS} keys is noticed`, () => {
     for (const [number, { apiSecret }] of keys.entries())
       for (let index = 0; index < apiSecret.length; index++) {
         const typed = ALPHABET[(number + index) % 62]!;
@@ -52,7 +52,7 @@ suite('keys', () => {
       }
   });
 
-  test('every wrong character at every place is noticed', () => {
+  test('every wrong character at every position is noticed', () => {
     for (const { apiSecret } of keys.slice(0, 20))
       for (let index = 0; index < apiSecret.length; index++)
         for (const typed of [...ALPHABET, ' ', '_', '-', 'é'])
@@ -60,7 +60,7 @@ suite('keys', () => {
             assert.ok(!looksLikeSecret(replaceAt(apiSecret, index, typed)), `${typed} at ${index}`);
   });
 
-  test('a character too few, too many, or two neighbours swapped are noticed', () => {
+  test('a missing or additional character, or two swapped neighbours, are noticed', () => {
     for (const { apiSecret } of keys.slice(0, 200))
       for (let index = 0; index < apiSecret.length; index++) {
         const [here, next = ''] = [apiSecret[index]!, apiSecret[index + 1]];
@@ -73,14 +73,14 @@ suite('keys', () => {
       assert.ok(!looksLikeSecret(text), text);
   });
 
-  test('a hash is that of its secret alone', () => {
+  test('a hash depends on its secret alone', () => {
     assert.equal(hashSecret('abc').toString('hex'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
     assert.ok(!sameHash(keys[0]!.secretHash, keys[1]!.secretHash));
   });
 });
 
 suite('the Basic header', () => {
-  test('the first colon divides; the scheme may be written in any case, with several spaces after it', () => {
+  test('the first colon separates ID and secret; the scheme may have any case and several spaces after it', () => {
     assert.deepEqual(parseBasic(encode('id:secret')), { apiId: 'id', apiSecret: 'secret' });
     assert.deepEqual(parseBasic(encode('id:a:b:')), { apiId: 'id', apiSecret: 'a:b:' });
     assert.deepEqual(parseBasic(encode('id:')), { apiId: 'id', apiSecret: '' });
@@ -88,7 +88,7 @@ suite('the Basic header', () => {
       assert.deepEqual(parseBasic(`${scheme} aWQ6cw==`), { apiId: 'id', apiSecret: 's' });
   });
 
-  test('whatever is sent comes out as it was', () => {
+  test('any ID and secret are parsed unchanged', () => {
     const character = fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code));
     const text = fc
       .string({ unit: character, maxLength: 60 })
@@ -102,13 +102,13 @@ suite('the Basic header', () => {
     );
   });
 
-  test('no Basic header at all is told from one that cannot be read', () => {
+  test('a missing Basic header is distinguished from one that cannot be parsed', () => {
     const others = ['', 'Bearer x', 'Digest username="a"', 'Basics aWQ6cw==', 'aWQ6cw==', ' Basic aWQ6cw=='];
     for (const header of [undefined, ...others]) assert.equal(parseBasic(header), undefined, String(header));
     for (const header of ['Basic', 'Basic ', 'basic x']) assert.equal(parseBasic(header), null, header);
   });
 
-  test('only strict base64 of UTF-8 is read', () => {
+  test('only strict base64 of UTF-8 is accepted', () => {
     const table: Record<string, string> = {
       'Basic aWQ6cw': 'padding is missing',
       'Basic aWQ6cw=': 'padding is short',
@@ -132,7 +132,7 @@ suite('the Basic header', () => {
     for (const [header, why] of Object.entries(table)) assert.equal(parseBasic(header), null, why);
   });
 
-  test('only canonical base64 of a text is read: no other spelling gives the same credentials', () => {
+  test('only canonical base64 of a text is accepted: no other spelling gives the same credentials', () => {
     const header = fc
       .tuple(fc.base64String({ maxLength: 40 }), fc.nat(40), fc.constantFrom('', ' ', '=', '-', '\u00e9', '\n'))
       .map(([text, at, extra]) => text.slice(0, at) + extra + text.slice(at));
@@ -145,11 +145,11 @@ suite('the Basic header', () => {
     );
   });
 
-  test('three parameters name the caller', () => {
+  test('three parameters identify the caller', () => {
     assert.deepEqual(CALLER_PARAMETERS, ['teamID', 'apiID', 'apiSecret']);
   });
 
-  test('at most 512 bytes are read', () => {
+  test('at most 512 bytes are accepted', () => {
     const ofLength = (length: number): string => encode(`id:${'s'.repeat(length)}`);
     assert.equal(ofLength(375).length, 510);
     assert.equal(parseBasic(ofLength(375))?.apiSecret.length, 375);
@@ -158,7 +158,7 @@ suite('the Basic header', () => {
   });
 });
 
-test('of more names than are kept, only the one that was called longest ago is forgotten', () => {
+test('with more names than are kept, only the one that was least recently used is dropped', () => {
   const rejected = new RejectedCalls();
   const call = { at: '2026-11-29T00:00:00.000Z', client: '192.0.2.1', method: 'GET', path: '/x', apiID: 'a' };
   for (let n = 0; n < 500; n++) rejected.note(`team-${n}`, call);

@@ -42,7 +42,7 @@ test('a name is 1 to 64 letters, digits, spaces, dots, underscores and hyphens, 
     assert.ok(!isGood(name), JSON.stringify(name));
 });
 
-test('the newest of a name is in force, those it replaced come behind', () => {
+test('the newest of a name is in force, and the pairs that it replaced follow', () => {
   const given = [key('b', 9), key('a', 7), key('c', 5), key('a', 3, { endsAt: NOW }), key('b', 1, { endsAt: NOW })];
   assert.deepEqual(namesOf(sortKeys(given)), ['c-5 false', 'a-7 false', 'b-9 false', 'a-3 true', 'b-1 true']);
   assert.deepEqual(sortKeys([]), []);
@@ -73,7 +73,7 @@ test('at most 20 names are in force, and at most 20 replaced pairs valid beside 
   assert.deepEqual([choose(19, true), choose(20, true), choose(20, false)], [false, true, false]);
 });
 
-test('a pair of days ends at that moment, one without them does not end; only the scope read stops a write', () => {
+test('a pair with days ends after them, one without does not end; only the scope read prevents writes', () => {
   assert.equal(endOfDays(30, Date.parse(NOW)), '2026-12-20T09:30:00.000Z');
   assert.equal(endOfDays(undefined, Date.parse(NOW)), '');
   for (const caller of [null, key('a', 1)]) assert.doesNotThrow(() => checkMayWrite(caller));

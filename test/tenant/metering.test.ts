@@ -65,7 +65,7 @@ function openMeter({ open = false } = {}) {
 
 const calls = (batch: readonly UsageCount[] | undefined): number => batch!.reduce((sum, one) => sum + one.calls, 0);
 
-test('calls of one turn go out together; those that come meanwhile wait for the next batch', async () => {
+test('calls of one turn are saved together; those that arrive meanwhile wait for the next batch', async () => {
   const { usage, count } = openMeter();
   const first = [count(), count(), count()];
   await nextTurn();
@@ -81,7 +81,7 @@ test('calls of one turn go out together; those that come meanwhile wait for the 
   assert.deepEqual(await Promise.all(second), [5, 5]);
 });
 
-test('no answer leaves before its count is written', async () => {
+test('no response is sent before its count is written', async () => {
   const { usage, count } = openMeter();
   let left = false;
   const answer = count().then(() => (left = true));
@@ -108,7 +108,7 @@ test('a fault reaches exactly the calls of its batch, and the next batch is writ
   assert.equal(await later, 2, 'and so is one that opens later');
 });
 
-test('a fault nobody waits for harms nobody', async () => {
+test('a fault without a waiting caller does no harm', async () => {
   const { usage, meter, count } = openMeter();
   meter.count('acme', 'getOrder', NOW, null);
   await nextTurn();
@@ -118,7 +118,7 @@ test('a fault nobody waits for harms nobody', async () => {
   assert.equal(await count(), 1);
 });
 
-test('settled waits for everything counted so far, and for nothing when there is nothing', async () => {
+test('settled waits for everything counted so far, and does not wait if there is nothing', async () => {
   const { usage, meter } = openMeter();
   await meter.settled();
   meter.count('acme', 'getOrder', NOW, null);
@@ -134,7 +134,7 @@ test('settled waits for everything counted so far, and for nothing when there is
   assert.ok(await waiting);
 });
 
-test('settled also waits for calls counted in its own turn, which no batch has been opened for yet', async () => {
+test('settled also waits for calls counted in its own turn, for which no batch is open yet', async () => {
   const usage = new HeldUsage();
   const meter = new Meter(usage, QUIET);
   meter.count('acme', 'getOrder', NOW, null);
@@ -146,7 +146,7 @@ test('settled also waits for calls counted in its own turn, which no batch has b
   assert.ok(await waiting);
 });
 
-test('tenants, days and operations are counted apart, and a call tells its own tenant and month', async () => {
+test('tenants, days and operations are counted separately; a call gets the total of its tenant and month', async () => {
   const { usage, count } = openMeter({ open: true });
   const totals = await Promise.all([
     count('a', 'getOrder', '2026-11-30T23:59:59.999Z'),
@@ -186,7 +186,7 @@ test('calls are counted by pair and month, with the time of the last, in the bat
   ]);
 });
 
-test('however calls arrive, each is counted once and totals only grow', async () => {
+test('in any sequence, each call is counted once and totals only grow', async () => {
   const call = fc.record({
     team: fc.constantFrom('a', 'b', 'c'),
     operation: fc.constantFrom('getOrder', 'queryOrders'),
@@ -213,7 +213,7 @@ test('however calls arrive, each is counted once and totals only grow', async ()
   );
 });
 
-test('while no batch is taken, or one waits for five seconds, nothing can be counted; both are told, and seen to end', async () => {
+test('while batches fail or one waits for five seconds, no call is counted; begin and end are reported', async () => {
   const usage = new HeldUsage();
   const clock = new TestClock();
   const told: string[] = [];
@@ -257,7 +257,7 @@ test('while no batch is taken, or one waits for five seconds, nothing can be cou
   assert.equal(meter.isCounting, true);
 });
 
-test('a probe that takes the batch of a call before its turn ends leaves later calls counted', async () => {
+test('a probe that saves the batch of a call before its turn ends leaves later calls counted', async () => {
   const usage = new HeldUsage();
   const clock = new TestClock();
   const meter = new Meter(usage, { ...QUIET, clock });

@@ -28,7 +28,7 @@ const CLOTHES: Record<string, (text: string) => string> = {
 };
 const worn = fc.constantFrom(...Object.keys(CLOTHES));
 
-test('a secret or a pair in any clothes, in another text or not, is hidden whole', () => {
+test('a secret or a pair in any encoding, alone or in another text, is hidden whole', () => {
   const { apiId, apiSecret } = issueKey();
   for (const [name, dress] of Object.entries(CLOTHES))
     for (const text of [apiSecret, `${apiId}:${apiSecret}`, `apiSecret=${apiSecret}&teamID=one`, `ü ${apiSecret}`])
@@ -42,7 +42,7 @@ test('a secret that signs messages of a webhook is hidden like one of the API', 
   for (const [name, dress] of Object.entries(CLOTHES)) assert.equal(hideSecrets(dress(secret)), HIDDEN, name);
 });
 
-test('escapes over each other and over any clothes are hidden too, percent-encoding over itself however often', () => {
+test('nested escapes over any encoding are hidden too, and percent-encoding nested at any depth', () => {
   const { apiId, apiSecret } = issueKey();
   fc.assert(
     fc.property(worn, fc.constantFrom(percent, escape), fc.nat(2), (name, escaped, shift) => {
@@ -55,7 +55,7 @@ test('escapes over each other and over any clothes are hidden too, percent-encod
     assert.equal(hideSecrets(sent), HIDDEN, `${times} times`);
 });
 
-test('a secret in the middle of a long text is hidden wherever it begins', () => {
+test('a secret inside a long text is hidden at any position', () => {
   const secret = Buffer.from(issueKey().apiSecret).toString('base64');
   for (let before = 0; before < 5000; before += 97)
     assert.equal(hideSecrets(`${'long '.repeat(before / 5)}${secret} and more`), HIDDEN, String(before));
@@ -76,7 +76,7 @@ test('a plain secret is cut out of its text; other credentials and passwords in 
     assert.equal(hideSecrets(text), HIDDEN, text);
 });
 
-test('texts without a secret are shown as they are', () => {
+test('texts without a secret are shown unchanged', () => {
   const shown = [
     '',
     '#1001',
@@ -121,7 +121,7 @@ test('in JSON, members with the name of a secret are hidden, and all of it when 
     assert.deepEqual(hide(value), value);
 });
 
-test('names of secrets are known in any case, also encoded', () => {
+test('names of secrets are recognised in any case, also encoded', () => {
   for (const name of [
     'authorization',
     'Proxy-Authorization',
@@ -145,7 +145,7 @@ test('names of secrets are known in any case, also encoded', () => {
     assert.ok(!isSecretName(name), name);
 });
 
-test('a secret behind a text made to be costly is hidden, however long that is', () => {
+test('a secret after a text that is made to be expensive is hidden, at any length of the text', () => {
   const secret = Buffer.from(issueKey().apiSecret).toString('base64');
   for (const unit of COSTLY) {
     const text = `${unit.repeat(Math.ceil((256 * 1024) / unit.length))} ${secret}`;

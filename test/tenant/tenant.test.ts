@@ -26,13 +26,13 @@ test('a team ID is 1 to 64 letters, digits, dots, underscores and hyphens, and b
   for (const teamId of bad) assert.ok(!isGood(checkTeamId, teamId, 'teamID'), JSON.stringify(teamId));
 });
 
-test('a name is 1 to 200 characters on one line that mean something', () => {
+test('a name is 1 to 200 characters on one line, with a visible one', () => {
   for (const name of ['A', 'Café Ωmega 🚀', 'x'.repeat(200)]) assert.ok(isGood(checkTenantName, name, 'name'), name);
   for (const name of ['', '   ', 'x'.repeat(201), 'a\nb', 'a\0', '\uD800'])
     assert.ok(!isGood(checkTenantName, name, 'name'), JSON.stringify(name));
 });
 
-test('a tenant begins with worksheets, takes any code, and has no limits', () => {
+test('a tenant begins with worksheets, accepts any code, and has no limits', () => {
   assert.deepEqual(FIRST_SETTINGS, {
     defaultStage: 'worksheet',
     strict: false,

@@ -50,7 +50,7 @@ class HeldWork {
   }
 }
 
-test('so much of a tenant and of all runs at once; a tenant with nothing running has one more place', async () => {
+test('running work is limited per tenant and in total; an idle tenant has one more place', async () => {
   const work = new HeldWork(3, 2, 9);
   for (const name of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1', 'd1']) void work.run(name);
   assert.deepEqual(work.begun, ['a1', 'a2', 'b1', 'c1']);
@@ -62,7 +62,7 @@ test('so much of a tenant and of all runs at once; a tenant with nothing running
   assert.deepEqual(work.begun.slice(5).toSorted(), ['a3', 'b2'], 'a place, and the one more for b');
 });
 
-test('turns go round the tenants, and are taken in order within one', async () => {
+test('turns alternate between the tenants, and are in order within one', async () => {
   const work = new HeldWork(1, 1, 9);
   const names = ['a1', 'b1', 'a2', 'a3', 'a4', 'b2', 'b3', 'c1'];
   const outcomes = Promise.all(names.map((name) => work.run(name)));
@@ -79,7 +79,7 @@ test('turns go round the tenants, and are taken in order within one', async () =
   assert.ok(work.begun.indexOf('c1') < work.begun.indexOf('a3'), `c waits for one turn of each: ${work.begun.join()}`);
 });
 
-test('TOO_MANY_QUERIES beyond what may wait, for that tenant alone; who has gone makes room', async () => {
+test('TOO_MANY_QUERIES beyond the waiting places, for that tenant alone; a caller that leaves makes room', async () => {
   const work = new HeldWork(1, 1, 2);
   const caller = new AbortController();
   void work.run('a1');
@@ -103,7 +103,7 @@ test('TOO_MANY_QUERIES beyond what may wait, for that tenant alone; who has gone
   assert.ok(!work.begun.includes('a2'));
 });
 
-test('work ends when its caller has gone, waiting or running, and its place is free', async () => {
+test('waiting or running work ends when its caller leaves, and its place is free', async () => {
   const work = new HeldWork(1, 1, 9);
   const caller = new AbortController();
   const running = work.run('a1', caller.signal, true);
@@ -127,7 +127,7 @@ test('work ends when its caller has gone, waiting or running, and its place is f
   assert.equal(await other, 'a3 is done');
 });
 
-test('who has gone is passed over when a place is free, and work that cannot be ended goes on', async () => {
+test('a caller that left is skipped when a place is free, and work that cannot be ended continues', async () => {
   const work = new HeldWork(1, 1, 9);
   const caller = new AbortController();
   const first = work.run('a1', caller.signal);
@@ -150,7 +150,7 @@ test('a fault or a refusal of the work reaches its caller, and its place is free
   assert.deepEqual(await Promise.all(outcomes), ['disk on fire', 'SERVICE_BUSY', 'a3 is done']);
 });
 
-test('who waits and has gone is told so while others work; work of a caller who is there is left alone', async () => {
+test('waiting work of a caller that left is refused meanwhile; work of present callers continues', async () => {
   const work = new HeldWork(1, 1, 9);
   const caller = new AbortController();
   const first = work.run('a1', PRESENT, true);
@@ -164,7 +164,7 @@ test('who waits and has gone is told so while others work; work of a caller who 
   assert.equal(await first, 'a1 is done');
 });
 
-test('what a tenant has running and waiting is known for as long as it lasts', async () => {
+test('the running and waiting work of a tenant is known as long as it lasts', async () => {
   const work = new HeldWork(1, 1, 9);
   const caller = new AbortController();
   const outcomes = [work.run('a1', caller.signal), work.run('b1'), work.run('c1')];
@@ -184,7 +184,7 @@ test('what a tenant has running and waiting is known for as long as it lasts', a
   assert.deepEqual(await Promise.all(outcomes), ['a1 is done', 'b1 is done', 'c1 is done', 'a2 is done']);
 });
 
-test('one timer looks after all callers, and ends when there is nothing to look after', async () => {
+test('one timer checks all callers, and ends when there is none to check', async () => {
   const work = new HeldWork(9, 9, 9);
   assert.equal(work.clock.waiting, 0);
   for (let round = 0; round < 2; round++) {
@@ -198,7 +198,7 @@ test('one timer looks after all callers, and ends when there is nothing to look 
   }
 });
 
-test('work that ends before its second look is never asked whether its caller is there', async () => {
+test('the caller of work that ends before its second check is never checked', async () => {
   const clock = new TestClock();
   const turns = new Turns({ running: 1, tenantRunning: 1, tenantWaiting: 1 }, clock);
   const signal = (): AbortSignal => assert.fail('it was asked');
@@ -213,7 +213,7 @@ test('work that ends before its second look is never asked whether its caller is
   assert.equal(await running, 'done');
 });
 
-test('SERVICE_BUSY for everything when the service stops: what runs, what waits, what comes', async () => {
+test('SERVICE_BUSY for all work when the service stops: running, waiting and new', async () => {
   const work = new HeldWork(1, 1, 9);
   const outcomes = [work.run('a1', PRESENT, true), work.run('a2')];
   work.turns.close();

@@ -22,7 +22,7 @@ test('only addresses that the internet routes are public', () => {
   for (const address of PUBLIC) assert.equal(isPublic(address), true, address);
 });
 
-test('a URL is https: and has neither user nor fragment; http: only where private addresses are allowed', () => {
+test('a URL is https: and has neither user nor fragment; http: only if private addresses are allowed', () => {
   assert.equal(checkUrl('https://shop.example.com/hooks?a=1', false), 'https://shop.example.com/hooks?a=1');
   for (const url of [
     'http://a.example',
@@ -41,7 +41,7 @@ test('a URL is https: and has neither user nor fragment; http: only where privat
 });
 
 // Holds S16.6.
-test('no connection is opened to a private address: a literal one, one of a name, one that a name changes to', async () => {
+test('no connection is opened to a private address: literal, of a name, or after a name changes', async () => {
   let connections = 0;
   const server = createServer((socket) => {
     connections++;
@@ -78,7 +78,7 @@ test('no connection is opened to a private address: a literal one, one of a name
   assert.equal(connections, 1, 'the test can see a connection');
 });
 
-test('of the addresses of a name, only the public ones are passed on', async () => {
+test('only the public addresses of a name are used', async () => {
   const found = async () => [
     { address: '10.0.0.1', family: 4 },
     { address: '1.1.1.1', family: 4 },

@@ -86,7 +86,7 @@ test('a lease that was given back is taken at once, and is not renewed while the
   assert.deepEqual([first.isHeld, second.isHeld], [false, false]);
 });
 
-test('a service that is alone with its store holds the lease at once, however long its last look was ago', async () => {
+test('a service that is alone with its store holds the lease at once, after any time since its last look', async () => {
   const { clock, first, second } = makeNodes({ isAlone: true });
   await first.keep();
   await second.keep();

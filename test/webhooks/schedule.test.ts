@@ -34,7 +34,7 @@ async function passTo(ms: number, look: () => Promise<void>): Promise<void> {
 }
 
 // Holds S16.1, S16.2.
-test('a receiver gets every change after it was added, signed, once and in order, and of its types alone', async () => {
+test('a receiver gets every change of its types after it was added, signed, once and in order', async () => {
   const keys = await newTeam();
   await createCustomers(service, keys, 2);
   const [all, orders] = [await Receiver.start(), await Receiver.start()];
@@ -101,7 +101,7 @@ async function takesAll(own: Service, receiver: Receiver, first: string, before:
 }
 
 // Holds S16.1.
-test('the change that was on its way when an endpoint was paused is delivered when it continues', async () => {
+test('a change whose delivery a pause interrupts is delivered when the endpoint continues', async () => {
   const keys = await newTeam();
   const { id, receiver, first } = await hangUp(service, keys);
   await webhook(service, 'pause', keys.teamID, id);
@@ -114,7 +114,7 @@ test('the change that was on its way when an endpoint was paused is delivered wh
 });
 
 for (const signal of ['SIGTERM', 'SIGKILL'] as const)
-  test(`the change that was on its way at a ${signal} is delivered after the next start`, async () => {
+  test(`a change whose delivery ${signal} interrupts is delivered after the next start`, async () => {
     const own = await ownService({ env: PRIVATE });
     const { receiver, first } = await hangUp(own, await own.makeTenant('shop'));
     await own.stop(signal);
@@ -125,7 +125,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const)
   });
 
 // Holds S16.3.
-test('a change that is refused is tried again on the schedule, with its ID, and then the endpoint is paused', async () => {
+test('a refused change is tried again on the schedule, with its ID, and then the endpoint is paused', async () => {
   const keys = await newTeam();
   const receiver = await Receiver.start();
   const { id } = await addWebhook(service, keys.teamID, receiver);
@@ -162,7 +162,7 @@ test('a change that is refused is tried again on the schedule, with its ID, and 
 });
 
 // Holds S16.3.
-test('a good test ends the wait for the next attempt, but not a pause; the list tells the last attempts', async () => {
+test('a successful test ends the wait for the next attempt, not a pause; the list shows the last attempts', async () => {
   const keys = await newTeam();
   const receiver = await Receiver.start();
   const { id } = await addWebhook(service, keys.teamID, receiver);
@@ -191,7 +191,7 @@ test('a good test ends the wait for the next attempt, but not a pause; the list 
 });
 
 // Holds S16.1.
-test('a webhook that names events receives no others', async () => {
+test('a webhook with a list of events receives no others', async () => {
   const keys = await newTeam();
   const receiver = await Receiver.start();
   await addWebhook(service, keys.teamID, receiver, '--types', 'customers.updated,orders.created');
@@ -259,7 +259,7 @@ test('410 pauses at once; a redirect is not followed; a receiver that hangs has 
 });
 
 // Holds S16.5.
-test('every secret signs for 24 hours after it was replaced; a test, a pause and a replay do what they say', async () => {
+test('every secret signs for 24 hours after it is replaced; test, pause and replay work', async () => {
   const keys = await newTeam();
   const receiver = await Receiver.start();
   const { id } = await addWebhook(service, keys.teamID, receiver);
