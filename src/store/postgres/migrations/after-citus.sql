@@ -1,4 +1,5 @@
--- For the schema of a tenant, once its tables are on a worker of Citus: what a trigger did for all rows of a statement, one does for each row.
+-- Completes the schema of a tenant after its tables are on a worker of Citus: a trigger for each row replaces the trigger for
+-- all rows of a statement.
 DO $migration$
 DECLARE
   name TEXT;

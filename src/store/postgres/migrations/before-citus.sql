@@ -1,4 +1,4 @@
--- For the schema of a tenant, before its tables are copied to a worker of Citus, which has no plan for transition tables.
+-- Prepares the schema of a tenant before its tables are copied to a worker of Citus, which cannot plan transition tables.
 DO $migration$
 DECLARE
   name TEXT;

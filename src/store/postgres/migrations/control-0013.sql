@@ -1,15 +1,15 @@
--- What is beside the tenants' inventory systems: tenants and their API keys (a secret is never here, only its SHA-256), and their metered calls.
--- OWN_QUOTA is the limit of calls a month that the owners of the team set.
+-- Everything except the inventory systems: the tenants with their API keys (with the SHA-256 of a secret, never the secret),
+-- people, logs, webhooks and metered calls. OWN_QUOTA is the monthly limit of calls that the owners of the team set.
 CREATE TABLE "TENANTS" (
   "TEAM_ID" TEXT COLLATE "C" PRIMARY KEY, "NAME" TEXT NOT NULL, "CREATED_AT" TEXT NOT NULL, "STORE_ID" TEXT COLLATE "C" NOT NULL UNIQUE,
   "DEFAULT_STAGE" TEXT NOT NULL, "STRICT" BOOLEAN NOT NULL, "MONTH_QUOTA" BIGINT, "CALLS_PER_SECOND" DOUBLE PRECISION,
-  -- Which schema of pims-*.sql its schema has.
+  -- Number of the pims-*.sql script that the schema of the tenant has.
   "SCHEMA_VERSION" INTEGER NOT NULL, "OWN_QUOTA" BIGINT
 );
 CREATE UNIQUE INDEX "TENANTS_TEAM_ID" ON "TENANTS" (lower("TEAM_ID"));
 
--- ENDS_AT is '' for the pair in force; a replaced pair kept for an overlap has its end there. Each pair has a name and a
--- scope. Several names can be in force; of the valid pairs of one name the newest is.
+-- ENDS_AT is '' for the pair in force; a replaced pair that is kept for an overlap has its end there. Each pair has a name and
+-- a scope. Several names can be in force; the newest valid pair of each name is.
 CREATE TABLE "API_KEYS" (
   "API_ID" TEXT COLLATE "C" PRIMARY KEY, "TEAM_ID" TEXT COLLATE "C" NOT NULL REFERENCES "TENANTS" ("TEAM_ID") ON DELETE CASCADE,
   "SECRET_HASH" BYTEA NOT NULL, "ISSUED_AT" TEXT COLLATE "C" NOT NULL, "ENDS_AT" TEXT COLLATE "C" NOT NULL, "ISSUED_BY" TEXT NOT NULL,
@@ -18,7 +18,7 @@ CREATE TABLE "API_KEYS" (
 CREATE INDEX "API_KEYS_TEAM_ID" ON "API_KEYS" ("TEAM_ID");
 
 -- USAGE_MONTHS is the sum of USAGE over the month, kept with it in one transaction because every response carries it. KEY_USAGE
--- has the same calls by the pair of keys they came with, and the last of them. An ended pair keeps its rows, so the name is
+-- has the same calls by pair of keys, with the time of the last. An ended pair keeps its rows, so the name is
 -- here. The same rows change at every batch: half-empty pages give each new version of a row a place beside the old one.
 CREATE TABLE "USAGE" (
   "TEAM_ID" TEXT COLLATE "C" NOT NULL, "DAY" TEXT COLLATE "C" NOT NULL, "OPERATION" TEXT COLLATE "C" NOT NULL, "CALLS" BIGINT NOT NULL,
@@ -33,10 +33,11 @@ CREATE TABLE "KEY_USAGE" (
 ) WITH (fillfactor = 50);
 -- The last batch of counts that each running node has added: a batch sent again because its response was lost is not added again.
 CREATE TABLE "USAGE_NODES" ("NODE" TEXT COLLATE "C" PRIMARY KEY, "SEQUENCE" BIGINT NOT NULL, "SEEN_AT" TIMESTAMPTZ NOT NULL) WITH (fillfactor = 50);
--- Has a row while a move into this database is unfinished: the source it comes from. Nothing but the move opens the database meanwhile.
+-- Has a row while a move to this database is unfinished: its source. Only the move can open the database meanwhile.
 CREATE TABLE "MOVE" ("SOURCE" TEXT NOT NULL);
 
--- The people of a tenant and their sessions. Of links, sessions and recovery codes only the SHA-256 is here, of a password what Argon2 made.
+-- The people of a tenant and their sessions. Links, sessions and recovery codes are here as SHA-256 only, passwords as hashes
+-- of Argon2.
 CREATE TABLE "USERS" (
   "TEAM_ID" TEXT COLLATE "C" NOT NULL REFERENCES "TENANTS" ("TEAM_ID") ON DELETE CASCADE, "EMAIL" TEXT COLLATE "C" NOT NULL, "ROLE" TEXT NOT NULL,
   "CREATED_AT" TEXT COLLATE "C" NOT NULL, "PASSWORD_HASH" TEXT NOT NULL, "PASSWORD_SET_AT" TEXT COLLATE "C" NOT NULL, "SEALED_SECRET" BYTEA,
@@ -72,22 +73,22 @@ CREATE UNIQUE INDEX "AUDIT_ONCE" ON "AUDIT" ("TEAM_ID", "ONCE") WHERE "ONCE" IS 
 CREATE TABLE "AUDIT_HEADS" (
   "TEAM_ID" TEXT COLLATE "C" PRIMARY KEY REFERENCES "TENANTS" ("TEAM_ID") ON DELETE CASCADE, "NUMBER" BIGINT NOT NULL, "HASH" TEXT NOT NULL
 ) WITH (fillfactor = 50);
--- A record is deleted with its tenant, and in no other way.
+-- A record can only be deleted with its tenant.
 CREATE FUNCTION keep_audit() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$ BEGIN
   IF TG_OP = 'DELETE' AND NOT EXISTS (SELECT FROM "TENANTS" WHERE "TEAM_ID" = OLD."TEAM_ID") THEN RETURN OLD; END IF;
   RAISE EXCEPTION 'the audit log is never changed';
 END $$;
 CREATE TRIGGER "AUDIT_KEPT" BEFORE UPDATE OR DELETE ON "AUDIT" FOR EACH ROW EXECUTE FUNCTION keep_audit();
 
--- The request log. A block holds the requests of one tenant and node for a moment, as compressed lines of JSON, so the server need not try to compress it;
--- BLOCK_ID begins with the time of its last request.
+-- The request log. A block has the requests of one tenant and node during a moment, as compressed lines of JSON, so the
+-- server need not try to compress it. BLOCK_ID begins with the time of its last request.
 CREATE TABLE "REQUESTS" (
   "TEAM_ID" TEXT COLLATE "C" NOT NULL, "BLOCK_ID" TEXT COLLATE "C" NOT NULL, "FIRST_AT" TEXT COLLATE "C" NOT NULL, "BOOT" TEXT COLLATE "C" NOT NULL,
   "FIRST_NUMBER" BIGINT NOT NULL, "LAST_NUMBER" BIGINT NOT NULL, "LINES" BYTEA STORAGE EXTERNAL NOT NULL, PRIMARY KEY ("TEAM_ID", "BLOCK_ID")
 );
 CREATE INDEX "REQUESTS_NUMBERS" ON "REQUESTS" ("TEAM_ID", "BOOT", "FIRST_NUMBER", "LAST_NUMBER");
--- What the blocks of a tenant take, kept by triggers, since adding them up would read them all. A block takes about 200
--- bytes beside its lines. Rows are changed in the order of their tenants, which avoids deadlocks.
+-- Bytes of the blocks of a tenant, kept by triggers, because adding them up would read them all. A block needs about 200
+-- bytes in addition to its lines. Rows are changed in the order of their tenants, which avoids deadlocks.
 CREATE TABLE "REQUEST_BYTES" ("TEAM_ID" TEXT COLLATE "C" NOT NULL PRIMARY KEY, "BYTES" BIGINT NOT NULL) WITH (fillfactor = 50);
 CREATE FUNCTION "ADD_REQUEST_BYTES"() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$ BEGIN
   INSERT INTO "REQUEST_BYTES" AS b SELECT "TEAM_ID", sum(length("LINES") + 200) FROM changed GROUP BY "TEAM_ID" ORDER BY "TEAM_ID"
@@ -104,12 +105,12 @@ CREATE TRIGGER "REQUESTS_ADDED" AFTER INSERT ON "REQUESTS" REFERENCING NEW TABLE
 CREATE TRIGGER "REQUESTS_DELETED" AFTER DELETE ON "REQUESTS" REFERENCING OLD TABLE AS changed
   FOR EACH STATEMENT EXECUTE FUNCTION "TAKE_REQUEST_BYTES"();
 
--- Calls that were answered with a status of 400 and more. The same rows change again and again, as those of USAGE do.
+-- Calls that got a status of 400 or more. The same rows change again and again, like the rows of USAGE.
 CREATE TABLE "REFUSALS" (
   "TEAM_ID" TEXT COLLATE "C" NOT NULL, "DAY" TEXT COLLATE "C" NOT NULL, "OPERATION" TEXT COLLATE "C" NOT NULL, "CALLS" BIGINT NOT NULL,
   PRIMARY KEY ("TEAM_ID", "DAY", "OPERATION")
 ) WITH (fillfactor = 50);
--- The last call with each key. USED_IN_URL_AT is '' when its secret never came in a URL.
+-- The last call with each key. USED_IN_URL_AT is '' if its secret was never in a URL.
 CREATE TABLE "KEY_USES" (
   "TEAM_ID" TEXT COLLATE "C" NOT NULL, "API_ID" TEXT COLLATE "C" NOT NULL, "USED_AT" TEXT COLLATE "C" NOT NULL, "CLIENT" TEXT NOT NULL,
   "USED_IN_URL_AT" TEXT COLLATE "C" NOT NULL, PRIMARY KEY ("TEAM_ID", "API_ID")
@@ -139,8 +140,9 @@ CREATE TABLE "WEBHOOK_SENDER" (
 ) WITH (fillfactor = 50);
 INSERT INTO "WEBHOOK_SENDER" VALUES (1, '', 0, 0);
 
--- What the installation signs and encrypts with: random, made once, the same for all nodes, never revealed. A UUID has 122 random bits.
+-- Secrets with which the installation signs and encrypts: random, made once, the same for all nodes, never revealed. A UUID
+-- has 122 random bits.
 CREATE TABLE "SECRETS" ("NAME" TEXT COLLATE "C" PRIMARY KEY, "SECRET" BYTEA NOT NULL);
 INSERT INTO "SECRETS" SELECT name, uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) FROM unnest(ARRAY['cursors', 'webhooks']) name;
--- What the node that started last leaves for commands: its version, and the address it is reached at.
+-- Facts for commands about the node that started last: its version and its address.
 CREATE TABLE "INSTALLATION" ("NAME" TEXT COLLATE "C" PRIMARY KEY, "VALUE" TEXT COLLATE "C" NOT NULL);

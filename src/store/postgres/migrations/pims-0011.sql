@@ -1,12 +1,14 @@
--- One tenant's inventory system, in a schema of its own. Columns are the PIMS field names; values are canonical text, '' where there is none.
--- SORT_KEY is the record's own key in its order (pims/values.ts sortKey) and finds the record. search is the folded text of the searched fields, for the
--- trigram index; folded has, of every field with characters beyond ASCII, its text without case: PostgreSQL folds by other rules than the service.
--- _VERSION is another text with every write of the record, and for an order of its lines. _CANCELLED is 'Y' for an order that is cancelled or void, which
--- ORDER_STATUS alone does not tell: it is free text. _TOTALS says which totals PIMS computes (pims/rules/totals.ts). Names of fields are upper case and
--- begin with a letter, so no field of a tenant's own meets these five.
--- An index holds the first 256 characters of a value, since an entry has room for 2,704 bytes; a filter has no more either. Times
--- are no longer than that, so their indexes hold them whole.
--- fillfactor leaves room in each page for new versions of its rows: a version that changes no indexed field stays in the page, and then no index is written.
+-- One tenant's inventory system, in a separate schema. Columns have the PIMS field names; values are canonical text, '' if
+-- there is none. SORT_KEY is the key of the record in sortable form (sortKey in pims/rules/values.ts) and finds the record.
+-- search is the folded text of the searched fields, for the trigram index. folded has the text without case of every field
+-- with characters beyond ASCII, because PostgreSQL folds by other rules than the service. _VERSION changes with every write
+-- of the record, or of a line of the order. _CANCELLED is 'Y' for a cancelled or void order, which ORDER_STATUS, a free text,
+-- does not say. _TOTALS says which totals PIMS computes (pims/rules/totals.ts). Names of fields are uppercase and begin with
+-- a letter, so no custom field can have the name of one of these five.
+-- An index has the first 256 characters of a value, because an entry has room for 2,704 bytes; a filter cannot have more.
+-- Times are shorter, so their indexes have them whole.
+-- fillfactor leaves room in each page for new versions of its rows: a version that changes no indexed field stays in the page,
+-- and then no index is written.
 CREATE TABLE "ORDERS" (
   "SORT_KEY" TEXT COLLATE "C" PRIMARY KEY, search TEXT COLLATE "C" NOT NULL, folded JSONB,
   "ORDER_NUMBER" TEXT COLLATE "C" NOT NULL DEFAULT '', "ORDER_TYPE" TEXT COLLATE "C" NOT NULL DEFAULT '',
@@ -28,7 +30,7 @@ CREATE TABLE "ORDERS" (
 CREATE INDEX "ORDERS_REFERENCE_NUMBER" ON "ORDERS" (left("REFERENCE_NUMBER", 256), "SORT_KEY");
 CREATE INDEX "ORDERS_CUSTOMER_CODE" ON "ORDERS" (left("CUSTOMER_CODE", 256), "SORT_KEY");
 CREATE INDEX "ORDERS_ORDER_DATE" ON "ORDERS" (left("ORDER_DATE", 256), "SORT_KEY");
--- For ranges, and sorted: with the year first.
+-- Begins with the year, for ranges and sorting.
 CREATE INDEX "ORDERS_ORDER_DAY" ON "ORDERS" ((substr("ORDER_DATE", 7) || substr("ORDER_DATE", 1, 5)), "SORT_KEY");
 CREATE INDEX "ORDERS_ORDER_TYPE" ON "ORDERS" (left("ORDER_TYPE", 256), "SORT_KEY");
 CREATE INDEX "ORDERS_ORDER_STATUS" ON "ORDERS" (left("ORDER_STATUS", 256), "SORT_KEY");
@@ -88,13 +90,13 @@ CREATE TABLE "ORDER_LINEITEMS" (
   PRIMARY KEY ("ORDER_NUMBER", "LINE_NUMBER")
 );
 
--- In the order they were added.
+-- The ID has the order in which the fields were added.
 CREATE TABLE "CUSTOM_FIELDS" (
   "ID" INTEGER GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "RECORD_TYPE" TEXT COLLATE "C" NOT NULL, "NAME" TEXT COLLATE "C" NOT NULL, "TYPE" TEXT NOT NULL,
   UNIQUE ("RECORD_TYPE", "NAME")
 );
--- The next number to give out; only ever grows, so that no number is given out twice. 'fields' grows when a custom field is added, and its row is the lock
--- under which one transaction at a time writes to the tenant.
+-- The next number to assign. It only grows, so that no number is assigned twice. 'fields' grows when a custom field is added,
+-- and its row is the lock under which one transaction at a time writes to the tenant.
 CREATE TABLE "COUNTERS" ("NAME" TEXT COLLATE "C" PRIMARY KEY, "NEXT" BIGINT NOT NULL) WITH (fillfactor = 50);
 INSERT INTO "COUNTERS" VALUES ('orders', 10001), ('customers', 10001), ('fields', 1);
 CREATE TABLE "IDEMPOTENCY" (
@@ -103,8 +105,8 @@ CREATE TABLE "IDEMPOTENCY" (
 );
 CREATE INDEX "IDEMPOTENCY_CREATED_AT" ON "IDEMPOTENCY" ("CREATED_AT");
 
--- MODIFIED_DATE changes with every write. A separate index would defeat fillfactor: each update would write every index of the row, the
--- trigrams too. So it is kept beside the records, by triggers. The columns are lower case, as no field's is.
+-- MODIFIED_DATE changes with every write. An index of the records would defeat fillfactor: each update would write every
+-- index of the row, including the trigrams. So triggers keep it in separate tables. Their columns are lowercase, unlike fields.
 CREATE TABLE "ORDERS_MODIFIED" (modified TEXT COLLATE "C" NOT NULL, key TEXT COLLATE "C" NOT NULL, PRIMARY KEY (modified, key));
 CREATE TABLE "CUSTOMER_MODIFIED" (LIKE "ORDERS_MODIFIED" INCLUDING ALL);
 CREATE TABLE "INVENTORY_MODIFIED" (LIKE "ORDERS_MODIFIED" INCLUDING ALL);
@@ -127,7 +129,8 @@ BEGIN
   END LOOP;
 END $migration$;
 
--- Which order a partial invoice left, by the order it was of: a line that moved there is found under its old order. The index tells which open orders are backorders.
+-- The backorder that a partial invoice created, by its original order: a line that moved there is found under its old order.
+-- The index says which open orders are backorders.
 CREATE TABLE "BACKORDERS" ("ORDER_NUMBER" TEXT COLLATE "C" PRIMARY KEY, "BACKORDER" TEXT COLLATE "C" NOT NULL);
 CREATE INDEX "BACKORDERS_BACKORDER" ON "BACKORDERS" ("BACKORDER");
 -- The change feed. A row has the changes of one commit: BEFORE is the position before the first, SEQ the number of the last. Numbers continue from the
@@ -139,7 +142,7 @@ CREATE TABLE "MOVEMENTS" (
   "QUANTITY" TEXT COLLATE "C" NOT NULL, "AFTER" TEXT COLLATE "C" NOT NULL, "REASON" TEXT COLLATE "C" NOT NULL, "DONE_BY" TEXT COLLATE "C" NOT NULL,
   "ORDER_NUMBER" TEXT COLLATE "C" NOT NULL, "SERIALS" TEXT COLLATE "C" NOT NULL, PRIMARY KEY ("PART_CODE", "NUMBER")
 );
--- The serial numbers that were received or sold. ORDER_NUMBER is the invoice that sold the unit, '' while it is in stock.
+-- The received and sold serial numbers. ORDER_NUMBER is the invoice that sold the unit, '' while it is in stock.
 CREATE TABLE "SERIALS" (
   "PART_CODE" TEXT COLLATE "C" NOT NULL, "SERIAL" TEXT COLLATE "C" NOT NULL, "ORDER_NUMBER" TEXT COLLATE "C" NOT NULL, PRIMARY KEY ("PART_CODE", "SERIAL")
 );

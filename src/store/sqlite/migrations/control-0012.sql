@@ -1,19 +1,21 @@
--- Tenants and their API keys. A secret is never here, only its SHA-256. OWN_QUOTA is the limit of calls a month that the owners of the team set.
+-- Tenants and their API keys, with the SHA-256 of a secret, never the secret. OWN_QUOTA is the monthly limit of calls that the
+-- owners of the team set.
 CREATE TABLE TENANTS (
   TEAM_ID TEXT PRIMARY KEY, NAME TEXT NOT NULL, CREATED_AT TEXT NOT NULL, STORE_ID TEXT NOT NULL UNIQUE,
   DEFAULT_STAGE TEXT NOT NULL, STRICT INTEGER NOT NULL, MONTH_QUOTA INTEGER, CALLS_PER_SECOND REAL, OWN_QUOTA INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX TENANTS_TEAM_ID ON TENANTS (TEAM_ID COLLATE NOCASE);
 
--- ENDS_AT is '' for the pair in force; a replaced pair kept for an overlap has its end there. Each pair has a name and a
--- scope. Several names can be in force; of the valid pairs of one name the newest is.
+-- ENDS_AT is '' for the pair in force; a replaced pair that is kept for an overlap has its end there. Each pair has a name and
+-- a scope. Several names can be in force; the newest valid pair of each name is.
 CREATE TABLE API_KEYS (
   API_ID TEXT PRIMARY KEY, TEAM_ID TEXT NOT NULL REFERENCES TENANTS (TEAM_ID) ON DELETE CASCADE,
   SECRET_HASH BLOB NOT NULL, ISSUED_AT TEXT NOT NULL, ENDS_AT TEXT NOT NULL, ISSUED_BY TEXT NOT NULL, NAME TEXT NOT NULL, SCOPE TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX API_KEYS_TEAM_ID ON API_KEYS (TEAM_ID);
 
--- The people of a tenant and their sessions. Of links, sessions and recovery codes only the SHA-256 is here, of a password what Argon2 made.
+-- The people of a tenant and their sessions. Links, sessions and recovery codes are here as SHA-256 only, passwords as hashes
+-- of Argon2.
 CREATE TABLE USERS (
   TEAM_ID TEXT NOT NULL REFERENCES TENANTS (TEAM_ID) ON DELETE CASCADE, EMAIL TEXT NOT NULL, ROLE TEXT NOT NULL, CREATED_AT TEXT NOT NULL,
   PASSWORD_HASH TEXT NOT NULL, PASSWORD_SET_AT TEXT NOT NULL, SEALED_SECRET BLOB, LAST_STEP INTEGER NOT NULL,
@@ -48,7 +50,7 @@ CREATE UNIQUE INDEX AUDIT_ONCE ON AUDIT (TEAM_ID, ONCE) WHERE ONCE IS NOT NULL;
 CREATE TABLE AUDIT_HEADS (
   TEAM_ID TEXT PRIMARY KEY REFERENCES TENANTS (TEAM_ID) ON DELETE CASCADE, NUMBER INTEGER NOT NULL, HASH TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
--- A record is deleted with its tenant, and in no other way.
+-- A record can only be deleted with its tenant.
 CREATE TRIGGER AUDIT_KEPT BEFORE UPDATE ON AUDIT BEGIN SELECT RAISE(ABORT, 'the audit log is never changed'); END;
 CREATE TRIGGER AUDIT_WHOLE BEFORE DELETE ON AUDIT WHEN EXISTS (SELECT 1 FROM TENANTS WHERE TEAM_ID = OLD.TEAM_ID)
   BEGIN SELECT RAISE(ABORT, 'the audit log is never changed'); END;
@@ -75,10 +77,10 @@ CREATE TABLE WEBHOOK_SENDER (
 ) STRICT;
 INSERT INTO WEBHOOK_SENDER VALUES (1, '', 0, 0);
 
--- What the installation signs and encrypts with: random, made once, never revealed.
+-- Secrets with which the installation signs and encrypts: random, made once, never revealed.
 CREATE TABLE SECRETS (NAME TEXT PRIMARY KEY, SECRET BLOB NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO SECRETS VALUES ('cursors', randomblob(32)), ('webhooks', randomblob(32));
--- The identity of the store, which its backups bear. The service that started last leaves its version for commands, and
--- the address it is reached at.
+-- The identity of the store, which its backups have too. For commands, the version and the address of the service that
+-- started last.
 CREATE TABLE INSTALLATION (NAME TEXT PRIMARY KEY, VALUE TEXT NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO INSTALLATION VALUES ('identity', lower(hex(randomblob(16))));

@@ -1,8 +1,8 @@
--- One tenant's inventory system. Columns are the PIMS field names; values are canonical text, '' where there is none.
--- SORT_KEY is the record's own key in its order (pims/values.ts sortKey) and finds the record; *_SEARCH is the trigram index over folded text.
--- _VERSION is another text with every write of the record, and for an order of its lines. _CANCELLED is 'Y' for an order that is cancelled or void, which
--- ORDER_STATUS alone does not tell: it is free text. _TOTALS says which totals PIMS computes (pims/rules/totals.ts). Names of fields begin with a letter,
--- so no field of a tenant's own meets these three.
+-- One tenant's inventory system. Columns have the PIMS field names; values are canonical text, '' if there is none. SORT_KEY
+-- is the key of the record in sortable form (sortKey in pims/rules/values.ts) and finds the record. *_SEARCH is the trigram
+-- index over folded text. _VERSION changes with every write of the record, or of a line of the order. _CANCELLED is 'Y' for a
+-- cancelled or void order, which ORDER_STATUS, a free text, does not say. _TOTALS says which totals PIMS computes
+-- (pims/rules/totals.ts). Names of fields begin with a letter, so no custom field can have the name of one of these three.
 CREATE TABLE ORDERS (
   ID INTEGER PRIMARY KEY, SORT_KEY TEXT NOT NULL UNIQUE,
   ORDER_NUMBER TEXT NOT NULL DEFAULT '', ORDER_TYPE TEXT NOT NULL DEFAULT '', REFERENCE_NUMBER TEXT NOT NULL DEFAULT '', CUSTOMER_CODE TEXT NOT NULL DEFAULT '',
@@ -75,7 +75,7 @@ CREATE TABLE ORDER_LINEITEMS (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE CUSTOM_FIELDS (RECORD_TYPE TEXT NOT NULL, NAME TEXT NOT NULL, TYPE TEXT NOT NULL, UNIQUE (RECORD_TYPE, NAME)) STRICT;
--- The next number to give out; only ever grows, so that no number is given out twice.
+-- The next number to assign. It only grows, so that no number is assigned twice.
 CREATE TABLE COUNTERS (NAME TEXT PRIMARY KEY, NEXT INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO COUNTERS VALUES ('orders', 10001), ('customers', 10001);
 CREATE TABLE IDEMPOTENCY (
@@ -89,7 +89,8 @@ INSERT INTO ORDERS_SEARCH (ORDERS_SEARCH, rank) VALUES ('deletemerge', 40), ('pg
 INSERT INTO CUSTOMER_SEARCH (CUSTOMER_SEARCH, rank) VALUES ('deletemerge', 40), ('pgsz', 1000);
 INSERT INTO INVENTORY_SEARCH (INVENTORY_SEARCH, rank) VALUES ('deletemerge', 40), ('pgsz', 1000);
 
--- Which order a partial invoice left, by the order it was of: a line that moved there is found under its old order. The index tells which open orders are backorders.
+-- The backorder that a partial invoice created, by its original order: a line that moved there is found under its old order.
+-- The index says which open orders are backorders.
 CREATE TABLE BACKORDERS (ORDER_NUMBER TEXT PRIMARY KEY, BACKORDER TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX BACKORDERS_BACKORDER ON BACKORDERS (BACKORDER);
 -- The change feed. A row has the changes of one write: BEFORE is the position before the first, SEQ the number of the last. Numbers continue
@@ -100,7 +101,7 @@ CREATE TABLE MOVEMENTS (
   PART_CODE TEXT NOT NULL, NUMBER INTEGER NOT NULL, AT TEXT NOT NULL, KIND TEXT NOT NULL, QUANTITY TEXT NOT NULL, AFTER TEXT NOT NULL, REASON TEXT NOT NULL,
   DONE_BY TEXT NOT NULL, ORDER_NUMBER TEXT NOT NULL, SERIALS TEXT NOT NULL, PRIMARY KEY (PART_CODE, NUMBER)
 ) STRICT, WITHOUT ROWID;
--- The serial numbers that were received or sold. ORDER_NUMBER is the invoice that sold the unit, '' while it is in stock.
+-- The received and sold serial numbers. ORDER_NUMBER is the invoice that sold the unit, '' while it is in stock.
 CREATE TABLE SERIALS (PART_CODE TEXT NOT NULL, SERIAL TEXT NOT NULL, ORDER_NUMBER TEXT NOT NULL, PRIMARY KEY (PART_CODE, SERIAL)) STRICT, WITHOUT ROWID;
 CREATE INDEX SERIALS_SERIAL ON SERIALS (SERIAL);
 
