@@ -109,7 +109,7 @@ export const SLOW: readonly SlowFiles[] = [
       .concat('unread-answers')
       .map((name) => `test/limits/${name}.test.ts`),
     store: 'postgres',
-    reason: 'what is bounded before the store is asked, or in files of its own; queries and pages run on both stores',
+    reason: 'their bounds apply before the store is asked, or to its files; queries and pages run on both stores',
   },
   {
     files: ['late-loop', 'request-log'].map((name) => `test/limits/${name}.test.ts`),
@@ -117,12 +117,12 @@ export const SLOW: readonly SlowFiles[] = [
   },
   {
     files: ['test/limits/packed-answers.test.ts'],
-    reason: 'attacks that compression could make dearer; test/api/compression has 64 pages at once',
+    reason: 'attacks that compression could make more expensive; test/api/compression has 64 pages at once',
   },
   {
     files: ['test/limits/fairness.test.ts'],
     store: 'postgres',
-    reason: 'reads by key have connections of their own there; costly-queries has the turns on both stores',
+    reason: 'reads by key have separate connections there; costly-queries has the turns on both stores',
   },
   {
     files: ['test/system/scheduled-backups.test.ts'],
@@ -268,7 +268,7 @@ export const SLOW: readonly SlowFiles[] = [
   },
   {
     files: ['alerts', 'prometheus'].map((name) => `test/deploy/${name}.test.ts`),
-    reason: 'run promtool and prometheus of Debian; watched-names has the names, test/api/metrics what is told',
+    reason: 'run promtool and prometheus of Debian; watched-names has the names, test/api/metrics the metrics',
   },
   {
     files: ['test/system/wrong-files.test.ts'],

@@ -1,13 +1,19 @@
 /**
  * The words that comments and texts of the code may not have, and the openings that a comment may not have. Part of
- * `npm run check`, which prints each with its place and what to write instead. CONTRIBUTING.md has the reasons.
+ * `npm run check`, which prints each with its place and what to write instead. CONTRIBUTING.md has the reasons. Of the
+ * texts of a test, only its name is read: the others are data.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseSync, Visitor } from 'oxc-parser';
+import { parseSync, Visitor, type Comment } from 'oxc-parser';
 
 const ROOT = join(import.meta.dirname, '..');
-const FILES = ['src/**/*.ts', 'dashboard/src/**/*.{ts,tsx}', '{client,mcp}/src/**/*.ts', '{tools,bench}/**/*.ts'];
+const FILES = [
+  'src/**/*.{ts,sql}',
+  'dashboard/src/**/*.{ts,tsx}',
+  '{client,mcp}/src/**/*.ts',
+  '{tools,bench,test}/**/*.ts',
+];
 /** This file lists what is forbidden. */
 const EXEMPT = ['tools/words.ts'];
 
@@ -35,13 +41,18 @@ const WORDS: readonly (readonly [found: RegExp, better: string])[] = [
 const OPENINGS =
   /^(Of|What|Those|Such|So|As|Else|Set (when|by|in)|Also|Not|Beside|For (it|them)|In which|From which|To which|With which|By which)\b/;
 
+/** Files of tests, except the list of slow ones, whose reasons are prose. */
+const TESTS = /^test\/(?!slow\.ts$)/;
+/** Functions whose first argument is the name of a test. */
+const NAMING = /^(test|suite|refuses)$/;
+
 interface Text {
   readonly offset: number;
   readonly text: string;
   readonly isComment: boolean;
 }
 
-/** Returns what is wrong with the comments and texts of a file, a sentence each, such as `src/a.ts:3 "nobody": write no one`. */
+/** Returns the faults of the comments and texts of a file, a sentence each: `src/a.ts:3 "nobody": write no one`. */
 export function findWordFaults(file: string, code: string): string[] {
   return readTexts(file, code).flatMap(({ offset, text, isComment }) => {
     const faults = WORDS.flatMap(([word, better]) => {
@@ -69,9 +80,38 @@ if (import.meta.main) {
   }
 }
 
-/** Reads the strings of a file and its comments, each run of `//` lines as one. */
+/** Reads the strings of a file, or of a test the names alone, and its comments, each run of line comments as one. */
 function readTexts(file: string, code: string): Text[] {
+  if (file.endsWith('.sql'))
+    return joinLines(
+      code,
+      [...code.matchAll(/--(.*)/g)].map(({ 0: { length }, 1: value = '', index }) => {
+        return { type: 'Line', value, start: index, end: index + length };
+      }),
+    );
   const { program, comments } = parseSync(file, code);
+  const strings: Text[] = [];
+  const names: (readonly [start: number, end: number])[] = [];
+  const isRead = TESTS.test(file)
+    ? (offset: number) => names.some(([start, end]) => offset >= start && offset < end)
+    : () => true;
+  const add = (offset: number, text: unknown): void => {
+    if (typeof text === 'string' && text.includes(' ') && isRead(offset))
+      strings.push({ offset, text, isComment: false });
+  };
+  new Visitor({
+    CallExpression: ({ callee, arguments: [first] }) => {
+      if (first && callee.type === 'Identifier' && NAMING.test(callee.name)) names.push([first.start, first.end]);
+    },
+    Literal: ({ start, value }) => add(start, value),
+    TemplateElement: ({ start, value }) => add(start, value.cooked),
+    JSXText: ({ start, value }) => add(start, value),
+  }).visit(program);
+  return [...joinLines(code, comments), ...strings];
+}
+
+/** Returns the comments as texts. Line comments below each other are one. */
+function joinLines(code: string, comments: readonly Comment[]): Text[] {
   const texts: Text[] = [];
   let lineEnd = -1;
   for (const { type, value, start, end } of comments) {
@@ -82,13 +122,5 @@ function readTexts(file: string, code: string): Text[] {
     else texts.push({ offset: start, text, isComment: true });
     lineEnd = end;
   }
-  const add = (offset: number, text: unknown): void => {
-    if (typeof text === 'string' && text.includes(' ')) texts.push({ offset, text, isComment: false });
-  };
-  new Visitor({
-    Literal: ({ start, value }) => add(start, value),
-    TemplateElement: ({ start, value }) => add(start, value.cooked),
-    JSXText: ({ start, value }) => add(start, value),
-  }).visit(program);
   return texts;
 }
