@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextRound, setTimeout as sleep } from 'node:timers/promises';
 import { BODY_BYTES_MAX } from '../src/http/server/receive.ts';
 import type { Filter } from '../src/pims/reads/query.ts';
 import type { ImportRow } from '../src/pims/import.ts';
@@ -82,10 +82,10 @@ for (const [name, list] of Object.entries(queries))
   });
 await measure('a write behind another process', async () => {
   const other = new Database(join(folder, 'tenants', `${tenant.storeId}.db`), { mode: 'write', busyTimeoutMs: 0 });
-  other.run('BEGIN IMMEDIATE');
+  other.runSql('BEGIN IMMEDIATE');
   const creating = createCustomer(pims, {}, { now, strict: false, defaultStage: 'worksheet' });
   await sleep(LOCKED_MS);
-  other.run('COMMIT');
+  other.runSql('COMMIT');
   await creating;
   other.close();
 });
@@ -94,7 +94,7 @@ for (const unit of COSTLY) {
   await measure(`a body of ${unit.slice(0, 10)}`, async () => {
     for (let time = 0; time < 20; time++) {
       formatBody(body, LINE_BYTES);
-      await nextTurn();
+      await nextRound();
     }
   });
 }

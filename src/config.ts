@@ -21,9 +21,14 @@ function wholeNumber(
   [least, most]: [number, number],
   meaning: string,
 ): Setting<number> {
-  const parse = (text: string) =>
-    /^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most ? Number(text) : undefined;
-  return { variable, default: defaultValue, parse, form: `a whole number from ${least} to ${most}`, meaning };
+  return {
+    variable,
+    default: defaultValue,
+    parse: (text) =>
+      /^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most ? Number(text) : undefined,
+    form: `a whole number from ${least} to ${most}`,
+    meaning,
+  };
 }
 
 function choice<T extends string>(
@@ -32,17 +37,27 @@ function choice<T extends string>(
   choices: readonly T[],
   meaning: string,
 ): Setting<T> {
-  const parse = (text: string): T | undefined => choices.find((word) => word === text);
-  return { variable, default: defaultValue, parse, form: choices.join(', '), meaning };
+  return {
+    variable,
+    default: defaultValue,
+    parse: (text) => choices.find((word) => word === text),
+    form: choices.join(', '),
+    meaning,
+  };
 }
 
 function anyText(variable: string, defaultValue: string, meaning: string): Setting<string> {
-  const parse = (given: string) => given || undefined;
-  return { variable, default: defaultValue, parse, form: 'a non-empty text', meaning };
+  return {
+    variable,
+    default: defaultValue,
+    parse: (given) => given || undefined,
+    form: 'a non-empty text',
+    meaning,
+  };
 }
 
 function databaseAddress(variable: string, meaning: string): Setting<string> {
-  const parse = (url: string): string | undefined => {
+  const parseAddress = (url: string): string | undefined => {
     const [, before = '', hosts = '', after = ''] =
       /^(postgres(?:ql)?:\/\/(?:[^\s/?#]*@)?)([^\s/?#]*)(\S*)$/.exec(url) ?? [];
     const urls = hosts.split(',').map((host) => before + host + after);
@@ -54,22 +69,27 @@ function databaseAddress(variable: string, meaning: string): Setting<string> {
   const form =
     'an address such as postgres://user:password@host:5432/database (several servers: host:5432,other:5432; ' +
     'target_session_attrs, if there is one, must be read-write or primary)';
-  return { variable, default: '', parse, form, meaning, secret: true };
+  return { variable, default: '', parse: parseAddress, form, meaning, secret: true };
 }
 
 /** Describes a setting that is a scheme, a host and a port, without a path. */
 function origin(variable: string, meaning: string): Setting<string> {
-  const parse = (url: string) => (/^https?:\/\/[^\s/?#@]+$/.test(url) && URL.canParse(url) ? url : undefined);
-  return { variable, default: '', parse, form: 'an address without a path, such as https://pims.example.com', meaning };
+  return {
+    variable,
+    default: '',
+    parse: (url) => (/^https?:\/\/[^\s/?#@]+$/.test(url) && URL.canParse(url) ? url : undefined),
+    form: 'an address without a path, such as https://pims.example.com',
+    meaning,
+  };
 }
 
 function networks(variable: string, meaning: string): Setting<readonly string[]> {
-  const parse = (list: string): string[] | undefined => {
+  const parseNetworks = (list: string): string[] | undefined => {
     const words = list.split(',').map((word) => word.trim());
     return words.every(isNetwork) ? words : undefined;
   };
   const form = 'addresses or networks separated by commas, such as 127.0.0.1, 10.0.0.0/8';
-  return { variable, default: [], parse, form, meaning };
+  return { variable, default: [], parse: parseNetworks, form, meaning };
 }
 
 /** Returns whether a word is an IP address without a zone, with or without a prefix length: `::1`, `10.0.0.0/8`. */

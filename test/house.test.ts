@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { suite, test } from 'node:test';
+import { parseSync, Visitor } from 'oxc-parser';
 import { findWordFaults } from '../tools/words.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -10,6 +11,13 @@ const ROOT = join(import.meta.dirname, '..');
 const SRC_TOKENS_MAX = 246_500;
 const MCP_TOKENS_MAX = 5500;
 const FOLDER_FILES_MAX = 12;
+const FUNCTIONS_OF_A_NAME_MAX = 3;
+/**
+ * Names that more functions have, each for one task: `close` ends what was opened, the word that Node, Fastify and
+ * the drivers also use; `deleteExpired` is what a service calls every hour on each of its parts; `logBytes` measures the
+ * write-ahead log of each kind of file.
+ */
+const SHARED_NAMES = ['close', 'deleteExpired', 'logBytes'];
 
 /**
  * Matches words, numbers, operators and whole strings, but not templates, whose text counts: much of it is SQL. White
@@ -45,6 +53,27 @@ function findCrowds<T>(items: readonly T[], keyOf: (item: T) => string, most: nu
 const findIn = (file: string, code: string): string[] =>
   findWordFaults(file, code).map((fault) => fault.split(':', 2).join(':'));
 
+/**
+ * Lists the names of the functions of a file: declared, assigned to a constant or a field, or a method or an accessor of
+ * a class or an object. A value of a table, such as `run` of an entry, is not listed, because the table is its name.
+ */
+function listFunctions(file: string, code: string): string[] {
+  const names: string[] = [];
+  const add = (key: { readonly type: string } | null): void => {
+    if (key && 'name' in key) names.push(key.name as string);
+  };
+  const isFunction = (value: { readonly type: string } | null): boolean =>
+    value?.type === 'ArrowFunctionExpression' || value?.type === 'FunctionExpression';
+  new Visitor({
+    FunctionDeclaration: ({ id }) => add(id),
+    MethodDefinition: ({ key, kind }) => (kind === 'constructor' ? undefined : add(key)),
+    PropertyDefinition: ({ key, value }) => (isFunction(value) ? add(key) : undefined),
+    VariableDeclarator: ({ id, init }) => (isFunction(init) ? add(id) : undefined),
+    Property: ({ key, kind, method }) => (method || kind !== 'init' ? add(key) : undefined),
+  }).visit(parseSync(file, code).program);
+  return names;
+}
+
 suite('the house', () => {
   for (const [folder, most, least] of [
     ['src', SRC_TOKENS_MAX, 100],
@@ -74,6 +103,22 @@ suite('the house', () => {
       findCrowds(types, ({ name }) => name, 1),
       {},
     );
+  });
+
+  test(`no function name stands more than ${FUNCTIONS_OF_A_NAME_MAX} times in src`, () => {
+    const functions = files
+      .filter((file) => file.startsWith('src/') && file.endsWith('.ts'))
+      .flatMap((file) => listFunctions(file, read(file)).map((name) => ({ name, file })));
+    const crowds = findCrowds(functions, ({ name }) => name, FUNCTIONS_OF_A_NAME_MAX);
+    assert.deepEqual(Object.keys(crowds).toSorted(), SHARED_NAMES, JSON.stringify(crowds, null, 2));
+    assert.ok(functions.length > 1000, `${functions.length} functions`);
+  });
+
+  test('functions are found by their names, however they are written', () => {
+    const code = `function a() { const b = () => 1; const c = 1; }
+      class D { constructor() {} e() {} get f() { return 1; } #g() {} h = () => 1; i = 1; }
+      const j = { k() {}, get l() { return 1; }, m: () => 1, n: 1 };`;
+    assert.equal(listFunctions('a.ts', code).join(' '), 'a b e f g h k l');
   });
 
   test('no file below src/store has the name of another, except counterparts of SQLite and PostgreSQL', () => {

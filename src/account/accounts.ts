@@ -14,9 +14,9 @@ import {
   formatUri,
   newRecoveryCodes,
   newSecret,
-  open,
+  openSecret,
   parseSecret,
-  seal,
+  sealSecret,
 } from './second-factor.ts';
 import { endedBefore, hashToken, isLive, isToTouch, newToken, NO_FAILURES, parseEmail } from './users.ts';
 import type {
@@ -68,7 +68,7 @@ export class Accounts {
     const name = { teamId: request.teamID, email: email instanceof Refusal ? '' : email };
     const { user, factor } = await this.#attempts.prove(name, request, context);
     const entry = ownEntry(user, 'signed in', context, { factor });
-    return this.#open(user, user.passwordHash, context, entry, hashToken(context.replaces ?? ''));
+    return this.#beginSession(user, user.passwordHash, context, entry, hashToken(context.replaces ?? ''));
   }
 
   /**
@@ -116,7 +116,7 @@ export class Accounts {
       // Someone may have used the link in the meantime and set another password.
       const outcome = await this.#users.updateUser(user, change, entry);
       if (outcome instanceof Refusal) throw new Refusal('LINK_INVALID');
-      return this.#open(user, hash, context, null);
+      return this.#beginSession(user, hash, context, null);
     });
   }
 
@@ -143,11 +143,11 @@ export class Accounts {
     }
     const { hash, key } = await this.#attempts.admitUser(1, () => hashPassword(newPassword));
     const sealed = proven.user.sealedSecret;
-    const secret = sealed && open(sealed, proven.key, user);
+    const secret = sealed && openSecret(sealed, proven.key, user);
     if (secret === undefined)
       throw new Error('The secret of two-step verification cannot be decrypted. Issue a new link for the user.');
     const change: UserChange = {
-      set: { ...passwordFields(hash, context), sealedSecret: secret && seal(secret, key, user) },
+      set: { ...passwordFields(hash, context), sealedSecret: secret && sealSecret(secret, key, user) },
       endSessions: { except: session.tokenHash },
       whileProven: proven.user,
     };
@@ -180,7 +180,7 @@ export class Accounts {
     const proven = await this.#proveAgain(signedIn, { ...sent, code: sent.presentCode }, context);
     const { codes, hashes } = newRecoveryCodes();
     const change: UserChange = {
-      set: { sealedSecret: seal(secret, proven.key, user), lastStep: step },
+      set: { sealedSecret: sealSecret(secret, proven.key, user), lastStep: step },
       recoveryHashes: hashes,
       whileProven: proven.user,
     };
@@ -270,11 +270,11 @@ export class Accounts {
     const { failures, nextTryAt } = isPart ? proven.failures : NO_FAILURES;
     const renewal = { tokenHash: hashToken(token)!, seenAt: now, provenAt: now, failures, nextTryAt };
     await this.#sessions.updateSession(session.tokenHash, renewal);
-    return this.#take(user, token, passwordHash, context);
+    return this.#loadOpened(user, token, passwordHash, context);
   }
 
   /** Opens a session for the user who proved this password hash. Ends the session with the token hash `replaces`. */
-  async #open(
+  async #beginSession(
     user: User,
     passwordHash: PasswordHash,
     context: ClientContext,
@@ -288,14 +288,19 @@ export class Accounts {
     const opened = { sessionId: randomUUID(), client: context.client, agent: context.agent, ...NO_FAILURES };
     const session: Session = { teamId, email, tokenHash: hashToken(token)!, ...times, ...opened };
     await this.#sessions.openSession(session, entry, replaces);
-    return this.#take(user, token, passwordHash, context);
+    return this.#loadOpened(user, token, passwordHash, context);
   }
 
   /**
    * Loads a session that was just opened or renewed. If the password has changed since the proof, ends this session,
    * because the change may have missed it, and throws SIGN_IN_REFUSED.
    */
-  async #take(user: User, token: string, passwordHash: PasswordHash, context: ClientContext): Promise<OpenedSession> {
+  async #loadOpened(
+    user: User,
+    token: string,
+    passwordHash: PasswordHash,
+    context: ClientContext,
+  ): Promise<OpenedSession> {
     const signedIn = await this.#sessions.findSession(hashToken(token)!);
     if (signedIn?.user.passwordHash === passwordHash) return { token, signedIn };
     if (signedIn) {

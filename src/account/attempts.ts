@@ -9,7 +9,7 @@ import { Refusal } from '../errors.ts';
 import type { Failures, SessionStore, SignedIn, User, UserName, UserStore } from './account-port.ts';
 import { Line } from './line.ts';
 import { checkPassword } from './password.ts';
-import { findStep, looksLikeCode, open, parseRecoveryCode } from './second-factor.ts';
+import { findStep, looksLikeCode, openSecret, parseRecoveryCode } from './second-factor.ts';
 
 const FREE_FAILURES = 5;
 const WAIT_MAX_SECONDS = 15 * 60;
@@ -52,16 +52,16 @@ export class MinuteThrottle {
   }
 
   /** Counts an attempt, and returns those of the minute. Throws TOO_MANY_ATTEMPTS when it exceeds the limit. */
-  take(key: string, nowMs: number): Minute {
+  takeAttempt(key: string, nowMs: number): Minute {
     const minute = this.#minutes.get(key);
     const ageMs = minute === undefined ? MINUTE_MS : nowMs - minute.startMs;
-    if (minute === undefined || ageMs >= MINUTE_MS || ageMs < 0) return this.#begin(key, nowMs);
+    if (minute === undefined || ageMs >= MINUTE_MS || ageMs < 0) return this.#beginMinute(key, nowMs);
     if (minute.attempts >= this.#most) throw tooMany(`Too many attempts ${this.#place}.`, MINUTE_MS - ageMs);
     minute.attempts++;
     return minute;
   }
 
-  #begin(key: string, startMs: number): Minute {
+  #beginMinute(key: string, startMs: number): Minute {
     const minute = { startMs, attempts: 1 };
     this.#minutes.delete(key);
     this.#minutes.set(key, minute);
@@ -131,9 +131,9 @@ export const ownEntry = (
 
 /** A place where attempts are counted: the user's name, or a session, which strangers cannot reach. */
 interface Counter {
-  readonly load: () => Promise<{ readonly user: User | undefined; readonly failures: Failures }>;
+  readonly loadFailures: () => Promise<{ readonly user: User | undefined; readonly failures: Failures }>;
   /** Saves the failures. Returns false when there are no longer `before` failures. */
-  readonly save: (user: User | undefined, before: number, after: Failures) => Promise<boolean>;
+  readonly saveFailures: (user: User | undefined, before: number, after: Failures) => Promise<boolean>;
   /** The action of a refusal in the audit log. */
   readonly refusal: string;
 }
@@ -162,21 +162,21 @@ export class Attempts {
 
   /** Counts an attempt of an address and its network. Throws TOO_MANY_ATTEMPTS. */
   takeClient({ client, nowMs }: ClientContext): Minute {
-    this.#byClient.take(networkOf(client), nowMs);
-    return this.#byNetwork.take(networkOf(client, 3), nowMs);
+    this.#byClient.takeAttempt(networkOf(client), nowMs);
+    return this.#byNetwork.takeAttempt(networkOf(client, 3), nowMs);
   }
 
-  /** Runs work for a stranger in its turn, and counts its attempt. Throws TOO_MANY_ATTEMPTS or SERVICE_BUSY. */
+  /** Runs work for a stranger in the line, and counts its attempt. Throws TOO_MANY_ATTEMPTS or SERVICE_BUSY. */
   async admit<T>(context: ClientContext, work: () => Promise<T>): Promise<T> {
     const minute = this.takeClient(context);
-    const done = await this.#line.run(minute.attempts, work);
+    const done = await this.#line.runInLine(minute.attempts, work);
     minute.attempts--;
     return done;
   }
 
   /** Runs work of a signed-in user with this many attempts. It goes before the work of strangers. Throws SERVICE_BUSY. */
   admitUser<T>(attempts: number, work: () => Promise<T>): Promise<T> {
-    return this.#line.run(attempts - MINUTE_ATTEMPTS_MAX, work);
+    return this.#line.runInLine(attempts - MINUTE_ATTEMPTS_MAX, work);
   }
 
   /**
@@ -187,16 +187,16 @@ export class Attempts {
   async prove(name: UserName, proof: Proof, context: ClientContext): Promise<Proven> {
     const { users } = this.#stores;
     const counter: Counter = {
-      load: async () => {
+      loadFailures: async () => {
         // Both are loaded for every name, so that the time does not tell which names have an account.
         const [user, failures] = await Promise.all([users.findUser(name), users.findUnknownFailures(name)]);
         return { user, failures: user ?? failures };
       },
-      save: (user, before, after) =>
+      saveFailures: (user, before, after) =>
         user ? users.setFailures(user, before, after) : users.countUnknownFailure(name, after),
       refusal: 'sign-in refused',
     };
-    return this.#pauseRefusal(this.admit(context, () => this.#check(counter, proof, context, true)));
+    return this.#pauseRefusal(this.admit(context, () => this.#checkProof(counter, proof, context, true)));
   }
 
   /**
@@ -211,22 +211,25 @@ export class Attempts {
   ): Promise<Proven> {
     checkFailures(session, context.nowMs);
     // This key stays the same when the token of the session is renewed.
-    const { attempts } = this.#bySession.take(`${user.teamId} ${user.email} ${session.createdAt}`, context.nowMs);
+    const { attempts } = this.#bySession.takeAttempt(
+      `${user.teamId} ${user.email} ${session.createdAt}`,
+      context.nowMs,
+    );
     const { tokenHash } = session;
     const counter: Counter = {
-      load: async () => {
+      loadFailures: async () => {
         const found = await this.#stores.sessions.findSession(tokenHash);
         if (!found) throw new Refusal('NOT_SIGNED_IN');
         return { user: found.user, failures: found.session };
       },
-      save: (_user, before, after) => this.#stores.sessions.updateSession(tokenHash, after, before),
+      saveFailures: (_user, before, after) => this.#stores.sessions.updateSession(tokenHash, after, before),
       refusal: 'proof refused',
     };
-    const check = () => this.#check(counter, proof, context, asksFactor);
-    return this.#pauseRefusal(this.admitUser(attempts, check));
+    const checkAgain = () => this.#checkProof(counter, proof, context, asksFactor);
+    return this.#pauseRefusal(this.admitUser(attempts, checkAgain));
   }
 
-  /** Delays SIGN_IN_REFUSED, outside the turn. */
+  /** Delays SIGN_IN_REFUSED, outside the line. */
   async #pauseRefusal<T>(proving: Promise<T>): Promise<T> {
     const pause = new Promise<void>((resolve) => void this.#clock.after(REFUSAL_MS, resolve));
     try {
@@ -237,10 +240,10 @@ export class Attempts {
     }
   }
 
-  async #check(counter: Counter, proof: Proof, context: ClientContext, asksFactor: boolean): Promise<Proven> {
-    const { user, failures } = await this.#count(counter, context.nowMs);
+  async #checkProof(counter: Counter, proof: Proof, context: ClientContext, asksFactor: boolean): Promise<Proven> {
+    const { user, failures } = await this.#countAttempt(counter, context.nowMs);
     const { failures: before, nextTryAt } = failures;
-    const undo = () => counter.save(user, before + 1, { failures: before, nextTryAt });
+    const undo = () => counter.saveFailures(user, before + 1, { failures: before, nextTryAt });
     const { matches, key } = await checkPassword(proof.password, user?.passwordHash ?? '');
     if (user && matches) {
       if (!asksFactor || user.sealedSecret === null) return { user, failures, factor: 'password', key, undo };
@@ -258,13 +261,13 @@ export class Attempts {
   }
 
   /** Counts the attempt. Starts again if another was counted in between, so that simultaneous guesses all count. */
-  async #count(counter: Counter, nowMs: number): Promise<Awaited<ReturnType<Counter['load']>>> {
+  async #countAttempt(counter: Counter, nowMs: number): Promise<Awaited<ReturnType<Counter['loadFailures']>>> {
     for (;;) {
-      const loaded = await counter.load();
+      const loaded = await counter.loadFailures();
       checkFailures(loaded.failures, nowMs);
       const failures = loaded.failures.failures + 1;
       const counted = { failures, nextTryAt: nextTry(failures, nowMs) };
-      if (await counter.save(loaded.user, failures - 1, counted)) return loaded;
+      if (await counter.saveFailures(loaded.user, failures - 1, counted)) return loaded;
     }
   }
 
@@ -280,7 +283,7 @@ export class Attempts {
       const codeHash = parseRecoveryCode(code);
       return codeHash && (await this.#stores.users.useRecoveryCode(user, codeHash)) ? 'recovery code' : undefined;
     }
-    const secret = open(sealed, key, user);
+    const secret = openSecret(sealed, key, user);
     if (!secret)
       throw new Error('The secret of two-step verification cannot be decrypted. Issue a new link for the user.');
     const step = findStep(secret, code, nowMs);

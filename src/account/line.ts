@@ -12,17 +12,17 @@ export class Line {
   #isBusy = false;
 
   /**
-   * Runs work of a caller in its turn. If too many wait, throws SERVICE_BUSY for the caller with the most attempts. Of
+   * Runs work of a caller when the line reaches it. If too many wait, throws SERVICE_BUSY for the caller with the most attempts. Of
    * equal callers the newest goes first, because the oldest may no longer wait for an answer.
    */
-  async run<T>(attempts: number, work: () => Promise<T>): Promise<T> {
+  async runInLine<T>(attempts: number, work: () => Promise<T>): Promise<T> {
     if (this.#isBusy) {
-      const turn = { attempts, ...Promise.withResolvers<void>() };
+      const waiter = { attempts, ...Promise.withResolvers<void>() };
       const place = this.#waiting.findLastIndex((other) => other.attempts >= attempts) + 1;
-      this.#waiting.splice(place, 0, turn);
+      this.#waiting.splice(place, 0, waiter);
       const refused = this.#waiting.length > WAITING_MAX ? this.#waiting.shift() : undefined;
       refused?.reject(refuseForNow('SERVICE_BUSY', 'Too many sign-ins at the same time. Retry in a moment.'));
-      await turn.promise;
+      await waiter.promise;
     }
     this.#isBusy = true;
     try {

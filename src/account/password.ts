@@ -101,7 +101,7 @@ let estimator: Promise<Estimator> | undefined;
 
 /** Loads the strength check when the first password is set, since loading takes long. */
 function loadEstimator(): Promise<Estimator> {
-  const load = async (): Promise<Estimator> => {
+  const importEstimator = async (): Promise<Estimator> => {
     const [{ ZxcvbnFactory }, { dictionary, adjacencyGraphs }] = await Promise.all([
       import('@zxcvbn-ts/core'),
       import('@zxcvbn-ts/language-common'),
@@ -109,7 +109,7 @@ function loadEstimator(): Promise<Estimator> {
     const options = { dictionary, graphs: adjacencyGraphs, l33tMaxSubstitutions: LETTER_READINGS_MAX };
     return new ZxcvbnFactory(options);
   };
-  return (estimator ??= load());
+  return (estimator ??= importEstimator());
 }
 
 /** Returns whether a text can be a password. Different texts with lone surrogates can be equal in UTF-8. */

@@ -85,11 +85,11 @@ export function findStep(secret: Uint8Array, code: string, nowMs: number): numbe
 }
 
 /** Encrypts a secret. Only the same 32-byte key and the same user name open it. */
-export const seal = (secret: Uint8Array, key: Uint8Array, name: UserName): Buffer =>
+export const sealSecret = (secret: Uint8Array, key: Uint8Array, name: UserName): Buffer =>
   sealFor(ownerOf(name), secret, key);
 
 /** Returns the sealed secret; undefined when the key, the user or a bit differs. */
-export const open = (sealed: Uint8Array, key: Uint8Array, name: UserName): Buffer | undefined =>
+export const openSecret = (sealed: Uint8Array, key: Uint8Array, name: UserName): Buffer | undefined =>
   openFor(ownerOf(name), sealed, key);
 
 const ownerOf = ({ teamId, email }: UserName) => `${teamId}\0${email}`;

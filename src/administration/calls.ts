@@ -95,7 +95,7 @@ export const CALLS = {
   'GET /requests/rejected': action({
     about: 'List the last calls to this node that had no valid keys, newest first.',
     role: 'developer',
-    run: async ({ rejectedCalls, teamId }) => ({ calls: rejectedCalls.list(teamId) }),
+    run: async ({ rejectedCalls, teamId }) => ({ calls: rejectedCalls.listRejected(teamId) }),
   }),
   'GET /requests/single': action({
     about: 'Show a request, and what to do about a refusal.',
@@ -103,7 +103,7 @@ export const CALLS = {
     takes: objectOf({ requestID: required() }),
     isLong: true,
     run: async ({ requestLog, requestLogDays, placeOf, tenant, actor }, { requestID }) => {
-      const found = await requestLog.find(tenant, requestID, actor.nowMs);
+      const found = await requestLog.findDetail(tenant, requestID, actor.nowMs);
       const missing = `No request of the last ${requestLogDays} days has this ID.`;
       if (!found) throw refuseField('NOT_FOUND', 'requestID', missing);
       /** `remedy` is null for a call that succeeded. */
@@ -130,13 +130,13 @@ export const CALLS = {
       if ('request' in found) return [Object.entries(found.request).map(([name, value]) => [name, tell(value)])];
       const { requests, next, searchedTo } = found;
       const more = `The search went back to ${searchedTo}. To continue it, add --cursor ${next}`;
-      return [[HEAD, ...requests.map(rowOf)], ...(next === null ? [] : [more])];
+      return [[HEAD, ...requests.map(rowOfRequest)], ...(next === null ? [] : [more])];
     },
   }),
 };
 
 const HEAD = ['AT', 'STATUS', 'CODE', 'OPERATION', 'MS', 'CALLER', 'CLIENT', 'REQUEST ID'];
-const rowOf = ({ at, httpStatus, code, operation, milliseconds, client, requestID, ...by }: FoundRequest) => {
+const rowOfRequest = ({ at, httpStatus, code, operation, milliseconds, client, requestID, ...by }: FoundRequest) => {
   const caller = by.keyName ?? by.apiID ?? by.explorerUser ?? '';
   return [at, httpStatus, code ?? '', operation, milliseconds, caller, client, requestID];
 };

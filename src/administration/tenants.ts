@@ -23,7 +23,7 @@ const viewTenant = ({ teamId, name, createdAt, defaultStage: stage, strict, mont
   return { teamID: teamId, name, createdAt, defaultStage: stage, strict, monthQuota, callsPerSecond };
 };
 const HEAD = ['TEAM', 'NAME', 'MADE', 'DEFAULT STAGE', 'STRICT', 'QUOTA', 'RATE'];
-const rowOf = ({
+const rowOfTenant = ({
   teamID,
   name,
   createdAt,
@@ -82,7 +82,7 @@ Orders accept codes of unknown parts and customers. \`storeroom tenant set ${tea
     about: 'List the tenants and their settings.',
     run: async ({ tenants }) => ({ tenants: (await tenants.listTenants()).map(viewTenant) }),
     command: 'tenant list',
-    show: ({ tenants }) => [tenants.length === 0 ? 'There are no tenants.' : [HEAD, ...tenants.map(rowOf)]],
+    show: ({ tenants }) => [tenants.length === 0 ? 'There are no tenants.' : [HEAD, ...tenants.map(rowOfTenant)]],
   }),
   'GET /settings': action({
     about: 'Show the settings of a tenant.',

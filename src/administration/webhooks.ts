@@ -12,7 +12,7 @@ const ID = objectOf({ id });
 const PAGE_DELIVERIES = 50;
 
 const HEAD = ['ID', 'URL', 'TYPES', 'STATE', 'POSITION', 'LAG', 'FAILURES', 'LAST ATTEMPTS', 'NEXT TRY', 'REASON'];
-const rowOf = ({ attempts, ...view }: WebhookView) => {
+const rowOfWebhook = ({ attempts, ...view }: WebhookView) => {
   const { types, state, position, lag, failures, nextTryAt, reason } = view;
   const last = attempts.map(({ status }) => status ?? 'none').join(' ');
   return [view.id, view.url, types.join(), state, position, lag, failures, last, nextTryAt ?? '', reason ?? ''];
@@ -34,7 +34,7 @@ export const WEBHOOKS = {
     }),
     notes: 'webhook added',
     /** Throws COMMAND_REFUSED for a wrong URL or too many endpoints. */
-    run: ({ webhooks, tenant, actor }, { url, types }) => webhooks.add(tenant, url, types, actor),
+    run: ({ webhooks, tenant, actor }, { url, types }) => webhooks.createWebhook(tenant, url, types, actor),
     command: 'webhook add <team> <url>',
     example: '--types orders,customers',
     show: ({ teamID, id: of, secret }) => [{ teamID, id: of, secret }, SHOWN_ONCE],
@@ -42,10 +42,12 @@ export const WEBHOOKS = {
   'GET /webhooks': action({
     about: 'List the webhooks, without secrets. LAST ATTEMPTS are the statuses of the last answers, newest first.',
     role: 'viewer',
-    run: async ({ webhooks, tenant, role }) => ({ webhooks: await webhooks.list(tenant, mayAct(role, 'developer')) }),
+    run: async ({ webhooks, tenant, role }) => ({
+      webhooks: await webhooks.listViews(tenant, mayAct(role, 'developer')),
+    }),
     command: 'webhook list <team>',
     show: ({ teamID, webhooks }) => [
-      webhooks.length === 0 ? `${teamID} has no webhooks.` : [HEAD, ...webhooks.map(rowOf)],
+      webhooks.length === 0 ? `${teamID} has no webhooks.` : [HEAD, ...webhooks.map(rowOfWebhook)],
     ],
   }),
   'POST /webhooks/test': action({

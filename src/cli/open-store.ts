@@ -74,7 +74,7 @@ export const describeStore = ({ data, databaseUrl }: StorePlace): string =>
  */
 async function describePlace(config: Config, { installation }: Store) {
   printStore(config);
-  if ((await installation.load('origin')) !== undefined) return;
+  if ((await installation.loadInstalled('origin')) !== undefined) return;
   const origin = formatOrigin(config.host, config.port);
   if ((await findFault(`${origin}/healthz`)) === undefined)
     print(`The service at ${origin} does not use this store. Check STOREROOM_DATA and STOREROOM_DATABASE_URL.`);

@@ -75,7 +75,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   /** The number of responses, by status, to requests for which Fastify runs no hooks. */
   const earlyAnswers = new Map<number, number>();
   const connectionsEnded: Record<EndedFor, number> = { pipeline: 0, untaken: 0 };
-  const measure = (): Readings => ({
+  const takeReadings = (): Readings => ({
     ...options.measure(),
     usable: state.isUsable(),
     ready: whyNotReady(state) === undefined,
@@ -101,7 +101,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 
   const observers = [observeCalls(requestLog)];
   if (options.metrics)
-    observers.push(addMetrics(app, clock, measure, earlyAnswers, refuseOtherHosts(options.publicUrl)));
+    observers.push(addMetrics(app, clock, takeReadings, earlyAnswers, refuseOtherHosts(options.publicUrl)));
   if (options.logRequests) observers.push(observeRequests(log));
   const traced = options.tracing && (await trace(options, options.tracing, app));
   // The observer for traces is first, because it takes the time at which it runs as the time of the response.
@@ -118,7 +118,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     ...(traced && { pims: traced.pims }),
     limits: new Limits(),
     rejectedCalls: new RejectedCalls(),
-    readings: measure,
+    readings: takeReadings,
   };
   await app.register(async (scope) => {
     for (const operation of operations) addOperation(scope, operation, services, accessByKey(services));
@@ -162,7 +162,7 @@ function createServer(
   const maxHeaderSize = URL_BYTES_MAX + HEADER_BYTES_MAX + 1024;
   // A refusal here is ten times cheaper than one by Fastify, so that an overloaded service spends most of its time on
   // calls in flight.
-  const refuse = (message: IncomingMessage, response: ServerResponse): boolean => {
+  const refuseWhenFull = (message: IncomingMessage, response: ServerResponse): boolean => {
     if (!load.isFull || !message.url!.startsWith(BASE_PATH)) return false;
     load.countRefusal();
     onAnswered(503);
@@ -176,7 +176,7 @@ function createServer(
   return Fastify({
     genReqId: newRequestId,
     serverFactory: (handle) =>
-      createConnectionServer(handle, { clock, maxHeaderSize, keepAliveMs, refuse, onClosed, onEnded }),
+      createConnectionServer(handle, { clock, maxHeaderSize, keepAliveMs, refuseWhenFull, onClosed, onEnded }),
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     bodyLimit: BODY_BYTES_MAX,
     exposeHeadRoutes: false,

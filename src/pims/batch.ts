@@ -8,7 +8,7 @@ import { BATCH_ANSWER_CHARACTERS_MAX, LINES_MAX, REFERRED_CHARACTERS_MAX } from 
 import type { LineUnits } from './rules/stock.ts';
 import { recordChanges, type ChangedRecords } from './writes/changed-records.ts';
 import type { Json } from './rules/json.ts';
-import { ask, withoutSaves, type Load, type Script } from './writes/script.ts';
+import { requestLoad, withoutSaves, type Load, type Script } from './writes/script.ts';
 import { cancelOrder, updateOrder } from './writes/order-writes.ts';
 import type { RawValue, Values } from './rules/values.ts';
 import {
@@ -56,7 +56,7 @@ export function* writeBatch(
       if (refusal) throw refusal;
       const write = WRITES[operation](dictionaries, results.fillIn(body), context);
       const recording = recordChanges(write, operation, context, changed, step === steps.length - 1);
-      results.add(yield* runStep(recording, () => loadsAfter(step)));
+      results.addResult(yield* runStep(recording, () => loadsAfter(step)));
     } catch (fault) {
       throw fault instanceof Refusal ? fault.atStep(step) : fault;
     }
@@ -93,7 +93,9 @@ function* checkReleases(dictionaries: Dictionaries, steps: readonly BatchStep[],
   );
   if (releases.length < 2) return;
   const targets = releases.map(([, { body }]) => settle(() => splitKey(body, 'ORDER_NUMBER')));
-  const ahead = targets.flatMap((target) => (target instanceof Refusal ? [] : ask('lastLineNumber', target.key)));
+  const ahead = targets.flatMap((target) =>
+    target instanceof Refusal ? [] : requestLoad('lastLineNumber', target.key),
+  );
   let most = 0;
   for (const last of ahead) most += (yield { ...last, ahead }) as number;
   if (most <= LINES_MAX) return;
@@ -145,31 +147,32 @@ function makeResults() {
   const results: Json[] = [];
   const parsed: (string | Record<string, string>)[] = [];
   let [characters, referred] = [0, 0];
-  const find = (name: string, text: string) => {
+  const resolveReference = (name: string, text: string) => {
     if (text.startsWith('$$')) return unescape(text);
-    const refuse = (reason: string) => refuseField('INVALID_REFERENCE', name, reason);
+    const refuseReference = (reason: string) => refuseField('INVALID_REFERENCE', name, reason);
     const shown = text.slice(0, 64);
     const [, step, field] = REFERENCE.exec(text) ?? [];
     if (step === undefined)
-      throw refuse(
+      throw refuseReference(
         `'${shown}' is not a reference. Write '$N.data' or '$N.data.FIELD', or '$$' for a literal $ at the start.`,
       );
     const result = results[Number(step)];
-    if (result === undefined) throw refuse(`'${shown}' does not name an earlier step. Steps are counted from 0.`);
+    if (result === undefined)
+      throw refuseReference(`'${shown}' does not name an earlier step. Steps are counted from 0.`);
     const data = (parsed[Number(step)] ??= JSON.parse(result) as string | Record<string, string>);
     const isText = typeof data === 'string';
     const value = field === undefined ? data : isText || !Object.hasOwn(data, field) ? undefined : data[field];
     if (typeof value !== 'string') {
       const known = isText ? 'a string' : `a record with ${Object.keys(data).join(', ')}`;
-      throw refuse(`'${shown}' refers to nothing. The result of step ${step} is ${known}.`);
+      throw refuseReference(`'${shown}' refers to nothing. The result of step ${step} is ${known}.`);
     }
     referred += value.length;
     if (referred <= REFERRED_CHARACTERS_MAX) return value;
     const most = `more than ${REFERRED_CHARACTERS_MAX} characters`;
-    throw refuse(`The references in this batch expand to ${most}. Send fewer steps.`);
+    throw refuseReference(`The references in this batch expand to ${most}. Send fewer steps.`);
   };
   return {
-    add(result: Json) {
+    addResult(result: Json) {
       results.push(result);
       characters += result.length;
       if (characters <= BATCH_ANSWER_CHARACTERS_MAX) return;
@@ -180,7 +183,7 @@ function makeResults() {
     /** Replaces the references in a body with the values that they refer to. */
     fillIn: (body: Body): Body =>
       Object.fromEntries(
-        Object.entries(body).map(([name, value]) => [name, isMarked(value) ? find(name, value) : value]),
+        Object.entries(body).map(([name, value]) => [name, isMarked(value) ? resolveReference(name, value) : value]),
       ),
   };
 }

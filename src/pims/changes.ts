@@ -6,7 +6,7 @@
 import { orThrow, Refusal, refuseForNow } from '../errors.ts';
 import type { Change, PimsStore } from './pims-port.ts';
 import { RECORD_TYPES, type KeyedType } from './rules/fields.ts';
-import { save } from './writes/script.ts';
+import { requestSave } from './writes/script.ts';
 
 export type { Change };
 
@@ -58,14 +58,14 @@ export async function listChanges(
 
 /** The feed of a tenant over time. The store is opened for each read, because it may close between two reads. */
 export interface ChangeSource {
-  readonly open: () => PimsStore | Promise<PimsStore>;
+  readonly openPims: () => PimsStore | Promise<PimsStore>;
   /** Resolves when a change may have been committed since the call, or when the signal aborts. */
   readonly nextChange: (ended: AbortSignal) => Promise<void>;
 }
 
 /** Returns the changes after a position as soon as there are any; an empty page if `ended` aborts or more follow. */
 export async function awaitChanges(
-  { open, nextChange }: ChangeSource,
+  { openPims, nextChange }: ChangeSource,
   request: ChangesRequest,
   ended: AbortSignal,
   signal?: () => AbortSignal,
@@ -73,7 +73,7 @@ export async function awaitChanges(
   for (let { after } = request; ;) {
     // The wait begins before the read, so that no change is missed in between.
     const change = nextChange(ended);
-    const page = await listChanges(await open(), { ...request, after }, signal);
+    const page = await listChanges(await openPims(), { ...request, after }, signal);
     if (page.changes.length > 0 || page.hasMore || ended.aborted) return page;
     after = page.next;
     await change;
@@ -87,7 +87,7 @@ export async function deleteOldChanges(open: () => PimsStore, before: string): P
     if (earliest === newest || earliestAt >= before || earliest === last) return;
     last = earliest;
     const deletion = function* () {
-      yield save('deleteChanges', before);
+      yield requestSave('deleteChanges', before);
     };
     orThrow(await open().write(deletion));
   }

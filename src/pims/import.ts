@@ -9,7 +9,15 @@ import { CANCELLED_MARK, saysCancelled, STAGES, VOID_STATUS } from './rules/stag
 import { checkLineCount, importLine, type KnownPart } from './rules/order.ts';
 import { LINES_MAX } from './rules/record-bounds.ts';
 import { recordChanges } from './writes/changed-records.ts';
-import { ask, load, loadWith, save, type LineName, type NumberedType, type Script } from './writes/script.ts';
+import {
+  requestLoad,
+  loadValue,
+  loadWith,
+  requestSave,
+  type LineName,
+  type NumberedType,
+  type Script,
+} from './writes/script.ts';
 import { applyAction, stockMovements } from './rules/stock.ts';
 import { moveTotals, TOTALS_MARK } from './rules/totals.ts';
 import type { Values } from './rules/values.ts';
@@ -64,7 +72,7 @@ function makeBatch(now: string) {
     result,
     /** Records to save at the end. */
     records,
-    take(record: Values) {
+    addRecord(record: Values) {
       record['CREATE_DATE'] ??= now;
       record['MODIFIED_DATE'] ??= now;
       records.push(record);
@@ -87,16 +95,16 @@ function* importKeyed(
   const { now, by = 'import' } = options;
   const { key } = RECORD_TYPES[recordType];
   const own = rows.flatMap(({ values }) => values[key] || []);
-  const taken = new Set(yield* load('areThere', recordType, own));
+  const taken = new Set(yield* loadValue('areThere', recordType, own));
   /** Records that rows may change, as the rows before left them. */
   const saved = new Map<string, Values | undefined>(options.updates ? [...taken].map((code) => [code, undefined]) : []);
-  const ahead = [...saved.keys()].map((code) => ask('record', recordType, code));
+  const ahead = [...saved.keys()].map((code) => requestLoad('record', recordType, code));
   const numbered = recordType === 'inventory' ? undefined : recordType;
   const numbers = numbered && (yield* countOn(numbered, taken, rows.length - own.length));
   function* insertNew(): Script<void> {
     const records = batch.records.splice(0);
     if (!numbered) yield* countParts(records, { now, by, KIND: 'imported' });
-    yield save('insertAll', recordType, records);
+    yield requestSave('insertAll', recordType, records);
     if (options.updates) for (const record of records) saved.set(record[key]!, record);
   }
   for (const { lineNumber, values } of rows)
@@ -114,13 +122,13 @@ function* importKeyed(
       else if (!numbers || options.updates) throw refuseField('MISSING_FIELD', key, `${key} is required.`);
       if (recordType === 'orders') checkStage(values);
       if (code && isCounted(code)) numbers?.raise(Number(code));
-      code ||= yield* numbers!.take();
+      code ||= yield* numbers!.takeNumber();
       taken.add(code);
-      batch.take(values[key] ? values : { ...values, [key]: code });
+      batch.addRecord(values[key] ? values : { ...values, [key]: code });
     } catch (refusal) {
       batch.reject(lineNumber, refusal);
     }
-  if (numbered && numbers!.last() > 0) yield save('raiseCounter', numbered, BigInt(numbers!.last()));
+  if (numbered && numbers!.last() > 0) yield requestSave('raiseCounter', numbered, BigInt(numbers!.last()));
   yield* insertNew();
 }
 
@@ -143,7 +151,7 @@ function* updateRecord(
   yield* saveChange(recordType, record, changed, { now });
   if (!isCount) return updated;
   const SERIALS = (yield* moveSerials(record, action, moved)).join(',');
-  yield save('recordMovements', [ledgerRow(updated, moved, { now, by, KIND: 'counted', SERIALS })]);
+  yield requestSave('recordMovements', [ledgerRow(updated, moved, { now, by, KIND: 'counted', SERIALS })]);
   return updated;
 }
 
@@ -159,7 +167,7 @@ function checkStage(order: Values): void {
 
 /** Creates a counter that assigns numbers to at most `left` rows of a batch. The stored counter is raised once, at the end of the batch. */
 function* countOn(recordType: NumberedType, taken: Set<string>, left: number) {
-  let next = left === 0 ? 0 : yield* load('counter', recordType);
+  let next = left === 0 ? 0 : yield* loadValue('counter', recordType);
   /** The number below which `taken` is complete. */
   let knownTo = 0;
   return {
@@ -170,11 +178,11 @@ function* countOn(recordType: NumberedType, taken: Set<string>, left: number) {
       next = Math.max(next, number + 1);
     },
     /** Assigns the next number that no record has. */
-    *take(): Script<string> {
+    *takeNumber(): Script<string> {
       for (;;) {
         if (next >= knownTo) {
           const numbers = Array.from({ length: left }, (_, at) => String(next + at));
-          for (const number of yield* load('areThere', recordType, numbers)) taken.add(number);
+          for (const number of yield* loadValue('areThere', recordType, numbers)) taken.add(number);
           knownTo = next + left;
         }
         const number = String(next++);
@@ -212,7 +220,7 @@ function* importLines(batch: ImportBatch, rows: readonly ImportRow[], now: strin
       const number = placeLine(order, line);
       // If the last number is below LINES_MAX, so is the count, which most orders therefore do not need.
       if (order.last >= LINES_MAX) {
-        order.savedCount ??= yield* load('lineCount', orderNumber);
+        order.savedCount ??= yield* loadValue('lineCount', orderNumber);
         checkLineCount(orderNumber, order.savedCount + order.added.length);
       }
       line['LINE_NUMBER'] = String(number);
@@ -220,14 +228,14 @@ function* importLines(batch: ImportBatch, rows: readonly ImportRow[], now: strin
       if (line['LINE_REF_LOCK_CODE']) order.lockCodes.add(line['LINE_REF_LOCK_CODE']);
       order.last = Math.max(order.last, number);
       order.added.push(line);
-      batch.take(line);
+      batch.addRecord(line);
     } catch (refusal) {
       batch.reject(lineNumber, refusal);
     }
-  yield save('insertLines', batch.records);
+  yield requestSave('insertLines', batch.records);
   for (const { values, added } of orders.values()) {
     const totals = addTotals(values, added);
-    if (totals) yield save('update', 'orders', values, totals);
+    if (totals) yield requestSave('update', 'orders', values, totals);
   }
   yield* commitStock(orders.values(), now);
 }
@@ -256,7 +264,7 @@ function placeLine(order: KnownOrder, line: Values): number {
 function* loadOrders(rows: readonly ImportRow[]): Script<Map<string, KnownOrder>> {
   const numbers = new Set(rows.map(({ values }) => values['ORDER_NUMBER'] ?? ''));
   const orders = new Map<string, KnownOrder>();
-  for (const values of yield* load('ordersOfLines', [...numbers])) {
+  for (const values of yield* loadValue('ordersOfLines', [...numbers])) {
     const last = Number(values['LINE_NUMBER']);
     const none = { added: [], numbers: new Set<number>(), lockCodes: new Set<string>(), savedCount: undefined };
     orders.set(values['ORDER_NUMBER']!, { values, savedLast: last, last, ...none });
@@ -270,7 +278,7 @@ function* loadParts(rows: readonly ImportRow[]): Script<Map<string, KnownPart>> 
   const codes = new Set(rows.map(({ values }) => (isFilled(values) ? '' : (values['PART_CODE'] ?? ''))));
   codes.delete('');
   if (codes.size === 0) return new Map();
-  return new Map((yield* load('parts', [...codes])).map((part) => [part['PART_CODE']!, part]));
+  return new Map((yield* loadValue('parts', [...codes])).map((part) => [part['PART_CODE']!, part]));
 }
 
 /** Marks the numbers and lock codes of rows that saved lines already have. Most orders of rows have no saved lines. */
@@ -284,7 +292,7 @@ function* loadTakenLines(rows: readonly ImportRow[], orders: ReadonlyMap<string,
     if (lockCode && savedLast > 0) names.push([orderNumber, 0, lockCode]);
   }
   if (names.length === 0) return;
-  for (const at of yield* load('areLinesThere', names)) {
+  for (const at of yield* loadValue('areLinesThere', names)) {
     const [orderNumber, number, lockCode] = names[at]!;
     const order = orders.get(orderNumber)!;
     if (number > 0) order.numbers.add(number);

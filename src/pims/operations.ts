@@ -108,8 +108,8 @@ export async function writeOnce(
   options: WriteOptions,
   size?: number,
 ): Promise<Written> {
-  const write: Write<Written> = (dictionaries) => writes.runOnce(script(dictionaries), options);
-  const written = orThrow(await store.write(write, options.idempotency, size));
+  const runForKey: Write<Written> = (dictionaries) => writes.runOnce(script(dictionaries), options);
+  const written = orThrow(await store.write(runForKey, options.idempotency, size));
   options.report?.(written);
   return written;
 }
@@ -161,8 +161,8 @@ async function writeInOffice<T>(
   options: WriteOptions,
   script: (dictionaries: Dictionaries) => Script<Json>,
 ): Promise<T> {
-  const write = (dictionaries: Dictionaries) => recordChanges(script(dictionaries), operation, options);
-  return JSON.parse((await writeOnce(store, write, options)).data) as T;
+  const runAndRecord = (dictionaries: Dictionaries) => recordChanges(script(dictionaries), operation, options);
+  return JSON.parse((await writeOnce(store, runAndRecord, options)).data) as T;
 }
 
 /** Voids an invoice: its units and serial numbers are in stock again. Throws ORDER_NOT_FOUND or STAGE_NOT_ALLOWED. */

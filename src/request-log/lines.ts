@@ -24,11 +24,11 @@ const LONG_TEXT = /"([^"\\]*(?:\\.[^"\\]*)*)"/gs;
 const MORE = '…';
 
 /** Returns the first characters of a text, without half a surrogate pair. */
-export const cut = (text: string, most: number): string =>
+export const cutText = (text: string, most: number): string =>
   text.length > most ? text.slice(0, most).toWellFormed() : text;
 
 /** Returns the beginning of a text, with an ellipsis when it is longer. */
-const shorten = (text: string, most: number) => (text.length > most ? `${cut(text, most - 1)}…` : text);
+const shorten = (text: string, most: number) => (text.length > most ? `${cutText(text, most - 1)}…` : text);
 
 /** Formats a text as JSON, with secrets hidden, within a number of characters and bytes. */
 function formatText(text: string | null, charactersMax: number, bytesMax: number): string {
@@ -209,7 +209,7 @@ export function unpackLines({ lines }: Pick<RequestBlock, 'lines'>): string[] {
 }
 
 /** Lets the event loop do other work. */
-export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+export const nextRound = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 export const parseLine = (line: string): LineValues => JSON.parse(line) as LineValues;
 

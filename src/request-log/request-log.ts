@@ -10,10 +10,10 @@ import {
   addLine,
   BlockPacker,
   CLIENT_CHARACTERS_MAX,
-  cut,
+  cutText,
   formatLine,
   isFull,
-  nextTurn,
+  nextRound,
   openBlock,
   secondOf,
   type OpenBlock,
@@ -114,13 +114,13 @@ export class RequestLog {
     this.#formatCalls();
     if (this.#batch.lines < BATCH_LINES && this.#batch.characters < BATCH_CHARACTERS) return;
     this.#enqueueBatch();
-    void this.#flush();
+    void this.#flushLines();
   }
 
   /** Resolves when everything recorded so far is in the store, or the store has failed once to save it. */
   async settled(): Promise<void> {
     const recorded = this.#recorded;
-    while (this.#tried < recorded) await this.#flush();
+    while (this.#tried < recorded) await this.#flushLines();
   }
 
   /** Returns a page, newest first. Throws INVALID_PARAMETER, INVALID_CURSOR, and refusals of the store. */
@@ -133,7 +133,7 @@ export class RequestLog {
   }
 
   /** Returns the request with this ID; undefined when there is none or it is too old to be shown. */
-  async find(tenant: LoggedTenant, requestId: string, nowMs: number): Promise<FoundRequestDetail | undefined> {
+  async findDetail(tenant: LoggedTenant, requestId: string, nowMs: number): Promise<FoundRequestDetail | undefined> {
     await this.settled();
     const found = await findRequest(this.#store, tenant.teamId, requestId);
     return found && found.at >= this.#shownFrom(tenant, nowMs) ? found : undefined;
@@ -169,9 +169,9 @@ export class RequestLog {
         if (digits === '') throw new TypeError('The request ID has no number.');
         if (call.apiId !== null) this.#noteUse(call.apiId, call);
         if (call.httpStatus >= 400) noteRefusal(this.#batch.refusals, call);
-        const share = this.#shares.find(call.teamId);
+        const share = this.#shares.findShare(call.teamId);
         if (!this.#shares.hasSpace(share)) this.dropped++;
-        else if (!this.#shares.take(share, call.httpStatus >= 400, nowMs)) this.beyondRate++;
+        else if (!this.#shares.takeToken(share, call.httpStatus >= 400, nowMs)) this.beyondRate++;
         else this.#addLine(call, call.requestId.slice(0, dash), digits, share);
       } catch {
         this.dropped++;
@@ -187,7 +187,7 @@ export class RequestLog {
     if (block && isFull(block)) batch.blocks.push(this.#packer.pack(block));
     if (!block || isFull(block)) batch.open.set(place, (block = openBlock(teamId, boot, digits, at)));
     addLine(block, digits, at, line);
-    this.#shares.add(batch.shares, share, line.length);
+    this.#shares.countLine(batch.shares, share, line.length);
     batch.lines++;
     batch.characters += line.length;
   }
@@ -203,7 +203,7 @@ export class RequestLog {
   }
 
   /** Runs one flush at a time. Sets the timer again while something waits. */
-  #flush() {
+  #flushLines() {
     return (this.#flushing ??= this.#saveAll().finally(() => {
       this.#flushing = undefined;
       if (this.#calls.length > 0 || this.#batch.lines > 0 || this.#queue.length > 0) this.#setTimer();
@@ -214,7 +214,7 @@ export class RequestLog {
     if (this.#timer) return;
     this.#timer = this.#options.clock.after(FLUSH_MS, () => {
       this.#timer = undefined;
-      void this.#flush();
+      void this.#flushLines();
     });
   }
 
@@ -254,11 +254,11 @@ export class RequestLog {
   }
 
   async #saveBatch(batch: LogBatch) {
-    // Each turn of the event loop packs one block.
+    // Each round of the event loop packs one block.
     for (const [key, block] of batch.open) {
       batch.blocks.push(this.#packer.pack(block));
       batch.open.delete(key);
-      await nextTurn();
+      await nextRound();
     }
     const blocks = await Promise.all(batch.blocks);
     await this.#store.addRequests(blocks, [...batch.refusals.values()], [...batch.uses.values()]);
@@ -280,4 +280,4 @@ function noteRefusal(refusals: Map<string, RefusalCount>, { teamId, at, operatio
 
 /** Returns the client as a text that every store accepts. */
 const formatClient = (client: string) =>
-  hideSecrets(cut(client, CLIENT_CHARACTERS_MAX)).toWellFormed().replaceAll('\0', '');
+  hideSecrets(cutText(client, CLIENT_CHARACTERS_MAX)).toWellFormed().replaceAll('\0', '');

@@ -5,7 +5,7 @@ import { refuseField } from '../errors.ts';
 import type { FoundRequestDetail, RequestsQuery, FoundPage, FoundRequest } from './logged-request.ts';
 import {
   BLOCK_SPAN_MS,
-  nextTurn,
+  nextRound,
   parseLine,
   parseNumber,
   toFound,
@@ -20,7 +20,7 @@ const PAGE_REQUESTS = 50;
 const PAGE_BLOCKS_MAX = 400;
 const PAGE_LINES_MAX = 100_000;
 const BLOCKS_PER_READ = 8;
-/** The number of lines parsed in one turn of the event loop: about half a millisecond. */
+/** The number of lines parsed in one round of the event loop: about half a millisecond. */
 const LINES_PER_TURN = 500;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z$/;
 const STATUS = /^([1-5](\d\d|xx)|failed)$/;
@@ -113,7 +113,7 @@ async function searchBlock(block: RequestBlock, { from, to, after, matches }: Se
       if (!after || compare(position, after) > 0) found.push({ ...position, request: toFound(boot, values) });
     }
     found = found.toSorted(compare).slice(0, PAGE_REQUESTS + 1);
-    await nextTurn();
+    await nextRound();
   }
   return { matches: found, lines: lines.length };
 }
@@ -130,7 +130,7 @@ export async function findRequest(
   for (const block of await store.findBlocks(teamId, boot, parseNumber(digits))) {
     const line = unpackLines(block).find((one) => one.startsWith(start));
     if (line !== undefined) return toFoundDetail(boot, parseLine(line));
-    await nextTurn();
+    await nextRound();
   }
   return undefined;
 }

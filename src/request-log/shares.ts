@@ -44,13 +44,13 @@ export class LogShares {
     return this.#waiting.lines;
   }
 
-  find(teamId: string): LogShare {
+  findShare(teamId: string): LogShare {
     const unused = () => ({ lines: 0, characters: 0, tokens: this.#burst, filledAt: -Infinity });
     return this.#shares.getOrInsertComputed(teamId, unused);
   }
 
   /** Takes a token for a line and returns whether one was left. Refused calls leave half of a burst to other calls. */
-  take(share: LogShare, isRefusal: boolean, nowMs: number): boolean {
+  takeToken(share: LogShare, isRefusal: boolean, nowMs: number): boolean {
     const tokens = Math.min(this.#burst, share.tokens + ((nowMs - share.filledAt) / 1000) * this.#perSecond);
     share.filledAt = nowMs;
     const isWithin = tokens >= (isRefusal ? this.#burst / 2 + 1 : 1);
@@ -67,7 +67,7 @@ export class LogShares {
     return share.lines < WAITING_LINES_MAX / parts && share.characters < WAITING_CHARACTERS_MAX / parts;
   }
 
-  add(batch: BatchShares, share: LogShare, characters: number): void {
+  countLine(batch: BatchShares, share: LogShare, characters: number): void {
     if (share.lines === 0) this.#tenants++;
     const part = batch.getOrInsertComputed(share, () => ({ lines: 0, characters: 0 }));
     for (const waiting of [part, share, this.#waiting]) {

@@ -60,7 +60,7 @@ function serveEmbedded(settings: ServedStoreSettings, user: StoreUser): ServedSt
       const disk = observeDisk(folder, settings, { report, clock });
       if (backupDir === '') return { disk };
       const own = { folder, identity: store.identity, report: tellBackup, clock };
-      return { disk, backups: makeScheduledBackups({ ...settings, ...own }).start() };
+      return { disk, backups: makeScheduledBackups({ ...settings, ...own }).startBackups() };
     },
     upgradeTenants: () => store.upgradeTenants(),
   };

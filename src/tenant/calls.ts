@@ -68,7 +68,7 @@ export class Meter {
    * Counts calls at this time (UTC ISO 8601, `2026-11-20T…`). Calls from the explorer have no key. A negative number
    * cancels calls that were counted.
    */
-  count(teamId: string, operation: string, now: string, caller: CallingKey | null, calls = 1): CountedCall {
+  countCall(teamId: string, operation: string, now: string, caller: CallingKey | null, calls = 1): CountedCall {
     const { counts, byKey, committed, added } = (this.#open ??= this.#openBatch());
     const [day, month] = [now.slice(0, 10), now.slice(0, 7)];
     const place = `${teamId} ${day} ${operation}`;
@@ -113,7 +113,7 @@ export class Meter {
       const { counts, byKey, committed, added } = batch;
       this.#open = undefined;
       try {
-        added.resolve(await this.#add([...counts.values()], [...byKey.values()], committed.resolve));
+        added.resolve(await this.#addCounted([...counts.values()], [...byKey.values()], committed.resolve));
       } catch (fault) {
         this.failures++;
         for (const { reject } of [committed, added]) reject(fault);
@@ -122,7 +122,7 @@ export class Meter {
     this.#adding = undefined;
   }
 
-  async #add(...counts: Parameters<UsageStore['addUsage']>): ReturnType<UsageStore['addUsage']> {
+  async #addCounted(...counts: Parameters<UsageStore['addUsage']>): ReturnType<UsageStore['addUsage']> {
     const { clock, report, isUsable } = this.#options;
     this.#begunAt = clock.elapsed();
     try {
@@ -134,7 +134,7 @@ export class Meter {
       // While the whole store is lost, the node is not ready anyway, and the store is probed elsewhere.
       const isOwn = isUsable();
       if (isOwn && !this.#isFailing) {
-        report(`Calls cannot be counted, so the service refuses them until it can count again: ${describe(fault)}`);
+        report(`Calls cannot be counted, so the service refuses them until it can count again: ${explainFault(fault)}`);
         this.#probeAfter(0);
       }
       this.#isFailing = isOwn;
@@ -156,13 +156,13 @@ export class Meter {
   async #probe() {
     if (!this.#isFailing) return;
     const addBatches = () => this.#addBatches();
-    this.#adding ??= this.#add([], []).then(addBatches, addBatches);
+    this.#adding ??= this.#addCounted([], []).then(addBatches, addBatches);
     await this.#adding;
     this.#probeAfter(PROBE_MS);
   }
 }
 
-function describe(fault: unknown): string {
+function explainFault(fault: unknown): string {
   const { message, cause } = fault as Error;
   return typeof cause === 'string' ? `${message} (${cause})` : message;
 }
@@ -182,7 +182,7 @@ class RateBuckets {
   #sweepAt = SWEPT_LEAST;
 
   /** Takes calls out of the bucket of a key. Returns false when the bucket has fewer left. */
-  take(key: string, perSecond: number, burst: number, nowMs: number, calls = 1): boolean {
+  takeCalls(key: string, perSecond: number, burst: number, nowMs: number, calls = 1): boolean {
     const tokens = this.left(key, perSecond, burst, nowMs);
     const isWithin = tokens >= calls;
     const left = isWithin ? tokens - calls : tokens;
@@ -213,22 +213,22 @@ const burstOf = (perSecond: number) => Math.max(1, perSecond * 2);
 export class Limits {
   readonly #buckets = new RateBuckets();
   readonly #users = new RateBuckets();
-  readonly #turns = new Map<string, Promise<void>>();
+  readonly #latestWork = new Map<string, Promise<void>>();
 
   /** Runs work of a tenant after its earlier work has ended. */
-  async inTurn({ storeId }: Tenant, work: () => Promise<void>): Promise<void> {
-    const before = this.#turns.get(storeId);
+  async runAfterEarlier({ storeId }: Tenant, work: () => Promise<void>): Promise<void> {
+    const before = this.#latestWork.get(storeId);
     const done = (before ?? Promise.resolve()).then(work, work);
-    this.#turns.set(storeId, done);
+    this.#latestWork.set(storeId, done);
     try {
       await done;
     } finally {
-      if (this.#turns.get(storeId) === done) this.#turns.delete(storeId);
+      if (this.#latestWork.get(storeId) === done) this.#latestWork.delete(storeId);
     }
   }
 
   /** Checks the rate, then the quota. Throws RATE_LIMITED or QUOTA_EXCEEDED. */
-  async check(tenant: Tenant, counted: CountedCall, now: Date): Promise<void> {
+  async checkLimits(tenant: Tenant, counted: CountedCall, now: Date): Promise<void> {
     this.checkRate(tenant, now);
     if (quotaOf(tenant) !== null) this.checkQuota(tenant, await counted.monthRequests(), now);
   }
@@ -236,7 +236,7 @@ export class Limits {
   /** Throws RATE_LIMITED when the tenant may not make this many calls now. */
   checkRate({ storeId, callsPerSecond: perSecond }: Tenant, now: Date, calls = 1): void {
     if (perSecond === null) return;
-    if (this.#buckets.take(storeId, perSecond, burstOf(perSecond), now.getTime(), calls)) return;
+    if (this.#buckets.takeCalls(storeId, perSecond, burstOf(perSecond), now.getTime(), calls)) return;
     const retryAfterSeconds = Math.max(1, Math.ceil(calls / perSecond));
     const message = `Rate limit exceeded (${perSecond} per second). Retry after ${retryAfterSeconds} s.`;
     throw new Refusal('RATE_LIMITED', message, { retryAfterSeconds });
@@ -244,7 +244,7 @@ export class Limits {
 
   /** Throws RATE_LIMITED when the user of the dashboard may not make a call now. */
   checkUser({ teamId }: Tenant, email: string, nowMs: number): void {
-    if (this.#users.take(`${teamId} ${email}`, USER_CALLS_PER_SECOND, USER_CALLS_BURST, nowMs)) return;
+    if (this.#users.takeCalls(`${teamId} ${email}`, USER_CALLS_PER_SECOND, USER_CALLS_BURST, nowMs)) return;
     const message = `Rate limit exceeded (${USER_CALLS_PER_SECOND} calls per second for a user). Retry after 1 s.`;
     throw refuseForNow('RATE_LIMITED', message);
   }
@@ -253,15 +253,15 @@ export class Limits {
   checkSteps(tenant: Tenant, calls: number): void {
     const { callsPerSecond } = tenant;
     const monthQuota = quotaOf(tenant);
-    const refuse = (limit: string, most: number): never => {
+    const refuseBatch = (limit: string, most: number): never => {
       throw new Refusal(
         'BATCH_TOO_LONG',
         `With ${limit}, a batch can have at most ${most} steps, not ${calls}. Send fewer steps.`,
       );
     };
     const burst = callsPerSecond === null ? Infinity : Math.floor(burstOf(callsPerSecond));
-    if (calls > burst) refuse(`a rate of ${callsPerSecond} calls per second`, burst);
-    if (monthQuota !== null && calls > monthQuota) refuse(`a quota of ${monthQuota} calls per month`, monthQuota);
+    if (calls > burst) refuseBatch(`a rate of ${callsPerSecond} calls per second`, burst);
+    if (monthQuota !== null && calls > monthQuota) refuseBatch(`a quota of ${monthQuota} calls per month`, monthQuota);
   }
 
   /**

@@ -99,7 +99,7 @@ export interface RejectedCall {
 export class RejectedCalls {
   readonly #byTeam = new Map<string, RejectedCall[]>();
 
-  note(teamId: string, { apiID, path, client, ...call }: RejectedCall): void {
+  noteRejected(teamId: string, { apiID, path, client, ...call }: RejectedCall): void {
     if (!isTeamId(teamId)) return;
     const calls = this.#byTeam.get(teamId) ?? [];
     this.#byTeam.delete(teamId);
@@ -115,7 +115,7 @@ export class RejectedCalls {
   }
 
   /** Returns the calls of a team, newest first. */
-  list(teamId: string): readonly RejectedCall[] {
+  listRejected(teamId: string): readonly RejectedCall[] {
     return this.#byTeam.get(teamId) ?? [];
   }
 }

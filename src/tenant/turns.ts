@@ -19,7 +19,7 @@ export interface Turn {
   end: (() => void) | undefined;
 }
 
-/** Runs work in the tenant's turn, as `Turns.run` does. */
+/** Runs work in the tenant's turn, as `Turns.runInTurn` does. */
 export type TakeTurn = <T>(
   tenant: Tenant,
   signal: () => AbortSignal,
@@ -64,7 +64,7 @@ export class Turns {
    * Runs the work in the tenant's turn. Refuses with TOO_MANY_QUERIES when too much work of the tenant waits, and with
    * SERVICE_BUSY when the service stops. `signal` is aborted when the caller disconnects.
    */
-  async run<T>(
+  async runInTurn<T>(
     tenant: string,
     signal: () => AbortSignal,
     work: (turn: Turn) => Promise<Outcome<T>>,
@@ -80,7 +80,7 @@ export class Turns {
         queue.waiting.push(job);
       });
       if (job.refusal) return job.refusal;
-    } else this.#start(queue, job);
+    } else this.#startJob(queue, job);
     try {
       const outcome = await work(job);
       return job.refusal ?? outcome;
@@ -95,7 +95,7 @@ export class Turns {
     }
   }
 
-  measure() {
+  measureTurns() {
     let waiting = 0;
     for (const queue of this.#queues.values()) waiting += queue.waiting.length;
     return { running: this.#running.size, waiting };
@@ -128,7 +128,7 @@ export class Turns {
     return refuseForNow('TOO_MANY_QUERIES', message);
   }
 
-  #start(queue: Queue, job: QueuedWork) {
+  #startJob(queue: Queue, job: QueuedWork) {
     queue.running++;
     this.#running.add(job);
   }
@@ -139,7 +139,7 @@ export class Turns {
       if (this.#running.size > this.#bounds.running) return;
       const job = this.#mayRun(queue) ? takePresent(queue.waiting) : undefined;
       if (!job) continue;
-      this.#start(queue, job);
+      this.#startJob(queue, job);
       job.start!();
       // Puts the tenant after the others. The loop reaches it again while there are places.
       this.#queues.delete(tenant);

@@ -56,7 +56,7 @@ export class Webhooks {
   }
 
   /** Adds an endpoint, which receives later changes of the types in `some`, or of all types if `some` is empty. */
-  async add(tenant: Tenant, address: string, some: readonly string[], actor: Actor) {
+  async createWebhook(tenant: Tenant, address: string, some: readonly string[], actor: Actor) {
     const { webhooks, isPrivateAllowed } = this.#services;
     const { teamId } = tenant;
     const url = checkUrl(address, isPrivateAllowed);
@@ -83,7 +83,7 @@ export class Webhooks {
   }
 
   /** Lists the endpoints, without the queries of their URLs if `isWhole` is false. */
-  async list(tenant: Tenant, isWhole = true): Promise<WebhookView[]> {
+  async listViews(tenant: Tenant, isWhole = true): Promise<WebhookView[]> {
     const found = await this.#services.webhooks.listWebhooks(tenant.teamId);
     if (found.length === 0) return [];
     const newest = await this.#findNewest(tenant);
@@ -121,7 +121,7 @@ export class Webhooks {
    */
   async test(tenant: Tenant, id: string, actor: Actor) {
     const { webhooks, audit, clock } = this.#services;
-    const webhook = await this.#find(tenant, id);
+    const webhook = await this.#requireWebhook(tenant, id);
     const running = [...this.#tests].filter(({ teamId }) => teamId === tenant.teamId);
     if (running.length >= TESTS_MAX || running.some((one) => one.id === id))
       throw refuseForNow('RATE_LIMITED', TESTS_RUN);
@@ -129,7 +129,7 @@ export class Webhooks {
     const poster = new Poster(this.#services);
     try {
       await audit.appendAudit(tenant.teamId, entryBy(actor, 'webhook tested', id));
-      const sent = await poster.send(webhook, testMessage(clock.now()), new AbortController().signal);
+      const sent = await poster.sendMessage(webhook, testMessage(clock.now()), new AbortController().signal);
       await webhooks.addTest(webhook, { ...sent, attempt: 1, nextTryAt: null });
       const { status, error, durationMs } = sent;
       if (error === null && webhook.nextTryAt)
@@ -173,13 +173,13 @@ export class Webhooks {
 
   /** Loads a page of the deliveries of the last 30 days, newest first. */
   async loadDeliveries(tenant: Tenant, id: string, before: number, limit: number): Promise<Delivery[]> {
-    await this.#find(tenant, id);
+    await this.#requireWebhook(tenant, id);
     const { webhooks, clock } = this.#services;
     const from = formatTime(clock.now() - DELIVERY_DAYS * DAY_MS);
     return webhooks.loadDeliveries(id, before, from, limit);
   }
 
-  async #find({ teamId }: Tenant, id: string): Promise<Webhook> {
+  async #requireWebhook({ teamId }: Tenant, id: string): Promise<Webhook> {
     const webhook = await this.#services.webhooks.findWebhook(teamId, id);
     if (!webhook) throw unknown(id);
     return webhook;

@@ -38,14 +38,14 @@ export class EndpointLoop {
   #webhook: Webhook;
   #waitingSince: number | undefined;
   #last: SentMessage | undefined;
-  #round = new AbortController();
+  #aborting = new AbortController();
   #isStopped = false;
 
   constructor(webhook: Webhook, services: LoopServices, deliver: Deliver) {
     this.#webhook = webhook;
     this.#services = services;
     this.#deliver = deliver;
-    this.#ended = this.#run();
+    this.#ended = this.#runLoop();
   }
 
   /** The endpoint as last loaded or saved. */
@@ -60,7 +60,7 @@ export class EndpointLoop {
 
   /** Ends a wait or a delivery, and loads the endpoint again. */
   wake(): void {
-    this.#round.abort();
+    this.#aborting.abort();
   }
 
   async stop(): Promise<void> {
@@ -70,17 +70,17 @@ export class EndpointLoop {
   }
 
   /** Runs until the loop is stopped or the endpoint is removed. Never throws. */
-  async #run() {
+  async #runLoop() {
     const { clock, report } = this.#services;
     while (!this.#isStopped) {
-      this.#round = new AbortController();
-      const { signal } = this.#round;
+      this.#aborting = new AbortController();
+      const { signal } = this.#aborting;
       try {
-        await this.#runRound(signal);
+        await this.#runPass(signal);
       } catch (fault) {
         if (signal.aborted) continue;
         report(`Deliveries to ${this.#webhook.id} wait for 10 seconds after a fault: ${(fault as Error).message}`);
-        await wait(clock, FAULT_MS, signal);
+        await waitUnlessAborted(clock, FAULT_MS, signal);
       } finally {
         this.wake(); // ends the wait for a change
       }
@@ -88,7 +88,7 @@ export class EndpointLoop {
   }
 
   /** Delivers one page, or waits for the next attempt or for a change. */
-  async #runRound(signal: AbortSignal) {
+  async #runPass(signal: AbortSignal) {
     const { webhooks, tenants, nextChange, clock } = this.#services;
     const { teamId, id } = this.#webhook;
     const webhook = await webhooks.findWebhook(teamId, id);
@@ -99,10 +99,10 @@ export class EndpointLoop {
     }
     this.#webhook = webhook;
     const waitMs = waitOf(webhook, clock.now());
-    if (waitMs > 0) return wait(clock, waitMs, signal);
+    if (waitMs > 0) return waitUnlessAborted(clock, waitMs, signal);
     // Listen before reading, so that no change in between is missed.
     const change = nextChange(tenant, signal);
-    const page = await this.#read(tenant, signal);
+    const page = await this.#readFeed(tenant, signal);
     if (!page) return undefined;
     if (page.changes.length > 0) {
       // Check after reading, so that a pause or a new secret applies to every change that is committed after it.
@@ -110,14 +110,14 @@ export class EndpointLoop {
       if (stored?.revision !== webhook.revision) return undefined;
       return this.#deliverPage(page, signal);
     }
-    if (page.next !== webhook.position) await this.#save({ ...webhook, position: page.next });
+    if (page.next !== webhook.position) await this.#keepProgress({ ...webhook, position: page.next });
     if (page.hasMore) return undefined;
     this.#waitingSince = undefined;
     return change;
   }
 
   /** Returns the changes after the position. If the feed lacks them, pauses the endpoint and returns undefined. */
-  async #read(tenant: Tenant, signal: AbortSignal): Promise<ChangePage | undefined> {
+  async #readFeed(tenant: Tenant, signal: AbortSignal): Promise<ChangePage | undefined> {
     const { position, types } = this.#webhook;
     try {
       const store = await this.#services.pims(tenant);
@@ -129,7 +129,7 @@ export class EndpointLoop {
     } catch (fault) {
       if (!(fault instanceof Refusal && fault.code === 'CHANGES_GONE')) throw fault;
       const reason = `${fault.message} Read the records again, then replay from a change that the feed has.`;
-      await this.#save({ ...this.#webhook, ...pausedFor(reason) });
+      await this.#keepProgress({ ...this.#webhook, ...pausedFor(reason) });
       return undefined;
     }
   }
@@ -149,17 +149,17 @@ export class EndpointLoop {
         unsaved.push({ ...sent, attempt, nextTryAt: progress.nextTryAt || null });
         if (sent.error !== null) return;
         if (clock.elapsed() - savedAt < SAVE_MS) continue;
-        if (!(await this.#save(progress, unsaved.splice(0)))) return;
+        if (!(await this.#keepProgress(progress, unsaved.splice(0)))) return;
         savedAt = clock.elapsed();
       }
       progress = { ...progress, position: next };
     } finally {
-      if (unsaved.length > 0) await this.#save(progress, unsaved);
+      if (unsaved.length > 0) await this.#keepProgress(progress, unsaved);
     }
   }
 
   /** Returns false, and saves nothing, if a person or another node has changed the endpoint: the round then ends. */
-  async #save(progress: Progress, attempts: readonly Attempt[] = []): Promise<boolean> {
+  async #keepProgress(progress: Progress, attempts: readonly Attempt[] = []): Promise<boolean> {
     const isSaved = await this.#services.webhooks.saveProgress(this.#webhook, progress, attempts);
     if (isSaved) this.#webhook = { ...this.#webhook, ...progress };
     return isSaved;
@@ -179,7 +179,7 @@ function after(before: Progress, change: Change, { error, status, at }: SentMess
 const pausedFor = (reason: string) => ({ state: 'paused', reason, nextTryAt: '' }) as const;
 
 /** Resolves after `ms` milliseconds, or when the signal aborts. */
-async function wait(clock: Clock, ms: number, signal: AbortSignal) {
+async function waitUnlessAborted(clock: Clock, ms: number, signal: AbortSignal) {
   if (signal.aborted) return;
   const { promise, resolve } = Promise.withResolvers<unknown>();
   signal.addEventListener('abort', resolve, { once: true });

@@ -92,7 +92,7 @@ export class Poster {
   }
 
   /** Signs a message and sends it once. */
-  async send(webhook: Webhook, message: Message, stopped: AbortSignal): Promise<SentMessage> {
+  async sendMessage(webhook: Webhook, message: Message, stopped: AbortSignal): Promise<SentMessage> {
     const nowMs = this.#options.clock.now();
     const { seq, type, key, body } = message;
     const answer = await this.post(webhook.url, sign(webhook, message, nowMs), body, stopped);

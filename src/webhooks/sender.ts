@@ -113,7 +113,7 @@ export class WebhookSender {
     this.#lease = new Lease(options);
   }
 
-  start(): void {
+  startSending(): void {
     this.#look();
     this.#timer = every(this.#options.clock, LOOK_MS, () => this.#look());
   }
@@ -133,7 +133,7 @@ export class WebhookSender {
   }
 
   /** Measures the deliveries of this node; zeros for a node that does not send. */
-  measure() {
+  measureDeliveries() {
     const loops = [...this.#loops.values()];
     const now = this.#options.clock.now();
     const lagMs = Math.max(0, ...loops.map(({ waitingSince = now }) => now - waitingSince));
@@ -182,10 +182,10 @@ export class WebhookSender {
     ended: AbortSignal,
   ): Promise<SentMessage> => {
     const isSlow = webhook.failures > 0 || (last !== undefined && last.durationMs >= SLOW_MS);
-    return (isSlow ? this.#slow : this.#prompt).run(async () => {
+    return (isSlow ? this.#slow : this.#prompt).runInPlace(async () => {
       ended.throwIfAborted();
       if (!this.#lease.mayBegin) throw new Error('the store has not confirmed in time that this node sends webhooks');
-      const sent = await this.#poster.send(webhook, message, ended);
+      const sent = await this.#poster.sendMessage(webhook, message, ended);
       ended.throwIfAborted();
       if (sent.error !== null) this.#failures++;
       return sent;
@@ -202,7 +202,7 @@ class Places {
     this.#free = places;
   }
 
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  async runInPlace<T>(work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { suite, test } from 'node:test';
 import { Accounts } from '../../src/account/accounts.ts';
-import { newSecret, seal } from '../../src/account/second-factor.ts';
+import { newSecret, sealSecret } from '../../src/account/second-factor.ts';
 import { renewLink } from '../../src/account/users.ts';
 import { pick, valuesOf } from '../kit/lists.ts';
 import {
@@ -192,7 +192,7 @@ suite('second factor', () => {
   test('500 a stored secret that the password cannot decrypt is a fault, not a wrong code', async () => {
     const { person: ann, recoveryCodes } = await Person.createWithFactor();
     const { signedIn } = await ann.signIn(visit(300), { code: recoveryCodes[0]! });
-    const sealedSecret = seal(newSecret(), randomBytes(32), signedIn.user);
+    const sealedSecret = sealSecret(newSecret(), randomBytes(32), signedIn.user);
     const [entry] = await ann.log();
     await store.users.updateUser(signedIn.user, { set: { sealedSecret } }, entry!);
     await assert.rejects(ann.signIn(visit(301), { code: ann.codeAt(301) }), /cannot be decrypted/);

@@ -9,10 +9,10 @@ import {
   findStep,
   newRecoveryCodes,
   newSecret,
-  open,
+  openSecret,
   parseRecoveryCode,
   parseSecret,
-  seal,
+  sealSecret,
   formatCode,
   formatUri,
 } from '../../src/account/second-factor.ts';
@@ -107,24 +107,24 @@ suite('codes', () => {
 suite('sealing', () => {
   test('a sealed secret opens with its key for its user, and differs every time', () => {
     const [secret, key] = [newSecret(), randomBytes(32)];
-    assert.deepEqual(open(seal(secret, key, ANN), key, ANN), secret);
-    assert.notDeepEqual(seal(secret, key, ANN), seal(secret, key, ANN));
-    assert.ok(!seal(secret, key, ANN).includes(secret));
+    assert.deepEqual(openSecret(sealSecret(secret, key, ANN), key, ANN), secret);
+    assert.notDeepEqual(sealSecret(secret, key, ANN), sealSecret(secret, key, ANN));
+    assert.ok(!sealSecret(secret, key, ANN).includes(secret));
   });
 
   test('it does not open with another key, for another user or with a changed bit', () => {
     const [secret, key] = [newSecret(), randomBytes(32)];
-    const sealed = seal(secret, key, ANN);
-    assert.equal(open(sealed, randomBytes(32), ANN), undefined);
-    assert.equal(open(sealed, key, { ...ANN, email: 'bob@example.com' }), undefined);
-    assert.equal(open(sealed, key, { ...ANN, teamId: 'other' }), undefined);
+    const sealed = sealSecret(secret, key, ANN);
+    assert.equal(openSecret(sealed, randomBytes(32), ANN), undefined);
+    assert.equal(openSecret(sealed, key, { ...ANN, email: 'bob@example.com' }), undefined);
+    assert.equal(openSecret(sealed, key, { ...ANN, teamId: 'other' }), undefined);
     for (let bit = 0; bit < sealed.length * 8; bit++) {
       const changed = Buffer.from(sealed);
       changed[bit >> 3]! ^= 1 << (bit & 7);
-      assert.equal(open(changed, key, ANN), undefined, `bit ${bit}`);
+      assert.equal(openSecret(changed, key, ANN), undefined, `bit ${bit}`);
     }
     for (let length = 0; length < sealed.length; length++)
-      assert.equal(open(sealed.subarray(0, length), key, ANN), undefined, `${length} bytes`);
+      assert.equal(openSecret(sealed.subarray(0, length), key, ANN), undefined, `${length} bytes`);
   });
 });
 

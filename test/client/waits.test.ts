@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { suite, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import type { CallOptions, Storeroom, StoreroomError, StoreroomOptions, Try } from '../../client/src/storeroom.ts';
 import { TestClock } from '../kit/clock.ts';
@@ -45,7 +45,7 @@ class Waiting {
   /** Waits until this try has ended and the client has begun its wait. Returns the length of that wait. */
   async tried(count: number): Promise<number | undefined> {
     while (this.tries.length < count) await once(this.#told, 'try');
-    await nextTurn();
+    await nextRound();
     const { waitMs, durationMs } = this.tries[count - 1]!;
     assert.ok(Number.isInteger(durationMs) && Number.isInteger(waitMs ?? 0), `${durationMs}, ${waitMs}`);
     return waitMs;
@@ -130,7 +130,7 @@ suite('between two tries', () => {
     await waiting.client.usage.get();
     for (const sent of [3, 4]) {
       const calling = waiting.client.usage.get();
-      while (waiting.clock.waiting === 0) await nextTurn();
+      while (waiting.clock.waiting === 0) await nextRound();
       assert.equal(waiting.server.received.length, sent - 1);
       waiting.passExactly(200);
       await calling;
@@ -268,10 +268,10 @@ test('an abort ends a call at once, before it, in a try and in a wait, and throw
     const stop = new AbortController();
     const calling = client.usage.get(undefined, { signal: stop.signal });
     if (answer === keepSilent) await server.has(1);
-    else while (waiting.tries.length === 0 || clock.waiting === 0) await nextTurn();
+    else while (waiting.tries.length === 0 || clock.waiting === 0) await nextRound();
     const rejected = assert.rejects(calling, isReason);
     stop.abort(reason);
-    for (let turn = 0; turn < 20; turn++) await nextTurn();
+    for (let turn = 0; turn < 20; turn++) await nextRound();
     assert.deepEqual([server.received.length, clock.elapsed(), clock.waiting], [1, 0, 0]);
     await rejected;
   }

@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 
 /** Index of the line of postmaster.pid with the key and the identifier of the shared memory. */
 const SHARED_MEMORY_LINE = 6;
@@ -51,7 +51,7 @@ export async function killProcesses(folder: string): Promise<void> {
   const memory = findSharedMemory(folder);
   for (let pids = findProcesses(folder); pids.length > 0; pids = findProcesses(folder)) {
     for (const pid of pids) signal(pid, 'SIGKILL');
-    await nextTurn(); // the end of a process that is not a child is not reported
+    await nextRound(); // the end of a process that is not a child is not reported
   }
   // A killed postmaster leaves its shared memory to the next one in this folder, and there will be none.
   if (memory !== undefined) spawnSync('ipcrm', ['-m', memory]);

@@ -1,6 +1,6 @@
 /** Waits for what has to happen within a minute. An error then names what did not. */
 import { once, type EventEmitter } from 'node:events';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 
 const PATIENCE_MS = 60_000;
 const giveUp = (waitedFor: unknown, patienceMs: number) =>
@@ -9,7 +9,7 @@ const giveUp = (waitedFor: unknown, patienceMs: number) =>
 /** Asks again and again, after each turn, until `isSo` returns true. */
 export async function until(
   isSo: () => boolean | Promise<boolean>,
-  turn: () => Promise<unknown> = () => nextTurn(),
+  turn: () => Promise<unknown> = () => nextRound(),
   patienceMs = PATIENCE_MS,
 ): Promise<void> {
   const endsAt = performance.now() + patienceMs;

@@ -14,7 +14,7 @@ const PAGES = 64;
 const READS = 100;
 const ROUNDS = 5;
 /**
- * The service makes about ten pages in a turn of the event loop. Without turns, it would make all pages together,
+ * The service makes about ten pages in a round of the event loop. Without turns, it would make all pages together,
  * except those that continue in a thread.
  */
 const TOGETHER_MOST = PAGES / 2;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -128,10 +128,10 @@ test('a recorded request is shown unchanged, and in full by its ID', async () =>
   });
   const page = { requests: [first, second], next: null, searchedTo: '', keptDays: 30 };
   assert.deepEqual(await log.search(ofTeam(teamId), {}, NOW_MS), page);
-  const full = (await log.find(ofTeam(teamId), explored.requestId, NOW_MS))!;
+  const full = (await log.findDetail(ofTeam(teamId), explored.requestId, NOW_MS))!;
   assert.deepEqual(full, { ...first, field: null, query: explored.query, body: null });
   const { field, query, body } = refused;
-  assert.deepEqual(await log.find(ofTeam(teamId), refused.requestId, NOW_MS), { ...second, field, query, body });
+  assert.deepEqual(await log.findDetail(ofTeam(teamId), refused.requestId, NOW_MS), { ...second, field, query, body });
 });
 
 test('each filter finds the requests that match it, alone and with the others', async () => {
@@ -213,7 +213,7 @@ test('pages over any blocks, of several nodes and with slow requests, equal the 
     const query = { status, ...(since !== '' && { from: since }), ...(until !== '' && { to: until }) };
     assert.deepEqual(idsOf((await searchAll(logs.a, teamId, query)).found), expectIds(calls, isMeant));
     for (const one of calls.slice(-3))
-      assert.equal((await logs['b-c'].find(ofTeam(teamId), one.requestId, NOW_MS))?.at, one.at);
+      assert.equal((await logs['b-c'].findDetail(ofTeam(teamId), one.requestId, NOW_MS))?.at, one.at);
   });
   await fc.assert(property, { numRuns: 60 });
 });
@@ -249,14 +249,15 @@ test('exactly the request with an ID is found by it, at any time after its end',
   const calls = times(300, (index) => call(teamId, { at: at(index * 100), query: { place: String(index) } }));
   const late = calls.filter((_, index) => index % 17 === 0);
   await record(log, [...calls.filter((one) => !late.includes(one)), ...late.toReversed()], 10);
-  for (const one of calls) assert.deepEqual((await log.find(ofTeam(teamId), one.requestId, NOW_MS))?.query, one.query);
+  for (const one of calls)
+    assert.deepEqual((await log.findDetail(ofTeam(teamId), one.requestId, NOW_MS))?.query, one.query);
   const id = calls[150]!.requestId;
-  assert.equal(await log.find(ofTeam(newTeam()), id, NOW_MS), undefined, 'another tenant does not find it');
+  assert.equal(await log.findDetail(ofTeam(newTeam()), id, NOW_MS), undefined, 'another tenant does not find it');
   const others = [
     ['', '-', 'x', '%', `${id} `, `${id}zzzzzzzzzzzz`, `bo-ot_1-${(numbers + 1).toString(36)}`],
     [id.replace('bo', 'bu'), id.toUpperCase(), id.replace(/-(\w+)$/, '-0$1')],
   ].flat();
-  for (const other of others) assert.equal(await log.find(ofTeam(teamId), other, NOW_MS), undefined, other);
+  for (const other of others) assert.equal(await log.findDetail(ofTeam(teamId), other, NOW_MS), undefined, other);
 });
 
 test('no secret is in the stored bytes, in any place where a caller put it', async () => {
@@ -313,13 +314,13 @@ test('long texts are shortened, and broken characters do no harm', async () => {
     at: at(1),
   });
   await record(log, [long, odd]);
-  const found = await log.find(ofTeam(teamId), long.requestId, NOW_MS);
+  const found = await log.findDetail(ofTeam(teamId), long.requestId, NOW_MS);
   const lengths = Object.entries(found!.query).map(([name, { length }]) => `${name} ${length <= 256}`);
   assert.deepEqual(lengths, ['a true', 'b true']);
   for (const text of [found!.message!, found!.body!, found!.query['a']!])
     assert.ok(text.startsWith('x😀') && text.endsWith('…') && text.isWellFormed(), text);
   assert.equal(found!.client.length, 64);
-  assert.equal((await log.find(ofTeam(teamId), odd.requestId, NOW_MS))?.query[broken], broken);
+  assert.equal((await log.findDetail(ofTeam(teamId), odd.requestId, NOW_MS))?.query[broken], broken);
   const clients = (await requests.loadKeyUses(teamId)).map(({ apiId, client }) => `${apiId} ${client}`);
   assert.deepEqual(clients, ['odd \uFFFDx', `sr_id_1 ${'y'.repeat(64)}`]);
 });
@@ -360,8 +361,8 @@ test('requests older than the kept days are not shown, and later deleted; newer 
   await log.deleteExpired(NOW_MS);
   const left = await blocksOf(teamId);
   assert.equal(left.length, 3);
-  assert.equal(await log.find(ofTeam(teamId), calls[0]!.requestId, NOW_MS), undefined);
-  assert.ok(await log.find(ofTeam(teamId), calls[2]!.requestId, NOW_MS));
+  assert.equal(await log.findDetail(ofTeam(teamId), calls[0]!.requestId, NOW_MS), undefined);
+  assert.ok(await log.findDetail(ofTeam(teamId), calls[2]!.requestId, NOW_MS));
 });
 
 /** Returns the store with another way to add blocks. */
@@ -384,7 +385,7 @@ test('recorded requests are saved after a quarter of a second, and again after a
   const log = newLog(store, { clock });
   const expectAfter = async (ms: number, expected: number): Promise<void> => {
     clock.move(ms - 1);
-    for (let turn = 0; turn < 20; turn++) await nextTurn();
+    for (let turn = 0; turn < 20; turn++) await nextRound();
     assert.deepEqual([count, clock.waiting], [expected - 1, 1]);
     clock.move(1);
     assert.equal(clock.waiting, 0);
@@ -396,9 +397,9 @@ test('recorded requests are saved after a quarter of a second, and again after a
   clock.move(100);
   log.record(call(teamId));
   await expectAfter(150, 1);
-  while (clock.waiting === 0) await nextTurn();
+  while (clock.waiting === 0) await nextRound();
   await expectAfter(250, 2);
-  while (clock.waiting === 0) await nextTurn();
+  while (clock.waiting === 0) await nextRound();
   fails = false;
   await expectAfter(250, 3);
   await log.settled();
@@ -445,7 +446,7 @@ test('settled waits for the calls recorded before it, also for those recorded wh
     log.record(one);
     waiting.push(log.settled().then(() => settled.push(index)));
     saves[index - 1]?.();
-    while (saves.length === index) await nextTurn();
+    while (saves.length === index) await nextRound();
     assert.deepEqual(settled, [0, 1].slice(0, index));
   }
   saves[1]!();
@@ -484,7 +485,7 @@ test('while the store is slow, calls beyond the bound are dropped and counted, a
   );
   for (let index = 0; index < 60_000; index++) {
     log.record(call(teamId));
-    if (index % 1000 === 0) await nextTurn();
+    if (index % 1000 === 0) await nextRound();
   }
   free();
   await log.settled();
@@ -582,7 +583,7 @@ test('a line has at most 2,048 bytes, for any request', async () => {
         const [block] = await requests.loadBlocks(teamId, { before: '', from: '', to: '' }, 1);
         const bytes = block!.lines[0] === 0x5b ? Buffer.from(block!.lines) : zstdDecompressSync(block!.lines);
         assert.ok(bytes.length <= 2048, `${bytes.length} bytes`);
-        assert.ok(await log.find(ofTeam(teamId), one.requestId, NOW_MS));
+        assert.ok(await log.findDetail(ofTeam(teamId), one.requestId, NOW_MS));
       },
     ),
     { numRuns: LINES },

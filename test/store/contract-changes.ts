@@ -258,7 +258,7 @@ export function describeChanges(store: StoreUnderTest): void {
     const ended = new AbortController();
     const follow = async (by: typeof one, limit: number): Promise<string[]> => {
       const seen: string[] = [];
-      const source = { open: () => by.pims(tenant), nextChange: (end: AbortSignal) => by.nextChange(tenant, end) };
+      const source = { openPims: () => by.pims(tenant), nextChange: (end: AbortSignal) => by.nextChange(tenant, end) };
       for (;;) {
         // A page that was being read when the writers ended may lack their last changes.
         const isLast = ended.signal.aborted;

@@ -13,34 +13,34 @@ test('a response is kept when it is read a second time, not the first time', () 
   const kept = makeKeptAnswers();
   const epoch = kept.newEpoch();
   kept.keep('a', epoch, 'an answer', 3);
-  assert.equal(kept.find('a', epoch), undefined);
+  assert.equal(kept.findAnswer('a', epoch), undefined);
   kept.keep('a', epoch, 'an answer', 3);
-  assert.equal(kept.find('a', epoch), 'an answer');
+  assert.equal(kept.findAnswer('a', epoch), 'an answer');
 });
 
 test('a response is found in its epoch and in no other', () => {
   const kept = makeKeptAnswers();
   const [before, after] = [kept.newEpoch(), kept.newEpoch()];
   keepTwice(kept, 'a', before, 'old', 3);
-  assert.equal(kept.find('a', before), 'old');
-  assert.equal(kept.find('a', after), undefined);
-  assert.equal(kept.find('b', before), undefined);
+  assert.equal(kept.findAnswer('a', before), 'old');
+  assert.equal(kept.findAnswer('a', after), undefined);
+  assert.equal(kept.findAnswer('b', before), undefined);
   keepTwice(kept, 'a', after, 'new', 3);
-  assert.equal(kept.find('a', after), 'new');
-  assert.equal(kept.find('a', before), undefined);
+  assert.equal(kept.findAnswer('a', after), 'new');
+  assert.equal(kept.findAnswer('a', before), undefined);
 });
 
 test('the last read responses are kept, up to 24 MiB; a large one never is', () => {
   const kept = makeKeptAnswers();
   const epoch = kept.newEpoch();
-  const countKept = (): number => times(4000, (i) => kept.find(String(i), epoch)).filter(Boolean).length;
+  const countKept = (): number => times(4000, (i) => kept.findAnswer(String(i), epoch)).filter(Boolean).length;
   for (let round = 0; round < 3; round++)
     for (let i = 0; i < 4000; i++) keepTwice(kept, String(i), epoch, 'an answer', 24 * 1024);
   const count = countKept();
   assert.ok(count > 900 && count <= 1024, `${count} answers`);
-  assert.ok(kept.find('3999', epoch));
-  assert.equal(kept.find('2500', epoch), undefined);
+  assert.ok(kept.findAnswer('3999', epoch));
+  assert.equal(kept.findAnswer('2500', epoch), undefined);
   keepTwice(kept, 'large', epoch, 'an answer', 1024 * 1024);
-  assert.equal(kept.find('large', epoch), undefined);
+  assert.equal(kept.findAnswer('large', epoch), undefined);
   assert.equal(countKept(), count);
 });

@@ -20,16 +20,16 @@ mkdirSync(folder, { recursive: true });
 const db = new Database(join(folder, 'tenant.db'), { mode: 'make', busyTimeoutMs: 0 });
 after(() => db.close());
 migrate(db, 'pims');
-db.run('BEGIN');
+db.runSql('BEGIN');
 times(CUSTOMERS, (at) => {
   const values = ['v', sortKey(String(at)), String(at), `Firm ${at}`, at % 2 === 0 ? 'ME' : 'NY', `City ${at % 6}`];
-  db.run(
+  db.runSql(
     'INSERT INTO CUSTOMER (_VERSION, SORT_KEY, CUSTOMER_CODE, CUSTOMER_NAME, BSTATE, BCITY) VALUES (?, ?, ?, ?, ?, ?)',
     ...values,
   );
-  db.run('INSERT INTO CUSTOMER_SEARCH (rowid, FOLDED) VALUES (?, ?)', at + 1, `FIRM ${at}\n`);
+  db.runSql('INSERT INTO CUSTOMER_SEARCH (rowid, FOLDED) VALUES (?, ?)', at + 1, `FIRM ${at}\n`);
 });
-db.run('COMMIT');
+db.runSql('COMMIT');
 const json = "json_object('CODE', CUSTOMER_CODE)";
 const pages = makePageBuilder({ orders: json, customers: json, inventory: json });
 const counts = makeEntryCounts(db);
@@ -40,7 +40,7 @@ const NAME = { field: 'CUSTOMER_NAME', value: 'Firm 2' };
 const NOTES = { field: 'NOTES', value: '' };
 const or = (filter: Filter): Filter => ({ ...filter, conjunction: 'OR' });
 const build = (...filters: Filter[]): PageSql =>
-  pages.build('customers', parseFilters(customers, 'customers', filters), counts);
+  pages.buildPage('customers', parseFilters(customers, 'customers', filters), counts);
 
 /** Returns the query plan of SQLite, and the number of rows that it reads for a page of 50. */
 function look({ sql, values }: PageSql): { plan: string; rows: number } {
@@ -118,7 +118,7 @@ test('a sorted page walks the index of its field, from where it begins, and sort
     ['MODIFIED_DATE', [{ field: 'MODIFIED_DATE', op: 'lt', value: '2026-01-02' }]],
   ] as [string, Filter[]][]) {
     const sort = parseSort(customers, 'customers', text)!;
-    const page = pages.build('customers', parseFilters(customers, 'customers', filters), counts, sort);
+    const page = pages.buildPage('customers', parseFilters(customers, 'customers', filters), counts, sort);
     const { name } = sort.field;
     const beyond = sort.isDescending ? `${name}<?)` : `(${name}>?`;
     const plan = explain(page.sql, '', 'x', 51, ...page.values);
@@ -137,7 +137,7 @@ test('a date is found, ranged over and sorted by an index that has its year firs
     [[], '-ORDER_DATE'],
   ] as [Filter[], string | undefined][]) {
     const sort = parseSort(orders, 'orders', text);
-    const page = pages.build('orders', parseFilters(orders, 'orders', filters), counts, sort);
+    const page = pages.buildPage('orders', parseFilters(orders, 'orders', filters), counts, sort);
     const plan = explain(page.sql, '', 'x', 51, ...page.values);
     assert.match(plan, /SEARCH ORDERS USING INDEX ORDERS_ORDER_DATE \(<expr>/);
     assert.doesNotMatch(plan, /SCAN ORDERS/);

@@ -12,7 +12,7 @@ const named = (value: string): Filter => ({ field: 'CUSTOMER_NAME', value, conta
 
 suite('PostgreSQL', () => {
   const query = (...filters: Filter[]) =>
-    postgres.buildPimsSql('tenant', DICTIONARIES, 1).page('customers', asked(...filters));
+    postgres.buildPimsSql('tenant', DICTIONARIES, 1).buildPageSql('customers', asked(...filters));
   const page = (...filters: Filter[]) => query(...filters).alone;
 
   test('an exact value is searched by the index of its field, if it has one', () => {

@@ -41,7 +41,7 @@ after(() => client.end());
 const sql = buildPimsSql(tenant.storeId, buildDictionaries([]), 1);
 
 async function explain(filters: Filter[], sort?: string): Promise<string> {
-  const { alone } = sql.page('orders', { ...PATIENT, filters, sort, limit: 50, after: '' });
+  const { alone } = sql.buildPageSql('orders', { ...PATIENT, filters, sort, limit: 50, after: '' });
   let place = 0;
   const text = alone.sql.replaceAll('?', () => `$${++place}`);
   const { rows } = await client.query<string[]>({

@@ -19,7 +19,7 @@ const OPTIONS = {
 /** Returns the port of the server that a node chooses at its start. */
 async function findPrimary(url: string): Promise<number> {
   const servers = new Servers(url);
-  const connection = await servers.find(OPTIONS);
+  const connection = await servers.findPrimary(OPTIONS);
   await connection.close();
   return Number(new URL(servers.url).port);
 }
@@ -60,7 +60,7 @@ test('with Citus, a server that could not be reached is used once it answers, an
   for (const up of [false, false, true]) {
     isUp = up;
     await workers.place(['pims_1']);
-    listed.push(workers.list().length);
+    listed.push(workers.listConnected().length);
   }
   assert.deepEqual([placed, reports.length, listed], [['coordinator', 'coordinator', 'worker'], 1, [0, 0, 1]]);
   await workers.close();

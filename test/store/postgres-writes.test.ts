@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { LineUnits } from '../../src/pims/rules/stock.ts';
 import { LOADS, type SavesOfSource } from '../../src/pims/writes/kinds-of-loads.ts';
-import { ask, load, save, type Load, type Script } from '../../src/pims/writes/script.ts';
+import { requestLoad, loadValue, requestSave, type Load, type Script } from '../../src/pims/writes/script.ts';
 import { trials } from '../kit/trials.ts';
 import { describeStore } from './contract.ts';
 import { openDatabase, runProcess } from './postgres-database.ts';
@@ -17,22 +17,22 @@ const KEPT = idempotency('key').idempotency!;
 const KEYS = ['1', '2'];
 /** Returns the loads with one source, and one that changes without a save to it. */
 const loadsOf = (key: string): readonly Load[] => [
-  ask('record', 'orders', key),
-  ask('isThere', 'orders', key),
-  ask('tag', 'orders', key),
-  ask('orderStage', key),
-  ask('lines', key),
-  ask('line', key, `${key}-1`),
-  ask('unitsOfLines', key),
-  ask('lastLineNumber', key),
-  ask('lineCount', key),
-  ask('orderOfMovedLine', key, `${key}-1`),
-  ask('record', 'inventory', key),
-  ask('isThere', 'inventory', key),
-  ask('part', key),
-  ask('stock', key),
-  ask('isLocationThere', 'a'),
-  ask('keptAnswer', KEPT.operation, key),
+  requestLoad('record', 'orders', key),
+  requestLoad('isThere', 'orders', key),
+  requestLoad('tag', 'orders', key),
+  requestLoad('orderStage', key),
+  requestLoad('lines', key),
+  requestLoad('line', key, `${key}-1`),
+  requestLoad('unitsOfLines', key),
+  requestLoad('lastLineNumber', key),
+  requestLoad('lineCount', key),
+  requestLoad('orderOfMovedLine', key, `${key}-1`),
+  requestLoad('record', 'inventory', key),
+  requestLoad('isThere', 'inventory', key),
+  requestLoad('part', key),
+  requestLoad('stock', key),
+  requestLoad('isLocationThere', 'a'),
+  requestLoad('keptAnswer', KEPT.operation, key),
 ];
 /** The steps for each kind of save to a source. */
 const STEPS: Readonly<Record<SavesOfSource[keyof SavesOfSource], readonly string[]>> = {
@@ -51,29 +51,29 @@ const STEP = fc.record({
 });
 
 function* takeStep({ kind, key, text, quantity }: typeof STEP extends fc.Arbitrary<infer T> ? T : never): Script<void> {
-  const order = yield* load('record', 'orders', key);
-  if (kind === 'order' && !order) yield save('insert', 'orders', { ORDER_NUMBER: key, NOTES: text });
-  if (kind === 'change' && order) yield save('update', 'orders', order, { NOTES: text, DROP_SHIP: 'Y' });
+  const order = yield* loadValue('record', 'orders', key);
+  if (kind === 'order' && !order) yield requestSave('insert', 'orders', { ORDER_NUMBER: key, NOTES: text });
+  if (kind === 'change' && order) yield requestSave('update', 'orders', order, { NOTES: text, DROP_SHIP: 'Y' });
   if (kind === 'line' && order) {
-    const number = String((yield* load('lastLineNumber', key)) + 1);
+    const number = String((yield* loadValue('lastLineNumber', key)) + 1);
     const code = { LINE_NUMBER: number, LINE_REF_LOCK_CODE: `${key}-${number}`, CARE_PLAN: text === 'a' ? 'Y' : '' };
-    yield save('insertLine', { ORDER_NUMBER: key, PART_CODE: text, QUANTITY: quantity, ...code });
+    yield requestSave('insertLine', { ORDER_NUMBER: key, PART_CODE: text, QUANTITY: quantity, ...code });
   }
   if (kind === 'changeLine') {
-    const line = yield* load('line', key, `${key}-1`);
-    if (line) yield save('updateLine', line, { QUANTITY: quantity, DESCRIPTION: text });
+    const line = yield* loadValue('line', key, `${key}-1`);
+    if (line) yield requestSave('updateLine', line, { QUANTITY: quantity, DESCRIPTION: text });
   }
   if (kind === 'deleteLine') {
-    const line = yield* load('line', key, `${key}-1`);
-    if (line) yield save('deleteLine', line);
+    const line = yield* loadValue('line', key, `${key}-1`);
+    if (line) yield requestSave('deleteLine', line);
   }
   if (kind === 'part') {
-    const part = yield* load('record', 'inventory', key);
-    if (part) yield save('update', 'inventory', part, { LOCATION_CODE: text, QTY_ONHAND: quantity });
-    else yield save('insert', 'inventory', { PART_CODE: key, LOCATION_CODE: text });
+    const part = yield* loadValue('record', 'inventory', key);
+    if (part) yield requestSave('update', 'inventory', part, { LOCATION_CODE: text, QTY_ONHAND: quantity });
+    else yield requestSave('insert', 'inventory', { PART_CODE: key, LOCATION_CODE: text });
   }
-  if (kind === 'keep' && !(yield* load('keptAnswer', KEPT.operation, key)))
-    yield save('keepAnswer', { ...KEPT, key }, text, NOW);
+  if (kind === 'keep' && !(yield* loadValue('keptAnswer', KEPT.operation, key)))
+    yield requestSave('keepAnswer', { ...KEPT, key }, text, NOW);
 }
 
 /** Adds up lines of the same part and quantity, which a script's own saves do not. */

@@ -1,7 +1,7 @@
 /** Tests that a silent server is given up only after the process has listened to it for long enough. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import { Connection, ConnectionLost } from '../../src/store/postgres/connection/connection.ts';
 import { Silence } from '../../src/store/postgres/connection/silence.ts';
 import { TestClock } from '../kit/clock.ts';
@@ -15,7 +15,7 @@ function listen() {
   const pass = async (ms: number): Promise<number> => {
     for (const _ of times(ms / 100, () => 0)) {
       clock.move(100);
-      await nextTurn();
+      await nextRound();
     }
     return gaveUp;
   };
@@ -25,33 +25,33 @@ function listen() {
 test('a silence of 1400 ms is allowed, one step more is not, and any received byte restarts it', async () => {
   const { silence, pass } = listen();
   assert.equal(await pass(5000), 0, 'nothing is waited for');
-  silence.begin(true);
+  silence.restartSilence(true);
   assert.equal(await pass(1400), 0);
-  silence.begin(true);
+  silence.restartSilence(true);
   assert.equal(await pass(1400), 0);
   assert.equal(await pass(100), 1);
 });
 
 test('an hour in which the process could not listen counts as one step', async () => {
   const { clock, silence, pass } = listen();
-  silence.begin(true);
+  silence.restartSilence(true);
   clock.move(3_600_000);
-  await nextTurn();
+  await nextRound();
   clock.hold(3_600_000);
-  await nextTurn();
+  await nextRound();
   assert.equal(await pass(1200), 0);
   assert.equal(await pass(100), 1);
 });
 
 test('a wait that has ended, or whose connection is closed, is not given up', async () => {
   const { clock, silence, pass } = listen();
-  silence.begin(true);
+  silence.restartSilence(true);
   await pass(1400);
   clock.move(100);
-  silence.begin(false);
-  await nextTurn();
+  silence.restartSilence(false);
+  await nextRound();
   assert.equal(await pass(2000), 0);
-  silence.begin(true);
+  silence.restartSilence(true);
   silence.close();
   assert.equal(await pass(2000), 0);
 });

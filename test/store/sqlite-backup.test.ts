@@ -299,7 +299,7 @@ suite('backups that the service makes by itself', () => {
       readyFreeMb: 1,
       identity: 'own',
       report: (event) => reported.push(event),
-    }).start();
+    }).startBackups();
     const { lastSuccessSeconds, failures } = backups.reading;
     await backups.close();
     assert.equal(new Date(lastSuccessSeconds * 1000).toISOString(), '2026-03-16T00:00:00.000Z');

@@ -51,7 +51,7 @@ suite('a connection', () => {
     const { folder, tenant } = await makeFolder();
     const db = new Database(fileOf(folder, tenant), { mode: 'read', busyTimeoutMs: 0 });
     for (const sql of ['DELETE FROM ORDERS', 'CREATE TABLE T (A)', 'UPDATE COUNTERS SET NEXT = 1'])
-      assert.throws(() => db.run(sql), /readonly/);
+      assert.throws(() => db.runSql(sql), /readonly/);
     assert.deepEqual(db.rows('SELECT ORDER_NUMBER FROM ORDERS'), [['10001']]);
     db.close();
   });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { EventEmitter, once, setMaxListeners } from 'node:events';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import { suite, test, type TestContext } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
 import type { Filter } from '../../src/pims/reads/query.ts';
@@ -178,15 +178,15 @@ suite('writes', () => {
     context.after(() => end());
     const { pims, file } = await openTenant({ clock });
     const other = new Database(file, { mode: 'write', busyTimeoutMs: 0 });
-    other.run('BEGIN IMMEDIATE');
+    other.runSql('BEGIN IMMEDIATE');
     const before = clock.waiting;
     const outcomes = Promise.all(records.map((recordType) => pims.createRecord(recordType, {})));
-    while (clock.waiting === before) await nextTurn();
+    while (clock.waiting === before) await nextRound();
     /** Moves the clock in small steps, as time passes for a process that is not busy. */
     const pass = async (ms: number): Promise<void> => {
       for (let passed = 0; passed < ms; passed += BUSY_RETRY_MS) {
         clock.move(BUSY_RETRY_MS);
-        await nextTurn();
+        await nextRound();
       }
     };
     end = async () => {
@@ -199,7 +199,7 @@ suite('writes', () => {
   test('wait for the transaction of another process, and reads do not', async (context) => {
     const { pims, other, outcomes, pass } = await openHeld(context, ['customers']);
     assert.ok(await isOvertaken(pims, outcomes));
-    other.run('COMMIT');
+    other.runSql('COMMIT');
     await pass(BUSY_RETRY_MS);
     for (const outcome of await outcomes) accepted(outcome);
   });
@@ -211,7 +211,7 @@ suite('writes', () => {
     await pass(BUSY_RETRY_MS);
     assert.ok(!(await isOvertaken(pims, outcomes)));
     for (const outcome of await outcomes) assertRefused(outcome, 'STORE_UNAVAILABLE');
-    other.run('ROLLBACK');
+    other.runSql('ROLLBACK');
     assert.deepEqual([await pims.readAll('customers'), await pims.readAll('orders')], [[], []]);
     accepted(await pims.createRecord('customers', {}));
   });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { FoundRequests } from '../../src/request-log/logged-request.ts';
@@ -49,7 +49,7 @@ test('its write-ahead log restarts regularly, and freed space is used again', as
   let blocks = 0;
   while (blocks < 5000 && (blocks < 300 || countLogRestarts() < 2)) {
     await requests.addRequests([block(blocks++, 100_000)], [], []);
-    await nextTurn();
+    await nextRound();
   }
   assert.ok(countLogRestarts() >= 2, 'the log has grown and grown');
   const countPages = (): number => {
@@ -63,7 +63,7 @@ test('its write-ahead log restarts regularly, and freed space is used again', as
   const before = countPages();
   for (let number = 0; number < 200; number++) {
     await requests.addRequests([block(number, 100_000)], [], []);
-    await nextTurn();
+    await nextRound();
     await requests.deleteRequestsBefore('2026-11-21');
   }
   assert.ok(countPages() <= before);

@@ -20,7 +20,7 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, suite, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import {
   makeScheduledBackups,
   type BackupOptions,
@@ -42,7 +42,7 @@ let identity = '';
 before(async () => {
   const store = openFolder(data);
   const pims = new Pims(store.pims(accepted(await store.tenants.createTenant('shop', 'A tenant', NOW))));
-  identity = (await store.installation.load('identity'))!;
+  identity = (await store.installation.loadInstalled('identity'))!;
   await Promise.all(times(400, (at) => pims.createOrder({ NOTES: `note ${at} `.repeat(20) })));
   await store.close();
 });
@@ -79,7 +79,7 @@ class Schedule {
       clock,
       report,
       ...more,
-    }).start();
+    }).startBackups();
     after(() => this.backups.close());
   }
 
@@ -106,7 +106,7 @@ class Schedule {
     this.clock.move(ms);
     assert.equal(this.clock.waiting, 0, 'one is being made');
     await told;
-    await nextTurn(); // the schedule sets its next check
+    await nextRound(); // the schedule sets its next check
     return this.told.at(-1)!;
   }
 

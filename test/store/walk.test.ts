@@ -17,7 +17,7 @@ test('a walk that finds nothing for long restarts at its position, and finds eac
   const keys = range(ROWS).map((row) => String(row).padStart(3, '0'));
   const found = [keys[0]!, keys[20]!, keys.at(-1)!];
   for (const key of keys)
-    db.run('INSERT INTO TEXTS VALUES (?, ?)', key, 'X'.repeat(CHARACTERS) + (found.includes(key) ? 'NEEDLE' : ''));
+    db.runSql('INSERT INTO TEXTS VALUES (?, ?)', key, 'X'.repeat(CHARACTERS) + (found.includes(key) ? 'NEEDLE' : ''));
   const sql = 'SELECT K FROM TEXTS WHERE K > ? AND walk_row(K) AND contains_folded(NOTES, ?) ORDER BY K';
   let begun = 0;
   const valuesFrom = (key: string): string[] => {

@@ -84,7 +84,7 @@ const ROWS: [string, string][] = [
 ];
 function cutPage(rows: readonly [string, string][], limit: number, bytesMax: number) {
   const filler = new PageFiller(limit, bytesMax);
-  for (const [sortKey, record] of rows) if (!filler.take(sortKey, record)) break;
+  for (const [sortKey, record] of rows) if (!filler.takeRecord(sortKey, record)) break;
   return filler.page;
 }
 
@@ -110,14 +110,14 @@ test('a page ends at its maximum of bytes, with a comma counted for each record,
 
 test('an order that is larger than a page is the first of it, with any number of rows of lines', () => {
   const filler = new PageFiller(10, 100);
-  assert.ok(filler.take('1', '{}', 'x'.repeat(90)) && filler.takeLines('y'.repeat(90)));
-  assert.equal(filler.take('2', '{}'), false);
+  assert.ok(filler.takeRecord('1', '{}', 'x'.repeat(90)) && filler.takeLines('y'.repeat(90)));
+  assert.equal(filler.takeRecord('2', '{}'), false);
   assert.deepEqual(filler.page, { records: '[{}]', next: '1' });
 });
 
 test('an order whose lines do not fit is not on the page, with none of its lines', () => {
   const filler = new PageFiller(10, 100);
-  assert.ok(filler.take('1', '{}', '"a"') && filler.take('2', '{}', 'x'.repeat(50)));
+  assert.ok(filler.takeRecord('1', '{}', '"a"') && filler.takeRecord('2', '{}', 'x'.repeat(50)));
   assert.equal(filler.takeLines('y'.repeat(60)), false);
   assert.deepEqual(filler.pageWithLines, { records: '[{}]', lines: '["a"]', next: '1' });
 });

@@ -5,7 +5,7 @@ import { pbkdf2Sync } from 'node:crypto';
 import { close, closeSync, mkdirSync, open as openFile, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Refusal } from '../../src/errors.ts';
 import { Database } from '../../src/store/sqlite/files/database.ts';
@@ -25,7 +25,7 @@ interface Opened {
   readonly insert: (number: number) => number;
 }
 
-function open(gather: 'turn' | 'none' = 'turn'): Opened {
+function open(gather: 'round' | 'none' = 'round'): Opened {
   const folder = newFolder();
   mkdirSync(folder);
   const file = join(folder, 'x.db');
@@ -48,30 +48,30 @@ function open(gather: 'turn' | 'none' = 'turn'): Opened {
     queue,
     fatal,
     committed: () => reader.rows<[number]>('SELECT N FROM T ORDER BY N').map(([number]) => number),
-    insert: (number) => db.run('INSERT INTO T VALUES (?)', number),
+    insert: (number) => db.runSql('INSERT INTO T VALUES (?)', number),
   };
 }
 
-for (const gather of ['turn', 'none'] as const)
+for (const gather of ['round', 'none'] as const)
   suite(`gathered by ${gather}`, () => {
     test('a write that refuses after it has written, or throws, is undone alone in its group', async () => {
       const { queue, insert, committed, fatal } = open(gather);
       const outcomes = await Promise.allSettled([
-        queue.run(() => insert(1)),
-        queue.run(() => {
+        queue.enqueueWork(() => insert(1)),
+        queue.enqueueWork(() => {
           insert(2);
           return new Refusal('CODE_TAKEN');
         }),
-        queue.run(() => {
+        queue.enqueueWork(() => {
           insert(3);
           throw new Error('a fault');
         }),
-        queue.run(() => insert(1)),
-        queue.run(() => {
+        queue.enqueueWork(() => insert(1)),
+        queue.enqueueWork(() => {
           insert(5);
           throw new Refusal('INVALID_VALUE', 'thrown by a rule');
         }),
-        queue.run(() => insert(6)),
+        queue.enqueueWork(() => insert(6)),
       ]);
       const shown = outcomes.map((outcome) =>
         outcome.status === 'rejected'
@@ -103,10 +103,10 @@ for (const gather of ['turn', 'none'] as const)
           return result;
         };
       await Promise.all([
-        queue.run(write(1)),
-        queue.run(write(2)),
-        queue.run(write(3, new Refusal('CODE_TAKEN'))),
-        queue.run(write(4)).then(() => assert.deepEqual(committed(), [-4, -2, -1])),
+        queue.enqueueWork(write(1)),
+        queue.enqueueWork(write(2)),
+        queue.enqueueWork(write(3, new Refusal('CODE_TAKEN'))),
+        queue.enqueueWork(write(4)).then(() => assert.deepEqual(committed(), [-4, -2, -1])),
       ]);
       assert.deepEqual(done, [4, 2, 1]);
     });
@@ -114,17 +114,17 @@ for (const gather of ['turn', 'none'] as const)
     test('no caller gets a response before the commit', async () => {
       const { queue, insert, committed } = open(gather);
       const seen = await Promise.all(
-        [1, 2, 3].map((number) => queue.run(() => insert(number)).then(() => committed())),
+        [1, 2, 3].map((number) => queue.enqueueWork(() => insert(number)).then(() => committed())),
       );
       assert.ok(seen.every((numbers, index) => numbers.includes(index + 1)));
     });
 
     test('writes that arrive while a group is written are in the next, and closing waits for all', async () => {
       const { queue, insert, committed } = open(gather);
-      const answers = [queue.run(() => insert(1))];
+      const answers = [queue.enqueueWork(() => insert(1))];
       for (let number = 2; number <= 30; number++) {
         if (number % 3 === 0) await new Promise((resolve) => setImmediate(resolve));
-        answers.push(queue.run(() => insert(number)));
+        answers.push(queue.enqueueWork(() => insert(number)));
       }
       await queue.close();
       assert.equal(committed().length, 30);
@@ -139,7 +139,7 @@ test('the writes of one turn are one transaction', async () => {
   const watcher = new Database(db.file, { mode: 'read', busyTimeoutMs: 0 });
   await Promise.all(
     times(50, (index) =>
-      queue.run(() => {
+      queue.enqueueWork(() => {
         seen.add(watcher.row<[number]>('SELECT count(*) FROM T')![0]);
         return insert(index);
       }),
@@ -170,7 +170,7 @@ test('writes that together take long are several transactions in order, with tur
     if (!isOver) setImmediate(count);
   };
   count();
-  const answers = await Promise.all(times(6, (index) => queue.run(slowly(index))));
+  const answers = await Promise.all(times(6, (index) => queue.enqueueWork(slowly(index))));
   isOver = true;
   assert.equal(answers.length, 6);
   assert.deepEqual(committed(), [0, 1, 2, 3, 4, 5]);
@@ -220,7 +220,7 @@ suite('no caller gets a response while the sync runs', () => {
   });
   const held: Record<string, Held> = {
     'a write of a queue that syncs after its commit': {
-      write: () => queue.run(() => insert(1)),
+      write: () => queue.enqueueWork(() => insert(1)),
       isCommitted: async () => committed().length === 1,
     },
     'the counts': {
@@ -253,7 +253,7 @@ suite('no caller gets a response while the sync runs', () => {
       let answers = 0;
       const answered = [write().then(() => answers++)];
       try {
-        while (!(await isCommitted())) await nextTurn();
+        while (!(await isCommitted())) await nextRound();
         if (read) answered.push(read().then(() => answers++));
         // Reads that do not depend on the sync are answered meanwhile.
         for (let page = 0; page < 20; page++) await elsewhere.ask('customers', [], { limit: 1000 });

@@ -20,9 +20,9 @@ suite('a script by itself', async () => {
   const scripts = makeScriptRunner({
     sql: () => sql,
     refresh: async () => undefined,
-    commit: async (begin) => runWriting(db, runScript(begin)),
+    commitScript: async (begin) => runWriting(db, runScript(begin)),
   });
-  const port: Pick<PimsStore, 'write'> = { write: (script, key) => scripts.run(script, key) };
+  const port: Pick<PimsStore, 'write'> = { write: (script, key) => scripts.runWrite(script, key) };
   const pims = new Pims(port as PimsStore);
   const countChanges = (): number => db.row<[number]>('SELECT total_changes()')![0];
   const importRows = (recordType: RecordType, ...rows: Values[]) => {

@@ -3,7 +3,7 @@
  * keeps what it has seen and a copy of the records, and checks that no change arrives with a number that it has passed.
  */
 import assert from 'node:assert/strict';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import { NoAnswer, type HttpClient } from '../kit/http-client.ts';
 import type { Answer, Keys, Service } from '../kit/service.ts';
 
@@ -46,7 +46,7 @@ export class Follower {
       const isLast = isOver();
       const answer = await this.#read(isLast ? '0' : WAIT_SECONDS);
       if (!answer) {
-        await nextTurn();
+        await nextRound();
         continue;
       }
       assert.equal(answer.status, 200, answer.text);

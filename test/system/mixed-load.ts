@@ -4,7 +4,7 @@
  * content is known. Every other write has an Idempotency-Key, and is repeated with it if its outcome is unknown.
  */
 import assert from 'node:assert/strict';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import type { Answer, CallOptions, Keys, Service } from '../kit/service.ts';
 import { NoAnswer, type HttpClient } from '../kit/http-client.ts';
 import { isCounted } from '../kit/repeat.ts';
@@ -134,7 +134,7 @@ export class MixedLoad {
 
   /** Waits after a failed or refused call: one connection continues, and the others rest until it gets an answer. */
   #rest(): Promise<void> {
-    if (!this.rests || this.#resting.length + 1 >= this.#working) return nextTurn();
+    if (!this.rests || this.#resting.length + 1 >= this.#working) return nextRound();
     return new Promise((go) => this.#resting.push(go));
   }
 

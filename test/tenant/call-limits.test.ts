@@ -26,7 +26,7 @@ function checksOf(given: Partial<Tenant>, limits = new Limits()) {
   const who = tenant(given);
   return async (now = NOON, total = 1): Promise<Refusal | undefined> => {
     try {
-      await limits.check(who, { mayWrite: () => undefined, monthRequests: () => Promise.resolve(total) }, now);
+      await limits.checkLimits(who, { mayWrite: () => undefined, monthRequests: () => Promise.resolve(total) }, now);
       return undefined;
     } catch (fault) {
       assert.ok(fault instanceof Refusal);
@@ -39,7 +39,7 @@ function checksOf(given: Partial<Tenant>, limits = new Limits()) {
 test('without limits no call is refused or delayed', async () => {
   const limits = new Limits();
   const neverWritten = { mayWrite: () => undefined, monthRequests: () => new Promise<number>(() => undefined) };
-  for (let call = 0; call < 1000; call++) await limits.check(tenant(), neverWritten, NOON);
+  for (let call = 0; call < 1000; call++) await limits.checkLimits(tenant(), neverWritten, NOON);
 });
 
 test('QUOTA_EXCEEDED from the first call beyond the quota, with the time to the next month', async () => {

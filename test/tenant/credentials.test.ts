@@ -161,12 +161,12 @@ suite('the Basic header', () => {
 test('with more names than are kept, only the one that was least recently used is dropped', () => {
   const rejected = new RejectedCalls();
   const call = { at: '2026-11-29T00:00:00.000Z', client: '192.0.2.1', method: 'GET', path: '/x', apiID: 'a' };
-  for (let n = 0; n < 500; n++) rejected.note(`team-${n}`, call);
-  for (let again = 0; again < 10; again++) rejected.note('team-0', call);
-  assert.equal(rejected.list('team-1').length, 1, 'a known name displaces none');
-  rejected.note('another', call);
+  for (let n = 0; n < 500; n++) rejected.noteRejected(`team-${n}`, call);
+  for (let again = 0; again < 10; again++) rejected.noteRejected('team-0', call);
+  assert.equal(rejected.listRejected('team-1').length, 1, 'a known name displaces none');
+  rejected.noteRejected('another', call);
   assert.deepEqual(
-    ['team-0', 'team-1', 'team-2', 'another'].map((name) => rejected.list(name).length),
+    ['team-0', 'team-1', 'team-2', 'another'].map((name) => rejected.listRejected(name).length),
     [11, 0, 1, 1],
   );
 });

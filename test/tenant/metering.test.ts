@@ -1,6 +1,6 @@
 /** Tests the meter on a usage store in memory whose writes end when the test releases them. */
 import assert from 'node:assert/strict';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { Meter } from '../../src/tenant/calls.ts';
@@ -59,7 +59,7 @@ function openMeter({ open = false } = {}) {
   usage.open = open;
   const meter = new Meter(usage, QUIET);
   const count = (teamId = 'acme', operation = 'getOrder', now = NOW): Promise<number> =>
-    meter.count(teamId, operation, now, null).monthRequests();
+    meter.countCall(teamId, operation, now, null).monthRequests();
   return { usage, meter, count };
 }
 
@@ -68,14 +68,14 @@ const calls = (batch: readonly UsageCount[] | undefined): number => batch!.reduc
 test('calls of one turn are saved together; those that arrive meanwhile wait for the next batch', async () => {
   const { usage, count } = openMeter();
   const first = [count(), count(), count()];
-  await nextTurn();
+  await nextRound();
   assert.deepEqual(usage.batches, [[{ teamId: 'acme', day: '2026-11-20', operation: 'getOrder', calls: 3 }]]);
   const second = [count(), count('acme', 'createOrder')];
-  await nextTurn();
+  await nextRound();
   assert.equal(usage.batches.length, 1, 'one batch at a time');
   usage.release();
   assert.deepEqual(await Promise.all(first), [3, 3, 3]);
-  await nextTurn();
+  await nextRound();
   assert.equal(calls(usage.batches[1]), 2);
   usage.release();
   assert.deepEqual(await Promise.all(second), [5, 5]);
@@ -85,7 +85,7 @@ test('no response is sent before its count is written', async () => {
   const { usage, count } = openMeter();
   let left = false;
   const answer = count().then(() => (left = true));
-  for (let turn = 0; turn < 20; turn++) await nextTurn();
+  for (let turn = 0; turn < 20; turn++) await nextRound();
   assert.ok(!left);
   usage.release();
   assert.ok(await answer);
@@ -95,23 +95,23 @@ test('a fault reaches exactly the calls of its batch, and the next batch is writ
   const { usage, count } = openMeter();
   const outcome = (teamId: string): Promise<number | string> => count(teamId).catch((fault: Error) => fault.message);
   const broken = [outcome('acme'), outcome('other')];
-  await nextTurn();
+  await nextRound();
   const next = [outcome('acme'), outcome('other')];
   usage.release(new Error('disk on fire'));
   assert.deepEqual(await Promise.all(broken), ['disk on fire', 'disk on fire']);
-  await nextTurn();
+  await nextRound();
   usage.release();
   assert.deepEqual(await Promise.all(next), [1, 1]);
   const later = outcome('acme');
-  await nextTurn();
+  await nextRound();
   usage.release();
   assert.equal(await later, 2, 'and so is one that opens later');
 });
 
 test('a fault without a waiting caller does no harm', async () => {
   const { usage, meter, count } = openMeter();
-  meter.count('acme', 'getOrder', NOW, null);
-  await nextTurn();
+  meter.countCall('acme', 'getOrder', NOW, null);
+  await nextRound();
   usage.release(new Error('disk on fire'));
   await meter.settled();
   usage.open = true;
@@ -121,14 +121,14 @@ test('a fault without a waiting caller does no harm', async () => {
 test('settled waits for everything counted so far, and does not wait if there is nothing', async () => {
   const { usage, meter } = openMeter();
   await meter.settled();
-  meter.count('acme', 'getOrder', NOW, null);
-  await nextTurn();
-  meter.count('acme', 'getOrder', NOW, null);
+  meter.countCall('acme', 'getOrder', NOW, null);
+  await nextRound();
+  meter.countCall('acme', 'getOrder', NOW, null);
   let settled = false;
   const waiting = meter.settled().then(() => (settled = true));
   usage.release();
-  await nextTurn();
-  await nextTurn();
+  await nextRound();
+  await nextRound();
   assert.ok(!settled, 'the second batch is still being written');
   usage.release();
   assert.ok(await waiting);
@@ -137,10 +137,10 @@ test('settled waits for everything counted so far, and does not wait if there is
 test('settled also waits for calls counted in its own turn, for which no batch is open yet', async () => {
   const usage = new HeldUsage();
   const meter = new Meter(usage, QUIET);
-  meter.count('acme', 'getOrder', NOW, null);
+  meter.countCall('acme', 'getOrder', NOW, null);
   let settled = false;
   const waiting = meter.settled().then(() => (settled = true));
-  for (let turn = 0; turn < 3; turn++) await nextTurn();
+  for (let turn = 0; turn < 3; turn++) await nextRound();
   assert.deepEqual([settled, usage.batches.length], [false, 1]);
   usage.release();
   assert.ok(await waiting);
@@ -173,7 +173,7 @@ test('calls are counted by pair and month, with the time of the last, in the bat
     ['getOrder', early, reports!],
     ['getOrder', early, null],
   ] as const)
-    meter.count('acme', operation, now, key);
+    meter.countCall('acme', operation, now, key);
   await meter.settled();
   assert.equal(calls(usage.batches[0]), 6);
   const teamId = 'acme';
@@ -197,7 +197,7 @@ test('in any sequence, each call is counted once and totals only grow', async ()
       const { usage, count } = openMeter({ open: true });
       const answers: Promise<[string, number]>[] = [];
       for (const { team, operation, turns } of arriving) {
-        for (let turn = 0; turn < turns; turn++) await nextTurn();
+        for (let turn = 0; turn < turns; turn++) await nextRound();
         answers.push(count(team, operation).then((total) => [team, total]));
       }
       const latest = new Map<string, number>();
@@ -219,25 +219,25 @@ test('while batches fail or one waits for five seconds, no call is counted; begi
   const told: string[] = [];
   let isUsable = true;
   const meter = new Meter(usage, { clock, report: (event) => told.push(event), isUsable: () => isUsable });
-  const lost = meter.count('acme', 'getOrder', NOW, null).monthRequests();
-  await nextTurn();
+  const lost = meter.countCall('acme', 'getOrder', NOW, null).monthRequests();
+  await nextRound();
   usage.release(new Error('too many connections'));
   await assert.rejects(lost);
   assert.equal(meter.isCounting, false);
   clock.move(0);
   usage.release(new Error('still too many'));
-  await nextTurn();
+  await nextRound();
   assert.deepEqual([meter.isCounting, usage.batches.length], [false, 2]);
   clock.move(1000);
   assert.deepEqual(usage.batches[2], [], 'it is asked again, with nothing to count');
   usage.release();
-  await nextTurn();
+  await nextRound();
   assert.equal(meter.isCounting, true);
   const refused = 'Calls cannot be counted, so the service refuses them until it can count again: too many connections';
   assert.deepEqual(told, [refused, 'Calls are counted again.']);
 
-  const unseen = meter.count('acme', 'getOrder', NOW, null).monthRequests();
-  await nextTurn();
+  const unseen = meter.countCall('acme', 'getOrder', NOW, null).monthRequests();
+  await nextRound();
   usage.release(new Error('the database is gone'));
   await assert.rejects(unseen);
   assert.equal(meter.isCounting, false);
@@ -246,8 +246,8 @@ test('while batches fail or one waits for five seconds, no call is counted; begi
   isUsable = true;
   assert.equal(meter.isCounting, true);
 
-  const late = meter.count('acme', 'getOrder', NOW, null).monthRequests();
-  await nextTurn();
+  const late = meter.countCall('acme', 'getOrder', NOW, null).monthRequests();
+  await nextRound();
   clock.move(4999);
   assert.equal(meter.isCounting, true);
   clock.move(1);
@@ -261,19 +261,19 @@ test('a probe that saves the batch of a call before its turn ends leaves later c
   const usage = new HeldUsage();
   const clock = new TestClock();
   const meter = new Meter(usage, { ...QUIET, clock });
-  const lost = meter.count('acme', 'getOrder', NOW, null).monthRequests();
-  await nextTurn();
+  const lost = meter.countCall('acme', 'getOrder', NOW, null).monthRequests();
+  await nextRound();
   usage.release(new Error('the disk is full'));
   await assert.rejects(lost);
-  const probed = meter.count('acme', 'getOrder', NOW, null).monthRequests();
+  const probed = meter.countCall('acme', 'getOrder', NOW, null).monthRequests();
   clock.move(0);
   usage.release(); // the probe
   while (usage.batches.length < 3) await Promise.resolve();
   usage.release();
   assert.equal(await probed, 1, 'within the turn in which the call arrived');
-  await nextTurn();
-  const later = meter.count('acme', 'getOrder', NOW, null).monthRequests();
-  await nextTurn();
+  await nextRound();
+  const later = meter.countCall('acme', 'getOrder', NOW, null).monthRequests();
+  await nextRound();
   assert.equal(usage.batches.length, 4);
   usage.release();
   assert.equal(await later, 2);

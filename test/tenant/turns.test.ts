@@ -1,7 +1,7 @@
 /** Tests turns for costly work: how much runs, whose turn is next, and the end of work that no one waits for. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import { Refusal } from '../../src/errors.ts';
 import { Turns, type Turn } from '../../src/tenant/turns.ts';
 import { times } from '../kit/lists.ts';
@@ -34,19 +34,19 @@ class HeldWork {
       if (outcome instanceof Error && !(outcome instanceof Refusal)) throw outcome;
       return outcome;
     };
-    const outcome = await this.turns.run(name[0]!, () => signal, work).catch((fault: Error) => fault.message);
+    const outcome = await this.turns.runInTurn(name[0]!, () => signal, work).catch((fault: Error) => fault.message);
     return outcome instanceof Refusal ? outcome.code : outcome;
   }
 
   async end(name: string, outcome: string | Refusal | Error = `${name} is done`): Promise<void> {
     this.#ends.get(name)!(outcome);
-    for (let turn = 0; turn < 3; turn++) await nextTurn();
+    for (let turn = 0; turn < 3; turn++) await nextRound();
   }
 
   /** Moves the clock, and waits until the work whose time is over has ended. */
   async pass(ms: number): Promise<void> {
     this.clock.move(ms);
-    for (let turn = 0; turn < 3; turn++) await nextTurn();
+    for (let turn = 0; turn < 3; turn++) await nextRound();
   }
 }
 
@@ -87,7 +87,7 @@ test('TOO_MANY_QUERIES beyond the waiting places, for that tenant alone; a calle
   void work.run('a3');
   assert.equal(await work.run('a4'), 'TOO_MANY_QUERIES');
   void work.run('b1');
-  const refusal = await work.turns.run(
+  const refusal = await work.turns.runInTurn(
     'a',
     () => PRESENT,
     () => Promise.resolve(1),
@@ -207,7 +207,7 @@ test('the caller of work that ends before its second check is never checked', as
     turn.end = () => resolve('ended');
     return promise;
   };
-  const running = turns.run('a', signal, work);
+  const running = turns.runInTurn('a', signal, work);
   clock.move(2 * LOOK_MS - 1);
   resolve('done');
   assert.equal(await running, 'done');

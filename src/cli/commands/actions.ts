@@ -11,7 +11,6 @@ import { refuseCommand } from '../../errors.ts';
 import { RequestLog } from '../../request-log/request-log.ts';
 import type { Store } from '../../store/open-store.ts';
 import { RejectedCalls } from '../../tenant/credentials.ts';
-import type { Tenant } from '../../tenant/tenant-port.ts';
 import { Webhooks } from '../../webhooks/administration.ts';
 import {
   addCommand,
@@ -162,8 +161,7 @@ async function servicesOf(store: Store, { environment, clock }: CommandContext):
   const { config } = parseConfig(environment);
   const { tenants, users, audit, usage, requests, installation, placement } = store;
   // The service that sends decides whether private addresses are allowed, and not the environment of the command.
-  const isPrivateAllowed = ((await installation.load('webhookPrivate')) ?? config.webhookPrivate) === 'on';
-  const pims = (tenant: Tenant) => store.pims(tenant);
+  const isPrivateAllowed = ((await installation.loadInstalled('webhookPrivate')) ?? config.webhookPrivate) === 'on';
   return {
     tenants,
     users,
@@ -175,8 +173,14 @@ async function servicesOf(store: Store, { environment, clock }: CommandContext):
     requestLog: new RequestLog(requests, { ...config, clock }),
     requestLogDays: config.requestLogDays,
     rejectedCalls: new RejectedCalls(),
-    webhooks: new Webhooks({ webhooks: store.webhooks, audit, pims, clock, isPrivateAllowed }),
-    publicUrl: config.publicUrl || ((await installation.load('origin')) ?? findOrigin(config)),
+    webhooks: new Webhooks({
+      webhooks: store.webhooks,
+      audit,
+      pims: (tenant) => store.pims(tenant),
+      clock,
+      isPrivateAllowed,
+    }),
+    publicUrl: config.publicUrl || ((await installation.loadInstalled('origin')) ?? findOrigin(config)),
     restoreTenant: (...asked) => (store as EmbeddedStore).restoreTenant(...asked),
   };
 }

@@ -64,8 +64,7 @@ async function makeScheduled(context: CommandContext) {
   if (config.backupDir === '') throw refuseCommand('STOREROOM_BACKUP_DIR is not set. Set it, or give a folder.');
   const identity = identityOf(readControl(findFolder(context)));
   const said: string[] = [];
-  const report = (event: string) => void said.push(event);
-  const own = { folder: config.data, identity, report, clock: context.clock };
+  const own = { folder: config.data, identity, report: (event: string) => void said.push(event), clock: context.clock };
   if (!(await makeScheduledBackups({ ...config, ...own }).makeNow())) throw refuseCommand(said.join(' '));
   printAnswer(context, { folder: resolve(config.backupDir), said }, said.join('\n'));
 }
@@ -80,9 +79,9 @@ export const addCheckCommand: AddCommands = (program, context) => {
     .option('--backup <folder>', 'check this backup instead of the store')
     .action(async ({ backup }: { backup?: string }) => {
       const startedAt = performance.now();
-      let result: Awaited<ReturnType<typeof check>>;
+      let result: Awaited<ReturnType<typeof checkStoreOrBackup>>;
       try {
-        result = await check(context, backup);
+        result = await checkStoreOrBackup(context, backup);
       } catch (fault) {
         printFault(fault, context.asJson);
         context.exitCode = NOT_CHECKED;
@@ -102,7 +101,7 @@ export const addCheckCommand: AddCommands = (program, context) => {
     });
 };
 
-async function check(context: CommandContext, backup: string | undefined) {
+async function checkStoreOrBackup(context: CommandContext, backup: string | undefined) {
   if (backup !== undefined) return checkBackup(resolve(backup));
   return checkPlace(findStore(context), context.clock);
 }

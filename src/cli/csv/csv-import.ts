@@ -119,12 +119,12 @@ async function* parseBatches(
   const format = { ...request.format };
   // A pipe can be read only once.
   const content = request.content ?? (statSync(file).isFile() ? undefined : readFileSync(file));
-  const open = () => (content ? [content] : createReadStream(file, { highWaterMark: CHUNK_BYTES }));
+  const openSource = () => (content ? [content] : createReadStream(file, { highWaterMark: CHUNK_BYTES }));
   let table: ReturnType<typeof openTable> | undefined;
   let batch: ImportRow[] = [];
   let characters = 0;
   let rowsMost = BATCH_ROWS_FIRST;
-  for await (const rows of readCsv(open, format, onRead))
+  for await (const rows of readCsv(openSource, format, onRead))
     for (const row of rows) {
       if (!table) {
         table = openTable(row, dictionary, request, format);

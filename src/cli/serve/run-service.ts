@@ -91,7 +91,7 @@ export async function runService(
       logRequests: log.isLevelEnabled('debug'),
       metrics: config.metrics === 'on',
       tracing: isTraced ? served.system : undefined,
-      measure: () => ({ store: store.measure(), disk, backup: backups?.reading, webhooks: sender.measure() }),
+      measure: () => ({ store: store.measure(), disk, backup: backups?.reading, webhooks: sender.measureDeliveries() }),
     });
     await listen(app, config);
     const { port } = app.server.address() as AddressInfo;
@@ -111,7 +111,7 @@ export async function runService(
     await reportReady(config, environment, log, tenants);
     if (demo) finishDemo(config.data);
     deleteEveryHour([requestLog, accounts, sender, oldChanges(store, config)], log, clock);
-    sender.start();
+    sender.startSending();
     void served.upgradeTenants().catch(onFatal);
   } catch (fault) {
     await store.close();
@@ -147,7 +147,7 @@ function openLog(level: string, environment: Environment): pino.Logger {
 /** Saves the address for commands. Only logs a fault: the service also runs with a full disk or a lost database. */
 async function saveAddress({ installation }: Store, config: Config, port: number, log: pino.Logger) {
   await installation
-    .save({ version: VERSION, origin: findOrigin(config, port), webhookPrivate: config.webhookPrivate })
+    .saveInstalled({ version: VERSION, origin: findOrigin(config, port), webhookPrivate: config.webhookPrivate })
     .catch((fault: unknown) => log.warn({ err: fault }, 'The address was not saved. Commands may print an old one.'));
 }
 
@@ -193,9 +193,9 @@ function deleteEveryHour(
 ): void {
   const warn = (fault: unknown) =>
     log.warn({ err: fault }, 'Expired data could not be deleted. The service tries again in an hour.');
-  const deleteExpired = () => {
+  const deleteFromAll = () => {
     for (const store of stores) store.deleteExpired(clock.now()).catch(warn);
   };
-  clock.after(MINUTE_MS, deleteExpired);
-  every(clock, HOUR_MS, deleteExpired);
+  clock.after(MINUTE_MS, deleteFromAll);
+  every(clock, HOUR_MS, deleteFromAll);
 }

@@ -55,7 +55,7 @@ export function accessByKey({ tenants, clock, rejectedCalls }: AdmissionServices
     if (!caller || !matches) {
       const { method, url, ip: client } = request;
       const path = url.split('?', 1)[0]!;
-      rejectedCalls.note(teamId, { at: now, client, method, path, apiID: credentials?.apiId ?? '' });
+      rejectedCalls.noteRejected(teamId, { at: now, client, method, path, apiID: credentials?.apiId ?? '' });
       throw new Refusal('INVALID_CREDENTIALS');
     }
     request.key = caller.key;
@@ -211,8 +211,8 @@ export async function admit(
     if (signedIn && !isMetered) limits.checkUser(tenant, signedIn.user.email, clock.now());
     if (isMetered && (quotaOf(tenant) !== null || tenant.callsPerSecond !== null)) request.limits = limits;
     if (listSteps) return admitBatch(request, body, listSteps, isMetered, services);
-    if (isMetered) request.counted = meter.count(tenant.teamId, name, request.now, request.key);
-    if (request.limits) await limits.check(tenant, request.counted!, new Date(request.now));
+    if (isMetered) request.counted = meter.countCall(tenant.teamId, name, request.now, request.key);
+    if (request.limits) await limits.checkLimits(tenant, request.counted!, new Date(request.now));
     if (isWrite) checkMayWrite(request.key);
     request.load.enterTenant(request, tenant);
   }
@@ -237,7 +237,7 @@ async function admitBatch(
     else request.load.enterTenant(request, request.tenant!);
   } catch (fault) {
     if (isMetered && fault instanceof Refusal)
-      request.counted = services.meter.count(request.tenant!.teamId, 'batch', request.now, request.key);
+      request.counted = services.meter.countCall(request.tenant!.teamId, 'batch', request.now, request.key);
     throw fault;
   }
 }
@@ -263,23 +263,23 @@ async function countSteps(
   const at = new Date(now);
   const calls = operations.length;
   const byOperation = Map.groupBy(operations, (operation) => operation);
-  const count = (sign: 1 | -1) => {
+  const countAll = (sign: 1 | -1) => {
     for (const [operation, steps] of byOperation)
-      request.counted = meter.count(teamId, operation, now, request.key, sign * steps.length);
+      request.counted = meter.countCall(teamId, operation, now, request.key, sign * steps.length);
   };
   limits.checkSteps(tenant, calls);
   limits.checkRate(tenant, at, calls);
   request.load.enterTenant(request, tenant);
-  if (quotaOf(tenant) === null) return count(1);
-  // Without a turn, two simultaneous batches could both be admitted when the quota is enough for one.
-  await limits.inTurn(tenant, async () => {
+  if (quotaOf(tenant) === null) return countAll(1);
+  // Otherwise two simultaneous batches could both be admitted when the quota is enough for one.
+  await limits.runAfterEarlier(tenant, async () => {
     limits.checkQuota(tenant, (await meter.monthTotal(teamId, now)) + calls, at, calls);
-    count(1);
+    countAll(1);
     try {
       // Single calls may have been counted in the meantime.
       limits.checkQuota(tenant, await request.counted!.monthRequests(), at, calls);
     } catch (refusal) {
-      count(-1);
+      countAll(-1);
       throw refusal;
     }
   });

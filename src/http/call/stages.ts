@@ -97,10 +97,10 @@ export function addOperation(
       const { strict, defaultStage } = tenant;
       const by = request.key?.name ?? request.signedIn?.user.email;
       if (isWrite(operation)) await request.counted?.mayWrite();
-      const open = () => pims(tenant, request);
+      const openPims = () => pims(tenant, request);
       const call = {
-        store: await open(),
-        changes: { open, nextChange: (ended: AbortSignal) => nextChange(tenant, ended) },
+        store: await openPims(),
+        changes: { openPims, nextChange: (ended: AbortSignal) => nextChange(tenant, ended) },
         usage,
         query: request.query as Record<string, string>,
         body: request.body as Body,

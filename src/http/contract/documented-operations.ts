@@ -100,7 +100,7 @@ export function readOperations({ paths, components }: Contract): DocumentedOpera
     const { content } = '$ref' in part ? components.responses[lastName(part.$ref)]! : part;
     return content && exemplify(content['application/json']!);
   };
-  const read = (path: string, method: string, operation: OperationPart): DocumentedOperation => {
+  const readOperation = (path: string, method: string, operation: OperationPart): DocumentedOperation => {
     const { operationId: name, summary, description = '', tags, security, requestBody, responses } = operation;
     const parameters = (operation.parameters ?? []).map(parameterOf);
     const answers = Object.entries(responses).map(([status, response]) => [status, contentOf(response)]);
@@ -119,7 +119,7 @@ export function readOperations({ paths, components }: Contract): DocumentedOpera
     };
   };
   return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => read(path, method, operation)),
+    Object.entries(methods).map(([method, operation]) => readOperation(path, method, operation)),
   );
 }
 

@@ -10,7 +10,16 @@ import { matching, objectOf, textOf } from '../../json-schema.ts';
 import { quotaOf } from '../../tenant/calls.ts';
 import { BASE_PATH } from '../server/protocol.ts';
 import { isOperator } from './operate-routes.ts';
-import { change, clearSession, open, pick, read, setSession, tokenOf, type OpenContext } from './typed-route.ts';
+import {
+  declareChange,
+  clearSession,
+  declareOpenRoute,
+  pick,
+  declareRead,
+  setSession,
+  tokenOf,
+  type OpenContext,
+} from './typed-route.ts';
 
 async function viewSession(services: OpenContext, signedIn: SignedIn) {
   const { accounts, publicUrl, meter, clock } = services;
@@ -38,7 +47,7 @@ const any = textOf();
 /** Every route with a role can also refuse with 401 NOT_SIGNED_IN, 403 ROLE_NOT_ALLOWED and 403 PROOF_NEEDED. */
 export const ACCOUNT_ROUTES = {
   /** `code` is six digits or a recovery code. SIGN_IN_REFUSED, TOO_MANY_ATTEMPTS; SECOND_FACTOR_NEEDED: send a code. */
-  'POST /sign-in': open({
+  'POST /sign-in': declareOpenRoute({
     takes: objectOf({ teamID: any, email: any, password: any }, { code: any }),
     run: async (context, given) => {
       const { accounts, client, reply } = context;
@@ -48,7 +57,7 @@ export const ACCOUNT_ROUTES = {
     },
   }),
   /** Returns the user of a one-time link. LINK_INVALID. */
-  'POST /link/check': open({
+  'POST /link/check': declareOpenRoute({
     takes: objectOf({ token: any }),
     run: async ({ accounts, client }, { token }) => {
       const { teamId, email } = await accounts.checkLink(token, client);
@@ -56,7 +65,7 @@ export const ACCOUNT_ROUTES = {
     },
   }),
   /** Sets the password and signs in. LINK_INVALID, WEAK_PASSWORD. */
-  'POST /link': open({
+  'POST /link': declareOpenRoute({
     takes: objectOf({ token: any, password: any }),
     run: async (context, given) => {
       const { token, signedIn } = await context.accounts.useLink(given.token, given.password, context.client);
@@ -65,7 +74,7 @@ export const ACCOUNT_ROUTES = {
     },
   }),
   /** Proves the user's identity for five minutes. SIGN_IN_REFUSED, SECOND_FACTOR_NEEDED, TOO_MANY_ATTEMPTS. */
-  'POST /confirm': change(
+  'POST /confirm': declareChange(
     'viewer',
     'sent',
     objectOf({ password: any }, { code: any }),
@@ -74,26 +83,26 @@ export const ACCOUNT_ROUTES = {
       setSession(reply, token);
     },
   ),
-  'POST /sign-out': change('viewer', 'none', NOTHING, async ({ accounts, signedIn, client, reply }) => {
+  'POST /sign-out': declareChange('viewer', 'none', NOTHING, async ({ accounts, signedIn, client, reply }) => {
     await accounts.signOut(signedIn, client);
     clearSession(reply);
   }),
-  'GET /session': read('viewer', (context) => viewSession(context, context.signedIn)),
-  'GET /sessions': read('viewer', async ({ accounts, signedIn, client }) => ({
+  'GET /session': declareRead('viewer', (context) => viewSession(context, context.signedIn)),
+  'GET /sessions': declareRead('viewer', async ({ accounts, signedIn, client }) => ({
     sessions: (await accounts.listSessions(signedIn, client.nowMs)).map((session) => ({
       ...pick(session, 'sessionId', 'createdAt', 'seenAt', 'client', 'agent'),
       isThisOne: session.sessionId === signedIn.session.sessionId,
     })),
   })),
   /** Ends one session, or all other sessions of the user if no sessionId is sent. */
-  'POST /sessions/end': change(
+  'POST /sessions/end': declareChange(
     'viewer',
     'none',
     objectOf({}, { sessionId: matching('^[0-9a-f-]{1,64}$') }),
     ({ accounts, signedIn, client }, { sessionId }) => accounts.endSessions(signedIn, sessionId, client),
   ),
   /** Changes the password and ends all other sessions. SIGN_IN_REFUSED, WEAK_PASSWORD. */
-  'POST /password': change(
+  'POST /password': declareChange(
     'viewer',
     'sent',
     objectOf({ password: any, newPassword: any }),
@@ -103,14 +112,14 @@ export const ACCOUNT_ROUTES = {
     },
   ),
   /** Returns a new secret, which the next route enables: in base32 for typing in, and as otpauth://… for a QR code. */
-  'POST /second-factor/begin': change('viewer', 'none', NOTHING, async ({ accounts, signedIn }) =>
+  'POST /second-factor/begin': declareChange('viewer', 'none', NOTHING, async ({ accounts, signedIn }) =>
     accounts.beginSecondFactor(signedIn),
   ),
   /**
    * Enables two-step verification, or replaces it with a `presentCode`. The codes are shown only once. SIGN_IN_REFUSED,
    * SECOND_FACTOR_NEEDED.
    */
-  'POST /second-factor/enable': change(
+  'POST /second-factor/enable': declareChange(
     'viewer',
     'sent',
     objectOf({ password: any, secret: any, code: any }, { presentCode: any }),
@@ -120,7 +129,7 @@ export const ACCOUNT_ROUTES = {
       return { recoveryCodes };
     },
   ),
-  'POST /second-factor/disable': change(
+  'POST /second-factor/disable': declareChange(
     'viewer',
     'sent',
     objectOf({ password: any, code: any }),

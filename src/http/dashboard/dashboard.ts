@@ -142,19 +142,19 @@ interface PageFile {
 async function addPages(app: FastifyInstance): Promise<void> {
   await app.register(async (scope) => {
     scope.addHook('onRequest', async (_request, reply) => void reply.headers(HEADERS));
-    const add = (url: string, handler: RouteHandlerMethod) =>
+    const addPage = (url: string, handler: RouteHandlerMethod) =>
       void scope.route({ method: ['GET', 'HEAD'], url, handler });
-    add(`${PREFIX}assets/*`, (request, reply) => {
+    addPage(`${PREFIX}assets/*`, (request, reply) => {
       const name = `assets/${(request.params as { '*': string })['*']}`;
       if (sendPageFile(name, FOR_EVER, request, reply)) return reply;
       throw new Refusal('UNKNOWN_PATH');
     });
-    add(`${PREFIX}*`, (request, reply) => {
+    addPage(`${PREFIX}*`, (request, reply) => {
       if (/^\/dashboard\/api([/?]|$)/.test(request.url)) throw new Refusal('UNKNOWN_PATH');
       if (sendPageFile(PAGE, 'no-cache', request, reply)) return reply;
       throw new Refusal('UNKNOWN_PATH', 'The dashboard is not built. Run `npm run build` and start the service again.');
     });
-    for (const url of ['/', '/dashboard']) add(url, (_request, reply) => reply.redirect(PREFIX));
+    for (const url of ['/', '/dashboard']) addPage(url, (_request, reply) => reply.redirect(PREFIX));
   });
 }
 

@@ -5,7 +5,7 @@ import { VERSION } from '../../assets.ts';
 import { entryBy } from '../../audit/audit.ts';
 import { formatTime } from '../../clock.ts';
 import { Refusal, refuseCommand } from '../../errors.ts';
-import { change, pick, read, type DashboardServices, type RequestContext } from './typed-route.ts';
+import { declareChange, pick, declareRead, type DashboardServices, type RequestContext } from './typed-route.ts';
 
 const TEAMS_SHOWN_MAX = 100;
 const NO_BACKUPS = {
@@ -33,7 +33,7 @@ const nameStore = ({ readings }: DashboardServices): keyof typeof NO_BACKUPS =>
 
 export const OPERATE_ROUTES = {
   /** Only for the operator's team. NOT_FOUND for others. */
-  'GET /operate': read('owner', async (context) => {
+  'GET /operate': declareRead('owner', async (context) => {
     await checkOperator(context);
     const { tenants, usage, readings, clock, startedAt, client } = context;
     const teams = await tenants.listOldest(TEAMS_SHOWN_MAX);
@@ -63,7 +63,7 @@ export const OPERATE_ROUTES = {
     };
   }),
   /** Begins a backup, and does not wait for it. NOT_FOUND; COMMAND_REFUSED if no backups are scheduled. */
-  'POST /operate/backup': change('owner', 'recent', NOTHING, async (context) => {
+  'POST /operate/backup': declareChange('owner', 'recent', NOTHING, async (context) => {
     await checkOperator(context);
     const { audit, teamId, actor, backUp } = context;
     if (!backUp) throw refuseCommand(NO_BACKUPS[nameStore(context)]);

@@ -24,7 +24,7 @@ import { splitList } from '../../pims/rules/lists.ts';
 import type { OrderTransition } from '../../pims/rules/order.ts';
 import { FIELDS_MAX } from '../../pims/rules/record-bounds.ts';
 import type { StockAction } from '../../pims/rules/stock.ts';
-import { change, nameFields, pick, read, type RequestContext } from './typed-route.ts';
+import { declareChange, nameFields, pick, declareRead, type RequestContext } from './typed-route.ts';
 
 const LINES_MAX = 1000;
 const any = textOf();
@@ -64,14 +64,14 @@ async function advance(
 
 const ORDER_ROUTES = {
   /** Makes a worksheet or quote a sales order. */
-  'POST /orders/approve': change('clerk', 'none', ORDER, (context, { ORDER_NUMBER }) =>
+  'POST /orders/approve': declareChange('clerk', 'none', ORDER, (context, { ORDER_NUMBER }) =>
     advance(context, ORDER_NUMBER, { approve: true }),
   ),
   /**
    * The names in `quantities` and `serials` are LINE_NUMBERs. Without quantities, everything is invoiced.
    * QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED, STAGE_NOT_ALLOWED.
    */
-  'POST /orders/invoice': change(
+  'POST /orders/invoice': declareChange(
     'clerk',
     'none',
     objectOf({ ORDER_NUMBER: filled, quantities: byLine(any), serials: byLine(listOf(any)), tracking: listOf(any) }),
@@ -81,13 +81,13 @@ const ORDER_ROUTES = {
     },
   ),
   /** The changes of an order, newest first, from the change feed. */
-  'GET /orders/history': read(
+  'GET /orders/history': declareRead(
     'viewer',
     async ({ pims, signal }, { ORDER_NUMBER }) => listHistory(await pims(), 'orders', ORDER_NUMBER, signal),
     ORDER,
   ),
   /** Voids an invoice: its units and serial numbers are in stock again. ORDER_NOT_FOUND, STAGE_NOT_ALLOWED. */
-  'POST /orders/void': change(
+  'POST /orders/void': declareChange(
     'clerk',
     'none',
     objectOf({ ORDER_NUMBER: filled, reason }),
@@ -119,11 +119,16 @@ type WaitingFields = Record<'ORDER_NUMBER' | 'ORDER_DATE' | 'CUSTOMER_CODE' | 'B
 
 const STOCK_ROUTES = {
   /** This route and the next three: NOT_FOUND, QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED. */
-  'POST /stock/receive': change('clerk', 'none', objectOf({ ...STOCK, serials: SERIALS, reason }), act('received')),
-  'POST /stock/count': change('clerk', 'none', COUNTED, act('counted')),
+  'POST /stock/receive': declareChange(
+    'clerk',
+    'none',
+    objectOf({ ...STOCK, serials: SERIALS, reason }),
+    act('received'),
+  ),
+  'POST /stock/count': declareChange('clerk', 'none', COUNTED, act('counted')),
   /** MISSING_FIELD without a reason. */
-  'POST /stock/adjust': change('clerk', 'none', COUNTED, act('adjusted')),
-  'POST /stock/on-order': change(
+  'POST /stock/adjust': declareChange('clerk', 'none', COUNTED, act('adjusted')),
+  'POST /stock/on-order': declareChange(
     'clerk',
     'none',
     objectOf(STOCK),
@@ -134,7 +139,7 @@ const STOCK_ROUTES = {
     },
   ),
   /** Returns the movements, newest first, at most 100. `next` is the `before` of the next page. */
-  'GET /stock/movements': read(
+  'GET /stock/movements': declareRead(
     'viewer',
     async ({ pims, signal }, { PART_CODE, before = Number.MAX_SAFE_INTEGER }) => {
       const rows = orThrow(await (await pims()).look('movements', signal, PART_CODE, Number(before), MOVEMENTS_PAGE));
@@ -156,7 +161,7 @@ const STOCK_ROUTES = {
     },
     objectOf({ PART_CODE: filled }, { before: POSITION }),
   ),
-  'GET /stock/waiting': read(
+  'GET /stock/waiting': declareRead(
     'viewer',
     async ({ pims, signal }, { PART_CODE }) => {
       const waiting = await listWaiting(await pims(), PART_CODE, signal);
@@ -165,7 +170,7 @@ const STOCK_ROUTES = {
     PART,
   ),
   /** The parts that have a unit with this serial number, and the invoice that sold it. */
-  'GET /stock/serial': read(
+  'GET /stock/serial': declareRead(
     'viewer',
     async ({ pims, signal }, { serial }) => ({
       units: [...orThrow(await (await pims()).look('serials', signal, serial))],
@@ -179,12 +184,12 @@ export const RECORD_ROUTES = {
   ...ORDER_ROUTES,
   ...STOCK_ROUTES,
   /** The numbers of open backorders, newest first, at most 100. */
-  'GET /orders/backorders': read('viewer', async ({ pims, signal }) => {
+  'GET /orders/backorders': declareRead('viewer', async ({ pims, signal }) => {
     const rows = orThrow(await (await pims()).look('backorders', signal));
     return { numbers: rows.map((row) => row['ORDER_NUMBER']!) };
   }),
   /** Creates a part. CODE_TAKEN, and the codes for fields and values of the API. */
-  'POST /parts': change(
+  'POST /parts': declareChange(
     'clerk',
     'none',
     objectOf({ values: RECORD }),
@@ -195,7 +200,7 @@ export const RECORD_ROUTES = {
     },
   ),
   /** NOT_FOUND. */
-  'POST /parts/update': change(
+  'POST /parts/update': declareChange(
     'clerk',
     'none',
     objectOf({ PART_CODE: filled, values: RECORD }),
@@ -206,7 +211,7 @@ export const RECORD_ROUTES = {
     },
   ),
   /** Imports at most 200 rows of a table. `isDry` only checks them. UNKNOWN_FIELD, COMMAND_REFUSED. */
-  'POST /imports': change(
+  'POST /imports': declareChange(
     'clerk',
     'none',
     objectOf({
@@ -225,17 +230,17 @@ export const RECORD_ROUTES = {
       return done;
     },
   ),
-  'GET /fields': read('viewer', async ({ pims }) => {
+  'GET /fields': declareRead('viewer', async ({ pims }) => {
     const dictionaries = await (await pims()).dictionaries();
-    const list = (of: RecordType) =>
+    const listOfType = (of: RecordType) =>
       [...dictionaries[of].values()].map((field) =>
         pick(field, 'name', 'type', 'assigned', 'indexed', 'searched', 'custom'),
       );
-    const fields = Object.fromEntries(RECORD_TYPE_NAMES.map((of) => [of, list(of)]));
-    return { fields: fields as Record<RecordType, ReturnType<typeof list>> };
+    const fields = Object.fromEntries(RECORD_TYPE_NAMES.map((of) => [of, listOfType(of)]));
+    return { fields: fields as Record<RecordType, ReturnType<typeof listOfType>> };
   }),
   /** Adds a custom field. COMMAND_REFUSED. */
-  'POST /fields': change(
+  'POST /fields': declareChange(
     'developer',
     'none',
     objectOf({ recordType, name: any, type: oneOf(CUSTOM_FIELD_TYPES) }),

@@ -104,15 +104,15 @@ interface TypedRoute<Context, Given, Answer> extends RouteTerms {
   readonly run: (context: Context, given: Given) => Promise<Answer>;
 }
 /** Defines a route that needs no session. */
-export const open = <Given, Answer>(terms: TypedRoute<OpenContext, Given, Answer>) => terms;
+export const declareOpenRoute = <Given, Answer>(terms: TypedRoute<OpenContext, Given, Answer>) => terms;
 /** Describes a read by the least role and what it takes. */
-export const read = <Answer, Given = object>(
+export const declareRead = <Answer, Given = object>(
   role: Role,
   run: (context: RequestContext, given: Given) => Promise<Answer>,
   takes: TypedSchema<Given> = NOTHING as TypedSchema<Given>,
 ): TypedRoute<RequestContext, Given, Answer> => ({ role, takes, run });
 /** Describes a change by the least role, the proof that it needs, and what it takes. */
-export const change = <Answer, Given>(
+export const declareChange = <Answer, Given>(
   role: Role,
   proof: ProofNeed,
   takes: TypedSchema<Given>,

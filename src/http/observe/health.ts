@@ -19,7 +19,7 @@ export function whyNotReady({ stopping, ...state }: ServiceState): 'disk' | 'cou
 
 /** Adds both paths, which return 200 or 503. */
 export function addHealth(app: FastifyInstance, state: ServiceState): void {
-  const add = (url: string, operation: string, why: () => string | undefined) =>
+  const addProbe = (url: string, operation: string, why: () => string | undefined) =>
     app.get(url, { exposeHeadRoute: true }, (request, reply) => {
       request.operation = operation;
       const reason = why();
@@ -30,6 +30,6 @@ export function addHealth(app: FastifyInstance, state: ServiceState): void {
         .code(reason === undefined ? 200 : 503)
         .send(JSON.stringify(body));
     });
-  add('/healthz', 'getHealth', () => (state.isUsable() ? undefined : ''));
-  add('/readyz', 'getReadiness', () => whyNotReady(state));
+  addProbe('/healthz', 'getHealth', () => (state.isUsable() ? undefined : ''));
+  addProbe('/readyz', 'getReadiness', () => whyNotReady(state));
 }

@@ -79,11 +79,11 @@ export function addMetrics(
     return reply.type(registry.contentType).send(await registry.metrics());
   });
   return ({ operation = 'other' }, { statusCode }, ms) => {
-    const begin = () => ({
+    const labelSeries = () => ({
       calls: calls.labels(operation, String(statusCode)),
       durations: durations.labels(operation),
     });
-    const series = known.getOrInsertComputed(operation + statusCode, begin);
+    const series = known.getOrInsertComputed(operation + statusCode, labelSeries);
     if (taken.push({ series, ms }) >= TAKEN_MAX) observeTaken();
   };
 }

@@ -61,7 +61,7 @@ export class Tracing {
   watch(store: PimsStore, request: FastifyRequest): PimsStore {
     const all: TracedWork[] = [];
     this.#work.set(request, all);
-    const begin = (name: string, result: unknown) => {
+    const beginWork = (name: string, result: unknown) => {
       const begunAt = this.#now();
       const work: TracedWork = { name, begunAt, endedAt: begunAt, hasFailed: false };
       all.push(work);
@@ -72,14 +72,14 @@ export class Tracing {
         () => end(true),
       );
     };
-    if (request.counted) begin('usage.count', request.counted.monthRequests());
+    if (request.counted) beginWork('usage.count', request.counted.monthRequests());
     return new Proxy(store, {
       get(target, name) {
         const member: unknown = Reflect.get(target, name);
         if (typeof member !== 'function') return member;
         return (...words: unknown[]): unknown => {
           const result: unknown = Reflect.apply(member, target, words);
-          begin(`pims.${String(name)}`, result);
+          beginWork(`pims.${String(name)}`, result);
           return result;
         };
       },
@@ -148,12 +148,12 @@ function findBeginning({ now, elapsed }: Clock): number {
 /** Logs at most a line a minute about spans that could not be sent. */
 function reportTo(log: FastifyBaseLogger, { elapsed }: Clock) {
   let reportedAt = -Infinity;
-  const report = (message: string) => {
+  const reportTraces = (message: string) => {
     if (elapsed() - reportedAt < REPORT_MS) return;
     reportedAt = elapsed();
     log.warn({ reason: message.slice(0, 300) }, 'Traces cannot be sent');
   };
   const silent = () => undefined;
-  const logger = { error: report, warn: report, info: silent, debug: silent, verbose: silent };
+  const logger = { error: reportTraces, warn: reportTraces, info: silent, debug: silent, verbose: silent };
   diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
 }

@@ -86,17 +86,17 @@ function parseSteps(body: unknown): readonly BatchOperation[] {
 }
 
 function parseStep(step: unknown, index: number): BatchOperation {
-  const refuse = (message: string, field?: string) =>
+  const refuseStep = (message: string, field?: string) =>
     new Refusal('INVALID_BODY', `Step ${index} ${message}.`, { field, step: index });
-  if (!isObject(step)) throw refuse('must be an object with operation and body');
-  for (const name of MEMBERS) if (!Object.hasOwn(step, name)) throw refuse(`has no '${name}'`, name);
+  if (!isObject(step)) throw refuseStep('must be an object with operation and body');
+  for (const name of MEMBERS) if (!Object.hasOwn(step, name)) throw refuseStep(`has no '${name}'`, name);
   const other = Object.keys(step)
     .find((name) => !MEMBERS.includes(name))
     ?.slice(0, 64);
-  if (other !== undefined) throw refuse(`has a member '${other}'; its members are operation and body`, other);
+  if (other !== undefined) throw refuseStep(`has a member '${other}'; its members are operation and body`, other);
   const { operation, body } = step;
-  if (typeof operation !== 'string') throw refuse('must name its operation as a string', 'operation');
-  if (!isObject(body)) throw refuse('must have a JSON object of fields as its body; {} for none', 'body');
+  if (typeof operation !== 'string') throw refuseStep('must name its operation as a string', 'operation');
+  if (!isObject(body)) throw refuseStep('must have a JSON object of fields as its body; {} for none', 'body');
   const known = BATCH_OPERATIONS.find((name) => name === operation);
   if (known !== undefined) return known;
   const message = `Step ${index}: a batch can contain only ${BATCH_OPERATIONS.join(', ')}, not '${operation.slice(0, 64)}'.`;

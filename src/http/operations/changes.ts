@@ -108,13 +108,13 @@ export const changesOperation = (limits: AnswerLimits): Operation => ({
     };
     const { request } = reply;
     const signal = signalOf(reply);
-    const read = (ended: AbortSignal): Promise<ChangePage> => awaitChanges(source, asked, ended, signal);
+    const readFeed = (ended: AbortSignal): Promise<ChangePage> => awaitChanges(source, asked, ended, signal);
     const found = await (wait === '0'
-      ? read(AbortSignal.abort())
-      : request.load.wait(request, Number(wait) * 1000, signal(), read));
+      ? readFeed(AbortSignal.abort())
+      : request.load.waitForChange(request, Number(wait) * 1000, signal(), readFeed));
     const render = include?.includes('changes') ? renderWithFields : renderChange;
     const rendered = include?.includes('records')
-      ? await renderWithRecords(await source.open(), found.changes, render, limits.pageBytesMost, signal)
+      ? await renderWithRecords(await source.openPims(), found.changes, render, limits.pageBytesMost, signal)
       : found.changes.map(render);
     const cut = found.changes[rendered.length];
     reply

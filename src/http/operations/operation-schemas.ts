@@ -139,7 +139,7 @@ export function fieldsBody(
   const fields = BUILT_IN_FIELDS[recordType].filter((field) => !field.assigned || needed.includes(field.name));
   const elsewhere = [...refused, ...(base?.fields ?? [])];
   const own = fields.filter((field) => needed.includes(field.name) || !elsewhere.includes(field.name));
-  const describe = (some: readonly Field[]): Schema =>
+  const describeFields = (some: readonly Field[]): Schema =>
     fieldsOf(
       some,
       valueOf,
@@ -152,7 +152,7 @@ export function fieldsBody(
     validated: { ...fieldsOf(fields, () => SCALAR, SCALAR, needed), maxProperties: FIELDS_MAX },
     documented: {
       description: `${description} Credentials may also be sent in the body.`,
-      ...(base ? { allOf: [describe(own), ref(base.name)] } : inOrder(own, 'AddressValues', describe)),
+      ...(base ? { allOf: [describeFields(own), ref(base.name)] } : inOrder(own, 'AddressValues', describeFields)),
     },
   };
 }
@@ -215,9 +215,9 @@ function answerOf({ name, type, description }: Field): Schema {
 
 /** Describes a record in a response: every field has a value, which can be `""`. */
 function recordOf(recordType: RecordType): Schema {
-  const describe = (some: readonly Field[]): Schema => fieldsOf(some, answerOf, textOf(), namesOf(some));
+  const describeRecordFields = (some: readonly Field[]): Schema => fieldsOf(some, answerOf, textOf(), namesOf(some));
   const description = 'Every field of the record, including custom fields; "" if a field has no value.';
-  return { description, ...inOrder(BUILT_IN_FIELDS[recordType], 'Addresses', describe) };
+  return { description, ...inOrder(BUILT_IN_FIELDS[recordType], 'Addresses', describeRecordFields) };
 }
 
 const OPERATION_ERRORS = Object.entries(ERRORS).flatMap(([code, { place }]) =>

@@ -62,7 +62,7 @@ export interface Operation {
 }
 
 /** Returns the parts of an operation on one record. `get` loads the record whose key is in the parameter. */
-export const single = (
+export const declareSingle = (
   parameter: string,
   about: string,
   record: Schema,
@@ -84,7 +84,7 @@ export const single = (
 export const parseFields = ({ fields }: Call['query']): string[] | undefined => fields?.split(',');
 
 /** Returns the parts of an operation on one page of records. `more` adds the parameter and subRecords of orders. */
-export const page = (
+export const declarePage = (
   recordType: KeyedType,
   record: Schema,
   find: (store: PimsStore, request: QueryRequest) => Promise<Page>,
@@ -116,7 +116,7 @@ export const page = (
   }) satisfies Partial<Operation>;
 
 /** Returns the parts of a write. An Idempotency-Key makes it safe to retry. */
-export const write = (
+export const declareWrite = (
   body: BodySchema,
   data: Schema,
   change: (store: PimsStore, body: Body, context: WriteContext) => Promise<Written>,

@@ -21,7 +21,7 @@ import { batchOperation } from './batch.ts';
 import { changesOperation } from './changes.ts';
 import { CUSTOMER_EXAMPLE, PART_EXAMPLE } from './examples.ts';
 import { fieldsBody, ref, envelopeOf, querySchema } from './operation-schemas.ts';
-import { envelope, page, single, write, type Operation, type Call } from './operation.ts';
+import { envelope, declarePage, declareSingle, declareWrite, type Operation, type Call } from './operation.ts';
 import { orderOperations } from './orders.ts';
 
 const CUSTOMER = ref('Customer');
@@ -38,7 +38,7 @@ const customerOperations = (limits: AnswerLimits): Operation[] => [
     path: '/customers/single',
     summary: 'One customer',
     description: 'Returns the customer with this CUSTOMER_CODE.',
-    ...single('customerCode', 'The CUSTOMER_CODE.', CUSTOMER, getCustomer),
+    ...declareSingle('customerCode', 'The CUSTOMER_CODE.', CUSTOMER, getCustomer),
     example: { query: { customerCode: 'VINET' }, answer: envelope(CUSTOMER_EXAMPLE) },
   },
   {
@@ -47,7 +47,7 @@ const customerOperations = (limits: AnswerLimits): Operation[] => [
     summary: 'Filtered list of customers',
     description:
       'Returns one page of the customers that match the filters, sorted by CUSTOMER_CODE unless you send sort.',
-    ...page('customers', CUSTOMER, queryCustomers, limits),
+    ...declarePage('customers', CUSTOMER, queryCustomers, limits),
     example: {
       body: [
         { field: 'BCITY', value: 'Reims' },
@@ -62,7 +62,7 @@ const customerOperations = (limits: AnswerLimits): Operation[] => [
     path: '/customers/create',
     summary: 'Create a customer',
     description: `Returns the CUSTOMER_CODE in data: the one you sent if it is free (up to ${KEY_CHARACTERS_MAX} characters), or the next number if you sent none. A code already in use is rejected with CODE_TAKEN.`,
-    ...write(NEW_CUSTOMER, CUSTOMER_CODE, createCustomer),
+    ...declareWrite(NEW_CUSTOMER, CUSTOMER_CODE, createCustomer),
     example: {
       body: {
         CUSTOMER_NAME: 'Harbour Lane Books',
@@ -81,7 +81,7 @@ const customerOperations = (limits: AnswerLimits): Operation[] => [
     summary: 'Update a customer',
     description: 'Changes fields of the customer with this CUSTOMER_CODE. Returns the CUSTOMER_CODE in data.',
     takesIfMatch: true,
-    ...write(CUSTOMER_CHANGE, CUSTOMER_CODE, updateCustomer),
+    ...declareWrite(CUSTOMER_CHANGE, CUSTOMER_CODE, updateCustomer),
     example: { body: { CUSTOMER_CODE: 'VINET', BPHONE: '26.47.15.10', NOTES: null }, answer: envelope('VINET') },
   },
 ];
@@ -95,7 +95,12 @@ const inventoryOperations = (limits: AnswerLimits): Operation[] => [
     summary: 'One inventory item',
     description:
       'Returns the part with this PART_CODE. QTY_AVAILABLE is QTY_ONHAND minus QTY_COMMITTED and may be negative.',
-    ...single('partCode', 'The PART_CODE. Percent-encode /, #, + and spaces in the URL.', ITEM, getInventoryItem),
+    ...declareSingle(
+      'partCode',
+      'The PART_CODE. Percent-encode /, #, + and spaces in the URL.',
+      ITEM,
+      getInventoryItem,
+    ),
     example: { query: { partCode: '11' }, answer: envelope(PART_EXAMPLE) },
   },
   {
@@ -103,7 +108,7 @@ const inventoryOperations = (limits: AnswerLimits): Operation[] => [
     path: '/inventory/query',
     summary: 'Filtered list of inventory items',
     description: 'Returns one page of the parts that match the filters, sorted by PART_CODE unless you send sort.',
-    ...page('inventory', ITEM, queryInventoryItems, limits),
+    ...declarePage('inventory', ITEM, queryInventoryItems, limits),
     example: {
       body: [{ field: 'PART_DESCRIPTION', value: 'queso cab', contains: true }],
       answer: envelope([PART_EXAMPLE]),

@@ -24,7 +24,7 @@ import {
   ORDER_EXAMPLE,
 } from './examples.ts';
 import { envelopeOf, FIELDS, fieldsBody, keyBody, NUMBERS_BODY, querySchema, ref } from './operation-schemas.ts';
-import { envelope, page, parseFields, write, type Call, type Operation } from './operation.ts';
+import { envelope, declarePage, parseFields, declareWrite, type Call, type Operation } from './operation.ts';
 
 const ORDER = ref('Order');
 const LINE = ref('OrderLine');
@@ -72,7 +72,7 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     summary: 'Filtered list of orders',
     description:
       'Returns one page of the orders that match the filters, sorted by ORDER_NUMBER unless you send sort. subRecords is null without include=lines.',
-    ...page('orders', ORDER, queryOrders, limits, {
+    ...declarePage('orders', ORDER, queryOrders, limits, {
       query: {
         include: textOf('Set to lines to get the lines of all orders on the page in subRecords.', { enum: ['lines'] }),
       },
@@ -133,7 +133,7 @@ const ORDER_WRITES: readonly Operation[] = [
     path: '/orders/create',
     summary: 'Create an order',
     description: 'Creates an order without lines. All fields are optional. Returns the new ORDER_NUMBER in data.',
-    ...write(ORDER_FIELDS, textOf('The ORDER_NUMBER.'), createOrder),
+    ...declareWrite(ORDER_FIELDS, textOf('The ORDER_NUMBER.'), createOrder),
     example: {
       body: NEW_ORDER,
       answer: envelope(NEW_ORDER_NUMBER),
@@ -147,7 +147,7 @@ const ORDER_WRITES: readonly Operation[] = [
     description:
       'Adds a line to an order, with NUMBER_SHIPPED 0. Returns the line in data; its LINE_REF_LOCK_CODE identifies it in updates.',
     takesIfMatch: true,
-    ...write(NEW_LINE, LINE, addLineItem),
+    ...declareWrite(NEW_LINE, LINE, addLineItem),
     example: {
       body: { ORDER_NUMBER: '20006', PART_CODE: '11', QUANTITY: '12', UNIT_PRICE: '14' },
       answer: envelope(NEW_LINE_EXAMPLE),
@@ -160,7 +160,7 @@ const ORDER_WRITES: readonly Operation[] = [
     summary: 'Update a line item',
     description: 'Changes fields of the line with this LINE_REF_LOCK_CODE. Returns the line in data.',
     takesIfMatch: true,
-    ...write(LINE_CHANGE, LINE, updateLineItem),
+    ...declareWrite(LINE_CHANGE, LINE, updateLineItem),
     example: {
       body: { ORDER_NUMBER: '20006', LINE_REF_LOCK_CODE: NEW_LINE_EXAMPLE.LINE_REF_LOCK_CODE, QUANTITY: '10' },
       answer: envelope({ ...NEW_LINE_EXAMPLE, QUANTITY: '10' }),
@@ -176,7 +176,7 @@ const ORDER_WRITES: readonly Operation[] = [
       'committed stock. On an invoice only NOTES, ORDER_STATUS, TRACKING_NUMBERS, SHIP_VIA and custom fields can be ' +
       'changed; on a cancelled order only NOTES.',
     takesIfMatch: true,
-    ...write(ORDER_CHANGE, ref('Order'), updateOrder),
+    ...declareWrite(ORDER_CHANGE, ref('Order'), updateOrder),
     example: {
       body: { ORDER_NUMBER: NEW_ORDER_NUMBER, ...CHANGE },
       answer: envelope({ ...NEW_ORDER_EXAMPLE, ...CHANGE }),
@@ -191,7 +191,7 @@ const ORDER_WRITES: readonly Operation[] = [
       'Releases the stock the order holds and sets ORDER_STATUS to CANCELLED. After that only NOTES can be changed. ' +
       'Returns the order in data. An invoice cannot be cancelled. Cancelling a cancelled order succeeds.',
     takesIfMatch: true,
-    ...write(ORDER_TO_CANCEL, ref('Order'), cancelOrder),
+    ...declareWrite(ORDER_TO_CANCEL, ref('Order'), cancelOrder),
     example: {
       body: { ORDER_NUMBER: NEW_ORDER_NUMBER },
       answer: envelope({ ...NEW_ORDER_EXAMPLE, ...CHANGE, ORDER_STATUS: 'CANCELLED' }),

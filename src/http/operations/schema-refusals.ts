@@ -41,7 +41,7 @@ export function refuseBySchema([error]: readonly SchemaError[], part: string, re
 function refuseParameter({ keyword, params, instancePath }: SchemaError, { query, routeOptions }: FastifyRequest) {
   const known = Object.keys((routeOptions.schema!.querystring as { properties: object }).properties);
   const refuseForm = (name: string): Refusal => {
-    const value = quote(find(query, [name]));
+    const value = quote(findSent(query, [name]));
     return refuseField('INVALID_PARAMETER', name, `${name} must be ${PARAMETER_FORMS[name]!}, not ${value}.`);
   };
   if (keyword === 'additionalProperties') {
@@ -60,7 +60,7 @@ function refuseParameter({ keyword, params, instancePath }: SchemaError, { query
 export function refuseBody({ keyword, params, instancePath, schemaPath }: SchemaError, body: unknown): Refusal {
   const path = instancePath.split('/').slice(1).map(unescape);
   const [head = '', member] = path;
-  const value = find(body, path);
+  const value = findSent(body, path);
   if (instancePath === '' && keyword === 'type') {
     const list = 'a JSON array of filter objects; [] matches all records';
     const wanted = params['type'] === 'array' ? list : 'a JSON object of fields; {} for none';
@@ -103,7 +103,7 @@ function refuseFilter(
 }
 
 /** Returns the value that was sent at a path, such as `['0', 'op']`. */
-const find = (sent: unknown, path: readonly string[]): unknown =>
+const findSent = (sent: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>((value, name) => (value as Record<string, unknown> | null)?.[name], sent);
 
 /** Renders at most 64 characters of a value for a message. */

@@ -59,14 +59,14 @@ let running = 0;
 /** Waiting compressions in order of arrival. The process has one thread pool, so it has one queue. */
 const waiting = new Set<(hasTurn: boolean) => void>();
 
-/** Compresses bytes, which stay usable. Resolves to undefined if the caller disconnects before its turn. */
+/** Compresses bytes, which stay usable. Resolves to undefined if the caller disconnects before it has a place. */
 export async function compress(
   bytes: Uint8Array,
   coding: Coding,
   response?: ServerResponse,
 ): Promise<Uint8Array | undefined> {
   if (running < AT_ONCE_MAX) running++;
-  else if (!(await waitForTurn(response))) return undefined;
+  else if (!(await waitForPlace(response))) return undefined;
   try {
     // Most responses compress to less than a quarter.
     const piece = Math.min(PIECE_BYTES_MAX, Math.max(PIECE_BYTES_LEAST, Math.ceil(bytes.length / 4)));
@@ -78,16 +78,16 @@ export async function compress(
   }
 }
 
-/** Resolves to false if the caller disconnects. A turn that ends passes to the next in the queue. */
-function waitForTurn(response: ServerResponse | undefined): Promise<boolean> {
+/** Resolves to false if the caller disconnects. A place that becomes free goes to the next in the queue. */
+function waitForPlace(response: ServerResponse | undefined): Promise<boolean> {
   return new Promise((resolve) => {
-    const leave = () => take(false);
-    const take = (hasTurn: boolean) => {
-      waiting.delete(take);
+    const leave = () => takePlace(false);
+    const takePlace = (isFree: boolean) => {
+      waiting.delete(takePlace);
       response?.off('close', leave);
-      resolve(hasTurn);
+      resolve(isFree);
     };
-    waiting.add(take);
+    waiting.add(takePlace);
     response?.once('close', leave);
   });
 }

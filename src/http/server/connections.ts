@@ -50,7 +50,7 @@ interface HttpServerOptions {
   readonly maxHeaderSize: number;
   readonly keepAliveMs: number;
   /** Responds to a request if the service is too busy to begin it. Returns whether it did. */
-  readonly refuse: (message: IncomingMessage, response: ServerResponse) => boolean;
+  readonly refuseWhenFull: (message: IncomingMessage, response: ServerResponse) => boolean;
   /** Receives each request whose response is received, or whose connection has ended. */
   readonly onClosed: (request: FastifyRequest) => void;
   readonly onEnded: (reason: EndedFor) => void;
@@ -85,14 +85,14 @@ const expecting = new WeakMap<IncomingMessage, ServerResponse>();
 export const invite = (message: IncomingMessage): void => expecting.get(message)?.writeContinue();
 
 export function createConnectionServer(handle: RequestListener, options: HttpServerOptions): Server {
-  const { clock, maxHeaderSize, keepAliveMs, refuse, onClosed, onEnded } = options;
+  const { clock, maxHeaderSize, keepAliveMs, refuseWhenFull, onClosed, onEnded } = options;
   const open = new Set<Socket>();
   let waitingInAll = 0;
 
-  const begin = (connection: ServedConnection, message: IncomingMessage, response: ServerResponse) => {
+  const beginRequest = (connection: ServedConnection, message: IncomingMessage, response: ServerResponse) => {
     connection.response = response;
     response.on('close', connection.next);
-    if (!refuse(message, response)) handle(message, response);
+    if (!refuseWhenFull(message, response)) handle(message, response);
   };
   const end = (socket: Socket, reason: EndedFor) => {
     // Node may have parsed several requests beyond the limit.
@@ -108,12 +108,12 @@ export function createConnectionServer(handle: RequestListener, options: HttpSer
     if (!following) return;
     waitingInAll--;
     if (connection.waiting.length === 0) resumeReading(socket);
-    begin(connection, ...following);
+    beginRequest(connection, ...following);
   };
   const receive = (message: IncomingMessage, response: ServerResponse) => {
     const { socket } = message;
     const connection = connectionOf(socket);
-    if (!connection.response) return begin(connection, message, response);
+    if (!connection.response) return beginRequest(connection, message, response);
     if (connection.waiting.length >= WAITING_MAX || waitingInAll >= WAITING_IN_ALL_MAX) return end(socket, 'pipeline');
     waitingInAll++;
     connection.waiting.push([message, response]);

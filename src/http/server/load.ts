@@ -27,7 +27,7 @@ export interface BodyInRoom {
 const BODY_COST_BYTES = 16 * 1024;
 /**
  * Maximum sign-ins at a time. They have a separate bound, so that people can sign in while calls are refused. Far fewer
- * wait for their turn (account/line.ts).
+ * wait in a line (account/line.ts).
  */
 const SIGN_IN_MOST = 1024;
 /** While the event loop is more than LATE_MS late, fewer calls are accepted at a time, but LEAST if settings allow. */
@@ -104,7 +104,7 @@ export class ServiceLoad {
    * the call is not in flight. Throws TOO_MANY_WAITING if too many calls of the tenant wait, and SERVICE_BUSY if too
    * many calls of all tenants wait.
    */
-  async wait<T>(
+  async waitForChange<T>(
     request: FastifyRequest,
     ms: number,
     caller: AbortSignal,
@@ -188,11 +188,11 @@ export class ServiceLoad {
   /** Counts a refusal. Logs at most one line a second about all refusals. */
   countRefusal(): void {
     if (this.refused++ !== this.#reported) return;
-    const report = () => {
+    const reportRefusals = () => {
       this.#log.warn({ refused: this.refused - this.#reported, inFlight: this.calls.calls }, 'SERVICE_BUSY');
       this.#reported = this.refused;
     };
-    this.#clock.after(LINE_MS, report);
+    this.#clock.after(LINE_MS, reportRefusals);
   }
 
   #leave(request: FastifyRequest) {

@@ -50,7 +50,7 @@ export async function* readCsv(
   let lineNumber = 1;
   /** The number of columns, without those at the end that have no name. */
   let width = 0;
-  const parse = (isLast: boolean): CsvRow[] => {
+  const parseRows = (isLast: boolean): CsvRow[] => {
     format.separator ??= findSeparator(text);
     const parseRow = makeCellParser(format.separator);
     const rows: CsvRow[] = [];
@@ -78,7 +78,7 @@ export async function* readCsv(
   };
   for await (const chunk of open()) {
     text += decoder.decode(chunk, { stream: true });
-    yield parse(false);
+    yield parseRows(false);
     onRead?.(chunk.length);
     if (text.length > ROW_CHARACTERS_MAX) {
       const fault = 'The row is longer than 8 MiB. Check its quotes. Nothing after it was read.';
@@ -87,16 +87,16 @@ export async function* readCsv(
     }
   }
   text += decoder.decode();
-  yield parse(true);
+  yield parseRows(true);
 }
 
 /** Finds the separator in the first line that is not empty, outside quotes. */
 function findSeparator(text: string): string {
   const [head = ''] = /[^\r\n]+/.exec(text.replaceAll(/"[^"]*"/g, '"')) ?? [];
-  const count = (separator: string) => head.split(separator).length;
+  const countCells = (separator: string) => head.split(separator).length;
   // A comma is the likeliest of them to be part of a name.
   const found = ['\t', '|', ';', ','].filter((separator) => head.includes(separator));
-  return found.toSorted((a, b) => count(b) - count(a))[0] ?? ',';
+  return found.toSorted((a, b) => countCells(b) - countCells(a))[0] ?? ',';
 }
 
 /** Returns Windows-1252 only if no character beyond ASCII is in UTF-8, so that a file with both is not garbled. */

@@ -91,20 +91,25 @@ export function parseFilters(
 /** Throws INVALID_FILTER for a value that the operator does not accept. */
 export function checkFilters(filters: readonly Filter[]): void {
   for (const [index, { op, value, contains }] of filters.entries()) {
-    const refuse = (what: string, field: string): never => {
+    const refuseFilterPart = (what: string, field: string): never => {
       throw refuseField('INVALID_FILTER', field, `Filter ${index}${what}`);
     };
     if (contains === true && op !== undefined && op !== 'contains')
-      refuse(` has both contains and the op ${op}. Send one of them.`, 'contains');
+      refuseFilterPart(` has both contains and the op ${op}. Send one of them.`, 'contains');
     if (op === 'empty' || op === 'not_empty') {
-      if (value !== undefined) refuse(` has a value, which the op ${op} does not accept. Remove 'value'.`, 'value');
-    } else if (value === undefined) refuse(" has no 'value'.", 'value');
+      if (value !== undefined)
+        refuseFilterPart(` has a value, which the op ${op} does not accept. Remove 'value'.`, 'value');
+    } else if (value === undefined) refuseFilterPart(" has no 'value'.", 'value');
     else if (value === '' && (op === 'le' || op === 'ge'))
-      refuse(` compares with '', which the op ${op} does not accept. Use the op empty or not_empty.`, 'value');
+      refuseFilterPart(
+        ` compares with '', which the op ${op} does not accept. Use the op empty or not_empty.`,
+        'value',
+      );
     else if (op === 'in') {
       const isList = Array.isArray(value) && value.length > 0 && value.length <= FILTER_LIST_MAX;
-      if (!isList) refuse(`: value must be a list of 1 to ${FILTER_LIST_MAX} values.`, 'value');
-    } else if (Array.isArray(value)) refuse(': value must be a string. Only the op `in` accepts a list.', 'value');
+      if (!isList) refuseFilterPart(`: value must be a list of 1 to ${FILTER_LIST_MAX} values.`, 'value');
+    } else if (Array.isArray(value))
+      refuseFilterPart(': value must be a string. Only the op `in` accepts a list.', 'value');
   }
 }
 
@@ -249,7 +254,7 @@ export function parseSort(dictionary: FieldDictionary, recordType: RecordType, t
 
 /** Formats the position of the last record of a page. A URL has room for only the start of a long value. */
 export function formatPosition(value: string, key: string): string {
-  const start = value.length <= FILTER_VALUE_CHARACTERS_MAX ? value : cut(value);
+  const start = value.length <= FILTER_VALUE_CHARACTERS_MAX ? value : cutFilterValue(value);
   return `${start}\0${key}`;
 }
 
@@ -262,6 +267,6 @@ export function parsePosition(position: string) {
   return { value, key, isCut: isCutLong(value) };
 }
 
-const cut = (value: string) => Array.from(value).slice(0, FILTER_VALUE_CHARACTERS_MAX).join('');
+const cutFilterValue = (value: string) => Array.from(value).slice(0, FILTER_VALUE_CHARACTERS_MAX).join('');
 const isCutLong = (value: string) =>
   value.length >= FILTER_VALUE_CHARACTERS_MAX && Array.from(value).length === FILTER_VALUE_CHARACTERS_MAX;

@@ -185,16 +185,16 @@ export function viewField(shown: Field): ListedField {
 }
 
 export function buildDictionaries(customFields: readonly CustomField[]): Dictionaries {
-  const build = (recordType: RecordType) => {
+  const buildDictionary = (recordType: RecordType) => {
     const own = customFields.filter((each) => each.recordType === recordType);
     const added = own.map(({ name, type }) => field(name, type, 'Custom field of the tenant.', { custom: true }));
     return new Map([...BUILT_IN_FIELDS[recordType], ...added].map((each) => [each.name, each]));
   };
   return {
-    orders: build('orders'),
-    lines: build('lines'),
-    customers: build('customers'),
-    inventory: build('inventory'),
+    orders: buildDictionary('orders'),
+    lines: buildDictionary('lines'),
+    customers: buildDictionary('customers'),
+    inventory: buildDictionary('inventory'),
   };
 }
 
@@ -208,12 +208,13 @@ const RESERVED_NAMES = ['FUNCTION', 'ID', 'SORT_KEY', 'ROWID', 'OID'];
  */
 export function refuseCustomField(dictionary: FieldDictionary, name: string): Refusal | undefined {
   const form = 'uppercase letters, digits and _, beginning with a letter, at most 63 characters';
-  const refuse = (message: string) => refuseField('COMMAND_REFUSED', name, message);
-  if (!/^[A-Z][A-Z0-9_]{0,62}$/.test(name)) return refuse(`'${name}' cannot be the name of a field. Use ${form}.`);
+  const refuseFieldName = (message: string) => refuseField('COMMAND_REFUSED', name, message);
+  if (!/^[A-Z][A-Z0-9_]{0,62}$/.test(name))
+    return refuseFieldName(`'${name}' cannot be the name of a field. Use ${form}.`);
   if (RESERVED_NAMES.includes(name) || dictionary.has(name))
-    return refuse(`The field ${name} already exists, or its name is reserved. Choose another name.`);
+    return refuseFieldName(`The field ${name} already exists, or its name is reserved. Choose another name.`);
   return dictionary.size >= DICTIONARY_MAX
-    ? refuse(`This record type already has ${DICTIONARY_MAX} fields, the maximum.`)
+    ? refuseFieldName(`This record type already has ${DICTIONARY_MAX} fields, the maximum.`)
     : undefined;
 }
 

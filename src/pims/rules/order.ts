@@ -133,12 +133,16 @@ function refuseSerials(line: Values): Refusal | undefined {
   if (!line['SERIAL_NUMBERS']) return undefined;
   const serials = splitList(line['SERIAL_NUMBERS']);
   if (serials.length === 0) return undefined;
-  const refuse = (message: string) => refuseField('SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS', message);
+  const refuseLineSerials = (message: string) => refuseField('SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS', message);
   if (line['CARE_PLAN'] === 'Y')
-    return refuse('A care plan cannot have serial numbers. Send them on the line of the product that it covers.');
+    return refuseLineSerials(
+      'A care plan cannot have serial numbers. Send them on the line of the product that it covers.',
+    );
   const units = line['QUANTITY'] || '0';
   if (compareDecimals(String(serials.length), units) > 0)
-    return refuse(`Send at most one serial number per unit, not ${serials.length} for a quantity of ${units}.`);
+    return refuseLineSerials(
+      `Send at most one serial number per unit, not ${serials.length} for a quantity of ${units}.`,
+    );
   return undefined;
 }
 

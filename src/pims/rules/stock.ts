@@ -120,19 +120,24 @@ const SERIAL_CHARACTERS_MAX = 128;
  * units of a SERIALIZED part must be whole, and have one serial number each.
  */
 export function refuseSerialsOf(part: Values, units: string, serials: readonly string[]): Refusal | undefined {
-  const refuse = (message: string) => refuseField('SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS', message);
+  const refuseStockSerials = (message: string) => refuseField('SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS', message);
   const twice = serials.find((serial, at) => serials.indexOf(serial) !== at);
   if (twice !== undefined)
-    return refuse(`The serial number '${twice.slice(0, 64)}' is given twice. Each unit has its own.`);
+    return refuseStockSerials(`The serial number '${twice.slice(0, 64)}' is given twice. Each unit has its own.`);
   const long = serials.find((serial) => serial.length > SERIAL_CHARACTERS_MAX);
-  if (long !== undefined) return refuse(`A serial number can have at most ${SERIAL_CHARACTERS_MAX} characters.`);
+  if (long !== undefined)
+    return refuseStockSerials(`A serial number can have at most ${SERIAL_CHARACTERS_MAX} characters.`);
   const code = part['PART_CODE'] ?? '';
   if (serials.length > 0 && compareDecimals(String(serials.length), units) > 0)
-    return refuse(`Send at most one serial number per unit, not ${serials.length} for a quantity of ${units}.`);
+    return refuseStockSerials(
+      `Send at most one serial number per unit, not ${serials.length} for a quantity of ${units}.`,
+    );
   if (part['SERIALIZED'] !== 'Y' || isZero(units)) return undefined;
   if (units.includes('.'))
-    return refuse(`Part ${code} has serial numbers, so its quantity must be a whole number, not ${units}.`);
+    return refuseStockSerials(`Part ${code} has serial numbers, so its quantity must be a whole number, not ${units}.`);
   if (compareDecimals(units, '0') > 0 && String(serials.length) !== units)
-    return refuse(`Part ${code} needs a serial number for each unit. Send ${units} of them, not ${serials.length}.`);
+    return refuseStockSerials(
+      `Part ${code} needs a serial number for each unit. Send ${units} of them, not ${serials.length}.`,
+    );
   return undefined;
 }

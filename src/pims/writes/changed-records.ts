@@ -1,6 +1,6 @@
 /** Gathers the records that the writes of a call change, for the change feed. Source: decision 0066. */
 import { keyOf, kindOfSave } from './kinds-of-saves.ts';
-import { save, type ChangedRecord, type FieldChange, type Script } from './script.ts';
+import { requestSave, type ChangedRecord, type FieldChange, type Script } from './script.ts';
 
 /** Maximum changed fields that are kept for a record in one call. */
 const FIELDS_MOST = 20;
@@ -34,7 +34,7 @@ export function* recordChanges<T>(
       }
     step = write.next(yield request);
   }
-  if (isLast && changed.size > 0) yield save('recordChanges', [...changed.values()], now);
+  if (isLast && changed.size > 0) yield requestSave('recordChanges', [...changed.values()], now);
   return step.value;
 }
 

@@ -22,7 +22,7 @@ interface KindOfSave<Name extends keyof Saves> {
 
 /** Maximum characters that are kept of a changed value. */
 const CHARACTERS_MOST = 100;
-const cut = (value: string) =>
+const cutFieldValue = (value: string) =>
   value.length <= CHARACTERS_MOST ? value : value.slice(0, CHARACTERS_MOST).toWellFormed();
 
 /** Lists the fields with other values. Other columns begin with `_`. */
@@ -31,14 +31,14 @@ function fieldsBetween(before: Values, after: Values, ...line: [] | [string]): F
   for (const field in after) {
     const [was, is] = [before[field] ?? '', after[field]!];
     if (is !== was && field !== 'MODIFIED_DATE' && !field.startsWith('_'))
-      changes.push([field, cut(was), cut(is), ...line]);
+      changes.push([field, cutFieldValue(was), cutFieldValue(is), ...line]);
   }
   return changes;
 }
 
 /** Describes a line that is new or removed. */
 const nameLine = ({ PART_CODE, DESCRIPTION = '', QUANTITY = '' }: Values) =>
-  cut(`${QUANTITY} × ${PART_CODE || DESCRIPTION}`);
+  cutFieldValue(`${QUANTITY} × ${PART_CODE || DESCRIPTION}`);
 const newLine = (line: Values): RecordChange => [
   'orders',
   line,

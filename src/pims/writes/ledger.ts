@@ -14,7 +14,15 @@ import {
   type StockMovement,
 } from '../rules/stock.ts';
 import type { Values } from '../rules/values.ts';
-import { ask, load, loadWith, save, type KeptSerial, type LedgerRow, type Script } from './script.ts';
+import {
+  requestLoad,
+  loadValue,
+  loadWith,
+  requestSave,
+  type KeptSerial,
+  type LedgerRow,
+  type Script,
+} from './script.ts';
 
 /** The columns of a movement besides the units. */
 export interface Cause extends Partial<Pick<LedgerRow, 'KIND' | 'REASON' | 'ORDER_NUMBER' | 'SERIALS'>> {
@@ -48,13 +56,13 @@ export const ledgerRow = (
 export function* countParts(parts: readonly Values[], cause: Cause): Script<void> {
   const committed = new Map<string, string>();
   const codes = parts.map((part) => part['PART_CODE']!);
-  for (const [code, quantity] of codes.length === 0 ? [] : yield* load('commitments', codes))
+  for (const [code, quantity] of codes.length === 0 ? [] : yield* loadValue('commitments', codes))
     addUnits(committed, code, quantity);
   for (const part of parts)
     Object.assign(part, countStock(part['QTY_ONHAND'] || '0', committed.get(part['PART_CODE']!) ?? '0'));
   const filled = parts.filter(({ QTY_ONHAND = '' }) => !isZero(QTY_ONHAND));
   if (filled.length === 0) return;
-  yield save(
+  yield requestSave(
     'openLedger',
     filled.map((part) => ledgerRow(part, part['QTY_ONHAND']!, cause)),
   );
@@ -73,16 +81,16 @@ export function* moveStock(movements: readonly StockMovement[], cause: Cause): S
     return;
   }
   const rows: LedgerRow[] = [];
-  const ahead = movements.map(({ PART_CODE }) => ask('stock', PART_CODE));
+  const ahead = movements.map(({ PART_CODE }) => requestLoad('stock', PART_CODE));
   for (const movement of movements) {
     const { PART_CODE, onHand } = movement;
     const stock = yield* loadWith(ahead.splice(0), 'stock', PART_CODE);
     if (!stock) continue;
     const moved = applyMovement(stock, movement);
-    yield save('update', 'inventory', { ...counted(stock), PART_CODE }, { ...moved, MODIFIED_DATE: cause.now });
+    yield requestSave('update', 'inventory', { ...counted(stock), PART_CODE }, { ...moved, MODIFIED_DATE: cause.now });
     if (!isZero(onHand)) rows.push(ledgerRow({ ...moved, PART_CODE }, onHand, cause));
   }
-  if (rows.length > 0) yield save('recordMovements', rows);
+  if (rows.length > 0) yield requestSave('recordMovements', rows);
 }
 
 /** Returns a part with QTY_AVAILABLE, which loads of stock omit. */
@@ -101,15 +109,15 @@ function* moveTogether(movements: readonly StockMovement[], cause: Cause): Scrip
   const byPart = new Map(movements.map((movement) => [movement.PART_CODE, movement]));
   const parts: [Values, Values][] = [];
   const rows: LedgerRow[] = [];
-  for (const part of yield* load('stocks', [...byPart.keys()])) {
+  for (const part of yield* loadValue('stocks', [...byPart.keys()])) {
     const PART_CODE = part['PART_CODE']!;
     const movement = byPart.get(PART_CODE)!;
     const moved = { PART_CODE, ...applyMovement(part, movement), MODIFIED_DATE: cause.now };
     parts.push([counted(part), moved]);
     if (!isZero(movement.onHand)) rows.push(ledgerRow(moved, movement.onHand, cause));
   }
-  yield save('updateStocks', parts);
-  if (rows.length > 0) yield save('recordMovements', rows);
+  yield requestSave('updateStocks', parts);
+  if (rows.length > 0) yield requestSave('recordMovements', rows);
 }
 
 /**
@@ -123,7 +131,7 @@ export function* sellSerials(order: Values, lines: readonly Values[], before: re
   const sold: KeptSerial[] = [];
   for (const line of lines) {
     const PART_CODE = line['PART_CODE'] ?? '';
-    const stock = PART_CODE === '' || line['CARE_PLAN'] === 'Y' ? undefined : yield* load('stock', PART_CODE);
+    const stock = PART_CODE === '' || line['CARE_PLAN'] === 'Y' ? undefined : yield* loadValue('stock', PART_CODE);
     if (!stock) continue;
     const serials = serialsOf(line, orderNumber);
     const numbers = serials.map(([, serial]) => serial);
@@ -141,7 +149,7 @@ export function* sellSerials(order: Values, lines: readonly Values[], before: re
     names.add(name);
   }
   const freed = own.filter((serial) => kept.get(nameOf(serial)) === orderNumber && !names.has(nameOf(serial)));
-  if (sold.length + freed.length > 0) yield save('saveSerials', [...freed, ...sold]);
+  if (sold.length + freed.length > 0) yield requestSave('saveSerials', [...freed, ...sold]);
 }
 
 /**
@@ -156,7 +164,7 @@ export function* moveSerials(
 ): Script<readonly string[]> {
   const isWhole = kind === 'counted' && (SERIALIZED === 'Y' || serials.length > 0);
   const asStocked = (these: readonly string[]) => these.map((serial): KeptSerial => [PART_CODE, serial, '']);
-  const known = isWhole ? yield* load('serialsInStock', PART_CODE) : yield* loadSerials(asStocked(serials));
+  const known = isWhole ? yield* loadValue('serialsInStock', PART_CODE) : yield* loadSerials(asStocked(serials));
   const there = new Set(known.flatMap(([, serial, owner]) => (owner === '' ? serial : [])));
   const leave = moved.startsWith('-');
   const odd = isWhole ? undefined : serials.find((serial) => there.has(serial) !== leave);
@@ -164,8 +172,8 @@ export function* moveSerials(
     throw refuseSerial(`The serial number '${odd}' of part ${PART_CODE} is ${leave ? 'not' : 'already'} in stock.`);
   const gone = isWhole ? [...there.difference(new Set(serials))] : [...there];
   const come = serials.filter((serial) => !there.has(serial));
-  if (gone.length > 0) yield save('deleteSerials', asStocked(gone));
-  if (come.length > 0) yield save('saveSerials', asStocked(come));
+  if (gone.length > 0) yield requestSave('deleteSerials', asStocked(gone));
+  if (come.length > 0) yield requestSave('saveSerials', asStocked(come));
   return [...gone, ...come];
 }
 
@@ -174,7 +182,7 @@ export function* returnSerials(orderNumber: string, lines: readonly Values[]): S
   const known = yield* loadSerials(lines.flatMap((line) => serialsOf(line, '')));
   const sold = known.filter(([, , owner]) => owner === orderNumber);
   if (sold.length > 0)
-    yield save(
+    yield requestSave(
       'saveSerials',
       sold.map(([part, serial]) => [part, serial, '']),
     );
@@ -185,7 +193,7 @@ const serialsOf = ({ PART_CODE = '', SERIAL_NUMBERS = '' }: Values, orderNumber:
 const nameOf = ([partCode, serial]: KeptSerial) => JSON.stringify([partCode, serial]);
 
 function* loadSerials(serials: readonly KeptSerial[]): Script<readonly KeptSerial[]> {
-  return serials.length === 0 ? [] : yield* load('serials', serials);
+  return serials.length === 0 ? [] : yield* loadValue('serials', serials);
 }
 
 const refuseSerial = (message: string) => refuseField('SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS', message);

@@ -4,7 +4,7 @@ import type { Dictionaries, FieldDictionary } from '../rules/fields.ts';
 import { approveOrder, cancelled, changeOrder, invoiceOrder, voided, type OrderTransition } from '../rules/order.ts';
 import { isCancelled } from '../rules/stages.ts';
 import type { Json } from '../rules/json.ts';
-import { ask, load, save, type Save, type Script } from './script.ts';
+import { requestLoad, loadValue, requestSave, type Save, type Script } from './script.ts';
 import { commitUnits, holdsStock, stockMovements } from '../rules/stock.ts';
 import { checkText, complete, parseValues, type Values } from '../rules/values.ts';
 import { checkKnown, createdAt, loadTarget, nextNumber, splitKey, type Body, type WriteOptions } from './writes.ts';
@@ -14,7 +14,7 @@ import { moveStock, returnSerials, sellSerials } from './ledger.ts';
 export function* updateOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   const change = parseValues(orders, 'orders', fields, ['ORDER_TYPE']);
-  const ahead = change['DROP_SHIP'] === undefined ? [] : [ask('unitsOfLines', orderNumber)];
+  const ahead = change['DROP_SHIP'] === undefined ? [] : [requestLoad('unitsOfLines', orderNumber)];
   const order = yield* loadTarget('orders', orderNumber, options, ahead);
   const changed = orThrow(changeOrder(orders, order, change));
   if (options.strict) yield* checkKnown(change, 'CUSTOMER_CODE', 'LOCATION_CODE');
@@ -25,7 +25,7 @@ export function* updateOrder({ orders }: Dictionaries, body: Body, options: Writ
 export function* cancelOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   parseValues(orders, 'orders', fields, Object.keys(fields));
-  const order = yield* loadTarget('orders', orderNumber, options, [ask('unitsOfLines', orderNumber)]);
+  const order = yield* loadTarget('orders', orderNumber, options, [requestLoad('unitsOfLines', orderNumber)]);
   return yield* saveOrder(orders, order, isCancelled(order) ? order : orThrow(cancelled(order)), options.now);
 }
 
@@ -34,8 +34,8 @@ function* saveOrder(dictionary: FieldDictionary, order: Values, after: Values, n
   if (after === order) return JSON.stringify(complete(dictionary.keys(), order));
   const changed = { ...after, MODIFIED_DATE: now };
   const isHeld = holdsStock(changed);
-  const units = holdsStock(order) === isHeld ? [] : yield* load('unitsOfLines', order['ORDER_NUMBER']!);
-  yield save('update', 'orders', order, changed);
+  const units = holdsStock(order) === isHeld ? [] : yield* loadValue('unitsOfLines', order['ORDER_NUMBER']!);
+  yield requestSave('update', 'orders', order, changed);
   yield* moveStock(commitUnits(units, isHeld), { now });
   return JSON.stringify(complete(dictionary.keys(), changed));
 }
@@ -48,29 +48,29 @@ export function* advanceOrder(orderNumber: string, transition: OrderTransition, 
     for (const serial of [...transition.invoice.serials.values()].flat()) checkText('SERIAL_NUMBERS', serial);
     for (const number of transition.invoice.tracking) checkText('TRACKING_NUMBERS', number);
   }
-  const order = yield* loadTarget('orders', orderNumber, options, [ask('lines', orderNumber)]);
-  const lines = yield* load('lines', orderNumber);
+  const order = yield* loadTarget('orders', orderNumber, options, [requestLoad('lines', orderNumber)]);
+  const lines = yield* loadValue('lines', orderNumber);
   const step = orThrow(
     'approve' in transition ? approveOrder(order, lines) : invoiceOrder(order, lines, transition.invoice),
   );
   if ('invoice' in transition) yield* sellSerials(step.order, step.lines);
-  yield save('update', 'orders', order, { ...step.order, MODIFIED_DATE: now });
+  yield requestSave('update', 'orders', order, { ...step.order, MODIFIED_DATE: now });
   const after = new Map(step.lines.map((line) => [line['LINE_NUMBER'], line]));
   const updates: Save[] = [];
   for (const line of lines) {
     const kept = after.get(line['LINE_NUMBER']);
-    if (kept) updates.push(save('updateLine', line, { ...kept, MODIFIED_DATE: now }));
-    else yield save('deleteLine', line);
+    if (kept) updates.push(requestSave('updateLine', line, { ...kept, MODIFIED_DATE: now }));
+    else yield requestSave('deleteLine', line);
   }
   // A store can join adjacent updates.
   yield* updates;
   let backorder: string | null = null;
   if (step.backorder) {
     backorder = yield* nextNumber('orders');
-    yield save('insert', 'orders', { ...step.backorder.order, ORDER_NUMBER: backorder, ...createdAt(now) });
+    yield requestSave('insert', 'orders', { ...step.backorder.order, ORDER_NUMBER: backorder, ...createdAt(now) });
     for (const line of step.backorder.lines)
-      yield save('insertLine', { ...line, ORDER_NUMBER: backorder, MODIFIED_DATE: now });
-    yield save('keepBackorder', orderNumber, backorder);
+      yield requestSave('insertLine', { ...line, ORDER_NUMBER: backorder, MODIFIED_DATE: now });
+    yield requestSave('keepBackorder', orderNumber, backorder);
   }
   yield* moveStock(step.stock, { now, by: options.by, ORDER_NUMBER: orderNumber });
   return JSON.stringify({ ORDER_NUMBER: orderNumber, backorder });
@@ -80,11 +80,11 @@ export function* advanceOrder(orderNumber: string, transition: OrderTransition, 
 export function* voidInvoice(orderNumber: string, reason: string, options: WriteOptions): Script<Json> {
   const { now, by } = options;
   checkText('ORDER_NUMBER', orderNumber);
-  const order = yield* loadTarget('orders', orderNumber, options, [ask('lines', orderNumber)]);
+  const order = yield* loadTarget('orders', orderNumber, options, [requestLoad('lines', orderNumber)]);
   if (isCancelled(order) && order['ORDER_TYPE'] === 'invoice') return JSON.stringify({ ORDER_NUMBER: orderNumber });
   const changed = orThrow(voided(order));
-  const lines = yield* load('lines', orderNumber);
-  yield save('update', 'orders', order, { ...changed, MODIFIED_DATE: now });
+  const lines = yield* loadValue('lines', orderNumber);
+  yield requestSave('update', 'orders', order, { ...changed, MODIFIED_DATE: now });
   yield* returnSerials(orderNumber, lines);
   yield* moveStock(stockMovements([order, lines], [changed, lines]), {
     now,

@@ -167,29 +167,29 @@ export type Script<T> = Generator<Load | Save, T, unknown>;
  */
 export type Write<T> = (dictionaries: Dictionaries) => Script<T>;
 
-/** Makes a request to load, such as `ask('record', 'orders', '10248')`. */
-export const ask = <Name extends keyof Loads>(name: Name, ...args: Parameters<Loads[Name]>) =>
+/** Makes a request to load, such as `requestLoad('record', 'orders', '10248')`. */
+export const requestLoad = <Name extends keyof Loads>(name: Name, ...args: Parameters<Loads[Name]>) =>
   ({ kind: 'load', name, args }) as Load;
 
-/** Loads a value: `yield* load('record', 'orders', '10248')` returns the order, or undefined. */
-export function* load<Name extends keyof Loads>(
+/** Loads a value: `yield* loadValue('record', 'orders', '10248')` returns the order, or undefined. */
+export function* loadValue<Name extends keyof Loads>(
   name: Name,
   ...args: Parameters<Loads[Name]>
 ): Script<ReturnType<Loads[Name]>> {
-  return (yield ask(name, ...args)) as ReturnType<Loads[Name]>;
+  return (yield requestLoad(name, ...args)) as ReturnType<Loads[Name]>;
 }
 
-/** Loads a value as `load` does, and names the likely next loads. */
+/** Loads a value as `loadValue` does, and names the likely next loads. */
 export function* loadWith<Name extends keyof Loads>(
   ahead: readonly Load[],
   name: Name,
   ...args: Parameters<Loads[Name]>
 ): Script<ReturnType<Loads[Name]>> {
-  return (yield { ...ask(name, ...args), ahead }) as ReturnType<Loads[Name]>;
+  return (yield { ...requestLoad(name, ...args), ahead }) as ReturnType<Loads[Name]>;
 }
 
-/** Makes a request to save, such as `yield save('deleteLines', '10248')`. */
-export const save = <Name extends keyof Saves>(name: Name, ...args: Parameters<Saves[Name]>) =>
+/** Makes a request to save, such as `yield requestSave('deleteLines', '10248')`. */
+export const requestSave = <Name extends keyof Saves>(name: Name, ...args: Parameters<Saves[Name]>) =>
   ({ kind: 'save', name, args }) as Save;
 
 /** Runs a script and saves nothing. `answer` may replace what is loaded, as saves would have changed it. */

@@ -6,7 +6,7 @@ import { applyAction, type StockAction } from '../rules/stock.ts';
 import { checkText, parseValues, type Values } from '../rules/values.ts';
 import { countParts, ledgerRow, moveSerials } from './ledger.ts';
 import type { Json } from '../rules/json.ts';
-import { load, save, type Script } from './script.ts';
+import { loadValue, requestSave, type Script } from './script.ts';
 import {
   checkNewKey,
   createdAt,
@@ -26,7 +26,7 @@ export function* actOnStock(partCode: string, action: StockAction, { now, by }: 
   yield* saveChange('inventory', part, changed, { now });
   const SERIALS = (yield* moveSerials(part, action, moved)).join(',');
   const cause = { now, by, KIND: action.kind, REASON: action.reason, SERIALS };
-  yield save('recordMovements', [ledgerRow({ ...changed, PART_CODE: partCode }, moved, cause)]);
+  yield requestSave('recordMovements', [ledgerRow({ ...changed, PART_CODE: partCode }, moved, cause)]);
   return JSON.stringify({ QTY_ONHAND: changed['QTY_ONHAND'] });
 }
 
@@ -44,10 +44,10 @@ export function* createPart({ inventory }: Dictionaries, body: Body, { now, by }
   const values = parseValues(inventory, 'inventory', body);
   const { PART_CODE = '' } = values;
   if (PART_CODE === '') throw refuseField('MISSING_FIELD', 'PART_CODE', 'PART_CODE is required.');
-  checkNewKey('inventory', PART_CODE, yield* load('isThere', 'inventory', PART_CODE));
+  checkNewKey('inventory', PART_CODE, yield* loadValue('isThere', 'inventory', PART_CODE));
   const part = { ...values, ...createdAt(now) };
   yield* countParts([part], { now, by, KIND: 'counted', REASON: 'new part' });
-  yield save('insert', 'inventory', part);
+  yield requestSave('insert', 'inventory', part);
   return JSON.stringify(PART_CODE);
 }
 
@@ -61,7 +61,7 @@ export function* updatePart({ inventory }: Dictionaries, body: Body, options: Wr
 
 function* loadPart(partCode: string): Script<Values> {
   checkText('PART_CODE', partCode);
-  const part = yield* load('record', 'inventory', partCode);
+  const part = yield* loadValue('record', 'inventory', partCode);
   if (!part) throw recordNotFound('inventory', partCode);
   return part;
 }

@@ -14,9 +14,9 @@ import { FIRST_STAGES, type Stage } from '../rules/stages.ts';
 import { moveStock, sellSerials } from './ledger.ts';
 import type { Json } from '../rules/json.ts';
 import {
-  ask,
-  load,
-  save,
+  requestLoad,
+  loadValue,
+  requestSave,
   type Expected,
   type Idempotency,
   type Load,
@@ -79,7 +79,7 @@ export function* createOrder({ orders }: Dictionaries, body: Body, context: Writ
   if (context.strict) yield* checkKnown(values, 'CUSTOMER_CODE', 'LOCATION_CODE');
   const orderNumber = yield* nextNumber('orders');
   const own = { ORDER_TYPE: stage, ORDER_NUMBER: orderNumber, ...markTotals(values) };
-  yield save('insert', 'orders', { ...values, ...own, ...createdAt(context.now) });
+  yield requestSave('insert', 'orders', { ...values, ...own, ...createdAt(context.now) });
   return JSON.stringify(orderNumber);
 }
 
@@ -90,10 +90,10 @@ export function* createOrder({ orders }: Dictionaries, body: Body, context: Writ
 export function* createCustomer({ customers }: Dictionaries, body: Body, { now }: WriteOptions): Script<Json> {
   const values = parseValues(customers, 'customers', body);
   const own = values['CUSTOMER_CODE'];
-  if (own) checkNewKey('customers', own, yield* load('isThere', 'customers', own));
-  if (own && isCounted(own)) yield save('raiseCounter', 'customers', BigInt(own));
+  if (own) checkNewKey('customers', own, yield* loadValue('isThere', 'customers', own));
+  if (own && isCounted(own)) yield requestSave('raiseCounter', 'customers', BigInt(own));
   const code = own || (yield* nextNumber('customers'));
-  yield save('insert', 'customers', { ...values, CUSTOMER_CODE: code, ...createdAt(now) });
+  yield requestSave('insert', 'customers', { ...values, CUSTOMER_CODE: code, ...createdAt(now) });
   return JSON.stringify(code);
 }
 
@@ -110,19 +110,19 @@ export function* addLineItem({ lines }: Dictionaries, body: Body, options: Write
   const { now, strict } = options;
   const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
   const values = parseValues(lines, 'lines', fields, ['NUMBER_SHIPPED']);
-  const ahead = [ask('lastLineNumber', orderNumber), ...askPart(values, strict)];
-  const order = yield* loadTarget('orders', orderNumber, options, ahead, ask('orderStage', orderNumber));
+  const ahead = [requestLoad('lastLineNumber', orderNumber), ...askPart(values, strict)];
+  const order = yield* loadTarget('orders', orderNumber, options, ahead, requestLoad('orderStage', orderNumber));
   if (strict) yield* checkKnown(values, 'PART_CODE');
   const { line, stock } = orThrow(addLine(order, values, yield* loadPart(values)));
-  const last = yield* load('lastLineNumber', orderNumber);
+  const last = yield* loadValue('lastLineNumber', orderNumber);
   // Line numbers are unique and start at 1. A lower last number means fewer lines, so most writes need no count.
-  if (last >= LINES_MAX) checkLineCount(orderNumber, yield* load('lineCount', orderNumber));
+  if (last >= LINES_MAX) checkLineCount(orderNumber, yield* loadValue('lineCount', orderNumber));
   const totals = moveTotals(order, undefined, line);
   const LINE_NUMBER = String(last + 1);
   const added = complete(lines.keys(), { ...line, ORDER_NUMBER: orderNumber, LINE_NUMBER, ...createdAt(now) });
-  yield save('insertLine', added);
+  yield requestSave('insertLine', added);
   yield* moveStock(stock, options);
-  yield save('update', 'orders', order, { ...totals, MODIFIED_DATE: now });
+  yield requestSave('update', 'orders', order, { ...totals, MODIFIED_DATE: now });
   return JSON.stringify(added);
 }
 
@@ -131,10 +131,10 @@ export function* updateLineItem({ lines }: Dictionaries, body: Body, options: Wr
   const { key: orderNumber, fields: named } = splitKey(body, 'ORDER_NUMBER');
   const { key: lockCode, fields } = splitKey(named, 'LINE_REF_LOCK_CODE');
   const change = parseValues(lines, 'lines', fields);
-  const ahead = [ask('line', orderNumber, lockCode), ...askPart(change, strict)];
-  const order = yield* loadTarget('orders', orderNumber, options, ahead, ask('orderStage', orderNumber));
-  const line = yield* load('line', orderNumber, lockCode);
-  if (!line) throw lineNotFound(orderNumber, lockCode, yield* load('orderOfMovedLine', orderNumber, lockCode));
+  const ahead = [requestLoad('line', orderNumber, lockCode), ...askPart(change, strict)];
+  const order = yield* loadTarget('orders', orderNumber, options, ahead, requestLoad('orderStage', orderNumber));
+  const line = yield* loadValue('line', orderNumber, lockCode);
+  if (!line) throw lineNotFound(orderNumber, lockCode, yield* loadValue('orderOfMovedLine', orderNumber, lockCode));
   if (strict) yield* checkKnown(change, 'PART_CODE');
   const step = orThrow(changeLine(lines, [order, line], change, yield* loadPart(change)));
   if (changedNames(line, step.line).length === 0) return JSON.stringify(line);
@@ -142,17 +142,17 @@ export function* updateLineItem({ lines }: Dictionaries, body: Body, options: Wr
   const totals = moveTotals(order, line, changed);
   if (order['ORDER_TYPE'] === 'invoice' && step.line['SERIAL_NUMBERS'] !== line['SERIAL_NUMBERS'])
     yield* sellSerials(order, [changed], [line]);
-  yield save('updateLine', line, changed);
+  yield requestSave('updateLine', line, changed);
   yield* moveStock(step.stock, options);
-  yield save('update', 'orders', order, { ...totals, MODIFIED_DATE: now });
+  yield requestSave('update', 'orders', order, { ...totals, MODIFIED_DATE: now });
   return JSON.stringify(changed);
 }
 
 export function* addField(dictionaries: Dictionaries, field: CustomField): Script<Json> {
   // A repeated key must be found before the rule, which refuses a field that exists.
-  yield* load('isThere', 'orders', '');
+  yield* loadValue('isThere', 'orders', '');
   orThrow(refuseCustomField(dictionaries[field.recordType], field.name));
-  yield save('addField', field);
+  yield requestSave('addField', field);
   return 'null';
 }
 
@@ -163,7 +163,7 @@ export function* addField(dictionaries: Dictionaries, field: CustomField): Scrip
  */
 export function* runOnce(write: Script<Json>, { idempotency, now }: WriteOptions): Script<Written> {
   let step = write.next();
-  const kept = idempotency && (yield* load('keptAnswer', idempotency.operation, idempotency.key));
+  const kept = idempotency && (yield* loadValue('keptAnswer', idempotency.operation, idempotency.key));
   if (kept && kept.bodyHash !== idempotency.bodyHash) throw new Refusal('IDEMPOTENCY_KEY_REUSED');
   if (kept) return { data: kept.data, replayed: true };
   let hasSaved = false;
@@ -171,7 +171,7 @@ export function* runOnce(write: Script<Json>, { idempotency, now }: WriteOptions
     hasSaved ||= step.value.kind === 'save';
     step = write.next(yield step.value);
   }
-  if (idempotency) yield save('keepAnswer', idempotency, step.value, now);
+  if (idempotency) yield requestSave('keepAnswer', idempotency, step.value, now);
   return { data: step.value, replayed: false, ...(!hasSaved && { isUnchanged: true }) };
 }
 
@@ -183,7 +183,7 @@ export function* saveChange(
   { now }: { now: string },
 ): Script<void> {
   if (changedNames(record, change).length > 0)
-    yield save('update', recordType, record, { ...change, MODIFIED_DATE: now });
+    yield requestSave('update', recordType, record, { ...change, MODIFIED_DATE: now });
 }
 
 /** Throws if a new record cannot have this key, because it is too long or another record has it. */
@@ -199,8 +199,8 @@ export const isCounted = (own: string): boolean => own.length <= COUNTED_DIGITS_
 /** Returns the next number that no record has. Callers may have chosen some numbers as codes. */
 export function* nextNumber(recordType: NumberedType): Script<string> {
   for (;;) {
-    const number = yield* load('nextNumber', recordType);
-    if (!(yield* load('isThere', recordType, number))) return number;
+    const number = yield* loadValue('nextNumber', recordType);
+    if (!(yield* loadValue('isThere', recordType, number))) return number;
   }
 }
 
@@ -214,8 +214,8 @@ export function* checkKnown(
     if (!code) continue;
     const isKnown =
       name === 'LOCATION_CODE'
-        ? yield* load('isLocationThere', code)
-        : yield* load('isThere', name === 'PART_CODE' ? 'inventory' : 'customers', code);
+        ? yield* loadValue('isLocationThere', code)
+        : yield* loadValue('isThere', name === 'PART_CODE' ? 'inventory' : 'customers', code);
     if (!isKnown) throw refuseField('UNKNOWN_REFERENCE', name, `${name} '${code.slice(0, 64)}' does not exist.`);
   }
 }
@@ -236,13 +236,13 @@ export function* loadTarget(
   code: string,
   { expected }: WriteOptions,
   ahead: readonly Load[] = [],
-  target = ask('record', recordType, code),
+  target = requestLoad('record', recordType, code),
 ): Script<Values> {
   const isChecked = typeof expected === 'object';
-  const record = yield { ...target, ahead: isChecked ? [ask('tag', recordType, code), ...ahead] : ahead };
+  const record = yield { ...target, ahead: isChecked ? [requestLoad('tag', recordType, code), ...ahead] : ahead };
   if (!record) throw recordNotFound(recordType, code);
   if (!isChecked) return record as Values;
-  const tag = (yield* load('tag', recordType, code))!;
+  const tag = (yield* loadValue('tag', recordType, code))!;
   if (expected.includes(tag)) return record as Values;
   // A weak tag never equals a strong one, so only weak ones were sent.
   if (expected.length === 0) throw new Refusal('TAG_WEAKENED', undefined, { tag });
@@ -252,12 +252,18 @@ export function* loadTarget(
 }
 
 function* loadPart({ PART_CODE: code }: Values): Script<Values | undefined> {
-  return code ? yield* load('part', code) : undefined;
+  return code ? yield* loadValue('part', code) : undefined;
 }
 
 /** Lists the loads for the part of a line. `strict` also checks that the part exists. */
 const askPart = ({ PART_CODE: code }: Values, strict: boolean): Load[] =>
-  code ? [ask('part', code), ask('stock', code), ...(strict ? [ask('isThere', 'inventory', code)] : [])] : [];
+  code
+    ? [
+        requestLoad('part', code),
+        requestLoad('stock', code),
+        ...(strict ? [requestLoad('isThere', 'inventory', code)] : []),
+      ]
+    : [];
 
 export const createdAt = (now: string): Values => ({ CREATE_DATE: now, MODIFIED_DATE: now });
 

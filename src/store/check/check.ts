@@ -30,7 +30,7 @@ export async function checkStore(store: CheckedStore): Promise<CheckResult> {
   const counts: RecordCounts = { orders: 0, lines: 0 };
   const checkPart = async (part: CheckedPart, place: string, work: (db: CheckedDatabase) => Promise<void>) => {
     try {
-      await store.read(part, work);
+      await store.readPart(part, work);
     } catch (fault) {
       const damage = store.damageOf(fault);
       if (damage === undefined) throw fault;
@@ -41,7 +41,7 @@ export async function checkStore(store: CheckedStore): Promise<CheckResult> {
   try {
     await store.checkItself(findings);
     await checkPart('control', 'tenants', async (db) => {
-      tenants = await db.read(`SELECT "TEAM_ID", "STORE_ID" FROM ${db.schema}"TENANTS" ORDER BY "TEAM_ID"`);
+      tenants = await db.readRows(`SELECT "TEAM_ID", "STORE_ID" FROM ${db.schema}"TENANTS" ORDER BY "TEAM_ID"`);
       for (const [teamId] of tenants) await checkAudit(db, teamId, findings);
     });
     await checkPart('usage', 'counts', (db) => checkUsage(db, findings));
@@ -58,7 +58,7 @@ export async function checkStore(store: CheckedStore): Promise<CheckResult> {
 async function checkAudit(db: CheckedDatabase, teamId: string, findings: Findings): Promise<void> {
   const { fault } = await verifyAudit(readAudit(db), teamId);
   const remedy = 'Find out who could write to the database. The earlier records are unchanged.';
-  if (fault) findings.add(`audit log of ${teamId}`, `record ${fault.number}: ${fault.reason}`, remedy);
+  if (fault) findings.addFinding(`audit log of ${teamId}`, `record ${fault.number}: ${fault.reason}`, remedy);
 }
 
 const USAGE_REMEDY = `Compare both with the request log or the balancer's log. ${RESTORE}`;
@@ -77,7 +77,7 @@ async function checkUsage({ schema, each }: CheckedDatabase, findings: Findings)
     UNION ALL SELECT "TEAM_ID", "MONTH", 0, "CALLS" FROM ${schema}"USAGE_MONTHS") AS counts
   GROUP BY "TEAM_ID", month HAVING sum(days) <> sum(months) ORDER BY 1, 2`;
   await each<Sums>(unlikeDays, ([teamId, month, days, months]) =>
-    findings.add(
+    findings.addFinding(
       `counts of ${teamId}`,
       `the days of ${month} add up to ${days} calls, but the month has ${months}`,
       USAGE_REMEDY,
@@ -87,7 +87,7 @@ async function checkUsage({ schema, each }: CheckedDatabase, findings: Findings)
   FROM ${schema}"KEY_USAGE" k LEFT JOIN ${schema}"USAGE_MONTHS" m ON m."TEAM_ID" = k."TEAM_ID" AND m."MONTH" = k."MONTH"
   GROUP BY k."TEAM_ID", k."MONTH" HAVING sum(k."CALLS") > max(coalesce(m."CALLS", 0)) ORDER BY 1, 2`;
   await each<Sums>(beyondTotal, ([teamId, month, pairs, total]) =>
-    findings.add(
+    findings.addFinding(
       `counts of ${teamId}`,
       `its keys have ${pairs} calls in ${month}, but the tenant has ${total}`,
       USAGE_REMEDY,
@@ -100,14 +100,14 @@ async function checkRequests({ schema, each }: CheckedDatabase, findings: Findin
   const columns = '"TEAM_ID", "BLOCK_ID", "BOOT", "FIRST_NUMBER", "LAST_NUMBER", "LINES"';
   await each<Block>(`SELECT ${columns} FROM ${schema}"REQUESTS"`, ([teamId, blockId, boot, first, last, lines]) => {
     const fault = faultOfBlock(first, last, lines);
-    if (fault) findings.note(`Request log of ${teamId}: block ${blockId}, ${boot}: ${fault}. ${LOG_REMEDY}`);
+    if (fault) findings.addNote(`Request log of ${teamId}: block ${blockId}, ${boot}: ${fault}. ${LOG_REMEDY}`);
   });
   const unlikeBytes = `SELECT "TEAM_ID", sum(lines), sum(bytes) FROM (
     SELECT "TEAM_ID", length("LINES") + 200 AS lines, 0 AS bytes FROM ${schema}"REQUESTS"
     UNION ALL SELECT "TEAM_ID", 0, "BYTES" FROM ${schema}"REQUEST_BYTES") AS blocks
   GROUP BY "TEAM_ID" HAVING sum(lines) <> sum(bytes) ORDER BY 1`;
   await each<[string, number | string, number | string]>(unlikeBytes, ([teamId, lines, bytes]) =>
-    findings.note(
+    findings.addNote(
       `Request log of ${teamId}: its blocks have ${lines} bytes, but the store has counted ${bytes}. ${BYTES_REMEDY}`,
     ),
   );

@@ -27,15 +27,15 @@ export class Findings {
   count = 0;
 
   /** Adds a finding, by default that records disagree. */
-  add(place: string, what: string, remedy = RESTORE, isDamage = false): void {
+  addFinding(place: string, what: string, remedy = RESTORE, isDamage = false): void {
     if (++this.count <= LISTED_MAX) this.listed.push({ place, what, remedy, isDamage });
   }
 
   addDamage(place: string, what: string, remedy = RESTORE): void {
-    this.add(place, what, remedy, true);
+    this.addFinding(place, what, remedy, true);
   }
 
-  note(sentence: string): void {
+  addNote(sentence: string): void {
     if (this.notes.length < LISTED_MAX) this.notes.push(sentence);
   }
 }
@@ -52,7 +52,7 @@ export interface CheckedStore {
   /** Runs the store's own checks of files, pages and indexes. */
   checkItself(findings: Findings): Promise<void>;
   /** Reads a part in a snapshot. Does nothing if the part does not exist yet or is unreadable. */
-  read(part: CheckedPart, work: (db: CheckedDatabase) => Promise<void>): Promise<void>;
+  readPart(part: CheckedPart, work: (db: CheckedDatabase) => Promise<void>): Promise<void>;
   /** Returns the message of a fault that means damage, or undefined for any other fault. */
   damageOf(fault: unknown): string | undefined;
   close?(): Promise<void>;

@@ -59,7 +59,7 @@ async function checkOrders(
     for (const { PART_CODE, committed: units } of stockMovements([{}, []], [order, lines]))
       committed.set(PART_CODE, addDecimals(committed.get(PART_CODE) ?? '0', units));
     for (const fault of faultsOfOrder(order, lines))
-      findings.add(`order ${order['ORDER_NUMBER']} of ${teamId}`, fault, BY_HAND);
+      findings.addFinding(`order ${order['ORDER_NUMBER']} of ${teamId}`, fault, BY_HAND);
   };
   await each(
     `SELECT ${aliased('o', ORDER)}, l."LINE_NUMBER", ${aliased('l', LINE)} FROM ${schema}"ORDERS" o
@@ -80,7 +80,7 @@ async function checkOrders(
       LEFT JOIN ${schema}"ORDERS" o ON o."ORDER_NUMBER" = l."ORDER_NUMBER"
       WHERE o."ORDER_NUMBER" IS NULL GROUP BY l."ORDER_NUMBER"`,
     ([number, count]) =>
-      findings.add(`order ${number} of ${teamId}`, `the order is missing, but ${count} of its lines exist`),
+      findings.addFinding(`order ${number} of ${teamId}`, `the order is missing, but ${count} of its lines exist`),
   );
   return committed;
 }
@@ -120,7 +120,7 @@ async function checkStock(
       LEFT JOIN ${schema}"ORDERS" o ON o."ORDER_NUMBER" = s."ORDER_NUMBER" AND o."ORDER_TYPE" = 'invoice'
         AND o."${CANCELLED_MARK}" <> 'Y' WHERE s."ORDER_NUMBER" <> '' AND o."ORDER_NUMBER" IS NULL`,
     ([code, serial, order]) =>
-      findings.add(
+      findings.addFinding(
         `part ${code} of ${teamId}`,
         `its serial number ${serial} is sold on order ${order}, which is no valid invoice`,
         BY_HAND,
@@ -130,27 +130,35 @@ async function checkStock(
     const [code, key, onHand, kept, left, serialized] = row as [string, string, string, string, string, string];
     const place = `part ${code} of ${teamId}`;
     const held = committed.get(code) ?? '0';
-    if (key !== sortKey(code)) findings.add(place, 'it cannot be found by its code', BY_HAND);
+    if (key !== sortKey(code)) findings.addFinding(place, 'it cannot be found by its code', BY_HAND);
     if (compareDecimals(kept, held) !== 0)
-      findings.add(place, `QTY_COMMITTED is ${kept || '0'}, but open sales orders hold ${held}`, BY_HAND);
+      findings.addFinding(place, `QTY_COMMITTED is ${kept || '0'}, but open sales orders hold ${held}`, BY_HAND);
     const sum = moved.get(code) ?? '0';
     moved.delete(code);
     if (compareDecimals(onHand, sum) !== 0)
-      findings.add(place, `QTY_ONHAND is ${onHand || '0'}, but its movements add up to ${sum}`, BY_HAND);
+      findings.addFinding(place, `QTY_ONHAND is ${onHand || '0'}, but its movements add up to ${sum}`, BY_HAND);
     const inStock = String(serialized === 'Y' ? (serials.get(code) ?? 0) : 0);
     if (inStock !== '0' && compareDecimals(inStock, onHand) > 0)
-      findings.add(place, `QTY_ONHAND is ${onHand || '0'}, but ${inStock} serial numbers are in stock`, COUNT_AGAIN);
+      findings.addFinding(
+        place,
+        `QTY_ONHAND is ${onHand || '0'}, but ${inStock} serial numbers are in stock`,
+        COUNT_AGAIN,
+      );
     const available = subtractDecimals(onHand, kept);
     if (compareDecimals(left, available) !== 0)
-      findings.add(place, `QTY_AVAILABLE is ${left || '0'}, but on hand minus committed is ${available}`, BY_HAND);
+      findings.addFinding(
+        place,
+        `QTY_AVAILABLE is ${left || '0'}, but on hand minus committed is ${available}`,
+        BY_HAND,
+      );
   });
   for (const code of moved.keys())
-    findings.add(`part ${code} of ${teamId}`, 'the part is missing, but it has movements');
+    findings.addFinding(`part ${code} of ${teamId}`, 'the part is missing, but it has movements');
 }
 
 /** Checks that the next number is above every assigned number, so that no number is assigned twice. */
 async function checkNumbers(db: CheckedDatabase, teamId: string, findings: Findings): Promise<void> {
-  const next = new Map(await db.read<[string, number]>(`SELECT "NAME", "NEXT" FROM ${db.schema}"COUNTERS"`));
+  const next = new Map(await db.readRows<[string, number]>(`SELECT "NAME", "NEXT" FROM ${db.schema}"COUNTERS"`));
   for (const { name, table, column } of NUMBERED) {
     let highest = 0;
     await db.each<[string]>(`SELECT "${column}" FROM ${db.schema}"${table}"`, ([number]) => {
@@ -159,7 +167,7 @@ async function checkNumbers(db: CheckedDatabase, teamId: string, findings: Findi
     const following = next.get(name) ?? 0;
     const remedy = `Stop the service and set NEXT of ${name} in COUNTERS to ${highest + 1}.`;
     if (following <= highest)
-      findings.add(
+      findings.addFinding(
         `numbers of ${teamId}`,
         `the next number of ${name} is ${following}, but ${highest} is already in use`,
         remedy,
@@ -174,7 +182,7 @@ async function checkAnswers({ schema, each }: CheckedDatabase, teamId: string, f
     `SELECT "OPERATION", "IDEMPOTENCY_KEY", "ANSWER" FROM ${schema}"IDEMPOTENCY"`,
     ([operation, key, answer]) => {
       if (!isJson(answer))
-        findings.add(place, `the response to ${operation} with the key ${JSON.stringify(key)} is not JSON`);
+        findings.addFinding(place, `the response to ${operation} with the key ${JSON.stringify(key)} is not JSON`);
     },
   );
   for (const { operation, table, column } of NUMBERED)
@@ -182,7 +190,7 @@ async function checkAnswers({ schema, each }: CheckedDatabase, teamId: string, f
       `SELECT i."ANSWER" FROM ${schema}"IDEMPOTENCY" i
         LEFT JOIN ${schema}"${table}" r ON r."${column}" = trim(i."ANSWER", '"')
         WHERE i."OPERATION" = '${operation}' AND r."${column}" IS NULL`,
-      ([answer]) => findings.add(place, `${operation} returned ${answer}, which does not exist`),
+      ([answer]) => findings.addFinding(place, `${operation} returned ${answer}, which does not exist`),
     );
 }
 
@@ -192,7 +200,7 @@ async function checkChanges({ schema, each }: CheckedDatabase, teamId: string, f
   const sql = `SELECT "SEQ", "BEFORE", "CHANGED" FROM ${schema}"CHANGES" ORDER BY "SEQ"`;
   await each<[number | string, number | string, string]>(sql, ([seq, before, changed]) => {
     if (Number(before) !== (last ?? Number(before)) || !isJson(changed))
-      findings.add(`changes of ${teamId}`, `number ${seq} does not follow ${last ?? before}, or is not JSON`);
+      findings.addFinding(`changes of ${teamId}`, `number ${seq} does not follow ${last ?? before}, or is not JSON`);
     last = Number(seq);
   });
 }

@@ -2,8 +2,8 @@
 import { hashRecord } from '../../audit/chain.ts';
 import type { AuditEntry, AuditRecord, AuditStore } from '../../audit/audit.ts';
 import { Refusal, type Outcome } from '../../errors.ts';
-import { row, statement, type Writing } from '../sql/writing.ts';
-import { commit, insertRow, loadRecords, type ControlDatabase, type ReadableTables } from './control.ts';
+import { yieldRow, statement, type Writing } from '../sql/writing.ts';
+import { commitWriting, insertRow, loadRecords, type ControlDatabase, type ReadableTables } from './control.ts';
 
 /**
  * Makes a change and appends its entry, unless the change returns a refusal, false or 0. Locks the tenant's chain
@@ -17,7 +17,7 @@ export function* audited<T>(
   change: () => Writing<T>,
 ): Writing<T> {
   if (!entry) return yield* change();
-  const head = yield* row<[number, string]>(
+  const head = yield* yieldRow<[number, string]>(
     `INSERT INTO ${schema}"AUDIT_HEADS" AS h SELECT "TEAM_ID", 0, '' FROM ${schema}"TENANTS" WHERE "TEAM_ID" = ?
       ON CONFLICT ("TEAM_ID") DO UPDATE SET "NUMBER" = h."NUMBER" RETURNING "NUMBER", "HASH"`,
     teamId,
@@ -25,13 +25,13 @@ export function* audited<T>(
   if (!head) throw new Refusal('TENANT_NOT_FOUND');
   const { once = null } = entry;
   const isMade = `SELECT 1 FROM ${schema}"AUDIT" WHERE "TEAM_ID" = ? AND "ONCE" = ?`;
-  if (once !== null && (yield* row(isMade, teamId, once))) throw new Refusal('IDEMPOTENCY_KEY_REUSED', MADE);
+  if (once !== null && (yield* yieldRow(isMade, teamId, once))) throw new Refusal('IDEMPOTENCY_KEY_REUSED', MADE);
   const outcome = yield* change();
   if (outcome === false || outcome === 0 || outcome instanceof Refusal) return outcome;
   const [last, lastHash] = head;
   const number = last + 1;
   const [actor, target, client] = [clean(entry.actor), clean(entry.target), clean(entry.client)];
-  const detail = Object.fromEntries(Object.entries(entry.detail).map(([name, text]) => [name, cut(text)]));
+  const detail = Object.fromEntries(Object.entries(entry.detail).map(([name, text]) => [name, cutAuditText(text)]));
   const kept = { at: entry.at, actor, action: entry.action, target, client };
   const hash = hashRecord(teamId, number, lastHash, { ...kept, detail });
   yield insertRow(`${schema}"AUDIT"`, { teamId, number, ...kept, detail: JSON.stringify(detail), hash, once });
@@ -56,20 +56,20 @@ const MADE =
 
 /** Maximum characters of each text of a record. */
 const TEXT_CHARACTERS_MAX = 2000;
-const cut = (text: string) => text.slice(0, TEXT_CHARACTERS_MAX);
+const cutAuditText = (text: string) => text.slice(0, TEXT_CHARACTERS_MAX);
 
 /**
  * Cuts a text, and replaces characters that a store would refuse or change, because the hash would no longer match. In
  * `detail`, JSON escapes them.
  */
-const clean = (text: string) => cut(text).toWellFormed().replaceAll('\0', '\uFFFD');
+const clean = (text: string) => cutAuditText(text).toWellFormed().replaceAll('\0', '\uFFFD');
 
 type Head = Pick<AuditRecord, 'number' | 'hash'>;
 const RECORD = ['number', 'at', 'actor', 'action', 'target', 'client', 'detail', 'hash'] as const;
 
 export const makeAuditStore = (db: ControlDatabase): AuditStore => ({
   ...readAudit(db),
-  appendAudit: (teamId, entry) => commit(db, () => appendAudit(db.schema, teamId, entry)),
+  appendAudit: (teamId, entry) => commitWriting(db, () => appendAudit(db.schema, teamId, entry)),
 });
 
 /** A text that someone has damaged fits no hash of the log. */
@@ -83,15 +83,15 @@ function parseDetail(text: string): AuditRecord['detail'] {
 
 /** Returns the methods of an AuditStore that only read. */
 export function readAudit(db: ReadableTables): Omit<AuditStore, 'appendAudit'> {
-  const load = async (which: string, ...values: [teamId: string, number: number, limit: number]) => {
+  const loadPage = async (which: string, ...values: [teamId: string, number: number, limit: number]) => {
     type Stored = Omit<AuditRecord, 'detail'> & { readonly detail: string };
     const found = await loadRecords<Stored>(db, 'AUDIT', RECORD, `"TEAM_ID" = ? AND ${which} LIMIT ?`, ...values);
     return found.map((record) => ({ ...record, detail: parseDetail(record.detail) }));
   };
   return {
     loadAudit: (teamId, before, limit) =>
-      load('"NUMBER" < ? ORDER BY "NUMBER" DESC', teamId, Math.min(before, Number.MAX_SAFE_INTEGER), limit),
-    loadAuditFrom: (teamId, from, limit) => load('"NUMBER" >= ? ORDER BY "NUMBER"', teamId, from, limit),
+      loadPage('"NUMBER" < ? ORDER BY "NUMBER" DESC', teamId, Math.min(before, Number.MAX_SAFE_INTEGER), limit),
+    loadAuditFrom: (teamId, from, limit) => loadPage('"NUMBER" >= ? ORDER BY "NUMBER"', teamId, from, limit),
     async loadAuditHead(teamId) {
       const columns = ['number', 'hash'] as const;
       const [head] = await loadRecords<Head>(db, 'AUDIT_HEADS', columns, '"TEAM_ID" = ?', teamId);

@@ -2,7 +2,7 @@
  * The calls of the tenants in any SQL store: their usage by day and operation, and the request log. Each store adds
  * counts and inserts blocks in its own way.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import type { KeyUse, RequestBlock, RequestStore } from '../../request-log/request-log-port.ts';
 import type { KeyCount, UsageCount, UsageStore } from '../../tenant/tenant-port.ts';
 import type { Bound } from '../sql/writing.ts';
@@ -39,7 +39,7 @@ export const makeUsageStore = (own: OwnUsage): UsageStore => ({
   },
   async loadLastUses(teamId) {
     const from = `FROM ${own.schema}"KEY_USAGE" WHERE "TEAM_ID" = ? GROUP BY "API_ID"`;
-    return new Map(await own.read<[string, string]>(`SELECT "API_ID", max("USED_AT") ${from}`, teamId));
+    return new Map(await own.readRows<[string, string]>(`SELECT "API_ID", max("USED_AT") ${from}`, teamId));
   },
   listMonths(teamId) {
     const where = `"TEAM_ID" = ? ORDER BY "MONTH" DESC LIMIT ${MONTHS_MAX}`;
@@ -52,8 +52,8 @@ export const makeUsageStore = (own: OwnUsage): UsageStore => ({
 });
 
 export interface OwnRequests extends ReadableTables, Pick<RequestStore, 'addRequests'> {
-  /** Reads like `read`, but for large rows. */
-  readBlocks: ReadableTables['read'];
+  /** Reads like `readRows`, but for large rows. */
+  readBlocks: ReadableTables['readRows'];
   /** Deletes some of the tenant's blocks below an ID or a time. Returns false when none is left. */
   deleteSome(teamId: string, before: string): Promise<boolean>;
 }
@@ -71,7 +71,7 @@ const BLOCKS_PER_TRIM = 50;
 
 export function makeRequestStore(own: OwnRequests): RequestStore {
   const [requests, bytes] = [`${own.schema}"REQUESTS"`, `${own.schema}"REQUEST_BYTES"`];
-  const large = { schema: own.schema, read: own.readBlocks.bind(own) };
+  const large = { schema: own.schema, readRows: own.readBlocks.bind(own) };
   const loadBlocks = (where: string, ...values: Bound[]) =>
     loadRecords<RequestBlock>(large, 'REQUESTS', BLOCK, where, ...values);
   return {
@@ -105,22 +105,22 @@ export function makeRequestStore(own: OwnRequests): RequestStore {
         FROM ${requests} r JOIN ${bytes} b ON b."TEAM_ID" = r."TEAM_ID"
         WHERE r."TEAM_ID" = ? ORDER BY "BLOCK_ID" LIMIT ${BLOCKS_PER_TRIM}`;
       for (;;) {
-        const [[teamId] = [null]] = await own.read<[string | null]>(largest, bytesMax);
+        const [[teamId] = [null]] = await own.readRows<[string | null]>(largest, bytesMax);
         if (teamId === null) return;
         let [last, taken] = ['', 0];
-        for (const [blockId, size, excess] of await own.read<[string, number, number]>(oldest, bytesMax, teamId))
+        for (const [blockId, size, excess] of await own.readRows<[string, number, number]>(oldest, bytesMax, teamId))
           if (taken < excess) [last, taken] = [blockId, taken + size];
         if (last === '') return;
         await own.deleteSome(teamId, last + END_OF_TIME);
-        await nextTurn();
+        await nextRound();
       }
     },
     async deleteRequestsBefore(before) {
       const next = `SELECT min("TEAM_ID") FROM ${requests} WHERE "TEAM_ID" > ?`;
       for (let after = ''; ;) {
-        const [[teamId] = [null]] = await own.read<[string | null]>(next, after);
+        const [[teamId] = [null]] = await own.readRows<[string | null]>(next, after);
         if (teamId === null) return;
-        while (await own.deleteSome(teamId, before)) await nextTurn();
+        while (await own.deleteSome(teamId, before)) await nextRound();
         after = teamId;
       }
     },

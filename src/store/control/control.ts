@@ -5,13 +5,13 @@
 import type { Session, User, UserName } from '../../account/account-port.ts';
 import { orThrow, type Outcome } from '../../errors.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
-import { row, statement, type Bound, type Row, type Statement, type Writing } from '../sql/writing.ts';
+import { yieldRow, statement, type Bound, type Row, type Statement, type Writing } from '../sql/writing.ts';
 
 export interface ReadableTables {
   /** The prefix of a table name: empty, or a schema and a dot. */
   readonly schema: '' | `${string}.`;
   /** Runs one statement that changes nothing. */
-  read<R extends Row>(sql: string, ...values: Bound[]): Promise<R[]>;
+  readRows<R extends Row>(sql: string, ...values: Bound[]): Promise<R[]>;
 }
 
 export interface ControlDatabase extends ReadableTables {
@@ -23,27 +23,29 @@ export interface ControlDatabase extends ReadableTables {
 }
 
 /** Runs a writing in one transaction and throws its refusal. */
-export const commit = <T>(db: ControlDatabase, work: () => Writing<Outcome<T>>): Promise<T> =>
+export const commitWriting = <T>(db: ControlDatabase, work: () => Writing<Outcome<T>>): Promise<T> =>
   db.transaction(work).then(orThrow);
 
 /** Runs one statement in a transaction. */
 export const commitOne = (db: ControlDatabase, change: Statement): Promise<void> =>
-  commit(db, function* () {
+  commitWriting(db, function* () {
     yield change;
   });
 
 /** Runs one statement in a transaction and returns whether it changed a row. */
 export const commitRow = (db: ControlDatabase, change: Statement): Promise<boolean> =>
-  commit(db, () => changesRow(change));
+  commitWriting(db, () => changesRow(change));
 
 /** Runs a statement and returns whether it changed a row. */
 export function* changesRow({ sql, values }: Statement): Writing<boolean> {
-  return (yield* row(`${sql} RETURNING 1`, ...values)) !== undefined;
+  return (yield* yieldRow(`${sql} RETURNING 1`, ...values)) !== undefined;
 }
 
 /** Loads random bytes of the installation. All nodes have the same ones, even after a restart. */
 export async function loadCursorKey(db: ReadableTables): Promise<Uint8Array> {
-  const [found] = await db.read<[Uint8Array]>(`SELECT "SECRET" FROM ${db.schema}"SECRETS" WHERE "NAME" = 'cursors'`);
+  const [found] = await db.readRows<[Uint8Array]>(
+    `SELECT "SECRET" FROM ${db.schema}"SECRETS" WHERE "NAME" = 'cursors'`,
+  );
   return found![0];
 }
 
@@ -69,7 +71,7 @@ export async function loadRecords<T>(
   ...values: Bound[]
 ): Promise<T[]> {
   const sql = `SELECT ${listColumns(properties, 't')} FROM ${db.schema}"${table}" t WHERE ${where}`;
-  const found = await db.read(sql, ...values);
+  const found = await db.readRows(sql, ...values);
   return found.map((one) => toRecord<T>(properties, one));
 }
 
@@ -154,17 +156,17 @@ export const selectInstallation = (schema: string): string =>
 
 export interface Installation {
   /** Returns undefined for all but `identity` before the first start of a service. */
-  load(name: InstallationName): Promise<string | undefined>;
-  save(values: Readonly<Record<Exclude<InstallationName, 'identity'>, string>>): Promise<void>;
+  loadInstalled(name: InstallationName): Promise<string | undefined>;
+  saveInstalled(values: Readonly<Record<Exclude<InstallationName, 'identity'>, string>>): Promise<void>;
 }
 
 export const makeInstallation = (db: ControlDatabase): Installation => ({
-  load: async (name) => (await db.read<[string]>(selectInstallation(db.schema), name))[0]?.[0],
-  save: (values) =>
-    commit(db, function* () {
+  loadInstalled: async (name) => (await db.readRows<[string]>(selectInstallation(db.schema), name))[0]?.[0],
+  saveInstalled: (values) =>
+    commitWriting(db, function* () {
       // Reads first, so that nodes that start together on PostgreSQL write only if a value changes.
       for (const [name, value] of Object.entries(values)) {
-        const found = yield* row<[string]>(selectInstallation(db.schema), name);
+        const found = yield* yieldRow<[string]>(selectInstallation(db.schema), name);
         if (found?.[0] === value) continue;
         const insert = `INSERT INTO ${db.schema}"INSTALLATION" ("NAME", "VALUE") VALUES (?, ?)`;
         yield statement(`${insert} ON CONFLICT ("NAME") DO UPDATE SET "VALUE" = EXCLUDED."VALUE"`, name, value);

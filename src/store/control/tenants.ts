@@ -4,7 +4,7 @@ import { chooseReplaced, refuseNewPair, sortKeys } from '../../tenant/keys.ts';
 import type { AuditEntry } from '../../audit/audit.ts';
 import type { KeyInfo, KeyTerms, NewKey, TenantStore } from '../../tenant/tenant-port.ts';
 import { FIRST_SETTINGS, refuseTaken } from '../../tenant/tenant.ts';
-import { row, rows, statement, type Bound, type Row, type Writing } from '../sql/writing.ts';
+import { yieldRow, yieldRows, statement, type Bound, type Row, type Writing } from '../sql/writing.ts';
 import { appendAudit, commitAudited } from './audit.ts';
 import {
   changesRow,
@@ -44,7 +44,7 @@ export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantSto
     return outcome;
   };
   const loadTenants = async (which: string, ...values: Bound[]) =>
-    (await db.read<TenantRow>(`SELECT ${TENANT_COLUMNS} FROM ${tenants} t ${which}`, ...values)).map(toTenant);
+    (await db.readRows<TenantRow>(`SELECT ${TENANT_COLUMNS} FROM ${tenants} t ${which}`, ...values)).map(toTenant);
   return {
     findCaller: own.findCaller,
     async deleteTenant(tenant) {
@@ -55,7 +55,7 @@ export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantSto
       isPlain(teamId) ? (await loadTenants('WHERE t."TEAM_ID" = ?', teamId))[0] : undefined,
     listTenants: () => loadTenants('ORDER BY t."TEAM_ID"'),
     listOldest: (most) => loadTenants('ORDER BY t."CREATED_AT", t."TEAM_ID" LIMIT ?', most),
-    hasTenants: async () => (await db.read(`SELECT 1 FROM ${tenants} LIMIT 1`)).length > 0,
+    hasTenants: async () => (await db.readRows(`SELECT 1 FROM ${tenants} LIMIT 1`)).length > 0,
 
     async createTenant(teamId, name, createdAt, entry) {
       const { storeId, ...columns } = own.newStore(teamId);
@@ -91,7 +91,7 @@ export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantSto
         return terms;
       });
     },
-    listKeys: async (teamId, now) => toKeys(await db.read(...selectKeys(keys, teamId, now))),
+    listKeys: async (teamId, now) => toKeys(await db.readRows(...selectKeys(keys, teamId, now))),
     renameKeys: (teamId, apiId, name, entry) =>
       commitChange(db, teamId, entry, function* () {
         const valid = yield* loadKeys(keys, teamId, entry.at);
@@ -108,7 +108,7 @@ export function makeTenantStore(db: ControlDatabase, own: OwnTenants): TenantSto
       const detail = { ...entry.detail };
       return commitChange(db, teamId, { ...entry, detail }, function* () {
         const sql = `DELETE FROM ${keys} WHERE "TEAM_ID" = ? AND "API_ID" = ? AND ${VALID} RETURNING "NAME"`;
-        const ended = yield* row<[string]>(sql, teamId, apiId, entry.at);
+        const ended = yield* yieldRow<[string]>(sql, teamId, apiId, entry.at);
         if (ended) detail['name'] = ended[0];
         return ended !== undefined;
       }).then(orThrow);
@@ -124,7 +124,7 @@ function selectKeys(table: string, teamId: string, now: string): [sql: string, .
 }
 
 function* loadKeys(table: string, teamId: string, now: string): Writing<KeyInfo[]> {
-  return toKeys(yield* rows(...selectKeys(table, teamId, now)));
+  return toKeys(yield* yieldRows(...selectKeys(table, teamId, now)));
 }
 
 const toKeys = (found: readonly Row[]): KeyInfo[] =>

@@ -17,7 +17,7 @@ import type {
 import { checkUserChange, NO_FAILURES, type LoadedUser } from '../../account/users.ts';
 import type { AuditEntry } from '../../audit/audit.ts';
 import { orThrow, Refusal } from '../../errors.ts';
-import { row, rows, statement, type Bound, type Writing } from '../sql/writing.ts';
+import { yieldRow, yieldRows, statement, type Bound, type Writing } from '../sql/writing.ts';
 import { commitAudited } from './audit.ts';
 import {
   changesRow,
@@ -50,7 +50,7 @@ export function makeSessionStore(db: ControlDatabase): SessionStore {
       const sql = `SELECT ${columns} FROM ${sessions} s
         JOIN ${users} u ON u."TEAM_ID" = s."TEAM_ID" AND u."EMAIL" = s."EMAIL"
         JOIN ${schema}"TENANTS" t ON t."TEAM_ID" = s."TEAM_ID" WHERE s.${thisSession}`;
-      const [found] = await db.read(sql, tokenHash);
+      const [found] = await db.readRows(sql, tokenHash);
       if (!found) return undefined;
       const rest = found.slice(SESSION.length);
       const tenant = toTenant(rest.slice(USER.length) as TenantRow);
@@ -93,7 +93,7 @@ function* deleteSessions(schema: string, name: UserName, which: SessionChoice): 
         ? [' AND "TOKEN_HASH" <> ?', which.except]
         : [' AND "SESSION_ID" = ?', which.sessionId];
   const sql = `DELETE FROM ${schema}"SESSIONS" WHERE ${THIS_USER}${where} RETURNING 1`;
-  return (yield* rows(sql, ...userKey(name), ...values)).length;
+  return (yield* yieldRows(sql, ...userKey(name), ...values)).length;
 }
 
 /** Returns the row of a name without an account. A key of the installation decides it, so no caller can choose it. */
@@ -110,7 +110,7 @@ const NEW_USER = { passwordHash: '', passwordSetAt: '', lastStep: 0, ...NO_FAILU
 export function makeUserStore(db: ControlDatabase): UserStore {
   const { schema } = db;
   const [users, codes] = [`${schema}"USERS"`, `${schema}"RECOVERY_CODES"`];
-  const load = (where: string, ...values: Bound[]) =>
+  const loadUsers = (where: string, ...values: Bound[]) =>
     loadRecords<User>(db, 'USERS', USER, `${where} ORDER BY "EMAIL"`, ...values);
   /** Changes a user if the rules allow it. */
   const changeUser = (name: UserName, change: UserChange | null, entry: AuditEntry, work: () => Writing<void>) =>
@@ -119,9 +119,9 @@ export function makeUserStore(db: ControlDatabase): UserStore {
     });
   return {
     findUser: async (name) =>
-      isPlain(name.teamId) && isPlain(name.email) ? (await load(THIS_USER, ...userKey(name)))[0] : undefined,
-    findUserByLink: async (linkHash) => (await load('"LINK_HASH" = ?', linkHash))[0],
-    listUsers: (teamId) => load('"TEAM_ID" = ?', teamId),
+      isPlain(name.teamId) && isPlain(name.email) ? (await loadUsers(THIS_USER, ...userKey(name)))[0] : undefined,
+    findUserByLink: async (linkHash) => (await loadUsers('"LINK_HASH" = ?', linkHash))[0],
+    listUsers: (teamId) => loadUsers('"TEAM_ID" = ?', teamId),
 
     createUser(user, entry) {
       const insert = insertRow(users, { ...user, ...NEW_USER }, ' ON CONFLICT ("TEAM_ID", "EMAIL") DO NOTHING');
@@ -160,7 +160,7 @@ export function makeUserStore(db: ControlDatabase): UserStore {
     useRecoveryCode: (name, hash) =>
       commitRow(db, statement(`DELETE FROM ${codes} WHERE ${THIS_USER} AND "CODE_HASH" = ?`, ...userKey(name), hash)),
     async countRecoveryCodes(name) {
-      const [found] = await db.read<[number]>(`SELECT count(*) FROM ${codes} WHERE ${THIS_USER}`, ...userKey(name));
+      const [found] = await db.readRows<[number]>(`SELECT count(*) FROM ${codes} WHERE ${THIS_USER}`, ...userKey(name));
       return found![0];
     },
   };
@@ -171,7 +171,10 @@ const LOADED = ['role', 'passwordHash', 'sealedSecret'] as const;
 function* loadUser(schema: string, name: UserName): Writing<LoadedUser | undefined> {
   const owners = `(SELECT count(*) FROM ${schema}"USERS" o WHERE o."TEAM_ID" = u."TEAM_ID" AND o."ROLE" = 'owner')`;
   const columns = listColumns(LOADED, 'u');
-  const found = yield* row(`SELECT ${columns}, ${owners} FROM ${schema}"USERS" u WHERE ${THIS_USER}`, ...userKey(name));
+  const found = yield* yieldRow(
+    `SELECT ${columns}, ${owners} FROM ${schema}"USERS" u WHERE ${THIS_USER}`,
+    ...userKey(name),
+  );
   return found && toRecord<LoadedUser>([...LOADED, 'owners'], found);
 }
 

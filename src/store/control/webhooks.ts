@@ -5,11 +5,11 @@ import type { AuditEntry } from '../../audit/audit.ts';
 import { openFor, sealFor } from '../../tenant/secrets.ts';
 import { DELIVERIES_MAX, OLD_SECRETS_MAX, WEBHOOKS_MAX } from '../../webhooks/webhooks.ts';
 import type { Attempt, Delivery, Progress, Webhook, WebhookStore } from '../../webhooks/webhooks-port.ts';
-import { row, rows, statement, type Bound, type Row, type Statement, type Writing } from '../sql/writing.ts';
+import { yieldRow, yieldRows, statement, type Bound, type Row, type Statement, type Writing } from '../sql/writing.ts';
 import { appendAudit, audited } from './audit.ts';
 import {
   changesRow,
-  commit,
+  commitWriting,
   commitRow,
   insertRow,
   isPlain,
@@ -66,12 +66,12 @@ function toWebhook(found: Row): Webhook {
     [...WEBHOOK, 'sealingKey'],
     found,
   );
-  const open = (sealed: Uint8Array) => openFor(ownerOf(webhook), sealed, sealingKey);
+  const unseal = (sealed: Uint8Array) => openFor(ownerOf(webhook), sealed, sealingKey);
   return {
     ...webhook,
     types: types.split(' '),
-    secret: open(sealedSecret),
-    oldSecret: (oldSecret && open(oldSecret)) ?? null,
+    secret: unseal(sealedSecret),
+    oldSecret: (oldSecret && unseal(oldSecret)) ?? null,
   };
 }
 
@@ -100,12 +100,13 @@ export function makeWebhookStore(db: ControlDatabase): WebhookStore {
   // Loads the key with the secrets, because it can be replaced at any time.
   const select = `SELECT ${listColumns(WEBHOOK, 'w')}, s."SECRET" FROM ${webhooks} w
     JOIN ${secrets} s ON s."NAME" = 'webhooks' WHERE `;
-  const load = async (where: string, ...values: Bound[]) => (await db.read(select + where, ...values)).map(toWebhook);
+  const loadWebhooks = async (where: string, ...values: Bound[]) =>
+    (await db.readRows(select + where, ...values)).map(toWebhook);
   /** Makes a change. Locks the key of the secrets before any other row, which avoids deadlocks. */
   const commitChange = <T>(teamId: string, entry: AuditEntry | null, work: (key: Uint8Array) => Writing<Outcome<T>>) =>
     db.transaction(function* () {
       const lock = `UPDATE ${secrets} SET "SECRET" = "SECRET" WHERE "NAME" = 'webhooks' RETURNING "SECRET"`;
-      const [key] = (yield* row<[Uint8Array]>(lock))!;
+      const [key] = (yield* yieldRow<[Uint8Array]>(lock))!;
       return yield* audited(schema, teamId, entry, () => work(key));
     });
   /** Changes an endpoint, and informs the sender if a row changed. */
@@ -118,7 +119,7 @@ export function makeWebhookStore(db: ControlDatabase): WebhookStore {
     addWebhook: ({ types, secret, ...webhook }, entry) =>
       commitChange(webhook.teamId, entry, function* (key) {
         const count = `SELECT count(*) FROM ${webhooks} WHERE "TEAM_ID" = ?`;
-        const [found] = (yield* row<[number]>(count, webhook.teamId))!;
+        const [found] = (yield* yieldRow<[number]>(count, webhook.teamId))!;
         if (found >= WEBHOOKS_MAX)
           return refuseCommand(`The tenant has ${WEBHOOKS_MAX} webhooks, the maximum. Remove one first.`);
         const sealed = { sealedSecret: seal(webhook, secret!, key), oldSecret: null };
@@ -127,12 +128,14 @@ export function makeWebhookStore(db: ControlDatabase): WebhookStore {
         return undefined;
       }),
     listWebhooks: (teamId) =>
-      teamId === undefined ? load('TRUE ORDER BY "ID"') : load('"TEAM_ID" = ? ORDER BY "CREATED_AT", "ID"', teamId),
-    findWebhook: async (teamId, id) => (isPlain(id) ? (await load(THIS_WEBHOOK, teamId, id))[0] : undefined),
+      teamId === undefined
+        ? loadWebhooks('TRUE ORDER BY "ID"')
+        : loadWebhooks('"TEAM_ID" = ? ORDER BY "CREATED_AT", "ID"', teamId),
+    findWebhook: async (teamId, id) => (isPlain(id) ? (await loadWebhooks(THIS_WEBHOOK, teamId, id))[0] : undefined),
     changeWebhook: async (teamId, id, { secret, oldSecretEndsAt, ...changed }, entry) =>
       isPlain(id) &&
       commitChange(teamId, entry, function* (key) {
-        const found = yield* row<Row>(select + THIS_WEBHOOK, teamId, id);
+        const found = yield* yieldRow<Row>(select + THIS_WEBHOOK, teamId, id);
         if (!found) return false;
         yield statement(`UPDATE ${webhooks} SET "REVISION" = "REVISION" + 1 WHERE ${THIS_WEBHOOK}`, teamId, id);
         const sealed = secret && replaceSecret(toWebhook(found), secret, oldSecretEndsAt!, entry.at, key);
@@ -146,7 +149,7 @@ export function makeWebhookStore(db: ControlDatabase): WebhookStore {
     replaceSealingKey: (entry) =>
       commitChange('', null, function* () {
         const key = randomBytes(32); // of AES-256
-        const found = (yield* rows(`${select}TRUE ORDER BY "TEAM_ID"`)).map(toWebhook);
+        const found = (yield* yieldRows(`${select}TRUE ORDER BY "TEAM_ID"`)).map(toWebhook);
         for (const teamId of new Set(found.map((webhook) => webhook.teamId))) yield* appendAudit(schema, teamId, entry);
         for (const { secret, oldSecret, ...webhook } of found) {
           // A secret that cannot be decrypted stays so.
@@ -162,7 +165,7 @@ export function makeWebhookStore(db: ControlDatabase): WebhookStore {
     async loadLease() {
       const has = `EXISTS (SELECT 1 FROM ${webhooks})`;
       const sql = `SELECT "OWNER", "TICK", "CHANGES", CAST(${has} AS INTEGER) FROM ${sender}`;
-      const [found] = await db.read<[string, number, number, number]>(sql);
+      const [found] = await db.readRows<[string, number, number, number]>(sql);
       const [owner, tick, changes, hasWebhooks] = found!;
       return { owner, tick, changes, hasWebhooks: hasWebhooks === 1 };
     },
@@ -177,13 +180,13 @@ function ofDeliveries(db: ControlDatabase) {
       const { position, state, reason, failures, nextTryAt, deliveredAt }: Progress = progress;
       const set = { position, state, reason, failures, nextTryAt, deliveredAt };
       const where = '"ID" = ? AND "REVISION" = ? AND "POSITION" = ?';
-      return commit(db, function* () {
+      return commitWriting(db, function* () {
         if (!(yield* changesRow(updateRows(webhooks, set, where, id, revision, before)))) return false;
         yield* addDeliveries(id, attempts);
         return true;
       });
     },
-    addTest: ({ id }, attempt) => commit(db, () => addDeliveries(id, [attempt])),
+    addTest: ({ id }, attempt) => commitWriting(db, () => addDeliveries(id, [attempt])),
     loadDeliveries: (id, before, from, limit) =>
       loadRecords<Delivery>(
         db,
@@ -199,8 +202,8 @@ function ofDeliveries(db: ControlDatabase) {
       const old = `SELECT "WEBHOOK_ID", "NUMBER" FROM ${deliveries} WHERE "AT" < ? ORDER BY "AT" LIMIT ${DELETED_MAX}`;
       const sql = `DELETE FROM ${deliveries} WHERE ("WEBHOOK_ID", "NUMBER") IN (${old}) RETURNING 1`;
       const deleteSome = () =>
-        commit(db, function* () {
-          return (yield* rows(sql, at)).length;
+        commitWriting(db, function* () {
+          return (yield* yieldRows(sql, at)).length;
         });
       while ((await deleteSome()) === DELETED_MAX);
     },
@@ -210,7 +213,7 @@ function ofDeliveries(db: ControlDatabase) {
   function* addDeliveries(id: string, attempts: readonly Attempt[]): Writing<void> {
     if (attempts.length === 0) return;
     const count = `UPDATE ${webhooks} SET "DELIVERIES" = "DELIVERIES" + ? WHERE "ID" = ? RETURNING "DELIVERIES"`;
-    const last = yield* row<[number]>(count, attempts.length, id);
+    const last = yield* yieldRow<[number]>(count, attempts.length, id);
     if (!last) return;
     const first = last[0] - attempts.length + 1;
     for (const [at, { seq, type, key, ...rest }] of attempts.entries())

@@ -62,7 +62,7 @@ export async function moveStore(
   const tenants = await source.tenants.listTenants();
   if (tenants.length === 0) throw refuseCommand(`There are no tenants in ${sourceName}, so there is nothing to move.`);
   await store.takeAlone();
-  await begin(target, identify(tenants));
+  await claimTarget(target, identify(tenants));
 
   const copies = new Map<string, Tenant>();
   for (const tenant of tenants) copies.set(tenant.teamId, await copyTenant(tenant, source, store));
@@ -86,7 +86,7 @@ export async function moveStore(
 const identify = (tenants: readonly Tenant[]) =>
   hash('sha256', JSON.stringify(tenants.map(({ teamId, storeId }) => [teamId, storeId])), 'hex');
 
-async function begin({ store, name }: MoveEnd, source: string): Promise<void> {
+async function claimTarget({ store, name }: MoveEnd, source: string): Promise<void> {
   const begun = await store.unfinishedMove();
   if (begun === undefined) {
     if ((await store.tenants.listTenants()).length > 0)

@@ -43,7 +43,7 @@ export interface MoveStore {
   /** Updates the statistics of PostgreSQL, and lets services open the store. */
   finishMove(): Promise<void>;
   /** Runs a SELECT on a table. `build` receives the store's name for the table. */
-  read<R extends TableRow>(table: Table, build: (from: string) => string, values: TableRow): Promise<R[]>;
+  readTable<R extends TableRow>(table: Table, build: (from: string) => string, values: TableRow): Promise<R[]>;
   /** Inserts all rows, durably, or none. */
   insertRows(table: Table, rows: readonly TableRow[]): Promise<void>;
   close(): Promise<void>;
@@ -135,16 +135,16 @@ export const keyOf = ({ columns, key }: Table, row: TableRow): TableRow =>
 const rowsOf = ({ name }: Table) => (name === 'COUNTERS' ? `"NAME" IN ('orders', 'customers')` : 'TRUE');
 
 export async function countRows(table: Table): Promise<number> {
-  const build = (from: string) => `SELECT count(*) FROM ${from} WHERE ${rowsOf(table)}`;
-  return (await table.store.read<[number]>(table, build, []))[0]![0];
+  const buildCount = (from: string) => `SELECT count(*) FROM ${from} WHERE ${rowsOf(table)}`;
+  return (await table.store.readTable<[number]>(table, buildCount, []))[0]![0];
 }
 
 /** Loads the key of the last row; undefined when the table is empty. */
 export async function loadLastKey(table: Table): Promise<TableRow | undefined> {
   const order = table.key.map((name) => `"${name}" DESC`).join(', ');
-  const build = (from: string) =>
+  const buildLastKey = (from: string) =>
     `SELECT ${listNames(table.key)} FROM ${from} WHERE ${rowsOf(table)} ORDER BY ${order} LIMIT 1`;
-  return (await table.store.read(table, build, []))[0];
+  return (await table.store.readTable(table, buildLastKey, []))[0];
 }
 
 /** Loads rows in the order of their keys, from the first one or after a key. Both stores order text by its bytes. */
@@ -154,9 +154,9 @@ export function loadRows(table: Table, after: TableRow = [], limit: number): Pro
   // A custom field may also have the name STRICT.
   const columns = table.name === 'TENANTS' ? names.replace('"STRICT"', 'CAST("STRICT" AS INTEGER)') : names;
   const beyond = after.length > 0 ? ` AND (${key}) > (${after.map(() => '?').join(', ')})` : '';
-  const build = (from: string) =>
+  const buildSelect = (from: string) =>
     `SELECT ${columns} FROM ${from} WHERE ${rowsOf(table)}${beyond} ORDER BY ${key} LIMIT ?`;
-  return table.store.read(table, build, [...after, limit]);
+  return table.store.readTable(table, buildSelect, [...after, limit]);
 }
 
 /** Builds the statements that insert a row into a table, and for a record also into its search index. */

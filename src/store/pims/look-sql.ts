@@ -31,7 +31,7 @@ export class LookRows {
   #characters = 0;
 
   /** Adds a row. Returns false when the look ends before it. */
-  take(row: Row): boolean {
+  takeRow(row: Row): boolean {
     this.#characters += row.join('').length;
     if (this.#characters > LOOK_CHARACTERS_MAX && this.rows.length > 0) return false;
     return this.rows.push(row) > 0;

@@ -43,7 +43,7 @@ export class PageFiller {
   }
 
   /** Adds a record and its lines, separated by commas. Returns false when the page ends before the record. */
-  take(sortKey: string, record: Json, lines = ''): boolean {
+  takeRecord(sortKey: string, record: Json, lines = ''): boolean {
     const { records, lines: linesBefore, bytes: bytesBefore, count } = this.#filled;
     const bytes = bytesBefore + sizeOf(record) + sizeOf(lines);
     this.#hasMore = this.isLong || (bytes > this.#bytesMax && count > 0);

@@ -26,7 +26,7 @@ export interface ScriptStore {
    * Runs a script in the next transaction, with the current dictionaries, and resolves when it is on disk. May call
    * `begin` again. Passes the SQL of the transaction if reads may still need another.
    */
-  commit<T>(begin: (sql?: ScriptSql) => StartedScript<T>, size: number): Promise<Outcome<T>>;
+  commitScript<T>(begin: (sql?: ScriptSql) => StartedScript<T>, size: number): Promise<Outcome<T>>;
 }
 
 export interface StartedScript<T> {
@@ -40,19 +40,19 @@ export type ScriptRunner = ReturnType<typeof makeScriptRunner>;
 export function makeScriptRunner(store: ScriptStore) {
   const running = new Set<string>();
   const startImport = (recordType: RecordType, rows: readonly ImportRow[], options: RowOptions, sql = store.sql()) =>
-    start(sql, () => importBatch(recordType, rows, options));
+    startScript(sql, () => importBatch(recordType, rows, options));
   return {
     /** Runs a write. Returns IDEMPOTENCY_KEY_RUNNING while another write with its key has no outcome yet. */
-    async run<T>(write: Write<T>, idempotency?: Idempotency, size = 1): Promise<Outcome<T>> {
-      const parsed = await parseWithFields(store, (sql) => start(sql, write));
+    runWrite: async <T>(write: Write<T>, idempotency?: Idempotency, size = 1): Promise<Outcome<T>> => {
+      const parsed = await parseWithFields(store, (sql) => startScript(sql, write));
       if (parsed instanceof Refusal) return parsed;
       let started: StartedScript<T> | undefined = parsed;
       const key = idempotency && `${idempotency.operation} ${idempotency.key}`;
       if (key !== undefined && running.has(key)) return refuseForNow('IDEMPOTENCY_KEY_RUNNING');
       if (key !== undefined) running.add(key);
       try {
-        return await store.commit((sql = store.sql()) => {
-          const ready = started?.sql === sql ? started : start(sql, write);
+        return await store.commitScript((sql = store.sql()) => {
+          const ready = started?.sql === sql ? started : startScript(sql, write);
           started = undefined;
           return ready;
         }, size);
@@ -64,7 +64,7 @@ export function makeScriptRunner(store: ScriptStore) {
     /** Imports batches, each in its own transaction. */
     async *importEach(recordType: RecordType, batches: ImportBatches, options: RowOptions): ImportResults {
       for await (const rows of batches)
-        yield orThrow(await store.commit((sql) => startImport(recordType, rows, options, sql), 1));
+        yield orThrow(await store.commitScript((sql) => startImport(recordType, rows, options, sql), 1));
     },
   };
 }
@@ -84,7 +84,7 @@ export async function parseWithFields<Sql, T>(
   return store.sql() === sql ? parsed : settle(() => parse(store.sql()));
 }
 
-function start<T>(sql: ScriptSql, write: Write<T>): StartedScript<T> {
+function startScript<T>(sql: ScriptSql, write: Write<T>): StartedScript<T> {
   const script = write(sql.dictionaries);
   return { sql, script, first: script.next() };
 }

@@ -39,7 +39,7 @@ const query = <T>(sql: string, values: readonly Bound[], parse: Query<T>['parse'
 });
 
 /** Makes a load that binds its arguments. */
-const load =
+const makeLoad =
   <Args extends Bound[], T>(sql: string, parse: Query<T>['parse']) =>
   (...args: Args) =>
     query(sql, args, parse);
@@ -70,15 +70,15 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
     ),
     isThere: byKey(() => '1', hasRow),
     tag: byKey((recordType) => tagColumn(dictionaries, recordType), firstText),
-    isLocationThere: load(
+    isLocationThere: makeLoad(
       `SELECT 1 ${from('inventory')} WHERE ${dialect.equals('"LOCATION_CODE"', true, () => '?1')} LIMIT 1`,
       hasRow,
     ),
     orderStage: fields('orders', ...STAGE_FIELDS),
     part: fields('inventory', 'PART_DESCRIPTION', 'UNIT_PRICE', 'CARE_PLAN'),
     stock: fields('inventory', 'QTY_ONHAND', 'QTY_COMMITTED', 'SERIALIZED'),
-    line: load(`SELECT ${lineJson} ${ofOrder} AND "LINE_REF_LOCK_CODE" = ?`, parseRecord),
-    orderOfMovedLine: load(
+    line: makeLoad(`SELECT ${lineJson} ${ofOrder} AND "LINE_REF_LOCK_CODE" = ?`, parseRecord),
+    orderOfMovedLine: makeLoad(
       `WITH RECURSIVE later("NUMBER", step) AS (
         SELECT "BACKORDER", 1 FROM ${backorders} WHERE "ORDER_NUMBER" = ?
         UNION ALL SELECT b."BACKORDER", step + 1
@@ -87,25 +87,25 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
       WHERE l."LINE_REF_LOCK_CODE" = ? LIMIT 1`,
       firstText,
     ),
-    lines: load(`SELECT ${lineJson} ${ofOrder} ORDER BY "LINE_NUMBER"`, (rows) =>
+    lines: makeLoad(`SELECT ${lineJson} ${ofOrder} ORDER BY "LINE_NUMBER"`, (rows) =>
       rows.map((row) => parseRecord([row])!),
     ),
-    unitsOfLines: load(
+    unitsOfLines: makeLoad(
       `SELECT "PART_CODE", "QUANTITY", count(*) ${ofOrder} AND "CARE_PLAN" <> 'Y' GROUP BY "PART_CODE", "QUANTITY"`,
       (rows) => rows.map(([part, quantity, count]) => [part as string, quantity as string, Number(count)]),
     ),
-    lastLineNumber: load(`SELECT max("LINE_NUMBER") ${ofOrder}`, firstNumber),
-    lineCount: load(`SELECT count(*) FROM (SELECT 1 ${ofOrder} LIMIT ${LINES_MAX}) counted`, firstNumber),
-    nextNumber: load(
+    lastLineNumber: makeLoad(`SELECT max("LINE_NUMBER") ${ofOrder}`, firstNumber),
+    lineCount: makeLoad(`SELECT count(*) FROM (SELECT 1 ${ofOrder} LIMIT ${LINES_MAX}) counted`, firstNumber),
+    nextNumber: makeLoad(
       `UPDATE ${dialect.table('COUNTERS')} SET "NEXT" = "NEXT" + 1 WHERE "NAME" = ? RETURNING "NEXT" - 1`,
       (rows) => String(firstNumber(rows)),
     ),
-    serialsInStock: load(
+    serialsInStock: makeLoad(
       `SELECT "PART_CODE", "SERIAL", "ORDER_NUMBER" FROM ${dialect.table('SERIALS')}
         WHERE "PART_CODE" = ? AND "ORDER_NUMBER" = '' ORDER BY "SERIAL"`,
       (rows) => rows as readonly KeptSerial[],
     ),
-    keptAnswer: load(
+    keptAnswer: makeLoad(
       `SELECT "BODY_HASH", "ANSWER" FROM ${dialect.table('IDEMPOTENCY')}
         WHERE "OPERATION" = ? AND "IDEMPOTENCY_KEY" = ?`,
       ([kept]) => kept && { bodyHash: kept[0] as string, data: kept[1] as string },
@@ -157,7 +157,7 @@ function buildLoadsOfMany({ table, list, items }: ScriptDialect): LoadSql<keyof 
         JOIN ${table('SERIALS')} s ON s."PART_CODE" = q.value ->> 0 AND s."SERIAL" = q.value ->> 1`,
       (rows) => rows as readonly KeptSerial[],
     ),
-    counter: load(`SELECT "NEXT" FROM ${table('COUNTERS')} WHERE "NAME" = ?`, firstNumber),
+    counter: makeLoad(`SELECT "NEXT" FROM ${table('COUNTERS')} WHERE "NAME" = ?`, firstNumber),
   };
 }
 
@@ -283,13 +283,13 @@ function buildLedgerSaves({
   const recordMovement = `INSERT INTO ${movements} (${listNames(LEDGER_ROW)}, "NUMBER")
     SELECT ${places}, coalesce(max("NUMBER"), 0) + 1 FROM ${movements} WHERE "PART_CODE" = ?1`;
   const openLedger = buildInsert(movements, [...LEDGER_ROW, 'NUMBER'], ['PART_CODE']);
-  const rowOf = (row: LedgerRow) => LEDGER_ROW.map((name) => row[name]);
+  const valuesOfLedger = (row: LedgerRow) => LEDGER_ROW.map((name) => row[name]);
   const saveSerial = `INSERT INTO ${table('SERIALS')} ("PART_CODE", "SERIAL", "ORDER_NUMBER") VALUES (?, ?, ?)
     ON CONFLICT ("PART_CODE", "SERIAL") DO UPDATE SET "ORDER_NUMBER" = excluded."ORDER_NUMBER"`;
   const deleteSerial = `DELETE FROM ${table('SERIALS')} WHERE "PART_CODE" = ? AND "SERIAL" = ?`;
   return {
-    recordMovements: (rows) => rows.map((row) => statement(recordMovement, ...rowOf(row))),
-    openLedger: (rows) => rows.map((row) => openLedger([...rowOf(row), 1])),
+    recordMovements: (rows) => rows.map((row) => statement(recordMovement, ...valuesOfLedger(row))),
+    openLedger: (rows) => rows.map((row) => openLedger([...valuesOfLedger(row), 1])),
     saveSerials: (serials) => serials.map((serial) => statement(saveSerial, ...serial)),
     deleteSerials: (serials) => serials.map(([part, serial]) => statement(deleteSerial, part, serial)),
   };

@@ -39,14 +39,14 @@ export interface Where {
 
 export function buildWhere(recordType: KeyedType, tree: FilterTree, dialect: Dialect): Where {
   const values: string[] = [];
-  const bind = (value: string) => {
+  const bindValue = (value: string) => {
     values.push(value);
     return '?';
   };
   const alternatives = tree.map((terms) => {
-    const parts = terms.map((term) => buildTerm(recordType, term, dialect, bind));
+    const parts = terms.map((term) => buildTerm(recordType, term, dialect, bindValue));
     const needle = terms.some(isIndexed) ? undefined : findNeedle(terms, dialect);
-    if (needle !== undefined) parts.push(dialect.search(RECORD_TYPES[recordType].table, bind(needle)));
+    if (needle !== undefined) parts.push(dialect.search(RECORD_TYPES[recordType].table, bindValue(needle)));
     return parts;
   });
   return { sql: joinAlternatives(alternatives), values, indexLed: tree.every((terms) => terms.some(isIndexed)) };

@@ -43,7 +43,7 @@ export async function openCheck(url: string, clock: Clock): Promise<CheckedStore
   let connection: Connection | undefined;
   try {
     const servers = new Servers(url);
-    connection = await servers.find({ ...OPTIONS, clock });
+    connection = await servers.findPrimary({ ...OPTIONS, clock });
     await checkVersion(connection);
     return readThrough(connection, (address) => Connection.open({ ...OPTIONS, clock }, servers.urlAt(address)));
   } catch (fault) {
@@ -68,21 +68,21 @@ function readThrough(connection: Connection, connect: (address: string) => Promi
         if (typeof opened === 'string') {
           for (const storeId of storeIds) unread.add(storeId);
           const what = `its tenants (${storeIds.length}) were not checked, because it cannot be reached: ${opened}`;
-          findings.add(`server ${address}`, what, 'Start it, or promote its standby. Then check again.');
+          findings.addFinding(`server ${address}`, what, 'Start it, or promote its standby. Then check again.');
           continue;
         }
         await using server = opened;
         await checkServer(server, OURS_ON_WORKER, findings, `${address}: `);
       }
     },
-    async read(part, work) {
+    async readPart(part, work) {
       const isTenant = typeof part === 'object';
       if (isTenant && (unread.has(part.storeId) || !(await hasTenant(connection, part.storeId)))) return;
       await connection.execute('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
       try {
         await work({
           schema: isTenant ? `"${part.storeId}".` : `${CONTROL}.`,
-          read: (sql, ...values) => connection.query(sql, values),
+          readRows: (sql, ...values) => connection.query(sql, values),
           each: (sql, take) =>
             connection.queryEach(sql, [], (row: never) => {
               connection.hear();
@@ -103,16 +103,17 @@ const damageOf = (fault: unknown): string | undefined =>
 
 /** Runs the server's own checks. `server` precedes the place of each finding. */
 async function checkServer(connection: Connection, ours: string, findings: Findings, server = ''): Promise<void> {
-  const ask = <R extends Row>(sql: string): Promise<R[]> => connection.query<R>(sql);
-  const [[failures] = [0]] = await ask<[number]>(CHECKSUM_FAILURES);
+  const askServer = <R extends Row>(sql: string): Promise<R[]> => connection.query<R>(sql);
+  const [[failures] = [0]] = await askServer<[number]>(CHECKSUM_FAILURES);
   if (failures > 0) findings.addDamage(`${server}database`, `PostgreSQL has counted ${failures} checksum failures`);
-  for (const [index] of await ask<[string]>(listInvalid(ours)))
+  for (const [index] of await askServer<[string]>(listInvalid(ours)))
     findings.addDamage(server + index, 'the index is not valid', `REINDEX INDEX CONCURRENTLY ${index}`);
-  const [amcheck] = await ask<[string]>(AMCHECK);
-  const mayCheck = amcheck && (await ask<[boolean]>(`SELECT has_function_privilege('${amcheck[0]}', 'execute')`))[0];
-  if (mayCheck?.[0] !== true) return findings.note(server + NO_AMCHECK);
+  const [amcheck] = await askServer<[string]>(AMCHECK);
+  const mayCheck =
+    amcheck && (await askServer<[boolean]>(`SELECT has_function_privilege('${amcheck[0]}', 'execute')`))[0];
+  if (mayCheck?.[0] !== true) return findings.addNote(server + NO_AMCHECK);
   const check = amcheck![0].replace('(regclass, boolean)', '(?::regclass, true)');
-  for (const [index] of await ask<[string]>(listTrees(ours)))
+  for (const [index] of await askServer<[string]>(listTrees(ours)))
     try {
       await connection.query(`SELECT ${check}`, [index]);
     } catch (fault) {

@@ -27,8 +27,8 @@ export class PostgresControl implements ControlDatabase {
     this.#writers = writers;
   }
 
-  read<R extends Row>(sql: string, ...values: Bound[]): Promise<R[]> {
-    return this.#reader.ask<R>(sql, values);
+  readRows<R extends Row>(sql: string, ...values: Bound[]): Promise<R[]> {
+    return this.#reader.askRows<R>(sql, values);
   }
 
   async transaction<T>(work: () => Writing<Outcome<T>>): Promise<Outcome<T>> {
@@ -95,17 +95,17 @@ export function makeOwnUsage(connection: SharedConnection): OwnUsage {
   let sequence = 0;
   return {
     schema: `${CONTROL}.`,
-    read: <R extends Row>(sql: string, ...values: Bound[]) => connection.ask<R>(sql, values),
+    readRows: <R extends Row>(sql: string, ...values: Bound[]) => connection.askRows<R>(sql, values),
 
     /** Adds a batch. The caller adds one at a time, so the sequence numbers of a node arrive in order. */
     async addUsage(counts, byKey = []) {
-      if (sequence === 0) await connection.ask(DELETE_NODES, []);
+      if (sequence === 0) await connection.askRows(DELETE_NODES, []);
       const days = transpose(counts, ['teamId', 'day', 'operation', 'calls']);
       const keys = transpose(byKey, ['teamId', 'month', 'apiId', 'name', 'calls', 'usedAt']);
       type Total = [string, string, number];
       try {
-        let totals = await connection.ask<Total>(ADD_COUNTS, [node, ++sequence, ...days, ...keys]);
-        if (totals.length === 0) totals = await connection.ask<Total>(READ_TOTALS, days.slice(0, 2));
+        let totals = await connection.askRows<Total>(ADD_COUNTS, [node, ++sequence, ...days, ...keys]);
+        if (totals.length === 0) totals = await connection.askRows<Total>(READ_TOTALS, days.slice(0, 2));
         return new Map(totals.map(([team, month, calls]) => [`${team} ${month}`, calls]));
       } catch (fault) {
         throw fault instanceof Refusal ? uncounted(fault) : fault;
@@ -147,11 +147,11 @@ export function makeOwnTenants(
   });
   // A timer can end 1 ms early.
   const untilForgotten = () => clock.sleep(KEPT_MS + 1);
-  const commit = async <T>(work: (own: Connection) => Promise<T>): Promise<T> => {
+  const commitOwn = async <T>(work: (own: Connection) => Promise<T>): Promise<T> => {
     await using own = await openOwn();
     await own.execute('BEGIN');
     const result = await work(own);
-    await own.commit();
+    await own.commitTransaction();
     return result;
   };
   return {
@@ -161,19 +161,19 @@ export function makeOwnTenants(
       const known = kept.get(question);
       // A key is loaded beside other calls, because that costs little and gathers them for their next statement.
       const isUsed = known && clock.elapsed() < known.until && counts.isIdle;
-      const found = isUsed ? known : await callers.ask(question);
+      const found = isUsed ? known : await callers.askKey(question);
       return found && isKeyValid(found.endsAt, now) ? found : undefined;
     },
     newStore: () => ({ storeId: `pims_${randomBytes(8).toString('hex')}`, schemaVersion: PIMS_VERSION() }),
     insertTenant: (storeId, insert) =>
-      commit(async (own) => {
+      commitOwn(async (own) => {
         const isNew = await runWriting(own, insert());
         if (isNew) await own.runStatements(buildTenantScript(storeId));
         return isNew;
       }),
     /** Keys, users and audit log are deleted with the row of the tenant. */
     deleteTenant: ({ teamId, storeId }) =>
-      commit(async (own) => {
+      commitOwn(async (own) => {
         for (const table of USAGE_TABLES.concat('REFUSALS', 'KEY_USES', 'REQUESTS', 'REQUEST_BYTES', 'TENANTS'))
           await own.query(`DELETE FROM ${CONTROL}."${table}" WHERE "TEAM_ID" = ?`, [teamId]);
         await own.execute(`DROP SCHEMA IF EXISTS "${storeId}" CASCADE`);
@@ -188,7 +188,7 @@ async function loadCallers(
 ): Promise<ReadonlyMap<string, FoundCaller>> {
   const pairs = questions.map((question) => question.split(' ') as [string, string]);
   type CallerRow = [string, Uint8Array, string, string, Scope, ...TenantRow];
-  const rows = await connection.ask<CallerRow>(FIND_CALLERS, transpose(pairs, [0, 1]));
+  const rows = await connection.askRows<CallerRow>(FIND_CALLERS, transpose(pairs, [0, 1]));
   const found = new Map<string, FoundCaller>();
   for (const [apiId, secretHash, endsAt, name, scope, ...row] of rows)
     found.set(`${apiId} ${row[0]}`, { tenant: toTenant(row), key: { apiId, name, scope }, secretHash, endsAt });
@@ -200,7 +200,7 @@ async function runWriting<T>(connection: Connection, writing: Writing<T>): Promi
   let step = writing.next();
   while (!step.done) {
     const { sql, values, reads } = step.value;
-    if (!reads) connection.send(sql, values);
+    if (!reads) connection.sendStatement(sql, values);
     step = writing.next(reads ? await connection.query(sql, values) : []);
   }
   return step.value;

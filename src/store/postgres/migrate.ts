@@ -120,5 +120,5 @@ export async function refuseUnknown(connection: Connection, found: number, kind:
   // A database from before the table INSTALLATION has no version to report.
   const ask = connection.query<[string]>(selectInstallation(`${CONTROL}.`), ['version']);
   const [by] = await ask.catch((): [string][] => []);
-  throw schema.refuse('The database', found, by?.[0]);
+  throw schema.refuseSchema('The database', found, by?.[0]);
 }

@@ -34,9 +34,9 @@ export async function openMove(url: string, name: string, clock: Clock, refusesE
       throw new Refusal('STORE_UNAVAILABLE', message);
     }
   };
-  const ask = <R extends Row>(sql: string, values: StatementValues | TableRow = []): Promise<R[]> =>
+  const askOrRetry = <R extends Row>(sql: string, values: StatementValues | TableRow = []): Promise<R[]> =>
     retry(connection.query<R>(sql, values));
-  const findOther = async (): Promise<string | undefined> => (await ask<[string]>(OTHERS))[0]?.[0];
+  const findOther = async (): Promise<string | undefined> => (await askOrRetry<[string]>(OTHERS))[0]?.[0];
   return {
     tenants: store.tenants,
     pims: (tenant) => store.pims(tenant),
@@ -44,7 +44,9 @@ export async function openMove(url: string, name: string, clock: Clock, refusesE
     /** Locks out other moves during the session. It detects a running service, but cannot lock it out. */
     async takeAlone() {
       try {
-        await ask(`SELECT set_config('lock_timeout', '${ALONE_WAIT_MS}', false), pg_advisory_lock(${MOVE_LOCK})`);
+        await askOrRetry(
+          `SELECT set_config('lock_timeout', '${ALONE_WAIT_MS}', false), pg_advisory_lock(${MOVE_LOCK})`,
+        );
       } catch (fault) {
         if (sqlStateOf(fault) !== LOCK_NOT_AVAILABLE) throw fault;
         throw refuseCommand(`Another move into or out of ${name} is running.`);
@@ -60,26 +62,26 @@ export async function openMove(url: string, name: string, clock: Clock, refusesE
           `A service or a command is running on ${name} (\`${other}\`). Stop it, and keep it stopped during the move.`,
         );
     },
-    unfinishedMove: async () => (await ask<[string]>(READ_MOVE))[0]?.[0],
+    unfinishedMove: async () => (await askOrRetry<[string]>(READ_MOVE))[0]?.[0],
     async beginMove(source) {
-      await ask(`INSERT INTO ${CONTROL}."MOVE" VALUES (?)`, [source]);
+      await askOrRetry(`INSERT INTO ${CONTROL}."MOVE" VALUES (?)`, [source]);
     },
     async finishMove() {
-      await ask('ANALYZE');
-      await ask(`DELETE FROM ${CONTROL}."MOVE"`);
+      await askOrRetry('ANALYZE');
+      await askOrRetry(`DELETE FROM ${CONTROL}."MOVE"`);
     },
 
-    read: (table, build, values) => ask(build(nameTable(table, table.name)), values),
+    readTable: (table, build, values) => askOrRetry(build(nameTable(table, table.name)), values),
     async insertRows(table, rows) {
       const insert = buildInserter(
         table,
         nameTable(table, table.name),
         scriptDialect((tableName) => nameTable(table, tableName)),
       );
-      connection.begin();
+      connection.beginTransaction();
       saveTogether(connection, rows.flatMap(insert));
       try {
-        await retry(connection.commit());
+        await retry(connection.commitTransaction());
       } catch (fault) {
         if (sqlStateOf(fault) === undefined) throw fault;
         const first = `${table.key.join(' and ')} ${rows[0]!.slice(0, table.key.length).join(' and ')}`;

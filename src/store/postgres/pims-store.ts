@@ -26,7 +26,7 @@ import type {
   RecordFound,
 } from '../../pims/pims-port.ts';
 import { textOf, type Json } from '../../pims/rules/json.ts';
-import type { Idempotency, NumberedType, Write } from '../../pims/writes/script.ts';
+import type { NumberedType } from '../../pims/writes/script.ts';
 import type { Turns } from '../../tenant/turns.ts';
 import { sortKey } from '../../pims/rules/values.ts';
 import { LookRows, makeLook, readChangeRows, type ChangesAsked } from '../pims/look-sql.ts';
@@ -70,11 +70,11 @@ type Fields = [RecordType, string, CustomField['type']];
  */
 type KeyedRow = [key: string, record: Json, lines: Json | null, fieldsVersion: number, tag?: string];
 
-/** Collects rows. `take` returns false once there are enough. */
+/** Collects rows. `takeRow` returns false once there are enough. */
 interface RowReader {
   /** Whether the rows have no version of the dictionaries. */
   readonly isPlain?: boolean;
-  take(row: LoadedRow): boolean;
+  takeRow(row: LoadedRow): boolean;
 }
 interface RowsQuery {
   readonly sql: string;
@@ -102,6 +102,7 @@ export class PostgresPimsStore implements PimsStore {
   readonly viewOrders: PimsStore['viewOrders'];
   readonly viewOrdersOfEach: PimsStore['viewOrdersOfEach'];
   readonly look: PimsStore['look'];
+  readonly write: PimsStore['write'];
   readonly #fieldsVersions: KeyBatch<number>;
   readonly #changes: KeyBatch<ChangeRows>;
   readonly #pages: PageBatch;
@@ -117,22 +118,23 @@ export class PostgresPimsStore implements PimsStore {
     this.#scripts = makeScriptRunner({
       sql: () => this.#sql.script(),
       refresh: () => this.dictionaries(),
-      commit: async (begin, size) => {
+      commitScript: async (begin, size) => {
         await ready;
-        return queue.commit(begin, size);
+        return queue.enqueueScript(begin, size);
       },
     });
+    this.write = this.#scripts.runWrite;
     const byKey = (build: BuildSql<string>): KeyBatch<KeyedRow> =>
-      new KeyBatch(async (keys) => new Map((await this.#read(build, keys)).map((row) => [row[0], row])));
+      new KeyBatch(async (keys) => new Map((await this.#readByKeys(build, keys)).map((row) => [row[0], row])));
     this.#orders = byKey(({ ordersWithLines }) => ordersWithLines());
     this.#records = ofKeyedTypes((recordType) => byKey(({ records }) => records[recordType]()));
     const ordersByReference = new KeyBatch(async (keys: string[]) =>
-      Map.groupBy(await this.#read((newest) => newest.ordersByReference(), keys), ([key]) => key),
+      Map.groupBy(await this.#readByKeys((newest) => newest.ordersByReference(), keys), ([key]) => key),
     );
     const lookups = makeLookups({
-      readSmall: async (number) => (await ordersByReference.ask(number)) ?? [],
+      readSmall: async (number) => (await ordersByReference.askKey(number)) ?? [],
       readLarge: (numbers, recordsMax, signal) =>
-        this.#readRows(
+        this.#readInTurn(
           signal,
           ({ lookup }) => ({ sql: lookup(), values: [numbers, recordsMax + 1] }),
           () => new LookupRows(recordsMax),
@@ -144,7 +146,7 @@ export class PostgresPimsStore implements PimsStore {
     this.look = makeLook(
       () => this.#sql.script().looks,
       (query, signal) =>
-        this.#readRows(
+        this.#readInTurn(
           signal,
           () => query,
           () => new LookRows(),
@@ -153,24 +155,24 @@ export class PostgresPimsStore implements PimsStore {
     // Calls that wait for a change mostly ask the same question.
     const readChanges = async (question: string): Promise<[string, ChangeRows]> => {
       const asked = JSON.parse(question) as ChangesAsked;
-      return [question, readChangeRows(await connections.reader.ask(this.#sql.changes, asked), asked)];
+      return [question, readChangeRows(await connections.reader.askRows(this.#sql.changes, asked), asked)];
     };
     this.#changes = new KeyBatch(async (questions) => new Map(await Promise.all(questions.map(readChanges))));
     this.#fieldsVersions = new KeyBatch(
-      async () => new Map([['', (await connections.reader.ask<[number]>(this.#sql.fieldsVersion, []))[0]![0]]]),
+      async () => new Map([['', (await connections.reader.askRows<[number]>(this.#sql.fieldsVersion, []))[0]![0]]]),
     );
   }
 
   async dictionaries(): Promise<Dictionaries> {
     await this.#connections.ready;
-    await this.#follow((await this.#fieldsVersions.ask(''))!);
+    await this.#follow((await this.#fieldsVersions.askKey(''))!);
     return this.#sql.dictionaries;
   }
 
   async getOrder(orderNumber: string, signal = neverGone): Promise<Outcome<OrderFound | undefined>> {
     const key = sortKey(orderNumber);
     if (!this.#largeOrders.has(key)) {
-      const found = await this.#orders.ask(key);
+      const found = await this.#orders.askKey(key);
       if (found?.[2] !== LARGE) return found && { order: found[1], lines: found[2], tag: found[4]! };
       if (this.#largeOrders.size >= LARGE_ORDERS_MAX) this.#largeOrders.clear();
       this.#largeOrders.add(key);
@@ -185,17 +187,17 @@ export class PostgresPimsStore implements PimsStore {
   }
 
   async getRecord(recordType: KeyedType, key: string): Promise<RecordFound | undefined> {
-    const found = await this.#records[recordType].ask(sortKey(key));
+    const found = await this.#records[recordType].askKey(sortKey(key));
     return found && { record: found[1], tag: found[4]! };
   }
 
   async queryRecords(recordType: KeyedType, request: QueryRequest): Promise<Outcome<Page>> {
     const query = await parseWithFields({ sql: () => this.#sql, refresh: () => this.dictionaries() }, (sql) =>
-      sql.page(recordType, request),
+      sql.buildPageSql(recordType, request),
     );
     if (query instanceof Refusal) return query;
     await this.#connections.ready;
-    const found = query.together && (await this.#pages.ask(query.together));
+    const found = query.together && (await this.#pages.askPage(query.together));
     if (found === null) return this.queryRecords(recordType, request);
     if (found) return found;
     const rows = await this.#readPage(recordType, request);
@@ -206,10 +208,6 @@ export class PostgresPimsStore implements PimsStore {
     const isEnd = !rows.last && request.after !== '';
     const counted = isEnd ? await this.#readPage(recordType, { ...request, limit: 1, after: '' }) : rows;
     return counted instanceof Refusal ? counted : { ...rows.page, count: counted.last?.[4] ?? 0 };
-  }
-
-  write<T>(write: Write<T>, idempotency?: Idempotency, size = 1): Promise<Outcome<T>> {
-    return this.#scripts.run(write, idempotency, size);
   }
 
   async *importRows(recordType: RecordType, batches: ImportBatches, options: ImportOptions): ImportResults {
@@ -242,13 +240,13 @@ export class PostgresPimsStore implements PimsStore {
 
   async readChanges(after: number | null, limit: number): Promise<ChangeRows> {
     await this.#connections.ready;
-    return (await this.#changes.ask(JSON.stringify([after, limit])))!;
+    return (await this.#changes.askKey(JSON.stringify([after, limit])))!;
   }
 
   #readPage(recordType: KeyedType, request: QueryRequest): Promise<Outcome<PageRows>> {
-    return this.#readRows(
+    return this.#readInTurn(
       request.signal,
-      (sql) => sql.page(recordType, request).alone,
+      (sql) => sql.buildPageSql(recordType, request).alone,
       () => new PageRows(request),
     );
   }
@@ -257,26 +255,26 @@ export class PostgresPimsStore implements PimsStore {
    * Reads row by row until the reader has enough, on a connection for queries, in the tenant's turn. Reads again if its
    * SQL is outdated.
    */
-  async #readRows<Reader extends RowReader>(
+  async #readInTurn<Reader extends RowReader>(
     signal: QueryRequest['signal'],
     build: BuildSql<RowsQuery>,
     begin: () => Reader,
   ): Promise<Outcome<Reader>> {
     const { queries, turns, place, queryBudgetMs, cancel, ready } = this.#connections;
     await ready;
-    return turns.run(this.#schema, signal, async (turn) => {
+    return turns.runInTurn(this.#schema, signal, async (turn) => {
       try {
         for (;;) {
           const sql = this.#sql;
           let [reader, version] = [begin(), 0];
-          const start = () => {
+          const startRows = () => {
             reader = begin();
             return (row: LoadedRow): boolean => {
               if (!reader.isPlain) version = row[2];
-              return reader.take(row);
+              return reader.takeRow(row);
             };
           };
-          await queries.use(place, (connection) => connection.askUntil(build(sql), start, { turn, cancel }));
+          await queries.use(place, (connection) => connection.askUntil(build(sql), startRows, { turn, cancel }));
           if (!(await this.#isOutdated(sql, version))) return reader;
         }
       } catch (fault) {
@@ -289,24 +287,24 @@ export class PostgresPimsStore implements PimsStore {
   }
 
   /** Reads rows by their keys, and again if the SQL is outdated. */
-  async #read(build: BuildSql<string>, keys: string[]): Promise<KeyedRow[]> {
+  async #readByKeys(build: BuildSql<string>, keys: string[]): Promise<KeyedRow[]> {
     const { reader, ready } = this.#connections;
     await ready;
     const sql = this.#sql;
-    const rows = await reader.ask<KeyedRow>(build(sql), [keys]);
-    return rows[0] && (await this.#isOutdated(sql, rows[0][3])) ? this.#read(build, keys) : rows;
+    const rows = await reader.askRows<KeyedRow>(build(sql), [keys]);
+    return rows[0] && (await this.#isOutdated(sql, rows[0][3])) ? this.#readByKeys(build, keys) : rows;
   }
 
   async *#importAtOnce(recordType: RecordType, batches: ImportBatches, options: ImportOptions): ImportResults {
     // An open transaction ends with its connection, even if the reader of the results stops.
     await using connection = await this.#connections.openOwn();
     try {
-      connection.begin();
+      connection.beginTransaction();
       let locked = this.#lock(connection);
       let rejected = 0;
       for await (const rows of batches) {
-        const begin = (): StartedScript<ImportResult> => this.#scripts.importBatch(recordType, rows, options);
-        const group = new WriteGroup(connection, [begin]);
+        const startBatch = (): StartedScript<ImportResult> => this.#scripts.importBatch(recordType, rows, options);
+        const group = new WriteGroup(connection, [startBatch]);
         const [outcome] = await group.runScripts(locked);
         locked = Promise.resolve({ ...(await locked), next: group.next });
         const imported = orThrow(outcome as Outcome<ImportResult>);
@@ -314,7 +312,7 @@ export class PostgresPimsStore implements PimsStore {
         yield imported;
       }
       if (rejected > 0) return;
-      await connection.commit();
+      await connection.commitTransaction();
       this.#connections.onCommit();
     } catch (fault) {
       throw connection.sentFault ?? fault;
@@ -341,7 +339,9 @@ export class PostgresPimsStore implements PimsStore {
   async #follow(version: number, connection?: Connection): Promise<void> {
     if (version <= this.#sql.version) return;
     const sql = this.#sql.customFields;
-    const fields = await (connection ? connection.query<Fields>(sql) : this.#connections.reader.ask<Fields>(sql, []));
+    const fields = await (connection
+      ? connection.query<Fields>(sql)
+      : this.#connections.reader.askRows<Fields>(sql, []));
     // Another call may have followed a newer version in the meantime.
     if (version <= this.#sql.version) return;
     const dictionaries = buildDictionaries(fields.map(([recordType, name, type]) => ({ recordType, name, type })));

@@ -44,9 +44,9 @@ const BLOCKS_PER_DELETE = 200;
  */
 export const makeOwnRequests = (reader: SharedConnection, writers: Pool, queries: Pool): OwnRequests => ({
   schema: `${CONTROL}.`,
-  read: <R extends Row>(sql: string, ...values: Bound[]) => reader.ask<R>(sql, values),
+  readRows: <R extends Row>(sql: string, ...values: Bound[]) => reader.askRows<R>(sql, values),
   readBlocks: <R extends Row>(sql: string, ...values: Bound[]) =>
-    queries.use(0, (connection) => connection.ask<R>(sql, values)),
+    queries.use(0, (connection) => connection.askRows<R>(sql, values)),
   async addRequests(blocks, refusals, uses) {
     const values = [
       ...transpose(blocks, ['teamId', 'blockId', 'firstAt', 'boot', 'firstNumber', 'lastNumber', 'lines']),
@@ -54,12 +54,12 @@ export const makeOwnRequests = (reader: SharedConnection, writers: Pool, queries
       Math.min(blocks.length, 1),
       ...transpose(uses, ['teamId', 'apiId', 'usedAt', 'client', 'usedInUrlAt']),
     ];
-    await writers.use(0, (connection) => connection.ask(ADD_BLOCKS, values));
+    await writers.use(0, (connection) => connection.askRows(ADD_BLOCKS, values));
   },
   /** Nodes that delete at the same time skip each other's rows. */
   async deleteSome(teamId, before) {
     const values = [teamId, teamId, before, BLOCKS_PER_DELETE];
-    const [deleted] = await writers.use(0, (connection) => connection.ask<[number]>(DELETE_BLOCKS, values));
+    const [deleted] = await writers.use(0, (connection) => connection.askRows<[number]>(DELETE_BLOCKS, values));
     return deleted?.[0] === BLOCKS_PER_DELETE;
   },
 });

@@ -128,9 +128,9 @@ export class PostgresStore {
     this.#within = { ...within };
     const silenceMs = options.isService === true ? SILENCE_MS : COMMAND_STATEMENT_MS + LOCK_MS;
     this.#kinds = {
-      control: this.#connect(within, silenceMs),
-      short: this.#connect(this.#within, silenceMs),
-      walks: this.#connect({
+      control: this.#optionsFor(within, silenceMs),
+      short: this.#optionsFor(this.#within, silenceMs),
+      walks: this.#optionsFor({
         statement_timeout: SHORT_QUERY_MS,
         default_transaction_read_only: 'on',
         plan_cache_mode: 'force_generic_plan',
@@ -139,7 +139,7 @@ export class PostgresStore {
         enable_sort: 'off',
         enable_seqscan: 'off',
       }),
-      long: this.#connect(
+      long: this.#optionsFor(
         {
           statement_timeout: options.queryBudgetMs,
           default_transaction_read_only: 'on',
@@ -148,14 +148,14 @@ export class PostgresStore {
         },
         options.queryBudgetMs + LOCK_MS,
       ),
-      own: { ...this.#connect({}, LONG_WORK_SILENCE_MS), connectTimeoutMs: LONG_WORK_CONNECT_MS },
+      own: { ...this.#optionsFor({}, LONG_WORK_SILENCE_MS), connectTimeoutMs: LONG_WORK_CONNECT_MS },
     };
     this.#servers = new Servers(options.url);
     const main = (this.#main = this.#connectTo(this.#servers, 'The database', () => this.#notices.restart()));
     const [keys, usage, [reader]] = [main.share(), main.share(), main.readers];
     this.#notices = new Notices({
       sender: usage,
-      open: () => this.openOwn(),
+      openConnection: () => this.openOwn(),
       clock: options.clock,
     });
     const control = (this.#control = new PostgresControl(reader!, main.writers));
@@ -176,7 +176,7 @@ export class PostgresStore {
   static async open(options: OpenPostgresOptions): Promise<PostgresStore> {
     const store = new PostgresStore(options);
     try {
-      await using connection = await store.#servers.find(store.#kinds.own);
+      await using connection = await store.#servers.findPrimary(store.#kinds.own);
       await checkServer(connection);
       if (options.refusesEmpty === true) await refuseEmpty(connection);
       if (await hasCitus(connection)) store.#useCitus();
@@ -185,7 +185,7 @@ export class PostgresStore {
       if (tenants !== undefined)
         options.report?.(describeUpgrade(tenants, options.clock.elapsed() - startedAt), 'info');
       // This shows the node in pg_stat_activity, where a move looks for it.
-      await store.#main.readers[0]!.ask('SELECT 1', []);
+      await store.#main.readers[0]!.askRows('SELECT 1', []);
       if (options.movedAs === undefined && (await connection.query(READ_MOVE)).length > 0)
         throw refuseUnfinished('this database');
       return store;
@@ -246,10 +246,10 @@ export class PostgresStore {
       pages: [place, place + 1].map((at) => pages[at % pages.length]!),
       queries,
       turns: this.#turns,
-      cancel: (pid) => readers[0]!.ask('SELECT pg_cancel_backend(?::int)', [pid]),
+      cancel: (pid) => readers[0]!.askRows('SELECT pg_cancel_backend(?::int)', [pid]),
       ready,
       openOwn: () => ready.then(() => server.openOwn()),
-      onCommit: () => this.#notices.send(storeId),
+      onCommit: () => this.#notices.sendNotice(storeId),
       place,
       queryBudgetMs: this.#options.queryBudgetMs,
       clock: this.#options.clock,
@@ -259,7 +259,7 @@ export class PostgresStore {
   }
 
   nextChange({ storeId }: Tenant, ended: AbortSignal): Promise<void> {
-    return this.#notices.wait(storeId, ended);
+    return this.#notices.waitForNotice(storeId, ended);
   }
 
   openTenants(): Iterable<string> {
@@ -268,29 +268,32 @@ export class PostgresStore {
 
   /** Migrates a tenant that a node with the previous version may have created after this one started. */
   async #migrateTenant(storeId: string): Promise<void> {
-    const [found] = await this.#main.readers[0]!.ask<[number]>(SCHEMA_VERSION, [storeId]);
+    const [found] = await this.#main.readers[0]!.askRows<[number]>(SCHEMA_VERSION, [storeId]);
     if (!found || found[0] >= PIMS_VERSION()) return;
     await using connection = await this.openOwn();
     await migrateTenant(connection, storeId);
   }
 
-  readonly takeTurn: TakeTurn = ({ storeId }, signal, work) => this.#turns.run(storeId, signal, work);
+  readonly takeTurn: TakeTurn = ({ storeId }, signal, work) => this.#turns.runInTurn(storeId, signal, work);
 
   loadCursorKey(): Promise<Uint8Array> {
     return loadCursorKey(this.#control);
   }
 
   measure(): StoreMeasures {
-    const servers = [this.#main, ...(this.#workers?.list() ?? [])];
-    const add = (pool: 'writers' | 'queries'): PoolMeasures =>
+    const servers = [this.#main, ...(this.#workers?.listConnected() ?? [])];
+    const sumPools = (pool: 'writers' | 'queries'): PoolMeasures =>
       servers
-        .map((server) => server[pool].load)
+        .map((server) => server[pool].poolMeasures)
         .reduce((a, b) => ({ size: a.size + b.size, inUse: a.inUse + b.inUse, waiting: a.waiting + b.waiting }));
-    return { queries: this.#turns.measure(), pools: { writes: add('writers'), queries: add('queries') } };
+    return {
+      queries: this.#turns.measureTurns(),
+      pools: { writes: sumPools('writers'), queries: sumPools('queries') },
+    };
   }
 
   isUsable(): boolean {
-    return this.#main.isUsable;
+    return this.#main.isAvailable;
   }
 
   endQueries(): void {
@@ -313,7 +316,7 @@ export class PostgresStore {
     return new ServerConnections(servers, { kinds: this.#kinds, connections, subject, onLost, report, clock });
   }
 
-  #connect(session: ConnectionOptions['session'], silenceMs = SILENCE_MS): ConnectionOptions {
+  #optionsFor(session: ConnectionOptions['session'], silenceMs = SILENCE_MS): ConnectionOptions {
     const { name, isService = false, clock } = this.#options;
     return { name, session, silenceMs, clock, connectTimeoutMs: isService ? CONNECT_MS : LONG_WORK_CONNECT_MS };
   }

@@ -35,30 +35,32 @@ export const listPlaces = (connection: Connection): Promise<[address: string, st
   connection.query(LIST_PLACES);
 
 export function makePlacement(openOwn: () => Promise<Connection>): Placement {
-  const ask = async <R extends unknown[]>(sql: string, values: string[] = []): Promise<R[]> => {
+  const askCoordinator = async <R extends unknown[]>(sql: string, values: string[] = []): Promise<R[]> => {
     await using connection = await openOwn();
     return connection.query<R>(sql, values);
   };
   const listServers = async (): Promise<DatabaseServer[]> =>
-    (await ask<[string, boolean, number]>(LIST_SERVERS)).map(([address, takesTenants, tenants]) => ({
+    (await askCoordinator<[string, boolean, number]>(LIST_SERVERS)).map(([address, takesTenants, tenants]) => ({
       address,
       takesTenants,
       tenants,
     }));
-  const find = async (storeId: string) => (await ask<[address: string, isPlaced: boolean]>(FIND_SERVER, [storeId]))[0]!;
+  const findPlace = async (storeId: string) =>
+    (await askCoordinator<[address: string, isPlaced: boolean]>(FIND_SERVER, [storeId]))[0]!;
   return {
     listServers,
-    findServer: async (storeId) => (await find(storeId))[0],
+    findServer: async (storeId) => (await findPlace(storeId))[0],
     async move(storeId, address) {
       const servers = (await listServers()).filter(({ takesTenants }) => takesTenants).map((one) => one.address);
       if (!servers.includes(address))
         throw refuseCommand(`There is no server '${address}'. Tenants can be on ${servers.join(', ')}.`);
       try {
         await using connection = await openOwn();
-        const [, isPlaced] = await find(storeId);
+        const [, isPlaced] = await findPlace(storeId);
         if (!isPlaced) await connection.runStatements(buildPlacingScript(storeId));
         const [, host, port] = /(.+):(.+)/.exec(address)!;
-        if ((await find(storeId))[0] !== address) await connection.query(MOVE_TENANT, [`"${storeId}"`, host!, port!]);
+        if ((await findPlace(storeId))[0] !== address)
+          await connection.query(MOVE_TENANT, [`"${storeId}"`, host!, port!]);
       } catch (fault) {
         throw fault instanceof Refusal ? fault : refuseCommand(`The tenant was not moved: ${reasonOf(fault)}`);
       }
@@ -99,14 +101,16 @@ export class Workers {
     this.#lookLater();
   }
 
-  list(): readonly ServerConnections[] {
+  listConnected(): readonly ServerConnections[] {
     return [...this.#connected];
   }
 
   /** Finds the servers of these tenants. If the coordinator does not respond, keeps the known places. */
   async place(storeIds: readonly string[]): Promise<void> {
     const { coordinator, onPlaced } = this.#options;
-    const places = await coordinator.readers[0]!.ask<[string, string]>(FIND_PLACES, [storeIds]).catch(() => undefined);
+    const places = await coordinator.readers[0]!.askRows<[string, string]>(FIND_PLACES, [storeIds]).catch(
+      () => undefined,
+    );
     if (!places) return;
     const addresses = new Map(places);
     const servers = new Map<string | undefined, ServerConnections>([[undefined, coordinator]]);
@@ -120,7 +124,7 @@ export class Workers {
     this.#isClosed = true;
     this.#next?.close();
     await Promise.all(this.#servers.values());
-    await Promise.all(this.list().map((server) => server.close()));
+    await Promise.all(this.listConnected().map((server) => server.close()));
   }
 
   #lookLater(): void {
@@ -129,21 +133,21 @@ export class Workers {
   }
 
   #serverAt(address: string): Promise<ServerConnections> {
-    const server = this.#servers.getOrInsertComputed(address, () => this.#connect(address));
+    const server = this.#servers.getOrInsertComputed(address, () => this.#reachServer(address));
     // Tries to connect again next time.
     void server.then((found) => found === this.#options.coordinator && this.#servers.delete(address));
     return server;
   }
 
   /** Returns the connections to a server, or to the coordinator if this node cannot reach it. */
-  async #connect(address: string): Promise<ServerConnections> {
+  async #reachServer(address: string): Promise<ServerConnections> {
     const { coordinator, connect, report } = this.#options;
     const server = connect(address, async () => {
-      const found = await coordinator.readers[0]!.ask(CONFIRM, [address]);
+      const found = await coordinator.readers[0]!.askRows(CONFIRM, [address]);
       if (found.length === 0) throw new ConnectionLost('it is no longer a server of the database');
     });
     try {
-      await server.readers[0]!.ask('SELECT 1', []);
+      await server.readers[0]!.askRows('SELECT 1', []);
       this.#unreachable.delete(address);
       this.#connected.add(server);
       return server;

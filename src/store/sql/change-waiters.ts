@@ -21,11 +21,11 @@ export function makeChangeWaiters(watch: (storeId: string) => () => void) {
       for (const storeId of byStore.keys()) wake(storeId);
     },
     /** Resolves when the tenant may have changed since this call, or when the signal aborts. */
-    wait(storeId: string, ended: AbortSignal) {
+    waitForWake(storeId: string, ended: AbortSignal) {
       const { promise, resolve } = Promise.withResolvers<void>();
       if (ended.aborted) return Promise.resolve();
-      const begin = (): Waiters => ({ resolves: new Set(), endWatch: watch(storeId) });
-      const { resolves } = byStore.getOrInsertComputed(storeId, begin);
+      const beginWatch = (): Waiters => ({ resolves: new Set(), endWatch: watch(storeId) });
+      const { resolves } = byStore.getOrInsertComputed(storeId, beginWatch);
       const leave = () => {
         resolves.delete(resolve);
         if (resolves.size === 0 && byStore.get(storeId)?.resolves === resolves) wake(storeId);

@@ -12,7 +12,7 @@ export interface SchemaScripts {
   /** Returns the scripts that a schema with this number lacks, with the numbers that they lead to. */
   readonly scriptsAfter: (version: number) => readonly (readonly [number: number, script: string])[];
   /** Returns the refusal of a schema that the scripts do not know. `by` is the version that used it last, if known. */
-  readonly refuse: (what: string, version: number, by?: string) => Refusal;
+  readonly refuseSchema: (what: string, version: number, by?: string) => Refusal;
 }
 
 /** Loads the scripts of a kind from a folder, whose name ends with a slash. */
@@ -25,7 +25,7 @@ export function loadSchema(folder: string, kind: string): SchemaScripts {
     newest,
     knows: (version) => version === 0 || (version >= oldest && version <= newest),
     scriptsAfter: (version) => scripts.filter(([number]) => number > version),
-    refuse(what, version, by) {
+    refuseSchema(what, version, by) {
       const found = (other: string, supported: string) =>
         `${what} was written by ${other} (schema ${version}; this version, ${VERSION}, supports ${supported}). `;
       if (version < oldest)

@@ -2,13 +2,13 @@
  * Shares the event loop between long writes. A write runs for a slice of time, and then waits until other work has had
  * as much time, and each other long write a slice. Source: decision 0029.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 
 /** Work that yields where it can wait for its next slice. */
 export type Steps<T> = Generator<undefined, T, void>;
 
 const SLICE_MS = 5;
-/** A turn of the event loop that took less time had no other work. */
+/** A round of the event loop that took less time had no other work. */
 const IDLE_TURN_MS = 0.1;
 
 let endsAt = 0;
@@ -40,6 +40,6 @@ async function letOthersRun(): Promise<void> {
   const until = performance.now() + SLICE_MS;
   for (let turnAt = 0; performance.now() - turnAt > IDLE_TURN_MS && performance.now() < until;) {
     turnAt = performance.now();
-    await nextTurn();
+    await nextRound();
   }
 }

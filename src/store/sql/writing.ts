@@ -47,11 +47,11 @@ export type Writing<T> = Generator<Statement, T, readonly Row[]>;
 export const statement = (sql: string, ...values: Bound[]): Statement => ({ sql, values, reads: false });
 
 /** Runs a statement and returns its rows. */
-export function* rows<R extends Row>(sql: string, ...values: Bound[]): Writing<readonly R[]> {
+export function* yieldRows<R extends Row>(sql: string, ...values: Bound[]): Writing<readonly R[]> {
   return (yield { sql, values, reads: true }) as readonly R[];
 }
 
 /** Runs a statement and returns its first row, or undefined. */
-export function* row<R extends Row>(sql: string, ...values: Bound[]): Writing<R | undefined> {
+export function* yieldRow<R extends Row>(sql: string, ...values: Bound[]): Writing<R | undefined> {
   return (yield { sql, values, reads: true })[0] as R | undefined;
 }

@@ -11,7 +11,7 @@ import type { Caller, Tenant } from '../../tenant/tenant-port.ts';
 import { audited } from '../control/audit.ts';
 import type { OwnUsage } from '../control/calls.ts';
 import {
-  commit,
+  commitWriting,
   TENANT_COLUMNS,
   toTenant,
   updateRows,
@@ -22,7 +22,7 @@ import type { OwnTenants } from '../control/tenants.ts';
 import { statement, type Bound, type Row, type Writing } from '../sql/writing.ts';
 import type { Database } from './files/database.ts';
 import { migrate, type Owner } from './files/migrate.ts';
-import { makeTurnReader } from './reads/turn-reader.ts';
+import { makeRoundReader } from './reads/round-reader.ts';
 import { makeWriteQueue, runWriting, type SqliteWriteQueueOptions } from './write-queue.ts';
 
 /** Maximum number of rows kept. When it is reached, all are dropped. */
@@ -35,18 +35,18 @@ export function openControl(db: Database, options: QueueOptions) {
   // The queue may defer syncs. Other files name the store's identity, so it is on disk before.
   migrate(db, 'control');
   const rows = new Map<string, Row>();
-  const queue = makeWriteQueue(db, { ...options, gather: 'turn' });
-  const reader = makeTurnReader(db, {
+  const queue = makeWriteQueue(db, { ...options, gather: 'round' });
+  const reader = makeRoundReader(db, {
     onFatal: options.onFatal,
     onChange: () => rows.clear(),
     unsynced: () => queue.log.unsynced,
   });
   return {
     schema: '',
-    read: (sql, ...values) => reader.read(() => db.rows(sql, ...values)),
-    /** Reads the row of this key. Rows are kept, but are never older than the snapshot of their turn. */
+    readRows: (sql, ...values) => reader.readInRound(() => db.rows(sql, ...values)),
+    /** Reads the row of this key. Rows are kept, but are never older than the snapshot of their round. */
     readKept: <R extends Row, T>(sql: string, key: string, parse: (row: R) => T | undefined) =>
-      reader.read(() => {
+      reader.readInRound(() => {
         const kept = rows.get(key) as R | undefined;
         if (kept) return parse(kept);
         const row = db.row<R>(sql, key);
@@ -56,11 +56,11 @@ export function openControl(db: Database, options: QueueOptions) {
         return parse(row);
       }),
     transaction: (work) =>
-      queue.run(() => {
+      queue.enqueueWork(() => {
         rows.clear();
         return runWriting(db, work());
       }),
-    isUsable() {
+    isReadable() {
       try {
         return db.row('SELECT EXISTS (SELECT 1 FROM TENANTS)') !== undefined;
       } catch {
@@ -92,18 +92,18 @@ export function openUsage(db: Database, owner: Owner, options: QueueOptions) {
   const queue = makeWriteQueue(db, { ...options, gather: 'none', sync: 'after commit' });
   return {
     schema: '',
-    read: async <R extends Row>(sql: string, ...values: Bound[]) => db.rows<R>(sql, ...values),
+    readRows: async <R extends Row>(sql: string, ...values: Bound[]) => db.rows<R>(sql, ...values),
 
     async addUsage(counts, byKey = [], onSyncing) {
-      const totals = await queue.run(() => {
+      const totals = await queue.enqueueWork(() => {
         const sums = new Map<string, number>();
         for (const { teamId, day, operation, calls } of counts) {
           const month = day.slice(0, 7);
-          db.run(ADD_CALLS, teamId, day, operation, calls);
+          db.runSql(ADD_CALLS, teamId, day, operation, calls);
           sums.set(`${teamId} ${month}`, db.row<[number]>(ADD_MONTH, teamId, month, calls)![0]);
         }
         for (const { teamId, month, apiId, name, calls, usedAt } of byKey)
-          db.run(ADD_KEY, teamId, month, apiId, name, calls, usedAt);
+          db.runSql(ADD_KEY, teamId, month, apiId, name, calls, usedAt);
         return sums;
       }, onSyncing);
       if (totals instanceof Refusal && totals.code === 'STORAGE_FULL')
@@ -111,8 +111,8 @@ export function openUsage(db: Database, owner: Owner, options: QueueOptions) {
       return orThrow(totals);
     },
     async deleteUsage(teamId: string) {
-      const deleted = await queue.run(() => {
-        for (const table of ['USAGE', 'MONTH_USAGE']) db.run(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
+      const deleted = await queue.enqueueWork(() => {
+        for (const table of ['USAGE', 'MONTH_USAGE']) db.runSql(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
       });
       orThrow(deleted);
     },
@@ -143,7 +143,7 @@ interface Elsewhere {
 
 export function makeOwnTenants(control: SqliteControl, { makeFile, deleteFiles, deleteCounts }: Elsewhere): OwnTenants {
   const deleteRows = (teamId: string, ...tables: string[]) =>
-    commit(control, function* () {
+    commitWriting(control, function* () {
       for (const table of tables) yield statement(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
     });
   return {

@@ -58,12 +58,12 @@ export function openMove(folder: string, movedAs: string, clock: Clock): MoveSto
       sync(folder);
     },
 
-    read: async (table, build, values) => fileOf(table).rows(build(`"${table.name}"`), ...values),
+    readTable: async (table, build, values) => fileOf(table).rows(build(`"${table.name}"`), ...values),
     async insertRows(table, rows) {
       const db = fileOf(table);
       const insert = buildInserter(table, `"${table.name}"`, scriptDialect);
       db.inTransaction(() => {
-        for (const row of rows) for (const { sql, values } of insert(row)) db.run(sql, ...values);
+        for (const row of rows) for (const { sql, values } of insert(row)) db.runSql(sql, ...values);
       });
     },
     async close() {

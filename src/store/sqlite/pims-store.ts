@@ -12,7 +12,7 @@ import { Database, syncLog } from './files/database.ts';
 import { isNewest, migrate, type Owner } from './files/migrate.ts';
 import { buildPimsSql, type SqlitePimsSql } from './reads/pims-sql.ts';
 import { makeTenantReads, type TenantReadsOptions } from './tenant-reads.ts';
-import { makeTurnReader } from './reads/turn-reader.ts';
+import { makeRoundReader } from './reads/round-reader.ts';
 import { makeWriteQueue, runWriting, runWritingInSteps, syncOf, type SqliteWriteQueue } from './write-queue.ts';
 
 export interface PimsStoreOptions extends TenantReadsOptions {
@@ -50,16 +50,16 @@ const IMPORT_CACHE_KIB = 48 * 1024;
 
 export function openPimsStore(file: string, options: PimsStoreOptions): SqlitePimsStore {
   const { busyTimeoutMs, checkpoint, onCommit } = options;
-  const connection = connect(file, options);
+  const connection = openTenantFile(file, options);
   const { db: readerDb, reader, sql, openWriter } = connection;
   const { close: closeReads, ...reads } = makeTenantReads(connection, options);
-  const dictionaries = () => reader.read(() => sql().dictionaries);
+  const dictionaries = () => reader.readInRound(() => sql().dictionaries);
   const scripts = makeScriptRunner({
     sql: () => sql().script,
     refresh: dictionaries,
-    commit(begin) {
+    commitScript(begin) {
       const { db, queue, followSchema } = openWriter();
-      return queue.runInSteps((late) => {
+      return queue.enqueueSteps((late) => {
         const { script } = followSchema();
         return runWritingInSteps(
           db,
@@ -72,7 +72,7 @@ export function openPimsStore(file: string, options: PimsStoreOptions): SqlitePi
   return {
     ...reads,
     dictionaries,
-    write: (...of) => scripts.run(...of),
+    write: scripts.runWrite,
     async *importRows(recordType, batches, importOptions) {
       const { db, queue, followSchema } = openWriter();
       if (busyTimeoutMs > 0) db.limitCache(IMPORT_CACHE_KIB);
@@ -80,7 +80,7 @@ export function openPimsStore(file: string, options: PimsStoreOptions): SqlitePi
         yield* scripts.importEach(recordType, batches, importOptions);
         return;
       }
-      db.run('BEGIN IMMEDIATE');
+      db.runSql('BEGIN IMMEDIATE');
       let isGood = false;
       try {
         const { script: scriptSql } = followSchema();
@@ -94,12 +94,12 @@ export function openPimsStore(file: string, options: PimsStoreOptions): SqlitePi
         isGood = rejected === 0;
       } finally {
         // If the reader of the results stops early, the import is undone.
-        db.run(isGood ? 'COMMIT' : 'ROLLBACK');
+        db.runSql(isGood ? 'COMMIT' : 'ROLLBACK');
       }
       await queue.log.sync();
       onCommit();
     },
-    readChanges: (...asked) => reader.read(() => readChangeRows(readerDb.rows(CHANGES, ...asked), asked)),
+    readChanges: (...asked) => reader.readInRound(() => readChangeRows(readerDb.rows(CHANGES, ...asked), asked)),
     exportRows: (...of) => exportRows(readerDb, sql().rows(...of)),
     limitCaches: connection.limitCaches,
     get logBytes() {
@@ -119,7 +119,7 @@ export function openPimsStore(file: string, options: PimsStoreOptions): SqlitePi
 }
 
 /** Opens the connection that reads, and upgrades the file if its schema is older. */
-function connect(file: string, options: PimsStoreOptions) {
+function openTenantFile(file: string, options: PimsStoreOptions) {
   const { owner, kept, checkpoint, busyTimeoutMs, onFatal, onCommit, clock } = options;
   const db = new Database(file, { mode: 'read', busyTimeoutMs });
   let writer: Writer | undefined;
@@ -157,7 +157,7 @@ function connect(file: string, options: PimsStoreOptions) {
     const writerDb = openToWrite();
     if (cacheKib !== undefined) writerDb.limitCache(cacheKib);
     const queue = makeWriteQueue(writerDb, {
-      gather: 'turn',
+      gather: 'round',
       sync: syncOf(busyTimeoutMs),
       checkpoint,
       onFatal,
@@ -177,7 +177,7 @@ function connect(file: string, options: PimsStoreOptions) {
   };
   return {
     db,
-    reader: makeTurnReader(db, { onChange, unsynced: () => writer?.queue.log.unsynced, onFatal }),
+    reader: makeRoundReader(db, { onChange, unsynced: () => writer?.queue.log.unsynced, onFatal }),
     sql: () => sql,
     epoch: () => epoch,
     writer: () => writer,

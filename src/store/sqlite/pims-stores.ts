@@ -5,7 +5,7 @@
  */
 import { readFileSync, utimesSync, watch } from 'node:fs';
 import { totalmem } from 'node:os';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import { Refusal, refuseForNow } from '../../errors.ts';
 import type { PimsStore } from '../../pims/pims-port.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
@@ -60,7 +60,7 @@ export function openPimsStores(
 
   const open = makeOpenTenants({
     most: options.openTenantsMost ?? 0,
-    open(storeId, onFatal: OnFatal) {
+    openTenant(storeId, onFatal: OnFatal) {
       if (!isFileThere(fileOf(storeId))) throw new Error('it is missing, or empty');
       requireWritable(fileOf(storeId));
       const onCommit = () => noteCommit(storeId);
@@ -69,33 +69,33 @@ export function openPimsStores(
     },
     onSetApart: makeApartReport(fileOf, aside, report),
   });
-  const pims = ({ storeId }: Pick<Tenant, 'storeId'>) => open.get(storeId);
+  const getStore = ({ storeId }: Pick<Tenant, 'storeId'>) => open.get(storeId);
   return {
     open,
-    pims,
+    pims: getStore,
     pools: [workers, aside],
-    nextChange: ({ storeId }: Tenant, ended: AbortSignal): Promise<void> => waiters.wait(storeId, ended),
+    nextChange: ({ storeId }: Tenant, ended: AbortSignal): Promise<void> => waiters.waitForWake(storeId, ended),
     /**
      * Returns the tenant's store for a service. A file with an older schema is first upgraded in a thread. The call
      * waits for a moment, and is then refused with SERVICE_BUSY.
      */
     pimsOnceUpgraded(tenant: Tenant): PimsStore | Promise<PimsStore> {
-      if (open.has(tenant.storeId)) return pims(tenant);
+      if (open.has(tenant.storeId)) return getStore(tenant);
       const file = fileOf(tenant.storeId);
       return isUpgradeNeeded(file)
-        ? upgrades.wait(file, ownerOf(tenant.storeId)).then(() => pims(tenant))
-        : pims(tenant);
+        ? upgrades.waitForUpgrade(file, ownerOf(tenant.storeId)).then(() => getStore(tenant))
+        : getStore(tenant);
     },
     /** Upgrades the files of an older schema, one after the other. Sets tenants apart whose files are lost or read-only. */
     async upgradeTenants(tenants: readonly Tenant[]) {
       const startedAt = clock.elapsed();
       for (const tenant of tenants) {
-        await nextTurn();
+        await nextRound();
         const file = fileOf(tenant.storeId);
-        if (isUpgradeNeeded(file)) await upgrades.run(file, ownerOf(tenant.storeId));
+        if (isUpgradeNeeded(file)) await upgrades.upgradeOnce(file, ownerOf(tenant.storeId));
         if (isFileThere(file) && !isUpgradeNeeded(file) && findBar(file) === undefined) continue;
         try {
-          pims(tenant);
+          getStore(tenant);
         } catch {
           // The fault has already been reported.
         }
@@ -122,7 +122,8 @@ function makeApartReport(fileOf: (storeId: string) => string, pool: WorkerPool, 
     report(`The calls of a tenant are refused, because its file cannot be used. ${what}.`, 'error');
     const tell = (faults: readonly string[]) =>
       faults.forEach((found) => report(`Found in ${file}: ${found}.`, 'error'));
-    if (isFileThere(file)) void pool.run<string[]>({ kind: 'examine', file }).then(tell as never, () => undefined);
+    if (isFileThere(file))
+      void pool.askWorker<string[]>({ kind: 'examine', file }).then(tell as never, () => undefined);
   };
 }
 
@@ -147,7 +148,7 @@ interface OpenTenant {
 interface OpenTenantsOptions {
   /** Maximum number of open tenants. 0 means as many as memory and file handles allow. */
   readonly most: number;
-  readonly open: (storeId: string, onFatal: OnFatal) => SqlitePimsStore;
+  readonly openTenant: (storeId: string, onFatal: OnFatal) => SqlitePimsStore;
   /** Called once for each tenant that is set apart. */
   readonly onSetApart: (storeId: string, fault: unknown) => void;
 }
@@ -173,7 +174,7 @@ const CACHES_BYTES_MOST = 256 * MIB;
  * Manages the tenants whose files are open: their number, their shares of the memory for pages, and which one closes
  * when another is called.
  */
-function makeOpenTenants({ most, open: openStore, onSetApart }: OpenTenantsOptions) {
+function makeOpenTenants({ most, openTenant: openStore, onSetApart }: OpenTenantsOptions) {
   const memory = memoryOfProcess();
   const mostOpen = most || deriveMost(memory, handlesOfProcess());
   const tenants = new Map<string, OpenTenant>();
@@ -210,7 +211,7 @@ function makeOpenTenants({ most, open: openStore, onSetApart }: OpenTenantsOptio
       .finally(() => closing.delete(closed));
     closing.add(closed);
   };
-  const add = (storeId: string) => {
+  const addOpened = (storeId: string) => {
     if (apart.get(storeId) === true) throw tenantUnavailable();
     // If files close more slowly than they open, the event loop closes them itself, so that they cannot pile up.
     while (tenants.size >= mostOpen) remove(chooseOne([...tenants.values()]), closing.size < CLOSING_ASIDE_MOST);
@@ -225,7 +226,7 @@ function makeOpenTenants({ most, open: openStore, onSetApart }: OpenTenantsOptio
      * Throws TENANT_UNAVAILABLE or STORAGE_FULL.
      */
     get(storeId: string): SqlitePimsStore {
-      const called = tenants.get(storeId) ?? add(storeId);
+      const called = tenants.get(storeId) ?? addOpened(storeId);
       called.calledAt = ++calls;
       return called.store;
     },
@@ -252,8 +253,8 @@ function makeOpenTenants({ most, open: openStore, onSetApart }: OpenTenantsOptio
 }
 
 /**
- * Returns the one of two random tenants that was called longer ago. When more tenants than can be open are called in
- * turn, the one called longest ago is the next to be called.
+ * Returns the one of two random tenants that was called longer ago. When more tenants than can be open are called
+ * one after the other, the one called longest ago is the next to be called.
  */
 function chooseOne(all: readonly OpenTenant[]): OpenTenant {
   const pick = () => all[Math.floor(Math.random() * all.length)]!;

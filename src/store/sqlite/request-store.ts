@@ -3,7 +3,7 @@
  * file ends the log; the service continues.
  */
 import { existsSync } from 'node:fs';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import { orThrow, Refusal, refuseForNow } from '../../errors.ts';
 import { END_OF_TIME, type OwnRequests } from '../control/calls.ts';
 import type { Bound, Row } from '../sql/writing.ts';
@@ -41,55 +41,56 @@ interface LogFile {
 export function openRequests(file: string, options: RequestStoreOptions) {
   let opened: LogFile | undefined;
   let [isUnusable, isReported] = [false, false];
-  const report = (fault: unknown) => {
+  const reportOnce = (fault: unknown) => {
     if (!isReported && !isUnusable)
       options.report(`The request log ${file} cannot be used: ${(fault as Error).message}`);
     isReported = true;
   };
-  const onFatal = (fault: unknown) => {
-    report(fault);
+  const endLog = (fault: unknown) => {
+    reportOnce(fault);
     isUnusable = true;
     return unusable();
   };
-  const open = () => {
+  const requireLog = () => {
     if (isUnusable) throw unusable();
     try {
-      return (opened ??= openLog(file, options, onFatal));
+      return (opened ??= openLog(file, options, endLog));
     } catch (fault) {
-      report(fault);
+      reportOnce(fault);
       throw fault instanceof Refusal ? unusable() : fault;
     }
   };
-  const write = async <T>(work: (db: Database) => T): Promise<T> => {
-    const { db, queue } = open();
-    return orThrow(await queue.run(() => work(db)));
+  const writeLog = async <T>(work: (db: Database) => T): Promise<T> => {
+    const { db, queue } = requireLog();
+    return orThrow(await queue.enqueueWork(() => work(db)));
   };
-  const read = async <R extends Row>(sql: string, ...values: Bound[]): Promise<R[]> =>
-    open().db.rows<R>(sql, ...values);
+  const readRows = async <R extends Row>(sql: string, ...values: Bound[]): Promise<R[]> =>
+    requireLog().db.rows<R>(sql, ...values);
   const deleteSome = async (teamId: string, before: string) =>
-    (await write((db) => db.run(DELETE_BLOCKS, teamId, before, BLOCKS_PER_DELETE))) === BLOCKS_PER_DELETE;
+    (await writeLog((db) => db.runSql(DELETE_BLOCKS, teamId, before, BLOCKS_PER_DELETE))) === BLOCKS_PER_DELETE;
   return {
     schema: '',
-    read,
-    readBlocks: read,
+    readRows,
+    readBlocks: readRows,
     deleteSome,
     addRequests: (blocks, refusals, uses) =>
-      write((db) => {
+      writeLog((db) => {
         for (const [index, { teamId, blockId, firstAt, boot, firstNumber, lastNumber, lines }] of blocks.entries()) {
-          const added = db.run(ADD_BLOCK, teamId, blockId, firstAt, boot, firstNumber, lastNumber, lines);
+          const added = db.runSql(ADD_BLOCK, teamId, blockId, firstAt, boot, firstNumber, lastNumber, lines);
           if (index === 0 && added === 0) return;
         }
-        for (const { teamId, day, operation, calls } of refusals) db.run(ADD_REFUSALS, teamId, day, operation, calls);
+        for (const { teamId, day, operation, calls } of refusals)
+          db.runSql(ADD_REFUSALS, teamId, day, operation, calls);
         for (const { teamId, apiId, usedAt, client, usedInUrlAt } of uses)
-          db.run(ADD_USE, teamId, apiId, usedAt, client, usedInUrlAt);
+          db.runSql(ADD_USE, teamId, apiId, usedAt, client, usedInUrlAt);
       }),
     /** Deletes the log of a tenant. Creates no file if there is none. */
     async deleteRequests(teamId: string) {
       if (!opened && !existsSync(file)) return;
-      while (await deleteSome(teamId, END_OF_TIME)) await nextTurn();
-      await write((db) => {
+      while (await deleteSome(teamId, END_OF_TIME)) await nextRound();
+      await writeLog((db) => {
         for (const table of ['REQUEST_BYTES', 'REFUSALS', 'KEY_USES'])
-          db.run(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
+          db.runSql(`DELETE FROM ${table} WHERE TEAM_ID = ?`, teamId);
       });
     },
     get logBytes() {

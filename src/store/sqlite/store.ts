@@ -48,7 +48,7 @@ export function openSqlite(options: OpenStoreOptions) {
   const turns = new Turns({ running: options.workers, tenantRunning, tenantWaiting }, clock);
   // A thread for checkpoints only: writes wait for it, so it must not wait for long queries.
   const checkpoints = makeWorkerPool(1, 0, clock);
-  const checkpoint = async (file: string) => void (await checkpoints.run({ kind: 'checkpoint', file }));
+  const checkpoint = async (file: string) => void (await checkpoints.askWorker({ kind: 'checkpoint', file }));
   const { usage, control, requests, identity } = openSharedFiles(options, checkpoint);
   const { open, pools, ...stores } = openPimsStores(options, { identity, turns, checkpoint });
   const ownTenants = makeOwnTenants(control, {
@@ -59,7 +59,7 @@ export function openSqlite(options: OpenStoreOptions) {
       await requests.deleteRequests(teamId);
     },
   });
-  const takeTurn: TakeTurn = ({ storeId }, signal, work) => turns.run(fileOf(storeId), signal, work);
+  const takeTurn: TakeTurn = ({ storeId }, signal, work) => turns.runInTurn(fileOf(storeId), signal, work);
   const endQueries = () => turns.close();
   const tenants = makeTenantStore(control, ownTenants);
   let lock: Database | undefined;
@@ -88,9 +88,9 @@ export function openSqlite(options: OpenStoreOptions) {
       const { longestLog, ...tenantsOpen } = open.measure();
       const [ofControl, ofUsage, ofRequests] = [control.logBytes, usage.logBytes, requests.logBytes];
       const logBytes = { control: ofControl, usage: ofUsage, requests: ofRequests, tenants: longestLog };
-      return { queries: turns.measure(), logBytes, ...tenantsOpen };
+      return { queries: turns.measureTurns(), logBytes, ...tenantsOpen };
     },
-    isUsable: () => control.isUsable(),
+    isUsable: () => control.isReadable(),
     /**
      * Restores a tenant's records from a backup while services run, into a new file that replaces the old one at once.
      * Returns the old file, which is kept, if it exists. If it throws COMMAND_REFUSED, nothing has changed.

@@ -13,7 +13,7 @@ import type { WorkerPool } from './workers/worker-pool.ts';
 import { makeEntryCounts } from './reads/entry-counts.ts';
 import type { SqlitePimsSql } from './reads/pims-sql.ts';
 import { countAllCharacters, runRead, TOO_LARGE, TOO_LONG, type FoundBy, type Read } from './reads/run-read.ts';
-import type { TurnReader } from './reads/turn-reader.ts';
+import type { RoundReader } from './reads/round-reader.ts';
 
 export interface TenantReadsOptions {
   readonly workers: WorkerPool;
@@ -26,7 +26,7 @@ export interface TenantReadsOptions {
 /** The connection that reads, and the state of the tenant's file. */
 interface ReadConnection {
   readonly db: Database;
-  readonly reader: TurnReader;
+  readonly reader: RoundReader;
   /** Returns the SQL for the fields in the last snapshot. */
   readonly sql: () => SqlitePimsSql;
   /** Number of the file's state in the last snapshot. */
@@ -51,28 +51,29 @@ export function makeTenantReads(
   options: TenantReadsOptions,
 ): ReadPorts & { readonly close: () => void } {
   const { db, sql } = connection;
-  const { run, close } = makeReads(connection, options);
+  const { runTenantRead, close } = makeReads(connection, options);
   const counts = makeEntryCounts(db);
   const lookUp = (referenceNumbers: readonly string[], recordsMax: number, signal: () => AbortSignal) => {
-    const build = () => ({ kind: 'lookup', sql: sql().ordersByReference, referenceNumbers, recordsMax }) as const;
-    return run(`lookup ${recordsMax} ${referenceNumbers.join('\0')}`, build, signal);
+    const buildLookupRead = () =>
+      ({ kind: 'lookup', sql: sql().ordersByReference, referenceNumbers, recordsMax }) as const;
+    return runTenantRead(`lookup ${recordsMax} ${referenceNumbers.join('\0')}`, buildLookupRead, signal);
   };
   return {
     close,
     getOrder: (key, signal = neverGone) =>
-      run(`order ${key}`, () => ({ kind: 'order', sql: sql().orderWithLines, key }) as const, signal),
+      runTenantRead(`order ${key}`, () => ({ kind: 'order', sql: sql().orderWithLines, key }) as const, signal),
     getRecord: (recordType, key) => {
-      const build = () => ({ kind: 'record', sql: sql().records[recordType], key }) as const;
-      return run(`${recordType} ${key}`, build, neverGone).then(orThrow);
+      const buildRecordRead = () => ({ kind: 'record', sql: sql().records[recordType], key }) as const;
+      return runTenantRead(`${recordType} ${key}`, buildRecordRead, neverGone).then(orThrow);
     },
     queryRecords(recordType, request) {
       const { signal, ...asked } = request;
-      const build = () => sql().page(recordType, request, counts);
-      return run(`page ${recordType} ${JSON.stringify(asked)}`, build, signal);
+      const buildPageRead = () => sql().buildPageSql(recordType, request, counts);
+      return runTenantRead(`page ${recordType} ${JSON.stringify(asked)}`, buildPageRead, signal);
     },
     look: makeLook(
       () => sql().script.looks,
-      (query, signal) => run('look', () => ({ kind: 'rows', ...query }) as const, signal),
+      (query, signal) => runTenantRead('look', () => ({ kind: 'rows', ...query }) as const, signal),
     ),
     async viewOrders(number, { recordsMax, signal }) {
       const found = await lookUp([number], recordsMax, signal);
@@ -114,11 +115,13 @@ function makeReads(
     const used = sql();
     largeReads++;
     try {
-      const found = await turns.run(file, signal, (turn) =>
-        workers.run<FoundBy<R>>({ kind: 'read', file, read, budgetMs }, turn),
+      const found = await turns.runInTurn(file, signal, (turn) =>
+        workers.askWorker<FoundBy<R>>({ kind: 'read', file, read, budgetMs }, turn),
       );
       // A new snapshot has every commit that the thread can have seen, and its answer waits until they are on disk.
-      return isClosed || (await reader.read(sql)) === used ? found : await run(ofTenant, build, signal);
+      return isClosed || (await reader.readInRound(sql)) === used
+        ? found
+        : await runTenantRead(ofTenant, build, signal);
     } catch (fault) {
       throw faultOf(fault) === 'fatal' ? onFatal(fault) : fault;
     } finally {
@@ -127,10 +130,10 @@ function makeReads(
     }
   };
 
-  const run = <R extends Read>(ofTenant: string, build: () => R, signal: () => AbortSignal) => {
+  const runTenantRead = <R extends Read>(ofTenant: string, build: () => R, signal: () => AbortSignal) => {
     const key = `${tenant} ${ofTenant}`;
-    return reader.read((): Outcome<FoundBy<R>> | Promise<Outcome<FoundBy<R>>> => {
-      const answer = kept.find(key, epoch());
+    return reader.readInRound((): Outcome<FoundBy<R>> | Promise<Outcome<FoundBy<R>>> => {
+      const answer = kept.findAnswer(key, epoch());
       if (answer !== undefined) return answer as FoundBy<R>;
       const read = settle(build);
       if (read instanceof Refusal) return read;
@@ -141,7 +144,7 @@ function makeReads(
       const characters = isUnfinished ? 0 : countAllCharacters(found);
       // A page that was cut short is not remembered as large: the event loop may have waited for a processor.
       const isLarge = found === TOO_LONG || (found === CUT_SHORT && read.kind === 'lookup');
-      if (isLarge || characters > LOOP_CHARACTERS_MAX) kept.large.add(key);
+      if (isLarge || characters > LOOP_CHARACTERS_MAX) kept.large.addKey(key);
       if (isUnfinished) return readLarge(read, ofTenant, build, signal);
       if (found !== undefined && (read.kind !== 'page' || characters + key.length <= KEPT_PAGE_CHARACTERS_MAX))
         kept.keep(key, epoch(), found, characters);
@@ -150,7 +153,7 @@ function makeReads(
   };
 
   return {
-    run,
+    runTenantRead,
     close: (): void => {
       isClosed = true;
       releaseThreads();
@@ -196,12 +199,12 @@ export function makeKeptAnswers() {
     /** Returns a number for one state of one tenant's records. No other state has it. */
     newEpoch: () => ++epochs,
     /** Returns the response if it was read in this epoch. */
-    find(key: string, epoch: number): unknown {
+    findAnswer(key: string, epoch: number): unknown {
       const kept = byKey.get(key);
       return kept?.epoch === epoch ? kept.answer : undefined;
     },
     keep(key: string, epoch: number, answer: unknown, length: number) {
-      if (length > ANSWER_CHARACTERS_MAX || !small.add(key)) return;
+      if (length > ANSWER_CHARACTERS_MAX || !small.addKey(key)) return;
       remove(key);
       const size = length + key.length + ENTRY_CHARACTERS;
       byKey.set(key, { epoch, answer, characters: size });
@@ -223,7 +226,7 @@ function makeRecentKeys() {
       return hashes[placeOf(hash)] === hash;
     },
     /** Returns whether the key was there. */
-    add(key: string) {
+    addKey(key: string) {
       const hash = hashOf(key);
       const wasThere = hashes[placeOf(hash)] === hash;
       hashes[placeOf(hash)] = hash;

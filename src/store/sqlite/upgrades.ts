@@ -20,24 +20,24 @@ export function makeUpgrades(pool: WorkerPool, clock: Clock) {
   const running = new Map<string, Promise<void>>();
   let upgraded = 0;
   /** Upgrades a file, and resolves at the end. If the upgrade failed, opening the file shows the reason. */
-  const run = (file: string, owner: Owner) =>
+  const upgradeOnce = (file: string, owner: Owner) =>
     running.getOrInsertComputed(file, () =>
       pool
-        .run<Upgrade | undefined>({ kind: 'upgrade', file, owner })
+        .askWorker<Upgrade | undefined>({ kind: 'upgrade', file, owner })
         .then((upgrade) => void (orThrow(upgrade) && upgraded++))
         .catch(() => undefined)
         .finally(() => running.delete(file)),
     );
   return {
-    run,
+    upgradeOnce,
     /** The number of files upgraded so far. */
     get upgraded() {
       return upgraded;
     },
     /** Resolves when the file has been upgraded. Rejects with SERVICE_BUSY when that takes longer than a moment. */
-    async wait(file: string, owner: Owner) {
+    async waitForUpgrade(file: string, owner: Owner) {
       const tooLong = clock.sleep(WAIT_MS).then(() => true);
-      if ((await Promise.race([run(file, owner), tooLong])) === true)
+      if ((await Promise.race([upgradeOnce(file, owner), tooLong])) === true)
         throw refuseForNow('SERVICE_BUSY', "The tenant's data is being upgraded.");
     },
   };

@@ -21,7 +21,7 @@ const COMMITS_PER_LOOK = 8;
  * times.
  */
 const COMMITS_LEFT_MOST = 2;
-const ROUNDS_MOST = 4;
+const ATTEMPTS_MOST = 4;
 
 export interface LogOptions {
   /** Runs a passive checkpoint of the file in another thread. */
@@ -43,7 +43,7 @@ export function makeWriteAheadLog(file: string, { checkpoint: run, onFatal }: Lo
 
   const checkpoint = () => run(file).catch((fault: unknown) => onFatal(fault));
   const checkpointBeside = async () => {
-    for (let [round, left] = [1, Infinity]; round <= ROUNDS_MOST && left > COMMITS_LEFT_MOST; round++) {
+    for (let [attempt, left] = [1, Infinity]; attempt <= ATTEMPTS_MOST && left > COMMITS_LEFT_MOST; attempt++) {
       const before = commits;
       await checkpoint();
       left = commits - before;

@@ -1,8 +1,8 @@
 /**
- * Begin here: group commit. Writes of one turn of the event loop share a transaction, and their callers get a response
+ * Begin here: group commit. Writes of one round of the event loop share a transaction, and their callers get a response
  * when it is on disk. Source: decisions 0008 and 0037.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
 import { Refusal, refuseForNow, type Outcome } from '../../errors.ts';
 import { mergeFeed } from '../pims/script-sql.ts';
@@ -35,7 +35,7 @@ export function* runWritingInSteps<T>(db: Database, writing: Writing<T>, late?: 
     const { sql, values, reads, search, isFeed } = step.value;
     if (search && late) late.push(changeSearchLate(db, search));
     else if (isFeed && late) late.push(step.value);
-    else if (!reads) db.run(sql, ...values);
+    else if (!reads) db.runSql(sql, ...values);
     const found = reads ? db.rows(sql, ...values) : NO_ROWS;
     if (isSliceOver()) yield;
     step = writing.next(found);
@@ -46,10 +46,10 @@ export function* runWritingInSteps<T>(db: Database, writing: Writing<T>, late?: 
 function changeSearchLate(db: Database, { table, sortKey, text }: SearchChange): LateWork {
   if (sortKey === undefined) {
     const id = db.lastRowId;
-    return { id, run: () => void db.run(`INSERT INTO "${table}_SEARCH" (rowid, "FOLDED") VALUES (?, ?)`, id, text) };
+    return { id, run: () => void db.runSql(`INSERT INTO "${table}_SEARCH" (rowid, "FOLDED") VALUES (?, ?)`, id, text) };
   }
   const [id] = db.row<[number]>(`SELECT "ID" FROM "${table}" WHERE "SORT_KEY" = ?`, sortKey)!;
-  return { id, run: () => void db.run(`UPDATE "${table}_SEARCH" SET "FOLDED" = ? WHERE rowid = ?`, text, id) };
+  return { id, run: () => void db.runSql(`UPDATE "${table}_SEARCH" SET "FOLDED" = ? WHERE rowid = ?`, text, id) };
 }
 
 /** Does a write inside the transaction. Work that it adds to `late` is done last in the group. May be called again. */
@@ -71,8 +71,8 @@ interface SqliteWrite {
 }
 
 export interface SqliteWriteQueueOptions extends LogOptions {
-  /** `turn`: gather writes until the end of the event loop's turn; `none`: the caller has gathered them. */
-  readonly gather: 'turn' | 'none';
+  /** `round`: gather writes until the end of the event loop's round; `none`: the caller has gathered them. */
+  readonly gather: 'round' | 'none';
   /** When the log is synced. `after commit`: in the thread pool, before any caller is answered. */
   readonly sync: 'in commit' | 'after commit' | 'never';
   /** Called when a group is on disk. */
@@ -98,7 +98,7 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
   let flushing: Promise<void> | undefined;
   /** The refusal of every later write, once the file is closed or can no longer be trusted. */
   let ended: Refusal | undefined;
-  const refuse = (fault: unknown) => {
+  const refuseFault = (fault: unknown) => {
     const kind = faultOf(fault);
     if (kind === 'full') return refuseForNow('STORAGE_FULL', undefined, 30);
     if (kind === 'busy') return refuseForNow('STORE_UNAVAILABLE');
@@ -106,42 +106,42 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
     // process therefore commits nothing more, because a later sync may succeed although an earlier one has lost data.
     return (ended = options.onFatal(fault));
   };
-  const begin = () => beginWriting(db, options.clock, refuse);
+  const beginGroup = () => beginWriting(db, options.clock, refuseFault);
   /** Restarts the log, which then has space for counts even on a full disk. Returns whether a transaction has begun. */
   const restartFullLog = async () => {
     await log.checkpoint();
-    return !((await begin()) instanceof Refusal);
+    return !((await beginGroup()) instanceof Refusal);
   };
-  const commit = async (group: SqliteWrite[], isLastTry = false) => {
+  const commitGroup = async (group: SqliteWrite[], isLastTry = false) => {
     try {
       const undone = await runInSlices(runAll(db, group, waiting));
       if (undone) {
         rollBack(db);
-        const refusal = await begin();
+        const refusal = await beginGroup();
         if (refusal) return refuseAll(group, refusal);
         await runInSlices(runAll(db, group, waiting, undone));
       }
-      db.run('COMMIT');
+      db.runSql('COMMIT');
       for (const { onSyncing } of group) onSyncing?.();
       if (options.sync === 'after commit') await log.sync();
       if (log.isRemoved()) throw new Error('it was removed while it was open');
     } catch (fault) {
       rollBack(db);
-      if (faultOf(fault) === 'full' && !isLastTry && (await restartFullLog())) return commit(group, true);
-      return refuseAll(group, refuse(fault));
+      if (faultOf(fault) === 'full' && !isLastTry && (await restartFullLog())) return commitGroup(group, true);
+      return refuseAll(group, refuseFault(fault));
     }
     for (const { complete } of group) complete();
     options.onCommit?.();
   };
-  const flush = async () => {
+  const flushWrites = async () => {
     while (waiting.length > 0) {
-      const begun = ended ?? (await begin());
+      const begun = ended ?? (await beginGroup());
       const group = waiting;
       waiting = [];
       const { length } = group;
       if (begun instanceof Refusal) refuseAll(group, begun);
-      else await commit(group);
-      if (group.length < length) await nextTurn();
+      else await commitGroup(group);
+      if (group.length < length) await nextRound();
       await log.shorten();
     }
     flushing = undefined;
@@ -152,15 +152,15 @@ export function makeWriteQueue(db: Database, options: SqliteWriteQueueOptions) {
      * Runs work inside the next transaction. A Refusal undoes only this work. Resolves when the result is on disk, and
      * calls `onSyncing` when it is committed.
      */
-    run<T>(work: Work<Outcome<T>>, onSyncing?: () => void): Promise<Outcome<T>> {
-      return this.runInSteps((late) => runInOneStep(work, late), onSyncing);
+    enqueueWork<T>(work: Work<Outcome<T>>, onSyncing?: () => void): Promise<Outcome<T>> {
+      return this.enqueueSteps((late) => runInOneStep(work, late), onSyncing);
     },
-    /** Runs work as `run` does, and lets others have turns while it runs. Only another connection may read. */
-    runInSteps<T>(work: WorkInSteps<Outcome<T>>, onSyncing?: () => void): Promise<Outcome<T>> {
+    /** Runs work as `enqueueWork` does, and lets other work run in between. Only another connection may read. */
+    enqueueSteps<T>(work: WorkInSteps<Outcome<T>>, onSyncing?: () => void): Promise<Outcome<T>> {
       if (ended) return Promise.resolve(ended);
       const { promise, resolve, reject } = Promise.withResolvers<Outcome<T>>();
       waiting.push({ work, resolve, reject, onSyncing, complete: () => undefined });
-      flushing ??= options.gather === 'turn' ? nextTurn().then(flush) : flush();
+      flushing ??= options.gather === 'round' ? nextRound().then(flushWrites) : flushWrites();
       return promise;
     },
     /** Waits for the queued writes and for a running checkpoint, then closes the log. */
@@ -181,7 +181,7 @@ async function beginWriting(
   const giveUpAt = clock.elapsed() + BUSY_GIVE_UP_MS;
   for (;;) {
     try {
-      db.run('BEGIN IMMEDIATE');
+      db.runSql('BEGIN IMMEDIATE');
       return undefined;
     } catch (fault) {
       if (faultOf(fault) !== 'busy') return refuse(fault);
@@ -215,20 +215,20 @@ function* runAll(
     if (item === undone) continue;
     const gathered = late.length;
     const changes = undone ? 0 : countChanges();
-    if (undone) db.run('SAVEPOINT one');
+    if (undone) db.runSql('SAVEPOINT one');
     if (!(yield* runOne(item, late))) {
-      if (undone) db.run('ROLLBACK TO one');
+      if (undone) db.runSql('ROLLBACK TO one');
       else if (countChanges() !== changes) return item;
       late.length = gathered;
     }
-    if (undone) db.run('RELEASE one');
+    if (undone) db.runSql('RELEASE one');
     if (performance.now() > endsAt) waiting.unshift(...group.splice(at + 1));
   }
   for (const { run } of late.filter((work) => 'run' in work).toSorted((one, other) => one.id - other.id)) {
     run();
     if (isSliceOver()) yield;
   }
-  for (const { sql, values } of mergeFeed(late.filter((work) => 'sql' in work))) db.run(sql, ...values);
+  for (const { sql, values } of mergeFeed(late.filter((work) => 'sql' in work))) db.runSql(sql, ...values);
   return undefined;
 }
 
@@ -248,7 +248,7 @@ function* runOne(item: SqliteWrite, late: LateWork[]): Steps<boolean> {
 
 function rollBack(db: Database): void {
   try {
-    db.run('ROLLBACK');
+    db.runSql('ROLLBACK');
   } catch {
     // After some faults SQLite has already rolled back.
   }

@@ -106,7 +106,7 @@ export class Connection {
     onBegun?.(connection);
     const giveUp = () => connection.#stream.destroy(new Error('timeout expired'));
     const connecting = new Silence(clock, connectTimeoutMs, giveUp);
-    connecting.begin(true);
+    connecting.restartSilence(true);
     try {
       await client.connect();
       if (connection.#isStandby) throw new ConnectionLost(IS_STANDBY);
@@ -131,17 +131,17 @@ export class Connection {
 
   /** Runs a prepared statement. Each `?` is a value, and rows are arrays. */
   async query<R extends Row>(sql: string, values: StatementValues = []): Promise<R[]> {
-    return (await this.#send(sql, values)).rows as unknown as R[];
+    return (await this.#runPrepared(sql, values)).rows as unknown as R[];
   }
 
   /** Runs a prepared statement and passes on each row as it arrives. */
   async queryEach<R extends Row>(sql: string, values: StatementValues, take: (row: R) => void): Promise<void> {
-    await this.#submit(new Query(this.#describe(sql, values)).on('row', take));
+    await this.#submit(new Query(this.#describeStatement(sql, values)).on('row', take));
   }
 
   /** Restarts the silence, because a row of a statement without a time limit has arrived. */
   hear() {
-    this.#silence.begin(true);
+    this.#silence.restartSilence(true);
   }
 
   /** Receives the notices of a channel. `onEnd` runs when the connection ends. */
@@ -166,17 +166,17 @@ export class Connection {
   }
 
   /** Begins a transaction. The statements after it are sent without waiting, and fail with it. */
-  begin(): void {
+  beginTransaction(): void {
     this.#sentFault = undefined;
     this.execute('BEGIN').catch(() => undefined);
   }
 
   /** Sends a statement of a transaction without waiting. The commit throws its fault. */
-  send(sql: string, values: StatementValues): void {
-    this.#send(sql, values).catch((fault: unknown) => (this.#sentFault ??= fault));
+  sendStatement(sql: string, values: StatementValues): void {
+    this.#runPrepared(sql, values).catch((fault: unknown) => (this.#sentFault ??= fault));
   }
 
-  /** Sends new rows for a table, like `send`. */
+  /** Sends new rows for a table, like `sendStatement`. */
   copy(table: string, names: readonly string[], rows: readonly (readonly Bound[])[]): void {
     this.#submit(new Copy(table, names, rows)).catch((fault: unknown) => (this.#sentFault ??= fault));
   }
@@ -187,8 +187,8 @@ export class Connection {
   }
 
   /** Commits. PostgreSQL answers COMMIT with ROLLBACK when a statement before it failed. */
-  async commit(): Promise<void> {
-    const { command } = await this.#send('COMMIT', []);
+  async commitTransaction(): Promise<void> {
+    const { command } = await this.#runPrepared('COMMIT', []);
     if (command !== 'COMMIT') throw this.#sentFault ?? new Error('The transaction had failed and was rolled back.');
   }
 
@@ -239,11 +239,11 @@ export class Connection {
     });
   }
 
-  #send(sql: string, values: StatementValues): Promise<QueryArrayResult> {
-    return this.#track(() => this.#client.query(this.#describe(sql, values)));
+  #runPrepared(sql: string, values: StatementValues): Promise<QueryArrayResult> {
+    return this.#track(() => this.#client.query(this.#describeStatement(sql, values)));
   }
 
-  #describe(sql: string, values: StatementValues) {
+  #describeStatement(sql: string, values: StatementValues) {
     const text = numberPlaceholders(sql);
     return { name: this.#prepare(sql), text, values: values as unknown[], rowMode: 'array' as const };
   }
@@ -269,7 +269,7 @@ export class Connection {
   /** Sends a statement, unless the connection was lost, and waits for the answer. */
   async #track<T>(send: () => Promise<T>): Promise<T> {
     if (this.#lost) throw this.#lost;
-    if (this.#unanswered++ === 0) this.#silence.begin(true);
+    if (this.#unanswered++ === 0) this.#silence.restartSilence(true);
     this.#cork();
     try {
       const given = await send();
@@ -281,7 +281,7 @@ export class Connection {
       throw this.#lost ?? fault;
     } finally {
       this.#unanswered--;
-      this.#silence.begin(this.#unanswered > 0);
+      this.#silence.restartSilence(this.#unanswered > 0);
       if (this.#unanswered === 0) this.#idle?.resolve();
     }
   }

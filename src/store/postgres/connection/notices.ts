@@ -22,7 +22,7 @@ interface NoticeOptions {
   /** The connection that sends notices while this node does not listen. */
   readonly sender: SharedConnection;
   /** Opens the connection that listens, when a caller first waits. */
-  readonly open: () => Promise<Connection>;
+  readonly openConnection: () => Promise<Connection>;
   readonly clock: Clock;
 }
 
@@ -42,14 +42,14 @@ export class Notices {
   }
 
   /** Resolves when the tenant may have changed since this call, on any node, or when the signal aborts. */
-  wait(storeId: string, ended: AbortSignal): Promise<void> {
-    return this.#waiters.wait(storeId, ended);
+  waitForNotice(storeId: string, ended: AbortSignal): Promise<void> {
+    return this.#waiters.waitForWake(storeId, ended);
   }
 
   /** Wakes the callers that wait on this node, and soon those on others. */
-  send(storeId: string): void {
+  sendNotice(storeId: string): void {
     this.#waiters.wake(storeId);
-    if (this.#unsent.size === 0) this.#options.clock.after(NOTICE_MS, () => void this.#flush());
+    if (this.#unsent.size === 0) this.#options.clock.after(NOTICE_MS, () => void this.#flushNotices());
     this.#unsent.add(storeId);
   }
 
@@ -61,18 +61,18 @@ export class Notices {
   /** Sends the unsent notices, and closes the connection. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    if (this.#unsent.size > 0) await this.#flush();
+    if (this.#unsent.size > 0) await this.#flushNotices();
     await this.#listening;
     await this.#connection?.close();
   }
 
-  async #flush(): Promise<void> {
+  async #flushNotices(): Promise<void> {
     const storeIds = [...this.#unsent];
     this.#unsent.clear();
     // Prefer the session that listens, because its own lock does not count in NOTIFY.
     const sent = this.#connection?.isOpen
       ? this.#connection.query(NOTIFY, [storeIds])
-      : this.#options.sender.ask(NOTIFY, [storeIds]);
+      : this.#options.sender.askRows(NOTIFY, [storeIds]);
     // A lost notice only delays waiting callers.
     await sent.catch(() => undefined);
   }
@@ -82,13 +82,13 @@ export class Notices {
   }
 
   async #listen(): Promise<void> {
-    const { open, clock } = this.#options;
+    const { openConnection, clock } = this.#options;
     const again = (): void => {
       this.#listening = undefined;
       clock.after(RETRY_MS, () => this.#beginListening());
     };
     try {
-      this.#connection = await open();
+      this.#connection = await openConnection();
       await this.#connection.listen(CHANNEL, (storeId) => this.#waiters.wake(storeId), again);
       // Commits from before the lock may have sent no notice.
       await this.#connection.query(`SELECT pg_advisory_lock_shared(${LISTENING_LOCK})`);

@@ -48,18 +48,18 @@ export class ServerConnections {
         onLost?.();
       },
     });
-    const open = (kind: ConnectionOptions) => new SharedConnection(kind, this.#availability);
-    const openMany = (kind: ConnectionOptions) => Array.from({ length: connections }, () => open(kind));
+    const makeShared = (kind: ConnectionOptions) => new SharedConnection(kind, this.#availability);
+    const openMany = (kind: ConnectionOptions) => Array.from({ length: connections }, () => makeShared(kind));
     this.readers = openMany(kinds.short);
     this.pages = openMany(kinds.walks);
     this.#shared.push(...this.readers, ...this.pages);
     this.writers = new Pool(openMany(kinds.short), clock);
     // One further connection is for tenants without a running query.
-    this.queries = new Pool([...openMany(kinds.long), open(kinds.long)], clock);
+    this.queries = new Pool([...openMany(kinds.long), makeShared(kinds.long)], clock);
   }
 
-  get isUsable(): boolean {
-    return this.#availability.isUsable;
+  get isAvailable(): boolean {
+    return this.#availability.isAvailable;
   }
 
   /** Makes one more connection, for keys or counts. */

@@ -47,7 +47,7 @@ export class Servers {
    * Asks all servers at the same time and remembers the primary. If two accept writes, it is the one that was promoted
    * last. Throws ConnectionLost with the response of each server.
    */
-  async find(options: ConnectionOptions): Promise<Connection> {
+  async findPrimary(options: ConnectionOptions): Promise<Connection> {
     await this.#confirm?.();
     const found: Primary[] = [];
     const first = Promise.withResolvers<void>();
@@ -68,7 +68,7 @@ export class Servers {
     for (const { connection } of rest) connection.destroy('it is not the primary');
     // Closes connections to servers that respond too late.
     void all.then(() => found.forEach((one) => one !== best && one.connection.destroy('it is not the primary')));
-    if (!best) throw new ConnectionLost(this.#describe(await all));
+    if (!best) throw new ConnectionLost(this.#describeAnswers(await all));
     this.#place = best.place;
     this.#timeline = best.timeline;
     return best.connection;
@@ -81,7 +81,7 @@ export class Servers {
   }
 
   /** Throws ConnectionLost if the server accepts no writes, or another one was promoted instead of it. */
-  async check(connection: Connection): Promise<void> {
+  async checkPrimary(connection: Connection): Promise<void> {
     this.#timeline = await this.#checkRole(connection);
   }
 
@@ -93,7 +93,7 @@ export class Servers {
     return timeline;
   }
 
-  #describe(answers: readonly PromiseSettledResult<void>[]): string {
+  #describeAnswers(answers: readonly PromiseSettledResult<void>[]): string {
     const reasons = answers.map((answer) => reasonOf((answer as PromiseRejectedResult).reason));
     if (reasons.length === 1) return reasons[0]!;
     return reasons.map((reason, place) => `${this.#hostAt(place)}: ${reason}`).join('; ');
@@ -139,7 +139,7 @@ export class Availability {
     this.#askAfter(ASK_WHILE_USABLE_MS);
   }
 
-  get isUsable(): boolean {
+  get isAvailable(): boolean {
     return this.#isUsable;
   }
 
@@ -149,7 +149,7 @@ export class Availability {
   }
 
   /** Throws STORE_UNAVAILABLE while the database is gone, and after `close`, because a new connection would stay open. */
-  check(): void {
+  requireAvailable(): void {
     if (!this.#isUsable || this.#isClosed) throw new ConnectionLost('the database is unavailable');
   }
 
@@ -181,22 +181,22 @@ export class Availability {
 
   #askAfter(ms: number): void {
     this.#next?.close();
-    if (!this.#isClosed) this.#next = this.#connections.clock.after(ms, () => void this.#ask());
+    if (!this.#isClosed) this.#next = this.#connections.clock.after(ms, () => void this.#askPrimary());
   }
 
   /** Asks the server. A standby responds but accepts no writes, so it is not usable until it is promoted. */
-  async #ask(): Promise<void> {
+  async #askPrimary(): Promise<void> {
     if (this.#isAsking) return;
     this.#isAsking = true;
     const { url } = this.#servers;
     const open = this.#connection?.isOpen ? this.#connection : undefined;
     try {
-      if (open) await this.#servers.check(open);
-      else this.#connection = await this.#servers.find(this.#connections);
+      if (open) await this.#servers.checkPrimary(open);
+      else this.#connection = await this.#servers.findPrimary(this.#connections);
       // A connection that opens after close() would keep the process alive.
       if (this.#isClosed) return this.#connection?.destroy('the connection was closed');
       if (this.#servers.url !== url) this.#options.onLost();
-      this.#find();
+      this.#reportBack();
     } catch (fault) {
       // An administrator can end one connection. The server is gone when a new one fails too.
       const isEnded = open?.isOpen === false && !(fault instanceof ConnectionLost && fault.isSilent);
@@ -208,7 +208,7 @@ export class Availability {
     this.#askAfter(this.#isUsable ? ASK_WHILE_USABLE_MS : ASK_WHILE_LOST_MS);
   }
 
-  #find(): void {
+  #reportBack(): void {
     if (!this.#isUsable) {
       const seconds = ((this.#connections.clock.elapsed() - this.#lostAt) / 1000).toFixed(1);
       this.#options.report(`${this.#options.subject} is back after ${seconds} s, on ${this.#servers.host}.`);

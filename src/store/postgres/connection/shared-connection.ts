@@ -40,7 +40,7 @@ async function queryUntil<R extends Row>(
   const pid = connection.serverPid();
   pid.catch(() => undefined);
   let cutting: Promise<unknown> | undefined;
-  const cut = (): void => {
+  const cutStatement = (): void => {
     if (cutting) return;
     connection.pause();
     cutting = pid
@@ -49,10 +49,10 @@ async function queryUntil<R extends Row>(
       .catch(() => connection.destroy('a statement could not be canceled'))
       .finally(() => connection.resume());
   };
-  turn.end = cut;
+  turn.end = cutStatement;
   try {
     await connection.queryEach<R>(sql, values, (row) => {
-      if (!cutting && !take(row)) cut();
+      if (!cutting && !take(row)) cutStatement();
     });
   } catch (fault) {
     // The statement was meant to end early, so how it ended does not matter.
@@ -95,11 +95,11 @@ export class SharedConnection {
   }
 
   /** Runs a statement that can safely be repeated, and repeats it once if its connection is lost. */
-  async ask<R extends Row>(sql: string, values: StatementValues): Promise<R[]> {
+  async askRows<R extends Row>(sql: string, values: StatementValues): Promise<R[]> {
     try {
       return await this.#twice((connection) => connection.query<R>(sql, values));
     } catch (fault) {
-      throw this.#refuse(fault);
+      throw this.#refuseFault(fault);
     }
   }
 
@@ -110,12 +110,12 @@ export class SharedConnection {
   async transaction<T>(work: (connection: Connection) => Promise<T>, isAgain = false): Promise<T> {
     let isCommitSent = false;
     try {
-      const connection = await this.#connect();
+      const connection = await this.#requireOpen();
       try {
-        connection.begin();
+        connection.beginTransaction();
         const result = await work(connection);
         isCommitSent = true;
-        await connection.commit();
+        await connection.commitTransaction();
         return result;
       } catch (after) {
         const fault = connection.sentFault ?? after;
@@ -125,7 +125,7 @@ export class SharedConnection {
     } catch (fault) {
       const isUndone = fault instanceof ConnectionLost && !fault.isSilent && !isCommitSent;
       if (isUndone && !isAgain) return this.transaction(work, true);
-      throw this.#refuse(fault);
+      throw this.#refuseFault(fault);
     }
   }
 
@@ -141,7 +141,7 @@ export class SharedConnection {
     try {
       await this.#twice((connection) => queryUntil(connection, sql, values, begin(), options));
     } catch (fault) {
-      throw sqlStateOf(fault) === CANCELED ? fault : this.#refuse(fault);
+      throw sqlStateOf(fault) === CANCELED ? fault : this.#refuseFault(fault);
     }
   }
 
@@ -155,25 +155,25 @@ export class SharedConnection {
   }
 
   /** Opens the connection unless it is open. Throws STORE_UNAVAILABLE or SERVICE_BUSY. */
-  async #connect(): Promise<Connection> {
-    this.#availability.check();
+  async #requireOpen(): Promise<Connection> {
+    this.#availability.requireAvailable();
     if (this.#connection?.isOpen) return this.#connection;
-    return (this.#opening ??= this.#open());
+    return (this.#opening ??= this.#reopen());
   }
 
   async #twice<T>(ask: (connection: Connection) => Promise<T>): Promise<T> {
     // If a connection could not be opened in time, there is no second try, because the caller has waited long enough.
-    const connection = await this.#connect();
+    const connection = await this.#requireOpen();
     try {
       return await ask(connection);
     } catch (fault) {
       if (!(fault instanceof ConnectionLost) || fault.isSilent) throw fault;
-      return await ask(await this.#connect());
+      return await ask(await this.#requireOpen());
     }
   }
 
   /** Turns a fault into a refusal. A server that is silent or accepts no writes counts as lost for all callers. */
-  #refuse(fault: unknown): unknown {
+  #refuseFault(fault: unknown): unknown {
     const state = sqlStateOf(fault) ?? '';
     if (fault instanceof ConnectionLost && fault.isSilent) this.#availability.lose(fault.cause);
     if (state === TAKES_NO_WRITES) this.#availability.lose('it accepts no writes');
@@ -184,7 +184,7 @@ export class SharedConnection {
     return refuseForNow('SERVICE_BUSY', message);
   }
 
-  async #open(): Promise<Connection> {
+  async #reopen(): Promise<Connection> {
     const before = this.#connection;
     try {
       this.#connection = await Connection.open(this.#options, this.#availability.url, (one) => (this.#begun = one));
@@ -205,7 +205,7 @@ const WAITING_MAX = 200;
 const WAIT_MS = 800;
 
 interface Borrower {
-  readonly take: (connection: SharedConnection) => void;
+  readonly lend: (connection: SharedConnection) => void;
   readonly giveUp: Timer;
 }
 
@@ -226,7 +226,7 @@ export class Pool {
    * wait or one waits too long.
    */
   async use<T>(place: number, work: (connection: SharedConnection) => Promise<T>): Promise<T> {
-    const connection = this.#takeFree(place) ?? (await this.#wait());
+    const connection = this.#takeFree(place) ?? (await this.#waitForFree());
     try {
       return await work(connection);
     } finally {
@@ -234,12 +234,12 @@ export class Pool {
       if (next) {
         this.#waiting.delete(next);
         next.giveUp.close();
-        next.take(connection);
+        next.lend(connection);
       } else this.#free.push(connection);
     }
   }
 
-  get load(): PoolMeasures {
+  get poolMeasures(): PoolMeasures {
     const size = this.#all.filter(({ isOpen }) => isOpen).length;
     return { size, inUse: this.#all.length - this.#free.length, waiting: this.#waiting.size };
   }
@@ -257,15 +257,15 @@ export class Pool {
     return preferred >= 0 ? this.#free.splice(preferred, 1)[0] : this.#free.pop();
   }
 
-  #wait(): Promise<SharedConnection> {
+  #waitForFree(): Promise<SharedConnection> {
     const busy = (): Refusal => refuseForNow('SERVICE_BUSY', 'All connections to the database are in use.');
     if (this.#waiting.size >= WAITING_MAX) throw busy();
-    return new Promise((take, reject) => {
+    return new Promise((lend, reject) => {
       const giveUp = this.#clock.after(WAIT_MS, () => {
         this.#waiting.delete(waiting);
         reject(busy());
       });
-      const waiting: Borrower = { take, giveUp };
+      const waiting: Borrower = { lend, giveUp };
       this.#waiting.add(waiting);
     });
   }

@@ -25,10 +25,10 @@ export class Silence {
   }
 
   /** Restarts at zero. `isWaiting` is whether a response is due. */
-  begin(isWaiting: boolean): void {
+  restartSilence(isWaiting: boolean): void {
     this.#isWaiting = isWaiting;
     this.#steps = 0;
-    if (isWaiting) this.#watch ??= every(this.#clock, STEP_MS, () => this.#count());
+    if (isWaiting) this.#watch ??= every(this.#clock, STEP_MS, () => this.#countStep());
   }
 
   close(): void {
@@ -37,7 +37,7 @@ export class Silence {
     this.#watch = undefined;
   }
 
-  #count(): void {
+  #countStep(): void {
     if (!this.#isWaiting) return this.close();
     if (this.#isCounting) return;
     this.#isCounting = true;

@@ -50,7 +50,7 @@ export class LookupRows {
   }
 
   /** Adds an order, or further lines of the previous order. Returns false if there are too many. */
-  take([key, record, , lines]: readonly [string, Json, number, Json | null, ...unknown[]]): boolean {
+  takeRow([key, record, , lines]: readonly [string, Json, number, Json | null, ...unknown[]]): boolean {
     if (key !== this.#key) {
       this.orders.push(parseOrder(record));
       this.#characters += record.length;

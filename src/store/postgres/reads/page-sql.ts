@@ -189,10 +189,10 @@ function joinPages(
   { table, json, fieldsVersion }: PageParts,
 ): string {
   const names: string[] = [];
-  const bind = (): string => `q.${names[names.push(`v${names.length + 1}`) - 1]!}`;
+  const bindColumn = (): string => `q.${names[names.push(`v${names.length + 1}`) - 1]!}`;
   const searches: string[] = [];
   const alternatives = walks.map(({ sql, indexLed }) => {
-    const where = sql.replaceAll('?', bind);
+    const where = sql.replaceAll('?', bindColumn);
     if (indexLed) return { from: table, where };
     // These records are found first, because the planner cannot estimate how many contain a text. The text is the last
     // value.

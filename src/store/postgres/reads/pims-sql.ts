@@ -57,11 +57,11 @@ const filterDialect: Dialect = {
         `left(${column}, ${INDEXED_CHARACTERS}) = left(${bind()}, ${INDEXED_CHARACTERS}) AND coalesce(${column} = ${bind()}, FALSE)`
       : `${column} = ${bind()}`,
   isOneOf: (column, isIndexed, bind) => {
-    const list = (value: string): string =>
+    const buildAnyOf = (value: string): string =>
       `ANY (ARRAY(SELECT ${value} FROM json_array_elements_text(${bind()}::json) value))`;
-    const whole = `${column} = ${list('value')}`;
+    const whole = `${column} = ${buildAnyOf('value')}`;
     if (!isIndexed) return whole;
-    return `left(${column}, ${INDEXED_CHARACTERS}) = ${list(`left(value, ${INDEXED_CHARACTERS})`)} AND ${whole}`;
+    return `left(${column}, ${INDEXED_CHARACTERS}) = ${buildAnyOf(`left(value, ${INDEXED_CHARACTERS})`)} AND ${whole}`;
   },
   ranges: (placeholder) =>
     `(SELECT value ->> 0 AS low, value ->> 1 AS high FROM json_array_elements(${placeholder}::json) value) ranges`,
@@ -143,7 +143,7 @@ export function buildPimsSql(schema: string, dictionaries: Dictionaries, version
     /** Reads these fields of every record of a type in the order of its key. See joinCells. */
     rows,
     measure: (recordType: RecordType): string => `ANALYZE ${tableOf(recordType)}`,
-    page(recordType: KeyedType, request: QueryRequest): PageQuery {
+    buildPageSql(recordType: KeyedType, request: QueryRequest): PageQuery {
       const sort = parseSort(dictionaries[recordType], recordType, request.sort);
       const tree = parseFilters(dictionaries[recordType], recordType, request.filters);
       const { fields, hasLines } = request;

@@ -31,7 +31,7 @@ export class KeyBatch<Answer, Question = string> {
     this.#load = load;
   }
 
-  async ask(question: Question): Promise<Answer | undefined> {
+  async askKey(question: Question): Promise<Answer | undefined> {
     let batch = this.#waiting.at(-1);
     if (!batch || (batch.questions.size >= KEYS_MAX && !batch.questions.has(question))) {
       batch = { ...Promise.withResolvers<ReadonlyMap<Question, Answer>>(), questions: new Set() };
@@ -42,17 +42,17 @@ export class KeyBatch<Answer, Question = string> {
     return (await batch.promise).get(question);
   }
 
-  /** Sends the statement at the end of this turn of the event loop, with all questions that have arrived. */
+  /** Sends the statement at the end of this round of the event loop, with all questions that have arrived. */
   #plan(): void {
     if (this.#isPlanned || this.#running >= RUNNING_MAX) return;
     this.#isPlanned = true;
     setImmediate(() => {
       this.#isPlanned = false;
-      this.#send();
+      this.#sendKeys();
     });
   }
 
-  #send(): void {
+  #sendKeys(): void {
     while (this.#running < RUNNING_MAX) {
       const batch = this.#waiting.shift();
       if (!batch) return;
@@ -61,7 +61,7 @@ export class KeyBatch<Answer, Question = string> {
         .then(batch.resolve, batch.reject)
         .finally(() => {
           this.#running--;
-          this.#send();
+          this.#sendKeys();
         });
     }
   }
@@ -84,14 +84,14 @@ export class PageRows {
   }
 
   /** Adds a row: a record, or further lines of the previous order. Returns false to end the statement early. */
-  take(row: LoadedRow): boolean {
+  takeRow(row: LoadedRow): boolean {
     const [key, record, , lines, , value] = row;
     const isSame = key === this.last?.[0];
     this.last = row;
     const position = value === null ? key : formatPosition(value, key);
     const isTaken = isSame
       ? this.#filler.takeLines(lines ?? '')
-      : this.#filler.take(position, record, lines ?? '') || this.#filler.isLong;
+      : this.#filler.takeRecord(position, record, lines ?? '') || this.#filler.isLong;
     return isTaken && !this.isTooLarge;
   }
 
@@ -155,7 +155,7 @@ export class PageBatch {
     this.#clock = clock;
   }
 
-  async ask(question: PageQuestion): Promise<SharedPage> {
+  async askPage(question: PageQuestion): Promise<SharedPage> {
     const shape = this.#shapeOf(question);
     if (this.#isPaused(shape) || (shape.large.size > 0 && shape.large.has(valuesOf(question)))) return undefined;
     const waiting = { question, ...Promise.withResolvers<SharedPage>() };
@@ -178,17 +178,17 @@ export class PageBatch {
     return shape;
   }
 
-  /** Sends the questions that have arrived by the end of this turn of the event loop. */
+  /** Sends the questions that have arrived by the end of this round of the event loop. */
   #plan(): void {
     if (this.#isPlanned || this.#free.length === 0 || this.#waiting.size === 0) return;
     this.#isPlanned = true;
     setImmediate(() => {
       this.#isPlanned = false;
-      while (this.#free.length > 0 && this.#waiting.size > 0) void this.#send(this.#free.shift()!);
+      while (this.#free.length > 0 && this.#waiting.size > 0) void this.#sendPages(this.#free.shift()!);
     });
   }
 
-  async #send(connection: SharedConnection): Promise<void> {
+  async #sendPages(connection: SharedConnection): Promise<void> {
     const shape = this.#waiting.values().next().value!;
     const most = Math.min(QUESTIONS_MAX, Math.floor(RECORDS_MAX / Math.max(1, shape.records)));
     const sent = shape.waiting.splice(0, Math.max(1, most));
@@ -196,7 +196,7 @@ export class PageBatch {
     if (shape.waiting.length > 0) this.#waiting.add(shape);
     try {
       const questions = sent.map(({ question }) => question);
-      const pages = this.#isPaused(shape) ? [] : await this.#load(connection, shape, questions);
+      const pages = this.#isPaused(shape) ? [] : await this.#loadPages(connection, shape, questions);
       for (const [at, { resolve }] of sent.entries()) resolve(pages[at]);
     } catch (fault) {
       for (const { reject } of sent) reject(fault);
@@ -205,7 +205,7 @@ export class PageBatch {
     this.#plan();
   }
 
-  async #load(
+  async #loadPages(
     connection: SharedConnection,
     shape: SharedShape,
     questions: readonly PageQuestion[],
@@ -215,7 +215,7 @@ export class PageBatch {
     const after = questions.map((question) => question.after);
     let rows: JoinedPageRow[];
     try {
-      rows = await connection.ask<JoinedPageRow>(sql(), [[...questions.keys()], after, limit, ...lists]);
+      rows = await connection.askRows<JoinedPageRow>(sql(), [[...questions.keys()], after, limit, ...lists]);
     } catch (fault) {
       if (!(fault instanceof Refusal && fault.code === 'SERVICE_BUSY')) throw fault;
       this.#pausedUntil = this.#clock.elapsed() + TENANT_PAUSE_MS;

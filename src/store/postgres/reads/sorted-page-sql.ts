@@ -36,11 +36,11 @@ const isLed = (recordType: KeyedType, term: FilterTerm): boolean => isIndexed(te
 export function buildSortedPage(asked: Asked, dialect: Dialect, parts: PageParts): PageQuery {
   const { recordType, tree, sort, limit, isCounted } = asked;
   const values: (string | number)[] = [];
-  const bind = (value: string): string => `$${values.push(value)}::text`;
+  const bindText = (value: string): string => `$${values.push(value)}::text`;
   const most = `$${values.push(limit + 1)}::int`;
-  const build = (terms: readonly FilterTerm[]): string =>
-    terms.map((term) => buildTerm(recordType, term, dialect, bind)).join(' AND ') || 'TRUE';
-  const whole = (of: FilterTree): string => of.map((terms) => `(${build(terms)})`).join(' OR ') || 'TRUE';
+  const buildAll = (terms: readonly FilterTerm[]): string =>
+    terms.map((term) => buildTerm(recordType, term, dialect, bindText)).join(' AND ') || 'TRUE';
+  const whole = (of: FilterTree): string => of.map((terms) => `(${buildAll(terms)})`).join(' OR ') || 'TRUE';
   const { table, modified } = parts;
   const record = (key: string, as: string): string =>
     `CROSS JOIN LATERAL (SELECT * FROM ${table} WHERE "SORT_KEY" = ${key} OFFSET 0) ${as}`;
@@ -53,15 +53,15 @@ export function buildSortedPage(asked: Asked, dialect: Dialect, parts: PageParts
   const tables: string[] = [];
   const rows: string[] = [];
   const position = asked.after === '' ? undefined : parsePosition(asked.after);
-  const order = buildOrder(asked, position, bind, parts);
+  const order = buildOrder(asked, position, bindText, parts);
   if (isFound) {
     const found = leads.map((terms) => {
       const wanted = terms.filter((term) => isLed(recordType, term));
       const beside = wanted.filter(isModified);
-      const others = build(wanted.filter((term) => !isModified(term)));
+      const others = buildAll(wanted.filter((term) => !isModified(term)));
       const end = `LIMIT ${FOUND + 1}`;
       if (beside.length === 0) return `(SELECT "SORT_KEY" AS k FROM ${table} WHERE ${others} ${end})`;
-      const when = build(beside).replaceAll('"MODIFIED_DATE"', 'modified');
+      const when = buildAll(beside).replaceAll('"MODIFIED_DATE"', 'modified');
       const join = beside.length < wanted.length ? `JOIN ${table} ON "SORT_KEY" = key` : '';
       return `(SELECT key AS k FROM ${modified} ${join} WHERE ${when} AND ${others} ${end})`;
     });
@@ -84,7 +84,7 @@ export function buildSortedPage(asked: Asked, dialect: Dialect, parts: PageParts
     const isBeside = sort.field.name === 'MODIFIED_DATE';
     const isTested = led.some((terms) => terms.length > 0);
     const from = isBeside ? `${modified} ${isTested ? record('key', 'r') : ''}` : table;
-    const condition = `${gate} AND (${whole(led)})${buildBounds(isBeside ? 'modified' : order.column, bounds, bind)}`;
+    const condition = `${gate} AND (${whole(led)})${buildBounds(isBeside ? 'modified' : order.column, bounds, bindText)}`;
     const walk = buildWalk({ from, condition, most, isBeside, order });
     tables.push(walk.ahead);
     rows.push(walk.rows);

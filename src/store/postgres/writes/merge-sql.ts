@@ -36,15 +36,15 @@ export function saveTogether(connection: Connection, statements: readonly Statem
   let groups: Group[] = [];
   /** The last group that changes a row, and the place of the row in it. */
   let lastOf = new Map<string, { readonly group: Group; readonly at: number }>();
-  const flush = (): void => {
+  const flushRows = (): void => {
     for (const group of groups) sendGroup(connection, group);
     [groups, lastOf] = [[], new Map()];
   };
   for (const statement of statements) {
     const { change } = statement;
     if (!change) {
-      if (!statement.commutes) flush();
-      connection.send(statement.sql, statement.values);
+      if (!statement.commutes) flushRows();
+      connection.sendStatement(statement.sql, statement.values);
       continue;
     }
     const row = `${change.table} ${change.keysAt.map((at) => statement.values[at]).join(' ')}`;
@@ -58,7 +58,7 @@ export function saveTogether(connection: Connection, statements: readonly Statem
     if (!group || (last && last.group.place >= group.place)) groups.push((group = { place: groups.length, alike: [] }));
     lastOf.set(row, { group, at: group.alike.push(statement) - 1 });
   }
-  flush();
+  flushRows();
 }
 
 /** Statements with the same SQL, each for another row. */
@@ -70,7 +70,7 @@ interface Group {
 function sendGroup(connection: Connection, { alike }: Group): void {
   const { sql, change } = alike[0]!;
   const { kind, table, names } = change!;
-  if (alike.length < SAVED_TOGETHER_LEAST) for (const { values } of alike) connection.send(sql, values);
+  if (alike.length < SAVED_TOGETHER_LEAST) for (const { values } of alike) connection.sendStatement(sql, values);
   else if (kind === 'insert' && alike.length >= COPIED_LEAST)
     for (let at = 0; at < alike.length; at += COPIED_MOST)
       connection.copy(
@@ -78,7 +78,7 @@ function sendGroup(connection: Connection, { alike }: Group): void {
         names,
         alike.slice(at, at + COPIED_MOST).map(({ values }) => values),
       );
-  else connection.send(mergeSaves(change!), listsOf(alike));
+  else connection.sendStatement(mergeSaves(change!), listsOf(alike));
 }
 
 const listsOf = (alike: readonly Ask[]): (string | number | null)[][] =>

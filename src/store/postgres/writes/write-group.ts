@@ -64,10 +64,10 @@ class RunningScript {
       while (!step.done) {
         const request = step.value;
         let answer: unknown;
-        if (request.kind === 'save') this.#save(request, next);
-        else if (request.name === 'counter') answer = this.#count(request.args[0], next);
+        if (request.kind === 'save') this.#recordSave(request, next);
+        else if (request.name === 'counter') answer = this.#moveCounter(request.args[0], next);
         else if (request.name === 'nextNumber')
-          answer = String(this.#count(request.args[0], next, (number) => number + 1));
+          answer = String(this.#moveCounter(request.args[0], next, (number) => number + 1));
         else {
           this.load = request;
           return undefined;
@@ -81,7 +81,7 @@ class RunningScript {
   }
 
   /** Returns the value of a load after the script's own saves, if it is known. */
-  find(load: Load, source: string, loaded: Known | undefined): Known | undefined {
+  findKnown(load: Load, source: string, loaded: Known | undefined): Known | undefined {
     const changes = this.changes.get(source);
     if (!changes) return loaded;
     const name = loadName(load);
@@ -102,17 +102,17 @@ class RunningScript {
   }
 
   /** Returns the next number of a counter, and moves it. */
-  #count(recordType: NumberedType, next: NextNumbers, move = (number: number) => number): number {
+  #moveCounter(recordType: NumberedType, next: NextNumbers, move = (number: number) => number): number {
     const now = next.get(recordType)!;
     const { before, after } = this.counters.get(recordType) ?? { before: now, after: now };
     this.counters.set(recordType, { before, after: move(after) });
     return after;
   }
 
-  #save(save: Save, next: NextNumbers): void {
+  #recordSave(save: Save, next: NextNumbers): void {
     if (save.name === 'raiseCounter') {
       const [recordType, number] = save.args;
-      this.#count(recordType, next, (at) => Math.max(at, Number(number) + 1));
+      this.#moveCounter(recordType, next, (at) => Math.max(at, Number(number) + 1));
       return;
     }
     // Building a statement gives a new line its lock code, which later loads need.
@@ -144,7 +144,7 @@ export class WriteGroup {
   readonly #scripts: readonly RunningScript[];
   /** Known values of loads, by their source, then by the name and arguments of the load. */
   readonly #loaded = new Map<string, Map<string, Known>>();
-  /** The number of scripts that are done. All later scripts run ahead of their turn, so they may have to restart. */
+  /** The number of scripts that are done. All later scripts run ahead, so they may have to restart. */
   #done = 0;
   /** The next numbers of the counters after the scripts that are done; a guess until the tenant is locked. */
   next: NextNumbers;
@@ -159,7 +159,7 @@ export class WriteGroup {
   }
 
   /** The scripts that are not done. */
-  get #open(): readonly RunningScript[] {
+  get #unfinished(): readonly RunningScript[] {
     return this.#scripts.slice(this.#done);
   }
 
@@ -187,14 +187,14 @@ export class WriteGroup {
 
   #restartAll(): void {
     this.#loaded.clear();
-    for (const script of this.#open) script.restart();
+    for (const script of this.#unfinished) script.restart();
   }
 
-  /** Continues each script as far as its loads are known, and finishes the scripts whose turn it is. */
+  /** Continues each script as far as its loads are known, and finishes the scripts that are next. */
   #continueAll(): void {
     // A script expects the numbers after those of the earlier scripts.
     const next = new Map(this.next);
-    for (const script of this.#open) {
+    for (const script of this.#unfinished) {
       if ([...script.counters].some(([recordType, { before }]) => before !== next.get(recordType))) script.restart();
       this.#continue(script, next);
       for (const [recordType, { after }] of script.counters) next.set(recordType, after);
@@ -209,7 +209,7 @@ export class WriteGroup {
       const { load } = script;
       const source = sourceOf(load);
       const loaded = source && this.#loaded.get(source)?.get(loadName(load));
-      const known = source && script.find(load, source, loaded);
+      const known = source && script.findKnown(load, source, loaded);
       if (source) script.sources.add(source);
       if (known) script.continue(next, known.value);
       else if (source && !loaded) return;
@@ -228,7 +228,7 @@ export class WriteGroup {
         else loaded!.delete(name);
       }
     }
-    for (const other of this.#open) if (!other.sources.isDisjointFrom(script.changes)) other.restart();
+    for (const other of this.#unfinished) if (!other.sources.isDisjointFrom(script.changes)) other.restart();
   }
 
   #complete(script: RunningScript): void {
@@ -260,7 +260,7 @@ export class WriteGroup {
   async #sendLoads(): Promise<void> {
     this.#sendSaves();
     const wanted = new Map<string, readonly [Source, Load, Query<unknown>]>();
-    for (const { load: waiting, started, isAlone } of this.#open)
+    for (const { load: waiting, started, isAlone } of this.#unfinished)
       for (const load of waiting && !isAlone ? [waiting, ...(waiting.ahead ?? [])] : []) {
         const [source, name] = [sourceOf(load), loadName(load)];
         if (source && !this.#loaded.get(source)?.has(name))

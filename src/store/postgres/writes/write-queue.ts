@@ -48,17 +48,17 @@ export class PostgresWriteQueue {
   }
 
   /** Runs a script inside the next transaction. Resolves when its outcome is on disk. */
-  commit<T>(begin: () => StartedScript<T>, size: number): Promise<Outcome<T>> {
+  enqueueScript<T>(begin: () => StartedScript<T>, size: number): Promise<Outcome<T>> {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome<T>>();
     this.#waiting.push({ begin, resolve, reject, since: this.#options.clock.elapsed(), size });
     if (!this.#isWorking) {
       this.#isWorking = true;
-      setImmediate(() => void this.#flush());
+      setImmediate(() => void this.#flushScripts());
     }
     return promise;
   }
 
-  async #flush(): Promise<void> {
+  async #flushScripts(): Promise<void> {
     const { writers, place, clock } = this.#options;
     while (this.#waiting.length > 0) {
       const group = takeGroup(this.#waiting).filter((item) => {
@@ -69,7 +69,7 @@ export class PostgresWriteQueue {
       });
       if (group.length === 0) continue;
       await writers
-        .use(place, (connection) => this.#commitTogether(connection, group))
+        .use(place, (connection) => this.#commitGroup(connection, group))
         .catch((fault: unknown) => answerAll(group, fault));
     }
     this.#isWorking = false;
@@ -79,7 +79,7 @@ export class PostgresWriteQueue {
    * Commits writes together. A fault of one undoes them all. Each then runs in a separate transaction, so that the
    * fault affects no other.
    */
-  async #commitTogether(
+  async #commitGroup(
     connection: SharedConnection,
     writes: readonly PostgresWrite[],
     isOnCoordinator = false,
@@ -91,9 +91,9 @@ export class PostgresWriteQueue {
       this.#options.onCommit();
     } catch (fault) {
       if (writes.length > 1 && !(fault instanceof Refusal))
-        for (const item of writes) await this.#commitTogether(connection, [item]);
+        for (const item of writes) await this.#commitGroup(connection, [item]);
       else if (fault instanceof DatabaseError && fault.routine === ONLY_ON_COORDINATOR && !isOnCoordinator)
-        await this.#options.schemaWriters.use(0, (writer) => this.#commitTogether(writer, writes, true));
+        await this.#options.schemaWriters.use(0, (writer) => this.#commitGroup(writer, writes, true));
       else answerAll(writes, fault);
     }
   }

@@ -200,7 +200,7 @@ export function copyTenant(source: string, owner: Owner, file: string, old: stri
     withDatabase(copy, { ...READ, mode: 'write' }, (db) => {
       beginFeed(db, owner);
       for (const [counter, next] of numbers)
-        db.run('UPDATE COUNTERS SET NEXT = max(NEXT, ?) WHERE NAME = ?', next, counter);
+        db.runSql('UPDATE COUNTERS SET NEXT = max(NEXT, ?) WHERE NAME = ?', next, counter);
     });
     if (faultsOfFile(copy).length > 0) throw refuseCommand(`${copy} differs from what was written. Check its disk.`);
     sync(copy);

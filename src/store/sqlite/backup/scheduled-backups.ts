@@ -41,7 +41,7 @@ export type ScheduledBackups = ReturnType<typeof makeScheduledBackups>;
 
 export function makeScheduledBackups(options: BackupOptions) {
   const { backupDir, backupHours, report, clock } = options;
-  const { list, deleteOldest, deleteUnfinished } = lookInto(options);
+  const { listOurs, deleteOldest, deleteUnfinished } = lookInto(options);
   const stop = new AbortController();
   /** `retryAt` is the earliest time of the next try after a failure. */
   let [retryAt, lastSuccessMs, failures] = [0, 0, 0];
@@ -53,7 +53,7 @@ export function makeScheduledBackups(options: BackupOptions) {
    */
   const findDue = () => {
     retryAt = Math.min(retryAt, clock.now() + HOUR_MS);
-    const [last, lastGood] = [list().at(-1), list(false).at(-1)];
+    const [last, lastGood] = [listOurs().at(-1), listOurs(false).at(-1)];
     lastSuccessMs = lastGood === undefined ? 0 : timeOf(lastGood);
     return Math.max(last === undefined ? 0 : timeOf(last) + backupHours * HOUR_MS, retryAt);
   };
@@ -86,7 +86,7 @@ export function makeScheduledBackups(options: BackupOptions) {
   };
   const backups = {
     /** Deletes the rest of an interrupted backup, and makes backups when they are due, until `close` is called. */
-    start() {
+    startBackups() {
       try {
         deleteUnfinished();
       } catch (fault) {
@@ -174,7 +174,7 @@ function lookInto({ backupDir, backupKeep, identity, clock }: BackupOptions) {
   const isOurs = (name: string) =>
     identities.getOrInsertComputed(name, () => readIdentity(join(backupDir, name))) === identity;
   /** Lists the names of this store's backups, oldest first, without dates in the future. */
-  const list = (disagrees?: boolean) => {
+  const listOurs = (disagrees?: boolean) => {
     const isWanted = (name: string) =>
       NAME.test(name) &&
       (disagrees === undefined || name.endsWith(DISAGREES) === disagrees) &&
@@ -190,7 +190,7 @@ function lookInto({ backupDir, backupKeep, identity, clock }: BackupOptions) {
     }
   };
   return {
-    list,
+    listOurs,
     deleteUnfinished: (): void => {
       makeFolder(backupDir);
       for (const name of readdirSync(backupDir))
@@ -198,7 +198,7 @@ function lookInto({ backupDir, backupKeep, identity, clock }: BackupOptions) {
     },
     /** Deletes the oldest backups of one kind, so that one whose records disagree never replaces a good one. */
     deleteOldest: (disagrees: boolean): void => {
-      for (const name of list(disagrees).slice(0, -backupKeep)) rmSync(join(backupDir, name), { recursive: true });
+      for (const name of listOurs(disagrees).slice(0, -backupKeep)) rmSync(join(backupDir, name), { recursive: true });
     },
   };
 }

@@ -67,7 +67,7 @@ export function openCheck(folder: string, hashes: Readonly<Record<string, string
     for (const fault of faults) findings.addDamage(name, fault, remedy);
     if (faults.length > 0) return void unreadable.add(name);
     const bar = isBackup ? undefined : findBar(file);
-    if (bar?.endsWith(READ_ONLY_DISK) === false) findings.add(name, bar, OWN_IT);
+    if (bar?.endsWith(READ_ONLY_DISK) === false) findings.addFinding(name, bar, OWN_IT);
     try {
       await readFile(file, { schema, owner }, (db) => {
         const [first] = db.rows<[string]>('PRAGMA foreign_key_check');
@@ -96,11 +96,11 @@ export function openCheck(folder: string, hashes: Readonly<Record<string, string
       if (!unreadable.has('control.db')) {
         owned = withDatabase(join(folder, 'control.db'), READ, listOwned);
         for (const path of files)
-          if (!owned.has(path.replace(/-(wal|shm)$/, ''))) findings.note(`No tenant uses ${path}. ${UNUSED}`);
+          if (!owned.has(path.replace(/-(wal|shm)$/, ''))) findings.addNote(`No tenant uses ${path}. ${UNUSED}`);
       }
       for (const [name, file] of owned) await checkFile(name, file, findings);
     },
-    async read(part, work) {
+    async readPart(part, work) {
       const name = typeof part === 'string' ? `${part}.db` : join('tenants', `${part.storeId}.db`);
       const file = owned.get(name) ?? { schema: 'control' };
       if (unreadable.has(name) || !existsSync(join(folder, name))) return;
@@ -108,7 +108,7 @@ export function openCheck(folder: string, hashes: Readonly<Record<string, string
         db.exec('BEGIN');
         return work({
           schema: '',
-          read: async (sql, ...values) => db.rows(sql, ...values),
+          readRows: async (sql, ...values) => db.rows(sql, ...values),
           each: async <R extends Row>(sql: string, take: (row: R) => void) => {
             for (const row of db.iterate<R>(sql)) take(row);
           },

@@ -128,7 +128,7 @@ export class Database {
     return statement;
   }
 
-  run(sql: string, ...values: Bound[]): number {
+  runSql(sql: string, ...values: Bound[]): number {
     const statement = this.#statement(sql);
     // node:sqlite also reads the last row's ID, and throws if FTS5 has given a row of an index an ID beyond 2^53.
     statement.setReadBigInts(true);
@@ -137,7 +137,7 @@ export class Database {
     return Number(changes);
   }
 
-  /** The ID of the row that `run` inserted last. */
+  /** The ID of the row that `runSql` inserted last. */
   get lastRowId(): number {
     return this.#lastRowId;
   }

@@ -58,7 +58,7 @@ export function isNewest(db: Database, schema: SqliteSchema, owner?: Owner): boo
 }
 
 export const refuseUnknown = (file: string, schema: SqliteSchema, version: number) =>
-  schemaOf(schema).refuse(file, version, findVersion(file));
+  schemaOf(schema).refuseSchema(file, version, findVersion(file));
 
 export const schemaOf = (schema: SqliteSchema): SchemaScripts =>
   schemas.getOrInsertComputed(schema, () => loadSchema(FOLDER, schema));

@@ -51,7 +51,7 @@ export function makeEntryCounts(db: Database) {
   const shareOf = (values: number) => Math.max(FEW, Math.floor(left / values));
 
   /** Returns the number of entries, or `most` if there are at least that many or the number is unknown. */
-  const count = (entries: string, values: readonly string[], most: number) => {
+  const countEntries = (entries: string, values: readonly string[], most: number) => {
     const key = entries + values.join('\0');
     const kept = counts.get(key);
     if (kept && (kept.count < kept.most || kept.most >= most) && kept.until > performance.now()) return kept.count;
@@ -71,7 +71,7 @@ export function makeEntryCounts(db: Database) {
     const search = `${RECORD_TYPES[recordType].table}_SEARCH`;
     const counted: { readonly trigram: string; readonly records: number }[] = [];
     for (const trigram of trigrams) {
-      const records = count(`${search} WHERE ${search} MATCH ?`, [quote(trigram)], most);
+      const records = countEntries(`${search} WHERE ${search} MATCH ?`, [quote(trigram)], most);
       if (records < most) counted.push({ trigram, records });
       if (most === FEW_OF_A_TRIGRAM && counted.length === TRIGRAMS_ENOUGH) break;
     }
@@ -90,7 +90,7 @@ export function makeEntryCounts(db: Database) {
         const most = isFirst ? FEW : shareOf(candidates.length);
         let least = most;
         for (const candidate of candidates) {
-          const entries = count(`${table} ${candidate.entries}`, candidate.values, most);
+          const entries = countEntries(`${table} ${candidate.entries}`, candidate.values, most);
           if (entries < least) [term, least] = [candidate.term, entries];
         }
         if (least < most) return { term, isKnown: true };

@@ -29,7 +29,7 @@ export interface PageSql {
   /** Whether indexed fields, or trigrams that few records have, find all records. */
   readonly isShort: boolean;
   /** An alternative statement, which is used if `sql` takes too long. */
-  readonly instead?: Pick<PageSql, 'sql' | 'values'>;
+  readonly cheaperPlan?: Pick<PageSql, 'sql' | 'values'>;
   readonly isDescending: boolean;
   readonly sorted?: SortedSql;
 }
@@ -106,17 +106,17 @@ export function makePageBuilder(json: Readonly<Record<KeyedType, string>>) {
     return sql;
   };
   return {
-    build(recordType: KeyedType, filters: FilterTree, counts: EntryCounts, sort?: Sort): PageSql {
+    buildPage(recordType: KeyedType, filters: FilterTree, counts: EntryCounts, sort?: Sort): PageSql {
       counts.beginQuery();
       const { tree, bounds = {} } = takeBounds(recordType, filters, sort);
-      const build = (leads: readonly (FilterTerm | undefined)[]) => {
+      const buildFromLeads = (leads: readonly (FilterTerm | undefined)[]) => {
         const values: string[] = [];
-        const bind = (value: string) => `?${FIXED_VALUES + values.push(value)}`;
-        const parts = tree.map((terms) => terms.map((term) => buildTerm(recordType, term, dialect, bind)));
+        const bindNumbered = (value: string) => `?${FIXED_VALUES + values.push(value)}`;
+        const parts = tree.map((terms) => terms.map((term) => buildTerm(recordType, term, dialect, bindNumbered)));
         // The value that a sorted page begins with is bound as its position.
         const beginning = isByField(sort) ? (sort.isDescending ? 'to' : 'from') : undefined;
         const [from, to] = (['from', 'to'] as const).map((end) =>
-          end === beginning || bounds[end] === undefined ? undefined : bind(bounds[end]),
+          end === beginning || bounds[end] === undefined ? undefined : bindNumbered(bounds[end]),
         );
         let isShort = leads.every((lead, at) => lead !== undefined || tree[at]!.length === 0);
         const walks = leads.flatMap((lead, at): Walk[] => {
@@ -124,7 +124,7 @@ export function makePageBuilder(json: Readonly<Record<KeyedType, string>>) {
           if (lead.kind !== 'contains') return [{ lead, condition: parts[at]![tree[at]!.indexOf(lead)]! }];
           const { trigrams, isRare } = counts.findRare(recordType, trigramsOf(lead.value));
           isShort &&= isRare;
-          return [{ lead, condition: bind(trigrams.map(quote).join(' AND ')) }];
+          return [{ lead, condition: bindNumbered(trigrams.map(quote).join(' AND ')) }];
         });
         const isTested = tree.some((terms, at) => terms.length > (leads[at] && leads[at].kind !== 'contains' ? 1 : 0));
         const condition = joinAlternatives(parts);
@@ -135,8 +135,8 @@ export function makePageBuilder(json: Readonly<Record<KeyedType, string>>) {
         return { ...page, sorted: { bounds, valueOf } };
       };
       const { leads, large } = findLeads(recordType, tree, counts, isByField(sort));
-      const page = build(leads);
-      return large ? { ...page, instead: build([large]) } : page;
+      const page = buildFromLeads(leads);
+      return large ? { ...page, cheaperPlan: buildFromLeads([large]) } : page;
     },
   };
 }

@@ -122,7 +122,7 @@ export function buildPimsSql(dictionaries: Dictionaries) {
         ON o.REFERENCE_NUMBER = q.value AND charge_row(o.ID) ${LIMIT}`,
     /** Reads these fields of every record of a type in the order of its key, as one text. */
     rows,
-    page(recordType: KeyedType, request: QueryRequest, counts: EntryCounts): PageRead {
+    buildPageSql(recordType: KeyedType, request: QueryRequest, counts: EntryCounts): PageRead {
       const { filters, limit, bytesMax, after, hasLines = false, isCounted } = request;
       const sort = parseSort(dictionaries[recordType], recordType, request.sort);
       const tree = parseFilters(dictionaries[recordType], recordType, filters);
@@ -130,11 +130,11 @@ export function buildPimsSql(dictionaries: Dictionaries) {
       const builder = isPlain
         ? pages
         : makePageBuilder({ ...keyedJson, [recordType]: pageColumns(recordType, request) });
-      const page = builder.build(recordType, tree, counts, sort);
+      const page = builder.buildPage(recordType, tree, counts, sort);
       // The page before this one was probably too long for the event loop, so this one is, too.
       const isShort = page.isShort && (after === '' || limit <= LOOP_RECORDS_MAX);
-      const all = isCounted ? countedPages.build(recordType, tree, counts) : undefined;
-      const counted = all?.instead ?? all;
+      const all = isCounted ? countedPages.buildPage(recordType, tree, counts) : undefined;
+      const counted = all?.cheaperPlan ?? all;
       return { kind: 'page', ...page, isShort, after, limit, bytesMax, hasLines, counted };
     },
   };

@@ -94,20 +94,20 @@ export function runRead<R extends Read>(
   place: Place,
   budget: Budget,
 ): Outcome<FoundBy<R>> | typeof CUT_SHORT | typeof TOO_LONG {
-  const run = () => {
+  const readByKind = () => {
     if (read.kind === 'rows') {
       const found = new LookRows();
-      for (const row of db.each(read.sql, ...read.values)) if (!found.take(row)) break;
+      for (const row of db.each(read.sql, ...read.values)) if (!found.takeRow(row)) break;
       return found;
     }
     if (read.kind === 'page') return readPage(db, read, place);
     return read.kind === 'lookup' ? lookUp(db, read, place) : readRecord(db, read);
   };
-  const instead = read.kind === 'page' && budget.ms > TRY_MS ? read.instead : undefined;
+  const cheaperPlan = read.kind === 'page' && budget.ms > TRY_MS ? read.cheaperPlan : undefined;
   try {
-    const ms = instead ? TRY_MS : budget.ms;
-    const found = db.withBudget({ ...budget, ms }, run) as FoundBy<R> | typeof CUT_SHORT | typeof TOO_LONG;
-    if (found !== CUT_SHORT || !instead || budget.isEnded()) return found;
+    const ms = cheaperPlan ? TRY_MS : budget.ms;
+    const found = db.withBudget({ ...budget, ms }, readByKind) as FoundBy<R> | typeof CUT_SHORT | typeof TOO_LONG;
+    if (found !== CUT_SHORT || !cheaperPlan || budget.isEnded()) return found;
   } catch (fault) {
     if (!isTooBig(fault)) throw fault;
     // A thread can still read the rows before the one that is too big for a single value.
@@ -116,7 +116,7 @@ export function runRead<R extends Read>(
       ? (TOO_LARGE as FoundBy<R>)
       : refuseLargeOrder(read.kind === 'page' ? 'include' : undefined);
   }
-  return runRead(db, { ...read, ...instead, instead: undefined }, place, { ...budget, ms: budget.ms - TRY_MS });
+  return runRead(db, { ...read, ...cheaperPlan, cheaperPlan: undefined }, place, { ...budget, ms: budget.ms - TRY_MS });
 }
 
 function readPage(db: Database, read: PageRead, place: Place): Page | typeof TOO_LONG {
@@ -128,7 +128,7 @@ function readPage(db: Database, read: PageRead, place: Place): Page | typeof TOO
   const filler = new PageFiller(limit, bytesMax);
   try {
     for (const [key, value, record, lines] of rows)
-      if (!filler.take(sorted ? formatPosition(value, key) : key, record, lines?.slice(1, -1))) break;
+      if (!filler.takeRecord(sorted ? formatPosition(value, key) : key, record, lines?.slice(1, -1))) break;
   } catch (fault) {
     if (place === 'loop' || !isTooBig(fault) || !filler.endEarly()) throw fault;
   }

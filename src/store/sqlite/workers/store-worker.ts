@@ -33,7 +33,7 @@ const CONNECTIONS_MAX = 16;
 const MAP_BYTES = 0;
 const connections = new Map<string, Database>();
 
-function connect(file: string): Database {
+function openForReads(file: string): Database {
   let db = connections.get(file);
   connections.delete(file);
   if (!db) {
@@ -58,12 +58,12 @@ function checkpoint(file: string): void {
   }
 }
 
-function run(job: Exclude<Job, { kind: 'forget' }>, buffers: ArrayBuffer[]): Reply {
+function runJob(job: Exclude<Job, { kind: 'forget' }>, buffers: ArrayBuffer[]): Reply {
   if (job.kind === 'checkpoint') return { result: checkpoint(job.file) };
   if (job.kind === 'upgrade') return { result: withDatabase(job.file, WRITE, (db) => migrate(db, 'pims', job.owner)) };
   if (job.kind === 'examine') return { result: faultsOfFile(job.file) };
   const { file, read, budgetMs } = job;
-  const found = runRead(connect(file), read, 'thread', { ms: budgetMs, isEnded });
+  const found = runRead(openForReads(file), read, 'thread', { ms: budgetMs, isEnded });
   if (typeof found === 'symbol') {
     const message = `The query did not finish within ${budgetMs} ms. Add an exact filter on an indexed field.`;
     return { refusal: { code: 'QUERY_TOO_COSTLY', message, field: undefined } };
@@ -96,7 +96,7 @@ port.on('message', (job: Job) => {
   let reply: Reply;
   const buffers: ArrayBuffer[] = [];
   try {
-    reply = run(job, buffers);
+    reply = runJob(job, buffers);
   } catch (fault) {
     reply = { error: { message: String(fault), errcode: errcodeOf(fault) } };
   }

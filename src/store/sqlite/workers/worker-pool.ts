@@ -38,7 +38,7 @@ export function makeWorkerPool(size: number, niceness: number, clock: Clock) {
 
   const next = () => {
     if (waiting.length === 0) return;
-    const thread = idle.pop() ?? (all.size < size ? start() : undefined);
+    const thread = idle.pop() ?? (all.size < size ? startWorker() : undefined);
     if (!thread) return;
     const pending = waiting.shift()!;
     thread.running = pending;
@@ -59,7 +59,7 @@ export function makeWorkerPool(size: number, niceness: number, clock: Clock) {
     });
   };
 
-  const start = () => {
+  const startWorker = () => {
     const isEnded = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     const workerData = { isEnded, niceness } satisfies WorkerData;
     const worker = startThread(new URL('store-worker.ts', import.meta.url), { workerData, resourceLimits: HEAP });
@@ -91,7 +91,7 @@ export function makeWorkerPool(size: number, niceness: number, clock: Clock) {
 
   return {
     /** Runs a job in a thread. `turn` can end it. Returns QUERY_TOO_COSTLY when its time or memory is used up. */
-    run: <T>(job: Job, turn?: Turn): Promise<Outcome<T>> =>
+    askWorker: <T>(job: Job, turn?: Turn): Promise<Outcome<T>> =>
       new Promise((resolve, reject) => {
         waiting.push({ job, turn, resolve, reject });
         next();

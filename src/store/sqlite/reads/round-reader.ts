@@ -1,13 +1,13 @@
 /**
- * Reads that arrive in one turn of the event loop share one snapshot, which is opened at the end of the turn. Each read
+ * Reads that arrive in one round of the event loop share one snapshot, which is opened at the end of the round. Each read
  * sees everything that was acknowledged before it was sent, and all share the cost of a transaction. Source: decisions
  * 0009, 0029 and 0037.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import { faultOf, type Database, type OnFatal } from '../files/database.ts';
 
-/** Time after which the remaining reads wait for the next turn, so that other work can run in between. */
-const TURN_MS = 4;
+/** Time after which the remaining reads wait for the next round, so that other work can run in between. */
+const ROUND_MS = 4;
 
 interface QueuedRead {
   readonly read: () => unknown;
@@ -15,7 +15,7 @@ interface QueuedRead {
   readonly reject: (fault: unknown) => void;
 }
 
-export interface TurnReaderOptions {
+export interface RoundReaderOptions {
   /** Runs inside the first snapshot, and inside each one that shows a commit of another connection. */
   readonly onChange: () => void;
   /** Returns a promise while a snapshot contains data that is not yet on disk. */
@@ -23,9 +23,9 @@ export interface TurnReaderOptions {
   readonly onFatal: OnFatal;
 }
 
-export type TurnReader = ReturnType<typeof makeTurnReader>;
+export type RoundReader = ReturnType<typeof makeRoundReader>;
 
-export function makeTurnReader(db: Database, { onChange, unsynced, onFatal }: TurnReaderOptions) {
+export function makeRoundReader(db: Database, { onChange, unsynced, onFatal }: RoundReaderOptions) {
   let waiting: QueuedRead[] = [];
   /** A number that changes with every commit of another connection. */
   let version = -1;
@@ -35,7 +35,7 @@ export function makeTurnReader(db: Database, { onChange, unsynced, onFatal }: Tu
     const group = waiting;
     waiting = [];
     try {
-      db.run('BEGIN');
+      db.runSql('BEGIN');
       followChanges();
     } catch (fault) {
       fail(fault, group);
@@ -43,7 +43,7 @@ export function makeTurnReader(db: Database, { onChange, unsynced, onFatal }: Tu
     }
     // This thread also makes the commits, so none can happen in between.
     const synced = unsynced();
-    const endAt = performance.now() + TURN_MS;
+    const endAt = performance.now() + ROUND_MS;
     let done = 0;
     for (const { read, resolve, reject } of group) {
       try {
@@ -57,7 +57,7 @@ export function makeTurnReader(db: Database, { onChange, unsynced, onFatal }: Tu
     }
     const left = group.slice(done);
     try {
-      db.run('COMMIT');
+      db.runSql('COMMIT');
     } catch (fault) {
       // COMMIT fails after a read that met a damaged page.
       fail(fault, left);
@@ -77,21 +77,21 @@ export function makeTurnReader(db: Database, { onChange, unsynced, onFatal }: Tu
     const reason = reasonOf(fault);
     for (const { reject } of group) reject(reason);
     try {
-      if (db.connection.isOpen && db.connection.isTransaction) db.run('ROLLBACK');
+      if (db.connection.isOpen && db.connection.isTransaction) db.runSql('ROLLBACK');
     } catch {
       // The first fault has already been reported.
     }
   };
   return {
     /** Runs a read in the next snapshot. A promise that it returns is awaited after the snapshot. */
-    read: <T>(read: () => T | Promise<T>): Promise<T> =>
+    readInRound: <T>(read: () => T | Promise<T>): Promise<T> =>
       new Promise((resolve, reject) => {
         waiting.push({ read, resolve, reject });
         if (waiting.length === 1) setImmediate(readAll);
       }),
     /** Waits for the reads that have arrived. */
     async close() {
-      do await nextTurn();
+      do await nextRound();
       while (waiting.length > 0);
     },
   };
