@@ -1140,7 +1140,7 @@ class FulfillmentLine:
 
 @dataclass(frozen=True)
 class Fulfillment:
-    """The fulfilment of a storefront order.
+    """The fulfillment of a storefront order.
 
     `state` is `unknown` (there is no record), `draft` (there are only worksheets and quotes, so nothing is ordered
     yet), `open` (nothing is shipped), `partly_shipped` (some ordered units are shipped), `shipped` (all are shipped) or

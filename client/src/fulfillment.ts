@@ -1,4 +1,4 @@
-/** Adds up the fulfilment of a storefront order from the records of the storefront lookup, without a call. */
+/** Adds up the fulfillment of a storefront order from the records of the storefront lookup, without a call. */
 import type { StorefrontItem, StorefrontLookup, StorefrontOrder } from './contract.ts';
 
 export interface Fulfillment {

@@ -1,4 +1,4 @@
-/** Tests that the TypeScript and the Python client derive the same fulfilment from a storefront lookup. */
+/** Tests that the TypeScript and the Python client derive the same fulfillment from a storefront lookup. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';

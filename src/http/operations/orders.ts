@@ -92,7 +92,7 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     path: '/orders/by_storefront_reference',
     summary: 'Orders by storefront order number',
     description:
-      "Returns every order with this storefront number. Fulfilment is not calculated; add the records up yourself or use the client's deriveFulfillment.",
+      "Returns every order with this storefront number. Fulfillment is not calculated; add the records up yourself or use the client's deriveFulfillment.",
     kind: 'lookup',
     query: querySchema({
       storefront_order_number: required('The exact REFERENCE_NUMBER. Write its leading # as %23 in the URL.'),

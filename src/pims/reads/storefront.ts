@@ -1,6 +1,6 @@
 /**
  * The storefront-reference lookup, which returns every order with a storefront number, each in its own stage. The
- * caller computes the fulfilment.
+ * caller computes the fulfillment.
  */
 import { refuseField, Refusal, type Outcome } from '../../errors.ts';
 import { LOOKUP_CHARACTERS_MAX, NUMBERS_MAX } from '../rules/record-bounds.ts';

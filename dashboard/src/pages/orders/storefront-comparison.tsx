@@ -3,7 +3,7 @@
  */
 import { useMemo } from 'preact/hooks';
 import { isBinding } from '../../../../client/src/fulfillment.ts';
-import { compareRecords, type Comparison, type PartRow } from './fulfilment.ts';
+import { compareRecords, type Comparison, type PartRow } from './fulfillment.ts';
 import type { StorefrontOrder } from '../../../../client/src/contract.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { lookUp, lookupCall, recordPath } from '../../records/records.ts';
