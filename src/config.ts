@@ -177,15 +177,15 @@ export const SETTINGS = {
     [1, 100_000],
     'Records that a query returns if it has no maxReturn.',
   ),
-  maxReturnMost: wholeNumber('STOREROOM_MAX_RETURN_MOST', 5000, [1, 100_000], 'Maximum records that a query returns.'),
-  pageBytesMost: wholeNumber(
-    'STOREROOM_PAGE_BYTES_MOST',
+  returnMax: wholeNumber('STOREROOM_RETURN_MAX', 5000, [1, 100_000], 'Maximum records that a query returns.'),
+  pageBytesMax: wholeNumber(
+    'STOREROOM_PAGE_BYTES_MAX',
     4 * 1024 * 1024,
     [65_536, 67_108_864],
     'Maximum bytes of records that a query returns. Only a page with a single record can be larger.',
   ),
-  lookupRecordsMost: wholeNumber(
-    'STOREROOM_LOOKUP_RECORDS_MOST',
+  lookupRecordsMax: wholeNumber(
+    'STOREROOM_LOOKUP_RECORDS_MAX',
     1000,
     [1, 10_000],
     'Maximum orders that the lookup by storefront number returns. A number with more orders gets 422.',
@@ -197,20 +197,20 @@ export const SETTINGS = {
     'Milliseconds that a query may take. A longer query gets 400 QUERY_TOO_COSTLY.',
   ),
   queryThreads: wholeNumber('STOREROOM_QUERY_THREADS', 2, [1, 64], 'Threads for long queries of the embedded store.'),
-  queriesRunningMost: wholeNumber(
-    'STOREROOM_QUERIES_RUNNING_MOST',
+  queriesRunningMax: wholeNumber(
+    'STOREROOM_QUERIES_RUNNING_MAX',
     8,
     [1, 1000],
     'Maximum long queries of a tenant that run at the same time. Fewer run if there are fewer threads or connections.',
   ),
-  queriesWaitingMost: wholeNumber(
-    'STOREROOM_QUERIES_WAITING_MOST',
+  queriesWaitingMax: wholeNumber(
+    'STOREROOM_QUERIES_WAITING_MAX',
     64,
     [1, 10_000],
     'Maximum long queries of a tenant that wait for their turn. Further queries get 429.',
   ),
-  openTenantsMost: wholeNumber(
-    'STOREROOM_OPEN_TENANTS_MOST',
+  openTenantsMax: wholeNumber(
+    'STOREROOM_OPEN_TENANTS_MAX',
     0,
     [0, 100_000],
     'Soft limit of tenants whose files the embedded store keeps open; tenants beyond it are opened on demand. ' +
@@ -268,33 +268,33 @@ export const SETTINGS = {
     [1, 1000],
     'Scheduled backups to keep. The oldest is removed after a new one is verified.',
   ),
-  inFlightMost: wholeNumber(
-    'STOREROOM_IN_FLIGHT_MOST',
+  inFlightMax: wholeNumber(
+    'STOREROOM_IN_FLIGHT_MAX',
     1024,
     [1, 100_000],
     'Maximum calls in flight. Further calls get 503.',
   ),
-  tenantInFlightMost: wholeNumber(
-    'STOREROOM_TENANT_IN_FLIGHT_MOST',
+  tenantInFlightMax: wholeNumber(
+    'STOREROOM_TENANT_IN_FLIGHT_MAX',
     256,
     [1, 100_000],
     'Concurrent calls guaranteed to each tenant. Further calls get 429 while more than 75 % of the global ' +
       'limit is in use.',
   ),
-  waitingMost: wholeNumber(
-    'STOREROOM_WAITING_MOST',
+  waitingMax: wholeNumber(
+    'STOREROOM_WAITING_MAX',
     1000,
     [1, 100_000],
     'Maximum calls that wait for changes. They are not in flight. Further calls get 503.',
   ),
-  tenantWaitingMost: wholeNumber(
-    'STOREROOM_TENANT_WAITING_MOST',
+  tenantWaitingMax: wholeNumber(
+    'STOREROOM_TENANT_WAITING_MAX',
     100,
     [1, 100_000],
     'Maximum calls of a tenant that wait for changes. Further calls get 429.',
   ),
-  trafficBytesMost: wholeNumber(
-    'STOREROOM_TRAFFIC_BYTES_MOST',
+  trafficBytesMax: wholeNumber(
+    'STOREROOM_TRAFFIC_BYTES_MAX',
     96 * MIB,
     [MIB, 512 * MIB],
     'Memory in bytes for request bodies, and as much again for unsent responses, of which one tenant may use half.',

@@ -465,7 +465,7 @@ function isTaken(type: FieldType, value: RawValue): boolean {
 }
 
 test('the numbers in the contract equal the settings; the default page size is within its maximum', async (context) => {
-  const env = { STOREROOM_MAX_RETURN_DEFAULT: '3', STOREROOM_MAX_RETURN_MOST: '2' };
+  const env = { STOREROOM_MAX_RETURN_DEFAULT: '3', STOREROOM_RETURN_MAX: '2' };
   const small = await Service.start({ env });
   context.after(() => small.stop());
   const text = await (await fetch(`${small.origin}/openapi.json`)).text();

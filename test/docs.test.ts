@@ -47,7 +47,7 @@ function runProgram(file: string, args: readonly string[], env: NodeJS.ProcessEn
   );
 }
 
-const TRAFFIC_MIB = SETTINGS.trafficBytesMost.default / (1024 * 1024);
+const TRAFFIC_MIB = SETTINGS.trafficBytesMax.default / (1024 * 1024);
 
 suite('commands in the documents', () => {
   const folder = temporaryFolder();
@@ -266,13 +266,13 @@ suite('names in the documents', () => {
 
   // Holds S14.1, S14.2.
   test('the table of limits has the numbers of the code', () => {
-    const { maxReturnDefault, maxReturnMost } = SETTINGS;
-    const most = maxReturnMost.default.toLocaleString('en');
+    const { maxReturnDefault, returnMax } = SETTINGS;
+    const most = returnMax.default.toLocaleString('en');
     const rows: Record<string, string> = {
       body: `${BODY_BYTES_MAX / 1024} KiB`,
       'idle connection': `${SETTINGS.keepAliveMs.default / 1000} s`,
-      'calls in flight': SETTINGS.inFlightMost.default.toLocaleString('en'),
-      'calls of a tenant in flight, once three quarters of all are taken': `${SETTINGS.tenantInFlightMost.default}`,
+      'calls in flight': SETTINGS.inFlightMax.default.toLocaleString('en'),
+      'calls of a tenant in flight, once three quarters of all are taken': `${SETTINGS.tenantInFlightMax.default}`,
       'bytes of bodies until their calls are answered, 16 KiB more for each': `${TRAFFIC_MIB} MiB`,
       'bytes of unread responses of all tenants': `${TRAFFIC_MIB} MiB`,
       'bytes of unread responses of a tenant': `${TRAFFIC_MIB / 2} MiB`,

@@ -114,6 +114,14 @@ suite('the house', () => {
     assert.ok(functions.length > 1000, `${functions.length} functions`);
   });
 
+  test('the name of a maximum ends in MAX or Max', () => {
+    const names = files.flatMap((file) =>
+      [...dropComments(file).matchAll(/\b(?:[A-Z][A-Z0-9_]*_MOST|[a-z]\w*[a-z]Most)\b/g)].map(([name]) => name),
+    );
+    // Agents see the member of an answer that is too long.
+    assert.deepEqual([...new Set(names)], ['bytesMost']);
+  });
+
   test('functions are found by their names, however they are written', () => {
     const code = `function a() { const b = () => 1; const c = 1; }
       class D { constructor() {} e() {} get f() { return 1; } #g() {} h = () => 1; i = 1; }

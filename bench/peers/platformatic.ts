@@ -13,7 +13,7 @@ const READY_MS = 120_000;
 const POLL_MS = 100;
 const SECRET = 'the-secret-of-the-benchmark';
 const HEADERS = { 'x-platformatic-admin-secret': SECRET, 'content-type': 'application/json' };
-const LINES_MOST = 100;
+const LINES_MAX = 100;
 
 const nameOf = (field: string): string =>
   field.toLowerCase().replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
@@ -27,7 +27,7 @@ const fieldsOf = (recordType: 'orders' | 'lines'): string =>
     .join(' ');
 const ORDER_QUERY = `query ($key: ID!) {
   getOrderByOrderNumber(orderNumber: $key) { ${fieldsOf('orders')} }
-  orderLines(where: {orderNumber: {eq: $key}}, orderBy: [{field: lineNumber, direction: ASC}], limit: ${LINES_MOST}) {
+  orderLines(where: {orderNumber: {eq: $key}}, orderBy: [{field: lineNumber, direction: ASC}], limit: ${LINES_MAX}) {
     ${fieldsOf('lines')}
   }
 }`.replaceAll(/\s+/g, ' ');

@@ -122,11 +122,11 @@ const CUTS_TOLD = 3;
 
 const sizeOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
 
-/** Renders the response as JSON of at most `bytesMost` bytes. */
-export function renderAnswer(answer: ToolAnswer, bytesMost: number): string {
+/** Renders the response as JSON of at most `bytesMax` bytes. */
+export function renderAnswer(answer: ToolAnswer, bytesMax: number): string {
   const whole = JSON.stringify(answer);
-  if (Buffer.byteLength(whole) <= bytesMost) return whole;
-  const recordBytes = bytesMost - NOTE_BYTES;
+  if (Buffer.byteLength(whole) <= bytesMax) return whole;
+  const recordBytes = bytesMax - NOTE_BYTES;
   const rest = JSON.parse(whole) as ToolAnswer;
   const cuts = cutLists(rest, recordBytes);
   const areTextsCut = sizeOf(rest) > recordBytes;
@@ -134,7 +134,11 @@ export function renderAnswer(answer: ToolAnswer, bytesMost: number): string {
   const { nextCursor, nextAfter, ...others } = shown;
   const isPageCut = cuts.some(({ list }) => list === 'data');
   const note = {
-    cut: { bytesMost, lists: cuts.slice(0, CUTS_TOLD), ...(areTextsCut && { textsAfterCharacters: TEXT_CHARACTERS }) },
+    cut: {
+      bytesMost: bytesMax,
+      lists: cuts.slice(0, CUTS_TOLD),
+      ...(areTextsCut && { textsAfterCharacters: TEXT_CHARACTERS }),
+    },
     howToGetTheRest: tellHow(cuts, answer),
   };
   // The cursors continue after the last record of the page, so they would skip the records that were cut.
@@ -143,14 +147,14 @@ export function renderAnswer(answer: ToolAnswer, bytesMost: number): string {
     ...(!isPageCut && { nextCursor, nextAfter }),
     ...note,
   });
-  if (Buffer.byteLength(told) <= bytesMost) return told;
+  if (Buffer.byteLength(told) <= bytesMax) return told;
   return JSON.stringify({ data: null, ...note });
 }
 
 /** Shortens the largest list until the response fits or no list has two records. */
-function cutLists(answer: ToolAnswer, bytesMost: number): Cut[] {
+function cutLists(answer: ToolAnswer, bytesMax: number): Cut[] {
   const cuts = new Map<string, Cut>();
-  for (let excess = sizeOf(answer) - bytesMost; excess > 0; excess = sizeOf(answer) - bytesMost) {
+  for (let excess = sizeOf(answer) - bytesMax; excess > 0; excess = sizeOf(answer) - bytesMax) {
     const [largest] = findLists(answer).toSorted((a, b) => b.bytes - a.bytes);
     if (!largest) break;
     const { place, items } = largest;

@@ -56,7 +56,7 @@ async function run(): Promise<void> {
   return runMcp(process.env, {
     canWrite,
     port: parseBounded(http, HTTP),
-    bytesMost: parseBounded(maxBytes, MAX_BYTES) ?? MAX_BYTES.fallback,
+    bytesMax: parseBounded(maxBytes, MAX_BYTES) ?? MAX_BYTES.fallback,
     contract: contract as unknown as Contract,
     version: manifest.version,
   });

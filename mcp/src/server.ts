@@ -32,7 +32,7 @@ interface ServerOptions {
   readonly tools: readonly Tool[];
   readonly canWrite: boolean;
   /** Maximum bytes of a response. */
-  readonly bytesMost: number;
+  readonly bytesMax: number;
 }
 
 const INSTRUCTIONS = `Orders, line items, customers and parts of one team of Storeroom, an inventory system.
@@ -86,7 +86,7 @@ function createServer(options: ServerOptions): McpServer {
 }
 
 async function callTool(
-  { caller, tools, canWrite, bytesMost }: ServerOptions,
+  { caller, tools, canWrite, bytesMax }: ServerOptions,
   name: string,
   given: Record<string, unknown>,
   signal: AbortSignal,
@@ -97,7 +97,7 @@ async function callTool(
     return tell(`${name} writes, and this server is read-only. Tell the user to start it with --write.`, true);
   try {
     const answer = await callService(caller, tool, buildRequest(tool, given), signal);
-    return tell(renderAnswer(answer, bytesMost), false);
+    return tell(renderAnswer(answer, bytesMax), false);
   } catch (fault) {
     if (fault instanceof FailedCall) return tell(fault.message, true);
     if (fault instanceof Refusal) return tell(`${fault.code}: ${fault.message}`, true);
@@ -187,7 +187,7 @@ function findRefusal({ url, method, headers, socket }: IncomingMessage): [status
   return method === 'POST' ? undefined : [405, 'Send POST. This server has no sessions.'];
 }
 
-export interface McpOptions extends Pick<ServerOptions, 'canWrite' | 'bytesMost' | 'contract' | 'version'> {
+export interface McpOptions extends Pick<ServerOptions, 'canWrite' | 'bytesMax' | 'contract' | 'version'> {
   /** Without a port, the server uses standard input and output. */
   readonly port: number | undefined;
 }

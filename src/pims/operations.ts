@@ -204,7 +204,7 @@ export const updatePart = (store: PimsStore, body: Body, options: WriteOptions):
   writeInOffice(store, 'updatePart', options, (dictionaries) => stock.updatePart(dictionaries, body, options));
 
 /** Maximum orders that are shown as waiting for a part. */
-const WAITING_MOST = 100;
+const WAITING_MAX = 100;
 export interface WaitingOrder {
   readonly order: Values;
   readonly quantity: string;
@@ -222,7 +222,7 @@ export async function listWaiting(
   let left = (JSON.parse(record) as Values)['QTY_ONHAND'] ?? '';
   const lines = orThrow(await store.look('waiting', signal, partCode));
   const ofOrders = [...Map.groupBy(lines, (line) => line['ORDER_NUMBER']).values()];
-  return ofOrders.slice(0, WAITING_MOST).map((those) => {
+  return ofOrders.slice(0, WAITING_MAX).map((those) => {
     const { QUANTITY: _, ...order } = those[0]!;
     const quantity = those.map((line) => line['QUANTITY'] ?? '').reduce(addDecimals);
     const canFill = compareDecimals(quantity, left) <= 0;
@@ -231,7 +231,7 @@ export async function listWaiting(
   });
 }
 
-const ENTRIES_MOST = 100;
+const ENTRIES_MAX = 100;
 export interface HistoryEntry {
   readonly at: string;
   readonly by: string;
@@ -246,7 +246,7 @@ export async function listHistory(
   key: string,
   signal: () => AbortSignal,
 ): Promise<{ entries: HistoryEntry[]; isWhole: boolean }> {
-  const found = orThrow(await store.look('history', signal, recordType, key, ENTRIES_MOST));
+  const found = orThrow(await store.look('history', signal, recordType, key, ENTRIES_MAX));
   const created = found.findIndex(([, [, , change]]) => change === 'created');
   const isWhole = created >= 0;
   const entries = found

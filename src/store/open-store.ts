@@ -58,9 +58,9 @@ export interface OpenStoreSettings extends StorePlace {
   readonly databaseConnections: number;
   readonly queryBudgetMs: number;
   readonly queryThreads: number;
-  readonly queriesRunningMost: number;
-  readonly queriesWaitingMost: number;
-  readonly openTenantsMost: number;
+  readonly queriesRunningMax: number;
+  readonly queriesWaitingMax: number;
+  readonly openTenantsMax: number;
 }
 
 export interface StoreUser {

@@ -77,8 +77,8 @@ function checksum(text: string): string {
   return digits;
 }
 
-const CALLS_MOST = 100;
-const TEAMS_MOST = 500;
+const CALLS_MAX = 100;
+const TEAMS_MAX = 500;
 const SHOWN_CHARACTERS = { apiID: 14, path: 100, client: 64 };
 
 export interface RejectedCall {
@@ -103,7 +103,7 @@ export class RejectedCalls {
     if (!isTeamId(teamId)) return;
     const calls = this.#byTeam.get(teamId) ?? [];
     this.#byTeam.delete(teamId);
-    if (this.#byTeam.size >= TEAMS_MOST) this.#byTeam.delete(this.#byTeam.keys().next().value!);
+    if (this.#byTeam.size >= TEAMS_MAX) this.#byTeam.delete(this.#byTeam.keys().next().value!);
     this.#byTeam.set(copyStart(teamId, teamId.length), calls);
     const shown = {
       apiID: copyStart(apiID, SHOWN_CHARACTERS.apiID),
@@ -111,7 +111,7 @@ export class RejectedCalls {
       client: copyStart(client, SHOWN_CHARACTERS.client),
     };
     calls.unshift({ ...call, ...shown });
-    if (calls.length > CALLS_MOST) calls.pop();
+    if (calls.length > CALLS_MAX) calls.pop();
   }
 
   /** Returns the calls of a team, newest first. */

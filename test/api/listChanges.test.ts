@@ -297,7 +297,7 @@ test('a call that waits returns the next change of a call or a command, or nothi
 
 // Holds S6.30.
 test('waiting calls do not count as in flight, and have separate limits: 429 for the tenant, 503 for all', async () => {
-  const env = { STOREROOM_IN_FLIGHT_MOST: '4', STOREROOM_TENANT_WAITING_MOST: '8', STOREROOM_WAITING_MOST: '12' };
+  const env = { STOREROOM_IN_FLIGHT_MAX: '4', STOREROOM_TENANT_WAITING_MAX: '8', STOREROOM_WAITING_MAX: '12' };
   const own = await Service.start({ env });
   const [shop, other] = [await Shop.open(own, 'many'), await Shop.open(own, 'other')];
   const waiting: Promise<Answer>[] = [];

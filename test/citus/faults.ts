@@ -68,7 +68,7 @@ suite('with workers that fail', async () => {
 
   test('a field that a node adds for a tenant on a worker exists', async () => {
     await node.makeTenant('fields');
-    const limits = { queryBudgetMs: 1000, queriesRunningMost: 4, queriesWaitingMost: 4 };
+    const limits = { queryBudgetMs: 1000, queriesRunningMax: 4, queriesWaitingMax: 4 };
     const service = { url, connections: 2, name: 'storeroom fields', isService: true, clock: systemClock };
     const store = await PostgresStore.open({ ...service, ...limits });
     const tenant = (await store.tenants.findTenant('fields'))!;

@@ -34,8 +34,8 @@ async function open(env: Record<string, string>): Promise<{ service: Service; bu
   const [busy, other] = [await Visitor.make(service, 'busy', 'owner'), await Visitor.make(service, 'other', 'owner')];
   return { service, busy, other };
 }
-const narrow = await open({ STOREROOM_IN_FLIGHT_MOST: '4', STOREROOM_TENANT_IN_FLIGHT_MOST: '1' });
-const small = await open({ STOREROOM_TRAFFIC_BYTES_MOST: String(MIB) });
+const narrow = await open({ STOREROOM_IN_FLIGHT_MAX: '4', STOREROOM_TENANT_IN_FLIGHT_MAX: '1' });
+const small = await open({ STOREROOM_TRAFFIC_BYTES_MAX: String(MIB) });
 
 /** Adds a webhook and begins a test of it, which ends when the receiver or the caller ends it. */
 async function hang(busy: Visitor, receiver: Receiver): Promise<{ id: string; reply: Promise<Reply> }> {

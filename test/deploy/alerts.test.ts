@@ -144,7 +144,7 @@ suite('of the process', () => {
 
 suite('of calls', () => {
   testAlert('StoreroomOverloaded', 'more calls at once than may be in flight', async (watch, fires) => {
-    const service = await ownService({ env: { STOREROOM_IN_FLIGHT_MOST: '2' } });
+    const service = await ownService({ env: { STOREROOM_IN_FLIGHT_MAX: '2' } });
     const keys = await service.makeTenant('shop');
     const client = await HttpClient.open(service, 16);
     const call = (): Promise<unknown> => Promise.all(times(16, () => createOrder(client, keys)));

@@ -14,7 +14,7 @@ import { BASE_PATH, temporaryFolder } from '../kit/service.ts';
 import { buildImage, run } from './image-root.ts';
 import { readImage } from './texts.ts';
 
-const MEGABYTES_MOST = 140;
+const MEGABYTES_MAX = 140;
 
 const image = readImage();
 const parent = temporaryFolder();
@@ -86,10 +86,10 @@ suite('the image', () => {
     rmSync(parent, { recursive: true, force: true });
   });
 
-  test(`has files of at most ${MEGABYTES_MOST} MB, no shell, and no file that raises rights`, (t) => {
+  test(`has files of at most ${MEGABYTES_MAX} MB, no shell, and no file that raises rights`, (t) => {
     const bytes = Number(run('du', '-sb', root).split('\t')[0]);
     t.diagnostic(`${(bytes / 1e6).toFixed(1)} MB`);
-    assert.ok(bytes < MEGABYTES_MOST * 1e6, `${bytes} bytes`);
+    assert.ok(bytes < MEGABYTES_MAX * 1e6, `${bytes} bytes`);
     assert.deepEqual(readdirSync(join(root, 'usr/local/bin')).toSorted(), ['node', 'storeroom']);
     assert.equal(run('find', root, '-name', 'sh', '-o', '-perm', '/6000'), '');
     assert.equal(run('find', root, '-perm', '-o=w', '-not', '-type', 'l').trim(), join(root, 'tmp'));

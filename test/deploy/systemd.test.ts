@@ -21,7 +21,7 @@ import { SETTINGS } from '../../src/config.ts';
 import { runProcess } from '../kit/commands.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
-const EXPOSURE_MOST = 2.0;
+const EXPOSURE_MAX = 2.0;
 const UNIT = 'etc/systemd/system/storeroom.service';
 const SETTINGS_FILE = 'etc/storeroom/storeroom.env';
 
@@ -47,11 +47,11 @@ suite('storeroom service', () => {
     assert.deepEqual([status, text], [0, '']);
   });
 
-  test(`its unit has an exposure of at most ${EXPOSURE_MOST.toFixed(1)} of 10`, async () => {
+  test(`its unit has an exposure of at most ${EXPOSURE_MAX.toFixed(1)} of 10`, async () => {
     const unit = await installUnit();
-    const { status, text } = analyze('security', '--offline=true', `--threshold=${EXPOSURE_MOST * 10}`, unit);
+    const { status, text } = analyze('security', '--offline=true', `--threshold=${EXPOSURE_MAX * 10}`, unit);
     const [, exposure] = /Overall exposure level for storeroom\.service: ([\d.]+)/.exec(text) ?? [];
-    assert.ok(Number(exposure) <= EXPOSURE_MOST, text);
+    assert.ok(Number(exposure) <= EXPOSURE_MAX, text);
     assert.equal(status, 0, text);
   });
 

@@ -15,7 +15,7 @@ import { LossyDisk } from './lossy-disk.ts';
 const LOSSES = Number(process.env['STOREROOM_TEST_DATABASE_POWER_LOSSES'] ?? 30);
 const CONNECTIONS = 64;
 /** Maximum answers from the first write to the loss. */
-const ANSWERS_MOST = 500;
+const ANSWERS_MAX = 500;
 /** Settings with checkpoints so frequent that a loss can interrupt one. */
 const SETTINGS = { checkpoint_timeout: '30s', max_wal_size: '64MB' };
 
@@ -50,7 +50,7 @@ test(`${LOSSES} power losses of PostgreSQL lose nothing that was acknowledged or
     const { acknowledged } = load;
     const working = load.run(CONNECTIONS, () => isOver);
     await untilAnswered(client, working, () => load.acknowledged > acknowledged);
-    await untilSomeAnswers(client, working, ANSWERS_MOST);
+    await untilSomeAnswers(client, working, ANSWERS_MAX);
     // After a real power cut, no one would receive the answers from here on: see lossy-disk.ts.
     load.ignoresAnswers = true;
     await disk.losePower();

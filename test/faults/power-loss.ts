@@ -17,9 +17,9 @@ const LOSSES = Number(process.env['STOREROOM_TEST_POWER_LOSSES'] ?? 100);
 const LOSSES_OF_A_LOAD = 20;
 const CONNECTIONS = 64;
 /** Maximum answers from the chosen moment of the load to the loss. */
-const ANSWERS_MOST = 1000;
+const ANSWERS_MAX = 1000;
 /** Limit of the answers between the loss and the end of the service, on all connections. */
-const LATE_ANSWERS_MOST = 100 * CONNECTIONS;
+const LATE_ANSWERS_MAX = 100 * CONNECTIONS;
 
 let disk: LossyDisk;
 let service: Service;
@@ -60,7 +60,7 @@ test(`${LOSSES} power losses lose nothing that was acknowledged or counted`, asy
     const restarts = loss % 4 === 3 ? countLogRestarts() : -1;
     const hasBegun = (): boolean => load.acknowledged > acknowledged && countLogRestarts() > restarts;
     await untilAnswered(client, working, hasBegun);
-    await untilSomeAnswers(client, working, ANSWERS_MOST);
+    await untilSomeAnswers(client, working, ANSWERS_MAX);
     assert.equal(service.hasExited, false, 'the service ended by itself');
     // After a real power cut, no one would receive the answers from here on: see lossy-disk.ts.
     load.ignoresAnswers = true;
@@ -68,7 +68,7 @@ test(`${LOSSES} power losses lose nothing that was acknowledged or counted`, asy
     // No one knows now what is on the disk, so the service must stop. Under load it notices at once.
     let late = 0;
     await untilAnswered(client, working, () => {
-      assert.ok(++late < LATE_ANSWERS_MOST, 'the service continued on a disk that fails');
+      assert.ok(++late < LATE_ANSWERS_MAX, 'the service continued on a disk that fails');
       return false;
     });
     load.ignoresAnswers = false;

@@ -18,7 +18,7 @@ const LOSSES = Number(process.env['STOREROOM_TEST_ORDERED_LOSSES'] ?? 40);
 const TENANTS = 16;
 /** Minimum number of writes before a loss. Then the test waits for a random number of further answers. */
 const ANSWERS_LEAST = 2 * TENANTS;
-const ANSWERS_MORE_MOST = 4 * TENANTS;
+const ANSWERS_MORE_MAX = 4 * TENANTS;
 
 interface Write {
   readonly team: string;
@@ -50,7 +50,7 @@ test(`${LOSSES} losses: no response is lost whose fsync returned before the shut
     const writes: Write[] = [];
     const working = Promise.all(teams.map((keys) => write(keys, writes, `${loss}`))).then(() => undefined);
     await untilAnswered(client, working, () => writes.length > ANSWERS_LEAST);
-    await untilSomeAnswers(client, working, ANSWERS_MORE_MOST);
+    await untilSomeAnswers(client, working, ANSWERS_MORE_MAX);
     await disk.losePower();
     await working;
     const syncs = await trace.end(); // the service ends by itself

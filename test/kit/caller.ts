@@ -6,12 +6,12 @@ const { signal } = new AbortController();
 
 /** Default bounds on the long queries of a tenant. */
 export const TURNS = {
-  queriesRunningMost: SETTINGS.queriesRunningMost.default,
-  queriesWaitingMost: SETTINGS.queriesWaitingMost.default,
+  queriesRunningMax: SETTINGS.queriesRunningMax.default,
+  queriesWaitingMax: SETTINGS.queriesWaitingMax.default,
 };
 
 export const PATIENT: Pick<QueryRequest, 'bytesMax' | 'signal'> & LookupOptions = {
-  bytesMax: SETTINGS.pageBytesMost.default,
-  recordsMax: SETTINGS.lookupRecordsMost.default,
+  bytesMax: SETTINGS.pageBytesMax.default,
+  recordsMax: SETTINGS.lookupRecordsMax.default,
   signal: () => signal,
 };

@@ -99,6 +99,6 @@ test('503 bodies beyond the maximum of arriving bytes are refused, of unknown ca
 
 /** Starts a service that accepts 64 bodies at a time. */
 async function startSmall() {
-  const small = await ownService({ env: { STOREROOM_TRAFFIC_BYTES_MOST: String(1024 * 1024) } });
+  const small = await ownService({ env: { STOREROOM_TRAFFIC_BYTES_MAX: String(1024 * 1024) } });
   return { origin: small.origin, keys: await small.makeTenant('shop') };
 }

@@ -24,7 +24,7 @@ const REFUSED = 20;
 const STOPPING_MS = 1000;
 /** Interval at which the service looks for callers that have left. */
 const LOOK_MS = 25;
-const LOOKS_MOST = 20;
+const LOOKS_MAX = 20;
 
 const service = await ownService({
   env: {
@@ -168,7 +168,7 @@ suite('turns for costly work', () => {
     for (const socket of sockets) socket.resetAndDestroy();
     // The service may look before it hears of the last connection. Reading all changes would take far longer.
     let left = ABANDONED;
-    for (let look = 0; look < LOOKS_MOST && left > running.length; look++) {
+    for (let look = 0; look < LOOKS_MAX && left > running.length; look++) {
       await service.move(LOOK_MS);
       left = await measureTurns();
     }

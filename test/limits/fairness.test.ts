@@ -17,7 +17,7 @@ const ROUNDS = 5;
  * The service makes about ten pages in a round of the event loop. Without turns, it would make all pages together,
  * except those that continue in a thread.
  */
-const TOGETHER_MOST = PAGES / 2;
+const TOGETHER_MAX = PAGES / 2;
 /** Time after which a user may read records 200 times again. */
 const REFILL_MS = 10_000;
 
@@ -65,7 +65,7 @@ async function longestRun(sockets: readonly Socket[], reader: Socket, round: num
   return Math.max(...runs.map(({ length }) => length));
 }
 
-test(`of ${PAGES} pages requested at once, fewer than ${TOGETHER_MOST} are made between two reads of another tenant`, async () => {
+test(`of ${PAGES} pages requested at once, fewer than ${TOGETHER_MAX} are made between two reads of another tenant`, async () => {
   const sockets = times(PAGES, () => openSocket(service.origin));
   const reader = openSocket(service.origin);
   await service.stand();
@@ -77,5 +77,5 @@ test(`of ${PAGES} pages requested at once, fewer than ${TOGETHER_MOST} are made 
   }
   for (const socket of [...sockets, reader]) socket.destroy();
   const middle = runs.slice(1).toSorted((a, b) => a - b)[Math.floor(ROUNDS / 2)]!;
-  assert.ok(middle < TOGETHER_MOST, `${runs.join(', ')} were made together`);
+  assert.ok(middle < TOGETHER_MAX, `${runs.join(', ')} were made together`);
 });

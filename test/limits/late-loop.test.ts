@@ -12,7 +12,7 @@ import { BASE_PATH, ownService } from '../kit/service.ts';
 const TENANTS = 6;
 /** Calls at once: fewer than the default limit, and more than the limit of a late loop. */
 const CALLS = 600;
-const MOST = 1024;
+const CALLS_MAX = 1024;
 const LEAST = 256;
 /** Interval at which the service checks whether the loop is late. A check may be `LATE_MS` late. */
 const LOOK_MS = 100;
@@ -24,7 +24,7 @@ const limit = async (): Promise<number> =>
 
 test('a loop late by over 200 ms admits a fifth fewer calls, down to 256, and more again once punctual', async () => {
   await service.stand();
-  assert.equal(await limit(), MOST);
+  assert.equal(await limit(), CALLS_MAX);
   // The first check is due within LOOK_MS, so the first hold is longer. Each later check is due LOOK_MS after the last.
   await service.hold(LOOK_MS + LATE_MS + LOOK_MS);
   assert.equal(await limit(), 819);
@@ -41,7 +41,7 @@ test('a loop late by over 200 ms admits a fifth fewer calls, down to 256, and mo
   await service.move(1);
   assert.equal(await limit(), 307);
   await service.move(15 * LOOK_MS);
-  assert.equal(await limit(), MOST);
+  assert.equal(await limit(), CALLS_MAX);
 });
 
 test('503 for some of 600 calls at once while it is late, and for none when it is punctual', async () => {

@@ -8,7 +8,7 @@ import { ownService } from '../kit/service.ts';
 import { until } from '../kit/wait.ts';
 
 const TENANTS = 8;
-const OPEN_MOST = 3;
+const OPEN_MAX = 3;
 const ROUNDS = 8;
 /** The reader, the writer and four threads each have the file and its WAL open; they share the index of the WAL. */
 const HANDLES_EACH = 13;
@@ -29,8 +29,8 @@ function openFiles(pid: number): string[] {
 
 const tenantsOf = (files: readonly string[]): number => new Set(files.map((file) => file.replace(/\.db.*/, ''))).size;
 
-test(`200 ${TENANTS} tenants in turn, with room for ${OPEN_MOST}: no write is lost, no file stays open`, async () => {
-  const service = await ownService({ env: { STOREROOM_OPEN_TENANTS_MOST: String(OPEN_MOST) } });
+test(`200 ${TENANTS} tenants in turn, with room for ${OPEN_MAX}: no write is lost, no file stays open`, async () => {
+  const service = await ownService({ env: { STOREROOM_OPEN_TENANTS_MAX: String(OPEN_MAX) } });
   const shops = [];
   for (const index of times(TENANTS, (place) => place)) shops.push(await Shop.open(service, `many-${index}`));
   const made = new Map(shops.map((shop) => [shop, new Set<string>()]));
@@ -44,7 +44,7 @@ test(`200 ${TENANTS} tenants in turn, with room for ${OPEN_MOST}: no write is lo
     if (round % 4 === 0) await succeed(shop.queryOrders([{ field: 'NOTES', value: 'note', contains: true }]));
   };
   for (const round of times(ROUNDS, (place) => place)) await Promise.all(shops.map((shop) => work(shop, round)));
-  await until(() => tenantsOf(openFiles(service.pid)) <= OPEN_MOST);
+  await until(() => tenantsOf(openFiles(service.pid)) <= OPEN_MAX);
   const files = openFiles(service.pid);
   for (const shop of shops) {
     const orders = await succeed<Values[]>(shop.queryOrders([]));
@@ -53,5 +53,5 @@ test(`200 ${TENANTS} tenants in turn, with room for ${OPEN_MOST}: no write is lo
     assert.equal(new Set(valuesOf(orders, 'ORDER_NUMBER')).size, ROUNDS);
   }
   assert.ok(files.every((file) => !file.endsWith('(deleted)')));
-  assert.ok(files.length <= OPEN_MOST * HANDLES_EACH, `${files.length} handles`);
+  assert.ok(files.length <= OPEN_MAX * HANDLES_EACH, `${files.length} handles`);
 });

@@ -14,7 +14,7 @@ const MIB = 1024 * 1024;
 const LINE_MS = 1000;
 
 test('503 SERVICE_BUSY beyond the calls in flight, counted and logged once a second; health responds', async () => {
-  const service = await ownService({ env: { STOREROOM_IN_FLIGHT_MOST: '2' } });
+  const service = await ownService({ env: { STOREROOM_IN_FLIGHT_MAX: '2' } });
   const keys = await service.makeTenant('shop');
   await service.stand();
   const callMany = async (): Promise<Answer[]> => {
@@ -53,7 +53,7 @@ test('503 SERVICE_BUSY beyond the calls in flight, counted and logged once a sec
 });
 
 test('429 TOO_MANY_QUERIES while the tenant has unread responses; another tenant is served', async () => {
-  const service = await ownService({ env: { STOREROOM_TRAFFIC_BYTES_MOST: String(8 * MIB) } });
+  const service = await ownService({ env: { STOREROOM_TRAFFIC_BYTES_MAX: String(8 * MIB) } });
   const [busy, other] = [await Shop.open(service, 'busy'), await Shop.open(service, 'other')];
   await busy.load(
     'customers',
@@ -87,7 +87,7 @@ test('429 TOO_MANY_QUERIES has no ETag for a record that was read but finds no r
   assert.ok(one.headers.has('etag'));
   // The tenant may use half of these bytes: a page and half a record.
   const most = 2 * page.text.length + one.text.length;
-  const service = await ownService({ env: { STOREROOM_TRAFFIC_BYTES_MOST: String(most) } });
+  const service = await ownService({ env: { STOREROOM_TRAFFIC_BYTES_MAX: String(most) } });
   const shop = await Shop.open(service, 'alike');
   await load(shop);
   const lines = [`Authorization: ${basicOf(shop.keys)}`, 'Content-Type: application/json'];

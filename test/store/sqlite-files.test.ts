@@ -305,7 +305,7 @@ suite('a folder', () => {
 
   test('may have more tenants than open files: simultaneous calls of all of them succeed', async () => {
     const { folder, tenant } = await makeFolder();
-    const store = openFolder(folder, { openTenantsMost: 20 });
+    const store = openFolder(folder, { openTenantsMax: 20 });
     const tenants = await Promise.all(times(100, (index) => makeTenant(store, `many-${index}`)));
     // The files are copies, because making each one is not what this test is about.
     for (const one of tenants) {

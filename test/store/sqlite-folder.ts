@@ -44,8 +44,8 @@ export function openForAll(folder: string, options: Partial<OpenStoreOptions> = 
 export const runProcess = (folder: string, script: string): Promise<ChildProcess> =>
   startProcess(
     `(await import(${JSON.stringify(STORE)})).openSqlite({
-      folder: ${JSON.stringify(folder)}, busyTimeoutMs: 0, queryBudgetMs: 2000, queriesRunningMost: 8,
-      queriesWaitingMost: 64, workers: 1, onFatal: (fault) => { throw fault; }, clock,
+      folder: ${JSON.stringify(folder)}, busyTimeoutMs: 0, queryBudgetMs: 2000, queriesRunningMax: 8,
+      queriesWaitingMax: 64, workers: 1, onFatal: (fault) => { throw fault; }, clock,
     })`,
     script,
   );

@@ -16,7 +16,7 @@ import { MixedLoad } from './mixed-load.ts';
 
 const KILLS = trials('CHANGE_KILLS', { quick: 2, all: STORE === 'sqlite' ? 20 : 8 });
 const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 64 });
-const WRITES_MOST = 100;
+const WRITES_MAX = 100;
 const IMPORTED = 20;
 const WAYS: readonly FollowBy[] = ['pages', 'wait', 'restarts'];
 
@@ -71,7 +71,7 @@ test(`readers see each change once and in order beside ${KILLS} kills, and their
   const failing = (async (): Promise<void> => {
     for (let kill = 0; kill < KILLS; kill++) {
       if (isOver) return; // an answer was wrong
-      await load.acknowledges(1 + Math.floor(Math.random() * WRITES_MOST));
+      await load.acknowledges(1 + Math.floor(Math.random() * WRITES_MAX));
       await fail();
     }
     await load.acknowledges(CONNECTIONS);

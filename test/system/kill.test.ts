@@ -16,7 +16,7 @@ import { MixedLoad } from './mixed-load.ts';
 const KILLS = trials('KILLS', { quick: 2, all: 20 });
 const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 64 });
 /** Maximum acknowledged writes before a kill. */
-const WRITES_MOST = 300;
+const WRITES_MAX = 300;
 
 const service = await ownService();
 const client = await HttpClient.open(service, CONNECTIONS);
@@ -24,7 +24,7 @@ const client = await HttpClient.open(service, CONNECTIONS);
 test(`${KILLS} kills lose no acknowledged write`, async (context) => {
   const load = await MixedLoad.open(client, service);
   for (let kill = 0; kill < KILLS; kill++) {
-    const wanted = load.acknowledged + 1 + Math.floor(Math.random() * WRITES_MOST);
+    const wanted = load.acknowledged + 1 + Math.floor(Math.random() * WRITES_MAX);
     let killed: Promise<number | null> | undefined;
     await load.run(CONNECTIONS, () => {
       if (load.acknowledged >= wanted) killed ??= service.stop('SIGKILL');

@@ -98,13 +98,13 @@ suite('a response', () => {
   );
 
   test('is unchanged if it fits, otherwise shortened to its first whole records within the bytes, and says so', () => {
-    const check = (answer: ToolAnswer, bytesMost: number): void => {
-      const told = renderAnswer(answer, bytesMost);
+    const check = (answer: ToolAnswer, bytesMax: number): void => {
+      const told = renderAnswer(answer, bytesMax);
       const whole = JSON.stringify(answer);
-      assert.ok(Buffer.byteLength(told) <= bytesMost);
-      if (Buffer.byteLength(whole) <= bytesMost) return assert.equal(told, whole);
+      assert.ok(Buffer.byteLength(told) <= bytesMax);
+      if (Buffer.byteLength(whole) <= bytesMax) return assert.equal(told, whole);
       const { cut, data, howToGetTheRest } = JSON.parse(told);
-      assert.equal(cut.bytesMost, bytesMost);
+      assert.equal(cut.bytesMost, bytesMax);
       assert.ok(cut.lists.length > 0 || cut.textsAfterCharacters > 0);
       assert.match(howToGetTheRest, /fields/);
       if (!Array.isArray(data) || cut.textsAfterCharacters !== undefined) return;
@@ -117,9 +117,9 @@ suite('a response', () => {
     const name = '東京都千代田区丸の内商店株式会社';
     const page = { data: times(300, (index) => ({ CUSTOMER_CODE: String(index), CUSTOMER_NAME: name.repeat(4) })) };
     const single = { data: Object.fromEntries(times(100, (index) => [`FIELD_${index}`, name.repeat(12)])) };
-    const tell = (answer: ToolAnswer, bytesMost: number) => {
-      const told = renderAnswer(answer, bytesMost);
-      assert.ok(Buffer.byteLength(told) <= bytesMost, `${Buffer.byteLength(told)} of ${bytesMost} bytes`);
+    const tell = (answer: ToolAnswer, bytesMax: number) => {
+      const told = renderAnswer(answer, bytesMax);
+      assert.ok(Buffer.byteLength(told) <= bytesMax, `${Buffer.byteLength(told)} of ${bytesMax} bytes`);
       return JSON.parse(told);
     };
     assert.ok(tell(page, 20_000).data?.length > 50, 'few records or none are left');

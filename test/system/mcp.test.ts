@@ -251,11 +251,11 @@ suite('refusals and bounds', () => {
         (await createOrder(service, keys, { REFERENCE_NUMBER: 'big', NOTES: `${count} ${'é"'.repeat(400)}` })).body
           .data,
       );
-    const bytesMost = 8000;
-    const agent = await Agent.start(`--max-bytes ${bytesMost}`);
+    const bytesMax = 8000;
+    const agent = await Agent.start(`--max-bytes ${bytesMax}`);
     const filters = { body: [{ field: 'REFERENCE_NUMBER', value: 'big' }] };
     const { text } = await agent.call('queryOrders', filters);
-    assert.ok(Buffer.byteLength(text) <= bytesMost && Buffer.byteLength(text) > bytesMost / 2, text);
+    assert.ok(Buffer.byteLength(text) <= bytesMax && Buffer.byteLength(text) > bytesMax / 2, text);
     const { data, cut, howToGetTheRest } = JSON.parse(text);
     assert.deepEqual(cut.lists, [{ list: 'data', shown: data.length, of: 12 }]);
     const maxReturn = /maxReturn "(\d+)"/.exec(howToGetTheRest as string)![1]!;

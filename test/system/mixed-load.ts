@@ -55,7 +55,7 @@ const REPEATED = 0.9;
 const REPEATERS = 16;
 /** Share of new orders that are sent in a batch with lines, and the maximum number of these lines. */
 const BATCHED = 0.5;
-const LINES_MOST = 20;
+const LINES_MAX = 20;
 const TOKEN_FIELDS = { orders: 'REFERENCE_NUMBER', customers: 'CUSTOMER_NAME' } as const;
 const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(Math.random() * list.length)];
 
@@ -188,7 +188,7 @@ export class MixedLoad {
 
   async #createNew(team: TeamAccount, own: SentRecord[], recordType: SentRecord['recordType']): Promise<void> {
     const token = `#${team.keys.teamID}-${++this.#tokens}`;
-    const batched = recordType === 'orders' && Math.random() < BATCHED ? 1 + Math.floor(Math.random() * LINES_MOST) : 0;
+    const batched = recordType === 'orders' && Math.random() < BATCHED ? 1 + Math.floor(Math.random() * LINES_MAX) : 0;
     const lines = Array.from({ length: batched }, (_, index) => newLine(token, index, undefined));
     const record: SentRecord = {
       token,

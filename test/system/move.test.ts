@@ -103,7 +103,7 @@ async function moveHalf(
 /** Calls `work` with the store at a place, opened as by a command, or under another name. */
 async function withStore<T>(place: string, work: (store: Store) => Promise<T>, name = 'storeroom command'): Promise<T> {
   const databaseUrl = place.startsWith('postgres') ? place : '';
-  const bounds = { ...TURNS, databaseConnections: 1, queryBudgetMs: 2000, queryThreads: 1, openTenantsMost: 0 };
+  const bounds = { ...TURNS, databaseConnections: 1, queryBudgetMs: 2000, queryThreads: 1, openTenantsMax: 0 };
   const settings = { ...bounds, data: place, databaseUrl };
   const store = await openStore(settings, { name, busyTimeoutMs: 5000, onFatal: assert.ifError, clock: passing });
   try {

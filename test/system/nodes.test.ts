@@ -26,7 +26,7 @@ const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 64 });
 /** Calls of each connection with the old keys after they were replaced. */
 const AFTERWARDS = 5;
 /** Maximum acknowledged writes, or answers, before a fault. */
-const UNTIL_FAULT_MOST = 100;
+const UNTIL_FAULT_MAX = 100;
 /** Number of faults after which the store is checked. */
 const CHECK_EVERY = 35;
 
@@ -46,7 +46,7 @@ function shuffle<T>(list: readonly T[]): T[] {
   return placed.toSorted((a, b) => a.place - b.place).map(({ one }) => one);
 }
 
-const anyCount = (): number => 1 + Math.floor(Math.random() * UNTIL_FAULT_MOST);
+const anyCount = (): number => 1 + Math.floor(Math.random() * UNTIL_FAULT_MAX);
 
 /** Counts statements that PostgreSQL has ended because they took too long: on a busy machine, calls may be refused. */
 const countCanceled = (): number => server.log.match(/canceling statement due to \w+ timeout/g)?.length ?? 0;

@@ -14,7 +14,7 @@ const CALLERS = 100;
 const READS = 450;
 const READERS = 2;
 /** By this number of answers, one of the callers must have met a full queue. */
-const ANSWERS_MOST = 20 * CALLERS;
+const ANSWERS_MAX = 20 * CALLERS;
 
 const service = await ownService({ env: { STOREROOM_QUERY_THREADS: '1' } });
 const client = await HttpClient.open(service, CALLERS + READERS);
@@ -36,7 +36,7 @@ test('429 TOO_MANY_QUERIES with Retry-After for long queries that cannot wait; a
         body: [{ field: 'NOTES', value: 'nowhere', contains: true }],
       });
       if (status === 200) {
-        assert.ok(++answered < ANSWERS_MOST || refused > 0, 'the line was never full');
+        assert.ok(++answered < ANSWERS_MAX || refused > 0, 'the line was never full');
         comeBack.shift()?.();
         continue;
       }

@@ -19,7 +19,7 @@ import { until } from '../kit/wait.ts';
 const KILLS = trials('KILLS', { quick: 1, all: 3 });
 const CONNECTIONS = 8;
 /** Maximum answers before a flush, and again between the flush and the kill. */
-const ANSWERS_MOST = 200;
+const ANSWERS_MAX = 200;
 /** The FLUSH_MS of request-log.ts. */
 const FLUSH_MS = 250;
 
@@ -74,7 +74,7 @@ test(`${KILLS} kills lose no acknowledged count and no flushed request`, async (
     }
   };
   const someAnswers = async (): Promise<void> => {
-    const wanted = answered.length + 1 + Math.floor(Math.random() * ANSWERS_MOST);
+    const wanted = answered.length + 1 + Math.floor(Math.random() * ANSWERS_MAX);
     while (answered.length < wanted && !service.hasExited) await once(calls, 'ended');
   };
   assert.equal((await readLog()).size, 0, 'the first look makes its file');

@@ -144,8 +144,8 @@ test('STOREROOM_DATABASE_URL_FILE names a file with the address; it must be read
 });
 
 // Holds S6.15, S6.17.
-test('STOREROOM_MAX_RETURN_DEFAULT and _MOST set how many records a query returns', async () => {
-  const service = await ownService({ env: { STOREROOM_MAX_RETURN_DEFAULT: '2', STOREROOM_MAX_RETURN_MOST: '3' } });
+test('STOREROOM_MAX_RETURN_DEFAULT and STOREROOM_RETURN_MAX set how many records a query returns', async () => {
+  const service = await ownService({ env: { STOREROOM_MAX_RETURN_DEFAULT: '2', STOREROOM_RETURN_MAX: '3' } });
   const keys = await service.makeTenant('shop');
   for (let count = 0; count < 4; count++) await createOrder(service, keys);
   const count = async (query: Record<string, string>): Promise<[number, string | null]> => {

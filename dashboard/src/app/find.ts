@@ -13,7 +13,7 @@ export interface Found {
   readonly note: string;
 }
 
-const EACH_MOST = 5;
+const EACH_MAX = 5;
 /** The fields of each kind: those matched exactly, those matched in part, and those shown. Matches use an index. */
 const FIELDS: Readonly<Record<Kind, { exact: readonly string[]; part: readonly string[]; shown: readonly string[] }>> =
   {
@@ -56,11 +56,11 @@ async function findRecords(kind: Kind, value: string, signal: AbortSignal) {
     [filters, partly]
       .filter((some) => some.length > 0)
       // Newest first, because the indexes find the newest records fastest.
-      .map((some) => queryRecords(kind, some, { maxReturn: EACH_MOST, sort: '-CREATE_DATE' }, signal)),
+      .map((some) => queryRecords(kind, some, { maxReturn: EACH_MAX, sort: '-CREATE_DATE' }, signal)),
   );
   const [key = ''] = shown;
   const rows = new Map(pages.flatMap((page) => page.rows).map((row) => [row[key], row]));
-  return [...rows.values()].slice(0, EACH_MOST).map((row) => ({
+  return [...rows.values()].slice(0, EACH_MAX).map((row) => ({
     to: recordPath(kind, row[key] ?? ''),
     group: GROUPS[kind],
     text: row[key] ?? '',
@@ -94,7 +94,7 @@ async function findKeys(text: string, signal: AbortSignal) {
   const { keys } = await get('/keys', {}, signal);
   return keys
     .filter(({ apiID, name }) => apiID.startsWith(text) || name.toLowerCase().includes(text.toLowerCase()))
-    .slice(0, EACH_MOST)
+    .slice(0, EACH_MAX)
     .map(({ apiID, name }) => ({ to: '/api-settings', group: 'Keys', text: name, note: apiID }));
 }
 

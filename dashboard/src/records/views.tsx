@@ -32,7 +32,7 @@ export const VIEWS: Readonly<Record<Kind, readonly View[]>> = {
     ['On order', [where('QTY_ONORDER', 'gt', '0')]],
   ],
 };
-const SAVED_MOST = 20;
+const SAVED_MAX = 20;
 
 /**
  * Loads the view of backorders, which are found by their numbers, because no field distinguishes them from other sales
@@ -111,7 +111,7 @@ export function Views({ kind, columns, onColumns, isReady }: ViewsProps) {
           />
         </span>
       ))}
-      {own.length > 0 && saved.length < SAVED_MOST && (
+      {own.length > 0 && saved.length < SAVED_MAX && (
         <DialogButton
           size="small"
           tone="quiet"

@@ -70,7 +70,7 @@ export const addMcpCommand: AddCommands = (program, { environment }) => {
     .option(MAX_BYTES.form, MAX_BYTES.help, parseBounded(MAX_BYTES), MAX_BYTES.fallback)
     .action(async ({ write, http, maxBytes }: { write?: true; http?: number; maxBytes: number }) => {
       const { startMcp } = await import('../start-mcp.ts');
-      await startMcp(environment, { canWrite: write === true, bytesMost: maxBytes, port: http });
+      await startMcp(environment, { canWrite: write === true, bytesMax: maxBytes, port: http });
     });
 };
 

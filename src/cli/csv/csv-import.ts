@@ -123,7 +123,7 @@ async function* parseBatches(
   let table: ReturnType<typeof openTable> | undefined;
   let batch: ImportRow[] = [];
   let characters = 0;
-  let rowsMost = BATCH_ROWS_FIRST;
+  let rowsMax = BATCH_ROWS_FIRST;
   for await (const rows of readCsv(openSource, format, onRead))
     for (const row of rows) {
       if (!table) {
@@ -138,11 +138,11 @@ async function* parseBatches(
       else batch.push({ lineNumber: row.rowNumber, values });
       for (const cell of fitted) characters += cell.length;
       const cells = batch.length * fitted.length;
-      if (batch.length < rowsMost && cells < BATCH_CELLS_MAX && characters < BATCH_CHARACTERS_MAX) continue;
+      if (batch.length < rowsMax && cells < BATCH_CELLS_MAX && characters < BATCH_CHARACTERS_MAX) continue;
       const since = performance.now();
       yield batch;
       const rowsInTime = Math.round((batch.length / (performance.now() - since)) * BATCH_MS);
-      rowsMost = Math.max(BATCH_ROWS_LEAST, Math.min(rowsInTime, 2 * batch.length));
+      rowsMax = Math.max(BATCH_ROWS_LEAST, Math.min(rowsInTime, 2 * batch.length));
       batch = [];
       characters = 0;
     }

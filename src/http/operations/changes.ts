@@ -114,7 +114,7 @@ export const changesOperation = (limits: AnswerLimits): Operation => ({
       : request.load.waitForChange(request, Number(wait) * 1000, signal(), readFeed));
     const render = include?.includes('changes') ? renderWithFields : renderChange;
     const rendered = include?.includes('records')
-      ? await renderWithRecords(await source.openPims(), found.changes, render, limits.pageBytesMost, signal)
+      ? await renderWithRecords(await source.openPims(), found.changes, render, limits.pageBytesMax, signal)
       : found.changes.map(render);
     const cut = found.changes[rendered.length];
     reply

@@ -12,9 +12,9 @@ import type { Page } from '../../pims/pims-port.ts';
 
 export interface AnswerLimits {
   readonly maxReturnDefault: number;
-  readonly maxReturnMost: number;
-  readonly pageBytesMost: number;
-  readonly lookupRecordsMost: number;
+  readonly returnMax: number;
+  readonly pageBytesMax: number;
+  readonly lookupRecordsMax: number;
   /** The key that signs cursors. Only the nodes of the installation know it. */
   readonly cursorKey: Uint8Array;
 }
@@ -30,14 +30,14 @@ interface CursorScope {
 const SIGNATURE_BYTES = 16;
 
 /** Returns the maximum number of records, or changes, of a page. */
-export const limitOf = (maxReturn: string | undefined, { maxReturnDefault, maxReturnMost }: AnswerLimits): number =>
-  Math.min(maxReturn === undefined ? maxReturnDefault : Number(maxReturn), maxReturnMost);
+export const limitOf = (maxReturn: string | undefined, { maxReturnDefault, returnMax }: AnswerLimits): number =>
+  Math.min(maxReturn === undefined ? maxReturnDefault : Number(maxReturn), returnMax);
 
 /** Parses maxReturn and the cursor. Throws INVALID_CURSOR. */
 export function parsePage(scope: CursorScope, query: Readonly<Record<string, string>>, limits: AnswerLimits) {
   const { maxReturn, cursor } = query;
   const after = cursor === undefined ? '' : parseCursor(scope, cursor, limits);
-  return { limit: limitOf(maxReturn, limits), bytesMax: limits.pageBytesMost, after };
+  return { limit: limitOf(maxReturn, limits), bytesMax: limits.pageBytesMax, after };
 }
 
 export function setPageHeaders(reply: FastifyReply, scope: CursorScope, page: Page, limits: AnswerLimits): void {

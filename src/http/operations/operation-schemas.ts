@@ -53,9 +53,9 @@ export const FIELDS = {
   }),
 };
 
-export function maxReturnOf({ maxReturnDefault, maxReturnMost }: AnswerLimits): Schema {
-  const fallback = Math.min(maxReturnDefault, maxReturnMost);
-  const most = `maximum ${maxReturnMost}; larger values are treated as ${maxReturnMost}`;
+export function maxReturnOf({ maxReturnDefault, returnMax }: AnswerLimits): Schema {
+  const fallback = Math.min(maxReturnDefault, returnMax);
+  const most = `maximum ${returnMax}; larger values are treated as ${returnMax}`;
   return textOf(`Records per page. Default ${fallback}, ${most}.`, { pattern: '^0*[1-9][0-9]*$' });
 }
 

@@ -100,7 +100,7 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
     answer: ref('StorefrontLookup'),
     example: { query: { storefront_order_number: '#1001' }, answer: LOOKUP_EXAMPLE },
     run: async ({ store, query, reply }: Call) => {
-      const options = { recordsMax: limits.lookupRecordsMost, signal: signalOf(reply) };
+      const options = { recordsMax: limits.lookupRecordsMax, signal: signalOf(reply) };
       return findOrdersByStorefrontReference(store, query['storefront_order_number']!, options);
     },
   },
@@ -120,7 +120,7 @@ const orderReads = (limits: AnswerLimits): Operation[] => [
       answer: [LOOKUP_EXAMPLE, { storefront_order_number: '#9999', orders: [] }],
     },
     run: async ({ store, body, reply }: Call<unknown>) => {
-      const options = { recordsMax: limits.lookupRecordsMost, signal: signalOf(reply) };
+      const options = { recordsMax: limits.lookupRecordsMax, signal: signalOf(reply) };
       return findOrdersByStorefrontReferences(store, body, options);
     },
   },

@@ -11,7 +11,7 @@ import type { Tenant } from '../../tenant/tenant-port.ts';
 
 export type LoadLimits = Pick<
   Config,
-  'inFlightMost' | 'tenantInFlightMost' | 'trafficBytesMost' | 'waitingMost' | 'tenantWaitingMost'
+  'inFlightMax' | 'tenantInFlightMax' | 'trafficBytesMax' | 'waitingMax' | 'tenantWaitingMax'
 >;
 /** Calls that share one bound. */
 export type Lane = { calls: number; most: number };
@@ -29,7 +29,7 @@ const BODY_COST_BYTES = 16 * 1024;
  * Maximum sign-ins at a time. They have a separate bound, so that people can sign in while calls are refused. Far fewer
  * wait in a line (account/line.ts).
  */
-const SIGN_IN_MOST = 1024;
+const SIGN_IN_MAX = 1024;
 /** While the event loop is more than LATE_MS late, fewer calls are accepted at a time, but LEAST if settings allow. */
 const LATE_MS = 200;
 const LOOK_MS = 100;
@@ -39,11 +39,11 @@ const LINE_MS = 1000;
 const COLLECTED_BYTES_LEAST = 64 * 1024 * 1024;
 const QUIET_MS = 10_000;
 /** More garbage is collected at once. If V8's concurrent collection got too little processor time, calls would wait. */
-const GARBAGE_BYTES_MOST = 320 * 1024 * 1024;
+const GARBAGE_BYTES_MAX = 320 * 1024 * 1024;
 
 export class ServiceLoad {
   readonly calls: Lane;
-  readonly signIns: Lane = { calls: 0, most: SIGN_IN_MOST };
+  readonly signIns: Lane = { calls: 0, most: SIGN_IN_MAX };
   refused = 0;
   /** Calls that wait for a change. They are not in flight. */
   waiting = 0;
@@ -70,7 +70,7 @@ export class ServiceLoad {
     this.#ending = ending;
     this.#log = log;
     this.#clock = clock;
-    this.calls = { calls: 0, most: limits.inFlightMost };
+    this.calls = { calls: 0, most: limits.inFlightMax };
     every(clock, LOOK_MS, () => this.#adapt(clock.elapsed()));
   }
 
@@ -90,7 +90,7 @@ export class ServiceLoad {
   enterTenant(request: FastifyRequest, { storeId }: Tenant): void {
     const share = this.#shares.getOrInsertComputed(storeId, () => ({ calls: 0, answerBytes: 0, waiting: 0 }));
     const { calls, most } = this.calls;
-    if (calls > most * 0.75 && share.calls >= Math.min(this.#limits.tenantInFlightMost, most / 2))
+    if (calls > most * 0.75 && share.calls >= Math.min(this.#limits.tenantInFlightMax, most / 2))
       throw refuseForNow(
         'RATE_LIMITED',
         `The tenant has ${share.calls} calls in flight, and the service is busy. Send fewer calls at the same time.`,
@@ -111,9 +111,9 @@ export class ServiceLoad {
     work: (ended: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const share = request.share!;
-    const { waitingMost, tenantWaitingMost } = this.#limits;
-    if (share.waiting >= tenantWaitingMost) throw refuseForNow('TOO_MANY_WAITING');
-    if (this.waiting >= waitingMost) throw refuseForNow('SERVICE_BUSY', 'Too many calls are waiting for changes.');
+    const { waitingMax, tenantWaitingMax } = this.#limits;
+    if (share.waiting >= tenantWaitingMax) throw refuseForNow('TOO_MANY_WAITING');
+    if (this.waiting >= waitingMax) throw refuseForNow('SERVICE_BUSY', 'Too many calls are waiting for changes.');
     this.#leave(request);
     this.waiting++;
     share.waiting++;
@@ -140,7 +140,7 @@ export class ServiceLoad {
   growBody(body: BodyInRoom, bytes: number): void {
     body.bytes += bytes;
     this.#bodyBytes += bytes;
-    while (this.#bodyBytes > this.#limits.trafficBytesMost) {
+    while (this.#bodyBytes > this.#limits.trafficBytesMax) {
       const [slowest] = this.#unknown.size > 0 ? this.#unknown : this.#known;
       if (!slowest) return;
       this.#endBody(slowest);
@@ -153,7 +153,7 @@ export class ServiceLoad {
    * has no more room, and SERVICE_BUSY if the service has none.
    */
   checkRoom({ share }: FastifyRequest, bytes = 0): void {
-    const { trafficBytesMost: most } = this.#limits;
+    const { trafficBytesMax: most } = this.#limits;
     const isFull = (taken: number, room: number) => taken > 0 && taken + bytes > room;
     if (share && isFull(share.answerBytes, most / 2))
       throw refuseForNow(
@@ -215,14 +215,14 @@ export class ServiceLoad {
   }
 
   #adapt(nowMs: number) {
-    const { inFlightMost } = this.#limits;
-    const most = nowMs - this.#dueAt > LATE_MS ? this.calls.most * 0.8 : this.calls.most + inFlightMost / 20;
-    this.calls.most = Math.min(inFlightMost, Math.max(LEAST, Math.round(most)));
+    const { inFlightMax } = this.#limits;
+    const most = nowMs - this.#dueAt > LATE_MS ? this.calls.most * 0.8 : this.calls.most + inFlightMax / 20;
+    this.calls.most = Math.min(inFlightMax, Math.max(LEAST, Math.round(most)));
     this.#dueAt = nowMs + LOOK_MS;
     const heap = getHeapStatistics().used_heap_size;
     this.#heapLeast = Math.min(this.#heapLeast, heap);
     const isQuiet = this.#uncollected >= COLLECTED_BYTES_LEAST && nowMs - this.#takenAt >= QUIET_MS;
-    if (isQuiet || heap - this.#heapLeast > GARBAGE_BYTES_MOST) this.#collect();
+    if (isQuiet || heap - this.#heapLeast > GARBAGE_BYTES_MAX) this.#collect();
   }
 
   #collect() {

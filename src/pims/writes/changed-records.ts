@@ -3,7 +3,7 @@ import { keyOf, kindOfSave } from './kinds-of-saves.ts';
 import { requestSave, type ChangedRecord, type FieldChange, type Script } from './script.ts';
 
 /** Maximum changed fields that are kept for a record in one call. */
-const FIELDS_MOST = 20;
+const FIELDS_MAX = 20;
 
 /** The changes of a call, by type and key. A record has one, under the first operation that touched it. */
 export type ChangedRecords = Map<string, ChangedRecord>;
@@ -43,6 +43,6 @@ function addFields(kept: FieldChange[], fields: readonly FieldChange[]): void {
   for (const change of fields) {
     const same = kept.find((one) => one[0] === change[0] && one[3] === change[3]);
     if (same) same[2] = change[2];
-    else if (kept.length < FIELDS_MOST) kept.push(change);
+    else if (kept.length < FIELDS_MAX) kept.push(change);
   }
 }

@@ -21,9 +21,9 @@ interface KindOfSave<Name extends keyof Saves> {
 }
 
 /** Maximum characters that are kept of a changed value. */
-const CHARACTERS_MOST = 100;
+const CHARACTERS_MAX = 100;
 const cutFieldValue = (value: string) =>
-  value.length <= CHARACTERS_MOST ? value : value.slice(0, CHARACTERS_MOST).toWellFormed();
+  value.length <= CHARACTERS_MAX ? value : value.slice(0, CHARACTERS_MAX).toWellFormed();
 
 /** Lists the fields with other values. Other columns begin with `_`. */
 function fieldsBetween(before: Values, after: Values, ...line: [] | [string]): FieldChange[] {

@@ -31,9 +31,9 @@ export interface Cause extends Partial<Pick<LedgerRow, 'KIND' | 'REASON' | 'ORDE
 }
 
 /** Maximum number of parts whose stock is moved one by one. */
-const MOVED_SINGLY_MOST = 100;
+const MOVED_SINGLY_MAX = 100;
 /** Maximum number of parts that are moved with one load, which must not hold the event loop for long. */
-const MOVED_TOGETHER_MOST = 500;
+const MOVED_TOGETHER_MAX = 500;
 
 /** Returns the row of the ledger for a movement after which the part has this QTY_ONHAND. */
 export const ledgerRow = (
@@ -76,7 +76,7 @@ export const addUnits = (sums: Map<string, string>, code: string, quantity: stri
  * the same commit restart.
  */
 export function* moveStock(movements: readonly StockMovement[], cause: Cause): Script<void> {
-  if (movements.length > MOVED_SINGLY_MOST) {
+  if (movements.length > MOVED_SINGLY_MAX) {
     yield* moveStocks(movements, cause);
     return;
   }
@@ -101,8 +101,8 @@ const counted = (part: Values): Values => ({
 
 /** Moves the stock of any number of parts, many with one load and one save. */
 export function* moveStocks(movements: readonly StockMovement[], cause: Cause): Script<void> {
-  for (let at = 0; at < movements.length; at += MOVED_TOGETHER_MOST)
-    yield* moveTogether(movements.slice(at, at + MOVED_TOGETHER_MOST), cause);
+  for (let at = 0; at < movements.length; at += MOVED_TOGETHER_MAX)
+    yield* moveTogether(movements.slice(at, at + MOVED_TOGETHER_MAX), cause);
 }
 
 function* moveTogether(movements: readonly StockMovement[], cause: Cause): Script<void> {

@@ -8,7 +8,7 @@ import { buildInsert, LEDGER_ROW, listNames, VERSION, type ScriptDialect } from 
 import { statement, type Bound, type Statement } from '../sql/writing.ts';
 
 /** The limits of a store's queries during a move, which runs alone and makes few queries. */
-export const QUERIES = { queryBudgetMs: 60_000, queriesRunningMost: 1, queriesWaitingMost: 1 };
+export const QUERIES = { queryBudgetMs: 60_000, queriesRunningMax: 1, queriesWaitingMax: 1 };
 
 /** The stored values of a row, or of its key. */
 export type TableRow = readonly Bound[];

@@ -40,8 +40,8 @@ export interface OpenPostgresOptions {
   readonly connections: number;
   readonly queryBudgetMs: number;
   /** Maximum running queries of one tenant. */
-  readonly queriesRunningMost: number;
-  readonly queriesWaitingMost: number;
+  readonly queriesRunningMax: number;
+  readonly queriesWaitingMax: number;
   /** The name in pg_stat_activity. */
   readonly name: string;
   /** Whether the store serves callers, and not a person at a command line. */
@@ -111,7 +111,7 @@ export class PostgresStore {
 
   private constructor(options: OpenPostgresOptions) {
     this.#options = options;
-    const { queriesRunningMost: tenantRunning, queriesWaitingMost: tenantWaiting } = options;
+    const { queriesRunningMax: tenantRunning, queriesWaitingMax: tenantWaiting } = options;
     // One further connection is for tenants without a running query.
     this.#turns = new Turns({ running: options.connections, tenantRunning, tenantWaiting }, options.clock);
     const within: Record<string, string | number> = {

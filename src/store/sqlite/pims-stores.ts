@@ -28,7 +28,7 @@ export interface PimsStoresOptions extends Pick<PimsStoreOptions, 'queryBudgetMs
   readonly busyTimeoutMs: number;
   readonly workers: number;
   /** Maximum open tenants. Without it, or if it is 0, memory and file handles decide. */
-  readonly openTenantsMost?: number;
+  readonly openTenantsMax?: number;
   /** Receives events for the operator, such as an upgraded or unusable file. */
   readonly report?: Report | undefined;
 }
@@ -59,7 +59,7 @@ export function openPimsStores(
   };
 
   const open = makeOpenTenants({
-    most: options.openTenantsMost ?? 0,
+    most: options.openTenantsMax ?? 0,
     openTenant(storeId, onFatal: OnFatal) {
       if (!isFileThere(fileOf(storeId))) throw new Error('it is missing, or empty');
       requireWritable(fileOf(storeId));
@@ -154,21 +154,21 @@ interface OpenTenantsOptions {
 }
 
 const MIB = 1024 * 1024;
-const CLOSING_ASIDE_MOST = 32;
+const CLOSING_ASIDE_MAX = 32;
 /**
  * Memory of two connections without their pages, and their handles: two for the file, two for the log, and one for the
  * shared index.
  */
 const TENANT_BYTES = MIB;
 const TENANT_HANDLES = 5;
-const MOST_DERIVED = 4000;
-const LEAST_DERIVED = 32;
+const DERIVED_MAX = 4000;
+const DERIVED_LEAST = 32;
 /** The limit that is assumed if the system does not report one. */
 const HANDLES_ASSUMED = 1024;
 /** Memory of a connection for pages: the maximum for one connection, and the minimum with which it works well. */
-const CACHE_KIB_MOST = 4096;
+const CACHE_KIB_MAX = 4096;
 const CACHE_KIB_LEAST = 64;
-const CACHES_BYTES_MOST = 256 * MIB;
+const CACHES_BYTES_MAX = 256 * MIB;
 
 /**
  * Manages the tenants whose files are open: their number, their shares of the memory for pages, and which one closes
@@ -176,7 +176,7 @@ const CACHES_BYTES_MOST = 256 * MIB;
  */
 function makeOpenTenants({ most, openTenant: openStore, onSetApart }: OpenTenantsOptions) {
   const memory = memoryOfProcess();
-  const mostOpen = most || deriveMost(memory, handlesOfProcess());
+  const openMax = most || deriveMax(memory, handlesOfProcess());
   const tenants = new Map<string, OpenTenant>();
   /** Whether a tenant that is set apart stays so until the process ends. */
   const apart = new Map<string, boolean>();
@@ -214,7 +214,7 @@ function makeOpenTenants({ most, openTenant: openStore, onSetApart }: OpenTenant
   const addOpened = (storeId: string) => {
     if (apart.get(storeId) === true) throw tenantUnavailable();
     // If files close more slowly than they open, the event loop closes them itself, so that they cannot pile up.
-    while (tenants.size >= mostOpen) remove(chooseOne([...tenants.values()]), closing.size < CLOSING_ASIDE_MOST);
+    while (tenants.size >= openMax) remove(chooseOne([...tenants.values()]), closing.size < CLOSING_ASIDE_MAX);
     const added = { storeId, store: tryOpen(storeId), calledAt: 0 };
     tenants.set(storeId, added);
     shareCaches(tenants, added.store);
@@ -267,12 +267,12 @@ function chooseOne(all: readonly OpenTenant[]): OpenTenant {
  * number of open tenants has doubled, so that few calls pay for the change.
  */
 function shareMemory(memory: number) {
-  const cachesKib = Math.min(memory / 8, CACHES_BYTES_MOST) / 1024;
-  let shared = CACHE_KIB_MOST;
+  const cachesKib = Math.min(memory / 8, CACHES_BYTES_MAX) / 1024;
+  let shared = CACHE_KIB_MAX;
   return (open: ReadonlyMap<string, OpenTenant>, added: SqlitePimsStore): void => {
     const doubled = 2 ** Math.ceil(Math.log2(open.size));
     const share = Math.floor(cachesKib / (2 * doubled));
-    const cacheKib = Math.max(Math.min(share, CACHE_KIB_MOST), CACHE_KIB_LEAST);
+    const cacheKib = Math.max(Math.min(share, CACHE_KIB_MAX), CACHE_KIB_LEAST);
     if (cacheKib < shared) for (const { store } of open.values()) store.limitCaches(cacheKib);
     else added.limitCaches(cacheKib);
     shared = cacheKib;
@@ -282,8 +282,8 @@ function shareMemory(memory: number) {
 const tenantUnavailable = () => refuseForNow('TENANT_UNAVAILABLE', undefined, 30);
 
 /** Derives the maximum number of open tenants, which may use a quarter of the memory and half of the handles. */
-const deriveMost = (memory: number, handles: number) =>
-  Math.max(Math.floor(Math.min(memory / 4 / TENANT_BYTES, handles / 2 / TENANT_HANDLES, MOST_DERIVED)), LEAST_DERIVED);
+const deriveMax = (memory: number, handles: number) =>
+  Math.max(Math.floor(Math.min(memory / 4 / TENANT_BYTES, handles / 2 / TENANT_HANDLES, DERIVED_MAX)), DERIVED_LEAST);
 
 /** Returns the bytes that the process may use, which are those of its control group or of the machine. */
 const memoryOfProcess = () => Math.min(process.constrainedMemory() || Infinity, totalmem());

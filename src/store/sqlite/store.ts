@@ -26,8 +26,8 @@ import { makeWorkerPool } from './workers/worker-pool.ts';
 
 export interface OpenStoreOptions extends PimsStoresOptions {
   /** Maximum running and waiting queries of each tenant. */
-  readonly queriesRunningMost: number;
-  readonly queriesWaitingMost: number;
+  readonly queriesRunningMax: number;
+  readonly queriesWaitingMax: number;
   readonly onFatal: (fault: unknown) => void;
   /** Name of the folder in messages, when it is opened for a move. */
   readonly movedAs?: string;
@@ -40,7 +40,7 @@ export type SqliteStore = ReturnType<typeof openSqlite>;
 export function openSqlite(options: OpenStoreOptions) {
   checkVersion();
   const { folder, clock, report = () => undefined } = options;
-  const { queriesRunningMost: tenantRunning, queriesWaitingMost: tenantWaiting } = options;
+  const { queriesRunningMax: tenantRunning, queriesWaitingMax: tenantWaiting } = options;
   files.refuseUnfinishedRestore(folder);
   files.refuseLostFiles(folder);
   files.makeStoreFolder(folder, options.movedAs ?? files.DATA_FOLDER);

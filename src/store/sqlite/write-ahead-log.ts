@@ -20,8 +20,8 @@ const COMMITS_PER_LOOK = 8;
  * A concurrent checkpoint is repeated if more commits than this were made during it, but only a limited number of
  * times.
  */
-const COMMITS_LEFT_MOST = 2;
-const ATTEMPTS_MOST = 4;
+const COMMITS_LEFT_MAX = 2;
+const ATTEMPTS_MAX = 4;
 
 export interface LogOptions {
   /** Runs a passive checkpoint of the file in another thread. */
@@ -43,7 +43,7 @@ export function makeWriteAheadLog(file: string, { checkpoint: run, onFatal }: Lo
 
   const checkpoint = () => run(file).catch((fault: unknown) => onFatal(fault));
   const checkpointBeside = async () => {
-    for (let [attempt, left] = [1, Infinity]; attempt <= ATTEMPTS_MOST && left > COMMITS_LEFT_MOST; attempt++) {
+    for (let [attempt, left] = [1, Infinity]; attempt <= ATTEMPTS_MAX && left > COMMITS_LEFT_MAX; attempt++) {
       const before = commits;
       await checkpoint();
       left = commits - before;

@@ -81,7 +81,7 @@ export interface SqliteWriteQueueOptions extends LogOptions {
 }
 
 /** Time after which a group ends, so that its callers get a response. */
-const GROUP_MS_MOST = 50;
+const GROUP_MS_MAX = 50;
 const BUSY_RETRY_MS = 5;
 const BUSY_GIVE_UP_MS = 5000;
 
@@ -210,7 +210,7 @@ function* runAll(
 ): Steps<SqliteWrite | undefined> {
   const late: LateWork[] = [];
   const countChanges = () => db.row<[number]>('SELECT total_changes()')![0];
-  const endsAt = performance.now() + GROUP_MS_MOST;
+  const endsAt = performance.now() + GROUP_MS_MAX;
   for (const [at, item] of group.entries()) {
     if (item === undone) continue;
     const gathered = late.length;

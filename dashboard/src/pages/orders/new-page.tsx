@@ -26,7 +26,7 @@ interface NewLine {
 const newLine = (id: number): NewLine => ({ id, PART_CODE: '', QUANTITY: '1', UNIT_PRICE: '', part: undefined });
 const STAGES = FIRST_STAGES.map((value) => ({ value, label: labelStage(value) }));
 /** A batch has room for the order and this many lines. */
-const LINES_MOST = 99;
+const LINES_MAX = 99;
 
 export default function NewOrderPage() {
   const [order, setOrder] = useState<Values>({
@@ -58,7 +58,7 @@ export default function NewOrderPage() {
     const [number] = await writeBatch([{ operation: 'createOrder', body }, ...steps]);
     navigate(recordPath('orders', number as string));
   };
-  const isFull = lines.length >= LINES_MOST;
+  const isFull = lines.length >= LINES_MAX;
   const add = () => {
     setLines([...lines, newLine(nextId)]);
     setNextId(nextId + 1);

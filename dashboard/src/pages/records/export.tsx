@@ -6,7 +6,7 @@ import { Button } from '../../ui/button.tsx';
 import { toast, toastError } from '../../ui/toaster.tsx';
 
 const PAGE_SIZE = 1000;
-const ROWS_MOST = 100_000;
+const ROWS_MAX = 100_000;
 
 interface ExportProps {
   kind: Kind;
@@ -32,7 +32,7 @@ export function ExportButton({ kind, filters, sort, columns }: ExportProps) {
       const page = await queryRecords(kind, filters, { maxReturn: PAGE_SIZE, cursor, sort }, left.signal);
       rows.push(...page.rows.map((row) => columns.map((name) => row[name] ?? '')));
       cursor = page.next ?? undefined;
-    } while (cursor !== undefined && rows.length < ROWS_MOST);
+    } while (cursor !== undefined && rows.length < ROWS_MAX);
     downloadCSV(`storeroom-${kind}.csv`, columns, rows);
     toast(`${cursor === undefined ? '' : 'The first '}${rows.length} records exported`);
   };

@@ -10,7 +10,7 @@ import { KINDS, queryRecords } from '../records.ts';
 import { Checkbox, TextField } from '../../ui/form/field.tsx';
 import { formatMoney } from '../../ui/text/text.tsx';
 
-const FOUND_MOST = 20;
+const FOUND_MAX = 20;
 const WAIT_MS = 150;
 const SEARCHED = {
   inventory: ['PART_CODE', 'PART_DESCRIPTION', 'BARCODE'],
@@ -46,7 +46,7 @@ export function FindField({ kind, value, onValue, onEntered, ...field }: FindFie
     const left = new AbortController();
     const find = async () => {
       const filters = anyOf(SEARCHED[kind], text.length < CONTAINS_LEAST ? 'eq' : 'contains', text);
-      const { rows } = await queryRecords(kind, filters, { maxReturn: FOUND_MOST }, left.signal);
+      const { rows } = await queryRecords(kind, filters, { maxReturn: FOUND_MAX }, left.signal);
       setFound({ text, rows });
       const one = rows.find((row) => row[key] === text);
       if (one) onValue(value, one);
@@ -104,7 +104,7 @@ export function FindField({ kind, value, onValue, onEntered, ...field }: FindFie
 /** Returns the record with this code, or the only one with this barcode or email address, or undefined. */
 async function findExact(kind: FoundKind, code: string): Promise<Values | undefined> {
   const { key } = KINDS[kind];
-  const { rows } = await queryRecords(kind, anyOf([key, SEARCHED[kind][2]], 'eq', code), { maxReturn: FOUND_MOST });
+  const { rows } = await queryRecords(kind, anyOf([key, SEARCHED[kind][2]], 'eq', code), { maxReturn: FOUND_MAX });
   return rows.find((row) => row[key] === code) ?? (rows.length === 1 ? rows[0] : undefined);
 }
 

@@ -2,7 +2,7 @@
 import { useEffect, useLayoutEffect } from 'preact/hooks';
 import { isReturning } from '../../browser/router.tsx';
 
-const PLACES_MOST = 50;
+const PLACES_MAX = 50;
 const places = new Map<string, readonly [region: number, page: number]>();
 export const findRegion = () => document.querySelector<HTMLElement>('main .table-region');
 
@@ -20,7 +20,7 @@ export function usePlace(isShown: boolean): void {
   useScrollNote((...place) => {
     places.delete(location.href);
     places.set(location.href, place);
-    if (places.size > PLACES_MOST) places.delete(places.keys().next().value!);
+    if (places.size > PLACES_MAX) places.delete(places.keys().next().value!);
   });
   useLayoutEffect(() => {
     const place = isReturning() ? places.get(location.href) : undefined;

@@ -9,7 +9,7 @@ const STEP_MS = 100;
 
 export class Silence {
   readonly #clock: Clock;
-  readonly #mostMs: number;
+  readonly #msMax: number;
   readonly #giveUp: () => void;
   /** The timer. It runs only while a response is due. */
   #watch: Timer | undefined;
@@ -17,10 +17,10 @@ export class Silence {
   #isCounting = false;
   #steps = 0;
 
-  /** `giveUp` runs when the silence has lasted longer than `mostMs`. */
-  constructor(clock: Clock, mostMs: number, giveUp: () => void) {
+  /** `giveUp` runs when the silence has lasted longer than `msMax`. */
+  constructor(clock: Clock, msMax: number, giveUp: () => void) {
     this.#clock = clock;
-    this.#mostMs = mostMs;
+    this.#msMax = msMax;
     this.#giveUp = giveUp;
   }
 
@@ -43,7 +43,7 @@ export class Silence {
     this.#isCounting = true;
     setImmediate(() => {
       this.#isCounting = false;
-      if (this.#isWaiting && ++this.#steps * STEP_MS > this.#mostMs) this.#giveUp();
+      if (this.#isWaiting && ++this.#steps * STEP_MS > this.#msMax) this.#giveUp();
     });
   }
 }

@@ -8,7 +8,7 @@ type Ask = Pick<Statement, 'sql' | 'values'>;
 const SAVED_TOGETHER_LEAST = 3;
 /** Minimum number of rows for COPY. The server inserts one chunk of rows while the node builds the next. */
 const COPIED_LEAST = 200;
-const COPIED_MOST = 1000;
+const COPIED_MAX = 1000;
 
 /** Sends statements that read, and returns the rows of each. */
 export function loadTogether(connection: Connection, asks: readonly Ask[]): Promise<Row[]>[] {
@@ -72,11 +72,11 @@ function sendGroup(connection: Connection, { alike }: Group): void {
   const { kind, table, names } = change!;
   if (alike.length < SAVED_TOGETHER_LEAST) for (const { values } of alike) connection.sendStatement(sql, values);
   else if (kind === 'insert' && alike.length >= COPIED_LEAST)
-    for (let at = 0; at < alike.length; at += COPIED_MOST)
+    for (let at = 0; at < alike.length; at += COPIED_MAX)
       connection.copy(
         table,
         names,
-        alike.slice(at, at + COPIED_MOST).map(({ values }) => values),
+        alike.slice(at, at + COPIED_MAX).map(({ values }) => values),
       );
   else connection.sendStatement(mergeSaves(change!), listsOf(alike));
 }

@@ -12,7 +12,7 @@ const FEW = 256;
 const ENTRIES_MAX = 32 * 1024;
 /** Starting a count takes as long as counting this many entries. */
 const ENTRIES_OF_BEGINNING = 100;
-const TRIGRAMS_MOST = 16;
+const TRIGRAMS_MAX = 16;
 const TRIGRAMS_ENOUGH = 2;
 const FEW_OF_A_TRIGRAM = 512;
 /**
@@ -102,7 +102,7 @@ export function makeEntryCounts(db: Database) {
      * of the others. If all have many, it chooses some that contain all characters.
      */
     findRare(recordType: KeyedType, trigrams: readonly string[]) {
-      const some = trigrams.slice(0, TRIGRAMS_MOST);
+      const some = trigrams.slice(0, TRIGRAMS_MAX);
       // Trigrams that are far from each other exclude more records together.
       const order = some.toSorted((a, b) => distanceToEnd(some, a) - distanceToEnd(some, b));
       let counted = countTrigrams(recordType, order, FEW_OF_A_TRIGRAM);
