@@ -209,21 +209,21 @@ function* runAll(
   undone?: SqliteWrite,
 ): Steps<SqliteWrite | undefined> {
   const late: LateWork[] = [];
-  const countChanges = () => db.row<[number]>('SELECT total_changes()')![0];
   const endsAt = performance.now() + GROUP_MS_MAX;
   for (const [at, item] of group.entries()) {
     if (item === undone) continue;
     const gathered = late.length;
-    const changes = undone ? 0 : countChanges();
+    const { changes } = db;
     if (undone) db.runSql('SAVEPOINT one');
     if (!(yield* runOne(item, late))) {
       if (undone) db.runSql('ROLLBACK TO one');
-      else if (countChanges() !== changes) return item;
+      else if (db.changes !== changes) return item;
       late.length = gathered;
     }
     if (undone) db.runSql('RELEASE one');
     if (performance.now() > endsAt) waiting.unshift(...group.splice(at + 1));
   }
+  if (late.length === 0) return undefined;
   for (const { run } of late.filter((work) => 'run' in work).toSorted((one, other) => one.id - other.id)) {
     run();
     if (isSliceOver()) yield;
@@ -239,7 +239,7 @@ function* runOne(item: SqliteWrite, late: LateWork[]): Steps<boolean> {
     item.complete = () => item.resolve(result as never);
     return !(result instanceof Refusal);
   } catch (fault) {
-    if (faultOf(fault) === 'fatal' || faultOf(fault) === 'full') throw fault;
+    if (['fatal', 'full'].includes(faultOf(fault))) throw fault;
     // The rules throw their refusals; to the caller a refusal is an outcome like any other.
     item.complete = () => (fault instanceof Refusal ? item.resolve(fault as never) : item.reject(fault));
     return false;

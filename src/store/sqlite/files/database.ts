@@ -53,6 +53,8 @@ export interface Budget {
 
 export class Database {
   readonly file: string;
+  /** Grows with each statement of `run` or `rows` that changes a row. */
+  changes = 0;
   readonly #connection: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   readonly #iterated = new Set<string>();
@@ -134,6 +136,7 @@ export class Database {
     statement.setReadBigInts(true);
     const { changes, lastInsertRowid } = statement.run(...values);
     this.#lastRowId = Number(lastInsertRowid);
+    this.changes += Number(changes);
     return Number(changes);
   }
 
@@ -147,6 +150,8 @@ export class Database {
   }
 
   rows<R extends Row>(sql: string, ...values: Bound[]): R[] {
+    // DELETE, INSERT and UPDATE.
+    if (/^[DIU]/.test(sql)) this.changes++;
     return this.#statement(sql).all(...values) as unknown as R[];
   }
 
