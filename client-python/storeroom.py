@@ -23,6 +23,7 @@ __all__ = ["Storeroom", "StoreroomError", "Query", "Page", "Record", "Reference"
 __all__ += ["derive_fulfillment", "Fulfillment", "FulfillmentLine", "Order", "OrderLine", "Customer", "InventoryItem"]
 __all__ += ["Change", "ChangePage", "Changes", "verify_webhook", "WebhookError"]
 __all__ += ["NewOrder", "OrderChange", "NewOrderLine", "OrderLineChange", "NewCustomer", "CustomerChange", "Value"]
+__all__ += ["NewPart", "PartChange", "AdvancedOrder", "InvoiceLine", "InvoiceDetails", "StockDetails"]
 __version__ = "0.3.0"
 
 TIMEOUT_SECONDS, LONG_TIMEOUT_SECONDS, TOTAL_TIMEOUT_SECONDS = 10.0, 30.0, 120.0
@@ -63,12 +64,20 @@ OPERATIONS = {
     "updateLineItem": ("POST", "/orders/line_item"),
     "updateOrder": ("POST", "/orders/update"),
     "cancelOrder": ("POST", "/orders/cancel"),
+    "approveOrder": ("POST", "/orders/approve"),
+    "invoiceOrder": ("POST", "/orders/invoice"),
+    "voidInvoice": ("POST", "/orders/void"),
     "getCustomer": ("GET", "/customers/single"),
     "queryCustomers": ("POST", "/customers/query"),
     "createCustomer": ("PUT", "/customers/create"),
     "updateCustomer": ("POST", "/customers/update"),
     "getInventoryItem": ("GET", "/inventory/single"),
     "queryInventoryItems": ("POST", "/inventory/query"),
+    "createPart": ("PUT", "/inventory/create"),
+    "updatePart": ("POST", "/inventory/update"),
+    "receiveStock": ("POST", "/stock/receive"),
+    "countStock": ("POST", "/stock/count"),
+    "adjustStock": ("POST", "/stock/adjust"),
     "batch": ("POST", "/batch"),
     "listChanges": ("GET", "/changes"),
     "listFields": ("GET", "/fields"),
@@ -189,7 +198,49 @@ class CustomerChange(NewCustomer, total=False):
     pass
 
 
+class NewPart(TypedDict, total=False):
+    PART_CODE: Value
+    PART_DESCRIPTION: Value
+    BARCODE: Value
+    CATEGORY: Value
+    LOCATION_CODE: Value
+    QTY_ONORDER: Number
+    UNIT_PRICE: Number
+    UNIT_COST: Number
+    SERIALIZED: Flag
+    CARE_PLAN: Flag
+
+
+class PartChange(NewPart, total=False):
+    pass
+
+
 # The end of what `npm run generate` writes.
+
+
+class InvoiceLine(TypedDict, total=False):
+    """A line to invoice, and its units."""
+
+    LINE_REF_LOCK_CODE: Value
+    QUANTITY: Number
+    SERIAL_NUMBERS: Value
+
+
+class InvoiceDetails(TypedDict, total=False):
+    """The lines to invoice and how they ship, without the order."""
+
+    lines: Sequence[Union[InvoiceLine, Fields]]
+    TRACKING_NUMBERS: Value
+    SHIP_VIA: Value
+
+
+class StockDetails(TypedDict, total=False):
+    """Members of a change of stock besides the part and the units."""
+
+    SERIAL_NUMBERS: Value
+    REASON: Value
+    FROM_QUANTITY: Number
+
 
 Name = TypeVar("Name", bound=str)
 
@@ -285,6 +336,7 @@ Order = Record[OrderField]
 OrderLine = Record[OrderLineField]
 Customer = Record[CustomerField]
 InventoryItem = Record[InventoryItemField]
+AdvancedOrder = Record[Literal["ORDER_NUMBER", "ORDER_TYPE", "ORDER_STATUS", "BACKORDER_NUMBER"]]
 
 
 class OrderWithLines(NamedTuple):
@@ -649,8 +701,19 @@ def _plain_filter(one: Mapping[str, Any]) -> Dict[str, Any]:
     return {**one, "value": _plain(name, value)} if "value" in one else dict(one)
 
 
+def _body(fields: Mapping[str, Any], convert: Callable[[str, Any], Any]) -> Dict[str, Any]:
+    """Returns the body of a write. Converts each value, also those of the lines of an invoice."""
+
+    def of(name: str, value: Any) -> Any:
+        if name == "lines" and isinstance(value, (list, tuple)):
+            return [_body(one, convert) if isinstance(one, Mapping) else convert(name, one) for one in value]
+        return convert(name, value)
+
+    return {name: of(name, value) for name, value in fields.items()}
+
+
 def _write(caller: _Caller, operation: str, fields: Any, options: Any) -> Any:
-    return _send(caller, operation, {name: _plain(name, value) for name, value in fields.items()}, dict(options))
+    return _send(caller, operation, _body(fields, _plain), dict(options))
 
 
 def _send(caller: _Caller, operation: str, body: Any, options: Dict[str, Any]) -> Any:
@@ -859,6 +922,32 @@ class Orders:
         """Cancels an order and releases its stock. Cancelling it again succeeds; an invoice raises `ORDER_CLOSED`."""
         return Record(_write(self._caller, "cancelOrder", {"ORDER_NUMBER": order_number}, options))
 
+    def approve(self, order_number: str, **options: Unpack[ChangeOptions]) -> AdvancedOrder:
+        """Turns a worksheet or a quote into a sales order. Needs the scope `office`."""
+        return Record(_write(self._caller, "approveOrder", {"ORDER_NUMBER": order_number}, options))
+
+    def invoice(
+        self,
+        order_number: str,
+        details: Union[InvoiceDetails, Fields, None] = None,
+        **options: Unpack[ChangeOptions],
+    ) -> AdvancedOrder:
+        """Invoices an order, or only the `lines` of the details. Needs the scope `office`.
+
+        The units left open move to a new sales order, the BACKORDER_NUMBER.
+        """
+        sent = {**(details or {}), "ORDER_NUMBER": order_number}
+        return Record(_write(self._caller, "invoiceOrder", sent, options))
+
+    def void(
+        self, order_number: str, details: Optional[Fields] = None, **options: Unpack[ChangeOptions]
+    ) -> AdvancedOrder:
+        """Puts the units of an invoice back in stock and returns the order, which is void.
+
+        The details can have a REASON. Voiding it again succeeds. Needs the scope `office`.
+        """
+        return Record(_write(self._caller, "voidInvoice", {**(details or {}), "ORDER_NUMBER": order_number}, options))
+
     @overload
     def by_storefront_reference(  # type: ignore[overload-overlap]
         self, numbers: str, **options: Unpack[CallOptions]
@@ -938,6 +1027,55 @@ class _Readable(Generic[Name]):
 class Inventory(_Readable[InventoryItemField]):
     _get, _list, _key = "getInventoryItem", "queryInventoryItems", "partCode"
 
+    def create(self, fields: Union[NewPart, Fields], **options: Unpack[WriteOptions]) -> str:
+        """Creates a part with nothing on hand and returns its PART_CODE. Needs the scope `office`."""
+        return str(_write(self._caller, "createPart", fields, options))
+
+    def update(self, fields: Union[PartChange, Fields], **options: Unpack[WriteOptions]) -> str:
+        """Changes the given fields and returns the PART_CODE. Needs the scope `office`."""
+        return str(_write(self._caller, "updatePart", fields, options))
+
+
+class Stock:
+    """Changes of QTY_ONHAND. Each returns the part, with the SERIAL_NUMBERS in stock if it is SERIALIZED.
+
+    They need the scope `office`. If FROM_QUANTITY is set and QTY_ONHAND is another by then, they raise
+    `RECORD_CHANGED`, and nothing is written.
+    """
+
+    def __init__(self, caller: _Caller):
+        self._caller = caller
+
+    def receive(
+        self,
+        code: str,
+        quantity: Number,
+        details: Union[StockDetails, Fields, None] = None,
+        **options: Unpack[WriteOptions],
+    ) -> InventoryItem:
+        """Adds received units, and takes them off QTY_ONORDER."""
+        return self._move("receiveStock", code, quantity, details, options)
+
+    def count(
+        self,
+        code: str,
+        quantity: Number,
+        details: Union[StockDetails, Fields, None] = None,
+        **options: Unpack[WriteOptions],
+    ) -> InventoryItem:
+        """Sets QTY_ONHAND to the counted units. Serial numbers that are not given leave stock."""
+        return self._move("countStock", code, quantity, details, options)
+
+    def adjust(
+        self, code: str, quantity: Number, details: Union[StockDetails, Fields], **options: Unpack[WriteOptions]
+    ) -> InventoryItem:
+        """Adds units, or removes them if the quantity is negative. The details need a REASON."""
+        return self._move("adjustStock", code, quantity, details, options)
+
+    def _move(self, operation: str, code: str, quantity: Number, details: Any, options: Any) -> InventoryItem:
+        sent = {**(details or {}), "PART_CODE": code, "QUANTITY": quantity}
+        return Record(_write(self._caller, operation, sent, options))
+
 
 class Customers(_Readable[CustomerField]):
     _get, _list, _key = "getCustomer", "queryCustomers", "customerCode"
@@ -981,7 +1119,7 @@ def _render(name: str, value: Any) -> Any:
 
 
 def _step_of(operation: str, fields: Any) -> Dict[str, Any]:
-    return {"operation": operation, "body": {name: _render(name, value) for name, value in fields.items()}}
+    return {"operation": operation, "body": _body(fields, _render)}
 
 
 def _count_fitting(steps: Sequence[Any]) -> int:
@@ -995,7 +1133,7 @@ def _count_fitting(steps: Sequence[Any]) -> int:
 
 
 class Storeroom:
-    """A tenant's orders, customers and inventory.
+    """A tenant's orders, customers, inventory and stock.
 
     The client and every call accept these options by name: `timeout` for a try (10 seconds; 30 for queries, lookups and
     batches), `total_timeout` for all tries and waits (120), `tries` (5, not counting `RATE_LIMITED`), `first_wait` (1 second, doubled up to 30), and
@@ -1009,6 +1147,7 @@ class Storeroom:
         self.lines = Lines(self._caller)
         self.customers = Customers(self._caller)
         self.inventory = Inventory(self._caller)
+        self.stock = Stock(self._caller)
 
     def fields(
         self, record_type: Literal["orders", "lines", "customers", "inventory"], **options: Unpack[CallOptions]

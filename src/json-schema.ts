@@ -53,7 +53,7 @@ export const objectOf = <Needed extends Members, Optional extends Members = Need
 });
 
 /** Returns the members of an object with each value converted. */
-export const mapValues = <T>(
-  members: Readonly<Record<string, string>>,
-  make: (value: string) => T,
+export const mapValues = <Value, T>(
+  members: Readonly<Record<string, Value>>,
+  make: (value: Value) => T,
 ): Record<string, T> => Object.fromEntries(Object.entries(members).map(([name, value]) => [name, make(value)]));

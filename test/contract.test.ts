@@ -11,7 +11,7 @@ import { ERRORS, type ErrorCode } from '../src/errors.ts';
 import { parseValue, type RawValue } from '../src/pims/rules/values.ts';
 import type { Field, FieldType } from '../src/pims/rules/fields.ts';
 import { inlineRefs } from './kit/contract.ts';
-import { BASE_PATH, Service, temporaryFolder } from './kit/service.ts';
+import { BASE_PATH, Service, temporaryFolder, type Keys } from './kit/service.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /** The twelve operations of PIMS. */
@@ -35,6 +35,14 @@ const ADDITIONS = {
   findOrdersByStorefrontReferences: 'POST /orders/by_storefront_reference',
   updateOrder: 'POST /orders/update',
   cancelOrder: 'POST /orders/cancel',
+  approveOrder: 'POST /orders/approve',
+  invoiceOrder: 'POST /orders/invoice',
+  voidInvoice: 'POST /orders/void',
+  createPart: 'PUT /inventory/create',
+  updatePart: 'POST /inventory/update',
+  receiveStock: 'POST /stock/receive',
+  countStock: 'POST /stock/count',
+  adjustStock: 'POST /stock/adjust',
   listChanges: 'GET /changes',
   listFields: 'GET /fields',
   getUsage: 'GET /usage',
@@ -324,7 +332,8 @@ test('the schemas refuse values that are not an envelope, a record or an error',
 test('the demo tenant responds to every example as shown, except for lock codes and times', async (context) => {
   const demo = await Service.start({ env: { STOREROOM_DEMO: 'on' } });
   context.after(() => demo.stop());
-  const [, apiID = '', apiSecret = ''] = /-u '([^:]+):([^']+)'/.exec(demo.output) ?? [];
+  const made = await demo.command(...'keys create demo --name office --scope office --json'.split(' '));
+  const keys = { ...(made.json() as Keys), teamID: 'demo' };
   let lockCode = '';
   for (const { operationId, method, path, parameters = [], requestBody, responses } of operations.filter((one) =>
     one.path.startsWith(BASE_PATH),
@@ -336,7 +345,8 @@ test('the demo tenant responds to every example as shown, except for lock codes 
       | Record<string, unknown>
       | undefined;
     if (operationId === 'updateLineItem') body!['LINE_REF_LOCK_CODE'] = lockCode;
-    const answer = await demo.call({ teamID: 'demo', apiID, apiSecret }, method, path.slice(BASE_PATH.length), {
+    if (operationId === 'invoiceOrder') body!['lines'] = [{ LINE_REF_LOCK_CODE: lockCode, QUANTITY: '10' }];
+    const answer = await demo.call(keys, method, path.slice(BASE_PATH.length), {
       query: shown,
       body,
     });
@@ -379,7 +389,7 @@ test('the parameters are as specified; required ones are marked and have an exam
     const teamID = parameters.find(({ name, in: place }) => name === 'teamID' && place === 'query');
     assert.equal(
       teamID?.required,
-      !/\/(create|update|cancel|line_item)$/.test(path),
+      !/\/(create|update|cancel|line_item|approve|invoice|void|receive|count|adjust)$/.test(path),
       `${operationId}: a body of fields can carry teamID instead`,
     );
     const hasPages = parameters.some(({ name }) => name === 'maxReturn');
@@ -416,8 +426,8 @@ test('openapi.json in the repository equals the one that the service serves', ()
   assert.deepEqual(found, document, 'run `npm run generate` and look at what changed');
 });
 
-test('the file is under 172 kB, defines every name that it uses, and describes every member of every schema', () => {
-  assert.ok(readFileSync(join(ROOT, 'openapi.json')).length < 172_000);
+test('the file is under 214 kB, defines every name that it uses, and describes every member of every schema', () => {
+  assert.ok(readFileSync(join(ROOT, 'openapi.json')).length < 214_000);
   const names = ['Order', 'OrderLine', 'Customer', 'InventoryItem', 'Filter', 'StorefrontLookup', 'ApiError'];
   for (const name of names) assert.ok(name in document.components.schemas, name);
   const ENVELOPE = ['status', 'data', 'subRecords', 'shipping_address', 'ORDER_LINEITEMS', 'order_type'];

@@ -14,9 +14,13 @@ import { BASE_PATH } from '../src/http/server/protocol.ts';
 const WIDTH = 120;
 /** The types that users of the client name. The types that these refer to are added. */
 const ROOTS = `Order OrderLine Customer InventoryItem StorefrontLookup NewOrder NewOrderLine OrderLineChange OrderChange
-  NewCustomer CustomerChange Filter ErrorCode`.split(/\s+/);
+  NewCustomer CustomerChange NewPart PartChange Filter ErrorCode`.split(/\s+/);
 /** The types that other files of the client use. */
-const EXPORTED = [...ROOTS, 'Change', 'Field', 'Usage', 'Stage', 'Value', 'StorefrontOrder', 'StorefrontItem'];
+const EXPORTED = [
+  ...ROOTS,
+  ...'AdvancedOrder Invoice InvoiceToVoid StockReceipt Change Field Usage Stage Value'.split(' '),
+  ...'StorefrontOrder StorefrontItem'.split(' '),
+];
 
 export function renderClientTypes(contract: Contract): string {
   const { schemas } = contract.components;
@@ -28,7 +32,11 @@ export function renderClientTypes(contract: Contract): string {
     Field: dataOf('listFields').items!,
     Usage: dataOf('getUsage'),
   };
-  const reached = new Set([...ROOTS, 'OrderToCancel']);
+  const ofSteps = refsOf({ anyOf: schemas['BatchStep']!.oneOf! }).flatMap((step) => [
+    ...refsOf(schemas[step]!),
+    ...refsOf(dataOf(String(schemas[step]!.properties!['operation']!.const))),
+  ]);
+  const reached = new Set([...ROOTS, ...ofSteps]);
   for (const name of reached) for (const further of refsOf(schemas[name]!)) reached.add(further);
   const named = [
     ...[...reached].map((name): [string, ContractSchema] => [name, schemas[name]!]),

@@ -14,7 +14,8 @@ import { BASE_PATH } from '../src/http/server/protocol.ts';
 const WIDTH = 120;
 const RECORDS = ['Order', 'OrderLine', 'Customer', 'InventoryItem'];
 /** The bodies of writes. A body that extends another comes after it. */
-const WRITES = 'AddressValues NewOrder OrderChange NewOrderLine OrderLineChange NewCustomer CustomerChange'.split(' ');
+const WRITES = `AddressValues NewOrder OrderChange NewOrderLine OrderLineChange NewCustomer CustomerChange NewPart
+  PartChange`.split(/\s+/);
 const VALUES: Readonly<Record<string, string>> = {
   DecimalValue: 'Number',
   CalendarDateValue: 'Day',

@@ -22,6 +22,12 @@ class Operations(unittest.TestCase):
         self.client = Storeroom(os.environ["BASE"], **NAMES, on_try=self.tries.append, first_wait=0.001)
         self.addCleanup(self.client.close)
 
+    def office(self):
+        pair = {"api_id": KEYS["office"]["apiID"], "api_secret": KEYS["office"]["apiSecret"]}
+        client = Storeroom(os.environ["BASE"], **{**NAMES, **pair}, on_try=self.tries.append, first_wait=0.001)
+        self.addCleanup(client.close)
+        return client
+
     def test_every_operation_answers_what_the_service_keeps(self):
         client = self.client
         begun_at = client.usage()["total"]
@@ -68,6 +74,15 @@ class Operations(unittest.TestCase):
         self.assertEqual((last.key, last.change, last.operation, last.record), (made, "created", "createOrder", order))
         self.assertEqual((last.by, last.changes), ("default", []))
         self.assertIn("LINE_NUMBER", [one["name"] for one in client.fields("lines")])
+        office = self.office()
+        self.assertEqual(office.inventory.create({"PART_CODE": "C"}), "C")
+        self.assertEqual(office.inventory.update({"PART_CODE": "C", "UNIT_PRICE": Decimal("3.10")}), "C")
+        self.assertEqual(office.stock.receive("C", 5)["QTY_ONHAND"], "5")
+        self.assertEqual(office.stock.count("C", 3)["QTY_ONHAND"], "3")
+        self.assertEqual(office.stock.adjust("C", Decimal("-0.5"), {"REASON": "broken"})["QTY_ONHAND"], "2.5")
+        self.assertEqual(office.orders.approve(made)["ORDER_TYPE"], "sales_order")
+        self.assertEqual(office.orders.invoice(made)["ORDER_TYPE"], "invoice")
+        self.assertEqual(office.orders.void(made, {"REASON": "wrong size"})["ORDER_STATUS"], "VOID")
         # Every call counts once, but the batch counts once for each of its steps.
         self.assertEqual(client.usage()["total"] - begun_at, len(self.tries) - 1 + 2)
 
@@ -95,6 +110,57 @@ class Operations(unittest.TestCase):
             filters = [{"field": "REFERENCE_NUMBER", "value": "#whole"}]
             filters.append({"field": "CREATE_DATE", "op": op, "value": now + timedelta(days=1)})
             self.assertEqual(self.client.orders.query(filters).count(), count)
+
+    def test_one_batch_sells_and_invoices_a_line_by_its_lock_code(self):
+        client = self.office()
+        client.inventory.create({"PART_CODE": "till", "SERIALIZED": True})
+        part = client.stock.receive("till", 2, {"SERIAL_NUMBERS": "S1,$S2", "FROM_QUANTITY": 0})
+        self.assertEqual((part["QTY_ONHAND"], part["SERIAL_NUMBERS"]), ("2", "$S2,S1"))
+        order = {"ORDER_NUMBER": step(0).data}
+        line = {"LINE_REF_LOCK_CODE": step(1).data["LINE_REF_LOCK_CODE"], "QUANTITY": 1, "SERIAL_NUMBERS": "$S2"}
+        number, added, _, _, invoiced = client.batch(
+            [
+                {"operation": "createOrder", "body": {}},
+                {"operation": "addLineItem", "body": {**order, "PART_CODE": "till", "SERIAL_NUMBERS": "$S2"}},
+                {"operation": "addLineItem", "body": {**order, "DESCRIPTION": "delivery"}},
+                {"operation": "approveOrder", "body": order},
+                {"operation": "invoiceOrder", "body": {**order, "lines": [line], "TRACKING_NUMBERS": "T1"}},
+            ]
+        )
+        self.assertEqual((invoiced["ORDER_NUMBER"], invoiced["ORDER_TYPE"]), (number, "invoice"))
+        (sold,) = client.orders.get(number).lines
+        self.assertEqual((sold["LINE_REF_LOCK_CODE"], sold["SERIAL_NUMBERS"]), (added["LINE_REF_LOCK_CODE"], "$S2"))
+        self.assertEqual(client.orders.get(invoiced["BACKORDER_NUMBER"]).lines[0]["DESCRIPTION"], "delivery")
+        voided = client.orders.void(number, if_match=client.orders.get(number).etag)
+        self.assertEqual((voided["ORDER_STATUS"], client.inventory.get("till")["QTY_ONHAND"]), ("VOID", "2"))
+
+    def test_stock_that_is_not_what_was_read_is_not_written_and_the_call_not_repeated(self):
+        client = self.office()
+        client.inventory.create({"PART_CODE": "from"})
+        self.tries.clear()
+        with self.assertRaises(StoreroomError) as raised:
+            client.stock.count("from", 5, {"FROM_QUANTITY": 2})
+        self.assertEqual((raised.exception.code, raised.exception.repeatable), ("RECORD_CHANGED", False))
+        self.assertEqual([tried.status for tried in self.tries], [412])
+        self.assertEqual(client.inventory.get("from")["QTY_ONHAND"], "0")
+
+    def test_a_pair_of_the_scope_write_calls_no_operation_of_the_back_office(self):
+        client = self.client
+        number = client.orders.create({})
+        for call in (
+            lambda: client.orders.approve(number),
+            lambda: client.orders.invoice(number),
+            lambda: client.orders.void(number),
+            lambda: client.inventory.create({"PART_CODE": "A"}),
+            lambda: client.inventory.update({"PART_CODE": "A/1#x"}),
+            lambda: client.stock.receive("A/1#x", 1),
+            lambda: client.stock.count("A/1#x", 1),
+            lambda: client.stock.adjust("A/1#x", 1, {"REASON": "found"}),
+            lambda: client.batch([{"operation": "approveOrder", "body": {"ORDER_NUMBER": number}}]),
+        ):
+            with self.assertRaises(StoreroomError) as raised:
+                call()
+            self.assertEqual((raised.exception.status, raised.exception.code), (403, "SCOPE_MISSING"))
 
     def test_the_change_feed_is_followed_from_a_position(self):
         after = self.client.list_changes().next

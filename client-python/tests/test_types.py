@@ -22,8 +22,20 @@ class Types(unittest.TestCase):
 
     def test_editors_can_offer_the_fields_that_a_write_takes(self):
         names = ("NewOrder", "OrderChange", "NewOrderLine", "OrderLineChange", "NewCustomer", "CustomerChange")
-        for name in names:
+        for name in (*names, "NewPart", "PartChange"):
             self.assertEqual(set(typing.get_type_hints(getattr(storeroom, name))), fields_of(SCHEMAS[name]), name)
+
+    def test_editors_can_offer_what_an_invoice_and_a_change_of_stock_take_and_what_they_return(self):
+        lines = SCHEMAS["Invoice"]["properties"]["lines"]["items"]
+        for name, schema, named in (
+            ("InvoiceLine", lines, set()),
+            ("InvoiceDetails", SCHEMAS["Invoice"], {"ORDER_NUMBER"}),
+            ("StockDetails", SCHEMAS["StockCount"], {"PART_CODE", "QUANTITY"}),
+        ):
+            hints = typing.get_type_hints(getattr(storeroom, name))
+            self.assertEqual(set(hints), fields_of(schema) - named, name)
+        (literal,) = typing.get_args(storeroom.AdvancedOrder)
+        self.assertEqual(set(typing.get_args(literal)), fields_of(SCHEMAS["AdvancedOrder"]))
 
 
 if __name__ == "__main__":

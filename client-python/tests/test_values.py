@@ -48,11 +48,18 @@ class Values(UnkindCase):
         self.client.batch([{"operation": "addLineItem", "body": body}])
         self.assertEqual(self.sent()[0]["body"], {"ORDER_NUMBER": "$0.data", "UNIT_PRICE": "20"})
 
+    def test_the_lines_of_an_invoice_take_them_too(self):
+        self.will(succeed({}))
+        line = {"LINE_REF_LOCK_CODE": "L", "QUANTITY": Decimal("1E+1")}
+        self.client.orders.invoice("7", {"lines": [line]})
+        self.assertEqual(self.sent(), {"ORDER_NUMBER": "7", "lines": [{**line, "QUANTITY": "10"}]})
+
     def test_what_no_field_can_have_is_refused_with_what_to_send_and_nothing_is_sent(self):
         calls = (
             lambda value: self.client.orders.create({"FREIGHT": value}),
             lambda value: self.client.lines.add({"FREIGHT": value}),
             lambda value: self.client.customers.update({"FREIGHT": value}),
+            lambda value: self.client.orders.invoice("7", {"lines": [{"FREIGHT": value}]}),
             lambda value: self.client.inventory.query([{"field": "FREIGHT", "value": value}]),
             lambda value: self.client.inventory.query([{"field": "FREIGHT", "op": "in", "value": [1, value]}]),
             lambda value: self.client.batch([{"operation": "createOrder", "body": {"FREIGHT": value}}]),

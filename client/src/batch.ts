@@ -1,23 +1,32 @@
 /**
  * A batch, which is several writes in one call: its steps, the references between them, and the types that check both.
  */
-import type { BatchOperations, Order, OrderLine } from './contract.ts';
+import type { AdvancedOrder, BatchOperations, InventoryItem, Order, OrderLine } from './contract.ts';
 import type * as records from './records.ts';
 
 type Operation = keyof BatchOperations;
-type RecordTypeOf<Name> = Name extends `${string}Line${string}`
+/** The record type whose fields an operation takes; never for an operation that only names a record. */
+type RecordTypeOf<Name> = Name extends `${string}LineItem`
   ? 'lines'
-  : Name extends `${string}Order`
+  : Name extends 'createOrder' | 'updateOrder'
     ? 'orders'
-    : 'customers';
+    : Name extends `${string}Customer`
+      ? 'customers'
+      : Name extends `${string}Part`
+        ? 'inventory'
+        : never;
 type BodyOf<Custom, Name extends Operation> = BatchOperations[Name]['body'] &
   records.Written<Custom, RecordTypeOf<Name>>;
 type DataOf<Custom, Name extends Operation> = Name extends Operation
   ? BatchOperations[Name]['data'] extends string
     ? string
-    : Name extends `${string}Line${string}`
+    : BatchOperations[Name]['data'] extends OrderLine
       ? records.OrderLine<Custom>
-      : records.OrderFields<Custom>
+      : BatchOperations[Name]['data'] extends Order
+        ? records.OrderFields<Custom>
+        : BatchOperations[Name]['data'] extends InventoryItem
+          ? records.StockedPart<Custom>
+          : AdvancedOrder
   : never;
 
 const REFERENCE = Symbol('reference');
@@ -29,7 +38,7 @@ export interface Reference<At extends number = number, Name extends string = str
 
 /** The data of a step if it is a number or a code, and its fields if it is a record. */
 export type StepData<At extends number> = Reference<At, ''> & {
-  readonly [Name in keyof Order | keyof OrderLine]: Reference<At, Name>;
+  readonly [Name in keyof Order | keyof OrderLine | keyof InventoryItem | keyof AdvancedOrder]: Reference<At, Name>;
 };
 
 /** Refers to the result of an earlier step, counted from 0: `step(0).data`, `step(1).data.LINE_REF_LOCK_CODE`. */
@@ -48,9 +57,14 @@ export function step<const At extends number>(at: At): { readonly data: StepData
 export type BatchStep<Custom = unknown, Named extends Operation = Operation> = {
   readonly [Name in Named]: {
     readonly operation: Name;
-    readonly body: { readonly [Field in keyof BodyOf<Custom, Name>]: BodyOf<Custom, Name>[Field] | Reference };
+    readonly body: { readonly [Field in keyof BodyOf<Custom, Name>]: Referring<BodyOf<Custom, Name>[Field]> };
   };
 }[Named];
+
+/** A value or a reference. In a list, such as the lines of an invoice, each field of an item can be a reference. */
+type Referring<Value> = Value extends readonly (infer Item)[]
+  ? readonly { readonly [Field in keyof Item]: Item[Field] | Reference }[]
+  : Value | Reference;
 
 /** The data of each step, in order. */
 export type BatchAnswers<Custom, Steps extends readonly BatchStep<Custom>[]> = {
@@ -77,13 +91,21 @@ type CheckedStep<Custom, Step, Before> = Step extends {
 }
   ? {
       readonly operation: Name;
-      readonly body: {
-        readonly [Field in keyof Body]: Field extends keyof BodyOf<Custom, Name>
-          ? CheckedValue<Body[Field], Before>
-          : `${Name} has no such field.`;
-      };
+      readonly body: CheckedBody<Body, BodyOf<Custom, Name>, Name, Before>;
     }
   : Step;
+
+type CheckedBody<Body, Known, Name extends string, Before> = {
+  readonly [Field in keyof Body]: Field extends keyof Known
+    ? Body[Field] extends readonly unknown[]
+      ? CheckedItems<Body[Field], ItemOf<Known[Field]>, Name, Before>
+      : CheckedValue<Body[Field], Before>
+    : `${Name} has no such field.`;
+};
+type CheckedItems<Items extends readonly unknown[], Known, Name extends string, Before> = {
+  readonly [At in keyof Items]: CheckedBody<Items[At], Known, Name, Before>;
+};
+type ItemOf<List> = Extract<List, readonly unknown[]>[number];
 
 type CheckedValue<Value, Before> =
   Value extends Reference<infer At, infer Name>
@@ -104,13 +126,19 @@ type CheckedValue<Value, Before> =
 export function renderSteps(steps: readonly BatchStep[]): object[] {
   return steps.map(({ operation, body }) => ({
     operation,
-    body: Object.fromEntries(Object.entries(body).map(([name, value]) => [name, renderValue(value)])),
+    body: renderBody(body),
   }));
 }
 
+const renderBody = (body: object): object =>
+  Object.fromEntries(Object.entries(body).map(([name, value]) => [name, renderValue(value)]));
+
 function renderValue(value: unknown): unknown {
   if (typeof value === 'string') return value.startsWith('$') ? `$${value}` : value;
-  if (typeof value !== 'object' || value === null || !(REFERENCE in value)) return value;
+  if (Array.isArray(value)) return value.map((item: unknown) => (isObject(item) ? renderBody(item) : item));
+  if (!isObject(value) || !(REFERENCE in value)) return value;
   const [at, name] = (value as Reference)[REFERENCE];
   return name === '' ? `$${at}.data` : `$${at}.data.${name}`;
 }
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;

@@ -11,12 +11,20 @@ export const OPERATIONS = {
   updateLineItem: ['POST', '/orders/line_item'],
   updateOrder: ['POST', '/orders/update'],
   cancelOrder: ['POST', '/orders/cancel'],
+  approveOrder: ['POST', '/orders/approve'],
+  invoiceOrder: ['POST', '/orders/invoice'],
+  voidInvoice: ['POST', '/orders/void'],
   getCustomer: ['GET', '/customers/single'],
   queryCustomers: ['POST', '/customers/query'],
   createCustomer: ['PUT', '/customers/create'],
   updateCustomer: ['POST', '/customers/update'],
   getInventoryItem: ['GET', '/inventory/single'],
   queryInventoryItems: ['POST', '/inventory/query'],
+  createPart: ['PUT', '/inventory/create'],
+  updatePart: ['POST', '/inventory/update'],
+  receiveStock: ['POST', '/stock/receive'],
+  countStock: ['POST', '/stock/count'],
+  adjustStock: ['POST', '/stock/adjust'],
   batch: ['POST', '/batch'],
   listChanges: ['GET', '/changes'],
   listFields: ['GET', '/fields'],
@@ -30,8 +38,16 @@ export interface BatchOperations {
   readonly updateLineItem: { readonly body: OrderLineChange; readonly data: OrderLine };
   readonly updateOrder: { readonly body: OrderChange; readonly data: Order };
   readonly cancelOrder: { readonly body: OrderToCancel; readonly data: Order };
+  readonly approveOrder: { readonly body: OrderToApprove; readonly data: AdvancedOrder };
+  readonly invoiceOrder: { readonly body: Invoice; readonly data: AdvancedOrder };
+  readonly voidInvoice: { readonly body: InvoiceToVoid; readonly data: AdvancedOrder };
   readonly createCustomer: { readonly body: NewCustomer; readonly data: string };
   readonly updateCustomer: { readonly body: CustomerChange; readonly data: string };
+  readonly createPart: { readonly body: NewPart; readonly data: string };
+  readonly updatePart: { readonly body: PartChange; readonly data: string };
+  readonly receiveStock: { readonly body: StockReceipt; readonly data: InventoryItem };
+  readonly countStock: { readonly body: StockCount; readonly data: InventoryItem };
+  readonly adjustStock: { readonly body: StockAdjustment; readonly data: InventoryItem };
 }
 
 /** Every field of the record, including custom fields; "" if a field has no value. */
@@ -293,6 +309,36 @@ export interface CustomerChange extends NewCustomer {
   readonly CUSTOMER_CODE: Value;
 }
 
+/** Fields of the new part. */
+export interface NewPart {
+  /** Code that identifies the part. */
+  readonly PART_CODE: Value;
+  /** Description of the part. */
+  readonly PART_DESCRIPTION?: Value | undefined;
+  /** Barcode. */
+  readonly BARCODE?: Value | undefined;
+  /** Category. */
+  readonly CATEGORY?: Value | undefined;
+  /** Location that holds the stock. */
+  readonly LOCATION_CODE?: Value | undefined;
+  /** Units ordered from suppliers. */
+  readonly QTY_ONORDER?: DecimalValue | undefined;
+  /** Price of one unit. */
+  readonly UNIT_PRICE?: DecimalValue | undefined;
+  /** Cost of one unit. */
+  readonly UNIT_COST?: DecimalValue | undefined;
+  /** Whether each unit has a serial number. */
+  readonly SERIALIZED?: FlagValue | undefined;
+  /** Whether the part is a care plan. */
+  readonly CARE_PLAN?: FlagValue | undefined;
+}
+
+/** The part and the fields to change. */
+export interface PartChange extends NewPart {
+  /** Code that identifies the part. */
+  readonly PART_CODE: Value;
+}
+
 export interface Filter {
   /** Name of a field of the queried records. */
   readonly field: string;
@@ -348,6 +394,7 @@ export type ErrorCode =
   | 'LINE_NOT_FOUND'
   | 'LINE_MOVED'
   | 'CUSTOMER_NOT_FOUND'
+  | 'PART_NOT_FOUND'
   | 'CODE_TAKEN'
   | 'UNKNOWN_REFERENCE'
   | 'STAGE_NOT_ALLOWED'
@@ -387,6 +434,92 @@ export type ErrorCode =
 interface OrderToCancel {
   /** The ORDER_NUMBER. */
   readonly ORDER_NUMBER: Value;
+}
+
+/** The ORDER_NUMBER. */
+interface OrderToApprove {
+  /** The ORDER_NUMBER. */
+  readonly ORDER_NUMBER: Value;
+}
+
+export interface AdvancedOrder {
+  /** The order. */
+  readonly ORDER_NUMBER: string;
+  /** Its stage now. */
+  readonly ORDER_TYPE: Stage;
+  /** Its ORDER_STATUS now. */
+  readonly ORDER_STATUS: string;
+  /** The sales order with the units that a partial invoice leaves open, or "". */
+  readonly BACKORDER_NUMBER: string;
+}
+
+/** The order, and optionally the lines to invoice. */
+export interface Invoice {
+  /** The ORDER_NUMBER. */
+  readonly ORDER_NUMBER: Value;
+  /** The lines to invoice. All other lines stay open. Without lines, everything is invoiced. */
+  readonly lines?: readonly {
+    /** The line. */
+    readonly LINE_REF_LOCK_CODE: Value;
+    /** The units to invoice. */
+    readonly QUANTITY: DecimalValue;
+    /** Serial numbers, separated by commas. A SERIALIZED part needs one for each unit. */
+    readonly SERIAL_NUMBERS?: string | number | null | undefined;
+  }[] | undefined;
+  /** Tracking numbers, separated by commas. They are added to those of the order. */
+  readonly TRACKING_NUMBERS?: Value | undefined;
+  /** The SHIP_VIA of the invoice. */
+  readonly SHIP_VIA?: Value | undefined;
+}
+
+/** The ORDER_NUMBER. */
+export interface InvoiceToVoid {
+  /** The ORDER_NUMBER. */
+  readonly ORDER_NUMBER: Value;
+  /** Why, in at most 500 characters. The ledger keeps it. */
+  readonly REASON?: Value | undefined;
+}
+
+/** The part and the units. */
+export interface StockReceipt {
+  /** The PART_CODE. */
+  readonly PART_CODE: Value;
+  /** The units received, more than 0. */
+  readonly QUANTITY: DecimalValue;
+  /** Serial numbers, separated by commas. A SERIALIZED part needs one for each unit. */
+  readonly SERIAL_NUMBERS?: string | number | null | undefined;
+  /** Why, in at most 500 characters. The ledger keeps it. */
+  readonly REASON?: Value | undefined;
+  /** The QTY_ONHAND that you read. If it is another now, nothing is written. */
+  readonly FROM_QUANTITY?: DecimalValue | undefined;
+}
+
+/** The part and the units. */
+interface StockCount {
+  /** The PART_CODE. */
+  readonly PART_CODE: Value;
+  /** The units counted, 0 or more. */
+  readonly QUANTITY: DecimalValue;
+  /** Serial numbers, separated by commas. A SERIALIZED part needs one for each unit. */
+  readonly SERIAL_NUMBERS?: string | number | null | undefined;
+  /** Why, in at most 500 characters. The ledger keeps it. */
+  readonly REASON?: Value | undefined;
+  /** The QTY_ONHAND that you read. If it is another now, nothing is written. */
+  readonly FROM_QUANTITY?: DecimalValue | undefined;
+}
+
+/** The part and the units. */
+interface StockAdjustment {
+  /** The PART_CODE. */
+  readonly PART_CODE: Value;
+  /** The units to add; negative to remove. */
+  readonly QUANTITY: DecimalValue;
+  /** Serial numbers, separated by commas. A SERIALIZED part needs one for each unit. */
+  readonly SERIAL_NUMBERS?: string | number | null | undefined;
+  /** Why, in at most 500 characters. The ledger keeps it. */
+  readonly REASON?: Value | undefined;
+  /** The QTY_ONHAND that you read. If it is another now, nothing is written. */
+  readonly FROM_QUANTITY?: DecimalValue | undefined;
 }
 
 /** Stage of an order. */

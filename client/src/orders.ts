@@ -1,7 +1,7 @@
 /** Orders and their lines. */
 import { hasCode, orUndefined, query, read, write } from './calls.ts';
 import type { Caller, CallOptions } from './caller.ts';
-import type { StorefrontLookup } from './contract.ts';
+import type { AdvancedOrder, StorefrontLookup } from './contract.ts';
 import { writeInPieces } from './pieces.ts';
 import type { Query } from './query.ts';
 import type * as records from './records.ts';
@@ -89,6 +89,27 @@ export class Orders<Custom> {
    */
   cancel(orderNumber: string, options?: ChangeOptions): Promise<records.OrderFields<Custom>> {
     return write(this.#caller, 'cancelOrder', { ORDER_NUMBER: orderNumber }, options);
+  }
+
+  /** Turns a worksheet or a quote into a sales order. Needs the scope `office`. */
+  approve(orderNumber: string, options?: ChangeOptions): Promise<AdvancedOrder> {
+    return write(this.#caller, 'approveOrder', { ORDER_NUMBER: orderNumber }, options);
+  }
+
+  /**
+   * Invoices an order, or only the `lines`. The units left open move to a new sales order, the BACKORDER_NUMBER. Needs
+   * the scope `office`.
+   */
+  invoice(orderNumber: string, details?: records.InvoiceDetails, options?: ChangeOptions): Promise<AdvancedOrder> {
+    return write(this.#caller, 'invoiceOrder', { ...details, ORDER_NUMBER: orderNumber }, options);
+  }
+
+  /**
+   * Puts the units of an invoice back in stock and returns the order, which is void. Voiding it again succeeds. Needs
+   * the scope `office`.
+   */
+  void(orderNumber: string, details?: records.VoidDetails, options?: ChangeOptions): Promise<AdvancedOrder> {
+    return write(this.#caller, 'voidInvoice', { ...details, ORDER_NUMBER: orderNumber }, options);
   }
 
   /**

@@ -33,6 +33,22 @@ export type NewLine<Custom = unknown> = Omit<contract.NewOrderLine, 'ORDER_NUMBE
 export type OrderLineChange<Custom = unknown> = contract.OrderLineChange & Written<Custom, 'lines'>;
 export type NewCustomer<Custom = unknown> = contract.NewCustomer & Written<Custom, 'customers'>;
 export type CustomerChange<Custom = unknown> = contract.CustomerChange & Written<Custom, 'customers'>;
+export type NewPart<Custom = unknown> = contract.NewPart & Written<Custom, 'inventory'>;
+export type PartChange<Custom = unknown> = contract.PartChange & Written<Custom, 'inventory'>;
+
+/** The lines to invoice and how they ship, without the order. */
+export type InvoiceDetails = Omit<contract.Invoice, 'ORDER_NUMBER'>;
+/** A line to invoice, and its units. */
+export type InvoiceLine = NonNullable<contract.Invoice['lines']>[number];
+export type VoidDetails = Omit<contract.InvoiceToVoid, 'ORDER_NUMBER'>;
+/** Members of a change of stock besides the part and the units. */
+export type StockDetails = Omit<contract.StockReceipt, 'PART_CODE' | 'QUANTITY'>;
+export type AdjustmentDetails = StockDetails & { readonly REASON: contract.Value };
+/** A part after a change of its stock. */
+export type StockedPart<Custom = unknown> = InventoryItem<Custom> & {
+  /** The serial numbers in stock, separated by commas, if the part is SERIALIZED. */
+  readonly SERIAL_NUMBERS?: string | undefined;
+};
 
 /** The lines of an order, by LINE_NUMBER. */
 export interface WithLines<Custom> {

@@ -8,26 +8,29 @@ import { Caller, type CallOptions, type StoreroomOptions } from './caller.ts';
 import { Changes, listChanges, type Change, type ChangePage, type ChangesOptions } from './changes.ts';
 import type { ChangeWithRecord, ListChangesOptions } from './changes.ts';
 import type { Field, Usage } from './contract.ts';
-import { Customers, Readable } from './customers.ts';
+import { Customers } from './customers.ts';
+import { Inventory, Stock } from './inventory.ts';
 import { Lines, Orders } from './orders.ts';
-import type { CustomFields, InventoryItem, RecordType, WriteOptions } from './records.ts';
+import type { CustomFields, RecordType, WriteOptions } from './records.ts';
 
 export { step, type BatchAnswers, type BatchStep, type Reference } from './batch.ts';
 export type { Change, ChangePage, Changes, ChangesOptions, ChangeWithRecord, ListChangesOptions } from './changes.ts';
 export type { CallOptions, StoreroomOptions, Try } from './caller.ts';
-export type { ErrorCode, Field, Stage, StorefrontItem, StorefrontLookup, StorefrontOrder, Usage } from './contract.ts';
+export type { AdvancedOrder, ErrorCode, Field, Stage, StorefrontItem, StorefrontLookup } from './contract.ts';
+export type { StorefrontOrder, Usage } from './contract.ts';
 export { StoreroomError } from './error.ts';
 export { deriveFulfillment, type Fulfillment, type FulfillmentLine } from './fulfillment.ts';
 export type { Page, Query } from './query.ts';
 export type * from './records.ts';
 export { verifyWebhook, WebhookError, type WebhookEvent, type WebhookOptions } from './webhook.ts';
 
-/** A tenant's orders, customers and inventory. `Custom` names the tenant's custom fields. */
+/** A tenant's orders, customers, inventory and stock. `Custom` names the tenant's custom fields. */
 export class Storeroom<Custom extends CustomFields = CustomFields> {
   readonly orders: Orders<Custom>;
   readonly lines: Lines<Custom>;
   readonly customers: Customers<Custom>;
-  readonly inventory: Readable<InventoryItem<Custom>>;
+  readonly inventory: Inventory<Custom>;
+  readonly stock: Stock<Custom>;
   readonly #caller: Caller;
 
   constructor(options: StoreroomOptions) {
@@ -35,8 +38,8 @@ export class Storeroom<Custom extends CustomFields = CustomFields> {
     this.orders = new Orders(this.#caller);
     this.lines = new Lines(this.#caller);
     this.customers = new Customers(this.#caller);
-    const reading = { get: 'getInventoryItem', query: 'queryInventoryItems', key: 'partCode' } as const;
-    this.inventory = new Readable(this.#caller, reading);
+    this.inventory = new Inventory(this.#caller);
+    this.stock = new Stock(this.#caller);
   }
 
   readonly fields = {

@@ -17,6 +17,7 @@ function checkRecord(where: string, record: unknown): void {
 }
 
 function checkValue(what: string, value: unknown): void {
+  if (Array.isArray(value)) for (const [at, item] of value.entries()) checkRecord(what.replace(' ', `[${at}] `), item);
   if (typeof value === 'number' && !Number.isFinite(value))
     throw new TypeError(`${what} is ${value}. Send a finite number, or a decimal text such as '12.5'.`);
   if (typeof value === 'bigint') throw new TypeError(`${what} is a bigint. Send it as text: '${value}'.`);

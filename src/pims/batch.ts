@@ -9,7 +9,8 @@ import type { LineUnits } from './rules/stock.ts';
 import { recordChanges, type ChangedRecords } from './writes/changed-records.ts';
 import type { Json } from './rules/json.ts';
 import { requestLoad, withoutSaves, type Load, type Script } from './writes/script.ts';
-import { cancelOrder, updateOrder } from './writes/order-writes.ts';
+import { approveOrder, cancelOrder, invoiceOrder, updateOrder, voidInvoice } from './writes/order-writes.ts';
+import { adjustStock, countStock, createPart, receiveStock, updatePart } from './writes/stock-writes.ts';
 import type { RawValue, Values } from './rules/values.ts';
 import {
   addLineItem,
@@ -22,7 +23,24 @@ import {
   type WriteContext,
 } from './writes/writes.ts';
 
-const WRITES = { createOrder, addLineItem, updateLineItem, updateOrder, cancelOrder, createCustomer, updateCustomer };
+/** Every write of a record, by the name of its operation. */
+export const WRITES = {
+  createOrder,
+  addLineItem,
+  updateLineItem,
+  updateOrder,
+  cancelOrder,
+  approveOrder,
+  invoiceOrder,
+  voidInvoice,
+  createCustomer,
+  updateCustomer,
+  createPart,
+  updatePart,
+  receiveStock,
+  countStock,
+  adjustStock,
+} satisfies Record<string, (dictionaries: Dictionaries, body: Body, context: WriteContext) => Script<Json>>;
 export type BatchOperation = keyof typeof WRITES;
 export const BATCH_OPERATIONS = Object.keys(WRITES) as BatchOperation[];
 
@@ -83,13 +101,17 @@ function* runStep(write: Script<Json>, loadsAfter: () => readonly Load[]): Scrip
   return step.value;
 }
 
+/** The operations that move the stock of all lines of an order. An update does so if it changes DROP_SHIP. */
+const WHOLE_ORDERS: readonly BatchOperation[] = ['cancelOrder', 'approveOrder', 'invoiceOrder', 'voidInvoice'];
+
 /**
- * Throws BATCH_TOO_LONG, before any step runs, if the orders that the batch cancels, or whose DROP_SHIP it changes,
- * together have more lines than one order may have.
+ * Throws BATCH_TOO_LONG, before any step runs, if the orders whose stock the batch moves as a whole together have more
+ * lines than one order may have.
  */
 function* checkReleases(dictionaries: Dictionaries, steps: readonly BatchStep[], context: WriteContext): Script<void> {
   const releases = [...steps.entries()].filter(
-    ([, { operation, body }]) => operation === 'cancelOrder' || (operation === 'updateOrder' && 'DROP_SHIP' in body),
+    ([, { operation, body }]) =>
+      WHOLE_ORDERS.includes(operation) || (operation === 'updateOrder' && 'DROP_SHIP' in body),
   );
   if (releases.length < 2) return;
   const targets = releases.map(([, { body }]) => settle(() => splitKey(body, 'ORDER_NUMBER')));
@@ -108,6 +130,7 @@ function* checkReleases(dictionaries: Dictionaries, steps: readonly BatchStep[],
       yield* withoutSaves(write, ({ name, args }, loaded) => {
         if (name === 'update') orders.set(args[1]['ORDER_NUMBER']!, { ...args[1], ...args[2] });
         if (name === 'record') return orders.get(args[1]) ?? loaded;
+        if (name === 'lines') lines += (loaded as readonly Values[]).length;
         if (name !== 'unitsOfLines') return loaded;
         for (const [, , count] of loaded as readonly LineUnits[]) lines += count;
         return [];
@@ -124,7 +147,7 @@ function* checkReleases(dictionaries: Dictionaries, steps: readonly BatchStep[],
 /** Placeholder for a reference whose result is not known yet. */
 const UNKNOWN = '$';
 /** Fields that identify a record. Nothing can be loaded for a step without them. */
-const NAMES = ['ORDER_NUMBER', 'LINE_REF_LOCK_CODE', 'CUSTOMER_CODE'];
+const NAMES = ['ORDER_NUMBER', 'LINE_REF_LOCK_CODE', 'CUSTOMER_CODE', 'PART_CODE'];
 
 /** Lists the likely loads of a step that are known before the earlier steps have run. */
 function listLoads(dictionaries: Dictionaries, { operation, body }: BatchStep, context: WriteContext): readonly Load[] {
@@ -182,10 +205,18 @@ function makeResults() {
     render: (): Json => `[${results.map((data) => `{"status":"success","data":${data},"subRecords":null}`).join(',')}]`,
     /** Replaces the references in a body with the values that they refer to. */
     fillIn: (body: Body): Body =>
-      Object.fromEntries(
-        Object.entries(body).map(([name, value]) => [name, isMarked(value) ? resolveReference(name, value) : value]),
-      ),
+      mapTexts(body, (text, name) => (isMarked(text) ? resolveReference(name, text) : text)),
   };
 }
 
+/** Replaces the texts of a body, also those of objects in a list, such as the lines of an invoice. */
+export const mapTexts = (body: Body, change: (text: string, name: string) => string): Body =>
+  Object.fromEntries(
+    Object.entries(body).map(([name, value]) => {
+      if (typeof value === 'string') return [name, change(value, name)];
+      return [name, Array.isArray(value) ? value.map((one) => (isBody(one) ? mapTexts(one, change) : one)) : value];
+    }),
+  );
+
+const isBody = (value: unknown): value is Body => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isMarked = (value: RawValue): value is string => typeof value === 'string' && value.startsWith('$');

@@ -12,20 +12,15 @@ import {
   type KeyedType,
   type RecordType,
 } from './rules/fields.ts';
-import type { OrderTransition } from './rules/order.ts';
-import type { Stage } from './rules/stages.ts';
 import type { LookupOptions, OrderFound, Page, PimsStore, QueryRequest, RecordFound } from './pims-port.ts';
 import { recordChanges } from './writes/changed-records.ts';
 import type { Json, Rendered } from './rules/json.ts';
 import type { FieldChange, Script, Write } from './writes/script.ts';
 import type { Body, WriteContext, WriteOptions, Written } from './writes/writes.ts';
-import { writeBatch as writeSteps, type BatchOperation, type BatchStep } from './batch.ts';
+import { writeBatch as writeSteps, WRITES, type BatchOperation, type BatchStep } from './batch.ts';
 import { parseNumbers } from './reads/storefront.ts';
 import { checkText, complete, type Values } from './rules/values.ts';
 import { addDecimals, compareDecimals, subtractDecimals } from './rules/decimal.ts';
-import type { StockAction } from './rules/stock.ts';
-import * as orderWrites from './writes/order-writes.ts';
-import * as stock from './writes/stock-writes.ts';
 import * as writes from './writes/writes.ts';
 
 /** Names of the fields to return, in this order. Undefined returns all fields. */
@@ -114,33 +109,39 @@ export async function writeOnce(
   return written;
 }
 
+/** Runs the write of a record that has this name. */
+export function writeRecord(
+  store: PimsStore,
+  operation: BatchOperation,
+  body: Body,
+  context: WriteContext,
+): Promise<Written> {
+  const runAndRecord = (dictionaries: Dictionaries) => WRITES[operation](dictionaries, body, context);
+  return writeOnce(store, (dictionaries) => recordChanges(runAndRecord(dictionaries), operation, context), context);
+}
+
 const writeOf =
-  (operation: BatchOperation, write: typeof writes.createOrder) =>
+  (operation: BatchOperation) =>
   (store: PimsStore, body: Body, context: WriteContext): Promise<Written> =>
-    writeOnce(store, (dictionaries) => recordChanges(write(dictionaries, body, context), operation, context), context);
-export const createOrder = writeOf('createOrder', writes.createOrder);
-export const addLineItem = writeOf('addLineItem', writes.addLineItem);
-export const updateLineItem = writeOf('updateLineItem', writes.updateLineItem);
-export const updateOrder = writeOf('updateOrder', orderWrites.updateOrder);
-export const cancelOrder = writeOf('cancelOrder', orderWrites.cancelOrder);
-export const createCustomer = writeOf('createCustomer', writes.createCustomer);
-export const updateCustomer = writeOf('updateCustomer', writes.updateCustomer);
+    writeRecord(store, operation, body, context);
+export const createOrder = writeOf('createOrder');
+export const addLineItem = writeOf('addLineItem');
+export const updateLineItem = writeOf('updateLineItem');
+export const updateOrder = writeOf('updateOrder');
+export const cancelOrder = writeOf('cancelOrder');
+export const createCustomer = writeOf('createCustomer');
+export const updateCustomer = writeOf('updateCustomer');
+export const approveOrder = writeOf('approveOrder');
+export const invoiceOrder = writeOf('invoiceOrder');
+export const voidInvoice = writeOf('voidInvoice');
+export const createPart = writeOf('createPart');
+export const updatePart = writeOf('updatePart');
+export const receiveStock = writeOf('receiveStock');
+export const countStock = writeOf('countStock');
+export const adjustStock = writeOf('adjustStock');
 
 export const writeBatch = (store: PimsStore, steps: readonly BatchStep[], context: WriteContext): Promise<Written> =>
   writeOnce(store, (dictionaries) => writeSteps(dictionaries, steps, context), context, steps.length);
-
-/** Approves or invoices an order. `backorder` is the number of the order that a partial invoice leaves, or null. */
-export async function advanceOrder(
-  store: PimsStore,
-  orderNumber: string,
-  transition: OrderTransition,
-  options: WriteOptions,
-): Promise<{ stage: Stage; backorder: string | null }> {
-  const operation = 'approve' in transition ? 'approveOrder' : 'invoiceOrder';
-  const advance = () => orderWrites.advanceOrder(orderNumber, transition, options);
-  const { backorder } = await writeInOffice<{ backorder: string | null }>(store, operation, options, advance);
-  return { stage: 'approve' in transition ? 'sales_order' : 'invoice', backorder };
-}
 
 export const listFields = async (store: PimsStore, recordType: RecordType): Promise<Json> =>
   JSON.stringify([...(await store.dictionaries())[recordType].values()].map(viewField));
@@ -153,55 +154,6 @@ export async function addField(
 ): Promise<void> {
   await writeOnce(store, (dictionaries) => writes.addField(dictionaries, field), options);
 }
-
-/** Runs a write of the back office, which the change feed names by its operation. Returns the parsed result. */
-async function writeInOffice<T>(
-  store: PimsStore,
-  operation: string,
-  options: WriteOptions,
-  script: (dictionaries: Dictionaries) => Script<Json>,
-): Promise<T> {
-  const runAndRecord = (dictionaries: Dictionaries) => recordChanges(script(dictionaries), operation, options);
-  return JSON.parse((await writeOnce(store, runAndRecord, options)).data) as T;
-}
-
-/** Voids an invoice: its units and serial numbers are in stock again. Throws ORDER_NOT_FOUND or STAGE_NOT_ALLOWED. */
-export const voidInvoice = (
-  store: PimsStore,
-  orderNumber: string,
-  reason: string,
-  options: WriteOptions,
-): Promise<{ ORDER_NUMBER: string }> =>
-  writeInOffice(store, 'voidInvoice', options, () => orderWrites.voidInvoice(orderNumber, reason, options));
-
-const STOCK_OPERATIONS = { received: 'receiveStock', counted: 'countStock', adjusted: 'adjustStock' } as const;
-
-/**
- * Receives, counts or adjusts a part. Throws NOT_FOUND, QUANTITY_NOT_ALLOWED, SERIALS_NOT_ALLOWED, or MISSING_FIELD for
- * an adjustment without a reason.
- */
-export const actOnStock = (
-  store: PimsStore,
-  partCode: string,
-  action: StockAction,
-  options: WriteOptions,
-): Promise<{ QTY_ONHAND: string }> =>
-  writeInOffice(store, STOCK_OPERATIONS[action.kind], options, () => stock.actOnStock(partCode, action, options));
-
-/** Sets QTY_ONORDER of a part. Throws NOT_FOUND or QUANTITY_NOT_ALLOWED. */
-export const setOnOrder = (
-  store: PimsStore,
-  partCode: string,
-  quantity: string,
-  options: WriteOptions,
-): Promise<{ QTY_ONORDER: string }> =>
-  writeInOffice(store, 'setOnOrder', options, () => stock.setOnOrder(partCode, quantity, options));
-
-export const createPart = (store: PimsStore, body: Body, options: WriteOptions): Promise<string> =>
-  writeInOffice(store, 'createPart', options, (dictionaries) => stock.createPart(dictionaries, body, options));
-
-export const updatePart = (store: PimsStore, body: Body, options: WriteOptions): Promise<string> =>
-  writeInOffice(store, 'updatePart', options, (dictionaries) => stock.updatePart(dictionaries, body, options));
 
 /** Maximum orders that are shown as waiting for a part. */
 const WAITING_MAX = 100;

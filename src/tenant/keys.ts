@@ -12,9 +12,9 @@ export const OVERLAPS_MS = { none: 0, '1h': HOUR_MS, '24h': DAY_MS, '7d': 7 * DA
 export type Overlap = keyof typeof OVERLAPS_MS;
 export const OVERLAPS = Object.keys(OVERLAPS_MS) as Overlap[];
 
-/** `read` allows only operations that read. */
 export type Scope = KeyTerms['scope'];
-export const SCOPES: readonly Scope[] = ['write', 'read'];
+/** The scopes. Each also allows what those before it allow. */
+export const SCOPES: readonly Scope[] = ['read', 'write', 'office'];
 /** The name of a tenant's first pair, and of pairs issued before pairs had names. */
 const DEFAULT_NAME = 'default';
 export const KEY_NAME_CHARACTERS_MAX = 64;
@@ -38,10 +38,11 @@ const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,62}[A-Za-z0-9])?$/;
 /** The beginning of a secret. A secret pasted as a name would be shown everywhere. */
 const SECRET = /sr_sk_/i;
 
-/** Throws SCOPE_MISSING for a read-only key. Calls from the dashboard have no key (null), since roles decide there. */
-export function checkMayWrite(key: CallingKey | null): void {
-  if (key?.scope !== 'read') return;
-  throw new Refusal('SCOPE_MISSING', `The key '${key.name}' is read-only. Use a key with the scope write.`);
+/** Throws SCOPE_MISSING for a key without the scope. Calls from the dashboard have no key (null): roles decide there. */
+export function checkScope(key: CallingKey | null, needed: Scope): void {
+  if (!key || SCOPES.indexOf(key.scope) >= SCOPES.indexOf(needed)) return;
+  const has = key.scope === 'read' ? 'is read-only' : `has the scope ${key.scope}`;
+  throw new Refusal('SCOPE_MISSING', `The key '${key.name}' ${has}. Use a key with the scope ${needed}.`);
 }
 
 /** Throws COMMAND_REFUSED when a text cannot be the name of a pair. */

@@ -32,7 +32,7 @@ export interface Tenant extends TenantChange {
 /** The name and the scope of a pair of keys. */
 export interface KeyTerms {
   readonly name: string;
-  readonly scope: 'write' | 'read';
+  readonly scope: 'read' | 'write' | 'office';
 }
 
 /** The pair that a call was sent with. */

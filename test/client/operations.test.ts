@@ -86,6 +86,21 @@ test('every operation of the contract can be called, and returns the records of 
   assert.deepEqual(changes.at(-1)!.record, fields);
   assert.match(etag, /^"/);
 
+  const office = await shop.run('keys', 'create', shop.keys.teamID, '--name', 'office', '--scope', 'office');
+  const back = clientOf(shop, {
+    apiID: office['apiID']!,
+    apiSecret: office['apiSecret']!,
+    onTry: (one) => tries.push(one),
+  });
+  assert.equal(await back.client.inventory.create({ PART_CODE: 'C' }), 'C');
+  assert.equal(await back.client.inventory.update({ PART_CODE: 'C', UNIT_PRICE: 3 }), 'C');
+  assert.equal((await back.client.stock.receive('B', 2)).QTY_ONHAND, '6');
+  assert.equal((await back.client.stock.count('B', 5)).QTY_ONHAND, '5');
+  assert.equal((await back.client.stock.adjust('B', -1, { REASON: 'broken' })).QTY_ONHAND, '4');
+  assert.equal((await back.client.orders.approve(made)).ORDER_TYPE, 'sales_order');
+  assert.equal((await back.client.orders.invoice(made)).ORDER_TYPE, 'invoice');
+  assert.equal((await back.client.orders.void(made)).ORDER_STATUS, 'VOID');
+
   assert.ok((await client.fields.list('lines')).some(({ name, assigned }) => name === 'LINE_NUMBER' && assigned));
   // Every call counts once, but the batch counts once for each of its steps.
   assert.equal((await client.usage.get()).total, tries.length + 2);

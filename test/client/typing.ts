@@ -2,11 +2,13 @@
 import {
   deriveFulfillment,
   step,
+  type AdvancedOrder,
   type BatchStep,
   type Customer,
   type CustomFields,
   type ErrorCode,
   type Filter,
+  type InvoiceLine,
   type Order,
   type OrderLine,
   type Storeroom,
@@ -88,8 +90,52 @@ export async function checkWrites(
   const changed = await plain.orders.update({ ORDER_NUMBER: 1, NOTES: null }, { ifMatch: '"a"', idempotencyKey: 'b' });
   // @ts-expect-error -- a write returns no lines
   void changed.lines;
-  // @ts-expect-error -- parts are read-only
-  void plain.inventory.update;
+}
+
+export async function checkOffice(plain: Storeroom, shop: Storeroom<{ inventory: 'SHELF' }>): Promise<void> {
+  const lines: readonly InvoiceLine[] = [{ LINE_REF_LOCK_CODE: 'a', QUANTITY: 1 }];
+  const invoiced = await plain.orders.invoice('1', { lines, SHIP_VIA: null }, { ifMatch: '"a"', idempotencyKey: 'b' });
+  holds<Same<typeof invoiced, AdvancedOrder>>(0);
+  // @ts-expect-error -- a line needs its units
+  await plain.orders.invoice('1', { lines: [{ LINE_REF_LOCK_CODE: 'a' }] });
+  // @ts-expect-error -- a reason belongs to a void
+  await plain.orders.approve('1', { REASON: 'x' });
+  await shop.inventory.create({ PART_CODE: 'A', SHELF: '3' });
+  await shop.inventory.update({ PART_CODE: 'A', SHELF: '4', UNIT_PRICE: 2 });
+  // @ts-expect-error -- the code is missing
+  await plain.inventory.create({ UNIT_PRICE: 2 });
+  // @ts-expect-error -- stock is counted, not written
+  await plain.inventory.update({ PART_CODE: 'A', QTY_ONHAND: 2 });
+  const part = await shop.stock.receive('A', 2, { SERIAL_NUMBERS: 'S1,S2', FROM_QUANTITY: '0' });
+  holds<Same<typeof part.SERIAL_NUMBERS, string | undefined>>(0);
+  holds<Same<typeof part.SHELF, string>>(0);
+  // @ts-expect-error -- an adjustment needs a reason
+  await plain.stock.adjust('A', -1, {});
+  // @ts-expect-error -- the service checks no tag of a part
+  await plain.stock.count('A', 1, {}, { ifMatch: '"a"' });
+
+  const line = { LINE_REF_LOCK_CODE: step(0).data.LINE_REF_LOCK_CODE, QUANTITY: step(0).data.QUANTITY };
+  const answers = await plain.batch([
+    { operation: 'addLineItem', body: { ORDER_NUMBER: '1' } },
+    { operation: 'invoiceOrder', body: { ORDER_NUMBER: '1', lines: [line] } },
+    { operation: 'updateOrder', body: { ORDER_NUMBER: step(1).data.BACKORDER_NUMBER, NOTES: 'late' } },
+    { operation: 'createPart', body: { PART_CODE: 'A' } },
+    { operation: 'receiveStock', body: { PART_CODE: step(3).data, QUANTITY: 2 } },
+    { operation: 'createCustomer', body: { NOTES: step(4).data.QTY_ONHAND } },
+  ]);
+  holds<Same<(typeof answers)[1], AdvancedOrder>>(0);
+  holds<Same<(typeof answers)[3], string>>(0);
+  void answers[4].QTY_ONHAND;
+  await plain.batch([
+    { operation: 'createOrder', body: {} },
+    // @ts-expect-error -- the data of createOrder is a text, in the lines of an invoice too
+    { operation: 'invoiceOrder', body: { ORDER_NUMBER: step(0).data, lines: [line] } },
+  ]);
+  await plain.batch([
+    { operation: 'addLineItem', body: { ORDER_NUMBER: '1' } },
+    // @ts-expect-error -- a line of an invoice has no such field
+    { operation: 'invoiceOrder', body: { ORDER_NUMBER: '1', lines: [{ ...line, DISCOUNT: 1 }] } },
+  ]);
 }
 
 export async function checkQueries(plain: Storeroom, shop: Shop): Promise<void> {

@@ -94,7 +94,7 @@ const RECORDS = 90;
 
 test('a page of the audit log ends before 1 MiB, and its `next` continues without a gap', async () => {
   const { busy } = small;
-  await busy.ask('POST /parts', { values: { PART_CODE: 'P' } });
+  await expectOk(busy.send('PUT', `${API}/records/inventory/create`, '{"PART_CODE":"P"}'));
   const file = '\u0001'.repeat(40_000);
   const table = { recordType: 'inventory', file, fields: ['PART_CODE', 'BARCODE'], updates: true, isDry: false };
   for (let row = 0; row < RECORDS; row++) await busy.ask('POST /imports', { ...table, rows: [['P', `${row}`]] });
@@ -126,7 +126,7 @@ test('429 on every route that reads while the tenant has unread responses; anoth
   for (const { name, path } of routes.filter(({ method }) => method === 'GET'))
     await until(async () => codeIn(await busy.get(path, neededBy(name))) === '429 TOO_MANY_QUERIES');
   await expectOk(other.get('/session'));
-  await expectOk(busy.post('/parts', { values: { PART_CODE: 'WRITES-GO-ON' } }));
+  await expectOk(busy.send('PUT', `${API}/records/inventory/create`, '{"PART_CODE":"WRITES-GO-ON"}'));
   for (const socket of sockets) socket.destroy();
   await until(async () => codeIn(await busy.get('/session')) === '200');
 });

@@ -10,7 +10,6 @@ import type { AnswerOf } from '../../src/http/dashboard/interface.ts';
 import { pick, range, valuesOf } from '../kit/lists.ts';
 import { stockShop } from '../kit/operations.ts';
 import { ownService, temporaryFolder } from '../kit/service.ts';
-import { WHOLE } from './routes.ts';
 import { auditOf, BEHIND_PROXY, runSql } from './scene.ts';
 import { codeOf, expectCode, expectOk, NEW_PASSWORD, PASSWORD, tokenOf, Visitor } from './visitor.ts';
 
@@ -61,10 +60,10 @@ suite('its records', () => {
     expectRecord('keys created', created.apiID, ann);
     await ann.ask('POST /fields', { recordType: 'orders', name: 'GIFT_WRAP', type: 'flag' });
     expectRecord('field added', 'GIFT_WRAP', ann);
-    await ann.ask('POST /orders/approve', { ORDER_NUMBER: 'order-shop' });
-    expectRecord('order approved', 'order-shop', ann);
-    await ann.ask('POST /orders/invoice', { ...WHOLE, ORDER_NUMBER: 'order-shop' });
-    expectRecord('order invoiced', 'order-shop', ann);
+    await expectOk(ann.post('/records/orders/approve', { ORDER_NUMBER: 'order-shop' }));
+    expectRecord('approveOrder', 'order-shop', ann);
+    await expectOk(ann.invoice('order-shop'));
+    expectRecord('invoiceOrder', 'order-shop', ann);
     await ann.ask('POST /sign-out');
     expectRecord('signed out', ann.email, ann);
     await owner.ask('POST /settings', { name: 'Shop & Co', defaultStage: 'quote', strict: false });
@@ -137,7 +136,7 @@ suite('its records', () => {
       ['/keys/end', { apiID: 'sr_id_x' }],
       ['/keys', { name: 'default', scope: 'read' }],
       ['/fields', { recordType: 'orders', name: 'lower', type: 'text' }],
-      ['/orders/approve', { ORDER_NUMBER: 'nothing' }],
+      ['/records/orders/approve', { ORDER_NUMBER: 'nothing' }],
       ['/settings', { name: '', defaultStage: 'quote', strict: true }],
     ];
     for (const [path, body] of refused) assert.ok((await owner.post(path, body)).status >= 400, path);

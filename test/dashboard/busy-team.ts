@@ -15,7 +15,6 @@ const ROUNDS = [5, 17, 6, 21, 11, 0, 0, 14, 9, 4];
 
 /** Invoices two units of each of the two lines of an order of the demo tenant. */
 export const PARTIAL_INVOICE = {
-  ORDER_NUMBER: '20010',
   quantities: { 1: '2', 2: '2' },
   serials: { 1: ['FK6S2A0917', 'FK6S2A0922'] },
   tracking: ['PG7740219907'],
@@ -82,13 +81,15 @@ export async function startBusyTeam(): Promise<BusyTeam> {
   await service.call(reports, 'POST', '/orders/query', { body: [] });
   await today.ask('POST /fields', { recordType: 'orders', name: 'GIFT_MESSAGE', type: 'text' });
   await today.ask('POST /fields', { recordType: 'customers', name: 'LOYALTY_SINCE', type: 'date' });
-  const { backorder } = await today.ask('POST /orders/invoice', PARTIAL_INVOICE);
+  const { BACKORDER_NUMBER: backorder } = (await expectOk(today.invoice('20010', PARTIAL_INVOICE))).body.data as {
+    BACKORDER_NUMBER: string;
+  };
   await until(async () =>
     (await today.ask('GET /webhooks')).webhooks.some(({ id, lag }) => id === webhook && lag === 0),
   );
   const { requests } = await today.ask('GET /requests', { status: '4xx' });
   const refused = requests.find(({ code }) => code === 'UNKNOWN_FIELD')!;
-  const shown = { order: backorder!, invoice: '20010', webhook, requestID: refused.requestID };
+  const shown = { order: backorder, invoice: '20010', webhook, requestID: refused.requestID };
   return { service, owner: today, withFactor, link, ...shown };
 }
 

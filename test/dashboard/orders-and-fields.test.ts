@@ -9,7 +9,6 @@ import { NAUGHTY } from '../kit/naughty-strings.ts';
 import { Shop, succeed, type Values } from '../kit/records.ts';
 import { ownService } from '../kit/service.ts';
 import { IS_THOROUGH } from '../kit/trials.ts';
-import { WHOLE } from './routes.ts';
 import { BEHIND_PROXY, everythingOf } from './scene.ts';
 import { codeIn, expectCode, expectOk, PASSWORD, Visitor, type Reply } from './visitor.ts';
 
@@ -28,9 +27,9 @@ async function newOrder(order: Values, ...lines: Values[]): Promise<string> {
   for (const line of lines) await succeed(shop.addLineItem({ ORDER_NUMBER, ...line }));
   return ORDER_NUMBER;
 }
-const approve = (ORDER_NUMBER: string): Promise<Reply> => developer.post('/orders/approve', { ORDER_NUMBER });
-const invoice = (ORDER_NUMBER: string, more: object = {}): Promise<Reply> =>
-  developer.post('/orders/invoice', { ...WHOLE, ORDER_NUMBER, ...more });
+const approve = (ORDER_NUMBER: string): Promise<Reply> => developer.post('/records/orders/approve', { ORDER_NUMBER });
+const invoice = (ORDER_NUMBER: string, asked: object = {}): Promise<Reply> => developer.invoice(ORDER_NUMBER, asked);
+const send = (body: object): Promise<Reply> => developer.post('/records/orders/invoice', body);
 
 suite('orders', () => {
   test('an invalid change is refused with its code, and changes nothing', async () => {
@@ -43,25 +42,44 @@ suite('orders', () => {
     const done = await newOrder({ ORDER_TYPE: 'sales_order' }, { PART_CODE: 'C', QUANTITY: '1' });
     await expectOk(invoice(done));
     const earlier = await everythingOf(owner);
-    const proto = `{"ORDER_NUMBER":"${number}","quantities":{"__proto__":"1"},"serials":{},"tracking":[]}`;
+    const [first] = (await shop.getOrder(number)).body.subRecords as { ORDER_LINEITEMS: Values }[];
+    const { LINE_REF_LOCK_CODE } = first!.ORDER_LINEITEMS;
+    const line = { LINE_REF_LOCK_CODE, QUANTITY: '1' };
+    const linesOf = (...lines: unknown[]) => send({ ORDER_NUMBER: number, lines });
     const refusals: Record<string, Promise<Reply>[]> = {
       '400 ORDER_NOT_FOUND': [approve('nothing')],
       '400 STAGE_NOT_ALLOWED': [approve(number), invoice(done), invoice(empty)],
       '400 QUANTITY_NOT_ALLOWED': ['3', '-1', 'x', '0'].map((units) => invoice(number, { quantities: { 1: units } })),
       '400 LINE_NOT_FOUND': [
         invoice(number, { quantities: { 9: '1' } }),
-        invoice(number, { quantities: { __proto__x: '1' } }),
-        developer.send('POST', '/dashboard/api/orders/invoice', proto),
+        linesOf(line, { LINE_REF_LOCK_CODE: '__proto__', QUANTITY: '1' }),
       ],
       '400 SERIALS_NOT_ALLOWED': [{ 1: ['a', 'b', 'c'] }, { 2: ['a'] }].map((serials) => invoice(number, { serials })),
       '400 INVALID_VALUE': [
-        approve(''),
-        invoice(number, { quantities: [] }),
         ...[['a\0'], ['\ud800']].map((one) => invoice(number, { serials: { 1: one } })),
-        ...[[1], ['\0'], ['x'.repeat(8193)]].map((tracking) => invoice(number, { tracking })),
+        ...[['\0'], ['x'.repeat(8193)]].map((tracking) => invoice(number, { tracking })),
+        send({ ORDER_NUMBER: number, SHIP_VIA: ['x'] }),
       ],
-      '400 UNKNOWN_FIELD': [invoice(number, { other: 1 })],
-      '400 MISSING_FIELD': [developer.post('/orders/invoice', { ORDER_NUMBER: number })],
+      '400 INVALID_BODY': [
+        linesOf(),
+        linesOf(line, line),
+        linesOf('x'),
+        linesOf({ ...line, QUANTITY: ['1'] }),
+        linesOf({ ...line, DESCRIPTION: 'x' }),
+        linesOf({ ...line, constructor: 'x' }),
+        linesOf(...Array.from({ length: 1001 }, (_, at) => ({ ...line, LINE_REF_LOCK_CODE: `${at}` }))),
+        send({ ORDER_NUMBER: number, lines: line }),
+        send({ ORDER_NUMBER: number, lines: null }),
+      ],
+      '400 UNKNOWN_FIELD': [send({ ORDER_NUMBER: number, other: 1 })],
+      '400 FIELD_NOT_ALLOWED': [send({ ORDER_NUMBER: number, NOTES: 'x' })],
+      '400 MISSING_FIELD': [
+        approve(''),
+        send({ lines: [line] }),
+        linesOf({ QUANTITY: '1' }),
+        linesOf({ LINE_REF_LOCK_CODE, QUANTITY: '' }),
+        linesOf({ ...line, LINE_REF_LOCK_CODE: null }),
+      ],
     };
     for (const [code, answers] of Object.entries(refusals))
       for (const answering of answers) await expectCode(answering, code);
@@ -89,8 +107,9 @@ suite('fields', () => {
   });
 });
 
-const invoiceOf = (quantities: object, serials: object = {}, tracking: string[] = []) => {
-  return { ORDER_NUMBER: '10001', quantities, serials, tracking };
+const invoiceOf = (LINE_REF_LOCK_CODE: string, QUANTITY: string, more = '') => {
+  const lines = [{ LINE_REF_LOCK_CODE, QUANTITY, SERIAL_NUMBERS: more }];
+  return { ORDER_NUMBER: '10001', lines, TRACKING_NUMBERS: more };
 };
 type Sent = [path: string, body: object | null, query?: Record<string, string>];
 const POSITIONS: Record<string, (text: string) => Sent> = {
@@ -107,9 +126,9 @@ const POSITIONS: Record<string, (text: string) => Sent> = {
   overlap: (text) => ['/keys/replace', { overlap: text }],
   'new password': (text) => ['/password', { password: PASSWORD, newPassword: text.slice(0, 14) }],
   sessionId: (text) => ['/sessions/end', { sessionId: text }],
-  'order to approve': (text) => ['/orders/approve', { ORDER_NUMBER: text }],
-  'line to invoice': (text) => ['/orders/invoice', invoiceOf({ [text]: '1' }, { [text]: [text] }, [text])],
-  'quantity to invoice': (text) => ['/orders/invoice', invoiceOf({ 1: text })],
+  'order to approve': (text) => ['/records/orders/approve', { ORDER_NUMBER: text }],
+  'line to invoice': (text) => ['/records/orders/invoice', invoiceOf(text, '1', text)],
+  'quantity to invoice': (text) => ['/records/orders/invoice', invoiceOf('x', text)],
   'a member': (text) => ['/settings', { name: 'Shop', defaultStage: 'quote', strict: false, [text]: text }],
   secret: (text) => ['/second-factor/enable', { password: PASSWORD, secret: text, code: text }],
   'filter value': (text) => ['/records/orders/query', [{ field: 'NOTES', value: text }]],

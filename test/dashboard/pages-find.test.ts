@@ -22,11 +22,10 @@ const number = await succeed<string>(
   }),
 );
 await succeed(shop.createCustomer({ CUSTOMER_CODE: 'DEMIR', CUSTOMER_NAME: 'Demir Lighting', BPHONE: '030 5550199' }));
-await owner.ask('POST /parts', {
-  values: { PART_CODE: 'LAMP-9', PART_DESCRIPTION: 'Brass lamp', BARCODE: '4012345678901', SERIALIZED: 'Y' },
-});
-const received = { PART_CODE: 'LAMP-9', quantity: '1', serials: ['SN-LAMP-1'], reason: '' };
-await expectOk(owner.post('/stock/receive', received));
+const lamp = { PART_CODE: 'LAMP-9', PART_DESCRIPTION: 'Brass lamp', BARCODE: '4012345678901', SERIALIZED: 'Y' };
+await expectOk(owner.send('PUT', '/dashboard/api/records/inventory/create', JSON.stringify(lamp)));
+const received = { PART_CODE: 'LAMP-9', QUANTITY: '1', SERIAL_NUMBERS: 'SN-LAMP-1' };
+await expectOk(owner.post('/records/stock/receive', received));
 
 async function find(page: Page, text: string): Promise<void> {
   await page.keyboard.press('Control+k');

@@ -166,6 +166,27 @@ test('Create Keys makes another pair, which works beside the others until Revoke
   await page.getByText('Monthly reports', { exact: true }).waitFor();
 });
 
+// Holds S12.2.
+test('a pair with the scope Back office approves an order, which one that reads and writes cannot', async (context) => {
+  const { keys, owner } = await openTenant(service);
+  const created = await service.call(keys, 'PUT', '/orders/create', { body: { ORDER_TYPE: 'quote' } });
+  const approve = (pair: Keys) =>
+    service.call(pair, 'POST', '/orders/approve', { body: { ORDER_NUMBER: created.body.data as string } });
+  assert.equal((await approve(keys)).body.code, 'SCOPE_MISSING');
+  const page = await openAs(context, service, owner);
+  await goByMenu(page, 'API Settings');
+  await button(page, 'Create Keys').click();
+  await field(page, 'Name').fill('Till');
+  await field(page, 'Back office').check();
+  await button(page, 'Create').click();
+  await region(page, 'New keys').getByText('Till, scope office').waitFor();
+  const { status, body } = await approve(await copyPair(page, keys));
+  assert.deepEqual([status, body.data.ORDER_TYPE], [200, 'sales_order']);
+  await button(page, 'Done').click();
+  const row = region(page, 'Valid keys').getByRole('row').filter({ hasText: 'Till' });
+  await row.getByText('office', { exact: true }).waitFor();
+});
+
 // Holds S2.7.
 test('a secret is shown once: not after a reload or Back, in storage or in a later answer', async (context) => {
   const { keys, owner } = await openTenant(service);

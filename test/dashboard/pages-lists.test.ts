@@ -78,14 +78,14 @@ test('each view has the same count and rows as the API', async (context) => {
 
 test('the rest of a partial invoice is among the backorders until it is invoiced', async (context) => {
   const ORDER_NUMBER = await orderLamps();
-  const invoice = { ORDER_NUMBER, quantities: { 1: '2' }, serials: {}, tracking: [] };
-  const { backorder } = (await expectOk(clerk.post('/orders/invoice', invoice))).body as { backorder: string };
+  const invoiced = await expectOk(clerk.invoice(ORDER_NUMBER, { quantities: { 1: '2' } }));
+  const { BACKORDER_NUMBER: backorder } = invoiced.body.data as { BACKORDER_NUMBER: string };
   assert.deepEqual(await clerk.ask('GET /orders/backorders'), { numbers: [backorder] });
   const page = await openAs(context, service, clerk);
   await views(page).getByRole('link', { name: 'Backorders 1', exact: true }).click();
   await page.locator('.page-title').getByText('1', { exact: true }).waitFor();
   assert.deepEqual(await numbersIn(page), [backorder]);
-  await expectOk(clerk.post('/orders/invoice', { ...invoice, ORDER_NUMBER: backorder, quantities: {} }));
+  await expectOk(clerk.invoice(backorder));
   assert.deepEqual(await clerk.ask('GET /orders/backorders'), { numbers: [] });
 });
 

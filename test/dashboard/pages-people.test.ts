@@ -221,19 +221,19 @@ test('settings and a custom field apply to the API at once; the audit log is who
     [owner.email, 'signed in', owner.email],
     [owner.email, 'tenant changed', teamID],
     [owner.email, 'field added', 'GIFT_NOTE'],
-    [owner.email, 'order approved', gift],
+    [owner.email, 'approveOrder', gift],
     [owner.email, 'keys replaced', apiID],
   ]);
   await button(page, 'Verify').click();
   await page.getByText(`Verified: ${rows.length} records, none changed.`).waitFor();
 
-  await field(page, 'What').fill('Order App');
+  await field(page, 'What').fill('approveO');
   await page.getByText(`1 record of the last ${rows.length}`).waitFor();
   const downloading = page.waitForEvent('download');
   await button(page, 'Export CSV').click();
   const [head, record, end] = readFileSync(await (await downloading).path(), 'utf8').split('\r\n');
   assert.deepEqual([head, end], ['number,at,actor,action,target,client,detail,hash', '']);
-  assert.match(record ?? '', new RegExp(`${owner.email},order approved,${gift},`));
+  assert.match(record ?? '', new RegExp(`${owner.email},approveOrder,${gift},`));
   await region(page, 'Audit log').getByRole('link', { name: gift }).click();
   await page.waitForURL(`**/records/orders/${gift}`);
 });

@@ -23,9 +23,6 @@ const proofOf = ({ password, service }: Visitor, steps = 0): object => ({
   },
 });
 
-/** Invoices everything that an order has left. */
-export const WHOLE = { quantities: {}, serials: {}, tracking: [] };
-
 /** Everything of a tenant that a request can name. */
 export interface Named {
   readonly teamID: string;
@@ -72,6 +69,18 @@ const own =
   (make: Ask<object>): Make =>
   (...given) => ({ body: make(...given) });
 
+/** The operations of the back office. */
+const OFFICE: readonly [method: 'POST' | 'PUT', path: string, make: Ask<object>][] = [
+  ['POST', '/orders/approve', ({ quote }) => ({ ORDER_NUMBER: quote })],
+  ['POST', '/orders/invoice', ({ salesOrder }) => ({ ORDER_NUMBER: salesOrder })],
+  ['POST', '/orders/void', ({ invoice }) => ({ ORDER_NUMBER: invoice })],
+  ['PUT', '/inventory/create', () => ({ PART_CODE: unique() })],
+  ['POST', '/inventory/update', ({ part }) => ({ PART_CODE: part, BARCODE: unique() })],
+  ['POST', '/stock/receive', ({ part }) => ({ PART_CODE: part, QUANTITY: '1' })],
+  ['POST', '/stock/count', ({ part }) => ({ PART_CODE: part, QUANTITY: '7' })],
+  ['POST', '/stock/adjust', ({ part }) => ({ PART_CODE: part, QUANTITY: '-1', REASON: 'broken' })],
+];
+
 /** The routes, except the operations. Requests that end the session, or change what others need, are at the end. */
 const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], make: Make][] = [
   ['GET', '/session', 'viewer', nothing],
@@ -102,18 +111,10 @@ const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], m
   ['GET', '/operate', 'owner', nothing],
   ['POST', '/operate/backup', 'owner', empty],
   ['POST', '/fields', 'developer', own(() => ({ recordType: 'orders', name: unique(), type: 'text' }))],
-  ['POST', '/orders/approve', 'clerk', own(({ quote }) => ({ ORDER_NUMBER: quote }))],
-  ['POST', '/orders/invoice', 'clerk', own(({ salesOrder }) => ({ ...WHOLE, ORDER_NUMBER: salesOrder }))],
-  ['POST', '/stock/receive', 'clerk', own(({ part }) => ({ PART_CODE: part, quantity: '1', serials: [], reason: '' }))],
-  ['POST', '/stock/count', 'clerk', own(({ part }) => ({ PART_CODE: part, quantity: '7', reason: '' }))],
-  ['POST', '/stock/adjust', 'clerk', own(({ part }) => ({ PART_CODE: part, quantity: '-1', reason: 'broken' }))],
-  ['POST', '/stock/on-order', 'clerk', own(({ part }) => ({ PART_CODE: part, quantity: '3' }))],
   ['GET', '/stock/movements', 'viewer', ({ part }) => ({ query: { PART_CODE: part } })],
   ['GET', '/stock/waiting', 'viewer', ({ part }) => ({ query: { PART_CODE: part } })],
   ['GET', '/stock/serial', 'viewer', () => ({ query: { serial: 'SN1' } })],
   ['GET', '/orders/backorders', 'viewer', nothing],
-  ['POST', '/parts', 'clerk', own(() => ({ values: { PART_CODE: unique() } }))],
-  ['POST', '/parts/update', 'clerk', own(({ part }) => ({ PART_CODE: part, values: { BARCODE: unique() } }))],
   [
     'POST',
     '/imports',
@@ -128,7 +129,6 @@ const ROWS: readonly [method: 'GET' | 'POST', path: string, role: Row['role'], m
     })),
   ],
   ['GET', '/orders/history', 'viewer', ({ quote }) => ({ query: { ORDER_NUMBER: quote } })],
-  ['POST', '/orders/void', 'clerk', own(({ invoice }) => ({ ORDER_NUMBER: invoice, reason: '' }))],
   ['POST', '/settings', 'owner', own(() => ({ name: unique(), defaultStage: 'quote', strict: false }))],
   ['POST', '/users', 'owner', own(({ email }) => ({ email: `${unique()}-${email}`.toLowerCase(), role: 'viewer' }))],
   ['POST', '/users/role', 'owner', own(({ email }) => ({ email, role: 'developer' }))],
@@ -166,8 +166,13 @@ export function rowsOf(named: Named, visitor: Visitor): Row[] {
     const explorer: Row = { ...row, path: `/explorer${path}`, role: isWrite ? 'developer' : 'viewer' };
     return [explorer, { ...row, path: `/records${path}`, role: isWrite ? 'clerk' : 'viewer' }];
   });
+  const others = { ...named, quote: `${named.quote}-2`, salesOrder: `${named.salesOrder}-2` };
+  const office = OFFICE.flatMap(([method, path, make]): Row[] => [
+    { method, path: `/explorer${path}`, role: 'developer', body: make(others, visitor) },
+    { method, path: `/records${path}`, role: 'clerk', body: make(named, visitor) },
+  ]);
   // The operations are first because some of the rows end sessions.
-  return [...operations, ...rows];
+  return [...operations, ...office, ...rows];
 }
 
 /** Returns `METHOD /path` of every route of the service, and of the operations below /explorer and /records. */

@@ -47,10 +47,13 @@ export async function makeMarkedTenant(service: Service, teamID: string): Promis
   await shop.load('orders', [
     { ORDER_NUMBER: quote, ORDER_TYPE: 'quote', ...order },
     { ORDER_NUMBER: salesOrder, ORDER_TYPE: 'sales_order', ...order },
+    // The explorer has its own orders, because an order is approved and invoiced once.
+    { ORDER_NUMBER: `${quote}-2`, ORDER_TYPE: 'quote', ...order },
+    { ORDER_NUMBER: `${salesOrder}-2`, ORDER_TYPE: 'sales_order', ...order },
     { ORDER_NUMBER: invoice, ORDER_TYPE: 'invoice', ...order },
   ]);
   await shop.load('inventory', [{ PART_CODE: part, PART_DESCRIPTION: mark, QTY_ONHAND: '5' }]);
-  for (const ORDER_NUMBER of [`order-${teamID}`, quote, salesOrder])
+  for (const ORDER_NUMBER of [`order-${teamID}`, quote, salesOrder, `${salesOrder}-2`])
     await succeed(shop.addLineItem({ ORDER_NUMBER, DESCRIPTION: mark, QUANTITY: '1' }));
   await succeed(shop.updateCustomer({ CUSTOMER_CODE: `customer-${teamID}`, NOTES: mark }));
   await owner.ask('POST /fields', { recordType: 'orders', name: mark.toUpperCase(), type: 'text' });

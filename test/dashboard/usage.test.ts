@@ -65,7 +65,7 @@ test('a write of the explorer counts, one of the pages does not, and the audit l
   await expectCode(clerk.post('/explorer/orders/cancel', { ORDER_NUMBER: number }), '403 ROLE_NOT_ALLOWED');
   // Approving an order in the dashboard is not a call of the API either.
   const quote = await service.call(keys, 'PUT', '/orders/create', { body: { ORDER_TYPE: 'quote' } });
-  assert.equal((await clerk.post('/orders/approve', { ORDER_NUMBER: quote.body.data as string })).status, 200);
+  assert.equal((await clerk.post('/records/orders/approve', { ORDER_NUMBER: quote.body.data as string })).status, 200);
   assert.equal(await service.usageOf(teamID), counted + 2);
 
   const { records } = await owner.ask('GET /audit');
@@ -76,6 +76,7 @@ test('a write of the explorer counts, one of the pages does not, and the audit l
       [owner.email, 'createOrder', made.body.data, { fields: 'NOTES' }],
       [clerk.email, 'batch', number, { steps: 'createOrder addLineItem' }],
       [clerk.email, 'updateOrder', number, { fields: 'ORDER_NUMBER NOTES SHIP_VIA' }],
+      [clerk.email, 'approveOrder', quote.body.data, { fields: 'ORDER_NUMBER' }],
     ],
   );
 });

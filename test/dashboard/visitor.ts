@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import type { AnswerOf, RouteName } from '../../src/http/dashboard/interface.ts';
+import { bodyOf } from '../kit/invoices.ts';
 import type { Service } from '../kit/service.ts';
 
 export type Role = 'owner' | 'developer' | 'clerk' | 'viewer';
@@ -112,6 +113,27 @@ export class Visitor {
     const [method, path = ''] = route.split(' ');
     const reply = method === 'GET' ? this.get(path, sent as Record<string, string>) : this.post(path, sent);
     return (await expectOk(reply)).body as AnswerOf<Name>;
+  }
+
+  /** Invoices lines of an order, named by their numbers, as the page does. */
+  async invoice(
+    ORDER_NUMBER: string,
+    {
+      quantities = {},
+      serials = {},
+      tracking = [],
+    }: { quantities?: object; serials?: object; tracking?: readonly string[] } = {},
+  ): Promise<Reply> {
+    const { body } = await this.get('/records/orders/single', { orderNum: ORDER_NUMBER });
+    const lines = ((body.subRecords ?? []) as { ORDER_LINEITEMS: Record<string, string> }[]).map(
+      (line) => line.ORDER_LINEITEMS,
+    );
+    const asked = {
+      quantities: new Map(Object.entries(quantities)),
+      serials: new Map(Object.entries(serials)),
+      tracking,
+    };
+    return this.post('/records/orders/invoice', bodyOf(ORDER_NUMBER, asked, lines));
   }
 
   get(path: string, query: Record<string, string> = {}, headers: Record<string, string> = {}): Promise<Reply> {

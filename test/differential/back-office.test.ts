@@ -9,6 +9,8 @@ import { after, before, test } from 'node:test';
 import * as fc from 'fast-check';
 import { orThrow, Refusal } from '../../src/errors.ts';
 import * as operations from '../../src/pims/operations.ts';
+import type { Written } from '../../src/pims/writes/writes.ts';
+import { bodyOf } from '../kit/invoices.ts';
 import type { PimsStore } from '../../src/pims/pims-port.ts';
 import { addDecimals } from '../../src/pims/rules/decimal.ts';
 import { splitList } from '../../src/pims/rules/lists.ts';
@@ -112,20 +114,21 @@ async function carryOut(store: PimsStore, run: Step, returned: Returned): Promis
       return 'changed';
     }
     case 'approve':
-      return operations.advanceOrder(store, number, { approve: true }, OPTIONS);
+      return dataOf(operations.approveOrder(store, { ORDER_NUMBER: number }, OPTIONS));
     case 'cancel':
       return (await operations.cancelOrder(store, { ORDER_NUMBER: number }, OPTIONS)).data;
     case 'drop':
       return (await operations.updateOrder(store, { ORDER_NUMBER: number, DROP_SHIP: 'Y' }, OPTIONS)).data;
     case 'void':
-      return operations.voidInvoice(store, number, '', OPTIONS);
+      return dataOf(operations.voidInvoice(store, { ORDER_NUMBER: number }, OPTIONS));
     case 'invoice': {
       const asked = { quantities: new Map([['1', run.units]]), serials: new Map([['1', run.serials]]), tracking: [] };
-      return operations.advanceOrder(store, number, { invoice: asked }, OPTIONS);
+      return dataOf(operations.invoiceOrder(store, bodyOf(number, asked, await linesOf(store, number)), OPTIONS));
     }
     default: {
       const sold = await Promise.all(run.serials.map((serial) => findOwner(store, run.part, serial)));
-      const answer = await operations.actOnStock(store, run.part, { kind: run.do, ...run, reason: 'test' }, OPTIONS);
+      const moved = { PART_CODE: run.part, QUANTITY: run.quantity, SERIAL_NUMBERS: run.serials.join(), REASON: 'test' };
+      const answer = await dataOf(operations.writeRecord(store, STOCK_OPERATIONS[run.do], moved, OPTIONS));
       for (const [index, owner] of sold.entries()) returned.add(`${run.part} ${run.serials[index]} ${owner}`);
       if (run.do === 'counted' && run.part === 'PHONE')
         for (const serial of SERIALS) {
@@ -136,6 +139,10 @@ async function carryOut(store: PimsStore, run: Step, returned: Returned): Promis
     }
   }
 }
+
+/** The operation for each kind of movement by hand. */
+const STOCK_OPERATIONS = { received: 'receiveStock', counted: 'countStock', adjusted: 'adjustStock' } as const;
+const dataOf = async (written: Promise<Written>): Promise<unknown> => JSON.parse((await written).data) as unknown;
 
 /** Returns the invoice that sold this unit, '' if it is in stock, or undefined if its serial number is unknown. */
 async function findOwner(store: PimsStore, partCode: string, serial: string): Promise<string | undefined> {
@@ -195,7 +202,8 @@ async function runOnNewTenants(steps: readonly Step[]): Promise<boolean> {
   const systems = opened.map(({ store, tenant }) => ({ pims: store.pims(tenant), returned: new Set<string>() }));
   for (const { pims } of systems) {
     await operations.createPart(pims, { PART_CODE: 'PHONE', SERIALIZED: 'Y', UNIT_PRICE: '99.99' }, OPTIONS);
-    await operations.createPart(pims, { PART_CODE: 'CASE', QTY_ONHAND: '5' }, OPTIONS);
+    await operations.createPart(pims, { PART_CODE: 'CASE' }, OPTIONS);
+    await operations.countStock(pims, { PART_CODE: 'CASE', QUANTITY: '5' }, OPTIONS);
   }
   try {
     for (const one of steps) {

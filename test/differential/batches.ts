@@ -5,7 +5,11 @@ import type { RawValue } from '../../src/pims/rules/values.ts';
 import type { Body, WriteContext, Written } from '../../src/pims/writes/writes.ts';
 import { refuse } from './closed-orders.ts';
 
-type Operation = BatchStep['operation'];
+/** The operations that the model has. */
+type Operation = Extract<
+  BatchStep['operation'],
+  `${'create' | 'update'}${'Order' | 'Customer'}` | `${'add' | 'update'}LineItem` | 'cancelOrder'
+>;
 /** A reference of a step. `link` chooses its use; `to` and `field` choose the step and field that it names. */
 export interface LinkPlan {
   readonly link: number;
@@ -45,7 +49,7 @@ export function doSteps(single: Single, steps: readonly BatchStep[], context: Wr
   const answers: unknown[] = [];
   for (const [step, { operation, body }] of steps.entries())
     try {
-      answers.push(JSON.parse(single[operation](fillIn(body, answers), context).data));
+      answers.push(JSON.parse(single[operation as Operation](fillIn(body, answers), context).data));
     } catch (refusal) {
       if (!(refusal instanceof Refusal)) throw refusal;
       const { code, message, field, suggestion } = refusal;

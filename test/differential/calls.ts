@@ -2,18 +2,17 @@
 import { createHash } from 'node:crypto';
 import { orThrow, Refusal } from '../../src/errors.ts';
 import * as operations from '../../src/pims/operations.ts';
-import * as orderWrites from '../../src/pims/writes/order-writes.ts';
 import * as writes from '../../src/pims/writes/writes.ts';
 import type { BatchStep } from '../../src/pims/batch.ts';
 import type { Body, WriteContext, WriteOptions, Written } from '../../src/pims/writes/writes.ts';
 import type { OrderFound, Page, PimsStore, QueryRequest, RecordFound } from '../../src/pims/pims-port.ts';
 import { textOf, type Rendered } from '../../src/pims/rules/json.ts';
 import type { Expected } from '../../src/pims/writes/script.ts';
-import type { OrderTransition } from '../../src/pims/rules/order.ts';
 import type { CustomField, KeyedType, RecordType } from '../../src/pims/rules/fields.ts';
 import { foldCase, type Filter, type FilterValue } from '../../src/pims/reads/query.ts';
 import { sortKey, type RawValue, type Values } from '../../src/pims/rules/values.ts';
 import { PATIENT } from '../kit/caller.ts';
+import { advanceOrder, type OrderTransition } from '../kit/invoices.ts';
 import { linkBody } from './batches.ts';
 import type { Model } from './model.ts';
 import { EARLIER, type BodyPlan, type FilterPlan, type KeyPlan } from './operations.ts';
@@ -91,7 +90,7 @@ export function systemOver(store: PimsStore): System {
     advanceOrder: async (orderNumber, step, options) =>
       orThrow(
         await store.write(
-          () => writes.runOnce(orderWrites.advanceOrder(orderNumber, step, options), options),
+          (dictionaries) => writes.runOnce(advanceOrder(dictionaries, orderNumber, step, options), options),
           options.idempotency,
         ),
       ),

@@ -2,14 +2,8 @@
 import { orThrow, Refusal } from '../../src/errors.ts';
 import { addDecimals, subtractDecimals } from '../../src/pims/rules/decimal.ts';
 import { parseFilters, parseSort, type Sort } from '../../src/pims/reads/query.ts';
-import {
-  addLine,
-  approveOrder,
-  changeLine,
-  invoiceOrder,
-  type KnownPart,
-  type OrderTransition,
-} from '../../src/pims/rules/order.ts';
+import { addLine, approveOrder, changeLine, type KnownPart } from '../../src/pims/rules/order.ts';
+import { invoiceOrder } from '../../src/pims/rules/invoice.ts';
 import { checkText, parseValues, refuseMissingKey, sortKey, type Values } from '../../src/pims/rules/values.ts';
 import { splitList } from '../../src/pims/rules/lists.ts';
 import {
@@ -30,6 +24,7 @@ import { doSteps, rememberMap } from './batches.ts';
 import { ClosedOrders, committedBy, movementsBetween, refuse } from './closed-orders.ts';
 import { Totals } from './totals.ts';
 import { compareSorted, compareTexts, holds, positionOf } from './filters.ts';
+import { requestOf, type OrderTransition } from '../kit/invoices.ts';
 import { SHIPPING_ADDRESS } from '../kit/shipping-address.ts';
 import { Tags } from './tags.ts';
 
@@ -172,12 +167,7 @@ export class Model {
       const order = this.#existingOrder(orderNumber);
       this.#checkExpected('orders', orderNumber, 'order', context);
       const line = this.#linesOf(orderNumber).find((one) => one['LINE_REF_LOCK_CODE'] === lockCode);
-      const missing = `Order ${orderNumber} has no line with the LINE_REF_LOCK_CODE '${lockCode.slice(0, 64)}'.`;
-      if (!line) {
-        for (let left = this.#backorders.get(orderNumber); left !== undefined; left = this.#backorders.get(left))
-          if (this.#linesOf(left).some((one) => one['LINE_REF_LOCK_CODE'] === lockCode)) refuseMoved(orderNumber, left);
-        refuse('LINE_NOT_FOUND', 'LINE_REF_LOCK_CODE', missing);
-      }
+      if (!line) this.#refuseLine(orderNumber, lockCode);
       if (context.strict) this.#checkKnown(change, 'PART_CODE');
       this.#closed.checkNotCancelled(order);
       const step = orThrow(
@@ -248,19 +238,21 @@ export class Model {
   /** Approves or invoices an order, as a clerk does. */
   advanceOrder(orderNumber: string, step: OrderTransition, options: WriteOptions): Written {
     return this.#once(options, () => {
-      const order = this.#existingOrder(orderNumber);
       const lines = this.#linesOf(orderNumber);
+      const request = 'invoice' in step ? requestOf(step.invoice, lines) : undefined;
+      if (orderNumber === '') throw refuseMissingKey('ORDER_NUMBER');
+      const order = this.#existingOrder(orderNumber);
+      for (const code of request?.lines?.keys() ?? [])
+        if (!lines.some((line) => line['LINE_REF_LOCK_CODE'] === code)) this.#refuseLine(orderNumber, code);
       this.#closed.checkNotCancelled(order);
-      const advanced = orThrow(
-        'approve' in step ? approveOrder(order, lines) : invoiceOrder(order, lines, step.invoice),
-      );
+      const advanced = orThrow(request ? invoiceOrder(order, lines, request) : approveOrder(order, lines));
       const modified = { MODIFIED_DATE: options.now };
       const before = { ...order };
       Object.assign(order, advanced.order, modified);
       this.#tags.moved('orders', orderNumber);
       const kept = advanced.lines.map((line) => ({ ...line, ...modified }));
       this.#lines.set(orderNumber, kept);
-      let backorder: string | null = null;
+      let backorder = '';
       if (advanced.backorder) {
         const { order: open, lines: openLines } = advanced.backorder;
         const number = this.#create('orders', without(open, 'ORDER_NUMBER'), options.now);
@@ -276,7 +268,8 @@ export class Model {
         backorder = number;
       }
       this.#moveStock(advanced.stock, options.now);
-      return { ORDER_NUMBER: orderNumber, backorder };
+      const { ORDER_TYPE, ORDER_STATUS } = order;
+      return { ORDER_NUMBER: orderNumber, ORDER_TYPE, ORDER_STATUS, BACKORDER_NUMBER: backorder };
     });
   }
 
@@ -517,6 +510,13 @@ export class Model {
     const what = `The ${noun} '${key.slice(0, 64)}'`;
     const message = `${what} has changed since you read it. Read it again and retry with the new ETag.`;
     throw new Refusal('RECORD_CHANGED', message, { tag });
+  }
+
+  #refuseLine(orderNumber: string, lockCode: string): never {
+    for (let left = this.#backorders.get(orderNumber); left !== undefined; left = this.#backorders.get(left))
+      if (this.#linesOf(left).some((one) => one['LINE_REF_LOCK_CODE'] === lockCode)) refuseMoved(orderNumber, left);
+    const missing = `Order ${orderNumber} has no line with the LINE_REF_LOCK_CODE '${lockCode.slice(0, 64)}'.`;
+    refuse('LINE_NOT_FOUND', 'LINE_REF_LOCK_CODE', missing);
   }
 
   #part(code: string | undefined): KnownPart {

@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { BEHIND_PROXY } from '../dashboard/scene.ts';
-import { Visitor } from '../dashboard/visitor.ts';
+import { expectOk, Visitor } from '../dashboard/visitor.ts';
 import { range } from '../kit/lists.ts';
 import { stockShop } from '../kit/operations.ts';
 import { succeed } from '../kit/records.ts';
@@ -30,7 +30,7 @@ test('no sync runs on the event loop while users, stock and customers are writte
   while (!said.includes('attached')) await once(trace.stderr, 'data');
   for (const round of range(ROUNDS)) {
     await owner.ask('POST /users', { email: `n${round}@shop.example`, role: 'viewer' });
-    await owner.ask('POST /stock/receive', { PART_CODE: 'part-shop', quantity: '1', serials: [], reason: `${round}` });
+    await expectOk(owner.post('/records/stock/receive', { PART_CODE: 'part-shop', QUANTITY: '1', REASON: `${round}` }));
     await succeed(shop.createCustomer({ CUSTOMER_CODE: `c${round}` }));
   }
   trace.kill('SIGINT');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
 import { takeShare } from '../../src/pims/rules/decimal.ts';
-import { invoiceOrder } from '../../src/pims/rules/order.ts';
+import { invoiceOrder } from '../../src/pims/rules/invoice.ts';
 import { markTotals, sumUp, TOTALS_MARK } from '../../src/pims/rules/totals.ts';
 
 test('half a cent of a share is rounded away from zero', () => {
@@ -17,7 +17,7 @@ test('half a cent of a share is rounded away from zero', () => {
 });
 
 test('the SUBTOTAL of a backorder is the one that `check` expects, for any sum of its lines', () => {
-  const invoice = { quantities: new Map([['1', '1']]), serials: new Map<string, string[]>(), tracking: [] };
+  const invoice = { lines: new Map([['1', { QUANTITY: '1' }]]), fields: {} };
   for (const priced of [
     ['1 x 0.334', '1 x 0.336'],
     ['1 x 0.33', '1 x 0.34'],

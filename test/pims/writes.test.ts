@@ -4,9 +4,8 @@ import { test } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
 import { writeBatch, type BatchStep } from '../../src/pims/batch.ts';
 import { buildDictionaries } from '../../src/pims/rules/fields.ts';
-import type { InvoiceRequest } from '../../src/pims/rules/order.ts';
 import type { Script } from '../../src/pims/writes/script.ts';
-import { advanceOrder } from '../../src/pims/writes/order-writes.ts';
+import { invoiceOrder } from '../../src/pims/writes/order-writes.ts';
 import * as writes from '../../src/pims/writes/writes.ts';
 
 const DICTIONARIES = buildDictionaries([]);
@@ -79,9 +78,9 @@ test('a new line may not have NUMBER_SHIPPED; lines are counted only if a number
 
 test('the input of an operator must be storable text, and its refusal names the field', () => {
   const advance = (order: string, { serial = 'S', tracking = 'T' } = {}): Ran => {
-    const serials = new Map([['1', [serial]]]);
-    const invoice: InvoiceRequest = { quantities: new Map(), serials, tracking: [tracking] };
-    return run(advanceOrder(order, { invoice }, CONTEXT));
+    const lines = [{ LINE_REF_LOCK_CODE: 'lock', QUANTITY: '1', SERIAL_NUMBERS: serial }];
+    const body = { ORDER_NUMBER: order, lines, TRACKING_NUMBERS: tracking } as unknown as writes.Body;
+    return run(invoiceOrder(DICTIONARIES, body, CONTEXT));
   };
   refuses(advance('7\0'), /^INVALID_VALUE ORDER_NUMBER: /);
   refuses(advance('7', { serial: '\0' }), /^INVALID_VALUE SERIAL_NUMBERS: /);

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { awaitChanges, CHANGED_TYPES, deleteOldChanges, listChanges } from '../../src/pims/changes.ts';
 import type { Change, ChangePage, ChangesRequest } from '../../src/pims/changes.ts';
 import * as operations from '../../src/pims/operations.ts';
+import { bodyOf, WHOLE_INVOICE } from '../kit/invoices.ts';
 import type { PimsStore } from '../../src/pims/pims-port.ts';
 import type { WriteContext } from '../../src/pims/writes/writes.ts';
 import type { KeyedType } from '../../src/pims/rules/fields.ts';
@@ -57,13 +58,14 @@ export function describeChanges(store: StoreUnderTest): void {
     const line = { ORDER_NUMBER: order, PART_CODE: 'P', QUANTITY: '3' };
     const { data } = await operations.addLineItem(port, line, context);
     const lock = (JSON.parse(data) as Record<string, string>)['LINE_REF_LOCK_CODE']!;
-    await operations.advanceOrder(port, order, { approve: true }, context);
+    await operations.approveOrder(port, { ORDER_NUMBER: order }, context);
     const change = { ORDER_NUMBER: order, LINE_REF_LOCK_CODE: lock, QUANTITY: '4' };
     await operations.updateLineItem(port, change, context);
     await operations.updateOrder(port, { ORDER_NUMBER: order, NOTES: 'y' }, context);
-    const invoice = { quantities: new Map([['1', '1']]), serials: new Map<string, string[]>(), tracking: [] };
-    const { backorder } = await operations.advanceOrder(port, order, { invoice }, context);
-    await operations.cancelOrder(port, { ORDER_NUMBER: backorder! }, context);
+    const invoice = { ...WHOLE_INVOICE, quantities: new Map([['1', '1']]) };
+    const body = bodyOf(order, invoice, (await pims.readOrder(order)).lines);
+    const advanced = JSON.parse((await operations.invoiceOrder(port, body, context)).data) as Record<string, string>;
+    await operations.cancelOrder(port, { ORDER_NUMBER: advanced['BACKORDER_NUMBER']! }, context);
     const found = await read(port);
     assert.deepEqual(found.changes.map(shown), [
       'import: inventory P created',
@@ -77,9 +79,9 @@ export function describeChanges(store: StoreUnderTest): void {
       'updateLineItem: inventory P updated',
       `updateOrder: orders ${order} updated`,
       `invoiceOrder: orders ${order} updated`,
-      `invoiceOrder: orders ${backorder} created`,
+      `invoiceOrder: orders ${advanced['BACKORDER_NUMBER']} created`,
       'invoiceOrder: inventory P updated',
-      `cancelOrder: orders ${backorder} updated`,
+      `cancelOrder: orders ${advanced['BACKORDER_NUMBER']} updated`,
       'cancelOrder: inventory P updated',
     ]);
     assert.ok(found.changes.every(({ at }) => at === NOW));

@@ -3,15 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal, settle } from '../../src/errors.ts';
 import * as operations from '../../src/pims/operations.ts';
-import type { StockAction } from '../../src/pims/rules/stock.ts';
 import type { Values } from '../../src/pims/rules/values.ts';
 import { PATIENT } from '../kit/caller.ts';
+import { WHOLE_INVOICE } from '../kit/invoices.ts';
 import { times, valuesOf } from '../kit/lists.ts';
 import { accepted, assertRefused, write, type Pims, type StoreUnderTest } from './store-under-test.ts';
 
 /** More parts than the write of an order may read in a group with other writes. */
 const MANY_PARTS = 101;
-const WHOLE = { quantities: new Map<string, string>(), serials: new Map<string, string[]>(), tracking: [] };
 
 /** Returns the units of each part on hand and committed. */
 const readStock = (pims: Pims, ...partCodes: string[]): Promise<(string | undefined)[][]> =>
@@ -33,9 +32,15 @@ const codeOf = async (work: Promise<unknown>): Promise<string> => {
   );
   return outcome instanceof Refusal ? outcome.code : 'done';
 };
-const voidInvoice = (pims: Pims, order: string) => operations.voidInvoice(pims.port, order, 'damaged', write());
-const act = (pims: Pims, kind: StockAction['kind'], quantity: string, ...serials: string[]) =>
-  operations.actOnStock(pims.port, 'P', { kind, quantity, serials, reason: 'test' }, write());
+const voidInvoice = (pims: Pims, order: string) =>
+  operations.voidInvoice(pims.port, { ORDER_NUMBER: order, REASON: 'damaged' }, { ...write(), defaultStage: 'quote' });
+const act = (pims: Pims, operation: 'receiveStock' | 'adjustStock', QUANTITY: string, ...serials: string[]) =>
+  operations.writeRecord(
+    pims.port,
+    operation,
+    { PART_CODE: 'P', QUANTITY, SERIAL_NUMBERS: serials.join(), REASON: 'test' },
+    { ...write(), defaultStage: 'quote' },
+  );
 /** Changes a line that `begin` made. */
 const changeLine = (pims: Pims, order: string, change: Values) => pims.updateLine(order, `lock-${order}`, change);
 
@@ -55,14 +60,14 @@ async function begin({ pims }: { readonly pims: Pims }, part: Values = {}): Prom
 export function describeGroups(store: StoreUnderTest): void {
   test('if two invoices get the same serial number at once, one keeps it', async () => {
     const pims = await begin(await store.newTenant());
-    for (const order of ['1', '2']) accepted(await pims.advanceOrder(order, { invoice: WHOLE }));
+    for (const order of ['1', '2']) accepted(await pims.advanceOrder(order, { invoice: WHOLE_INVOICE }));
     const outcomes = ['1', '2'].map((order) => codeOf(changeLine(pims, order, { SERIAL_NUMBERS: 'S1' })));
     assert.deepEqual(await Promise.all(outcomes), ['done', 'SERIALS_NOT_ALLOWED']);
   });
 
   test('if two orders are invoiced at once with the same serial number, one succeeds', async () => {
     const pims = await begin(await store.newTenant(), { SERIALIZED: 'Y' });
-    const invoice = { ...WHOLE, serials: new Map([['1', ['S1']]]) };
+    const invoice = { ...WHOLE_INVOICE, serials: new Map([['1', ['S1']]]) };
     const outcomes = ['1', '2'].map((order) => codeOf(pims.advanceOrder(order, { invoice })));
     assert.deepEqual(await Promise.all(outcomes), ['done', 'SERIALS_NOT_ALLOWED']);
     assert.deepEqual(await readStock(pims, 'P'), [['9', '1']]);
@@ -75,10 +80,10 @@ export function describeGroups(store: StoreUnderTest): void {
     ]) {
       const pims = await begin(await store.newTenant());
       const find = async () => accepted(await pims.port.look('serials', PATIENT.signal, 'S1'));
-      for (const order of ['1', '2']) accepted(await pims.advanceOrder(order, { invoice: WHOLE }));
+      for (const order of ['1', '2']) accepted(await pims.advanceOrder(order, { invoice: WHOLE_INVOICE }));
       accepted(await changeLine(pims, '1', { SERIAL_NUMBERS: 'S1' }));
       // The unit comes back by a receipt and is sold again, while the first invoice still names it.
-      await act(pims, 'received', '1', 'S1');
+      await act(pims, 'receiveStock', '1', 'S1');
       accepted(await changeLine(pims, '2', { SERIAL_NUMBERS: 'S1' }));
       await leave(pims);
       assert.deepEqual(await find(), [{ PART_CODE: 'P', ORDER_NUMBER: '2' }]);
@@ -95,7 +100,11 @@ export function describeGroups(store: StoreUnderTest): void {
         ['createOrder', { ORDER_TYPE: 'sales_order' }],
         ['addLineItem', { ORDER_NUMBER: '$0.data', PART_CODE: 'P', QUANTITY: '3' }],
       ]);
-    const part = () => operations.createPart(pims.port, { PART_CODE: 'P', QTY_ONHAND: '10' }, write());
+    const part = () =>
+      pims.batch([
+        ['createPart', { PART_CODE: 'P' }],
+        ['countStock', { PART_CODE: 'P', QUANTITY: '10' }],
+      ]);
     const outcomes = await Promise.all([batch(), batch(), part()].map(codeOf));
     assert.deepEqual([...outcomes, ...(await readStock(pims, 'P'))], ['done', 'done', 'done', ['10', '6']]);
   });
@@ -103,7 +112,7 @@ export function describeGroups(store: StoreUnderTest): void {
   test('a change that is sent at once with the partial invoice that moves its line finds the moved line', async () => {
     const pims = await begin(await store.newTenant());
     await pims.importAll('lines', [{ ORDER_NUMBER: '1', PART_CODE: 'P', QUANTITY: '2', LINE_REF_LOCK_CODE: 'moved' }]);
-    const invoice = { ...WHOLE, quantities: new Map([['1', '1']]) };
+    const invoice = { ...WHOLE_INVOICE, quantities: new Map([['1', '1']]) };
     const sent = [pims.advanceOrder('1', { invoice }), pims.updateLine('1', 'moved', { DESCRIPTION: 'x' })];
     assert.deepEqual(await Promise.all(sent.map(codeOf)), ['done', 'LINE_MOVED']);
   });
@@ -123,7 +132,7 @@ export function describeGroups(store: StoreUnderTest): void {
 
   test('an order that is invoiced twice and voided twice at once moves its units once', async () => {
     const pims = await begin(await store.newTenant());
-    const invoice = () => pims.advanceOrder('1', { invoice: WHOLE });
+    const invoice = () => pims.advanceOrder('1', { invoice: WHOLE_INVOICE });
     const sent = [invoice(), invoice(), voidInvoice(pims, '1'), voidInvoice(pims, '1')];
     assert.deepEqual(await Promise.all(sent.map(codeOf)), ['done', 'STAGE_NOT_ALLOWED', 'done', 'done']);
     assert.deepEqual(await readStock(pims, 'P'), [['10', '1']]);
@@ -132,10 +141,10 @@ export function describeGroups(store: StoreUnderTest): void {
   test('receipts and adjustments sent at once with sales are each in the ledger, which adds up', async () => {
     const pims = await begin(await store.newTenant());
     await Promise.all([
-      act(pims, 'received', '5'),
-      ...['1', '2'].map((order) => pims.advanceOrder(order, { invoice: WHOLE })),
-      act(pims, 'adjusted', '-1'),
-      act(pims, 'received', '2'),
+      act(pims, 'receiveStock', '5'),
+      ...['1', '2'].map((order) => pims.advanceOrder(order, { invoice: WHOLE_INVOICE })),
+      act(pims, 'adjustStock', '-1'),
+      act(pims, 'receiveStock', '2'),
     ]);
     assert.deepEqual(await readStock(pims, 'P'), [['14', '0']]);
     assert.deepEqual(

@@ -28,7 +28,8 @@ async function invoice(
   };
   return backorderOf(accepted(await pims.advanceOrder(order, { invoice: request })));
 }
-const backorderOf = ({ data }: Written): string | null => (JSON.parse(data) as { backorder: string | null }).backorder;
+const backorderOf = ({ data }: Written): string | null =>
+  (JSON.parse(data) as { BACKORDER_NUMBER: string }).BACKORDER_NUMBER || null;
 
 const stockOf = async (pims: Pims, part: string): Promise<string> => {
   const { QTY_ONHAND, QTY_COMMITTED, QTY_AVAILABLE } = (await pims.readRecord('inventory', part))!;

@@ -8,12 +8,12 @@ import { parseRecords, type Values } from '../../src/pims/rules/values.ts';
 import type { CustomField, Dictionaries, KeyedType, RecordType } from '../../src/pims/rules/fields.ts';
 import { textOf, type Json } from '../../src/pims/rules/json.ts';
 import type { Idempotency, Script } from '../../src/pims/writes/script.ts';
-import type { OrderTransition } from '../../src/pims/rules/order.ts';
 import type { ImportResult, ImportRow } from '../../src/pims/import.ts';
 import type { LookupOptions, NumberedMovement, PimsStore, QueryRequest } from '../../src/pims/pims-port.ts';
 import type { StorefrontLookup, StorefrontOrder } from '../../src/pims/reads/storefront.ts';
 import { PATIENT } from '../kit/caller.ts';
-import { advanceOrder, cancelOrder, updateOrder } from '../../src/pims/writes/order-writes.ts';
+import { advanceOrder, type OrderTransition } from '../kit/invoices.ts';
+import { cancelOrder, updateOrder } from '../../src/pims/writes/order-writes.ts';
 import { writeBatch, type BatchStep } from '../../src/pims/batch.ts';
 import * as writes from '../../src/pims/writes/writes.ts';
 import type { WriteContext, WriteOptions, Written } from '../../src/pims/writes/writes.ts';
@@ -172,7 +172,7 @@ export class Pims {
   }
 
   advanceOrder(orderNumber: string, transition: OrderTransition, options = write()): Writing {
-    return this.#write(options, () => advanceOrder(orderNumber, transition, options));
+    return this.#write(options, (dictionaries) => advanceOrder(dictionaries, orderNumber, transition, options));
   }
 
   addField(field: CustomField): Promise<Outcome<string>> {

@@ -5,10 +5,8 @@ import { importBatch } from '../../src/pims/import.ts';
 import * as operations from '../../src/pims/operations.ts';
 import type { PimsStore } from '../../src/pims/pims-port.ts';
 import { ADDRESS_FIELDS, type RecordType } from '../../src/pims/rules/fields.ts';
-import type { InvoiceRequest } from '../../src/pims/rules/order.ts';
-import type { StockAction } from '../../src/pims/rules/stock.ts';
 import type { Values } from '../../src/pims/rules/values.ts';
-import type { WriteContext } from '../../src/pims/writes/writes.ts';
+import type { Body, WriteContext } from '../../src/pims/writes/writes.ts';
 import { times } from '../kit/lists.ts';
 import { idempotency, write, type Pims } from './store-under-test.ts';
 
@@ -23,9 +21,7 @@ type WriteOperation = {
 }[keyof Operations];
 type Invoice = 'invoiceWhole' | 'invoicePart' | 'invoiceSerials';
 export type Kind =
-  | Exclude<WriteOperation, 'advanceOrder' | 'actOnStock'>
-  | StockAction['kind']
-  | 'approve'
+  | Exclude<WriteOperation, 'writeRecord' | 'invoiceOrder'>
   | Invoice
   | `import ${RecordType}`
   | 'repeated';
@@ -61,21 +57,25 @@ const lockOf = ({ order, at }: Call): Values => ({
 const serialOf = ({ at }: Call): string => SERIALS[at % 3]!;
 
 const invoice =
-  (request: (call: Call) => Partial<InvoiceRequest>): Send =>
+  (request: (call: Call) => { QUANTITY: string; SERIAL_NUMBERS?: string } | undefined): Send =>
   (port, call, context) => {
-    const whole = { quantities: new Map<string, string>(), serials: new Map<string, string[]>(), tracking: [] };
-    return operations.advanceOrder(port, call.order, { invoice: { ...whole, ...request(call) } }, context);
+    const asked = request(call);
+    const { LINE_REF_LOCK_CODE } = lockOf({ ...call, at: 0 });
+    const lines = asked && [{ LINE_REF_LOCK_CODE, ...asked }];
+    const body = { ORDER_NUMBER: call.order, ...(lines && { lines }) } as unknown as Body;
+    return operations.invoiceOrder(port, body, context);
   };
 const act =
-  (kind: StockAction['kind']): Send =>
+  (operation: 'receiveStock' | 'countStock' | 'adjustStock'): Send =>
   (port, call, context) => {
     const PART_CODE = partOf(call);
     const isSerialized = PART_CODE === SERIALIZED;
-    const known = kind === 'counted' ? SERIALS.slice(0, call.at % (SERIALS.length + 1)) : [serialOf(call)];
-    const serials = isSerialized || (kind === 'received' && call.at % 2) ? known : [];
+    const known = operation === 'countStock' ? SERIALS.slice(0, call.at % (SERIALS.length + 1)) : [serialOf(call)];
+    const serials = isSerialized || (operation === 'receiveStock' && call.at % 2) ? known : [];
     const units = isSerialized ? String(serials.length) : amountOf(call);
-    const quantity = kind === 'adjusted' && call.at % 2 ? `-${units}` : units;
-    return operations.actOnStock(port, PART_CODE, { kind, quantity, serials, reason: call.text }, context);
+    const QUANTITY = operation === 'adjustStock' && call.at % 2 ? `-${units}` : units;
+    const body = { PART_CODE, QUANTITY, SERIAL_NUMBERS: serials.join(), REASON: call.text };
+    return operations.writeRecord(port, operation, body, context);
   };
 const importRows =
   (recordType: RecordType, row: (call: Call, at: number) => Values): Send =>
@@ -136,20 +136,17 @@ const SENDERS = {
   },
   addField: (port, { n, order }, context) =>
     operations.addField(port, { recordType: 'customers', name: `OWN_${order}_${n}`, type: 'text' }, context),
-  approve: (port, { order }, context) => operations.advanceOrder(port, order, { approve: true }, context),
-  invoiceWhole: invoice(() => ({})),
-  invoicePart: invoice(() => ({ quantities: new Map([['1', '1']]) })),
-  invoiceSerials: invoice((call) => ({
-    quantities: new Map([['1', '1']]),
-    serials: new Map([['1', [serialOf(call)]]]),
-  })),
-  voidInvoice: (port, { order, text }, context) => operations.voidInvoice(port, order, text, context),
-  received: act('received'),
-  counted: act('counted'),
-  adjusted: act('adjusted'),
-  setOnOrder: (port, call, context) => operations.setOnOrder(port, partOf(call), amountOf(call), context),
+  approveOrder: (port, { order }, context) => operations.approveOrder(port, { ORDER_NUMBER: order }, context),
+  invoiceWhole: invoice(() => undefined),
+  invoicePart: invoice(() => ({ QUANTITY: '1' })),
+  invoiceSerials: invoice((call) => ({ QUANTITY: '1', SERIAL_NUMBERS: serialOf(call) })),
+  voidInvoice: (port, { order, text }, context) =>
+    operations.voidInvoice(port, { ORDER_NUMBER: order, REASON: text }, context),
+  receiveStock: act('receiveStock'),
+  countStock: act('countStock'),
+  adjustStock: act('adjustStock'),
   createPart: (port, { order, at }, context) =>
-    operations.createPart(port, { PART_CODE: newPartOf(order), QTY_ONHAND: String(at) }, context),
+    operations.createPart(port, { PART_CODE: newPartOf(order), QTY_ONORDER: String(at) }, context),
   updatePart: (port, call, context) =>
     operations.updatePart(port, { PART_CODE: partOf(call), PART_DESCRIPTION: call.text }, context),
   'import orders': importRows('orders', ({ order, at }, row) => ({

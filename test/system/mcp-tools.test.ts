@@ -24,10 +24,12 @@ suite('tools', () => {
   test('say which of them write, which change existing records, and which may be repeated', () => {
     const having = (hint: string, is = true): string[] =>
       tools.filter(({ annotations }) => annotations[hint] === is).map(({ name }) => name);
-    const changes = ['updateLineItem', 'updateOrder', 'cancelOrder', 'updateCustomer'];
-    const writes = ['createOrder', 'addLineItem', ...changes, 'createCustomer', 'batch'];
+    const stages = ['approveOrder', 'invoiceOrder', 'voidInvoice'];
+    const changes = ['updateLineItem', 'updateOrder', 'cancelOrder', 'updateCustomer', ...stages];
+    const others = ['updatePart', 'receiveStock', 'countStock', 'adjustStock', 'batch'];
+    const writes = ['createOrder', 'addLineItem', 'createCustomer', 'createPart', ...changes, ...others];
     assert.deepEqual(having('readOnlyHint', false).toSorted(), writes.toSorted());
-    assert.deepEqual(having('destructiveHint').toSorted(), [...changes, 'batch'].toSorted());
+    assert.deepEqual(having('destructiveHint').toSorted(), [...changes, ...others].toSorted());
     assert.deepEqual(
       having('idempotentHint', false).toSorted(),
       writes.filter((name) => !changes.includes(name)).toSorted(),

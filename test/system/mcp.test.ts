@@ -193,9 +193,27 @@ suite('tools', () => {
     assert.ok((await ask('listFields', { type: 'orders' })).data.length > 10);
     const { data: changes, nextAfter } = await ask('listChanges', { after: '0' });
     assert.equal(nextAfter, changes.at(-1).seq);
+    assert.match(await agent.refused('approveOrder', { body: { ORDER_NUMBER: number } }), /^SCOPE_MISSING: /);
+    const pair = await service.command('keys', 'create', 'acme', '--name', 'office', '--scope', 'office', '--json');
+    const office = await Agent.start('--write', { ...keys, ...(pair.json() as Keys) });
+    // eslint-disable-next-line typescript/no-explicit-any -- tests look into it freely
+    const handle = async (name: string, body: Record<string, unknown>): Promise<any> => {
+      called.add(name);
+      return (await office.ask(name, { body })).data;
+    };
+    assert.equal(await handle('createPart', { PART_CODE: 'P1' }), 'P1');
+    assert.equal(await handle('updatePart', { PART_CODE: 'P1', UNIT_PRICE: 2 }), 'P1');
+    assert.equal((await handle('receiveStock', { PART_CODE: 'P1', QUANTITY: 5 })).QTY_ONHAND, '5');
+    assert.equal((await handle('countStock', { PART_CODE: 'P1', QUANTITY: 4 })).QTY_ONHAND, '4');
+    const broken = { PART_CODE: 'P1', QUANTITY: -1, REASON: 'broken' };
+    assert.equal((await handle('adjustStock', broken)).QTY_ONHAND, '3');
+    assert.equal((await handle('approveOrder', { ORDER_NUMBER: number })).ORDER_TYPE, 'sales_order');
+    const lines = [{ LINE_REF_LOCK_CODE: lock, QUANTITY: 1 }];
+    assert.equal((await handle('invoiceOrder', { ORDER_NUMBER: number, lines })).ORDER_TYPE, 'invoice');
+    assert.equal((await handle('voidInvoice', { ORDER_NUMBER: number })).ORDER_STATUS, 'VOID');
     const usage = await ask('getUsage');
     assert.deepEqual([...called].toSorted(), valuesOf(operations, 'operationId').toSorted());
-    assert.equal(await service.usageOf('acme'), was + agent.calls, JSON.stringify(usage));
+    assert.equal(await service.usageOf('acme'), was + agent.calls + office.calls, JSON.stringify(usage));
     assert.ok(!agent.told.includes(keys.apiSecret));
   });
 });

@@ -2,14 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../src/errors.ts';
-import {
-  checkKeyName,
-  checkMayWrite,
-  chooseReplaced,
-  endOfDays,
-  refuseNewPair,
-  sortKeys,
-} from '../../src/tenant/keys.ts';
+import { checkKeyName, checkScope, chooseReplaced, endOfDays, refuseNewPair, sortKeys } from '../../src/tenant/keys.ts';
 import type { KeyInfo } from '../../src/tenant/tenant-port.ts';
 import { times } from '../kit/lists.ts';
 
@@ -76,6 +69,12 @@ test('at most 20 names are in force, and at most 20 replaced pairs valid beside 
 test('a pair with days ends after them, one without does not end; only the scope read prevents writes', () => {
   assert.equal(endOfDays(30, Date.parse(NOW)), '2026-12-20T09:30:00.000Z');
   assert.equal(endOfDays(undefined, Date.parse(NOW)), '');
-  for (const caller of [null, key('a', 1)]) assert.doesNotThrow(() => checkMayWrite(caller));
-  assert.throws(() => checkMayWrite(key('a', 1, { scope: 'read' })), { code: 'SCOPE_MISSING' });
+  for (const caller of [null, key('a', 1)]) assert.doesNotThrow(() => checkScope(caller, 'write'));
+  const scopes = ['read', 'write', 'office'] as const;
+  for (const [at, scope] of scopes.entries())
+    for (const [needed, wanted] of scopes.entries()) {
+      const check = (): void => checkScope(key('a', 1, { scope }), wanted);
+      if (needed <= at) assert.doesNotThrow(check);
+      else assert.throws(check, { code: 'SCOPE_MISSING', message: new RegExp(`scope ${wanted}`) });
+    }
 });

@@ -140,6 +140,9 @@ export async function write<T>(
   return (await fetchOperation<{ data: T }>(method, path, {}, body, { headers })).body.data;
 }
 
+/** An order in its next stage. `BACKORDER_NUMBER` is the sales order with the open units, or `''`. */
+export type AdvancedOrder = Readonly<Record<'ORDER_NUMBER' | 'ORDER_TYPE' | 'BACKORDER_NUMBER', string>>;
+
 /** Sends several writes as one: all happen, or none. Returns their data. */
 export async function writeBatch(steps: readonly Step[]): Promise<unknown[]> {
   const done = await write<{ data: unknown }[]>('POST', '/batch', steps);

@@ -17,9 +17,10 @@ import {
   type Credentials,
   type RejectedCalls,
 } from '../../tenant/credentials.ts';
-import { checkMayWrite } from '../../tenant/keys.ts';
+import { checkScope } from '../../tenant/keys.ts';
 import type { Tenant, TenantStore } from '../../tenant/tenant-port.ts';
-import { type Operation } from '../operations/operation.ts';
+import { OPERATION_SCOPES, type OperationName } from '../operations/names.ts';
+import type { Operation } from '../operations/operation.ts';
 import { BASE_PATH } from '../server/protocol.ts';
 import { refuseBySchema } from '../operations/schema-refusals.ts';
 import { parseBody, takeBody, type ReadBody } from '../server/receive.ts';
@@ -200,7 +201,7 @@ export interface CallTerms {
  */
 export async function admit(
   request: FastifyRequest,
-  { name, isWrite, isMetered, listSteps }: CallTerms,
+  { name, isMetered, listSteps }: CallTerms,
   services: AdmissionServices,
 ): Promise<void> {
   const { meter, limits, clock } = services;
@@ -213,7 +214,7 @@ export async function admit(
     if (listSteps) return admitBatch(request, body, listSteps, isMetered, services);
     if (isMetered) request.counted = meter.countCall(tenant.teamId, name, request.now, request.key);
     if (request.limits) await limits.checkLimits(tenant, request.counted!, new Date(request.now));
-    if (isWrite) checkMayWrite(request.key);
+    if (request.key) checkScope(request.key, OPERATION_SCOPES[name as OperationName]);
     request.load.enterTenant(request, tenant);
   }
   foldQuery(request);
@@ -228,11 +229,12 @@ async function admitBatch(
   services: AdmissionServices,
 ): Promise<void> {
   try {
-    checkMayWrite(request.key);
+    checkScope(request.key, OPERATION_SCOPES.batch);
     foldQuery(request);
     checkParameters(request);
     request.body = takeBody(request, read);
     const steps = listSteps(request.body);
+    for (const step of new Set(steps)) checkScope(request.key, OPERATION_SCOPES[step]);
     if (isMetered) await countSteps(request, steps, services);
     else request.load.enterTenant(request, request.tenant!);
   } catch (fault) {

@@ -198,9 +198,13 @@ function describeResponses(operation: Operation, links: Record<AnsweringKind, Pa
   const { 412: changed, ...errors } = links[operation.kind];
   const responses: Parts = { 200: describeSuccess(operation), ...errors };
   if (operation.kind === 'single') responses[304] = linkTo('responses', 'NotModified');
-  if (operation.takesIfMatch) responses[412] = changed!;
+  if (isConditional(operation)) responses[412] = changed!;
   return responses;
 }
+
+/** Returns whether a call, or a step of it, can name the state that it expects. */
+const isConditional = ({ takesIfMatch, kind, body }: Operation): boolean =>
+  takesIfMatch === true || kind === 'batch' || body?.fields?.includes('FROM_QUANTITY') === true;
 
 function describeSuccess({ kind, answer, example }: Operation): Part {
   const headers = [...COUNTED];

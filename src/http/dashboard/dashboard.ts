@@ -8,9 +8,9 @@ import { extname } from 'node:path';
 import cookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { listAssets, readAsset } from '../../assets.ts';
-import { entryBy, type AuditEntry } from '../../audit/audit.ts';
+import { entryBy } from '../../audit/audit.ts';
 import { Refusal, refuseField } from '../../errors.ts';
-import type { BatchStep } from '../../pims/batch.ts';
+import { describeWrite } from '../../pims/describe-write.ts';
 import { textOf } from '../../pims/rules/json.ts';
 import type { Body } from '../../pims/writes/writes.ts';
 import type { Tenant } from '../../tenant/tenant-port.ts';
@@ -22,15 +22,7 @@ import { chooseCoding, tagOfCoding, type Coding } from '../server/compression.ts
 import { BASE_PATH } from '../server/protocol.ts';
 import { refuseOtherHosts } from '../server/receive.ts';
 import { ROUTES } from './route-table.ts';
-import {
-  addRoute,
-  API_PATH,
-  findSession,
-  nameFields,
-  requireRole,
-  type DashboardServices,
-  type Route,
-} from './typed-route.ts';
+import { addRoute, API_PATH, findSession, requireRole, type DashboardServices, type Route } from './typed-route.ts';
 
 export async function addDashboard(
   app: FastifyInstance,
@@ -52,9 +44,6 @@ export async function addDashboard(
   }
   await addPages(app);
 }
-
-/** The key of a record, a record, or the answers of the steps of a batch. */
-type WrittenData = string | Readonly<Record<string, string>> | readonly { readonly data: WrittenData }[];
 
 /**
  * Gives a user of the tenant access to the operations. Calls of the explorer are metered like any call, and calls of
@@ -80,23 +69,12 @@ const accessBySession = (
   },
   wrote: async ({ signedIn, body, ip: client }, { name }, answer) => {
     const { user, tenant } = signedIn!;
-    const { data } = JSON.parse(textOf(answer)) as { data: WrittenData };
-    const [target, detail] = describeWrite(body as Body | BatchStep[], data);
+    const { data } = JSON.parse(textOf(answer)) as { data: string };
+    const [target, detail] = describeWrite(body as Body, data);
     const actor = { nowMs: clock.now(), actor: user.email, client };
     await audit.appendAudit(tenant.teamId, entryBy(actor, name, target, detail));
   },
 });
-
-/** Returns the record that a write changed (of a batch, the first one), and the names of the sent fields or steps. */
-function describeWrite(body: Body | readonly BatchStep[], data: WrittenData): [target: string, AuditEntry['detail']] {
-  if (isBatch(body)) {
-    const [target] = describeWrite(body[0]!.body, (data as [{ data: WrittenData }])[0].data);
-    return [target, { steps: body.map(({ operation }) => operation).join(' ') }];
-  }
-  const target = typeof data === 'string' ? data : (data as { ORDER_NUMBER: string }).ORDER_NUMBER;
-  return [target, { fields: nameFields(body) }];
-}
-const isBatch = (body: Body | readonly BatchStep[]): body is readonly BatchStep[] => Array.isArray(body);
 
 const PREFIX = '/dashboard/';
 const DIST = 'dashboard/dist/';

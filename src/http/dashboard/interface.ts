@@ -21,7 +21,6 @@ export type UsageView = AnswerOf<'GET /usage'>;
 export type RequestsView = AnswerOf<'GET /requests'>;
 export type RequestView = RequestsView['requests'][number];
 export type RequestDetailView = AnswerOf<'GET /requests/single'>;
-export type AdvancedOrderView = AnswerOf<'POST /orders/approve'>;
 export type MovementsView = AnswerOf<'GET /stock/movements'>;
 export type WaitingView = AnswerOf<'GET /stock/waiting'>['orders'][number];
 export type ImportView = AnswerOf<'POST /imports'>;

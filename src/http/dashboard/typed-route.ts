@@ -61,8 +61,6 @@ export const clearSession = (reply: FastifyReply): FastifyReply =>
 
 export const API_PATH = '/dashboard/api';
 const AGENT_CHARACTERS_MAX = 200;
-/** Maximum fields of a write that the audit log names. */
-const FIELDS_NAMED_MAX = 20;
 
 export interface DashboardServices extends OperationServices, ActionServices {
   readonly tenants: TenantStore;
@@ -220,6 +218,3 @@ function refuseForm({ keyword, params, instancePath, message }: FastifySchemaVal
 /** Picks members of an object, in this order. */
 export const pick = <T, Name extends keyof T>(object: T, ...names: readonly Name[]): Pick<T, Name> =>
   Object.fromEntries(names.map((name) => [name, object[name]])) as Pick<T, Name>;
-
-/** Names the fields of a write for the audit log, at most 20. */
-export const nameFields = (values: object): string => Object.keys(values).slice(0, FIELDS_NAMED_MAX).join(' ');

@@ -1,6 +1,6 @@
 /** The batch: several writes in one call. */
 import { Refusal } from '../../errors.ts';
-import { BATCH_OPERATIONS, unescape, type BatchOperation, type BatchStep } from '../../pims/batch.ts';
+import { BATCH_OPERATIONS, mapTexts, unescape, type BatchOperation, type BatchStep } from '../../pims/batch.ts';
 import { BATCH_STEPS_MAX } from '../../pims/rules/record-bounds.ts';
 import { writeBatch } from '../../pims/operations.ts';
 import type { Body } from '../../pims/writes/writes.ts';
@@ -36,7 +36,7 @@ export function batchOperation(operations: readonly Operation[]): Operation {
     run: async ({ store, body, context, reply }: Call<readonly Step[]>) => {
       const steps = body.map((step): BatchStep => {
         const validate = reply.request.compileValidationSchema(single.get(step.operation)!.body!.validated);
-        const isGood = validate(unescapeAll(step.body));
+        const isGood = validate(mapTexts(step.body as Body, unescape));
         const refusal = isGood ? undefined : refuseBody(validate.errors![0]!, step.body);
         return { operation: step.operation, body: step.body as Body, refusal };
       });
@@ -47,7 +47,7 @@ export function batchOperation(operations: readonly Operation[]): Operation {
         { operation: 'createOrder', body: { REFERENCE_NUMBER: '#1014', CUSTOMER_CODE: 'VINET' } },
         { operation: 'addLineItem', body: { ORDER_NUMBER: '$0.data', PART_CODE: '11', QUANTITY: '12' } },
       ],
-      answer: envelope([envelope('20016'), envelope({ ...NEW_LINE_EXAMPLE, ORDER_NUMBER: '20016', LINE_NUMBER: '1' })]),
+      answer: envelope([envelope('20017'), envelope({ ...NEW_LINE_EXAMPLE, ORDER_NUMBER: '20017', LINE_NUMBER: '1' })]),
     },
   };
 }
@@ -105,10 +105,3 @@ function parseStep(step: unknown, index: number): BatchOperation {
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** Replaces `$$` at the start of values with a literal `$`. */
-function unescapeAll(body: Step['body']): Step['body'] {
-  const fields = Object.entries(body);
-  if (!fields.some(([, value]) => typeof value === 'string' && value.startsWith('$$'))) return body;
-  return Object.fromEntries(fields.map(([name, value]) => [name, typeof value === 'string' ? unescape(value) : value]));
-}

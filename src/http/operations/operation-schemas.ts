@@ -157,13 +157,26 @@ export function fieldsBody(
   };
 }
 
-/** Describes a body that only names a record. PIMS refuses other members, with its own message. */
-export const keyBody = (name: string, key: string, description: string): BodySchema => ({
+/** Describes a body with these members. PIMS refuses other members and wrong values, with its own messages. */
+export const membersBody = (
+  name: string,
+  description: string,
+  needed: Readonly<Record<string, Schema>>,
+  optional: Readonly<Record<string, Schema>> = {},
+): BodySchema => ({
   name,
-  fields: [key],
-  validated: { ...objectOf({ [key]: SCALAR }), additionalProperties: SCALAR, maxProperties: FIELDS_MAX },
+  fields: Object.keys({ ...needed, ...optional }),
+  validated: {
+    type: 'object',
+    properties: mapValues({ ...needed, ...optional }, ({ type, maxLength = VALUE_CHARACTERS_MAX }) =>
+      type === 'array' ? {} : { ...SCALAR, maxLength },
+    ),
+    required: Object.keys(needed),
+    additionalProperties: SCALAR,
+    maxProperties: FIELDS_MAX,
+  },
   documented: {
-    ...objectOf({ [key]: ref('Value', description) }),
+    ...objectOf(needed, optional),
     additionalProperties: { description: 'teamID, apiID or apiSecret.' },
     description: `${description} Credentials may also be sent in the body.`,
   },

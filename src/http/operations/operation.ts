@@ -14,7 +14,7 @@ import { signalOf } from '../server/connections.ts';
 import { parsePage, setPageHeaders, type AnswerLimits } from './cursor.ts';
 import { renderEnvelope, setTag } from '../server/answer.ts';
 import { listOf, required, type Members, type Schema } from '../../json-schema.ts';
-import type { OperationName } from './names.ts';
+import { OPERATION_SCOPES, type OperationName } from './names.ts';
 import { envelopeOf, FIELDS, FILTERS_BODY, pageQuery, querySchema, type BodySchema } from './operation-schemas.ts';
 
 /** A call that is authenticated, counted and validated. */
@@ -34,7 +34,7 @@ export interface Call<Shape = Body> {
  */
 export type OperationKind = 'single' | 'lookup' | 'lookups' | 'query' | 'changes' | 'write' | 'batch';
 
-export const isWrite = ({ kind }: Pick<Operation, 'kind'>): boolean => kind === 'write' || kind === 'batch';
+export const isWrite = ({ name }: Pick<Operation, 'name'>): boolean => OPERATION_SCOPES[name] !== 'read';
 
 export interface Operation {
   /** The name of the operation in the contract, the usage, the log and the documents. */

@@ -21,6 +21,7 @@ import { batchOperation } from './batch.ts';
 import { changesOperation } from './changes.ts';
 import { CUSTOMER_EXAMPLE, PART_EXAMPLE } from './examples.ts';
 import { fieldsBody, ref, envelopeOf, querySchema } from './operation-schemas.ts';
+import { PART_OFFICE } from './office.ts';
 import { envelope, declarePage, declareSingle, declareWrite, type Operation, type Call } from './operation.ts';
 import { orderOperations } from './orders.ts';
 
@@ -201,6 +202,11 @@ const TEAM_OPERATIONS: readonly Operation[] = [
 ];
 
 export function allOperations(limits: AnswerLimits): Operation[] {
-  const ofRecords = [...orderOperations(limits), ...customerOperations(limits), ...inventoryOperations(limits)];
+  const ofRecords = [
+    ...orderOperations(limits),
+    ...customerOperations(limits),
+    ...inventoryOperations(limits),
+    ...PART_OFFICE,
+  ];
   return [...ofRecords, batchOperation(ofRecords), changesOperation(limits), ...TEAM_OPERATIONS];
 }

@@ -23,7 +23,8 @@ import {
   NEW_ORDER_EXAMPLE,
   ORDER_EXAMPLE,
 } from './examples.ts';
-import { envelopeOf, FIELDS, fieldsBody, keyBody, NUMBERS_BODY, querySchema, ref } from './operation-schemas.ts';
+import { envelopeOf, FIELDS, fieldsBody, membersBody, NUMBERS_BODY, querySchema, ref } from './operation-schemas.ts';
+import { ORDER_OFFICE } from './office.ts';
 import { envelope, declarePage, parseFields, declareWrite, type Call, type Operation } from './operation.ts';
 
 const ORDER = ref('Order');
@@ -45,9 +46,15 @@ const ORDER_CHANGE = fieldsBody('OrderChange', 'orders', 'The order and the fiel
 });
 const { ORDER_NUMBER: NEW_ORDER_NUMBER } = NEW_ORDER_EXAMPLE;
 const CHANGE = { SHIP_VIA: 'Federal Shipping', ORDER_STATUS: 'PACKING' };
-const ORDER_TO_CANCEL = keyBody('OrderToCancel', 'ORDER_NUMBER', 'The ORDER_NUMBER.');
+const ORDER_TO_CANCEL = membersBody('OrderToCancel', 'The ORDER_NUMBER.', {
+  ORDER_NUMBER: ref('Value', 'The ORDER_NUMBER.'),
+});
 
-export const orderOperations = (limits: AnswerLimits): Operation[] => [...orderReads(limits), ...ORDER_WRITES];
+export const orderOperations = (limits: AnswerLimits): Operation[] => [
+  ...orderReads(limits),
+  ...ORDER_WRITES,
+  ...ORDER_OFFICE,
+];
 
 const orderReads = (limits: AnswerLimits): Operation[] => [
   {

@@ -4,13 +4,13 @@
  * 0010.
  */
 import { Refusal, refuseField, type Outcome } from '../../errors.ts';
-import { compareDecimals, isZero, parseDecimal, subtractDecimals, within } from './decimal.ts';
+import { compareDecimals, within } from './decimal.ts';
 import type { FieldDictionary } from './fields.ts';
 import { splitList } from './lists.ts';
 import { LINES_MAX } from './record-bounds.ts';
 import { CANCELLED_MARK, CANCELLED_STATUS, isCancelled, STAGES, VOID_STATUS, type Stage } from './stages.ts';
 import { stockMovements, type StockMovement } from './stock.ts';
-import { shareTotals, takeTotals } from './totals.ts';
+import { takeTotals } from './totals.ts';
 import { changedNames, invalid, type Values } from './values.ts';
 
 /** Fields of an invoiced line that can still be changed, besides custom fields. */
@@ -102,7 +102,7 @@ export function lineNotFound(orderNumber: string, lockCode: string, movedTo: str
 }
 
 /** Returns ORDER_CLOSED for a cancelled order or a void invoice, of which only NOTES can be changed. */
-function refuseCancelled(order: Values, field = 'ORDER_NUMBER'): Refusal {
+export function refuseCancelled(order: Values, field = 'ORDER_NUMBER'): Refusal {
   const state = order['ORDER_TYPE'] === 'invoice' ? 'void' : 'cancelled';
   const message = `Order ${order['ORDER_NUMBER']} is ${state}, so only its NOTES can be changed.`;
   return refuseField('ORDER_CLOSED', field, message);
@@ -129,7 +129,7 @@ function refuseLine(line: Values): Refusal | undefined {
 }
 
 /** Refuses more than one serial number per unit, and any for a care plan: the product that it covers has them. */
-function refuseSerials(line: Values): Refusal | undefined {
+export function refuseSerials(line: Values): Refusal | undefined {
   if (!line['SERIAL_NUMBERS']) return undefined;
   const serials = splitList(line['SERIAL_NUMBERS']);
   if (serials.length === 0) return undefined;
@@ -157,15 +157,6 @@ export interface OrderStep {
   readonly stock: StockMovement[];
 }
 
-/** Units to invoice, with LINE_NUMBERs as keys. Empty `quantities` invoice everything. */
-export interface InvoiceRequest {
-  readonly quantities: ReadonlyMap<string, string>;
-  readonly serials: ReadonlyMap<string, readonly string[]>;
-  readonly tracking: readonly string[];
-}
-
-export type OrderTransition = { readonly approve: true } | { readonly invoice: InvoiceRequest };
-
 /** Turns a worksheet or a quote into a sales order, which commits its stock. */
 export function approveOrder(order: Values, lines: Values[]): Outcome<OrderStep> {
   if (isCancelled(order)) return refuseCancelled(order);
@@ -176,76 +167,7 @@ export function approveOrder(order: Values, lines: Values[]): Outcome<OrderStep>
   return { order: approved, lines, backorder: null, stock: stockMovements([order, lines], [approved, lines]) };
 }
 
-/**
- * Invoices an order completely or partly. The invoice keeps the number of the order, and QUANTITY and NUMBER_SHIPPED of
- * its lines are the units invoiced. The remainder becomes a backorder: a new sales order with the same
- * REFERENCE_NUMBER, so that the quantities of all records with a reference always add up to the units ordered. It keeps
- * the units reported as shipped and the serial numbers that the invoice does not have. Example: if 4 of 5 units were
- * reported and 1 is invoiced, 3 of 4 units of the backorder are shipped.
- */
-export function invoiceOrder(order: Values, lines: Values[], request: InvoiceRequest): Outcome<OrderStep> {
-  if (isCancelled(order)) return refuseCancelled(order);
-  if (order['ORDER_TYPE'] === 'invoice') return refuseStage(order, 'is already an invoice');
-  if (lines.length === 0) return refuseStage(order, 'has no lines to invoice');
-  const known = lines.map((line) => line['LINE_NUMBER']);
-  const unknown = [...request.quantities.keys(), ...request.serials.keys()].find((number) => !known.includes(number));
-  if (unknown !== undefined) {
-    const message = `Order ${order['ORDER_NUMBER']} has no line ${unknown}.`;
-    return refuseField('LINE_NOT_FOUND', 'LINE_NUMBER', message);
-  }
-
-  const invoiced: Values[] = [];
-  const open: Values[] = [];
-  for (const line of lines) {
-    const split = splitLine(line, request);
-    if (split instanceof Refusal) return split;
-    if (split.invoiced) invoiced.push(split.invoiced);
-    if (split.open) open.push(split.open);
-  }
-  if (invoiced.length === 0)
-    return refuseQuantity('Every quantity is 0, so nothing would be invoiced. Invoice at least one unit.');
-
-  const tracking = [...new Set([...splitList(order['TRACKING_NUMBERS'] ?? ''), ...request.tracking])].join(',');
-  const [own, left] = open.length === 0 ? [] : shareTotals(order, lines, invoiced, open);
-  const invoice = { ...order, ORDER_TYPE: 'invoice', TRACKING_NUMBERS: tracking, ...own };
-  const backorder = left ? { order: { ...order, ...BACKORDER, ...left }, lines: open } : null;
-  const after: [Values, Values[]][] = [[invoice, invoiced]];
-  if (backorder) after.push([backorder.order, backorder.lines]);
-  return { order: invoice, lines: invoiced, backorder, stock: stockMovements([order, lines], ...after) };
-}
-
-const BACKORDER: Values = { ORDER_NUMBER: '', ORDER_TYPE: 'sales_order', TRACKING_NUMBERS: '' };
-
-function splitLine(line: Values, request: InvoiceRequest): Outcome<{ invoiced: Values | null; open: Values | null }> {
-  const name = `Line ${line['LINE_NUMBER']}`;
-  const ordered = line['QUANTITY'] || '0';
-  const asked = request.quantities.size === 0 ? ordered : (request.quantities.get(line['LINE_NUMBER']!) ?? '0');
-  const units = parseDecimal(asked);
-  if (units === undefined || !within(units, ordered))
-    return refuseQuantity(`${name} has ${ordered} units, so '${asked}' cannot be invoiced. Send 0 to ${ordered}.`);
-  const nothing = isZero(units) && !isZero(ordered);
-  const serials = request.serials.get(line['LINE_NUMBER']!) ?? (nothing ? [] : splitList(line['SERIAL_NUMBERS'] ?? ''));
-  const invoiced = { ...line, QUANTITY: units, NUMBER_SHIPPED: units, SERIAL_NUMBERS: serials.join(',') };
-  const refusal = refuseSerials(invoiced);
-  if (refusal) return refusal;
-  if (nothing) return { invoiced: null, open: line };
-  const left = subtractDecimals(ordered, units);
-  if (isZero(left)) return { invoiced, open: null };
-  const reported = subtractDecimals(line['NUMBER_SHIPPED'] ?? '', units);
-  const open = {
-    ...line,
-    QUANTITY: left,
-    NUMBER_SHIPPED: within(reported, left) ? reported : '0',
-    SERIAL_NUMBERS: splitList(line['SERIAL_NUMBERS'] ?? '')
-      .filter((serial) => !serials.includes(serial))
-      .join(','),
-    LINE_REF_LOCK_CODE: '',
-  };
-  return refuseSerials(open) ?? { invoiced, open };
-}
-
-const refuseQuantity = (message: string) => refuseField('QUANTITY_NOT_ALLOWED', 'QUANTITY', message);
-const refuseStage = (order: Values, reason: string) =>
+export const refuseStage = (order: Values, reason: string) =>
   new Refusal('STAGE_NOT_ALLOWED', `Order ${order['ORDER_NUMBER']} ${reason}.`);
 
 /** Returns the stage with its article for a message, such as 'a sales order'. */
@@ -296,10 +218,11 @@ export function cancelled(order: Values): Outcome<Values> {
 }
 
 /**
- * Returns the invoice as void: its units are in stock again, and only its NOTES can be changed. Returns
- * STAGE_NOT_ALLOWED for any other order.
+ * Returns the invoice as void: its units are in stock again, and only its NOTES can be changed. Returns ORDER_CLOSED for
+ * a cancelled order, and STAGE_NOT_ALLOWED for any other.
  */
 export function voided(order: Values): Outcome<Values> {
+  if (isCancelled(order)) return refuseCancelled(order);
   if (order['ORDER_TYPE'] !== 'invoice')
     return refuseStage(order, `is ${nameStage(order)}. Only an invoice can be voided; cancel the order instead`);
   return { ...order, ORDER_STATUS: VOID_STATUS, [CANCELLED_MARK]: 'Y' };

@@ -5,8 +5,14 @@ export const FILTER_VALUE_CHARACTERS_MAX = 256;
 /** Maximum number of values of the operator `in`. */
 export const FILTER_LIST_MAX = 100;
 export const VALUE_CHARACTERS_MAX = 8192;
+/** Maximum characters of the serial numbers of one movement of stock: a thousand of the longest. */
+export const SERIALS_CHARACTERS_MAX = 130_000;
+/** Maximum characters of the reason of a movement of stock. */
+export const REASON_CHARACTERS_MAX = 500;
 export const FIELDS_MAX = 512;
 export const LINES_MAX = 10_000;
+/** Maximum number of lines that an invoice or a return can name. */
+export const NAMED_LINES_MAX = 1000;
 /** Maximum number of storefront numbers in one lookup. */
 export const NUMBERS_MAX = 100;
 /** Maximum characters of the JSON of an order and its lines. */

@@ -95,13 +95,9 @@ export function applyAction(part: Values, { kind, quantity, serials, reason }: S
   const rule = { received: 'more than 0', counted: '0 or more', adjusted: 'a number other than 0' }[kind];
   const sign = units === undefined ? NaN : compareDecimals(units, '0');
   if (units === undefined || !{ received: sign > 0, counted: sign >= 0, adjusted: sign !== 0 }[kind])
-    return refuseField(
-      'QUANTITY_NOT_ALLOWED',
-      'quantity',
-      `The quantity must be ${rule}, not '${quantity.slice(0, 64)}'.`,
-    );
+    return refuseField('QUANTITY_NOT_ALLOWED', 'QUANTITY', `QUANTITY must be ${rule}, not '${quantity.slice(0, 64)}'.`);
   if (kind === 'adjusted' && reason.trim() === '')
-    return refuseField('MISSING_FIELD', 'reason', "An adjustment needs a reason, such as 'damaged in the store'.");
+    return refuseField('MISSING_FIELD', 'REASON', "An adjustment needs a REASON, such as 'damaged in the store'.");
   const onHand = part['QTY_ONHAND'] ?? '';
   const moved = kind === 'counted' ? subtractDecimals(units, onHand) : units;
   const changed = countStock(addDecimals(onHand, moved), part['QTY_COMMITTED'] ?? '');

@@ -4,7 +4,7 @@
  */
 import { Refusal, refuseField } from '../../errors.ts';
 import { parseDecimal } from './decimal.ts';
-import { KEY_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from './record-bounds.ts';
+import { KEY_CHARACTERS_MAX, REASON_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from './record-bounds.ts';
 import { findField, type Field, type FieldDictionary, type RecordType } from './fields.ts';
 
 /** A value from JSON or CSV before it is parsed. */
@@ -37,12 +37,9 @@ export const isLonger = (text: string, charactersMax: number): boolean =>
   text.length > charactersMax && countCharacters(text) > charactersMax;
 
 /** Throws INVALID_VALUE for text that is too long, contains a NUL character, or is not well-formed Unicode. */
-export function checkText(name: string, text: string): void {
-  if (isLonger(text, VALUE_CHARACTERS_MAX))
-    throw invalid(
-      name,
-      `${name} has ${countCharacters(text)} characters. Shorten it to at most ${VALUE_CHARACTERS_MAX}.`,
-    );
+export function checkText(name: string, text: string, charactersMax = VALUE_CHARACTERS_MAX): void {
+  if (isLonger(text, charactersMax))
+    throw invalid(name, `${name} has ${countCharacters(text)} characters. Shorten it to at most ${charactersMax}.`);
   if (text.includes('\0')) throw invalid(name, `${name} contains a NUL character. Remove it.`);
   if (!text.isWellFormed()) throw invalid(name, `${name} contains half of a surrogate pair. Send well-formed Unicode.`);
 }
@@ -84,7 +81,17 @@ export function parseValues(
 const hintOf = (name: string) =>
   name === 'ORDER_TYPE'
     ? 'To move an order to its next stage, approve or invoice it in the dashboard, or with `storeroom order approve` or `storeroom order invoice`.'
-    : 'Remove it.';
+    : QUANTITIES.includes(name)
+      ? 'Stock changes by receiveStock, countStock and adjustStock (POST /stock/receive, /stock/count, /stock/adjust).'
+      : 'Remove it.';
+const QUANTITIES = ['QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE'];
+
+/** Returns the REASON of a body, or '' without one. Throws INVALID_VALUE. */
+export function parseReason(raw: RawValue | undefined): string {
+  const reason = String(raw ?? '');
+  checkText('REASON', reason, REASON_CHARACTERS_MAX);
+  return reason;
+}
 
 /** Lists the fields that a change sets to other values than a record has. */
 export const changedNames = (record: Values, change: Values): string[] =>

@@ -1,14 +1,25 @@
 /** The writes that change, cancel, approve, invoice or void an order. Each has the same steps as in writes.ts. */
 import { orThrow } from '../../errors.ts';
 import type { Dictionaries, FieldDictionary } from '../rules/fields.ts';
-import { approveOrder, cancelled, changeOrder, invoiceOrder, voided, type OrderTransition } from '../rules/order.ts';
+import { invoiceOrder as invoice, parseLines } from '../rules/invoice.ts';
+import {
+  approveOrder as approve,
+  cancelled,
+  changeOrder,
+  lineNotFound,
+  voided,
+  type OrderStep,
+} from '../rules/order.ts';
 import { isCancelled } from '../rules/stages.ts';
 import type { Json } from '../rules/json.ts';
 import { requestLoad, loadValue, requestSave, type Save, type Script } from './script.ts';
 import { commitUnits, holdsStock, stockMovements } from '../rules/stock.ts';
-import { checkText, complete, parseValues, type Values } from '../rules/values.ts';
+import { complete, parseReason, parseValues, type Values } from '../rules/values.ts';
 import { checkKnown, createdAt, loadTarget, nextNumber, splitKey, type Body, type WriteOptions } from './writes.ts';
 import { moveStock, returnSerials, sellSerials } from './ledger.ts';
+
+/** The fields of an order that an invoice may set. */
+const INVOICE_FIELDS = ['TRACKING_NUMBERS', 'SHIP_VIA'];
 
 /** Changes fields of an order and returns it. Refuses ORDER_TYPE, because stages change in the back office. */
 export function* updateOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
@@ -40,31 +51,46 @@ function* saveOrder(dictionary: FieldDictionary, order: Values, after: Values, n
   return JSON.stringify(complete(dictionary.keys(), changed));
 }
 
-/** Moves an order to its next stage and returns its ORDER_NUMBER and `backorder`, which is null if nothing is left. */
-export function* advanceOrder(orderNumber: string, transition: OrderTransition, options: WriteOptions): Script<Json> {
-  const { now } = options;
-  checkText('ORDER_NUMBER', orderNumber);
-  if ('invoice' in transition) {
-    for (const serial of [...transition.invoice.serials.values()].flat()) checkText('SERIAL_NUMBERS', serial);
-    for (const number of transition.invoice.tracking) checkText('TRACKING_NUMBERS', number);
-  }
+/** Turns a worksheet or a quote into a sales order, and returns its stage. */
+export function* approveOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
+  const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
+  parseValues(orders, 'orders', fields, Object.keys(fields));
+  const order = yield* loadTarget('orders', orderNumber, options, [requestLoad('lines', orderNumber)]);
+  return yield* advanceOrder(order, orThrow(approve(order, yield* loadValue('lines', orderNumber))), options);
+}
+
+/** Invoices an order, or the units of the lines that `lines` names, and returns its stage and its backorder. */
+export function* invoiceOrder({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
+  const { key: orderNumber, fields: sent } = splitKey(body, 'ORDER_NUMBER');
+  const { lines: raw, ...others } = sent;
+  const named = raw === undefined ? undefined : parseLines(raw);
+  const refused = Object.keys(others).filter((name) => !INVOICE_FIELDS.includes(name));
+  const fields = parseValues(orders, 'orders', others, refused);
   const order = yield* loadTarget('orders', orderNumber, options, [requestLoad('lines', orderNumber)]);
   const lines = yield* loadValue('lines', orderNumber);
-  const step = orThrow(
-    'approve' in transition ? approveOrder(order, lines) : invoiceOrder(order, lines, transition.invoice),
-  );
-  if ('invoice' in transition) yield* sellSerials(step.order, step.lines);
+  const codes = new Set(lines.map((line) => line['LINE_REF_LOCK_CODE']!));
+  for (const code of named?.keys() ?? [])
+    if (!codes.has(code))
+      throw lineNotFound(orderNumber, code, yield* loadValue('orderOfMovedLine', orderNumber, code));
+  const step = orThrow(invoice(order, lines, { lines: named, fields }));
+  yield* sellSerials(step.order, step.lines);
+  return yield* advanceOrder(order, step, options, lines);
+}
+
+/** Saves an order in its next stage with its lines, and its backorder if it has one. */
+function* advanceOrder(order: Values, step: OrderStep, { now, by }: WriteOptions, before = step.lines): Script<Json> {
+  const orderNumber = order['ORDER_NUMBER']!;
   yield requestSave('update', 'orders', order, { ...step.order, MODIFIED_DATE: now });
   const after = new Map(step.lines.map((line) => [line['LINE_NUMBER'], line]));
   const updates: Save[] = [];
-  for (const line of lines) {
+  for (const line of before) {
     const kept = after.get(line['LINE_NUMBER']);
     if (kept) updates.push(requestSave('updateLine', line, { ...kept, MODIFIED_DATE: now }));
     else yield requestSave('deleteLine', line);
   }
   // A store can join adjacent updates.
   yield* updates;
-  let backorder: string | null = null;
+  let backorder = '';
   if (step.backorder) {
     backorder = yield* nextNumber('orders');
     yield requestSave('insert', 'orders', { ...step.backorder.order, ORDER_NUMBER: backorder, ...createdAt(now) });
@@ -72,25 +98,28 @@ export function* advanceOrder(orderNumber: string, transition: OrderTransition, 
       yield requestSave('insertLine', { ...line, ORDER_NUMBER: backorder, MODIFIED_DATE: now });
     yield requestSave('keepBackorder', orderNumber, backorder);
   }
-  yield* moveStock(step.stock, { now, by: options.by, ORDER_NUMBER: orderNumber });
-  return JSON.stringify({ ORDER_NUMBER: orderNumber, backorder });
+  yield* moveStock(step.stock, { now, by, ORDER_NUMBER: orderNumber });
+  return stageOf(step.order, backorder);
 }
 
+/** Returns the result of a write that moves an order to another stage. */
+const stageOf = ({ ORDER_NUMBER, ORDER_TYPE, ORDER_STATUS = '' }: Values, BACKORDER_NUMBER: string): Json =>
+  JSON.stringify({ ORDER_NUMBER, ORDER_TYPE, ORDER_STATUS, BACKORDER_NUMBER });
+
 /** Voids an invoice: its units and serial numbers are in stock again. A void invoice stays unchanged. */
-export function* voidInvoice(orderNumber: string, reason: string, options: WriteOptions): Script<Json> {
+export function* voidInvoice({ orders }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { now, by } = options;
-  checkText('ORDER_NUMBER', orderNumber);
+  const { key: orderNumber, fields } = splitKey(body, 'ORDER_NUMBER');
+  const { REASON, ...others } = fields;
+  parseValues(orders, 'orders', others, Object.keys(others));
+  const reason = parseReason(REASON);
   const order = yield* loadTarget('orders', orderNumber, options, [requestLoad('lines', orderNumber)]);
-  if (isCancelled(order) && order['ORDER_TYPE'] === 'invoice') return JSON.stringify({ ORDER_NUMBER: orderNumber });
+  if (isCancelled(order) && order['ORDER_TYPE'] === 'invoice') return stageOf(order, '');
   const changed = orThrow(voided(order));
   const lines = yield* loadValue('lines', orderNumber);
   yield requestSave('update', 'orders', order, { ...changed, MODIFIED_DATE: now });
   yield* returnSerials(orderNumber, lines);
-  yield* moveStock(stockMovements([order, lines], [changed, lines]), {
-    now,
-    by,
-    REASON: reason,
-    ORDER_NUMBER: orderNumber,
-  });
-  return JSON.stringify({ ORDER_NUMBER: orderNumber });
+  const cause = { now, by, REASON: reason, ORDER_NUMBER: orderNumber };
+  yield* moveStock(stockMovements([order, lines], [changed, lines]), cause);
+  return stageOf(changed, '');
 }

@@ -1,9 +1,19 @@
-/** The writes of the back office to parts: new and changed parts, receipts, counts, adjustments and units on order. */
+/** The writes of the back office to parts: new and changed parts, receipts, counts and adjustments. */
 import { orThrow, refuseField } from '../../errors.ts';
 import { compareDecimals, parseDecimal } from '../rules/decimal.ts';
 import type { Dictionaries } from '../rules/fields.ts';
+import { splitList } from '../rules/lists.ts';
+import { SERIALS_CHARACTERS_MAX } from '../rules/record-bounds.ts';
 import { applyAction, type StockAction } from '../rules/stock.ts';
-import { checkText, parseValues, type Values } from '../rules/values.ts';
+import {
+  changedNames,
+  checkText,
+  complete,
+  parseReason,
+  parseValues,
+  type RawValue,
+  type Values,
+} from '../rules/values.ts';
 import { countParts, ledgerRow, moveSerials } from './ledger.ts';
 import type { Json } from '../rules/json.ts';
 import { loadValue, requestSave, type Script } from './script.ts';
@@ -17,31 +27,62 @@ import {
   type WriteOptions,
 } from './writes.ts';
 
-/** Receives, counts or adjusts a part and returns its QTY_ONHAND. */
-export function* actOnStock(partCode: string, action: StockAction, { now, by }: WriteOptions): Script<Json> {
-  checkText('reason', action.reason);
-  for (const serial of action.serials) checkText('serials', serial);
-  const part = yield* loadPart(partCode);
-  const [changed, moved] = orThrow(applyAction(part, action));
-  yield* saveChange('inventory', part, changed, { now });
-  const SERIALS = (yield* moveSerials(part, action, moved)).join(',');
-  const cause = { now, by, KIND: action.kind, REASON: action.reason, SERIALS };
-  yield requestSave('recordMovements', [ledgerRow({ ...changed, PART_CODE: partCode }, moved, cause)]);
-  return JSON.stringify({ QTY_ONHAND: changed['QTY_ONHAND'] });
+/** The members of a change of stock besides PART_CODE. */
+const STOCK_MEMBERS = ['QUANTITY', 'SERIAL_NUMBERS', 'REASON', 'FROM_QUANTITY'];
+
+/**
+ * Receives, counts or adjusts a part and returns it, with the serial numbers in stock if it is SERIALIZED. With
+ * FROM_QUANTITY, throws RECORD_CHANGED if QTY_ONHAND is another.
+ */
+const actOnStock = (kind: StockAction['kind']) =>
+  function* ({ inventory }: Dictionaries, body: Body, { now, by }: WriteOptions): Script<Json> {
+    const { key: partCode, fields } = splitKey(body, 'PART_CODE');
+    const { QUANTITY, SERIAL_NUMBERS, REASON, FROM_QUANTITY, ...others } = fields;
+    const [other] = Object.keys(others);
+    if (other !== undefined) {
+      const message = `There is no member '${other.slice(0, 64)}'. Besides PART_CODE there are ${STOCK_MEMBERS.join(', ')}.`;
+      throw refuseField('UNKNOWN_FIELD', other.slice(0, 64), message);
+    }
+    if (isMissing(QUANTITY)) throw refuseField('MISSING_FIELD', 'QUANTITY', 'QUANTITY is required.');
+    const text = String(SERIAL_NUMBERS ?? '');
+    checkText('SERIAL_NUMBERS', text, SERIALS_CHARACTERS_MAX);
+    const reason = parseReason(REASON);
+    const part = yield* loadPart(partCode);
+    if (!isMissing(FROM_QUANTITY)) checkQuantity(part, FROM_QUANTITY);
+    const action = { kind, quantity: String(QUANTITY), serials: splitList(text), reason };
+    const [changed, moved] = orThrow(applyAction(part, action));
+    yield* saveChange('inventory', part, changed, { now });
+    const SERIALS = (yield* moveSerials(part, action, moved)).join(',');
+    const cause = { now, by, KIND: kind, REASON: reason, SERIALS };
+    yield requestSave('recordMovements', [ledgerRow({ ...changed, PART_CODE: partCode }, moved, cause)]);
+    const dates = changedNames(part, changed).length > 0 && { MODIFIED_DATE: now };
+    const after = complete(inventory.keys(), { ...part, ...changed, ...dates });
+    if (part['SERIALIZED'] !== 'Y') return JSON.stringify(after);
+    const serials = (yield* loadValue('serialsInStock', partCode)).map(([, serial]) => serial).toSorted();
+    return JSON.stringify({ ...after, SERIAL_NUMBERS: serials.join(',') });
+  };
+export const receiveStock = actOnStock('received');
+export const countStock = actOnStock('counted');
+export const adjustStock = actOnStock('adjusted');
+
+const isMissing = (raw: RawValue | undefined) => raw === undefined || raw === null || raw === '';
+
+function checkQuantity(part: Values, raw: RawValue | undefined): void {
+  const expected = parseDecimal(String(raw));
+  if (expected === undefined)
+    throw refuseField('QUANTITY_NOT_ALLOWED', 'FROM_QUANTITY', 'FROM_QUANTITY must be the QTY_ONHAND that you read.');
+  const onHand = part['QTY_ONHAND'] || '0';
+  if (compareDecimals(expected, onHand) === 0) return;
+  const message = `Part ${part['PART_CODE']} has ${onHand} on hand, not ${expected}. Read it again and retry.`;
+  throw refuseField('RECORD_CHANGED', 'FROM_QUANTITY', message);
 }
 
-/** Sets the units of a part that are ordered from suppliers. */
-export function* setOnOrder(partCode: string, quantity: string, options: WriteOptions): Script<Json> {
-  const QTY_ONORDER = parseDecimal(quantity);
-  if (QTY_ONORDER === undefined || compareDecimals(QTY_ONORDER, '0') < 0)
-    throw refuseField('QUANTITY_NOT_ALLOWED', 'quantity', 'The quantity on order must be 0 or more.');
-  yield* saveChange('inventory', yield* loadPart(partCode), { QTY_ONORDER }, options);
-  return JSON.stringify({ QTY_ONORDER });
-}
+/** The fields of a part that only movements of stock change. */
+const QUANTITIES = ['QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE'];
 
-/** Creates a part and returns its code. Its QTY_ONHAND is the first movement of its ledger. */
+/** Creates a part with nothing on hand, and returns its code. */
 export function* createPart({ inventory }: Dictionaries, body: Body, { now, by }: WriteOptions): Script<Json> {
-  const values = parseValues(inventory, 'inventory', body);
+  const values = parseValues(inventory, 'inventory', body, QUANTITIES);
   const { PART_CODE = '' } = values;
   if (PART_CODE === '') throw refuseField('MISSING_FIELD', 'PART_CODE', 'PART_CODE is required.');
   checkNewKey('inventory', PART_CODE, yield* loadValue('isThere', 'inventory', PART_CODE));
@@ -51,10 +92,10 @@ export function* createPart({ inventory }: Dictionaries, body: Body, { now, by }
   return JSON.stringify(PART_CODE);
 }
 
-/** Changes fields of a part and returns its code. QTY_ONHAND changes only by movements. */
+/** Changes fields of a part and returns its code. */
 export function* updatePart({ inventory }: Dictionaries, body: Body, options: WriteOptions): Script<Json> {
   const { key, fields } = splitKey(body, 'PART_CODE');
-  const change = parseValues(inventory, 'inventory', fields, ['QTY_ONHAND']);
+  const change = parseValues(inventory, 'inventory', fields, QUANTITIES);
   yield* saveChange('inventory', yield* loadPart(key), change, options);
   return JSON.stringify(key);
 }

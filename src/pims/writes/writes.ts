@@ -220,7 +220,7 @@ export function* checkKnown(
   }
 }
 
-const NOT_FOUND = { orders: 'ORDER_NOT_FOUND', customers: 'CUSTOMER_NOT_FOUND', inventory: 'NOT_FOUND' } as const;
+const NOT_FOUND = { orders: 'ORDER_NOT_FOUND', customers: 'CUSTOMER_NOT_FOUND', inventory: 'PART_NOT_FOUND' } as const;
 
 export function recordNotFound(recordType: KeyedType, code: string): Refusal {
   const { key, noun } = RECORD_TYPES[recordType];

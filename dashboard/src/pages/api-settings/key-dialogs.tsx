@@ -18,8 +18,9 @@ import { RadioGroup, TextField, useEntry } from '../../ui/form/field.tsx';
 import { Time } from '../../ui/text/text.tsx';
 
 const SCOPE_OPTIONS: readonly { value: Scope; label: string; hint: string }[] = [
-  { value: 'write', label: 'Read and write', hint: 'Apps can call every operation.' },
-  { value: 'read', label: 'Read', hint: 'Writes are rejected with 403 SCOPE_MISSING.' },
+  { value: 'read', label: 'Read', hint: 'Reads only. Other calls are rejected with 403 SCOPE_MISSING.' },
+  { value: 'write', label: 'Read and write', hint: 'Also creates and changes orders and customers.' },
+  { value: 'office', label: 'Back office', hint: 'Also approves, invoices, voids, and changes parts and stock.' },
 ];
 
 export function CreateKeys({ onIssued, onClose }: { onIssued: (issued: CreatedKeyView) => void; onClose: () => void }) {

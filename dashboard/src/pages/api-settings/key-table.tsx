@@ -50,7 +50,7 @@ const listColumns = (now: number): TableColumn<KeyRow>[] => [
   {
     key: 'scope',
     head: 'Scope',
-    cell: ({ scope }) => <Badge tone={scope === 'write' ? 'info' : 'neutral'}>{scope}</Badge>,
+    cell: ({ scope }) => <Badge tone={scope === 'read' ? 'neutral' : 'info'}>{scope}</Badge>,
   },
   {
     key: 'created',

@@ -3,7 +3,6 @@
  * sending, but the service decides.
  */
 import { useState } from 'preact/hooks';
-import type { AdvancedOrderView, BodyOf } from '../../../../src/http/dashboard/interface.ts';
 import {
   addDecimals,
   compareDecimals,
@@ -15,8 +14,7 @@ import {
 import { shareTotals } from '../../../../src/pims/rules/totals.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';
-import { post } from '../../api/client.ts';
-import { loadStock } from '../../records/records.ts';
+import { loadStock, write, type AdvancedOrder } from '../../records/records.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { Badge, formatMoney, shorten } from '../../ui/text/text.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -49,7 +47,7 @@ interface InvoiceProps {
   order: Values;
   lines: readonly Values[];
   /** Receives the call that invoices. The form shows its error. */
-  onInvoice: (send: () => Promise<AdvancedOrderView>) => Promise<void>;
+  onInvoice: (send: () => Promise<AdvancedOrder>) => Promise<void>;
   onClose: () => void;
 }
 
@@ -63,7 +61,7 @@ export function InvoiceDialog({ order, lines, onInvoice, onClose }: InvoiceProps
   const setAll = (units: (line: Values) => string) =>
     setInputs((before) => before.map((input) => ({ ...input, units: writeNumber(units(input.line)) })));
   const send = async () => {
-    await onInvoice(() => post('/orders/invoice', toRequest(order, inputs, tracking.value)));
+    await onInvoice(() => write('POST', '/orders/invoice', toRequest(order, inputs, tracking.value)));
     onClose();
     focusHeading(); // The button that opened the dialog no longer exists.
   };
@@ -180,20 +178,15 @@ function faultOf(input: LineInput): string | undefined {
   return within(units, open) ? undefined : `Enter 0 to ${open}.`;
 }
 
-function toRequest(order: Values, inputs: readonly LineInput[], tracking: string): BodyOf<'POST /orders/invoice'> {
-  const quantities = inputs.map(({ line, units }) => [numberOf(line), readNumber(units) ?? units] as const);
-  // A line that is not invoiced keeps its serial numbers; they are sent only if the user has changed them.
-  const serials = inputs.flatMap((input) => {
-    const { line } = input;
-    const isLeft = unitsOf(input) === '0' && input.serials === firstInput(line).serials;
-    return isCarePlan(line) || isLeft ? [] : [[numberOf(line), splitSerials(input.serials)] as const];
+function toRequest({ ORDER_NUMBER }: Values, inputs: readonly LineInput[], tracking: string) {
+  const lines = inputs.map((input) => {
+    const { line, units, serials } = input;
+    // A line that is not invoiced keeps its serial numbers; they are sent only if the user has changed them.
+    const isLeft = unitsOf(input) === '0' && serials === firstInput(line).serials;
+    const sent = !isCarePlan(line) && !isLeft && { SERIAL_NUMBERS: splitSerials(serials).join(',') };
+    return { LINE_REF_LOCK_CODE: line.LINE_REF_LOCK_CODE, QUANTITY: readNumber(units) ?? units, ...sent };
   });
-  return {
-    ORDER_NUMBER: order.ORDER_NUMBER ?? '',
-    quantities: Object.fromEntries(quantities),
-    serials: Object.fromEntries(serials),
-    tracking: splitList(tracking),
-  };
+  return { ORDER_NUMBER, lines, TRACKING_NUMBERS: splitList(tracking).join(',') };
 }
 
 function summarise(inputs: readonly LineInput[]): string {

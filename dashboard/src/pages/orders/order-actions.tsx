@@ -3,7 +3,6 @@ import { useState } from 'preact/hooks';
 import type { FieldView } from '../../../../src/http/dashboard/interface.ts';
 import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
-import { post } from '../../api/client.ts';
 import { recordPath, useSave, write, type LoadedRecord } from '../../records/records.ts';
 import { useSession } from '../../api/session.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
@@ -135,11 +134,11 @@ function CancelOrder({ record: { values, tag }, onDone, onClose }: DialogProps) 
   );
 }
 
-function VoidInvoice({ record: { values }, onDone, onClose }: DialogProps) {
+function VoidInvoice({ record: { values, tag }, onDone, onClose }: DialogProps) {
   const reason = useEntry('');
   const number = values.ORDER_NUMBER ?? '';
   const send = async () => {
-    await post('/orders/void', { ORDER_NUMBER: number, reason: reason.value });
+    await write('POST', '/orders/void', { ORDER_NUMBER: number, REASON: reason.value }, { 'if-match': tag });
     toast('Voided');
     onDone();
     onClose();
@@ -154,7 +153,7 @@ function VoidInvoice({ record: { values }, onDone, onClose }: DialogProps) {
       onSubmit={send}
       onClose={onClose}
     >
-      <TextField label="Reason" name="reason" autofocus maxLength={500} {...reason} />
+      <TextField label="Reason" name="REASON" autofocus maxLength={500} {...reason} />
     </FormDialog>
   );
 }

@@ -101,10 +101,10 @@ function Outcome({ step: { made } }: { step: DoneTransition }) {
   return (
     <Notice tone="good" title="Invoiced">
       Invoice {link(made.ORDER_NUMBER)}.{' '}
-      {made.backorder === null ? (
+      {made.BACKORDER_NUMBER === '' ? (
         'The order is complete.'
       ) : (
-        <>The other units moved to the backorder {link(made.backorder)}.</>
+        <>The other units moved to the backorder {link(made.BACKORDER_NUMBER)}.</>
       )}{' '}
       See the stock below.
     </Notice>

@@ -3,10 +3,15 @@
  * show how it changes.
  */
 import { useState } from 'preact/hooks';
-import type { AdvancedOrderView } from '../../../../src/http/dashboard/interface.ts';
 import { saysCancelled } from '../../../../src/pims/rules/stages.ts';
-import { post } from '../../api/client.ts';
-import { loadRecord, loadStock, type LoadedRecord, type Stock } from '../../records/records.ts';
+import {
+  loadRecord,
+  loadStock,
+  write,
+  type AdvancedOrder,
+  type LoadedRecord,
+  type Stock,
+} from '../../records/records.ts';
 import { useSession } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog/dialog.tsx';
@@ -15,7 +20,7 @@ import { InvoiceDialog } from './invoice-dialog.tsx';
 import { stockedParts, unitsOf } from '../../records/lines/stock-table.tsx';
 
 export interface DoneTransition {
-  readonly made: AdvancedOrderView;
+  readonly made: AdvancedOrder;
   readonly parts: readonly string[];
   readonly stockBefore: ReadonlyMap<string, Stock>;
   /** The tag of the order after the transition, or undefined if it is unknown. */
@@ -45,14 +50,14 @@ export function TransitionButtons({ record, onDone }: TransitionButtonsProps) {
   const [open, setOpen] = useState<'approve' | 'invoice'>();
   const obstacle = useObstacle(record);
   const close = () => setOpen(undefined);
-  const take = async (send: () => Promise<AdvancedOrderView>) => {
+  const take = async (send: () => Promise<AdvancedOrder>) => {
     const parts = stockedParts(lines);
     const stockBefore = await loadStock(parts);
     const made = await send();
     const { tag } = (await loadRecord('orders', made.ORDER_NUMBER).catch(() => undefined)) ?? {};
     onDone({ made, parts, stockBefore, tag });
   };
-  const approve = () => take(() => post('/orders/approve', { ORDER_NUMBER: values.ORDER_NUMBER ?? '' }));
+  const approve = () => take(() => write('POST', '/orders/approve', { ORDER_NUMBER: values.ORDER_NUMBER ?? '' }));
   if (saysCancelled(values)) return null;
   const isApprovable = values.ORDER_TYPE === 'worksheet' || values.ORDER_TYPE === 'quote';
   return (

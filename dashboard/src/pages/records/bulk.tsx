@@ -1,7 +1,6 @@
 /** Approves or invoices the selected orders one after the other, and shows the result for each. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { post } from '../../api/client.ts';
-import { recordPath } from '../../records/records.ts';
+import { recordPath, write } from '../../records/records.ts';
 import { toApiError, useLoad } from '../../api/use-load.ts';
 import { Link } from '../../browser/router.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -11,9 +10,8 @@ import { countOf } from '../../ui/text/text.tsx';
 import type { BulkOrders } from './bulk-orders.tsx';
 
 const ACTIONS = {
-  Approve: (number: string) => post('/orders/approve', { ORDER_NUMBER: number }),
-  Invoice: (number: string) =>
-    post('/orders/invoice', { ORDER_NUMBER: number, quantities: {}, serials: {}, tracking: [] }),
+  Approve: (ORDER_NUMBER: string) => write('POST', '/orders/approve', { ORDER_NUMBER }),
+  Invoice: (ORDER_NUMBER: string) => write('POST', '/orders/invoice', { ORDER_NUMBER }),
 } as const;
 type Action = keyof typeof ACTIONS;
 const DOING = { Approve: 'Approving', Invoice: 'Invoicing' } as const;

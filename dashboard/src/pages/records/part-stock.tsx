@@ -7,8 +7,8 @@ import type { MovementsView, WaitingView } from '../../../../src/http/dashboard/
 import { addDecimals, subtractDecimals } from '../../../../src/pims/rules/decimal.ts';
 import { splitList } from '../../../../src/pims/rules/lists.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
-import { get, post } from '../../api/client.ts';
-import { recordPath } from '../../records/records.ts';
+import { get } from '../../api/client.ts';
+import { recordPath, write } from '../../records/records.ts';
 import { useGet, usePages } from '../../api/use-load.ts';
 import { RecordLink } from '../../records/field-column.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -135,11 +135,11 @@ function StockDialog({ action, part, onDone, onClose }: StockDialogProps) {
   const serials = splitList(typed.value.replaceAll('\n', ','));
   const after = stockAfter(action, QTY_ONHAND || '0', quantity.value);
   const send = async () => {
-    const taken = takeNumber(quantity.value, 'quantity');
-    if (action === 'on-order') await post('/stock/on-order', { PART_CODE, quantity: taken });
+    const taken = takeNumber(quantity.value, 'QUANTITY');
+    if (action === 'on-order') await write('POST', '/inventory/update', { PART_CODE, QTY_ONORDER: taken });
     else {
-      const body = { PART_CODE, quantity: taken, reason: reason.value, serials };
-      const done = await post(`/stock/${action}`, body);
+      const body = { PART_CODE, QUANTITY: taken, REASON: reason.value, SERIAL_NUMBERS: serials.join(',') };
+      const done = await write<Values>('POST', `/stock/${action}`, body);
       toast(`${done.QTY_ONHAND} on hand`);
     }
     onDone();
@@ -149,7 +149,7 @@ function StockDialog({ action, part, onDone, onClose }: StockDialogProps) {
     <FormDialog title={`${title} ${PART_CODE}`} description={about} action={title} onSubmit={send} onClose={onClose}>
       <NumberField
         label={units}
-        name="quantity"
+        name="QUANTITY"
         autofocus
         {...quantity}
         hint={after === undefined ? undefined : `On hand: ${QTY_ONHAND || '0'} → ${after}`}
@@ -169,7 +169,7 @@ function StockDialog({ action, part, onDone, onClose }: StockDialogProps) {
           }
         />
       )}
-      {action !== 'on-order' && <TextField label="Reason" name="reason" {...reason} maxLength={500} />}
+      {action !== 'on-order' && <TextField label="Reason" name="REASON" {...reason} maxLength={500} />}
     </FormDialog>
   );
 }

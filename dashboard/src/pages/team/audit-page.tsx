@@ -35,7 +35,7 @@ const FILTER_NAMES = Object.keys(FILTERS) as FilterName[];
 function pathOfTarget({ action, target }: AuditRow): string | undefined {
   if (/[oO]rder|LineItem|invoice/.test(action)) return pathOf('/records/orders/:key', { key: target });
   if (/Customer/.test(action)) return pathOf('/records/customers/:key', { key: target });
-  return /^(stock|part) /.test(action) ? pathOf('/records/inventory/:key', { key: target }) : undefined;
+  return /Stock$|Part$/.test(action) ? pathOf('/records/inventory/:key', { key: target }) : undefined;
 }
 
 const Target = ({ row }: { row: AuditRow }) => {

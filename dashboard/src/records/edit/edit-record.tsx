@@ -1,8 +1,7 @@
 /** Edits or creates a customer or a part in a form. New orders have a page. */
 import type { Values } from '../../../../src/pims/rules/values.ts';
-import { post } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { KINDS, recordPath, useSave, write, type Kind, type LoadedRecord } from '../records.ts';
+import { KINDS, recordPath, useSave, write, writeBatch, type Kind, type LoadedRecord } from '../records.ts';
 import { navigate } from '../../browser/router.tsx';
 import { ButtonLink } from '../../ui/button.tsx';
 import { DialogButton } from '../../ui/dialog/dialog.tsx';
@@ -28,7 +27,7 @@ export function EditRecord({ kind, record, onDone, onClose }: EditProps) {
   const { key, noun } = KINDS[kind];
   const code = record.values[key] ?? '';
   const save = async (changed: Values) => {
-    if (kind === 'inventory') await post('/parts/update', { PART_CODE: code, values: changed });
+    if (kind === 'inventory') await write('POST', '/inventory/update', { ...changed, [key]: code });
     else await saveCustomer('/customers/update', { ...changed, [key]: code });
     toast('Saved');
     onDone();
@@ -56,11 +55,8 @@ export function NewRecord({ kind }: { kind: Kind }) {
     );
   const { noun } = KINDS[kind];
   const create = async (values: Values) => {
-    const key =
-      kind === 'inventory'
-        ? (await post('/parts', { values })).PART_CODE
-        : await write<string>('PUT', '/customers/create', values);
-    navigate(recordPath(kind, key));
+    const key = kind === 'inventory' ? createPart(values) : write<string>('PUT', '/customers/create', values);
+    navigate(recordPath(kind, await key));
   };
   return (
     <DialogButton
@@ -81,6 +77,17 @@ export function NewRecord({ kind }: { kind: Kind }) {
       New {noun}
     </DialogButton>
   );
+}
+
+/** Creates a part, and counts its units on hand in the same transaction. */
+async function createPart({ QTY_ONHAND = '', ...values }: Values): Promise<string> {
+  if (QTY_ONHAND === '') return write<string>('PUT', '/inventory/create', values);
+  const { PART_CODE = '' } = values;
+  await writeBatch([
+    { operation: 'createPart', body: values },
+    { operation: 'countStock', body: { PART_CODE, QUANTITY: QTY_ONHAND, REASON: 'new part' } },
+  ]);
+  return PART_CODE;
 }
 
 /** A RecordDialog, whose code a list fetches only for it, so that it loads in less time. */

@@ -1,19 +1,20 @@
 /**
- * `storeroom order …` and `stock …`: approves, invoices and shows orders; receives, counts and adjusts parts, and shows
+ * `storeroom order …` and `stock …`: approves, invoices, voids and shows orders; receives, counts and adjusts parts, and shows
  * their ledger. The rules are in order.ts and stock.ts of src/pims/rules.
  */
 import { InvalidArgumentError } from 'commander';
 import { byCommand, COMMAND_LINE } from '../../../audit/audit.ts';
 import { orThrow, Refusal } from '../../../errors.ts';
-import { actOnStock, advanceOrder } from '../../../pims/operations.ts';
+import type { BatchOperation } from '../../../pims/batch.ts';
+import { describeWrite } from '../../../pims/describe-write.ts';
+import { writeRecord } from '../../../pims/operations.ts';
 import type { PimsStore } from '../../../pims/pims-port.ts';
 import type { StorefrontLookup } from '../../../pims/reads/storefront.ts';
 import { parseDecimal } from '../../../pims/rules/decimal.ts';
-import type { OrderTransition } from '../../../pims/rules/order.ts';
 import { splitList } from '../../../pims/rules/lists.ts';
-import type { StockAction } from '../../../pims/rules/stock.ts';
 import type { Values } from '../../../pims/rules/values.ts';
 import { textOf } from '../../../pims/rules/json.ts';
+import type { Body } from '../../../pims/writes/writes.ts';
 import { addGroup, buildTable, timeOf, type AddCommands } from '../../command.ts';
 import { addTenantCommand, type TenantAnswer, type TenantData } from '../../open-store.ts';
 
@@ -36,7 +37,7 @@ const LINE_COLUMNS =
   'LINE_NUMBER PART_CODE DESCRIPTION QUANTITY NUMBER_SHIPPED SERIAL_NUMBERS LINE_REF_LOCK_CODE'.split(' ');
 
 export const addOrderCommands: AddCommands = (program, context) => {
-  const group = addGroup(program, 'order', 'order show acme 10001', 'Approve, invoice and show orders.');
+  const group = addGroup(program, 'order', 'order show acme 10001', 'Approve, invoice, void and show orders.');
   const approving = 'Turn a worksheet or a quote into a sales order.';
   addTenantCommand(
     group,
@@ -44,7 +45,7 @@ export const addOrderCommands: AddCommands = (program, context) => {
     'approve <team> <number>',
     'order approve acme 10001',
     approving,
-    (data, orderNumber: string) => advance(data, timeOf(context.clock), orderNumber, { approve: true }),
+    (data, ORDER_NUMBER: string) => advance(data, timeOf(context.clock), 'approveOrder', { ORDER_NUMBER }),
   );
   const invoiceExample = 'order invoice acme 10001 --line 1=2 --serial 1=SN100,SN101 --tracking 1Z999';
   const invoicing = 'Invoice an order, or only the given lines and quantities. Open units move to a new sales order.';
@@ -54,14 +55,27 @@ export const addOrderCommands: AddCommands = (program, context) => {
     'invoice <team> <number>',
     invoiceExample,
     invoicing,
-    (data, orderNumber: string, options: InvoiceOptions) => {
-      const { line: quantities = new Map(), serial: serials = new Map(), tracking } = options;
-      return advance(data, timeOf(context.clock), orderNumber, { invoice: { quantities, serials, tracking } });
+    async (data, ORDER_NUMBER: string, options: InvoiceOptions) => {
+      const named = await nameLines(data.pims, ORDER_NUMBER, options);
+      const body = { ORDER_NUMBER, ...named, TRACKING_NUMBERS: options.tracking.join(',') };
+      return advance(data, timeOf(context.clock), 'invoiceOrder', body);
     },
   )
     .option('--line <number=quantity>', 'units of a line; other lines stay open (repeatable)', collectQuantity)
     .option('--serial <number=serials>', 'serial numbers of a line, separated by commas (repeatable)', collectSerials)
     .option('--tracking <numbers>', 'tracking numbers, separated by commas (repeatable)', collectTracking, []);
+  const voiding = 'Void an invoice: its units and serial numbers are in stock again.';
+  addTenantCommand(
+    group,
+    context,
+    'void <team> <number>',
+    'order void acme 10001 --reason "wrong customer"',
+    voiding,
+    async (data, ORDER_NUMBER: string, { reason: REASON }: { reason: string }) => {
+      await write(data, timeOf(context.clock), 'voidInvoice', { ORDER_NUMBER, REASON });
+      return [{ orderNumber: ORDER_NUMBER, voided: true }, `Order ${ORDER_NUMBER} is void.`];
+    },
+  ).option('--reason <text>', 'reason to record in the stock ledger', '');
   const showing = 'Show an order, its lines and the other orders with its storefront number.';
   addTenantCommand(
     group,
@@ -77,19 +91,46 @@ export const addOrderCommands: AddCommands = (program, context) => {
   );
 };
 
-async function advance(
+/** Runs a write as the dashboard does, and notes it in the audit log. Returns its result. */
+async function write<Data extends Readonly<Record<string, string>>>(
   { pims, tenant, store, teamId }: TenantData,
   now: string,
-  orderNumber: string,
-  transition: OrderTransition,
-): Promise<TenantAnswer> {
-  const options = { now, by: COMMAND_LINE, strict: tenant.strict };
-  const { stage, backorder } = await advanceOrder(pims, orderNumber, transition, options);
-  const [action, text] = stage === 'invoice' ? ['order invoiced', 'an invoice'] : ['order approved', 'a sales order'];
-  const detail = backorder === null ? {} : { backorder };
-  await store.audit.appendAudit(teamId, byCommand(now, action, orderNumber, detail));
+  operation: BatchOperation,
+  body: object,
+): Promise<Data> {
+  const { strict, defaultStage } = tenant;
+  const context = { now, by: COMMAND_LINE, strict, defaultStage };
+  const { data, isUnchanged } = await writeRecord(pims, operation, body as Body, context);
+  const written = JSON.parse(data) as Data;
+  if (!isUnchanged)
+    await store.audit.appendAudit(teamId, byCommand(now, operation, ...describeWrite(body as Body, written)));
+  return written;
+}
+
+const STAGES: Readonly<Record<string, string>> = { sales_order: 'a sales order', invoice: 'an invoice' };
+
+async function advance(...call: Parameters<typeof write>): Promise<TenantAnswer> {
+  const { ORDER_NUMBER: orderNumber, ORDER_TYPE: stage, BACKORDER_NUMBER } = await write(...call);
+  const backorder = BACKORDER_NUMBER === '' ? null : BACKORDER_NUMBER;
   const open = backorder === null ? '' : ` The open units are in the sales order ${backorder}.`;
-  return [{ orderNumber, stage, backorder }, `Order ${orderNumber} is now ${text}.${open}`];
+  return [{ orderNumber, stage, backorder }, `Order ${orderNumber} is now ${STAGES[stage!]}.${open}`];
+}
+
+/** Names the lines to invoice by their codes. Without quantities and serial numbers, all are invoiced. */
+async function nameLines(pims: PimsStore, orderNumber: string, { line, serial }: InvoiceOptions): Promise<object> {
+  if (!line && !serial) return {};
+  const { lines } = await findOrder(pims, orderNumber);
+  const known = new Map(lines.map((one) => [one['LINE_NUMBER']!, one]));
+  const unknown = [...(line?.keys() ?? []), ...(serial?.keys() ?? [])].find((number) => !known.has(number));
+  if (unknown !== undefined) throw new Refusal('LINE_NOT_FOUND', `Order ${orderNumber} has no line ${unknown}.`);
+  const asked = [...known].filter(([number]) => !line || line.has(number) || serial?.has(number));
+  return {
+    lines: asked.map(([number, { LINE_REF_LOCK_CODE, QUANTITY }]) => ({
+      LINE_REF_LOCK_CODE,
+      QUANTITY: line ? (line.get(number) ?? '0') : QUANTITY,
+      ...(serial?.has(number) && { SERIAL_NUMBERS: serial.get(number)!.join(',') }),
+    })),
+  };
 }
 
 async function findOrder(pims: PimsStore, orderNumber: string): Promise<ShownOrder> {
@@ -146,14 +187,18 @@ const HEAD = ['NUMBER', 'AT', 'KIND', 'QUANTITY', 'AFTER', 'ORDER', 'BY', 'REASO
 const COLUMNS = ['NUMBER', 'AT', 'KIND', 'QUANTITY', 'AFTER', 'ORDER_NUMBER', 'DONE_BY', 'REASON', 'SERIALS'] as const;
 type ActionOptions = { reason: string; serial: string[] };
 const ACTIONS = [
-  ['receive', 'received', 'Add received units to the stock of a part, and reduce QTY_ONORDER by them.'],
-  ['count', 'counted', 'Set the stock of a part to the units counted.'],
-  ['adjust', 'adjusted', 'Add units to the stock of a part, or remove them with a negative number. Requires --reason.'],
+  ['receive', 'receiveStock', 'Add received units to the stock of a part, and reduce QTY_ONORDER by them.'],
+  ['count', 'countStock', 'Set the stock of a part to the units counted.'],
+  [
+    'adjust',
+    'adjustStock',
+    'Add units to the stock of a part, or remove them with a negative number. Requires --reason.',
+  ],
 ] as const;
 
 export const addStockCommands: AddCommands = (program, context) => {
   const group = addGroup(program, 'stock', 'stock receive acme 42 10', 'Receive, count and adjust stock.');
-  for (const [name, kind, description] of ACTIONS) {
+  for (const [name, operation, description] of ACTIONS) {
     const example = `stock ${name} acme 42 ${name === 'adjust' ? '-1 --reason broken' : '10'}`;
     addTenantCommand(
       group,
@@ -161,8 +206,11 @@ export const addStockCommands: AddCommands = (program, context) => {
       `${name} <team> <part> <quantity>`,
       example,
       description,
-      (data, part: string, quantity: string, { reason, serial: serials }: ActionOptions) =>
-        act(data, timeOf(context.clock), part, { kind, quantity, reason, serials }),
+      async (data, partCode: string, QUANTITY: string, { reason: REASON, serial }: ActionOptions) => {
+        const body = { PART_CODE: partCode, QUANTITY, REASON, SERIAL_NUMBERS: serial.join(',') };
+        const { QTY_ONHAND } = await write(data, timeOf(context.clock), operation, body);
+        return [{ partCode, QTY_ONHAND }, `Part ${partCode} has ${QTY_ONHAND} on hand.`];
+      },
     )
       .option('--reason <text>', 'reason to record in the stock ledger', '')
       .option('--serial <numbers>', 'serial numbers of the units, separated by commas', splitList, []);
@@ -185,16 +233,3 @@ export const addStockCommands: AddCommands = (program, context) => {
     },
   );
 };
-
-async function act(
-  { pims, tenant, store, teamId }: TenantData,
-  now: string,
-  partCode: string,
-  action: StockAction,
-): Promise<TenantAnswer> {
-  const { QTY_ONHAND } = await actOnStock(pims, partCode, action, { now, by: COMMAND_LINE, strict: tenant.strict });
-  const { kind, quantity, reason } = action;
-  const detail = { quantity, ...(reason !== '' && { reason }) };
-  await store.audit.appendAudit(teamId, byCommand(now, `stock ${kind}`, partCode, detail));
-  return [{ partCode, QTY_ONHAND }, `Part ${partCode} has ${QTY_ONHAND} on hand.`];
-}

@@ -1,0 +1,77 @@
+/** Parts and their stock. The writes need a pair of keys with the scope `office`. */
+import { write } from './calls.ts';
+import type { Caller } from './caller.ts';
+import { Readable } from './customers.ts';
+import type * as records from './records.ts';
+import type { WriteOptions } from './records.ts';
+
+export class Inventory<Custom> extends Readable<records.InventoryItem<Custom>> {
+  readonly #caller: Caller;
+
+  constructor(caller: Caller) {
+    super(caller, { get: 'getInventoryItem', query: 'queryInventoryItems', key: 'partCode' });
+    this.#caller = caller;
+  }
+
+  /** Creates a part with nothing on hand and returns its PART_CODE. Throws `CODE_TAKEN` if the code is in use. */
+  create(fields: records.NewPart<Custom>, options?: WriteOptions): Promise<string> {
+    return write(this.#caller, 'createPart', fields, options);
+  }
+
+  /** Changes the given fields and returns the PART_CODE. null and '' clear a field. */
+  update(fields: records.PartChange<Custom>, options?: WriteOptions): Promise<string> {
+    return write(this.#caller, 'updatePart', fields, options);
+  }
+}
+
+/**
+ * Changes of QTY_ONHAND. Each returns the part. If FROM_QUANTITY is set and QTY_ONHAND is another by then, they throw
+ * `RECORD_CHANGED`, and nothing is written.
+ */
+export class Stock<Custom> {
+  readonly #caller: Caller;
+
+  constructor(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  /** Adds received units, and takes them off QTY_ONORDER. */
+  receive(
+    code: string,
+    quantity: string | number,
+    details?: records.StockDetails,
+    options?: WriteOptions,
+  ): Promise<records.StockedPart<Custom>> {
+    return this.#write('receiveStock', code, quantity, details, options);
+  }
+
+  /** Sets QTY_ONHAND to the counted units. Of a SERIALIZED part, the serial numbers that are not given leave stock. */
+  count(
+    code: string,
+    quantity: string | number,
+    details?: records.StockDetails,
+    options?: WriteOptions,
+  ): Promise<records.StockedPart<Custom>> {
+    return this.#write('countStock', code, quantity, details, options);
+  }
+
+  /** Adds units, or removes them if the quantity is negative, for a REASON. */
+  adjust(
+    code: string,
+    quantity: string | number,
+    details: records.AdjustmentDetails,
+    options?: WriteOptions,
+  ): Promise<records.StockedPart<Custom>> {
+    return this.#write('adjustStock', code, quantity, details, options);
+  }
+
+  #write(
+    operation: 'receiveStock' | 'countStock' | 'adjustStock',
+    PART_CODE: string,
+    QUANTITY: string | number,
+    details: records.StockDetails | undefined,
+    options: WriteOptions | undefined,
+  ): Promise<records.StockedPart<Custom>> {
+    return write(this.#caller, operation, { ...details, PART_CODE, QUANTITY }, options);
+  }
+}

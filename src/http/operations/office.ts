@@ -1,0 +1,187 @@
+/** The operations of the back office, which need the scope `office`: stages of orders, parts and their stock. */
+import {
+  adjustStock,
+  approveOrder,
+  countStock,
+  createPart,
+  invoiceOrder,
+  receiveStock,
+  updatePart,
+  voidInvoice,
+} from '../../pims/operations.ts';
+import { NAMED_LINES_MAX, REASON_CHARACTERS_MAX, SERIALS_CHARACTERS_MAX } from '../../pims/rules/record-bounds.ts';
+import { listOf, objectOf, textOf, type Members, type Schema } from '../../json-schema.ts';
+import { NEW_LINE_EXAMPLE, PART_EXAMPLE } from './examples.ts';
+import { fieldsBody, membersBody, ref } from './operation-schemas.ts';
+import { envelope, declareWrite, type Operation } from './operation.ts';
+
+const ORDER_NUMBER = ref('Value', 'The ORDER_NUMBER.');
+const REASON = ref('Value', `Why, in at most ${REASON_CHARACTERS_MAX} characters. The ledger keeps it.`);
+const SERIAL_NUMBERS: Schema = {
+  type: ['string', 'number', 'null'],
+  maxLength: SERIALS_CHARACTERS_MAX,
+  description: 'Serial numbers, separated by commas. A SERIALIZED part needs one for each unit.',
+};
+const STAGE = ref('AdvancedOrder');
+const AdvancedOrder = objectOf({
+  ORDER_NUMBER: textOf('The order.'),
+  ORDER_TYPE: ref('Stage', 'Its stage now.'),
+  ORDER_STATUS: textOf('Its ORDER_STATUS now.'),
+  BACKORDER_NUMBER: textOf('The sales order with the units that a partial invoice leaves open, or "".'),
+});
+const LINES = listOf(
+  objectOf(
+    { LINE_REF_LOCK_CODE: ref('Value', 'The line.'), QUANTITY: ref('DecimalValue', 'The units to invoice.') },
+    { SERIAL_NUMBERS },
+  ),
+  {
+    minItems: 1,
+    maxItems: NAMED_LINES_MAX,
+    description: 'The lines to invoice. All other lines stay open. Without lines, everything is invoiced.',
+  },
+);
+const INVOICE = membersBody(
+  'Invoice',
+  'The order, and optionally the lines to invoice.',
+  { ORDER_NUMBER },
+  {
+    lines: LINES,
+    TRACKING_NUMBERS: ref('Value', 'Tracking numbers, separated by commas. They are added to those of the order.'),
+    SHIP_VIA: ref('Value', 'The SHIP_VIA of the invoice.'),
+  },
+);
+const { ORDER_NUMBER: order, LINE_REF_LOCK_CODE: line } = NEW_LINE_EXAMPLE;
+const told = (ORDER_TYPE: string, ORDER_STATUS: string, BACKORDER_NUMBER = '') =>
+  envelope({ ORDER_NUMBER: order, ORDER_TYPE, ORDER_STATUS, BACKORDER_NUMBER });
+
+export const ORDER_OFFICE: readonly Operation[] = [
+  {
+    name: 'approveOrder',
+    method: 'POST',
+    path: '/orders/approve',
+    summary: 'Approve an order',
+    description: 'Turns a worksheet or a quote into a sales order, which commits the stock of its lines.',
+    takesIfMatch: true,
+    ...declareWrite(membersBody('OrderToApprove', 'The ORDER_NUMBER.', { ORDER_NUMBER }), STAGE, approveOrder),
+    schemas: { AdvancedOrder },
+    example: { body: { ORDER_NUMBER: order }, answer: told('sales_order', 'OPEN') },
+  },
+  {
+    name: 'invoiceOrder',
+    method: 'POST',
+    path: '/orders/invoice',
+    summary: 'Invoice an order',
+    description:
+      'Invoices an order, or only some units of some lines. The units left open move to a new sales order, whose number ' +
+      'is in BACKORDER_NUMBER.',
+    takesIfMatch: true,
+    ...declareWrite(INVOICE, STAGE, invoiceOrder),
+    example: {
+      body: { ORDER_NUMBER: order, lines: [{ LINE_REF_LOCK_CODE: line, QUANTITY: '10' }], TRACKING_NUMBERS: '1Z999' },
+      answer: told('invoice', 'OPEN', '20016'),
+    },
+  },
+  {
+    name: 'voidInvoice',
+    method: 'POST',
+    path: '/orders/void',
+    summary: 'Void an invoice',
+    description:
+      'Puts the units and serial numbers of an invoice back in stock and sets ORDER_STATUS to VOID. After that only NOTES ' +
+      'can be changed. Voiding a void invoice succeeds.',
+    takesIfMatch: true,
+    ...declareWrite(
+      membersBody('InvoiceToVoid', 'The ORDER_NUMBER.', { ORDER_NUMBER }, { REASON }),
+      STAGE,
+      voidInvoice,
+    ),
+    example: { body: { ORDER_NUMBER: order, REASON: 'wrong customer' }, answer: told('invoice', 'VOID') },
+  },
+];
+
+const QUANTITIES = ['QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE'];
+const PART_CODE = ref('Value', 'The PART_CODE.');
+const CODE = textOf('The PART_CODE.');
+const NEW_PART = fieldsBody('NewPart', 'inventory', 'Fields of the new part.', {
+  needed: ['PART_CODE'],
+  refused: QUANTITIES,
+});
+const PART_CHANGE = fieldsBody('PartChange', 'inventory', 'The part and the fields to change.', {
+  needed: ['PART_CODE'],
+  refused: QUANTITIES,
+  base: NEW_PART,
+});
+const STOCKED_PART = ref(
+  'InventoryItem',
+  'The part, with the serial numbers in stock as SERIAL_NUMBERS if it is SERIALIZED.',
+);
+const MOVED: Members = {
+  SERIAL_NUMBERS,
+  REASON,
+  FROM_QUANTITY: ref('DecimalValue', 'The QTY_ONHAND that you read. If it is another now, nothing is written.'),
+};
+const stockBody = (name: string, quantity: string): ReturnType<typeof membersBody> =>
+  membersBody(name, 'The part and the units.', { PART_CODE, QUANTITY: ref('DecimalValue', quantity) }, MOVED);
+
+export const PART_OFFICE: readonly Operation[] = [
+  {
+    name: 'createPart',
+    method: 'PUT',
+    path: '/inventory/create',
+    summary: 'Create a part',
+    description:
+      'Creates a part with nothing on hand. Returns the PART_CODE in data. To set its stock, use countStock.',
+    ...declareWrite(NEW_PART, CODE, createPart),
+    example: {
+      body: { PART_CODE: 'TEA/EG-100', PART_DESCRIPTION: 'Earl Grey, 100 g', UNIT_PRICE: '8.5' },
+      answer: envelope('TEA/EG-100'),
+    },
+  },
+  {
+    name: 'updatePart',
+    method: 'POST',
+    path: '/inventory/update',
+    summary: 'Update a part',
+    description: 'Changes fields of the part with this PART_CODE. Returns the PART_CODE in data.',
+    ...declareWrite(PART_CHANGE, CODE, updatePart),
+    example: { body: { PART_CODE: 'TEA/EG-100', UNIT_PRICE: '9' }, answer: envelope('TEA/EG-100') },
+  },
+  {
+    name: 'receiveStock',
+    method: 'POST',
+    path: '/stock/receive',
+    summary: 'Receive units of a part',
+    description: 'Adds units to QTY_ONHAND, and takes them off QTY_ONORDER, down to 0. Returns the part in data.',
+    ...declareWrite(stockBody('StockReceipt', 'The units received, more than 0.'), STOCKED_PART, receiveStock),
+    example: {
+      body: { PART_CODE: '11', QUANTITY: '10' },
+      answer: envelope({ ...PART_EXAMPLE, QTY_ONHAND: '32', QTY_AVAILABLE: '22', QTY_ONORDER: '20' }),
+    },
+  },
+  {
+    name: 'countStock',
+    method: 'POST',
+    path: '/stock/count',
+    summary: 'Set the counted units of a part',
+    description:
+      'Sets QTY_ONHAND to what was counted. Returns the part in data. A count of a SERIALIZED part needs the serial numbers that are there; the others leave stock.',
+    ...declareWrite(stockBody('StockCount', 'The units counted, 0 or more.'), STOCKED_PART, countStock),
+    example: {
+      body: { PART_CODE: '11', QUANTITY: '30', FROM_QUANTITY: '32' },
+      answer: envelope({ ...PART_EXAMPLE, QTY_ONHAND: '30', QTY_AVAILABLE: '20', QTY_ONORDER: '20' }),
+    },
+  },
+  {
+    name: 'adjustStock',
+    method: 'POST',
+    path: '/stock/adjust',
+    summary: 'Add or remove units of a part',
+    description:
+      'Adds units to QTY_ONHAND, or removes them if QUANTITY is negative, for a REASON. Returns the part in data.',
+    ...declareWrite(stockBody('StockAdjustment', 'The units to add; negative to remove.'), STOCKED_PART, adjustStock),
+    example: {
+      body: { PART_CODE: '11', QUANTITY: '-1', REASON: 'broken' },
+      answer: envelope({ ...PART_EXAMPLE, QTY_ONHAND: '29', QTY_AVAILABLE: '19', QTY_ONORDER: '20' }),
+    },
+  },
+];
