@@ -18,7 +18,8 @@ interface Request {
 }
 
 const service = await ownService({ env: { STOREROOM_DEMO: 'on' } });
-const keys = /-u '([^']+)'/.exec(service.output)![1]!;
+const made = (await service.command(...'keys create demo --name office --scope office --json'.split(' '))).json();
+const keys = `${made.apiID}:${made.apiSecret}`;
 
 /** Returns the blocks of a file by name. Their lines are indented by two spaces. */
 function readBlocks(file: string): Map<string, string> {

@@ -22,8 +22,8 @@ export interface StoreroomOptions {
    */
   readonly totalTimeoutMs?: number | undefined;
   /**
-   * Maximum number of tries, 5 by default. With 1, a call is never repeated. A refusal with `RATE_LIMITED` does not count
-   * as a try: the client repeats the call as long as its time allows.
+   * Maximum number of tries, 5 by default. With 1, a call is never repeated. A refusal with `RATE_LIMITED` does not
+   * count as a try: the client repeats the call as long as its time allows.
    */
   readonly tries?: number | undefined;
   /** Maximum wait before the second try if the service names no time: 1,000 ms by default, doubled up to 30,000. */

@@ -3,9 +3,10 @@ import type { StorefrontItem, StorefrontLookup, StorefrontOrder } from './contra
 
 export interface Fulfillment {
   /**
-   * `unknown`: there is no record. `cancelled`: every record is cancelled. The others ignore cancelled records: `draft`:
-   * there are only worksheets and quotes, so nothing is ordered yet. `open`: nothing is shipped. `partly_shipped`: some
-   * ordered units are shipped. `shipped`: all ordered units are shipped, or there are only invoices without units.
+   * `unknown`: there is no record. `cancelled`: every record is cancelled. The others ignore cancelled records:
+   * `draft`: there are only worksheets and quotes, so nothing is ordered yet. `open`: nothing is shipped.
+   * `partly_shipped`: some ordered units are shipped. `shipped`: all ordered units are shipped, or there are only
+   * invoices without units.
    */
   readonly state: 'unknown' | 'draft' | 'open' | 'partly_shipped' | 'shipped' | 'cancelled';
   /** Units of all lines together, care plans included. */

@@ -1,6 +1,6 @@
 /**
- * The variables and options of `storeroom mcp` and of the package's own command. Imports nothing, since the server reads
- * this file without the protocol.
+ * The variables and options of `storeroom mcp` and of the package's own command. Imports nothing, since the server
+ * reads this file without the protocol.
  */
 
 /** The variables with which the server calls the service. They are not settings of the service. */

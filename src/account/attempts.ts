@@ -174,7 +174,9 @@ export class Attempts {
     return done;
   }
 
-  /** Runs work of a signed-in user with this many attempts. It goes before the work of strangers. Throws SERVICE_BUSY. */
+  /**
+   * Runs work of a signed-in user with this many attempts. It goes before the work of strangers. Throws SERVICE_BUSY.
+   */
   admitUser<T>(attempts: number, work: () => Promise<T>): Promise<T> {
     return this.#line.runInLine(attempts - MINUTE_ATTEMPTS_MAX, work);
   }

@@ -12,8 +12,8 @@ export class Line {
   #isBusy = false;
 
   /**
-   * Runs work of a caller when the line reaches it. If too many wait, throws SERVICE_BUSY for the caller with the most attempts. Of
-   * equal callers the newest goes first, because the oldest may no longer wait for an answer.
+   * Runs work of a caller when the line reaches it. If too many wait, throws SERVICE_BUSY for the caller with the most
+   * attempts. Of equal callers the newest goes first, because the oldest may no longer wait for an answer.
    */
   async runInLine<T>(attempts: number, work: () => Promise<T>): Promise<T> {
     if (this.#isBusy) {

@@ -1,6 +1,6 @@
 /**
- * Begin here: the HTTP service, a Fastify server with the operations, the dashboard and the paths of the service itself.
- * It opens no store and no port. call/stages.ts shows the stages of a call.
+ * Begin here: the HTTP service, a Fastify server with the operations, the dashboard and the paths of the service
+ * itself. It opens no store and no port. call/stages.ts shows the stages of a call.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyRequest } from 'fastify';

@@ -10,8 +10,8 @@ import { withoutSaves } from './writes/script.ts';
 import type { WriteOptions } from './writes/writes.ts';
 
 /**
- * Makes the function that parses a row. Adjacent rows mostly repeat dates and flags, so a cell equal to the one above is
- * not parsed again. Throws UNKNOWN_FIELD, or COMMAND_REFUSED if a name is given twice.
+ * Makes the function that parses a row. Adjacent rows mostly repeat dates and flags, so a cell equal to the one above
+ * is not parsed again. Throws UNKNOWN_FIELD, or COMMAND_REFUSED if a name is given twice.
  */
 export function makeRowParser(names: readonly string[], dictionary: FieldDictionary, recordType: RecordType) {
   const fields = names.map((name) => findField(dictionary, recordType, name));

@@ -165,7 +165,10 @@ function checkStage(order: Values): void {
   if (saysCancelled(order)) order[CANCELLED_MARK] = 'Y';
 }
 
-/** Creates a counter that assigns numbers to at most `left` rows of a batch. The stored counter is raised once, at the end of the batch. */
+/**
+ * Creates a counter that assigns numbers to at most `left` rows of a batch. The stored counter is raised once, at the
+ * end of the batch.
+ */
 function* countOn(recordType: NumberedType, taken: Set<string>, left: number) {
   let next = left === 0 ? 0 : yield* loadValue('counter', recordType);
   /** The number below which `taken` is complete. */

@@ -63,7 +63,10 @@ export interface ImportOptions extends RowOptions {
   readonly atomic: boolean;
 }
 
-/** Example: `{ seq: '1024', type: 'orders', key: '20015', change: 'updated', at: '2026-11-20T…Z', operation: 'addLineItem', by: 'default', changes: [['line', '', '2 × CASE', '1']] }`. */
+/**
+ * Example: `{ seq: '1024', type: 'orders', key: '20015', change: 'updated', at: '2026-11-20T…Z', operation:
+ * 'addLineItem', by: 'default', changes: [['line', '', '2 × CASE', '1']] }`.
+ */
 export interface Change {
   /** The number of the change. Numbers ascend and can have gaps. */
   readonly seq: string;

@@ -22,7 +22,9 @@ export interface ServedStore {
   readonly system: 'sqlite' | 'postgresql';
   /** Whether no other node uses the store. */
   readonly isAlone: boolean;
-  /** Returns the inventory system of a tenant. Rejects with SERVICE_BUSY if it is being upgraded for more than a moment. */
+  /**
+   * Returns the inventory system of a tenant. Rejects with SERVICE_BUSY if it is being upgraded for more than a moment.
+   */
   pims(tenant: Tenant): PimsStore | Promise<PimsStore>;
   /** Locks the store for this service, if no other node may use it. */
   lock(): void;

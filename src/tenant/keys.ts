@@ -38,7 +38,9 @@ const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,62}[A-Za-z0-9])?$/;
 /** The beginning of a secret. A secret pasted as a name would be shown everywhere. */
 const SECRET = /sr_sk_/i;
 
-/** Throws SCOPE_MISSING for a key without the scope. Calls from the dashboard have no key (null): roles decide there. */
+/**
+ * Throws SCOPE_MISSING for a key without the scope. Calls from the dashboard have no key (null): roles decide there.
+ */
 export function checkScope(key: CallingKey | null, needed: Scope): void {
   if (!key || SCOPES.indexOf(key.scope) >= SCOPES.indexOf(needed)) return;
   const has = key.scope === 'read' ? 'is read-only' : `has the scope ${key.scope}`;

@@ -66,7 +66,9 @@ export function checkUrl(text: string, isPrivateAllowed: boolean): string {
 /** The types of messages. A type of records means both of its events. */
 export const EVENTS: readonly string[] = CHANGED_TYPES.flatMap((type) => [`${type}.created`, `${type}.updated`]);
 
-/** Returns the types and events, each once, in order. Throws COMMAND_REFUSED for an unknown one. None mean all types. */
+/**
+ * Returns the types and events, each once, in order. Throws COMMAND_REFUSED for an unknown one. None mean all types.
+ */
 export function checkTypes(types: readonly string[]): readonly string[] {
   const known = [...CHANGED_TYPES, ...EVENTS];
   const unknown = types.find((type) => !known.includes(type));

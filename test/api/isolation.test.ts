@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sendBy, stockShop, waysOf, type GoodCall, type Sent, type StockedShop } from '../kit/operations.ts';
 import { expectRefusal } from '../kit/records.ts';
-import { type Answer, BASE_PATH, sharedService } from '../kit/service.ts';
+import { type Answer, BASE_PATH, type Keys, sharedService } from '../kit/service.ts';
 
 const service = await sharedService();
 const [alpha, beta] = [await stockShop(service, 'alpha'), await stockShop(service, 'beta')];
@@ -18,7 +18,7 @@ test('the matrix has every operation of the contract', async () => {
   const inContract = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  const tried = [...alpha.calls, alpha.batch, ...alpha.reads].map(
+  const tried = [...alpha.calls, alpha.batch, ...alpha.reads, ...alpha.office].map(
     ({ method, path }) => `${method} ${BASE_PATH}${path}`,
   );
   assert.deepEqual(inContract.filter((one) => one.includes(BASE_PATH)).toSorted(), tried.toSorted());
@@ -26,7 +26,7 @@ test('the matrix has every operation of the contract', async () => {
 
 /** Makes every call of both tenants, in every way, with these credentials. Each must be refused and change nothing. */
 async function expectRefused(sent: Sent, status: number, code: string): Promise<void> {
-  const mixed = [beta, alpha].flatMap(({ calls, batch, reads }) => [...calls, batch, ...reads]);
+  const mixed = [beta, alpha].flatMap(({ calls, batch, reads, office }) => [...calls, batch, ...reads, ...office]);
   for (const call of mixed)
     for (const way of waysOf(call)) {
       const answer = await sendBy(way, service, call, sent);
@@ -52,7 +52,9 @@ test('400 no teamID opens no tenant', () =>
   expectRefused({ ...alpha.keys, teamID: undefined }, 400, 'MISSING_TEAM_ID'));
 
 test('400 one tenant in the query and another in the body is neither', async () => {
-  for (const { method, path, fields } of [...alpha.calls, ...beta.calls].filter(({ kind }) => kind === 'write'))
+  for (const { method, path, fields } of [...alpha.calls, ...beta.calls, ...alpha.office].filter(
+    ({ kind }) => kind === 'write',
+  ))
     for (const [teamID, other] of [
       ['alpha', 'beta'],
       ['beta', 'alpha'],
@@ -70,14 +72,16 @@ function expectNothingFound({ kind, operation }: GoodCall, { status, body }: Ans
   if (operation === 'findOrdersByStorefrontReference') assert.deepEqual([status, body.orders], [200, []]);
   else if (kind === 'single') assert.equal(`${status} ${body.code}`, '404 NOT_FOUND');
   else if (kind === 'query') assert.deepEqual([status, body.data], [200, []]);
-  else assert.match(`${status} ${body.code}`, /^400 (ORDER|LINE|CUSTOMER)_NOT_FOUND$/);
+  else assert.match(`${status} ${body.code}`, /^400 (ORDER|LINE|CUSTOMER|PART)_NOT_FOUND$/);
 }
 
 test("a tenant that names another's records gets a not-found error and changes none", async () => {
-  const naming = beta.calls.filter(({ operation }) => operation !== 'createOrder' && operation !== 'createCustomer');
-  assert.equal(naming.length, 12);
+  const made = await service.command(...'keys create alpha --name office --scope office --json'.split(' '));
+  const keys = made.json() as Keys;
+  const naming = [...beta.calls, ...beta.office].filter(({ operation }) => !operation.startsWith('create'));
+  assert.equal(naming.length, 19);
   for (const call of [...naming, beta.batch])
-    for (const way of waysOf(call)) expectNothingFound(call, await sendBy(way, service, call, alpha.keys));
+    for (const way of waysOf(call)) expectNothingFound(call, await sendBy(way, service, call, keys));
   const ownOrder = { ...beta.call('updateLineItem').fields, ORDER_NUMBER: 'order-alpha' };
   expectRefusal(await alpha.shop.updateLineItem(ownOrder), 400, 'LINE_NOT_FOUND', 'LINE_REF_LOCK_CODE');
   await expectUntouched();

@@ -33,11 +33,11 @@ test('400 UNKNOWN_FIELD for a field of another record type', () => parts.expectU
 // Holds S6.2.
 test('400 INVALID_BODY when the body is not an array', () => parts.expectInvalidBodies({}));
 
-test('no path or method writes to inventory', async () => {
+test('403 a pair with the scope write cannot write to inventory by any path or method', async () => {
   const body = { PART_CODE: 'NEW' };
   const call = (method: string, path: string) => shop.service.call(shop.keys, method, path, { body });
-  expectRefusal(await call('PUT', '/inventory/create'), 404, 'UNKNOWN_PATH');
-  expectRefusal(await call('POST', '/inventory/update'), 404, 'UNKNOWN_PATH');
+  expectRefusal(await call('PUT', '/inventory/create'), 403, 'SCOPE_MISSING');
+  expectRefusal(await call('POST', '/inventory/update'), 403, 'SCOPE_MISSING');
   for (const method of ['PUT', 'POST', 'DELETE'])
     expectRefusal(await call(method, '/inventory/single'), 405, 'METHOD_NOT_ALLOWED');
   assert.equal((await parts.find()).length, 2);

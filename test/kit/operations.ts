@@ -24,11 +24,13 @@ export interface GoodCall {
 export interface StockedShop {
   readonly shop: Shop;
   readonly keys: Keys;
-  /** One call of each operation but `batch` and those in `reads`. */
+  /** One call of each operation but `batch` and those in `reads` and `office`. */
   readonly calls: GoodCall[];
   readonly batch: GoodCall;
   /** Calls of the reading operations that are not in `calls`. */
   readonly reads: GoodCall[];
+  /** Calls of the operations that need the scope `office`. */
+  readonly office: GoodCall[];
   call(operation: string): GoodCall;
 }
 
@@ -48,7 +50,7 @@ export async function stockShop(service: Service, mark: string, ...settings: str
   );
   const calls = writeCalls(mark, line['LINE_REF_LOCK_CODE']!);
   const call = (operation: string): GoodCall => calls.find((one) => one.operation === operation)!;
-  return { shop, keys: shop.keys, calls, batch: batchOf(mark), reads: readsOf(mark), call };
+  return { shop, keys: shop.keys, calls, batch: batchOf(mark), reads: readsOf(mark), office: officeOf(mark), call };
 }
 
 const readsOf = (mark: string): GoodCall[] => {
@@ -66,6 +68,28 @@ const readsOf = (mark: string): GoodCall[] => {
       numbers: [`#${mark}`],
     },
   ];
+};
+
+const officeOf = (mark: string): GoodCall[] => {
+  const [order, part] = [{ ORDER_NUMBER: `order-${mark}` }, { PART_CODE: `part-${mark}` }];
+  const calls: [operation: string, method: 'POST' | 'PUT', path: string, fields: Record<string, string>][] = [
+    ['approveOrder', 'POST', '/orders/approve', order],
+    ['invoiceOrder', 'POST', '/orders/invoice', order],
+    ['voidInvoice', 'POST', '/orders/void', order],
+    ['createPart', 'PUT', '/inventory/create', { PART_CODE: `another-part-${mark}` }],
+    ['updatePart', 'POST', '/inventory/update', { ...part, BARCODE: `code of ${mark}` }],
+    ['receiveStock', 'POST', '/stock/receive', { ...part, QUANTITY: '1' }],
+    ['countStock', 'POST', '/stock/count', { ...part, QUANTITY: '9' }],
+    ['adjustStock', 'POST', '/stock/adjust', { ...part, QUANTITY: '-1', REASON: `reason of ${mark}` }],
+  ];
+  return calls.map(([operation, method, path, fields]) => ({
+    operation,
+    method,
+    path,
+    kind: 'write',
+    query: {},
+    fields,
+  }));
 };
 
 const batchOf = (mark: string): GoodCall => ({

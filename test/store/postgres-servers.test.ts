@@ -39,7 +39,7 @@ test('if two servers accept writes, a node that starts uses the one that was pro
 
 test('with Citus, a server that could not be reached is used once it answers, and is reported once', async () => {
   const standIn = (answer: () => unknown[][]) =>
-    ({ readers: [{ ask: async () => answer() }], close: async () => undefined }) as unknown as ServerConnections;
+    ({ readers: [{ askRows: async () => answer() }], close: async () => undefined }) as unknown as ServerConnections;
   const coordinator = standIn(() => [['pims_1', 'worker:5432']]);
   let isUp = false;
   const worker = standIn(() => {

@@ -15,7 +15,7 @@ test('a key that is found slowly is cached for 100 ms from the query, not from i
   const row = ['id', new Uint8Array(32), '', 'default', 'write', 'team', 'T', NOW, 'pims_1', 'worksheet', 0];
   const connection = {
     isIdle: true,
-    ask: async () => {
+    askRows: async () => {
       asked++;
       // Meanwhile the key is replaced. Whoever replaces it waits for 101 ms.
       clock.move(80);

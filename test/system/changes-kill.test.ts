@@ -14,7 +14,7 @@ import { trials } from '../kit/trials.ts';
 import { compareFollowers, Follower, type FollowBy } from './followers.ts';
 import { MixedLoad } from './mixed-load.ts';
 
-const KILLS = trials('CHANGE_KILLS', { quick: 2, all: STORE === 'sqlite' ? 20 : 8 });
+const KILLS = trials('CHANGE_KILLS', { quick: 2, all: 8 });
 const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 64 });
 const WRITES_MAX = 100;
 const IMPORTED = 20;

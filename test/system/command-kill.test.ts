@@ -16,7 +16,7 @@ import { placeVariables, runCommand, temporaryFolder } from '../kit/service.ts';
 import { trials } from '../kit/trials.ts';
 import { until } from '../kit/wait.ts';
 
-const KILLS = trials('COMMAND_KILLS', { quick: 2, all: 10 });
+const KILLS = trials('COMMAND_KILLS', { quick: 2, all: 5 });
 const TENANTS = 5;
 const CUSTOMERS = 2000;
 

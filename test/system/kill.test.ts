@@ -13,7 +13,7 @@ import { trials } from '../kit/trials.ts';
 import { until } from '../kit/wait.ts';
 import { MixedLoad } from './mixed-load.ts';
 
-const KILLS = trials('KILLS', { quick: 2, all: 20 });
+const KILLS = trials('KILLS', { quick: 2, all: 10 });
 const CONNECTIONS = trials('CONNECTIONS', { quick: 16, all: 64 });
 /** Maximum acknowledged writes before a kill. */
 const WRITES_MAX = 300;

@@ -14,7 +14,7 @@ import { Repeater } from '../kit/repeat.ts';
 import { Service, STORE } from '../kit/service.ts';
 import { trials } from '../kit/trials.ts';
 
-const CHANGES = trials('CHANGES', { quick: 20, all: 1000 });
+const CHANGES = trials('CHANGES', { quick: 20, all: 300 });
 const CLIENTS = 64;
 const NODES = 3;
 

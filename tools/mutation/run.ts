@@ -1,7 +1,7 @@
 /**
  * Begin here. `npm run test:mutation` plants one small mistake at a time in a copy of the tree and runs the tests that
- * reach it, quick tests first: for ten minutes in what the branch changed, or in the named files. A mistake that no test
- * notices is a survivor. survivors.md has the known ones; a new one makes the run fail. README.md has the options.
+ * reach it, quick tests first: for ten minutes in what the branch changed, or in the named files. A mistake that no
+ * test notices is a survivor. survivors.md has the known ones; a new one makes the run fail. README.md has the options.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,7 +1,8 @@
 /**
- * `npm run upkeep` asks the registry about the packages that package.json and mcp/package.json name. It fails if one that
- * is shipped has a known vulnerability, if that cannot be found out, or if npm has a newer Node of the line. It also lists
- * outdated packages, as npm does under this Node and not under an older one, and those that are over a year old.
+ * `npm run upkeep` asks the registry about the packages that package.json and mcp/package.json name. It fails if one
+ * that is shipped has a known vulnerability, if that cannot be found out, or if npm has a newer Node of the line. It
+ * also lists outdated packages, as npm does under this Node and not under an older one, and those that are over a year
+ * old.
  */
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';

@@ -82,7 +82,9 @@ export async function post<Path extends PathWith<'POST'>>(
   }
 }
 
-/** Repeats a call until the user may make it: actions on many records, and scans, can be faster than the rate of a user. */
+/**
+ * Repeats a call until the user may make it: actions on many records, and scans, can be faster than the rate of a user.
+ */
 async function keepRate<T>(call: () => Promise<T>): Promise<T> {
   for (;;)
     try {

@@ -82,8 +82,8 @@ function SignInAgain({ isEnding = false }: { isEnding?: boolean }) {
 }
 
 /**
- * Asks for the password, and the code of two-step verification if it is on, if the service needs a proof of the user's identity, and then continues the user's action. It
- * exists once, next to the shell.
+ * Asks for the password, and the code of two-step verification if it is on, if the service needs a proof of the user's
+ * identity, and then continues the user's action. It exists once, next to the shell.
  */
 export function ProofDialog() {
   const { user } = useSession();

@@ -1,4 +1,6 @@
-/** Downloads of text, and of tables as CSV (RFC 4180) with marks before formulas, as `storeroom export --spreadsheet`. */
+/**
+ * Downloads of text, and of tables as CSV (RFC 4180) with marks before formulas, as `storeroom export --spreadsheet`.
+ */
 import { guardFormulas } from '../../../src/pims/csv/formulas.ts';
 
 type Cell = string | number;

@@ -82,7 +82,10 @@ export async function loadRecord(kind: Kind, key: string, signal?: AbortSignal) 
 }
 
 export type LoadedPage = Awaited<ReturnType<typeof queryRecords>>;
-/** Loads a page of records, with `include` also the lines of its orders. `next` is the cursor of the next page, or null on the last page. */
+/**
+ * Loads a page of records, with `include` also the lines of its orders. `next` is the cursor of the next page, or null
+ * on the last page.
+ */
 export async function queryRecords(
   kind: Kind,
   filters: readonly RecordFilter[],

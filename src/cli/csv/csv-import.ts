@@ -1,4 +1,6 @@
-/** Begin here. Imports a CSV file into a tenant's inventory system, and reports rejected rows. Source: decision 0011. */
+/**
+ * Begin here. Imports a CSV file into a tenant's inventory system, and reports rejected rows. Source: decision 0011.
+ */
 import { createReadStream, readFileSync, statSync } from 'node:fs';
 import { Refusal, refuseCommand } from '../../errors.ts';
 import { makeRowFitter, matchColumns } from '../../pims/csv/columns.ts';

@@ -14,7 +14,9 @@ const DEMO_TEAM = 'demo';
 /** No mail is sent to this address. */
 export const DEMO_OWNER = 'owner@example.com';
 const FOLDERS = ['northwind', 'dealer'];
-/** Lines need their orders. Lines also change stock and dates of parts, so parts are imported last, with final values. */
+/**
+ * Lines need their orders. Lines also change stock and dates of parts, so parts are imported last, with final values.
+ */
 const RECORD_TYPES_IN_ORDER = ['customers', 'orders', 'lines', 'inventory'] as const;
 
 /**

@@ -1,4 +1,6 @@
-/** The state of the node that answers, for the operator of the service: health, backups, and the calls of every team. */
+/**
+ * The state of the node that answers, for the operator of the service: health, backups, and the calls of every team.
+ */
 import type { SignedIn } from '../../account/account-port.ts';
 import { NOTHING } from '../../administration/action.ts';
 import { VERSION } from '../../assets.ts';

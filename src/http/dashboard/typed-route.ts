@@ -186,7 +186,9 @@ function contextOf(services: DashboardServices, reply: FastifyReply, asked: Aske
   };
 }
 
-/** Runs an expensive read in the turn of the tenant. `ended` aborts when the caller disconnects or the service stops. */
+/**
+ * Runs an expensive read in the turn of the tenant. `ended` aborts when the caller disconnects or the service stops.
+ */
 async function takeTurn<T>(
   { takeTurn: take, tenant, signal }: RequestContext,
   decide: (ended: AbortSignal) => Promise<T>,

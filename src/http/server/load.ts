@@ -86,7 +86,9 @@ export class ServiceLoad {
     request.lane = lane;
   }
 
-  /** Counts the call for its tenant. The last quarter of the places is for tenants with few calls. Throws RATE_LIMITED. */
+  /**
+   * Counts the call for its tenant. The last quarter of the places is for tenants with few calls. Throws RATE_LIMITED.
+   */
   enterTenant(request: FastifyRequest, { storeId }: Tenant): void {
     const share = this.#shares.getOrInsertComputed(storeId, () => ({ calls: 0, answerBytes: 0, waiting: 0 }));
     const { calls, most } = this.calls;

@@ -6,8 +6,8 @@ export const BASE_PATH = '/tenant/api/pims/v1';
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
- * Default headers of responses. Pages of the service replace some. The policy prevents a browser from running a response
- * as a page.
+ * Default headers of responses. Pages of the service replace some. The policy prevents a browser from running a
+ * response as a page.
  */
 export const STATIC_HEADERS = {
   'cache-control': 'no-store',

@@ -1,6 +1,6 @@
 /**
- * Reads CSV for the command and the page alike: finds the encoding and the separator of a file, and yields its rows with
- * their numbers and faults. Quotes follow RFC 4180; each row may end with LF, CR LF or CR.
+ * Reads CSV for the command and the page alike: finds the encoding and the separator of a file, and yields its rows
+ * with their numbers and faults. Quotes follow RFC 4180; each row may end with LF, CR LF or CR.
  */
 import { unguardFormulas } from './formulas.ts';
 
@@ -163,7 +163,9 @@ function makeCellParser(separator: string) {
   };
 }
 
-/** Returns the place of the quote that closes the one at `open`, or -1. A regular expression could exhaust the stack. */
+/**
+ * Returns the place of the quote that closes the one at `open`, or -1. A regular expression could exhaust the stack.
+ */
 function findClose(text: string, open: number): number {
   let close = open - 1;
   do close = text.indexOf('"', close + 2);

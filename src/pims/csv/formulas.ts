@@ -1,6 +1,6 @@
 /**
- * Marks the texts of a CSV file that a spreadsheet would run as formulas, and takes the marks off. Apostrophes and quotes
- * before a formula count as its beginning, so that a reader removes exactly what a writer added.
+ * Marks the texts of a CSV file that a spreadsheet would run as formulas, and takes the marks off. Apostrophes and
+ * quotes before a formula count as its beginning, so that a reader removes exactly what a writer added.
  */
 
 /** A place where a spreadsheet could begin to read a cell, also one that separates by semicolons or tabs. */

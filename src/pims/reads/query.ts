@@ -259,8 +259,8 @@ export function formatPosition(value: string, key: string): string {
 }
 
 /**
- * Returns the key of the last record of a page, and its value of the sorted field, or the start of a long value. `isCut`
- * says whether the value may be only the start.
+ * Returns the key of the last record of a page, and its value of the sorted field, or the start of a long value.
+ * `isCut` says whether the value may be only the start.
  */
 export function parsePosition(position: string) {
   const [value = '', key = ''] = position.split('\0');

@@ -218,8 +218,8 @@ export function cancelled(order: Values): Outcome<Values> {
 }
 
 /**
- * Returns the invoice as void: its units are in stock again, and only its NOTES can be changed. Returns ORDER_CLOSED for
- * a cancelled order, and STAGE_NOT_ALLOWED for any other.
+ * Returns the invoice as void: its units are in stock again, and only its NOTES can be changed. Returns ORDER_CLOSED
+ * for a cancelled order, and STAGE_NOT_ALLOWED for any other.
  */
 export function voided(order: Values): Outcome<Values> {
   if (isCancelled(order)) return refuseCancelled(order);

@@ -1,6 +1,6 @@
 /**
- * SUBTOTAL and ORDER_TOTAL of an order, which PIMS computes in cents from the lines unless the caller has sent them, and
- * the shares of a partial invoice and its backorder. Source: decision 0065.
+ * SUBTOTAL and ORDER_TOTAL of an order, which PIMS computes in cents from the lines unless the caller has sent them,
+ * and the shares of a partial invoice and its backorder. Source: decision 0065.
  */
 import {
   addDecimals,
@@ -26,8 +26,8 @@ export const markTotals = (sent: Values): Values => ({
 });
 
 /**
- * Returns the amount of a line in SUBTOTAL: QUANTITY × UNIT_PRICE less DISCOUNT percent, rounded to cents. For 2.5 units
- * at 3.99 it returns `'9.98'`.
+ * Returns the amount of a line in SUBTOTAL: QUANTITY × UNIT_PRICE less DISCOUNT percent, rounded to cents. For 2.5
+ * units at 3.99 it returns `'9.98'`.
  */
 export function amountOf({ QUANTITY = '', UNIT_PRICE = '', DISCOUNT = '' }: Values): string {
   const amount = multiplyDecimals(QUANTITY, UNIT_PRICE);
@@ -61,9 +61,9 @@ export function takeTotals(order: Values, changed: Values): Values {
 
 /**
  * Returns the totals of the invoice and the backorder into which a partial invoice splits an order. SUBTOTAL, TAX_TOTAL
- * and ORDER_TOTAL of the two add up to those of the order, to the cent. They are shared in proportion to the amounts of the
- * lines, and the backorder gets the remainder of rounding. FREIGHT stays on the invoice. All totals do if they cannot
- * be shared, because the lines have no price or add up to 0. Example: if one unit of an order of 3 × 999 with a
+ * and ORDER_TOTAL of the two add up to those of the order, to the cent. They are shared in proportion to the amounts of
+ * the lines, and the backorder gets the remainder of rounding. FREIGHT stays on the invoice. All totals do if they
+ * cannot be shared, because the lines have no price or add up to 0. Example: if one unit of an order of 3 × 999 with a
  * TAX_TOTAL of 100 is invoiced, the SUBTOTALs are 999 and 1998 and the TAX_TOTALs are 33.33 and 66.67.
  */
 export function shareTotals(

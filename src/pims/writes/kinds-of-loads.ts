@@ -1,6 +1,6 @@
 /**
- * Describes each kind of load by its source and its value after a save, so that a store with loaded values needs no rule.
- * A property in test/store/postgres-writes.test.ts compares each value with what the database returns.
+ * Describes each kind of load by its source and its value after a save, so that a store with loaded values needs no
+ * rule. A property in test/store/postgres-writes.test.ts compares each value with what the database returns.
  */
 import type { Dictionaries, FieldDictionary, KeyedType } from '../rules/fields.ts';
 import { CANCELLED_MARK } from '../rules/stages.ts';
@@ -27,8 +27,8 @@ export const linesOf = (orderNumber: string) => `lines ${orderNumber}` as const;
 export const answerOf = (operation: string, key: string) => `answer ${operation} ${key}` as const;
 
 /**
- * A kind of load with one source. For each save to the source, it has a function that returns the value after it, or null
- * if only the database knows that value. Only `insert` needs no value from before.
+ * A kind of load with one source. For each save to the source, it has a function that returns the value after it, or
+ * null if only the database knows that value. Only `insert` needs no value from before.
  */
 type KnownLoad<Args extends unknown[], T> = {
   [Kind in keyof SavesOfSource]: { source(...args: Args): Source<Kind> } & {

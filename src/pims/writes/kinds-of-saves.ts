@@ -1,6 +1,6 @@
 /**
- * Describes what each kind of save does besides its statements: which records it changes, for the change feed, and which
- * sources of loads.
+ * Describes what each kind of save does besides its statements: which records it changes, for the change feed, and
+ * which sources of loads.
  */
 import { RECORD_TYPES, type KeyedType } from '../rules/fields.ts';
 import type { Values } from '../rules/values.ts';

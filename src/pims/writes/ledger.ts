@@ -1,6 +1,6 @@
 /**
- * Moves the stock of parts with a row of the ledger for each change of QTY_ONHAND, and keeps which serial numbers are in
- * stock and which are sold. Source: decision 0010.
+ * Moves the stock of parts with a row of the ledger for each change of QTY_ONHAND, and keeps which serial numbers are
+ * in stock and which are sold. Source: decision 0010.
  */
 import { orThrow, refuseField } from '../../errors.ts';
 import { addDecimals, isZero } from '../rules/decimal.ts';
@@ -154,8 +154,8 @@ export function* sellSerials(order: Values, lines: readonly Values[], before: re
 
 /**
  * Records which serial numbers leave stock and which come into it with an action, and returns them. After a count of a
- * SERIALIZED part, exactly those that were counted are in stock. Otherwise throws SERIALS_NOT_ALLOWED if a serial number
- * comes that is in stock, or leaves that is not.
+ * SERIALIZED part, exactly those that were counted are in stock. Otherwise throws SERIALS_NOT_ALLOWED if a serial
+ * number comes that is in stock, or leaves that is not.
  */
 export function* moveSerials(
   { PART_CODE = '', SERIALIZED }: Values,

@@ -56,8 +56,8 @@ export interface Loads extends LoadsOfMany {
 }
 
 /**
- * A record that an operation or a command changed, who did it, and the changed fields of a record that existed before. A
- * change to a line counts as a change to its order.
+ * A record that an operation or a command changed, who did it, and the changed fields of a record that existed before.
+ * A change to a line counts as a change to its order.
  */
 export type ChangedRecord = readonly [
   type: KeyedType,

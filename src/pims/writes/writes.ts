@@ -175,7 +175,9 @@ export function* runOnce(write: Script<Json>, { idempotency, now }: WriteOptions
   return { data: step.value, replayed: false, ...(!hasSaved && { isUnchanged: true }) };
 }
 
-/** Saves a change with its MODIFIED_DATE if the record has other values. Otherwise nothing changes, not even the date. */
+/**
+ * Saves a change with its MODIFIED_DATE if the record has other values. Otherwise nothing changes, not even the date.
+ */
 export function* saveChange(
   recordType: KeyedType,
   record: Values,

@@ -1,4 +1,7 @@
-/** The endpoints of webhooks, their secrets, which are stored encrypted, their deliveries and the lease of the sender, in any SQL store. */
+/**
+ * The endpoints of webhooks, their secrets, which are stored encrypted, their deliveries and the lease of the sender,
+ * in any SQL store.
+ */
 import { randomBytes } from 'node:crypto';
 import { orThrow, refuseCommand, type Outcome } from '../../errors.ts';
 import type { AuditEntry } from '../../audit/audit.ts';

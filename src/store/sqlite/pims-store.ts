@@ -126,8 +126,8 @@ function openTenantFile(file: string, options: PimsStoreOptions) {
   let cacheKib: number | undefined;
   let built: { readonly of: string; readonly sql: SqlitePimsSql } | undefined;
   /**
-   * Makes the function that returns the SQL of the schema that a connection sees. While a transaction adds a field, only
-   * its own connection sees it.
+   * Makes the function that returns the SQL of the schema that a connection sees. While a transaction adds a field,
+   * only its own connection sees it.
    */
   const makeFollower = (followed: Database) => {
     let schemaVersion = -1;

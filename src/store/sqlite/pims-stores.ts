@@ -86,7 +86,9 @@ export function openPimsStores(
         ? upgrades.waitForUpgrade(file, ownerOf(tenant.storeId)).then(() => getStore(tenant))
         : getStore(tenant);
     },
-    /** Upgrades the files of an older schema, one after the other. Sets tenants apart whose files are lost or read-only. */
+    /**
+     * Upgrades the files of an older schema, one after the other. Sets tenants apart whose files are lost or read-only.
+     */
     async upgradeTenants(tenants: readonly Tenant[]) {
       const startedAt = clock.elapsed();
       for (const tenant of tenants) {

@@ -89,8 +89,8 @@ export function makeWriteAheadLog(file: string, { checkpoint: run, onFatal }: Lo
     isRemoved: () => !existsSync(file) || (descriptor !== undefined && fstatSync(descriptor).nlink === 0),
     /**
      * Notes a commit and shortens the log, which restarts only when a checkpoint has copied every commit. The first
-     * checkpoints run concurrently with writes and do most of the work. The last, for which writes wait, has little left
-     * to do.
+     * checkpoints run concurrently with writes and do most of the work. The last, for which writes wait, has little
+     * left to do.
      */
     async shorten() {
       commits++;

@@ -13,7 +13,9 @@ import { makeWriteAheadLog, type LogOptions } from './write-ahead-log.ts';
 
 const NO_ROWS: readonly Row[] = [];
 
-/** Work that is done at the end of a transaction: changes of search indexes by ascending IDs, then one row of the feed. */
+/**
+ * Work that is done at the end of a transaction: changes of search indexes by ascending IDs, then one row of the feed.
+ */
 export type LateWork = { readonly id: number; readonly run: () => void } | Statement;
 
 /** Runs a writing to its end, in the transaction of the caller, who rolls back when this throws. */
@@ -26,8 +28,8 @@ export function runWriting<T>(db: Database, writing: Writing<T>): T {
 }
 
 /**
- * Runs a writing as `runWriting` does, and yields when its slice is over. If `late` is given, it gets rows of the feed, and
- * changes of the search index: whenever IDs descend, FTS5 writes all pending ones to tables.
+ * Runs a writing as `runWriting` does, and yields when its slice is over. If `late` is given, it gets rows of the feed,
+ * and changes of the search index: whenever IDs descend, FTS5 writes all pending ones to tables.
  */
 export function* runWritingInSteps<T>(db: Database, writing: Writing<T>, late?: LateWork[]): Steps<T> {
   let step = writing.next();
@@ -197,10 +199,10 @@ async function beginWriting(
 }
 
 /**
- * Runs the writes of a group, and returns those that would keep the others waiting for too long to `waiting`, for the next
- * group. Savepoints are expensive, because SQLite copies every page that changes after one, and FTS5 writes all pending
- * changes. A group therefore first runs without savepoints, as far as the first write that has to be undone, which this
- * returns. Then the others run again with savepoints.
+ * Runs the writes of a group, and returns those that would keep the others waiting for too long to `waiting`, for the
+ * next group. Savepoints are expensive, because SQLite copies every page that changes after one, and FTS5 writes all
+ * pending changes. A group therefore first runs without savepoints, as far as the first write that has to be undone,
+ * which this returns. Then the others run again with savepoints.
  */
 function* runAll(
   db: Database,

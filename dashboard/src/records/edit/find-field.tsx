@@ -1,6 +1,6 @@
 /**
- * A field that finds a part or a customer by text in its code, its name or another searched field, and the question about
- * codes that no record has.
+ * A field that finds a part or a customer by text in its code, its name or another searched field, and the question
+ * about codes that no record has.
  */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { Values } from '../../../../src/pims/rules/values.ts';
@@ -110,8 +110,8 @@ async function findExact(kind: FoundKind, code: string): Promise<Values | undefi
 
 type TypedCode = readonly [kind: FoundKind, code: string, field: string, found?: Values | undefined];
 /**
- * Returns `know`, which finds the records of typed codes, and `question`, to show in the form. `know` throws an error at
- * the field of an unknown code until the user has said to use it.
+ * Returns `know`, which finds the records of typed codes, and `question`, to show in the form. `know` throws an error
+ * at the field of an unknown code until the user has said to use it.
  */
 export function useKnownCodes() {
   const [unknown, setUnknown] = useState('');

@@ -25,7 +25,10 @@ interface ShortagesProps {
   lines: readonly Values[];
   stock: ReadonlyMap<string, Stock> | undefined;
 }
-/** Says of which parts these lines ship more units than are on hand. Example: `<Shortages lines={lines} stock={stock} />`. */
+/**
+ * Says of which parts these lines ship more units than are on hand. Example: `<Shortages lines={lines} stock={stock}
+ * />`.
+ */
 export function Shortages({ lines, stock }: ShortagesProps) {
   const shortages = stockedParts(lines).flatMap((part) => {
     const onHand = stock?.get(part)?.onHand;

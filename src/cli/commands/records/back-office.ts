@@ -1,6 +1,6 @@
 /**
- * `storeroom order …` and `stock …`: approves, invoices, voids and shows orders; receives, counts and adjusts parts, and shows
- * their ledger. The rules are in order.ts and stock.ts of src/pims/rules.
+ * `storeroom order …` and `stock …`: approves, invoices, voids and shows orders; receives, counts and adjusts parts,
+ * and shows their ledger. The rules are in order.ts and stock.ts of src/pims/rules.
  */
 import { InvalidArgumentError } from 'commander';
 import { byCommand, COMMAND_LINE } from '../../../audit/audit.ts';

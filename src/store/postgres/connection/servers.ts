@@ -148,7 +148,9 @@ export class Availability {
     return this.#servers.url;
   }
 
-  /** Throws STORE_UNAVAILABLE while the database is gone, and after `close`, because a new connection would stay open. */
+  /**
+   * Throws STORE_UNAVAILABLE while the database is gone, and after `close`, because a new connection would stay open.
+   */
   requireAvailable(): void {
     if (!this.#isUsable || this.#isClosed) throw new ConnectionLost('the database is unavailable');
   }

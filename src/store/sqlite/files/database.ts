@@ -247,7 +247,7 @@ export class Database {
     return 1;
   }
 
-  /** Turns the write-ahead log on. If SQLite keeps another journal mode, it reports no error, so the mode is checked. */
+  /** Turns the write-ahead log on. SQLite keeps another journal mode without an error, so the mode is checked. */
   #keepLog(): void {
     const [mode] = this.row<[string]>('PRAGMA journal_mode=wal')!;
     if (mode === 'wal') return;
@@ -257,8 +257,8 @@ export class Database {
 }
 
 /**
- * Returns the URL of a file, with which SQLite does not create a missing file. On a read-only disk, SQLite can create no
- * log either, and reads a file without one only as a file that does not change.
+ * Returns the URL of a file, with which SQLite does not create a missing file. On a read-only disk, SQLite can create
+ * no log either, and reads a file without one only as a file that does not change.
  */
 function locate(file: string, mayBeFrozen = false): URL {
   const url = pathToFileURL(file);

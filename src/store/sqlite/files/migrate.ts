@@ -1,6 +1,6 @@
 /**
- * Creates the schema of a file or migrates it to the newest: the scripts of migrations/ in order, each with its number in
- * one transaction, so that a crash leaves the old schema or the new one.
+ * Creates the schema of a file or migrates it to the newest: the scripts of migrations/ in order, each with its number
+ * in one transaction, so that a crash leaves the old schema or the new one.
  */
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -31,7 +31,9 @@ export interface Owner {
 export const BELONGS = 'it belongs to';
 export const PUT_BACK = "Put this store's own file there, or the one of its last good backup.";
 
-/** Returns whose file it is if it is in the place of another, or undefined. Only `isNewest` refuses an unknown schema. */
+/**
+ * Returns whose file it is if it is in the place of another, or undefined. Only `isNewest` refuses an unknown schema.
+ */
 export function findOtherOwner(db: Database, schema: SqliteSchema, owner: Owner): string | undefined {
   const version = versionOf(db);
   if (version === 0 || !schemaOf(schema).knows(version)) return undefined;

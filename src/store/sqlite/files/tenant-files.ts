@@ -1,6 +1,6 @@
 /**
- * Creates, lists and deletes the files of tenants. Opening a tenant creates no file, so a missing or empty file was lost.
- * Source: decision 0062.
+ * Creates, lists and deletes the files of tenants. Opening a tenant creates no file, so a missing or empty file was
+ * lost. Source: decision 0062.
  */
 import { globSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -59,8 +59,8 @@ export function listOwned(control: Database): ReadonlyMap<string, OwnedFile> {
 }
 
 /**
- * Lists the files of a store with older schemas, with their bytes. A file with an unknown schema is left to the upgrade,
- * which concerns one tenant at a time, or without one refused with COMMAND_REFUSED.
+ * Lists the files of a store with older schemas, with their bytes. A file with an unknown schema is left to the
+ * upgrade, which concerns one tenant at a time, or without one refused with COMMAND_REFUSED.
  */
 export function listUpgrades(
   folder: string,

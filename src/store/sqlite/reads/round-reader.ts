@@ -1,7 +1,7 @@
 /**
- * Reads that arrive in one round of the event loop share one snapshot, which is opened at the end of the round. Each read
- * sees everything that was acknowledged before it was sent, and all share the cost of a transaction. Source: decisions
- * 0009, 0029 and 0037.
+ * Reads that arrive in one round of the event loop share one snapshot, which is opened at the end of the round. Each
+ * read sees everything that was acknowledged before it was sent, and all share the cost of a transaction. Source:
+ * decisions 0009, 0029 and 0037.
  */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { faultOf, type Database, type OnFatal } from '../files/database.ts';
