@@ -1,16 +1,7 @@
 /** Tests backup and restore of the embedded store: a backup has one complete state, also while writes continue. */
 import assert from 'node:assert/strict';
-import {
-  cpSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { hash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
@@ -245,21 +236,76 @@ suite('restore', () => {
       }
   });
 
-  test('refuses a backup of an unknown version, and leaves the folder unchanged', async () => {
-    const place = newFolder();
-    const { store } = await makeStore(place);
+  /** Makes a store with each kind of file, and closes it. */
+  async function makeWhole(): Promise<{ place: string; backup: string; files: string[] }> {
+    const [place, backup] = [newFolder(), newFolder()];
+    const { store, backUp } = await makeStore(place);
+    await store.requests.addRequests([], [DAY], []);
+    const files = await backUp(backup);
     await store.close();
-    for (const name of globSync('{control,usage,tenants/*}.db', { cwd: place }))
+    assert.equal(files.length, 4);
+    return { place, backup, files };
+  }
+
+  /** Gives a file of a folder another schema. */
+  function renumber(folder: string, name: string, version: number): void {
+    const db = new DatabaseSync(join(folder, name));
+    db.exec(`PRAGMA user_version=${version}`);
+    db.close();
+  }
+
+  /** Makes an altered file of a backup the one that was written. */
+  function rehash(backup: string, name: string): void {
+    const place = join(backup, 'storeroom-backup.json');
+    const manifest = JSON.parse(readFileSync(place, 'utf8')) as { files: Record<string, string> };
+    manifest.files[name] = hash('sha256', readFileSync(join(backup, name)));
+    writeFileSync(place, JSON.stringify(manifest));
+  }
+
+  test('refuses a backup with a file of an unknown schema, and leaves the folder unchanged', async () => {
+    const { backup, files } = await makeWhole();
+    for (const name of files)
       for (const version of [1, 999]) {
-        const [old, backup, folder] = [newFolder(), newFolder(), newFolder()];
-        cpSync(place, old, { recursive: true });
-        const db = new DatabaseSync(join(old, name));
-        db.exec(`PRAGMA user_version=${version}`);
-        db.close();
-        await backupStore(old, backup, NOW);
-        refused(backup, folder, new RegExp(`\\(schema ${version};`));
+        const [altered, folder] = [newFolder(), newFolder()];
+        cpSync(backup, altered, { recursive: true });
+        renumber(altered, name, version);
+        rehash(altered, name);
+        refused(altered, folder, new RegExp(`${name} was written by .*\\(schema ${version};`));
         assert.ok(!existsSync(folder), `${name} ${version}`);
       }
+  });
+
+  test('a backup of a store with a file of an unknown schema is not complete, and lacks that file alone', async () => {
+    const { place, files } = await makeWhole();
+    for (const name of files) {
+      const [old, backup] = [newFolder(), newFolder()];
+      cpSync(place, old, { recursive: true });
+      renumber(old, name, 999);
+      const made = backupStore(old, backup, NOW);
+      if (name === 'requests.db') {
+        const { notes } = await made;
+        assert.match(notes.join(), /^Not copied: .*requests\.db: its schema 999 is unknown to this version\.$/);
+      } else {
+        const says =
+          name === 'control.db' ? /\(schema 999;/ : /is not a complete backup\. .*: its schema 999 is unknown/;
+        await assert.rejects(made, says);
+      }
+      const copied = files.filter((file) => existsSync(join(backup, file)));
+      assert.deepEqual(copied, name === 'control.db' ? [name] : files.filter((file) => file !== name));
+    }
+  });
+
+  test('restores no tenant from a file of an unknown schema, and names that file', async () => {
+    const { store, tenant, backUp } = await makeStore();
+    const backup = newFolder();
+    const files = await backUp(backup);
+    const name = files.find((file) => file.startsWith('tenants'))!;
+    renumber(backup, name, 999);
+    rehash(backup, name);
+    await assert.rejects(store.restoreTenant(tenant, backup, entry()), ({ message }: Error) =>
+      message.startsWith(`${join(backup, name)} was written by a newer version`),
+    );
+    await store.close();
   });
 
   test('refuses a folder that is not a backup, and a target that is not empty', async () => {

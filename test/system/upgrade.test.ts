@@ -46,6 +46,14 @@ function copied(): string {
   return folder;
 }
 
+/** Gives a file another schema, and returns the one that it had. */
+function renumber(file: string, version: number): number {
+  using db = new DatabaseSync(file);
+  const { user_version: known } = db.prepare('PRAGMA user_version').get()!;
+  db.exec(`PRAGMA user_version=${version}`);
+  return Number(known);
+}
+
 async function succeed(folder: string, ...words: string[]): Promise<string> {
   const { code, stdout, stderr } = await runCommand(folder, words, { program });
   assert.equal(code, 0, stdout + stderr);
@@ -90,15 +98,24 @@ test('`storeroom upgrade` runs each migration once for each tenant, in order, an
 test('a file of an unknown schema stops the upgrade of its tenant, and of no other', async () => {
   const folder = copied();
   const [unknown] = globSync('tenants/*.db', { cwd: folder });
-  const db = new DatabaseSync(join(folder, unknown!));
-  db.exec('PRAGMA user_version=999');
-  db.close();
+  renumber(join(folder, unknown!), 999);
   const says = `${unknown!} was written by a newer version of Storeroom`;
   const planned = await runCommand(folder, ['upgrade', '--dry-run'], { program });
   assert.match(`${planned.code} ${planned.stderr}`, new RegExp(`^1 .*${says}`, 's'));
   const { code, stdout, stderr } = await runCommand(folder, ['upgrade'], { program });
   assert.match(`${code} ${stderr}`, new RegExp(`^1 .*calls of a tenant are refused.*${says}`, 's'));
   assert.equal(stdout.match(/tenants\//g)?.length, TENANTS - 1);
+});
+
+test('an unknown schema of a file that all tenants share stops the upgrade before it begins', async () => {
+  for (const name of ['control.db', 'usage.db', 'requests.db']) {
+    const folder = copied();
+    const known = renumber(join(folder, name), 999);
+    const { code, stderr } = await runCommand(folder, ['upgrade'], { program });
+    assert.match(`${code} ${stderr}`, new RegExp(`^1 .*${name} was written by a newer version of Storeroom`, 's'));
+    renumber(join(folder, name), known);
+    assert.equal((await succeed(folder, 'upgrade', '--dry-run')).match(/tenants\//g)?.length, TENANTS);
+  }
 });
 
 test('a backup of the previous version, and a tenant from it, are restored with all migrations', async () => {

@@ -23,6 +23,7 @@ import { faultOf, sqliteVersion, withDatabase, type Database } from '../files/da
 import { DATA_FOLDER, isFileThere, LOCK, lockFolder, makeStoreFolder, restoreMarkerOf, sync } from '../files/folder.ts';
 import {
   findOtherOwner,
+  findUnknown,
   isNewest,
   migrate,
   schemaOf,
@@ -99,7 +100,7 @@ async function copyOwn(source: string, target: string, { schema, owner }: OwnedF
   let fault: string | undefined;
   try {
     await copyDatabase(source, target);
-    fault = withDatabase(target, READ, (db) => findOtherOwner(db, schema, owner));
+    fault = withDatabase(target, READ, (db) => findUnknown(db, schema) ?? findOtherOwner(db, schema, owner));
     if (schema === 'requests') fault ??= faultsOfFile(target)[0];
   } catch (thrown) {
     if (['busy', 'full'].includes(faultOf(thrown))) throw thrown;
@@ -124,7 +125,6 @@ export function restoreBackup(source: string, folder: string): string[] {
   const lock = lockFolder(folder);
   try {
     for (const [file, hash] of Object.entries(hashes)) checkDatabase(join(source, file), hash);
-    withDatabase(join(source, 'control.db'), READ, (db) => isNewest(db, 'control'));
     for (const [file, { schema, owner }] of readControl(source))
       if (file in hashes) withDatabase(join(source, file), READ, (db) => isNewest(db, schema, owner));
   } catch (fault) {
@@ -193,6 +193,7 @@ export function copyTenant(source: string, owner: Owner, file: string, old: stri
   const [name] = [...owned].find(([path, found]) => found.owner.teamId === owner.teamId && path in hashes) ?? [];
   if (name === undefined) throw refuseCommand(`There is no data of ${owner.teamId} in ${source}.`);
   checkDatabase(join(source, name), hashes[name]!);
+  withDatabase(join(source, name), READ, (db) => isNewest(db, 'pims', owner));
   const numbers = readNextNumbers(old, owner);
   const copy = file.replace(/\.db$/, UNFINISHED);
   try {
@@ -231,8 +232,12 @@ function readNextNumbers(file: string, owner: Owner): [counter: string, next: nu
   }
 }
 
-/** Reads from the control.db of a store or a backup which files it has. */
-export const readControl = (folder: string) => withDatabase(join(folder, 'control.db'), READ, listOwned);
+/** Reads from the control.db of a store or a backup which files it has. Throws COMMAND_REFUSED for an unknown schema. */
+export const readControl = (folder: string) =>
+  withDatabase(join(folder, 'control.db'), READ, (db) => {
+    isNewest(db, 'control');
+    return listOwned(db);
+  });
 
 export const identityOf = (owned: ReadonlyMap<string, OwnedFile>): string => owned.get('usage.db')!.owner.identity;
 

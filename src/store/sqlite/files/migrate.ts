@@ -31,12 +31,15 @@ export interface Owner {
 export const BELONGS = 'it belongs to';
 export const PUT_BACK = "Put this store's own file there, or the one of its last good backup.";
 
-/**
- * Returns whose file it is if it is in the place of another, or undefined. Only `isNewest` refuses an unknown schema.
- */
-export function findOtherOwner(db: Database, schema: SqliteSchema, owner: Owner): string | undefined {
+/** Returns which schema a file has if this version does not know it, or undefined. `isNewest` throws instead. */
+export function findUnknown(db: Database, schema: SqliteSchema): string | undefined {
   const version = versionOf(db);
-  if (version === 0 || !schemaOf(schema).knows(version)) return undefined;
+  return schemaOf(schema).knows(version) ? undefined : `its schema ${version} is unknown to this version`;
+}
+
+/** Returns whose file it is if it is in the place of another, or undefined. An unknown schema has no known owner. */
+export function findOtherOwner(db: Database, schema: SqliteSchema, owner: Owner): string | undefined {
+  if (versionOf(db) === 0 || findUnknown(db, schema) !== undefined) return undefined;
   const [identity, teamId] = db.row<[string, string]>('SELECT IDENTITY, TEAM_ID FROM OWNER') ?? [];
   if (identity !== owner.identity) return `${BELONGS} another store than control.db`;
   return teamId === owner.teamId ? undefined : `${BELONGS} the tenant ${teamId}`;

@@ -59,8 +59,8 @@ export function listOwned(control: Database): ReadonlyMap<string, OwnedFile> {
 }
 
 /**
- * Lists the files of a store with older schemas, with their bytes. A file with an unknown schema is left to the
- * upgrade, which concerns one tenant at a time, or without one refused with COMMAND_REFUSED.
+ * Lists the files of a store with older schemas, with their bytes. Throws COMMAND_REFUSED for an unknown schema. Only a
+ * tenant's file with one is left to the upgrade, which sets that tenant apart.
  */
 export function listUpgrades(
   folder: string,
@@ -76,7 +76,7 @@ export function listUpgrades(
     const upgrade = isFileThere(path) ? plannedUpgrade(path, schema) : undefined;
     if (!upgrade) return [];
     const isKnown = schemaOf(schema).knows(upgrade.from);
-    if (!isKnown && dryRun) throw refuseUnknown(path, schema, upgrade.from);
+    if (!isKnown && (dryRun || schema !== 'pims')) throw refuseUnknown(path, schema, upgrade.from);
     return !isKnown ? [] : [{ file, ...upgrade, bytes: statSync(path).size }];
   });
 }
