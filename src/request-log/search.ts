@@ -21,7 +21,7 @@ const PAGE_BLOCKS_MAX = 400;
 const PAGE_LINES_MAX = 100_000;
 const BLOCKS_PER_READ = 8;
 /** The number of lines parsed in one round of the event loop: about half a millisecond. */
-const LINES_PER_TURN = 500;
+const LINES_PER_ROUND = 500;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z$/;
 const STATUS = /^([1-5](\d\d|xx)|failed)$/;
 const REQUEST_ID = /^([\w-]{1,64})-(0|[1-9a-z][0-9a-z]{0,9})$/;
@@ -104,8 +104,8 @@ async function searchBlock(block: RequestBlock, { from, to, after, matches }: Se
   const { boot } = block;
   const lines = unpackLines(block);
   let found: Match[] = [];
-  for (let start = 0; start < lines.length; start += LINES_PER_TURN) {
-    for (const line of lines.slice(start, start + LINES_PER_TURN)) {
+  for (let start = 0; start < lines.length; start += LINES_PER_ROUND) {
+    for (const line of lines.slice(start, start + LINES_PER_ROUND)) {
       const values = parseLine(line);
       const [digits, at] = values;
       if (at < from || (to !== '' && at >= to) || !matches(values)) continue;

@@ -92,6 +92,23 @@ for (const gather of ['round', 'none'] as const)
       assert.deepEqual(fatal, []);
     });
 
+    test('a refused write that returned rows of its change is undone, as one without rows is', async () => {
+      const { db, queue, insert, committed } = open(gather);
+      const sql = 'INSERT INTO T VALUES (?) RETURNING N';
+      for (const write of [() => db.row(sql, 1), () => db.rows(sql, 1)]) {
+        const [, outcome] = await Promise.all([
+          queue.enqueueWork(() => insert(2)),
+          queue.enqueueWork(() => {
+            write();
+            return new Refusal('CODE_TAKEN');
+          }),
+        ]);
+        assert.ok(outcome instanceof Refusal);
+        assert.deepEqual(committed(), [2]);
+        await queue.enqueueWork(() => db.runSql('DELETE FROM T'));
+      }
+    });
+
     test('late work runs by ascending IDs in the transaction of its group, except work of an undone write', async () => {
       const { queue, insert, committed } = open(gather);
       const done: number[] = [];

@@ -9,7 +9,7 @@ export type Steps<T> = Generator<undefined, T, void>;
 
 const SLICE_MS = 5;
 /** A round of the event loop that took less time had no other work. */
-const IDLE_TURN_MS = 0.1;
+const IDLE_ROUND_MS = 0.1;
 
 let endsAt = 0;
 /** Resolves when the long writes that wait at the moment have had their slices. */
@@ -38,8 +38,8 @@ export async function runInSlices<T>(steps: Steps<T>): Promise<T> {
 /** Waits until other work has had the time of a slice, or there is none. */
 async function letOthersRun(): Promise<void> {
   const until = performance.now() + SLICE_MS;
-  for (let turnAt = 0; performance.now() - turnAt > IDLE_TURN_MS && performance.now() < until;) {
-    turnAt = performance.now();
+  for (let roundAt = 0; performance.now() - roundAt > IDLE_ROUND_MS && performance.now() < until;) {
+    roundAt = performance.now();
     await nextRound();
   }
 }

@@ -241,7 +241,8 @@ function* runOne(item: SqliteWrite, late: LateWork[]): Steps<boolean> {
     item.complete = () => item.resolve(result as never);
     return !(result instanceof Refusal);
   } catch (fault) {
-    if (['fatal', 'full'].includes(faultOf(fault))) throw fault;
+    const kind = faultOf(fault);
+    if (kind === 'fatal' || kind === 'full') throw fault;
     // The rules throw their refusals; to the caller a refusal is an outcome like any other.
     item.complete = () => (fault instanceof Refusal ? item.resolve(fault as never) : item.reject(fault));
     return false;

@@ -31,6 +31,8 @@ const MAP_BYTES = 256 * 1024 * 1024;
 /** The size that a restarted log is truncated to. Writing into existing space is synced faster. */
 const LOG_BYTES_KEPT = 32 * 1024 * 1024;
 const STATEMENTS_MAX = 256;
+/** Any other statement counts as a change: a missed change would stay in its group, a false one costs a savepoint. */
+const READS = /^(SELECT|WITH RECURSIVE) /;
 /** Maximum rows between two looks at the clock. The first looks are early, because rows can be large. */
 const ROWS_PER_LOOK = 64;
 /** Characters whose folding costs about as much as reading a row. */
@@ -53,8 +55,10 @@ export interface Budget {
 
 export class Database {
   readonly file: string;
-  /** Grows with each statement of `run` or `rows` that changes a row. */
+  /** Grows with each statement that may have changed a row. */
   changes = 0;
+  /** The ID of the row that `runSql` inserted last. */
+  lastRowId = 0;
   readonly #connection: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   readonly #iterated = new Set<string>();
@@ -66,7 +70,6 @@ export class Database {
   #isEnded: () => boolean = () => false;
   #rows = 0;
   #rowsPerLook = ROWS_PER_LOOK;
-  #lastRowId = 0;
 
   constructor(
     file: string,
@@ -135,23 +138,18 @@ export class Database {
     // node:sqlite also reads the last row's ID, and throws if FTS5 has given a row of an index an ID beyond 2^53.
     statement.setReadBigInts(true);
     const { changes, lastInsertRowid } = statement.run(...values);
-    this.#lastRowId = Number(lastInsertRowid);
+    this.lastRowId = Number(lastInsertRowid);
     this.changes += Number(changes);
     return Number(changes);
   }
 
-  /** The ID of the row that `runSql` inserted last. */
-  get lastRowId(): number {
-    return this.#lastRowId;
-  }
-
   row<R extends Row>(sql: string, ...values: Bound[]): R | undefined {
+    if (!READS.test(sql)) this.changes++;
     return this.#statement(sql).get(...values) as R | undefined;
   }
 
   rows<R extends Row>(sql: string, ...values: Bound[]): R[] {
-    // DELETE, INSERT and UPDATE.
-    if (/^[DIU]/.test(sql)) this.changes++;
+    if (!READS.test(sql)) this.changes++;
     return this.#statement(sql).all(...values) as unknown as R[];
   }
 
