@@ -1,6 +1,6 @@
 /**
- * Begin here: the type of an action of administration, which the dashboard serves as a route and the command line as a
- * command. actions.ts lists all actions. http/dashboard and cli/commands/actions.ts add them, and have no code for one.
+ * Begin here: the type of an action of administration, which is a route of the dashboard, a command, or both. actions.ts
+ * lists all actions. http/dashboard and cli/commands/actions.ts add them, and have no code for one.
  */
 import type { UserStore } from '../account/account-port.ts';
 import type { Role } from '../account/roles.ts';
@@ -50,7 +50,7 @@ export interface ActionContext extends ActionServices {
 
 /** Who may use a route, and what it takes. */
 export interface RouteTerms {
-  /** The least role; without one, no session is needed. The operator may use every command. */
+  /** The least role. A route without one needs an owner, unless it is open. The operator may use every command. */
   readonly role?: Role;
   /** The proof that a change needs. Each change with a role must name it (decision 0023). */
   readonly proof?: ProofNeed;

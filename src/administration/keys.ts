@@ -18,7 +18,9 @@ export const KEYS = {
     takes: objectOf(
       {
         name: textOf('name of the pair, such as its purpose; unique within the tenant'),
-        scope: withHelp(oneOf(SCOPES), 'read allows only operations that read', { default: 'write' }),
+        scope: withHelp(oneOf(SCOPES), 'read allows only operations that read, office also the back office', {
+          default: 'write',
+        }),
       },
       { days: withHelp(days, 'days until it expires (default: never)') },
     ),
@@ -43,13 +45,17 @@ export const KEYS = {
         usage.loadLastUses(teamId),
         usage.loadUsage(teamId, now.slice(0, 7)),
       ]);
-      const view = ({ apiId: apiID, endsAt, ...key }: (typeof keys)[number]) => {
+      const view = ({ apiId: apiID, name, scope, issuedAt, issuedBy, endsAt, isReplaced }: (typeof keys)[number]) => {
         const use = uses.find(({ apiId }) => apiId === apiID);
         // Counts and request log are written at different moments.
         const times = [lastUses.get(apiID), use?.usedAt].filter((time) => time !== undefined);
         return {
           apiID,
-          ...key,
+          name,
+          scope,
+          issuedAt,
+          issuedBy,
+          isReplaced,
           /** The expiry, or null for a pair that does not expire. */
           endsAt: endsAt || null,
           /** The exact number of calls this month (UTC). */
@@ -129,9 +135,10 @@ export const KEYS = {
     proof: 'recent',
     takes: objectOf({ apiID: textOf() }),
     notes: 'key ended',
+    /** Throws NOT_FOUND. */
     run: async ({ tenants, teamId, actor }, { apiID }) => {
       const isEnded = await tenants.endKey(teamId, apiID, entryBy(actor, 'key ended', apiID));
-      if (!isEnded) throw refuseField('COMMAND_REFUSED', 'apiID', NOT_ENDED);
+      if (!isEnded) throw refuseField('NOT_FOUND', 'apiID', NOT_ENDED);
       return { endsAt: formatTime(actor.nowMs) };
     },
     command: 'keys end <team> <apiID>',

@@ -4,6 +4,12 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import cookie from '@fastify/cookie';
+import Fastify from 'fastify';
+import type { Refusal } from '../../src/errors.ts';
+import { ROUTES } from '../../src/http/dashboard/route-table.ts';
+import { addRoute, type DashboardServices, type Route } from '../../src/http/dashboard/typed-route.ts';
+import { passing } from '../kit/clock.ts';
 import { basicOf } from '../kit/operations.ts';
 import { IS_THOROUGH } from '../kit/trials.ts';
 import { listRoutes, rowsOf, sendRow, type Row } from './routes.ts';
@@ -49,6 +55,22 @@ function variantsOf(row: Row, { named: { teamID }, keys: { apiID, apiSecret } }:
 test('every route of the sources and every operation has a row in the table, and the table has no others', async () => {
   const { named, users } = tenants[0];
   assert.deepEqual(rowsOf(named, users.owner).map(nameOf).toSorted(), await listRoutes(service));
+});
+
+test('401 a route that names no role needs a session, unless it is declared open', async () => {
+  const app = Fastify();
+  await app.register(cookie);
+  app.addHook('onRequest', async (request) => void Object.assign(request, { load: { enter: () => undefined } }));
+  app.setErrorHandler((fault: Refusal, _, reply) => reply.code(fault.httpStatus).send(fault.code));
+  const terms = { run: async () => ({}) };
+  addRoute(app, { clock: passing } as DashboardServices, 'GET /forgotten', terms);
+  const headers = { 'sec-fetch-site': 'same-origin' };
+  const { statusCode, body } = await app.inject({ url: '/dashboard/api/forgotten', headers });
+  assert.equal(`${statusCode} ${body}`, '401 NOT_SIGNED_IN');
+  const open = Object.entries<Route>(ROUTES).filter(([, { isOpen }]) => isOpen);
+  const rows = rowsOf(tenants[0].named, tenants[0].users.owner).filter(({ role }) => role === 'nobody');
+  assert.deepEqual(open.map(([name]) => name).toSorted(), rows.map(nameOf).toSorted());
+  await app.close();
 });
 
 test('a user who names data of another tenant reads and changes none of it, in any role, on any route', async () => {

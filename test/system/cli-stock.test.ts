@@ -43,4 +43,14 @@ suite('stock from the command line', () => {
     await refused('stock count acme PHONE 1');
     assert.equal((await ask<History>('stock history acme MUG')).movements.length, 4);
   });
+
+  test('with --from, a stock that is another by now is refused and stays', async () => {
+    const words = ['count acme MUG 20', 'receive acme MUG 1', 'adjust acme MUG 1 --reason found'];
+    for (const command of words) {
+      const { code, field, message } = await refused(`stock ${command} --from 8`);
+      assert.deepEqual([code, field], ['RECORD_CHANGED', 'FROM_QUANTITY']);
+      assert.match(message, /^Part MUG has 9 on hand, not 8\./);
+    }
+    assert.equal((await ask<{ QTY_ONHAND: string }>('stock count acme MUG 9 --from 9')).QTY_ONHAND, '9');
+  });
 });

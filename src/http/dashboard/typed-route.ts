@@ -1,6 +1,6 @@
 /**
  * Adds a route of route-table.ts, with the checks of session, role, proof and schema. A request must come from the
- * dashboard's own pages and, if the route has a role, have a session whose user has that role or more. A route
+ * dashboard's own pages and, unless the route is open, have a session whose user has the route's role or more. A route
  * sees only the tenant of the session. Source: decision 0023.
  */
 import { hash } from 'node:crypto';
@@ -91,8 +91,9 @@ export interface RequestContext extends OpenContext, ActionContext {
   readonly signal: () => AbortSignal;
 }
 
-/** A route with a role, or without one. It may have the terms of a command and of its text, which it ignores. */
+/** A route. It may have the terms of a command and of its text, which it ignores. */
 export interface Route extends RouteTerms {
+  readonly isOpen?: boolean;
   readonly check?: (given: never) => void;
   readonly isLong?: true;
   readonly run: (context: RequestContext, given: never) => Promise<unknown>;
@@ -101,8 +102,11 @@ interface TypedRoute<Context, Given, Answer> extends RouteTerms {
   readonly takes?: TypedSchema<Given>;
   readonly run: (context: Context, given: Given) => Promise<Answer>;
 }
-/** Defines a route that needs no session. */
-export const declareOpenRoute = <Given, Answer>(terms: TypedRoute<OpenContext, Given, Answer>) => terms;
+/** Defines a route that needs no session. Any other route needs one, of an owner if it names no role. */
+export const declareOpenRoute = <Given, Answer>(terms: TypedRoute<OpenContext, Given, Answer>) => ({
+  ...terms,
+  isOpen: true,
+});
 /** Describes a read by the least role and what it takes. */
 export const declareRead = <Answer, Given = object>(
   role: Role,
@@ -121,7 +125,7 @@ export function addRoute(
   app: FastifyInstance,
   services: DashboardServices,
   name: string,
-  { role, proof = 'recent', takes = NOTHING, check, isLong, run }: Route,
+  { role = 'owner', proof = 'recent', takes = NOTHING, check, isLong, isOpen = false, run }: Route,
 ): void {
   const { accounts, clock } = services;
   const [method = '', path = ''] = name.split(' ');
@@ -130,7 +134,7 @@ export function addRoute(
     name: `dashboard ${name}`,
     isWrite,
     isMetered: false,
-    isSignIn: role === undefined,
+    isSignIn: isOpen,
     route: {
       method,
       url: API_PATH + path,
@@ -138,7 +142,7 @@ export function addRoute(
       schemaErrorFormatter: ([error], context) => refuseForm(error!, context),
     },
     authenticate: async (request) => {
-      if (!role) refuseCrossSite(request);
+      if (isOpen) refuseCrossSite(request);
       else {
         const signedIn = await findSession(accounts, request, clock.now());
         requireRole(signedIn, role);

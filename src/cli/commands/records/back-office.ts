@@ -127,7 +127,7 @@ async function nameLines(pims: PimsStore, orderNumber: string, { line, serial }:
   return {
     lines: asked.map(([number, { LINE_REF_LOCK_CODE, QUANTITY }]) => ({
       LINE_REF_LOCK_CODE,
-      QUANTITY: line ? (line.get(number) ?? '0') : QUANTITY,
+      QUANTITY: line ? (line.get(number) ?? '0') : QUANTITY || '0',
       ...(serial?.has(number) && { SERIAL_NUMBERS: serial.get(number)!.join(',') }),
     })),
   };
@@ -185,7 +185,7 @@ function splitAssignment(text: string): [string, string] {
 const MOVEMENTS_SHOWN = 100;
 const HEAD = ['NUMBER', 'AT', 'KIND', 'QUANTITY', 'AFTER', 'ORDER', 'BY', 'REASON', 'SERIALS'];
 const COLUMNS = ['NUMBER', 'AT', 'KIND', 'QUANTITY', 'AFTER', 'ORDER_NUMBER', 'DONE_BY', 'REASON', 'SERIALS'] as const;
-type ActionOptions = { reason: string; serial: string[] };
+type ActionOptions = { reason: string; serial: string[]; from?: string };
 const ACTIONS = [
   ['receive', 'receiveStock', 'Add received units to the stock of a part, and reduce QTY_ONORDER by them.'],
   ['count', 'countStock', 'Set the stock of a part to the units counted.'],
@@ -206,14 +206,20 @@ export const addStockCommands: AddCommands = (program, context) => {
       `${name} <team> <part> <quantity>`,
       example,
       description,
-      async (data, partCode: string, QUANTITY: string, { reason: REASON, serial }: ActionOptions) => {
-        const body = { PART_CODE: partCode, QUANTITY, REASON, SERIAL_NUMBERS: serial.join(',') };
+      async (
+        data,
+        partCode: string,
+        QUANTITY: string,
+        { reason: REASON, serial, from: FROM_QUANTITY }: ActionOptions,
+      ) => {
+        const body = { PART_CODE: partCode, QUANTITY, REASON, SERIAL_NUMBERS: serial.join(','), FROM_QUANTITY };
         const { QTY_ONHAND } = await write(data, timeOf(context.clock), operation, body);
         return [{ partCode, QTY_ONHAND }, `Part ${partCode} has ${QTY_ONHAND} on hand.`];
       },
     )
       .option('--reason <text>', 'reason to record in the stock ledger', '')
-      .option('--serial <numbers>', 'serial numbers of the units, separated by commas', splitList, []);
+      .option('--serial <numbers>', 'serial numbers of the units, separated by commas', splitList, [])
+      .option('--from <quantity>', 'the QTY_ONHAND that you read; if it is another now, nothing changes');
   }
   const showing = `Show the last ${MOVEMENTS_SHOWN} movements of a part, the newest first.`;
   addTenantCommand(
