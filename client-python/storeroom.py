@@ -23,7 +23,7 @@ __all__ = ["Storeroom", "StoreroomError", "Query", "Page", "Record", "Reference"
 __all__ += ["derive_fulfillment", "Fulfillment", "FulfillmentLine", "Order", "OrderLine", "Customer", "InventoryItem"]
 __all__ += ["Change", "ChangePage", "Changes", "verify_webhook", "WebhookError"]
 __all__ += ["NewOrder", "OrderChange", "NewOrderLine", "OrderLineChange", "NewCustomer", "CustomerChange", "Value"]
-__all__ += ["NewPart", "PartChange", "AdvancedOrder", "InvoiceLine", "InvoiceDetails", "StockDetails"]
+__all__ += ["Pages", "NewPart", "PartChange", "AdvancedOrder", "InvoiceLine", "InvoiceDetails", "StockDetails"]
 __version__ = "0.3.0"
 
 TIMEOUT_SECONDS, LONG_TIMEOUT_SECONDS, TOTAL_TIMEOUT_SECONDS = 10.0, 30.0, 120.0
@@ -73,6 +73,7 @@ OPERATIONS = {
     "updateCustomer": ("POST", "/customers/update"),
     "getInventoryItem": ("GET", "/inventory/single"),
     "queryInventoryItems": ("POST", "/inventory/query"),
+    "listMovements": ("GET", "/stock/movements"),
     "createPart": ("PUT", "/inventory/create"),
     "updatePart": ("POST", "/inventory/update"),
     "receiveStock": ("POST", "/stock/receive"),
@@ -104,6 +105,9 @@ InventoryItemField = Literal[
     "PART_CODE", "PART_DESCRIPTION", "BARCODE", "CATEGORY", "LOCATION_CODE", "QTY_ONHAND", "QTY_COMMITTED",
     "QTY_AVAILABLE", "QTY_ONORDER", "UNIT_PRICE", "UNIT_COST", "SERIALIZED", "CARE_PLAN", "CREATE_DATE",
     "MODIFIED_DATE",
+]
+MovementField = Literal[
+    "NUMBER", "AT", "KIND", "QUANTITY", "AFTER", "ORDER_NUMBER", "DONE_BY", "REASON", "SERIAL_NUMBERS",
 ]
 
 
@@ -634,8 +638,8 @@ class Page(Generic[Name]):
     total: Optional[int]
 
 
-class Query(Generic[Name]):
-    """A query, which returns records one by one or page by page. Each page is a call that is made when it is needed."""
+class Pages(Generic[Name]):
+    """A list, which returns records one by one or page by page. Each page is a call that is made when it is needed."""
 
     def __init__(self, load: Callable[[Optional[str], Optional[int], bool], Page[Name]]):
         self._load = load
@@ -669,6 +673,10 @@ class Query(Generic[Name]):
                 if len(found) >= limit:
                     break
         return found
+
+
+class Query(Pages[Name]):
+    """A query, whose matching records can be counted."""
 
     def count(self) -> int:
         """Returns the number of matching records. It makes a call."""
@@ -1037,9 +1045,9 @@ class Inventory(_Readable[InventoryItemField]):
 
 
 class Stock:
-    """Changes of QTY_ONHAND. Each returns the part, with the SERIAL_NUMBERS in stock if it is SERIALIZED.
+    """Changes of QTY_ONHAND, and their ledger. Each change returns the part, with its SERIAL_NUMBERS if SERIALIZED.
 
-    They need the scope `office`. If FROM_QUANTITY is set and QTY_ONHAND is another by then, they raise
+    The changes need the scope `office`. If FROM_QUANTITY is set and QTY_ONHAND is another by then, they raise
     `RECORD_CHANGED`, and nothing is written.
     """
 
@@ -1071,6 +1079,21 @@ class Stock:
     ) -> InventoryItem:
         """Adds units, or removes them if the quantity is negative. The details need a REASON."""
         return self._move("adjustStock", code, quantity, details, options)
+
+    def movements(
+        self, code: str, page_size: Optional[int] = None, **options: Unpack[CallOptions]
+    ) -> Pages[MovementField]:
+        """Returns the movements of a part in the order of NUMBER. The cursor of a page is the NUMBER it begins after."""
+
+        def load(after: Optional[str], size: Optional[int], is_counted: bool) -> Page[MovementField]:
+            most = size or page_size
+            query = {"partCode": code, "after": after, "maxReturn": most and str(most)}
+            answer = self._caller.call("listMovements", query, options=options)
+            has_more = answer.headers.get("X-Has-More") == "true"
+            records: List[Record[MovementField]] = [Record(one) for one in answer.body["data"]]
+            return Page(records, answer.headers.get("X-Next-After") if has_more else None, None)
+
+        return Pages(load)
 
     def _move(self, operation: str, code: str, quantity: Number, details: Any, options: Any) -> InventoryItem:
         sent = {**(details or {}), "PART_CODE": code, "QUANTITY": quantity}

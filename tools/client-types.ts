@@ -18,7 +18,7 @@ const ROOTS = `Order OrderLine Customer InventoryItem StorefrontLookup NewOrder 
 /** The types that other files of the client use. */
 const EXPORTED = [
   ...ROOTS,
-  ...'AdvancedOrder Invoice InvoiceToVoid StockReceipt Change Field Usage Stage Value'.split(' '),
+  ...'AdvancedOrder Invoice InvoiceToVoid StockReceipt Movement Change Field Usage Stage Value'.split(' '),
   ...'StorefrontOrder StorefrontItem'.split(' '),
 ];
 
@@ -28,6 +28,7 @@ export function renderClientTypes(contract: Contract): string {
   const dataOf = (wanted: string): ContractSchema =>
     operations.find(({ name }) => name === wanted)!.answers['200']!.schema.properties!['data']!;
   const own: Record<string, ContractSchema> = {
+    Movement: schemas['Movement']!,
     Change: schemas['Change']!,
     Field: dataOf('listFields').items!,
     Usage: dataOf('getUsage'),

@@ -12,7 +12,7 @@ import {
 import { BASE_PATH } from '../src/http/server/protocol.ts';
 
 const WIDTH = 120;
-const RECORDS = ['Order', 'OrderLine', 'Customer', 'InventoryItem'];
+const RECORDS = ['Order', 'OrderLine', 'Customer', 'InventoryItem', 'Movement'];
 /** The bodies of writes. A body that extends another comes after it. */
 const WRITES = `AddressValues NewOrder OrderChange NewOrderLine OrderLineChange NewCustomer CustomerChange NewPart
   PartChange`.split(/\s+/);

@@ -80,6 +80,10 @@ class Operations(unittest.TestCase):
         self.assertEqual(office.stock.receive("C", 5)["QTY_ONHAND"], "5")
         self.assertEqual(office.stock.count("C", 3)["QTY_ONHAND"], "3")
         self.assertEqual(office.stock.adjust("C", Decimal("-0.5"), {"REASON": "broken"})["QTY_ONHAND"], "2.5")
+        movements = client.stock.movements("C", page_size=2)
+        kinds = [(one["NUMBER"], one["KIND"], one["AFTER"]) for one in movements]
+        self.assertEqual(kinds, [("1", "received", "5"), ("2", "counted", "3"), ("3", "adjusted", "2.5")])
+        self.assertEqual([one["REASON"] for one in movements.page("2").records], ["broken"])
         self.assertEqual(office.orders.approve(made)["ORDER_TYPE"], "sales_order")
         self.assertEqual(office.orders.invoice(made)["ORDER_TYPE"], "invoice")
         self.assertEqual(office.orders.void(made, {"REASON": "wrong size"})["ORDER_STATUS"], "VOID")

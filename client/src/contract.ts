@@ -20,6 +20,7 @@ export const OPERATIONS = {
   updateCustomer: ['POST', '/customers/update'],
   getInventoryItem: ['GET', '/inventory/single'],
   queryInventoryItems: ['POST', '/inventory/query'],
+  listMovements: ['GET', '/stock/movements'],
   createPart: ['PUT', '/inventory/create'],
   updatePart: ['POST', '/inventory/update'],
   receiveStock: ['POST', '/stock/receive'],
@@ -689,6 +690,27 @@ export interface StorefrontItem {
   readonly serial_numbers: readonly string[];
   /** Whether the line is a care plan. */
   readonly is_care_plan: boolean;
+}
+
+export interface Movement {
+  /** Number of the movement, counted from 1 for each part. */
+  readonly NUMBER: string;
+  /** Time of the movement (UTC, ISO 8601). */
+  readonly AT: string;
+  /** Kind of the movement. */
+  readonly KIND: 'received' | 'counted' | 'adjusted' | 'sold' | 'returned' | 'imported';
+  /** Units added, or removed if negative. */
+  readonly QUANTITY: Decimal;
+  /** QTY_ONHAND after the movement. */
+  readonly AFTER: Decimal;
+  /** The order that moved the units, or "". */
+  readonly ORDER_NUMBER: string;
+  /** Name of the pair of keys, email address, command line or import; "" if it is not known. */
+  readonly DONE_BY: string;
+  /** The REASON that was sent, or "". */
+  readonly REASON: string;
+  /** Serial numbers that entered or left stock, separated by commas. */
+  readonly SERIAL_NUMBERS: string;
 }
 
 export interface Change {

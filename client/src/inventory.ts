@@ -1,7 +1,9 @@
-/** Parts and their stock. The writes need a pair of keys with the scope `office`. */
+/** Parts, their stock and its ledger. The writes need a pair of keys with the scope `office`. */
 import { write } from './calls.ts';
-import type { Caller } from './caller.ts';
+import type { Caller, CallOptions } from './caller.ts';
+import type { Movement } from './contract.ts';
 import { Readable } from './customers.ts';
+import { Query } from './query.ts';
 import type * as records from './records.ts';
 import type { WriteOptions } from './records.ts';
 
@@ -25,7 +27,7 @@ export class Inventory<Custom> extends Readable<records.InventoryItem<Custom>> {
 }
 
 /**
- * Changes of QTY_ONHAND. Each returns the part. If FROM_QUANTITY is set and QTY_ONHAND is another by then, they throw
+ * Changes of QTY_ONHAND, and their ledger. Each change returns the part. If FROM_QUANTITY is set and QTY_ONHAND is another by then, they throw
  * `RECORD_CHANGED`, and nothing is written.
  */
 export class Stock<Custom> {
@@ -63,6 +65,20 @@ export class Stock<Custom> {
     options?: WriteOptions,
   ): Promise<records.StockedPart<Custom>> {
     return this.#write('adjustStock', code, quantity, details, options);
+  }
+
+  /** Returns the movements of a part in the order of NUMBER. The cursor of a page is the NUMBER that it begins after. */
+  movements(
+    code: string,
+    { pageSize, ...options }: CallOptions & { readonly pageSize?: number | undefined } = {},
+  ): Omit<Query<Movement>, 'count'> {
+    return new Query(async ({ cursor: after, pageSize: size = pageSize }) => {
+      const query = { partCode: code, after, maxReturn: size?.toString() };
+      const { headers, body } = await this.#caller.call('listMovements', { query, options });
+      const { data: records } = body as { readonly data: readonly Movement[] };
+      const cursor = headers.get('X-Has-More') === 'true' ? headers.get('X-Next-After')! : undefined;
+      return { records, cursor, total: undefined };
+    });
   }
 
   #write(

@@ -16,7 +16,7 @@ import type { CustomFields, RecordType, WriteOptions } from './records.ts';
 export { step, type BatchAnswers, type BatchStep, type Reference } from './batch.ts';
 export type { Change, ChangePage, Changes, ChangesOptions, ChangeWithRecord, ListChangesOptions } from './changes.ts';
 export type { CallOptions, StoreroomOptions, Try } from './caller.ts';
-export type { AdvancedOrder, ErrorCode, Field, Stage, StorefrontItem, StorefrontLookup } from './contract.ts';
+export type { AdvancedOrder, ErrorCode, Field, Movement, Stage, StorefrontItem, StorefrontLookup } from './contract.ts';
 export type { StorefrontOrder, Usage } from './contract.ts';
 export { StoreroomError } from './error.ts';
 export { deriveFulfillment, type Fulfillment, type FulfillmentLine } from './fulfillment.ts';

@@ -183,6 +183,25 @@ export async function listWaiting(
   });
 }
 
+/** Lists the movements of a part after a NUMBER, and says whether more follow. Throws NOT_FOUND. */
+export async function listMovements(
+  store: PimsStore,
+  partCode: string,
+  { after, limit }: { readonly after: number; readonly limit: number },
+  signal: () => AbortSignal,
+): Promise<{ movements: Values[]; next: number; hasMore: boolean }> {
+  checkText('partCode', partCode);
+  const rows = orThrow(await store.look('movements', signal, partCode, 'after', after, limit));
+  if (rows.length === 0) await getInventoryItem(store, partCode);
+  const movements = rows.map(({ NUMBER, SERIALS, PART_CODE: _code, NEWEST: _newest, ...others }) => ({
+    NUMBER: String(NUMBER),
+    ...others,
+    SERIAL_NUMBERS: SERIALS,
+  }));
+  const last = rows.at(-1);
+  return { movements, next: last?.NUMBER ?? after, hasMore: last !== undefined && last.NUMBER < last.NEWEST };
+}
+
 const ENTRIES_MAX = 100;
 export interface HistoryEntry {
   readonly at: string;

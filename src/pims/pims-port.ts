@@ -97,8 +97,8 @@ export interface ChangeRows {
 export interface Looks {
   /** Returns changes of these types, and the position up to which there are no others. */
   changes(after: number, types: readonly KeyedType[], limit: number): { changes: readonly Change[]; next: number };
-  /** Returns movements of a part with numbers below `before`, the newest first. */
-  movements(partCode: string, before: number, limit: number): readonly NumberedMovement[];
+  /** Returns movements of a part: those after a number in ascending order, or those before it, the newest first. */
+  movements(partCode: string, side: 'after' | 'before', number: number, limit: number): readonly NumberedMovement[];
   /**
    * Returns the lines that wait for a part, each with its QUANTITY and fields of its order, among the 2000 open sales
    * orders with the lowest numbers.
@@ -117,6 +117,8 @@ export interface Looks {
 
 export interface NumberedMovement extends LedgerRow {
   readonly NUMBER: number;
+  /** The number of the part's last movement. */
+  readonly NEWEST: number;
 }
 
 export interface PimsStore {

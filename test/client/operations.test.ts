@@ -97,6 +97,14 @@ test('every operation of the contract can be called, and returns the records of 
   assert.equal((await back.client.stock.receive('B', 2)).QTY_ONHAND, '6');
   assert.equal((await back.client.stock.count('B', 5)).QTY_ONHAND, '5');
   assert.equal((await back.client.stock.adjust('B', -1, { REASON: 'broken' })).QTY_ONHAND, '4');
+  const movements = client.stock.movements('B', { pageSize: 2 });
+  const kinds: string[] = [];
+  for await (const { KIND, AFTER } of movements) kinds.push(`${KIND} ${AFTER}`);
+  assert.deepEqual(kinds.slice(-3), ['received 6', 'counted 5', 'adjusted 4']);
+  assert.deepEqual(
+    (await movements.page('3')).records.map(({ REASON }) => REASON),
+    ['broken'],
+  );
   assert.equal((await back.client.orders.approve(made)).ORDER_TYPE, 'sales_order');
   assert.equal((await back.client.orders.invoice(made)).ORDER_TYPE, 'invoice');
   assert.equal((await back.client.orders.void(made)).ORDER_STATUS, 'VOID');

@@ -176,7 +176,7 @@ async function checkInvariants(store: PimsStore, returned: Returned): Promise<vo
     }
   }
   for (const { PART_CODE = '', QTY_ONHAND = '', QTY_COMMITTED = '' } of await recordsOf(store, 'inventory')) {
-    const page = await store.look('movements', signal, PART_CODE, Number.MAX_SAFE_INTEGER, 1000);
+    const page = await store.look('movements', signal, PART_CODE, 'before', Number.MAX_SAFE_INTEGER, 1000);
     const movements = orThrow(page);
     const sum = movements.map(({ QUANTITY }) => QUANTITY).reduce(addDecimals, '0');
     assert.equal(sum, QTY_ONHAND || '0', `the movements of ${PART_CODE}`);

@@ -134,6 +134,7 @@ function writeCalls(mark: string, lockCode: string): GoodCall[] {
     write('updateCustomer', 'POST', '/customers/update', { CUSTOMER_CODE: customer, NOTES: `note of ${mark}` }),
     single('getInventoryItem', '/inventory/single', { partCode: part }),
     list('queryInventoryItems', '/inventory/query', 'PART_CODE', part),
+    single('listMovements', '/stock/movements', { partCode: part }),
   ];
 }
 

@@ -235,7 +235,9 @@ export class Pims {
   async readLedger(partCodes: readonly string[]): Promise<NumberedMovement[]> {
     const rows: NumberedMovement[] = [];
     for (const part of partCodes)
-      rows.push(...accepted(await this.port.look('movements', PATIENT.signal, part, Number.MAX_SAFE_INTEGER, 1000)));
+      rows.push(
+        ...accepted(await this.port.look('movements', PATIENT.signal, part, 'before', Number.MAX_SAFE_INTEGER, 1000)),
+      );
     return rows;
   }
 

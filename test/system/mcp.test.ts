@@ -207,6 +207,7 @@ suite('tools', () => {
     assert.equal((await handle('countStock', { PART_CODE: 'P1', QUANTITY: 4 })).QTY_ONHAND, '4');
     const broken = { PART_CODE: 'P1', QUANTITY: -1, REASON: 'broken' };
     assert.equal((await handle('adjustStock', broken)).QTY_ONHAND, '3');
+    assert.equal((await ask('listMovements', { partCode: 'P1' })).data.at(-1).REASON, 'broken');
     assert.equal((await handle('approveOrder', { ORDER_NUMBER: number })).ORDER_TYPE, 'sales_order');
     const lines = [{ LINE_REF_LOCK_CODE: lock, QUANTITY: 1 }];
     assert.equal((await handle('invoiceOrder', { ORDER_NUMBER: number, lines })).ORDER_TYPE, 'invoice');

@@ -22,15 +22,24 @@ type Part = Readonly<Record<string, unknown>>;
 type Parts = Record<string, Part>;
 type AnsweringKind = OperationKind | 'service';
 
-const OPERATION_KINDS: readonly OperationKind[] = ['single', 'lookup', 'lookups', 'query', 'changes', 'write', 'batch'];
+const OPERATION_KINDS: readonly OperationKind[] = [
+  'single',
+  'lookup',
+  'lookups',
+  'query',
+  'ledger',
+  'changes',
+  'write',
+  'batch',
+];
 const KINDS: readonly AnsweringKind[] = [...OPERATION_KINDS, 'service'];
 /** The kinds of operations that can return the codes of a place. */
 const KINDS_OF_PLACE: Record<ErrorPlace, readonly AnsweringKind[]> = {
   any: KINDS,
   operation: OPERATION_KINDS,
-  get: ['single', 'lookup', 'changes', 'service'],
-  read: ['single', 'lookup', 'lookups', 'query'],
-  single: ['single'],
+  get: ['single', 'lookup', 'ledger', 'changes', 'service'],
+  read: ['single', 'lookup', 'lookups', 'query', 'ledger'],
+  single: ['single', 'ledger'],
   query: ['query'],
   changes: ['changes'],
   write: ['write', 'batch'],
@@ -53,9 +62,9 @@ const HEADERS = {
   'WWW-Authenticate': 'Basic realm="storeroom"',
   'Retry-After': 'Seconds to wait before you repeat the request.',
   ETag: 'Identifies this version of the record. Changes whenever the record, or any line of an order, changes.',
-  'X-Has-More': 'true if there are more records or changes. A page of records then has X-Next-Cursor too.',
+  'X-Has-More': 'true if there are more records, movements or changes. A page of records then has X-Next-Cursor too.',
   'X-Next-Cursor': 'Send it as cursor to get the next page.',
-  'X-Next-After': 'Position after the page. Send it as `after` to get the next changes.',
+  'X-Next-After': 'Position after the page. Send it as `after` to get what follows.',
   'X-Total-Count': 'Number of matching records on all pages together. Only with count=exact.',
   'Idempotent-Replayed': 'true if this repeats the first response to this Idempotency-Key.',
 };
@@ -118,7 +127,8 @@ const SECURITY = {
 const TAGS = {
   Orders: 'Create, read, change and cancel orders.',
   Customers: 'Create, read and change customers.',
-  Inventory: 'Read parts and their stock.',
+  Inventory: 'Create, read and change parts.',
+  Stock: 'Receive, count and adjust stock, and read its ledger.',
   Changes: 'Follow what is created and updated.',
   Batch: 'Make several writes in one call and one transaction.',
   Fields: 'List the fields of a record type.',
@@ -210,7 +220,7 @@ function describeSuccess({ kind, answer, example }: Operation): Part {
   const headers = [...COUNTED];
   if (kind === 'single') headers.push('ETag');
   if (kind === 'query') headers.push('X-Has-More', 'X-Next-Cursor', 'X-Total-Count');
-  if (kind === 'changes') headers.push('X-Has-More', 'X-Next-After');
+  if (kind === 'ledger' || kind === 'changes') headers.push('X-Has-More', 'X-Next-After');
   if (kind === 'write' || kind === 'batch') headers.push('Idempotent-Replayed');
   return describeAnswer('Success.', headers, answer, example.answer);
 }

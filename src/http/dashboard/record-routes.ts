@@ -39,7 +39,9 @@ const STOCK_ROUTES = {
   'GET /stock/movements': declareRead(
     'viewer',
     async ({ pims, signal }, { PART_CODE, before = Number.MAX_SAFE_INTEGER }) => {
-      const rows = orThrow(await (await pims()).look('movements', signal, PART_CODE, Number(before), MOVEMENTS_PAGE));
+      const rows = orThrow(
+        await (await pims()).look('movements', signal, PART_CODE, 'before', Number(before), MOVEMENTS_PAGE),
+      );
       const last = rows.at(-1)?.NUMBER ?? 1;
       const movements = rows.map((row) => ({
         number: row.NUMBER,

@@ -8,7 +8,7 @@ import { renderEnvelope } from '../server/answer.ts';
 import { limitOf, type AnswerLimits } from './cursor.ts';
 import { textOf, listOf, NULL, objectOf, required } from '../../json-schema.ts';
 import { signalOf } from '../server/connections.ts';
-import { ref, envelopeOf, querySchema, maxReturnOf } from './operation-schemas.ts';
+import { ref, envelopeOf, querySchema, afterOf, maxReturnOf } from './operation-schemas.ts';
 import { envelope, type Operation, type Call } from './operation.ts';
 
 const WAIT_SECONDS_MAX = 55;
@@ -81,9 +81,7 @@ export const changesOperation = (limits: AnswerLimits): Operation => ({
   query: querySchema(
     {},
     {
-      after: textOf('X-Next-After of the previous page. 0 starts with the first change (410 if that is gone).', {
-        pattern: '^[0-9]{1,15}$',
-      }),
+      after: afterOf('X-Next-After of the previous page. 0 starts with the first change (410 if that is gone).'),
       types: required(`Comma-separated types of records. Default ${CHANGED_TYPES.join(',')}.`, {
         pattern: `^${CHANGED_TYPE}(,${CHANGED_TYPE})*$`,
       }),

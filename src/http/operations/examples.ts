@@ -116,6 +116,19 @@ export const PART_EXAMPLE = complete('inventory', {
   MODIFIED_DATE: '1996-07-01T00:00:00.000Z',
 });
 
+/** The movement with which the demo tenant's part was imported. */
+export const MOVEMENT_EXAMPLE = {
+  NUMBER: '1',
+  AT: '2026-11-20T09:30:00.000Z',
+  KIND: 'imported',
+  QUANTITY: '22',
+  AFTER: '22',
+  ORDER_NUMBER: '',
+  DONE_BY: 'import',
+  REASON: '',
+  SERIAL_NUMBERS: '',
+};
+
 const ADDRESS = {
   name: 'Alder & Finch Architects',
   attention: 'Corinne Alder',

@@ -20,6 +20,7 @@ export const OPERATION_SCOPES = {
   updateCustomer: 'write',
   getInventoryItem: 'read',
   queryInventoryItems: 'read',
+  listMovements: 'read',
   createPart: 'office',
   updatePart: 'office',
   receiveStock: 'office',

@@ -59,6 +59,9 @@ export function maxReturnOf({ maxReturnDefault, returnMax }: AnswerLimits): Sche
   return textOf(`Records per page. Default ${fallback}, ${most}.`, { pattern: '^0*[1-9][0-9]*$' });
 }
 
+/** Describes the parameter with the position after which a list begins. */
+export const afterOf = (description: string): Schema => textOf(description, { pattern: '^[0-9]{1,15}$' });
+
 export const pageQuery = (limits: AnswerLimits, more: Members = {}): Schema =>
   querySchema(
     {},

@@ -30,9 +30,9 @@ export interface Call<Shape = Body> {
 
 /**
  * The kinds, in this order: one record by its key; the storefront lookup, or another read without pages; the lookup of
- * many numbers; one page of records; the change feed; a write; several writes.
+ * many numbers; one page of records; the ledger of a part; the change feed; a write; several writes.
  */
-export type OperationKind = 'single' | 'lookup' | 'lookups' | 'query' | 'changes' | 'write' | 'batch';
+export type OperationKind = 'single' | 'lookup' | 'lookups' | 'query' | 'ledger' | 'changes' | 'write' | 'batch';
 
 export const isWrite = ({ name }: Pick<Operation, 'name'>): boolean => OPERATION_SCOPES[name] !== 'read';
 
@@ -51,7 +51,11 @@ export interface Operation {
   readonly answer: Schema;
   /** Further schemas of the contract. */
   readonly schemas?: Readonly<Record<string, Schema>>;
-  readonly example: { readonly query?: Record<string, string>; readonly body?: unknown; readonly answer: unknown };
+  readonly example: {
+    readonly query?: Record<string, string | number>;
+    readonly body?: unknown;
+    readonly answer: unknown;
+  };
   /**
    * Lists the operation of each step of a batch. Each step counts as a call of its operation. Throws a refusal of the
    * list, which counts as one call of the batch.

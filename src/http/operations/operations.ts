@@ -1,6 +1,6 @@
 /**
  * The operations of the API, in the order of the contract. This file has the operations on customers, inventory,
- * fields and usage; orders.ts, batch.ts and changes.ts have the others.
+ * the ledger, fields and usage; orders.ts, batch.ts and changes.ts have the others.
  */
 import {
   createCustomer,
@@ -10,17 +10,20 @@ import {
   getInventoryItem,
   queryInventoryItems,
   listFields,
+  listMovements,
 } from '../../pims/operations.ts';
 import { buildDictionaries, RECORD_TYPES, viewField, type RecordType } from '../../pims/rules/fields.ts';
 import { KEY_CHARACTERS_MAX } from '../../pims/rules/record-bounds.ts';
+import { MOVEMENT_KINDS } from '../../pims/writes/script.ts';
 import { quotaOf } from '../../tenant/calls.ts';
 import { renderEnvelope } from '../server/answer.ts';
-import type { AnswerLimits } from './cursor.ts';
+import { signalOf } from '../server/connections.ts';
+import { limitOf, type AnswerLimits } from './cursor.ts';
 import { textOf, booleanOf, listOf, NULL, objectOf, required } from '../../json-schema.ts';
 import { batchOperation } from './batch.ts';
 import { changesOperation } from './changes.ts';
-import { CUSTOMER_EXAMPLE, PART_EXAMPLE } from './examples.ts';
-import { fieldsBody, ref, envelopeOf, querySchema } from './operation-schemas.ts';
+import { CUSTOMER_EXAMPLE, MOVEMENT_EXAMPLE, PART_EXAMPLE } from './examples.ts';
+import { fieldsBody, ref, envelopeOf, querySchema, afterOf, maxReturnOf } from './operation-schemas.ts';
 import { PART_OFFICE } from './office.ts';
 import { envelope, declarePage, declareSingle, declareWrite, type Operation, type Call } from './operation.ts';
 import { orderOperations } from './orders.ts';
@@ -88,6 +91,17 @@ const customerOperations = (limits: AnswerLimits): Operation[] => [
 ];
 
 const ITEM = ref('InventoryItem');
+const MOVEMENT = objectOf({
+  NUMBER: textOf('Number of the movement, counted from 1 for each part.'),
+  AT: textOf('Time of the movement (UTC, ISO 8601).'),
+  KIND: textOf('Kind of the movement.', { enum: MOVEMENT_KINDS }),
+  QUANTITY: ref('Decimal', 'Units added, or removed if negative.'),
+  AFTER: ref('Decimal', 'QTY_ONHAND after the movement.'),
+  ORDER_NUMBER: textOf('The order that moved the units, or "".'),
+  DONE_BY: textOf('Name of the pair of keys, email address, command line or import; "" if it is not known.'),
+  REASON: textOf('The REASON that was sent, or "".'),
+  SERIAL_NUMBERS: textOf('Serial numbers that entered or left stock, separated by commas.'),
+});
 
 const inventoryOperations = (limits: AnswerLimits): Operation[] => [
   {
@@ -113,6 +127,32 @@ const inventoryOperations = (limits: AnswerLimits): Operation[] => [
     example: {
       body: [{ field: 'PART_DESCRIPTION', value: 'queso cab', contains: true }],
       answer: envelope([PART_EXAMPLE]),
+    },
+  },
+  {
+    name: 'listMovements',
+    method: 'GET',
+    path: '/stock/movements',
+    summary: 'Ledger of a part',
+    description:
+      'Returns the movements of QTY_ONHAND of a part in the order of NUMBER, from 1 or after a NUMBER. To get the next page, send X-Next-After as after.',
+    kind: 'ledger',
+    query: querySchema(
+      { partCode: required('The PART_CODE.') },
+      {
+        after: afterOf('X-Next-After of the previous page, the NUMBER of its last movement. Default 0.'),
+        maxReturn: maxReturnOf(limits),
+      },
+    ),
+    answer: envelopeOf(listOf(ref('Movement'))),
+    schemas: { Movement: MOVEMENT },
+    example: { query: { partCode: '11', after: 0 }, answer: envelope([MOVEMENT_EXAMPLE]) },
+    run: async ({ store, query, reply }: Call) => {
+      const { partCode = '', after = '0', maxReturn } = query;
+      const asked = { after: Number(after), limit: limitOf(maxReturn, limits) };
+      const { movements, next, hasMore } = await listMovements(store, partCode, asked, signalOf(reply));
+      reply.header('x-next-after', String(next)).header('x-has-more', String(hasMore));
+      return renderEnvelope(JSON.stringify(movements));
     },
   },
 ];

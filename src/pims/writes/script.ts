@@ -86,7 +86,8 @@ export interface LedgerRow {
   readonly ORDER_NUMBER: string;
   readonly SERIALS: string;
 }
-type MovementKind = 'received' | 'counted' | 'adjusted' | 'sold' | 'returned' | 'imported';
+export const MOVEMENT_KINDS = ['received', 'counted', 'adjusted', 'sold', 'returned', 'imported'] as const;
+type MovementKind = (typeof MOVEMENT_KINDS)[number];
 
 /** Requests to load many records at once, each with one statement. */
 export interface LoadsOfMany {

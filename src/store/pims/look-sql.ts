@@ -62,17 +62,19 @@ export function buildLooks(dialect: ScriptDialect): LookSql {
     values,
     parse: (rows) => rows.map((row) => toRecord<T>(names, row)),
   });
+  const movements = table('MOVEMENTS');
   const isSalesOrder = equals('"ORDER_TYPE"', true, () => `'sales_order'`);
   const openOrders = `${table('ORDERS')}
     WHERE ${isSalesOrder} AND "${CANCELLED_MARK}" <> 'Y' AND ${charge('"SORT_KEY"')}`;
   return {
     ...buildFeedLooks(dialect),
-    movements: (partCode, before, limit) =>
+    movements: (partCode, side, number, limit) =>
       select<NumberedMovement>(
-        ['NUMBER', ...LEDGER_ROW],
-        `${table('MOVEMENTS')} WHERE "PART_CODE" = ? AND "NUMBER" < ? ORDER BY "NUMBER" DESC LIMIT ?`,
+        ['NUMBER', ...LEDGER_ROW, 'NEWEST'],
+        `${movements}, (SELECT max("NUMBER") AS "NEWEST" FROM ${movements} WHERE "PART_CODE" = ?1) newest
+          WHERE "PART_CODE" = ?1 AND "NUMBER" ${side === 'after' ? '> ?2 ORDER BY "NUMBER"' : '< ?2 ORDER BY "NUMBER" DESC'} LIMIT ?3`,
         partCode,
-        before,
+        number,
         limit,
       ),
     waiting: (partCode) =>

@@ -97,9 +97,9 @@ export const LEDGER_ROW = [
   'KIND',
   'QUANTITY',
   'AFTER',
-  'REASON',
-  'DONE_BY',
   'ORDER_NUMBER',
+  'DONE_BY',
+  'REASON',
   'SERIALS',
 ] as const;
 

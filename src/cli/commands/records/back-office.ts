@@ -231,7 +231,7 @@ export const addStockCommands: AddCommands = (program, context) => {
     async ({ pims }, partCode: string) => {
       const signal = () => new AbortController().signal;
       const movements = orThrow(
-        await pims.look('movements', signal, partCode, Number.MAX_SAFE_INTEGER, MOVEMENTS_SHOWN),
+        await pims.look('movements', signal, partCode, 'before', Number.MAX_SAFE_INTEGER, MOVEMENTS_SHOWN),
       );
       const rows = movements.map((movement) => COLUMNS.map((name) => movement[name]));
       const text = rows.length === 0 ? `Part ${partCode} has no movements.` : buildTable([HEAD, ...rows]);
