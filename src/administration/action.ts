@@ -6,6 +6,7 @@ import type { UserStore } from '../account/account-port.ts';
 import type { Role } from '../account/roles.ts';
 import type { ProofNeed } from '../account/users.ts';
 import type { Actor, AuditEntry, AuditStore } from '../audit/audit.ts';
+import type { Clock } from '../clock.ts';
 import { matching, objectOf, type Schema, type TypedSchema } from '../json-schema.ts';
 import type { RequestStore } from '../request-log/request-log-port.ts';
 import type { RequestLog } from '../request-log/request-log.ts';
@@ -14,6 +15,7 @@ import type { Placement, Tenant, TenantStore, UsageStore } from '../tenant/tenan
 import type { Webhooks } from '../webhooks/administration.ts';
 
 export interface ActionServices {
+  readonly clock: Clock;
   readonly tenants: TenantStore;
   readonly users: UserStore;
   readonly audit: AuditStore;

@@ -169,12 +169,12 @@ Orders accept codes of unknown parts and customers. \`storeroom tenant set ${tea
     }),
     notes: 'tenant moved',
     run: async (context, { to }) => {
-      const { audit, teamId, actor, tenant } = context;
+      const { audit, clock, teamId, actor, tenant } = context;
       const placement = placementOf(context);
       const from = await placement.findServer(tenant.storeId);
       if (from !== to) {
         await placement.move(tenant.storeId, to);
-        await audit.appendAudit(teamId, entryBy(actor, 'tenant moved', teamId, { to }));
+        await audit.appendAudit(teamId, entryBy({ ...actor, nowMs: clock.now() }, 'tenant moved', teamId, { to }));
       }
       return { from, to };
     },

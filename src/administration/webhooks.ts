@@ -72,7 +72,7 @@ export const WEBHOOKS = {
         after: withHelp(
           matching('^[0-9]{1,15}$'),
           'deliver again everything after the change with this number (default: the last delivered one)',
-          { title: 'after <seq>' },
+          { title: 'after <seq>', $comment: 'be the number of a change' },
         ),
       },
     ),

@@ -4,9 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { Action } from '../../src/administration/action.ts';
+import type { Action, ActionContext } from '../../src/administration/action.ts';
 import { ACTIONS } from '../../src/administration/actions.ts';
+import { COMMAND_LINE, type AuditEntry } from '../../src/audit/audit.ts';
 import { openCommandLine } from '../kit/cli-process.ts';
+import { TestClock } from '../kit/clock.ts';
 import { rowsOf, sendRow } from '../dashboard/routes.ts';
 import { auditOf, forgetProof, openScene } from '../dashboard/scene.ts';
 import { makeMarkedTenant } from '../dashboard/tenants.ts';
@@ -17,6 +19,16 @@ import { codeIn, ROLES, type Reply, type Role } from '../dashboard/visitor.ts';
 const service = await openScene({ STOREROOM_WEBHOOK_PRIVATE: 'on' });
 const { named, users } = await makeMarkedTenant(service, 'listed');
 const { owner } = users;
+
+/** The keywords of a value's schema that actions use. */
+interface Rules {
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly enum?: readonly string[];
+  readonly items?: Rules;
+}
 
 const entries = Object.entries<Action>(ACTIONS);
 const isRoute = (name: string): boolean => /^(GET|POST) \//.test(name);
@@ -188,6 +200,56 @@ test('`webhook test` fails if the receiver refuses the message, and says with wh
     assert.match(stdout, status === 200 ? /^The receiver answered 200 in \d+ ms\.\n$/ : /500/);
   }
   await visitor.ask('POST /webhooks/remove', { id });
+});
+
+/** Returns values that do not match a schema: one for each of its rules. */
+function breakRules({ pattern, minLength, maxLength, minimum, items, ...schema }: Rules): string[] {
+  if (items) return breakRules(items);
+  const long = `https://receiver.invalid/${'a'.repeat(maxLength ?? 0)}`;
+  return [
+    ...(pattern !== undefined || schema.enum ? ['no such value'] : []),
+    ...(minLength === undefined ? [] : ['']),
+    ...(maxLength === undefined ? [] : [long]),
+    ...(minimum === undefined ? [] : ['-1']),
+  ];
+}
+
+test('each command refuses the values that do not match the schema of its action, and writes no audit entry', async () => {
+  let refused = 0;
+  for (const [name, action] of commands) {
+    const words = wordsOf(action);
+    const ending = ENDINGS[words];
+    if (!ending) continue;
+    const team = action.command!.includes('<team>') ? ['listed'] : [];
+    const places = [...action.command!.matchAll(/<(?!team>)(\w+)>/g)].map(([, word]) => word!);
+    const properties = (action.takes?.['properties'] ?? {}) as Record<string, Rules & { title?: string }>;
+    for (const [member, { title = member, ...rules }] of Object.entries(properties))
+      for (const value of breakRules(rules)) {
+        const typed = ending('refused');
+        const at = places.indexOf(member);
+        if (at >= 0) typed[at] = value;
+        else
+          typed.push(`--${title.replace(/ .*/, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, value);
+        const before = (await auditOf(owner)).length;
+        const { code, stdout } = await service.command(...words.split(' '), ...team, ...typed, '--json');
+        assert.ok(code !== 0 && stdout === '', `${name}: ${member} ${value}: ${code} ${stdout}`);
+        assert.equal((await auditOf(owner)).length, before, `${name}: ${member} ${value}`);
+        refused++;
+      }
+  }
+  assert.ok(refused > 15, `${refused} values`);
+});
+
+test('a move is in the audit log with the time of its end', async () => {
+  const clock = new TestClock();
+  const actor = { nowMs: clock.now(), actor: COMMAND_LINE, client: '' };
+  const notes: AuditEntry[] = [];
+  const placement = { findServer: async () => 'here', move: async () => clock.move(60_000) };
+  const audit = { appendAudit: async (_: string, entry: AuditEntry) => void notes.push(entry) };
+  const context = { placement, audit, clock, actor, tenant: { storeId: 'listed.1' }, teamId: 'listed' };
+  await ACTIONS['tenant move'].run(context as unknown as ActionContext, { to: 'there' });
+  const at = new Date(actor.nowMs + 60_000).toISOString();
+  assert.deepEqual(pick(notes, 'at', 'action'), [{ at, action: 'tenant moved' }]);
 });
 
 test('each command writes the audit entry that it declares, and prints the team and its words', async () => {

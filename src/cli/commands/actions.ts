@@ -163,6 +163,7 @@ async function servicesOf(store: Store, { environment, clock }: CommandContext):
   // The service that sends decides whether private addresses are allowed, and not the environment of the command.
   const isPrivateAllowed = ((await installation.loadInstalled('webhookPrivate')) ?? config.webhookPrivate) === 'on';
   return {
+    clock,
     tenants,
     users,
     audit,
