@@ -477,8 +477,8 @@ export interface Invoice {
 export interface InvoiceToVoid {
   /** The ORDER_NUMBER. */
   readonly ORDER_NUMBER: Value;
-  /** Why, in at most 500 characters. The ledger keeps it. */
-  readonly REASON?: Value | undefined;
+  /** Why. The ledger keeps it. */
+  readonly REASON?: string | number | null | undefined;
 }
 
 /** The part and the units. */
@@ -489,8 +489,8 @@ export interface StockReceipt {
   readonly QUANTITY: DecimalValue;
   /** Serial numbers, separated by commas. A SERIALIZED part needs one for each unit. */
   readonly SERIAL_NUMBERS?: string | number | null | undefined;
-  /** Why, in at most 500 characters. The ledger keeps it. */
-  readonly REASON?: Value | undefined;
+  /** Why. The ledger keeps it. */
+  readonly REASON?: string | number | null | undefined;
   /** The QTY_ONHAND that you read. If it is another now, nothing is written. */
   readonly FROM_QUANTITY?: DecimalValue | undefined;
 }
@@ -503,8 +503,8 @@ interface StockCount {
   readonly QUANTITY: DecimalValue;
   /** Serial numbers, separated by commas. A SERIALIZED part needs one for each unit. */
   readonly SERIAL_NUMBERS?: string | number | null | undefined;
-  /** Why, in at most 500 characters. The ledger keeps it. */
-  readonly REASON?: Value | undefined;
+  /** Why. The ledger keeps it. */
+  readonly REASON?: string | number | null | undefined;
   /** The QTY_ONHAND that you read. If it is another now, nothing is written. */
   readonly FROM_QUANTITY?: DecimalValue | undefined;
 }
@@ -517,8 +517,8 @@ interface StockAdjustment {
   readonly QUANTITY: DecimalValue;
   /** Serial numbers, separated by commas. A SERIALIZED part needs one for each unit. */
   readonly SERIAL_NUMBERS?: string | number | null | undefined;
-  /** Why, in at most 500 characters. The ledger keeps it. */
-  readonly REASON?: Value | undefined;
+  /** Why. The ledger keeps it. */
+  readonly REASON?: string | number | null | undefined;
   /** The QTY_ONHAND that you read. If it is another now, nothing is written. */
   readonly FROM_QUANTITY?: DecimalValue | undefined;
 }

@@ -8,7 +8,7 @@ import { BATCH_ANSWER_CHARACTERS_MAX, LINES_MAX, REFERRED_CHARACTERS_MAX } from 
 import type { LineUnits } from './rules/stock.ts';
 import { recordChanges, type ChangedRecords } from './writes/changed-records.ts';
 import type { Json } from './rules/json.ts';
-import { requestLoad, withoutSaves, type Load, type Script } from './writes/script.ts';
+import { requestLoad, type Load, type Script } from './writes/script.ts';
 import { approveOrder, cancelOrder, invoiceOrder, updateOrder, voidInvoice } from './writes/order-writes.ts';
 import { adjustStock, countStock, createPart, receiveStock, updatePart } from './writes/stock-writes.ts';
 import type { RawValue, Values } from './rules/values.ts';
@@ -56,7 +56,8 @@ const REFERENCE = /^\$(0|[1-9]\d?)\.data(?:\.(.+))?$/s;
 
 /**
  * Runs the steps and returns the list of their results in order, each in its envelope. The refusal of a step has its
- * index as `step`. Throws INVALID_REFERENCE for an invalid reference, or BATCH_TOO_LONG if the results are too long.
+ * index as `step`. Throws INVALID_REFERENCE for an invalid reference, or BATCH_TOO_LONG if the results are too long or
+ * the steps change the stock of too many lines.
  */
 export function* writeBatch(
   dictionaries: Dictionaries,
@@ -65,6 +66,7 @@ export function* writeBatch(
 ): Script<Json> {
   yield* checkReleases(dictionaries, steps, context);
   const results = makeResults();
+  const note = makeLineCount();
   const changed: ChangedRecords = new Map();
   let loads: (readonly Load[])[] | undefined;
   const loadsAfter = (step: number) =>
@@ -74,74 +76,83 @@ export function* writeBatch(
       if (refusal) throw refusal;
       const write = WRITES[operation](dictionaries, results.fillIn(body), context);
       const recording = recordChanges(write, operation, context, changed, step === steps.length - 1);
-      results.addResult(yield* runStep(recording, () => loadsAfter(step)));
+      results.addResult(yield* runStep(recording, () => loadsAfter(step), note));
     } catch (fault) {
       throw fault instanceof Refusal ? fault.atStep(step) : fault;
     }
   return results.render();
 }
 
-/** Runs a step, and names the loads of the later steps with each of its loads. */
-function* runStep(write: Script<Json>, loadsAfter: () => readonly Load[]): Script<Json> {
+/** Runs a step, notes what it loads, and names the loads of the later steps with each of its loads. */
+function* runStep(write: Script<Json>, loadsAfter: () => readonly Load[], note: LineCount): Script<Json> {
   let step = write.next();
   while (!step.done) {
     const request = step.value;
     if (request.kind === 'save') step = write.next(yield request);
-    else
-      step = write.next(
-        yield {
-          ...request,
-          // Only a store that looks ahead needs the list.
-          get ahead() {
-            return [...(request.ahead ?? []), ...loadsAfter()];
-          },
+    else {
+      const loaded = yield {
+        ...request,
+        // Only a store that looks ahead needs the list.
+        get ahead() {
+          return [...(request.ahead ?? []), ...loadsAfter()];
         },
-      );
+      };
+      step = write.next(note(request, loaded));
+    }
   }
   return step.value;
+}
+
+type LineCount = (request: Load, loaded: unknown) => unknown;
+
+/**
+ * Counts the lines of the orders that a batch handles whole, from what it loads. Throws BATCH_TOO_LONG if they are more
+ * than one order may have.
+ */
+function makeLineCount(): LineCount {
+  let lines = 0;
+  return ({ name }, loaded) => {
+    if (name === 'lines') lines += (loaded as readonly Values[]).length;
+    if (name === 'unitsOfLines') for (const [, , count] of loaded as readonly LineUnits[]) lines += count;
+    if (lines <= LINES_MAX) return loaded;
+    throw new Refusal(
+      'BATCH_TOO_LONG',
+      `The steps change the stock of more than ${LINES_MAX} lines. Send fewer steps.`,
+    );
+  };
 }
 
 /** The operations that move the stock of all lines of an order. An update does so if it changes DROP_SHIP. */
 const WHOLE_ORDERS: readonly BatchOperation[] = ['cancelOrder', 'approveOrder', 'invoiceOrder', 'voidInvoice'];
 
 /**
- * Throws BATCH_TOO_LONG, before any step runs, if the orders whose stock the batch moves as a whole together have more
- * lines than one order may have.
+ * Throws BATCH_TOO_LONG before any step runs, if the orders that the steps name have too many lines. Rehearses the first
+ * step of each order up to its first save. What the steps before it would change is counted when they run.
  */
 function* checkReleases(dictionaries: Dictionaries, steps: readonly BatchStep[], context: WriteContext): Script<void> {
-  const releases = [...steps.entries()].filter(
-    ([, { operation, body }]) =>
-      WHOLE_ORDERS.includes(operation) || (operation === 'updateOrder' && 'DROP_SHIP' in body),
-  );
-  if (releases.length < 2) return;
-  const targets = releases.map(([, { body }]) => settle(() => splitKey(body, 'ORDER_NUMBER')));
-  const ahead = targets.flatMap((target) =>
-    target instanceof Refusal ? [] : requestLoad('lastLineNumber', target.key),
-  );
+  const releases = new Map<string, number>();
+  for (const [step, { operation, body }] of steps.entries()) {
+    if (!WHOLE_ORDERS.includes(operation) && (operation !== 'updateOrder' || !('DROP_SHIP' in body))) continue;
+    const target = settle(() => splitKey(body, 'ORDER_NUMBER'));
+    if (!(target instanceof Refusal) && !releases.has(target.key)) releases.set(target.key, step);
+  }
+  if (releases.size < 2) return;
+  const ahead = [...releases.keys()].map((order) => requestLoad('lastLineNumber', order));
   let most = 0;
   for (const last of ahead) most += (yield { ...last, ahead }) as number;
   if (most <= LINES_MAX) return;
-  /** The orders as the steps before would leave them. */
-  const orders = new Map<string, Values>();
-  let lines = 0;
-  for (const [step, { operation, body }] of releases) {
-    const write = WRITES[operation](dictionaries, body, context);
+  const note = makeLineCount();
+  for (const step of releases.values())
     try {
-      yield* withoutSaves(write, ({ name, args }, loaded) => {
-        if (name === 'update') orders.set(args[1]['ORDER_NUMBER']!, { ...args[1], ...args[2] });
-        if (name === 'record') return orders.get(args[1]) ?? loaded;
-        if (name === 'lines') lines += (loaded as readonly Values[]).length;
-        if (name !== 'unitsOfLines') return loaded;
-        for (const [, , count] of loaded as readonly LineUnits[]) lines += count;
-        return [];
-      });
+      const { operation, body } = steps[step]!;
+      const write = WRITES[operation](dictionaries, body, context);
+      for (let next = write.next(); !next.done && next.value.kind === 'load';)
+        next = write.next(note(next.value, yield next.value));
     } catch (fault) {
-      // A step that is refused here is refused again when it runs.
       if (!(fault instanceof Refusal)) throw fault;
+      if (fault.code === 'BATCH_TOO_LONG') throw fault.atStep(step);
+      // A step that is refused here is refused again when it runs.
     }
-    const message = `The steps change the stock of more than ${LINES_MAX} lines. Send fewer steps.`;
-    if (lines > LINES_MAX) throw new Refusal('BATCH_TOO_LONG', message).atStep(step);
-  }
 }
 
 /** Placeholder for a reference whose result is not known yet. */

@@ -3,7 +3,7 @@ import type { Body } from './writes/writes.ts';
 
 /** Maximum fields of a write that the audit log names. */
 const FIELDS_NAMED_MAX = 20;
-/** Members whose values the audit log keeps. */
+/** Members whose values the audit log keeps, for movements of stock and voids. */
 const KEPT = { QUANTITY: 'quantity', REASON: 'reason' } as const;
 
 /** The key of a record, a record, or the answers of the steps of a batch. */
@@ -19,7 +19,9 @@ export function describeWrite(body: Body | BatchBody, data: WrittenData): [targe
   if (typeof data === 'string') return [data, { fields: nameFields(body) }];
   const { ORDER_NUMBER, PART_CODE = '', BACKORDER_NUMBER } = data as Record<string, string>;
   const detail: Record<string, string> = { fields: nameFields(body) };
-  for (const [name, kept] of Object.entries(KEPT)) if (body[name]) detail[kept] = String(body[name]);
+  // A change of an order or a line can have fields with these names. It returns an order, and no BACKORDER_NUMBER.
+  if (ORDER_NUMBER === undefined || BACKORDER_NUMBER !== undefined)
+    for (const [name, kept] of Object.entries(KEPT)) if (body[name]) detail[kept] = String(body[name]);
   if (BACKORDER_NUMBER) detail['backorder'] = BACKORDER_NUMBER;
   return [ORDER_NUMBER ?? PART_CODE, detail];
 }

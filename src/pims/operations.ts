@@ -1,6 +1,6 @@
 /**
- * Begin here: every operation of the API and the command line, written against the port. A function calls the store and
- * throws the Refusal that the store returns.
+ * Begin here: every operation of the API, the dashboard and the command line, written against the port. A function
+ * calls the store and throws the Refusal that the store returns.
  */
 import { orThrow, refuseField } from '../errors.ts';
 import {

@@ -21,6 +21,7 @@ const CALLS = {
 type Name = keyof typeof CALLS;
 const NAMES = Object.keys(CALLS) as Name[];
 const QUANTITIES = ['QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE'];
+const SERIALS_SHOWN_MAX = 10_000;
 
 const shop = await Shop.shared('office');
 const { service } = shop;
@@ -145,6 +146,24 @@ test('each operation is repeated once under its Idempotency-Key, is in the feed 
       assert.equal(new Set(keys).size, keys.length, 'one change for each record');
     }
   }
+});
+
+// Holds S11.2.
+test('a body whose lines have their members in another order is the same request under its key', async () => {
+  const PART_CODE = await newPart('10');
+  const [ORDER_NUMBER, [line]] = await newOrder(PART_CODE, ['4']);
+  const headers = { 'idempotency-key': 'nested' };
+  const first = { LINE_REF_LOCK_CODE: line, QUANTITY: '1', SERIAL_NUMBERS: '' };
+  const again = { SERIAL_NUMBERS: '', QUANTITY: '1', LINE_REF_LOCK_CODE: line };
+  const answers = [
+    await call('invoiceOrder', { ORDER_NUMBER, lines: [first] }, { headers }),
+    await call('invoiceOrder', { lines: [again], ORDER_NUMBER }, { headers }),
+  ];
+  assert.deepEqual(valuesOf(answers, 'status'), [200, 200]);
+  assert.equal(answers[1]!.headers.get('idempotent-replayed'), 'true');
+  assert.equal(answers[1]!.text, answers[0]!.text);
+  const other = await call('invoiceOrder', { ORDER_NUMBER, lines: [{ ...first, QUANTITY: '2' }] }, { headers });
+  expectRefusal(other, 422, 'IDEMPOTENCY_KEY_REUSED');
 });
 
 // Holds S17.3, S17.4.
@@ -293,6 +312,16 @@ test('an invoice gets the sent TRACKING_NUMBERS beside those of the order, and S
 });
 
 // Holds S17.8.
+test('400 INVALID_VALUE if the TRACKING_NUMBERS sent and those of the order have more than 8,192 characters', async () => {
+  const own = 'A'.repeat(4096);
+  const [ORDER_NUMBER] = await newOrder(await newPart('10'), ['1'], { TRACKING_NUMBERS: own });
+  const tracking = (characters: number) => ({ ORDER_NUMBER, TRACKING_NUMBERS: 'B'.repeat(characters) });
+  await refuses('invoiceOrder', 'INVALID_VALUE', { TRACKING_NUMBERS: [tracking(4096), tracking(8192)] });
+  await run('invoiceOrder', tracking(4095));
+  assert.equal((await shop.order(ORDER_NUMBER))['TRACKING_NUMBERS']!.length, 8192);
+});
+
+// Holds S17.8.
 test('an invoiced line gets the sent SERIAL_NUMBERS, otherwise those that it has', async () => {
   const PART_CODE = await newSerialized('S1', 'S2', 'S3');
   const [ORDER_NUMBER, [line]] = await newOrder(PART_CODE, ['3']);
@@ -386,8 +415,23 @@ test('400 FIELD_NOT_ALLOWED for QTY_ONHAND, QTY_COMMITTED and QTY_AVAILABLE, nam
   ] as const) {
     const bodies = QUANTITIES.map((field): [string, unknown[]] => [field, [{ PART_CODE: code, [field]: '1' }]]);
     const messages = await refuses(name, 'FIELD_NOT_ALLOWED', Object.fromEntries(bodies));
-    for (const message of messages) assert.match(message, /receiveStock, countStock and adjustStock/);
+    for (const message of messages)
+      assert.match(message, /To change stock, use receiveStock, countStock or adjustStock/);
   }
+});
+
+// Holds S17.10.
+test('400 QUANTITY_NOT_ALLOWED for a QTY_ONORDER below 0; 0 and none are accepted', async () => {
+  const PART_CODE = await newPart('0');
+  for (const [name, code] of [
+    ['createPart', 'NONE'],
+    ['updatePart', PART_CODE],
+  ] as const) {
+    const bodies = [-1, '-0.5'].map((QTY_ONORDER) => ({ PART_CODE: code, QTY_ONORDER }));
+    const messages = await refuses(name, 'QUANTITY_NOT_ALLOWED', { QTY_ONORDER: bodies });
+    assert.deepEqual(messages[1], "QTY_ONORDER must be 0 or more, not '-0.5'.");
+  }
+  for (const QTY_ONORDER of [2, '0', null, '-0']) await run('updatePart', { PART_CODE, QTY_ONORDER });
 });
 
 // Holds S17.11.
@@ -460,6 +504,37 @@ test('SERIAL_NUMBERS of a movement have up to 130,000 characters: a thousand of 
     await refuses(name, 'INVALID_VALUE', { SERIAL_NUMBERS: [long] });
 });
 
+// Holds S17.13.
+test('a SERIALIZED part is returned with up to 10,000 serial numbers in stock, and without them beyond', async () => {
+  const PART_CODE = await newPart('0', { SERIALIZED: 'Y' });
+  const serials = range(SERIALS_SHOWN_MAX).map((at) => String(at).padStart(5, '0'));
+  const body = { PART_CODE, QUANTITY: SERIALS_SHOWN_MAX, SERIAL_NUMBERS: serials.toReversed().join(',') };
+  assert.equal((await run('receiveStock', body))['SERIAL_NUMBERS'], serials.join(','));
+  const one = { PART_CODE, QUANTITY: '1', SERIAL_NUMBERS: 'last' };
+  const beyond = await run('receiveStock', one);
+  assert.equal(beyond['QTY_ONHAND'], String(SERIALS_SHOWN_MAX + 1));
+  assert.ok(!('SERIAL_NUMBERS' in beyond));
+  // A count knows all of them.
+  const counted = await run('countStock', { ...one, QUANTITY: '2', SERIAL_NUMBERS: 'last,00001' });
+  assert.deepEqual([counted['QTY_ONHAND'], counted['SERIAL_NUMBERS']], ['2', '00001,last']);
+});
+
+test('the contract bounds SERIAL_NUMBERS of a movement, of a line to invoice, and REASON', async () => {
+  type Described = { properties: Record<string, { maxLength?: number; items: Described }> };
+  const contract = (await (await fetch(`${service.origin}/openapi.json`)).json()) as {
+    components: { schemas: Record<string, Described> };
+  };
+  const { Invoice, InvoiceToVoid, StockCount } = contract.components.schemas;
+  const line = Invoice!.properties['lines']!.items;
+  const bounds = [
+    line.properties['SERIAL_NUMBERS'],
+    StockCount!.properties['SERIAL_NUMBERS'],
+    StockCount!.properties['REASON'],
+    InvoiceToVoid!.properties['REASON'],
+  ];
+  assert.deepEqual(valuesOf(bounds as { maxLength: number }[], 'maxLength'), [8192, 130_000, 500, 500]);
+});
+
 // Holds S17.14.
 test('412 RECORD_CHANGED if QTY_ONHAND is not FROM_QUANTITY: nothing is written, also of a batch', async () => {
   const PART_CODE = await newPart('5');
@@ -479,9 +554,15 @@ test('412 RECORD_CHANGED if QTY_ONHAND is not FROM_QUANTITY: nothing is written,
     expectRefusal(refused, 412, 'RECORD_CHANGED', 'FROM_QUANTITY');
     assert.equal(refused.body.step, 1);
   }
-  await refuses('countStock', 'QUANTITY_NOT_ALLOWED', {
-    FROM_QUANTITY: [{ PART_CODE, QUANTITY: '1', FROM_QUANTITY: 'five' }],
+  const messages = await refuses('countStock', 'QUANTITY_NOT_ALLOWED', {
+    FROM_QUANTITY: ['five', '', null, 'x'.repeat(8192)].map((FROM_QUANTITY) => ({
+      PART_CODE,
+      QUANTITY: '1',
+      FROM_QUANTITY,
+    })),
   });
+  assert.match(messages[0]!, /that you read, not 'five'\./);
+  assert.match(messages[3]!, /not 'x{64}'\./);
   assert.equal(await shop.everything(), before);
   const counted = await run('countStock', { PART_CODE, QUANTITY: '7', FROM_QUANTITY: '5.0' });
   assert.equal(counted['QTY_ONHAND'], '7');
@@ -604,4 +685,30 @@ test('400 BATCH_TOO_LONG for steps that move the stock of more than 10,000 lines
       assert.equal((await sendBatch([[name, { ORDER_NUMBER }]], { keys: office })).status, 200);
     assert.deepEqual(await stages(), [after, after]);
   }
+});
+
+// Holds S10.12.
+test('400 BATCH_TOO_LONG for a chain of partial invoices, each of the backorder of the one before', async () => {
+  const PART_CODE = await newPart('0');
+  const ORDER_NUMBER = '800001';
+  await shop.load('orders', [{ ORDER_NUMBER, ORDER_TYPE: 'sales_order' }]);
+  await shop.load(
+    'lines',
+    range(4000).map((line) => ({ ORDER_NUMBER, LINE_NUMBER: String(line), PART_CODE, QUANTITY: '1' })),
+  );
+  const codes = valuesOf(await shop.lines(ORDER_NUMBER), 'LINE_REF_LOCK_CODE');
+  const link = (at: number) =>
+    [
+      'invoiceOrder',
+      {
+        ORDER_NUMBER: at === 0 ? ORDER_NUMBER : `$${at - 1}.data.BACKORDER_NUMBER`,
+        lines: [{ LINE_REF_LOCK_CODE: codes[at], QUANTITY: '1' }],
+      },
+    ] as const;
+  const before = await shop.everything();
+  const refused = await sendBatch([link(0), link(1), link(2)]);
+  assert.match(expectRefusal(refused, 400, 'BATCH_TOO_LONG'), /more than 10000 lines/);
+  assert.equal(refused.body.step, 2);
+  assert.equal(await shop.everything(), before);
+  assert.equal((await sendBatch([link(0), link(1)])).status, 200);
 });

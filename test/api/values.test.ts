@@ -98,7 +98,7 @@ test('quantities of a line are returned without trailing zeros too', async () =>
 });
 
 // Holds S5.8.
-test('a value that is not a decimal number is refused in every number field', async () => {
+test('a value that is not a decimal number is refused in number fields of orders, customers and lines', async () => {
   const words = 'x 1e3 1,5 1,000 .5 5. --1 0x10 $5 ٣ １ NaN Infinity 1.2.3'.split(' ');
   const wrong = [...words, ' 1', '1 ', '1 000', '\n1', '1'.repeat(31), true];
   await refuses('INVALID_VALUE', eachAs(['FREIGHT'], wrong, { NOTES: 'x' }));
@@ -185,7 +185,7 @@ test('every character of Unicode but NUL is returned byte for byte', async () =>
   }
 });
 
-test('odd text is returned byte for byte by every record type and by queries', async () => {
+test('odd text is returned byte for byte by customers, lines, and queries of customers', async () => {
   const odd = [
     '\ufeffBOM first',
     'e\u0301 é ﬁ Å Å',

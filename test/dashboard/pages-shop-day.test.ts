@@ -124,7 +124,16 @@ test('a clerk works a day without the command line, and all figures add up', asy
   await goTo(page, '/records/inventory/CASE');
   await button(page, 'Count').click();
   await fill(page, 'Units counted', '9');
-  await send(page, 'Count');
+  const [onHand] = await stockOf('CASE');
+  const [counted] = await Promise.all([page.waitForRequest(/\/stock\/count$/), send(page, 'Count')]);
+  assert.equal((counted.postDataJSON() as Values)['FROM_QUANTITY'], onHand, 'the quantity that the page showed');
+  await button(page, 'Set on order').click();
+  await fill(page, 'Units on order', '-1');
+  await button(dialog(page), 'Set on order').click();
+  await dialog(page).locator('[name=QTY_ONORDER][aria-invalid=true]').waitFor();
+  await fill(page, 'Units on order', '4');
+  await send(page, 'Set on order');
+  assert.equal((await succeed(shop.getInventoryItem('CASE')))['QTY_ONORDER'], '4');
 
   // The figures are on hand, committed and available.
   assert.deepEqual(await stockOf('PHONE'), ['3', '1', '2']);

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Shop, succeed } from '../kit/records.ts';
-import { openScene } from './scene.ts';
+import { auditOf, openScene } from './scene.ts';
 import { expectCode, expectOk, Visitor } from './visitor.ts';
 
 const service = await openScene();
@@ -74,6 +74,26 @@ test('a table can be checked without any change, then its valid rows are importe
   await expectCode(clerk.post('/imports', { ...table, fields: [], rows: [[]] }), '400 INVALID_VALUE');
   const rows = Array.from({ length: 201 }, () => ['X', '1', '1']);
   await expectCode(clerk.post('/imports', { ...table, rows }), '400 INVALID_VALUE');
+});
+
+test('the audit log has quantity and reason of movements of stock and of voids, and of no other write', async () => {
+  await expectOk(create({ PART_CODE: 'JUG' }));
+  await shop.run('fields', 'add', 'stock', 'orders', 'REASON', '--type', 'text');
+  await expectOk(act('receive', { PART_CODE: 'JUG', QUANTITY: '7', REASON: 'DHL' }));
+  const ORDER_NUMBER = await order('JUG', '1');
+  const line = JSON.stringify({ ORDER_NUMBER, PART_CODE: 'JUG', QUANTITY: '2' });
+  await expectOk(clerk.send('PUT', '/dashboard/api/records/orders/line_item', line));
+  await expectOk(clerk.post('/records/orders/update', { ORDER_NUMBER, REASON: 'a field' }));
+  await expectOk(invoice(ORDER_NUMBER));
+  await expectOk(voidInvoice(ORDER_NUMBER, 'wrong customer'));
+  const kept = (await auditOf(owner)).map(({ action, detail: { quantity, reason } }) => [action, quantity, reason]);
+  assert.deepEqual(kept.slice(-5), [
+    ['receiveStock', '7', 'DHL'],
+    ['addLineItem', undefined, undefined],
+    ['updateOrder', undefined, undefined],
+    ['invoiceOrder', undefined, undefined],
+    ['voidInvoice', undefined, 'wrong customer'],
+  ]);
 });
 
 // Holds S8.15.

@@ -7,7 +7,7 @@ import { addDecimals, compareDecimals, subtractDecimals, within } from '../../sr
 import { invoiceOrder, type InvoiceRequest } from '../../src/pims/rules/invoice.ts';
 import { approveOrder, type OrderStep } from '../../src/pims/rules/order.ts';
 import { markTotals, sumUp } from '../../src/pims/rules/totals.ts';
-import { stockMovements, type StockMovement } from '../../src/pims/rules/stock.ts';
+import { refuseSerialsOf, stockMovements, type StockMovement } from '../../src/pims/rules/stock.ts';
 import { FIRST_STAGES, STAGES } from '../../src/pims/rules/stages.ts';
 import type { Values } from '../../src/pims/rules/values.ts';
 import { valuesOf } from '../kit/lists.ts';
@@ -298,6 +298,16 @@ function play({
   }
   throw new Error('The last round invoices everything.');
 }
+
+test('a serial number that is given twice is found, also among thirty thousand, in a tenth of a second of CPU', () => {
+  const serials = Array.from({ length: 30_000 }, (_, at) => String(at));
+  const units = String(serials.length);
+  const began = process.cpuUsage();
+  assert.equal(refuseSerialsOf({ SERIALIZED: 'Y' }, units, serials), undefined);
+  assert.ok(process.cpuUsage(began).user < 100_000);
+  const refusal = refuseSerialsOf({}, units, [...serials.slice(1), '7']);
+  assert.match(refusal!.message, /'7' is given twice/);
+});
 
 suite('splits', () => {
   test('units and totals over all records of a reference always add up to what was ordered', () => {

@@ -176,7 +176,7 @@ export function describeOrders(store: StoreUnderTest): void {
     assert.deepEqual(show.toSorted(), ['invoice 3/3 ', 'invoice 5/5 S1,S2']);
   });
 
-  test('after any actions on orders, stock agrees with them, and no unit is lost', async () => {
+  test('after orders are created, changed, approved and invoiced in any order, stock agrees with them', async () => {
     const step = fc.record({
       kind: fc.constantFrom('create', 'create', 'line', 'line', 'line', 'change', 'approve', 'invoice', 'invoice'),
       which: fc.nat(20),

@@ -214,7 +214,7 @@ export async function admit(
     if (listSteps) return admitBatch(request, body, listSteps, isMetered, services);
     if (isMetered) request.counted = meter.countCall(tenant.teamId, name, request.now, request.key);
     if (request.limits) await limits.checkLimits(tenant, request.counted!, new Date(request.now));
-    if (request.key) checkScope(request.key, OPERATION_SCOPES[name as OperationName]);
+    checkScope(request.key, OPERATION_SCOPES[name as OperationName]);
     request.load.enterTenant(request, tenant);
   }
   foldQuery(request);

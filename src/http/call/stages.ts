@@ -114,7 +114,7 @@ export function addOperation(
   });
 }
 
-/** Parses the key and hashes the body. The hash ignores the order of the fields and the credentials. */
+/** Parses the key and hashes the body. The hash ignores the order of members and the credentials. */
 function parseIdempotencyKey(request: FastifyRequest, operation: string, keptMs: number): WriteOptions['idempotency'] {
   const key = request.headers['idempotency-key'];
   if (typeof key !== 'string') return undefined;
@@ -123,4 +123,10 @@ function parseIdempotencyKey(request: FastifyRequest, operation: string, keptMs:
   return { key, operation, bodyHash: createHash('sha256').update(JSON.stringify(asked)).digest('hex'), keptMs };
 }
 
-const sortFields = (body: object): [string, unknown][] => Object.entries(body).toSorted(([a], [b]) => (a < b ? -1 : 1));
+/** Sorts the members of each object in a value. */
+function sortFields(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortFields);
+  if (!(value instanceof Object)) return value;
+  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return members.map(([name, member]) => [name, sortFields(member)]);
+}

@@ -9,19 +9,28 @@ import {
   updatePart,
   voidInvoice,
 } from '../../pims/operations.ts';
-import { NAMED_LINES_MAX, REASON_CHARACTERS_MAX, SERIALS_CHARACTERS_MAX } from '../../pims/rules/record-bounds.ts';
+import { STOCK_FIELDS } from '../../pims/rules/fields.ts';
+import {
+  NAMED_LINES_MAX,
+  REASON_CHARACTERS_MAX,
+  SERIALS_CHARACTERS_MAX,
+  SERIALS_SHOWN_MAX,
+  VALUE_CHARACTERS_MAX,
+} from '../../pims/rules/record-bounds.ts';
 import { listOf, objectOf, textOf, type Members, type Schema } from '../../json-schema.ts';
 import { NEW_LINE_EXAMPLE, PART_EXAMPLE } from './examples.ts';
 import { fieldsBody, membersBody, ref } from './operation-schemas.ts';
 import { envelope, declareWrite, type Operation } from './operation.ts';
 
 const ORDER_NUMBER = ref('Value', 'The ORDER_NUMBER.');
-const REASON = ref('Value', `Why, in at most ${REASON_CHARACTERS_MAX} characters. The ledger keeps it.`);
-const SERIAL_NUMBERS: Schema = {
+const boundedValue = (maxLength: number, description: string): Schema => ({
   type: ['string', 'number', 'null'],
-  maxLength: SERIALS_CHARACTERS_MAX,
-  description: 'Serial numbers, separated by commas. A SERIALIZED part needs one for each unit.',
-};
+  maxLength,
+  description,
+});
+const REASON = boundedValue(REASON_CHARACTERS_MAX, 'Why. The ledger keeps it.');
+const serialNumbers = (maxLength: number) =>
+  boundedValue(maxLength, 'Serial numbers, separated by commas. A SERIALIZED part needs one for each unit.');
 const STAGE = ref('AdvancedOrder');
 const AdvancedOrder = objectOf({
   ORDER_NUMBER: textOf('The order.'),
@@ -32,7 +41,7 @@ const AdvancedOrder = objectOf({
 const LINES = listOf(
   objectOf(
     { LINE_REF_LOCK_CODE: ref('Value', 'The line.'), QUANTITY: ref('DecimalValue', 'The units to invoice.') },
-    { SERIAL_NUMBERS },
+    { SERIAL_NUMBERS: serialNumbers(VALUE_CHARACTERS_MAX) },
   ),
   {
     minItems: 1,
@@ -99,24 +108,23 @@ export const ORDER_OFFICE: readonly Operation[] = [
   },
 ];
 
-const QUANTITIES = ['QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE'];
 const PART_CODE = ref('Value', 'The PART_CODE.');
 const CODE = textOf('The PART_CODE.');
 const NEW_PART = fieldsBody('NewPart', 'inventory', 'Fields of the new part.', {
   needed: ['PART_CODE'],
-  refused: QUANTITIES,
+  refused: STOCK_FIELDS,
 });
 const PART_CHANGE = fieldsBody('PartChange', 'inventory', 'The part and the fields to change.', {
   needed: ['PART_CODE'],
-  refused: QUANTITIES,
+  refused: STOCK_FIELDS,
   base: NEW_PART,
 });
 const STOCKED_PART = ref(
   'InventoryItem',
-  'The part, with the serial numbers in stock as SERIAL_NUMBERS if it is SERIALIZED.',
+  `The part. If it is SERIALIZED and has at most ${SERIALS_SHOWN_MAX} serial numbers in stock, they are SERIAL_NUMBERS.`,
 );
 const MOVED: Members = {
-  SERIAL_NUMBERS,
+  SERIAL_NUMBERS: serialNumbers(SERIALS_CHARACTERS_MAX),
   REASON,
   FROM_QUANTITY: ref('DecimalValue', 'The QTY_ONHAND that you read. If it is another now, nothing is written.'),
 };

@@ -156,6 +156,9 @@ export const BUILT_IN_FIELDS: Readonly<Record<RecordType, readonly Field[]>> = {
   ],
 };
 
+/** The fields of a part that only movements of its stock change. */
+export const STOCK_FIELDS = ['QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE'];
+
 export const ADDRESS_FIELDS: readonly string[] = ['B', 'S'].flatMap((side) =>
   Object.keys(ADDRESS_PARTS).map((part) => side + part),
 );

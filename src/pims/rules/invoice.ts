@@ -83,6 +83,7 @@ export function invoiceOrder(order: Values, lines: Values[], request: InvoiceReq
 
   const { TRACKING_NUMBERS: sent = '', ...fields } = request.fields;
   const tracking = [...new Set(splitList(`${order['TRACKING_NUMBERS'] ?? ''},${sent}`))].join(',');
+  checkText('TRACKING_NUMBERS', tracking);
   const [own, left] = open.length === 0 ? [] : shareTotals(order, lines, invoiced, open);
   const invoice = { ...order, ...fields, ORDER_TYPE: 'invoice', TRACKING_NUMBERS: tracking, ...own };
   const backorder = left ? { order: { ...order, ...BACKORDER, ...left }, lines: open } : null;
@@ -111,12 +112,13 @@ function splitLine(line: Values, { lines }: InvoiceRequest): Outcome<{ invoiced:
   const left = subtractDecimals(ordered, units);
   if (isZero(left)) return { invoiced, open: null };
   const reported = subtractDecimals(line['NUMBER_SHIPPED'] ?? '', units);
+  const taken = new Set(serials);
   const open = {
     ...line,
     QUANTITY: left,
     NUMBER_SHIPPED: within(reported, left) ? reported : '0',
     SERIAL_NUMBERS: splitList(line['SERIAL_NUMBERS'] ?? '')
-      .filter((serial) => !serials.includes(serial))
+      .filter((serial) => !taken.has(serial))
       .join(','),
     LINE_REF_LOCK_CODE: '',
   };

@@ -7,6 +7,8 @@ export const FILTER_LIST_MAX = 100;
 export const VALUE_CHARACTERS_MAX = 8192;
 /** Maximum characters of the serial numbers of one movement of stock: a thousand of the longest. */
 export const SERIALS_CHARACTERS_MAX = 130_000;
+/** Maximum number of serial numbers in stock that a change of a part's stock returns. */
+export const SERIALS_SHOWN_MAX = 10_000;
 /** Maximum characters of the reason of a movement of stock. */
 export const REASON_CHARACTERS_MAX = 500;
 export const FIELDS_MAX = 512;

@@ -117,7 +117,8 @@ const SERIAL_CHARACTERS_MAX = 128;
  */
 export function refuseSerialsOf(part: Values, units: string, serials: readonly string[]): Refusal | undefined {
   const refuseStockSerials = (message: string) => refuseField('SERIALS_NOT_ALLOWED', 'SERIAL_NUMBERS', message);
-  const twice = serials.find((serial, at) => serials.indexOf(serial) !== at);
+  const seen = new Set<string>();
+  const twice = serials.find((serial) => seen.size === seen.add(serial).size);
   if (twice !== undefined)
     return refuseStockSerials(`The serial number '${twice.slice(0, 64)}' is given twice. Each unit has its own.`);
   const long = serials.find((serial) => serial.length > SERIAL_CHARACTERS_MAX);

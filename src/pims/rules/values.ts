@@ -5,7 +5,7 @@
 import { Refusal, refuseField } from '../../errors.ts';
 import { parseDecimal } from './decimal.ts';
 import { KEY_CHARACTERS_MAX, REASON_CHARACTERS_MAX, VALUE_CHARACTERS_MAX } from './record-bounds.ts';
-import { findField, type Field, type FieldDictionary, type RecordType } from './fields.ts';
+import { findField, STOCK_FIELDS, type Field, type FieldDictionary, type RecordType } from './fields.ts';
 
 /** A value from JSON or CSV before it is parsed. */
 export type RawValue = string | number | boolean | null;
@@ -81,10 +81,9 @@ export function parseValues(
 const hintOf = (name: string) =>
   name === 'ORDER_TYPE'
     ? 'To move an order to its next stage, approve or invoice it in the dashboard, or with `storeroom order approve` or `storeroom order invoice`.'
-    : QUANTITIES.includes(name)
-      ? 'Stock changes by receiveStock, countStock and adjustStock (POST /stock/receive, /stock/count, /stock/adjust).'
+    : STOCK_FIELDS.includes(name)
+      ? 'To change stock, use receiveStock, countStock or adjustStock (POST /stock/receive, /stock/count, /stock/adjust).'
       : 'Remove it.';
-const QUANTITIES = ['QTY_ONHAND', 'QTY_COMMITTED', 'QTY_AVAILABLE'];
 
 /** Returns the REASON of a body, or '' without one. Throws INVALID_VALUE. */
 export function parseReason(raw: RawValue | undefined): string {

@@ -164,7 +164,9 @@ export function* moveSerials(
 ): Script<readonly string[]> {
   const isWhole = kind === 'counted' && (SERIALIZED === 'Y' || serials.length > 0);
   const asStocked = (these: readonly string[]) => these.map((serial): KeptSerial => [PART_CODE, serial, '']);
-  const known = isWhole ? yield* loadValue('serialsInStock', PART_CODE) : yield* loadSerials(asStocked(serials));
+  const known = isWhole
+    ? yield* loadValue('serialsInStock', PART_CODE, Number.MAX_SAFE_INTEGER)
+    : yield* loadSerials(asStocked(serials));
   const there = new Set(known.flatMap(([, serial, owner]) => (owner === '' ? serial : [])));
   const leave = moved.startsWith('-');
   const odd = isWhole ? undefined : serials.find((serial) => there.has(serial) !== leave);

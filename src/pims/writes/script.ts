@@ -51,7 +51,8 @@ export interface Loads extends LoadsOfMany {
   lineCount(orderNumber: string): number;
   /** Returns the next number and increments the counter, so that no number is assigned twice. */
   nextNumber(recordType: NumberedType): string;
-  serialsInStock(partCode: string): readonly KeptSerial[];
+  /** Returns at most this many of the serial numbers in stock, sorted. */
+  serialsInStock(partCode: string, most: number): readonly KeptSerial[];
   keptAnswer(operation: string, key: string): { readonly bodyHash: string; readonly data: Json } | undefined;
 }
 
@@ -189,16 +190,13 @@ export function* loadWith<Name extends keyof Loads>(
   return (yield { ...requestLoad(name, ...args), ahead }) as ReturnType<Loads[Name]>;
 }
 
-/** Makes a request to save, such as `yield requestSave('deleteLines', '10248')`. */
+/** Makes a request to save, such as `yield requestSave('deleteLine', line)`. */
 export const requestSave = <Name extends keyof Saves>(name: Name, ...args: Parameters<Saves[Name]>) =>
   ({ kind: 'save', name, args }) as Save;
 
-/** Runs a script and saves nothing. `answer` may replace what is loaded, as saves would have changed it. */
-export function* withoutSaves<T>(
-  script: Script<T>,
-  answer = (_request: Load | Save, loaded: unknown): unknown => loaded,
-): Script<T> {
+/** Runs a script and saves nothing. */
+export function* withoutSaves<T>(script: Script<T>): Script<T> {
   let step = script.next();
-  while (!step.done) step = script.next(answer(step.value, step.value.kind === 'load' ? yield step.value : undefined));
+  while (!step.done) step = script.next(step.value.kind === 'load' ? yield step.value : undefined);
   return step.value;
 }

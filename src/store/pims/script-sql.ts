@@ -102,7 +102,7 @@ function buildLoads(dictionaries: Dictionaries, dialect: ScriptDialect): LoadSql
     ),
     serialsInStock: makeLoad(
       `SELECT "PART_CODE", "SERIAL", "ORDER_NUMBER" FROM ${dialect.table('SERIALS')}
-        WHERE "PART_CODE" = ? AND "ORDER_NUMBER" = '' ORDER BY "SERIAL"`,
+        WHERE "PART_CODE" = ? AND "ORDER_NUMBER" = '' ORDER BY "SERIAL" LIMIT ?`,
       (rows) => rows as readonly KeptSerial[],
     ),
     keptAnswer: makeLoad(

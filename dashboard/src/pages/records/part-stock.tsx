@@ -134,11 +134,18 @@ function StockDialog({ action, part, onDone, onClose }: StockDialogProps) {
   const { title, units, about } = ACTIONS[action];
   const serials = splitList(typed.value.replaceAll('\n', ','));
   const after = stockAfter(action, QTY_ONHAND || '0', quantity.value);
+  const name = action === 'on-order' ? 'QTY_ONORDER' : 'QUANTITY';
   const send = async () => {
-    const taken = takeNumber(quantity.value, 'QUANTITY');
+    const taken = takeNumber(quantity.value, name);
     if (action === 'on-order') await write('POST', '/inventory/update', { PART_CODE, QTY_ONORDER: taken });
     else {
-      const body = { PART_CODE, QUANTITY: taken, REASON: reason.value, SERIAL_NUMBERS: serials.join(',') };
+      const body = {
+        PART_CODE,
+        QUANTITY: taken,
+        REASON: reason.value,
+        SERIAL_NUMBERS: serials.join(','),
+        ...(action === 'count' && { FROM_QUANTITY: QTY_ONHAND || '0' }),
+      };
       const done = await write<Values>('POST', `/stock/${action}`, body);
       toast(`${done.QTY_ONHAND} on hand`);
     }
@@ -149,7 +156,7 @@ function StockDialog({ action, part, onDone, onClose }: StockDialogProps) {
     <FormDialog title={`${title} ${PART_CODE}`} description={about} action={title} onSubmit={send} onClose={onClose}>
       <NumberField
         label={units}
-        name="QUANTITY"
+        name={name}
         autofocus
         {...quantity}
         hint={after === undefined ? undefined : `On hand: ${QTY_ONHAND || '0'} → ${after}`}

@@ -1,4 +1,5 @@
 /** Edits or creates a customer or a part in a form. New orders have a page. */
+import { isZero } from '../../../../src/pims/rules/decimal.ts';
 import type { Values } from '../../../../src/pims/rules/values.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { KINDS, recordPath, useSave, write, writeBatch, type Kind, type LoadedRecord } from '../records.ts';
@@ -79,9 +80,9 @@ export function NewRecord({ kind }: { kind: Kind }) {
   );
 }
 
-/** Creates a part, and counts its units on hand in the same transaction. */
+/** Creates a part, and counts its units on hand, if there are any, in the same transaction. */
 async function createPart({ QTY_ONHAND = '', ...values }: Values): Promise<string> {
-  if (QTY_ONHAND === '') return write<string>('PUT', '/inventory/create', values);
+  if (isZero(QTY_ONHAND)) return write<string>('PUT', '/inventory/create', values);
   const { PART_CODE = '' } = values;
   await writeBatch([
     { operation: 'createPart', body: values },
