@@ -35,9 +35,6 @@ const checkouts: Readonly<Record<string, string>> =
     : { here: THIS_CHECKOUT, there: checkOut(options.against) };
 const names = Object.keys(checkouts);
 
-/** The checkout that imports the records, because a commit may be unable to read what a later one wrote. */
-const LAST_CHECKOUT = Object.values(checkouts).at(-1)!;
-
 /** Maximum rounds of imports, because an import takes longer than another round. */
 const IMPORT_ROUNDS_MAX = 3;
 
@@ -62,7 +59,7 @@ const load = (workload: Workload, sides: readonly Side[]): LoadedSide[] =>
 async function compareAll(sides: readonly Side[]): Promise<void> {
   for (const workload of workloads.toSorted((a, b) => Number(Boolean(a.written)) - Number(Boolean(b.written)))) {
     const [first, ...rest] = load(workload, sides);
-    for (const other of rest) await compareAnswers(workload, first!, other);
+    for (const other of rest) await compareAnswers(workload, first!, other, isComparison);
   }
 }
 
@@ -80,6 +77,9 @@ interface Seeded {
   readonly keys: Keys;
 }
 
+/** The records of each checkout, by its name: a commit may be unable to read what another one wrote. */
+type SeededByName = Readonly<Record<string, Seeded>>;
+
 /** Measures the rows per second that each checkout reads or writes. */
 async function measureRows(
   title: string,
@@ -91,36 +91,41 @@ async function measureRows(
   results.rows.push(...concludeRows(names, await takeTurns(turns, measures)));
 }
 
-/** Runs W11 of every checkout, or one import. Returns the last import of the last checkout, for the other workloads. */
-async function importRecords(run: Run): Promise<Seeded> {
+/** Runs W11 of every checkout, or one import. Returns the last import of each, for the other workloads. */
+async function importRecords(run: Run): Promise<SeededByName> {
   const files = writeRecordFiles(temporaryFolder(), orders);
-  let seeded: Seeded | undefined;
-  const measure = async (checkout: string): Promise<RowFigures[]> => {
+  const seeded: Record<string, Seeded> = {};
+  const measure = async (name: string, checkout: string): Promise<RowFigures[]> => {
     const place = await run.places.make();
     const { keys, imports } = await seed({ place, checkout }, files);
     const exports = wanted.includes('W11') ? (await exportRecords({ place, checkout })).exports : [];
-    const isKept = checkout === LAST_CHECKOUT;
-    const old = isKept ? seeded?.place : place;
-    if (isKept) seeded = { place, keys };
-    if (old !== undefined) await run.places.drop(old);
+    const old = seeded[name];
+    seeded[name] = { place, keys };
+    if (old) await run.places.drop(old.place);
     return [...imports, ...exports];
   };
-  const measures = Object.values(checkouts).map((checkout) => () => measure(checkout));
+  const measures = Object.entries(checkouts).map(
+    ([name, checkout]) =>
+      () =>
+        measure(name, checkout),
+  );
   const turns = Math.min(rounds, IMPORT_ROUNDS_MAX);
   if (wanted.includes('W11'))
     await measureRows('W11 import and export by the command line, rows', turns, measures, run);
-  else await measure(LAST_CHECKOUT);
-  return seeded!;
+  else await takeTurns(1, measures);
+  return seeded;
 }
 
 /**
  * Measures W1 to W10. Two processes of the same program differ in speed by up to a fifth as long as they run, so
  * `--starts` measures several.
  */
-async function measureLoad(run: Run, { place, keys }: Seeded): Promise<void> {
+async function measureLoad(run: Run, seeded: SeededByName): Promise<void> {
   const { store, places, results, started } = run;
   const starts: (() => Promise<Side>)[] = [];
+  const [{ place: firstPlace }] = Object.values(seeded) as [Seeded];
   for (const [name, checkout] of Object.entries(checkouts)) {
+    const { place, keys } = seeded[name]!;
     const copy = await places.copy(place, name);
     const databaseUrl = store === 'postgres' ? copy : undefined;
     starts.push(async () => ({
@@ -138,7 +143,7 @@ async function measureLoad(run: Run, { place, keys }: Seeded): Promise<void> {
     const ours = (await takeTurns(1, starts, turn)).flat();
     started.push(...ours);
     if (turn === 1) {
-      const versioned = await startPeers(peers, store, places, place);
+      const versioned = await startPeers(peers, store, places, firstPlace);
       for (const { name, version } of versioned) results.peers[name] = version;
       others.push(...versioned, ...(isComparison ? [] : [await startBare(ours[0]!)]));
       started.push(...others);
@@ -185,8 +190,9 @@ async function measureStore(store: StoreName): Promise<StoreResults> {
     const seeded = await importRecords(run);
     if (workloads.length > 0 || wanted.includes('W10')) await measureLoad(run, seeded);
     if (wanted.includes('start') && !isComparison) {
-      const [request] = firstWorkload.requestsOf(ourDialect(seeded.keys));
-      const { startMs, idleMb } = (results.start = await measureStart(seeded.place, request!, rounds));
+      const { place, keys } = seeded[names[0]!]!;
+      const [request] = firstWorkload.requestsOf(ourDialect(keys));
+      const { startMs, idleMb } = (results.start = await measureStart(place, request!, rounds));
       console.log(`Start to the first answer: ${startMs.toFixed(0)} ms; idle: ${idleMb.toFixed(0)} MB`);
     }
   } finally {

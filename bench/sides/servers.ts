@@ -3,7 +3,7 @@
  */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, symlinkSync } from 'node:fs';
+import { cpSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { placeVariables, temporaryFolder } from '../../test/kit/service.ts';
@@ -77,7 +77,7 @@ export function checkOut(revision: string): string {
   const folder = temporaryFolder();
   const archive = execFileSync('git', ['archive', revision], { cwd: THIS_CHECKOUT, maxBuffer: 2 ** 30 });
   execFileSync('tar', ['-x', '-C', folder], { input: archive });
-  symlinkSync(join(THIS_CHECKOUT, 'node_modules'), join(folder, 'node_modules'));
+  execFileSync('npm', ['ci', '--omit=dev', '--ignore-scripts', '--silent'], { cwd: folder, stdio: 'inherit' });
   cpSync(join(THIS_CHECKOUT, 'dashboard/dist'), join(folder, 'dashboard/dist'), { recursive: true });
   return folder;
 }
