@@ -50,8 +50,8 @@ const END_MS = 120_000;
 const TELL_MS = 5000;
 const STAYS_OPEN = 'something stays open in the process (if it says nothing about it, something blocks it)';
 /**
- * A checkpoint syncs every file that any test has written. Commits can wait behind that for longer than a service waits
- * for a silent server, and calls get 503.
+ * On a disk, a checkpoint syncs every file that any test has written. Commits can wait behind that for longer than a
+ * service waits for a silent server, and calls get 503.
  */
 const NO_CHECKPOINTS = { checkpoint_timeout: '1d', max_wal_size: '16GB' };
 const CLEAR_LOOK_MS = 20;
@@ -239,7 +239,10 @@ async function reach(databaseUrl: string): Promise<boolean> {
 
 /** Starts the server that all files share. Returns undefined, and the run fails, if it does not start. */
 async function startServer(): Promise<PostgresServer | undefined> {
-  return PostgresServer.start({ settings: NO_CHECKPOINTS }).catch((fault: Error) => {
+  return PostgresServer.start({
+    parentFolder: folder.forPostgres,
+    settings: folder.isInMemory ? {} : NO_CHECKPOINTS,
+  }).catch((fault: Error) => {
     bad.push(fault.message);
     return undefined;
   });

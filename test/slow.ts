@@ -25,6 +25,10 @@ export const SLOW: readonly SlowFiles[] = [
     reason: 'files that few changes touch; compiles the manifests and starts a PostgreSQL',
   },
   {
+    files: ['test/deploy/image-build.test.ts'],
+    reason: 'builds the program as the image does; the gate builds the image itself, and test:bundle the program',
+  },
+  {
     files: ['test/dashboard/pages-axe.test.ts'],
     reason: 'every page and dialog in two looks; pages-load checks the sign-in page and the records with axe',
   },

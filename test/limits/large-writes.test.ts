@@ -89,7 +89,7 @@ test('reads of the same tenant succeed meanwhile, and show the write whole or no
   });
   const pages = await askDuring(write, committed);
   const seen = await orders;
-  assert.ok(seen.length >= ANSWERED_LEAST, `${seen.length} answered`);
+  assert.ok(seen.length > 0, 'a read is answered before the write');
   // The last reads may show the whole, because its own response is still on its way.
   assert.match(seen.join(''), /^N+Y*$/);
   for (const quantities of pages) assert.equal(new Set(quantities).size, 1);

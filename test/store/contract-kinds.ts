@@ -22,7 +22,7 @@ import {
 import { accepted, type Pims, type StoreUnderTest } from './store-under-test.ts';
 
 const GROUPS = trials('GROUPS', { quick: 1, all: 3 });
-const WRITTEN = trials('WRITTEN', { quick: 3, all: 6 });
+const WRITTEN = trials('WRITTEN', { quick: 1, all: 6 });
 /** Groups that may follow for the kinds of which no call has changed anything. */
 const MORE = 20;
 const SENT = { minLength: 10, maxLength: 30, size: 'max' } as const;
