@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { chooseVersion, closeUnreleased, readSection, readUnreleased } from '../../tools/release/changelog.ts';
@@ -10,7 +10,7 @@ import { isAllowed, renderLicences } from '../../tools/release/licences.ts';
 import { renderOwnManifest, renderServerManifest, type RootManifest } from '../../tools/release/manifests.ts';
 import { choosePlatforms, findSecurityRelease } from '../../tools/release/node-security.ts';
 import { checkSbom, renderSbom } from '../../tools/release/sbom.ts';
-import { listDashboardPackages, listShipped } from '../../tools/release/shipped.ts';
+import { listShipped } from '../../tools/release/shipped.ts';
 import { packTar } from '../../tools/release/tar.ts';
 import { SECURITY_RELEASE } from '../../bin/node-26.js';
 import { newestSchema } from '../kit/next-version.ts';
@@ -19,7 +19,16 @@ import { temporaryFolder } from '../kit/service.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const NODE_FOLDER = dirname(dirname(process.execPath));
 const TIME = 1_800_000_000;
-const shipped = listShipped(ROOT);
+
+interface Identity {
+  readonly name: string;
+  readonly version: string;
+}
+
+const SERVER = temporaryFolder();
+execFileSync(process.execPath, [join(ROOT, 'tools/build/server.ts'), SERVER]);
+const shipped = listShipped(ROOT, SERVER);
+const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
 
 test('an archive is sorted, has one time and no owner, and tar reads it', () => {
   const folder = temporaryFolder();
@@ -50,9 +59,37 @@ test('every package of the release has an allowed licence and its text', () => {
   const list = renderLicences(ROOT, NODE_FOLDER, shipped);
   for (const { name, version, licence } of shipped)
     assert.ok(list.includes(`\n\n${name} ${version} (${licence})\n\n`), name);
-  for (const name of listDashboardPackages(ROOT)) assert.ok(list.includes(`\n\n${name} `), `${name} of the dashboard`);
   assert.match(list, /\n\nNode\.js\n\n[^]*OpenSSL[^]*\n$/);
   assert.match(list, /Its page holds more packages[^]*@license MIT/);
+});
+
+/** Reads the name and the version of the package of a folder: those of the nearest package.json that has both. */
+function readIdentity(folder: string): Identity {
+  const path = join(folder, 'package.json');
+  const found = existsSync(path) ? (readJson(path) as Partial<Identity>) : {};
+  return found.name && found.version ? (found as Identity) : readIdentity(dirname(folder));
+}
+
+test('the bill of materials lists exactly the packages of the bundles', () => {
+  const sources = globSync(join(SERVER, '*.map')).flatMap((map) => (readJson(map) as { sources: string[] }).sources);
+  const files = sources.flatMap((source) => /node_modules\/.*/.exec(source)?.[0] ?? []);
+  const bundled = files.map((file) => readIdentity(join(ROOT, dirname(file))));
+  const ofDashboard = readJson(join(ROOT, 'dashboard/dist/.vite/license.json')) as Identity[];
+  const wanted = new Set([...bundled, ...ofDashboard].map(({ name, version }) => `${name}@${version}`));
+  const { components } = JSON.parse(renderSbom(ROOT, '1.2.3', shipped, TIME)) as {
+    components: { type: string; purl: string }[];
+  };
+  const listed = components
+    .filter(({ type }) => type === 'library')
+    .map(({ purl }) => decodeURIComponent(purl.slice('pkg:npm/'.length)));
+  assert.deepEqual(listed.toSorted(), [...wanted].toSorted());
+});
+
+test('a bundle with a package that is only for development is refused', () => {
+  const server = temporaryFolder();
+  const sources = ['../../node_modules/typescript/lib/typescript.js'];
+  writeFileSync(join(server, 'main.js.map'), JSON.stringify({ sources }));
+  assert.throws(() => listShipped(ROOT, server), /holds node_modules\/typescript, which "dependencies"/);
 });
 
 test('a release has what the folder mcp needs, as the program contains it', () => {

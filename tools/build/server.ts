@@ -1,14 +1,15 @@
 /**
  * Begin here. `npm run build` makes build/server, the compiled program with every file that it needs, from src and the
- * built dashboard. The same checkout gives the same bytes. Files keep the names by which src/assets.ts finds them.
+ * built dashboard. The same checkout gives the same bytes. Files keep the names by which src/assets.ts finds them. An
+ * argument names another folder.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { rolldown } from 'rolldown';
 
 const ROOT = join(import.meta.dirname, '../..');
-const OUT = join(ROOT, 'build/server');
+const OUT = resolve(process.argv[2] ?? join(ROOT, 'build/server'));
 /** The program and its threads. Each becomes one file, because the executable cannot import files. */
 const ENTRIES = [
   'src/main.ts',

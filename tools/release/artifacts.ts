@@ -32,12 +32,12 @@ export function makeArtifacts(release: Release, nodes: string, platforms: readon
     execFileSync(program, words, { cwd: tree, env, stdio: ['ignore', 'inherit', 'inherit'] });
   };
   const write = (name: string, content: string | Uint8Array): void => writeFileSync(join(out, name), content);
-  const shipped = listShipped(tree);
-  write(LICENCES, renderLicences(tree, dirname(dirname(process.execPath)), shipped));
-  write(`storeroom-${version}.cdx.json`, renderSbom(tree, version, shipped, time));
   write('RELEASE-NOTES.md', `# Storeroom ${version}\n\n${notes}\n`);
 
   run('npm', 'run', '--silent', 'build');
+  const shipped = listShipped(tree);
+  write(LICENCES, renderLicences(tree, dirname(dirname(process.execPath)), shipped));
+  write(`storeroom-${version}.cdx.json`, renderSbom(tree, version, shipped, time));
   run('npm', 'run', '--silent', 'build:npm');
   const server = `storeroom-server-${version}.tgz`;
   copyFileSync(join(tree, 'build', server), join(out, server));

@@ -6,7 +6,7 @@ import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } 
 import { dirname, join } from 'node:path';
 import { renderLicences } from './licences.ts';
 import { LAUNCHER, renderServerManifest, type RootManifest } from './manifests.ts';
-import { checkBundles, listShipped } from './shipped.ts';
+import { listShipped } from './shipped.ts';
 import { packTar } from './tar.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -21,7 +21,6 @@ if (!existsSync(SERVER)) {
 }
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as RootManifest;
 const shipped = listShipped(ROOT);
-checkBundles(ROOT, shipped);
 
 const files = new Map<string, Uint8Array>(COPIED.map((path) => [path, readFileSync(join(ROOT, path))]));
 for (const path of globSync('**/*.*', { cwd: SERVER })) files.set(`server/${path}`, readFileSync(join(SERVER, path)));

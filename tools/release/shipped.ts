@@ -1,6 +1,6 @@
 /**
- * Lists the third-party packages in a release, from the lockfile: the `dependencies` of the program and of the folder
- * `mcp`, and everything that they need, without tools that only build. Refuses bundles that contain another package.
+ * Lists the third-party packages in a release: those with a module in the bundle of the program or of the dashboard.
+ * The lockfile says which version each is, and what it needs. A package that is only for development is refused.
  */
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,6 +25,8 @@ export interface ShippedPackage {
 }
 
 interface Locked {
+  /** Whether only devDependencies need the package. */
+  readonly dev?: boolean;
   readonly version: string;
   readonly integrity?: string;
   readonly dependencies?: Record<string, string>;
@@ -38,11 +40,9 @@ interface Manifest {
   readonly homepage?: string;
 }
 
-/** Tools that leave none of their code in the files that they build. */
-const BUILD_TOOLS = new Set(['node_modules/vite']);
 const TEXTS = /^(licen[cs]e|copying|notice)\b/i;
-/** Matches the package of a source in a source map: the name after the last `node_modules` of its path. */
-const PACKAGE_OF_SOURCE = /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//;
+/** Matches the package of a source in a source map, as the lockfile names it. */
+const PACKAGE_OF_SOURCE = /node_modules\/(?:.*node_modules\/)?(?:@[^/]+\/)?[^/]+/;
 
 const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
 const byCode = (a: string, b: string): number => (a < b ? -1 : 1);
@@ -53,24 +53,29 @@ export const isOwn = (path: string): boolean => !path.includes('node_modules/');
 const readLock = (root: string): Record<string, Locked> =>
   (readJson(join(root, 'package-lock.json')) as { packages: Record<string, Locked> }).packages;
 
-/** Returns the packages, sorted by name and version. */
-export function listShipped(root: string): ShippedPackage[] {
+/** Returns the packages in `server`, the compiled program, and in the dashboard, sorted by name and version. */
+export function listShipped(root: string, server = join(root, 'build/server')): ShippedPackage[] {
   const packages = readLock(root);
-  const direct = Object.keys(packages)
-    .filter(isOwn)
-    .flatMap((path) => resolveAll(packages, path, Object.keys(packages[path]!.dependencies ?? {})));
-  const directPaths = new Set(direct.filter((path) => !BUILD_TOOLS.has(path)));
-  const shipped = new Map<string, ShippedPackage>();
-  const add = (path: string): void => {
-    if (shipped.has(path)) return;
-    const locked = packages[path]!;
-    const names = Object.keys({ ...locked.dependencies, ...locked.optionalDependencies });
-    const needs = resolveAll(packages, path, names);
-    shipped.set(path, { ...describePackage(root, path, locked), isDirect: directPaths.has(path), needs });
-    needs.forEach(add);
-  };
-  for (const path of directPaths) add(path);
-  return [...shipped.values()].toSorted((a, b) => byCode(`${a.name}@${a.version}`, `${b.name}@${b.version}`));
+  const paths = new Set([...listServerPaths(server), ...listDashboardPaths(root, packages)]);
+  const direct = new Set(
+    Object.keys(packages)
+      .filter(isOwn)
+      .flatMap((path) => resolveNeeds(packages, path)),
+  );
+  // A package between two others may leave nothing in the bundle.
+  const findNeeds = (path: string, seen = new Set([path])): string[] =>
+    resolveNeeds(packages, path).flatMap((needed) => {
+      if (paths.has(needed)) return [needed];
+      return seen.has(needed) ? [] : findNeeds(needed, seen.add(needed));
+    });
+  return [...paths]
+    .map((path) => {
+      const locked = packages[path];
+      if (!locked || locked.dev)
+        throw new Error(`The bundle holds ${path}, which "dependencies" neither name nor need. Add it to them.`);
+      return { ...describePackage(root, path, locked), isDirect: direct.has(path), needs: findNeeds(path) };
+    })
+    .toSorted((a, b) => byCode(`${a.name}@${a.version}`, `${b.name}@${b.version}`));
 }
 
 /** Returns the npm packages of Node, one for each platform, with their versions. */
@@ -83,28 +88,29 @@ export function listNodePackages(root: string): Pick<ShippedPackage, 'name' | 'v
   });
 }
 
-/** Throws if the compiled program or the dashboard contains a package that is not in the list. */
-export function checkBundles(root: string, shipped: readonly ShippedPackage[]): void {
-  const names = new Set(shipped.map(({ name }) => name));
-  for (const name of [...listServerPackages(join(root, 'build/server')), ...listDashboardPackages(root)])
-    if (!names.has(name))
-      throw new Error(`The bundle holds ${name}, which is in no list of dependencies. Add it to "dependencies".`);
+/** Returns the packages in the dashboard, which Vite lists by name and version. */
+function listDashboardPaths(root: string, packages: Record<string, Locked>): string[] {
+  const listed = readJson(join(root, 'dashboard/dist/.vite/license.json')) as { name: string; version: string }[];
+  return listed.map(({ name, version }) => {
+    const isIt = (path: string) => path.endsWith(`node_modules/${name}`) && packages[path]!.version === version;
+    return Object.keys(packages).find(isIt) ?? `${name} ${version}`;
+  });
 }
 
-/** Returns the names of the packages in the dashboard, which Vite lists. */
-export const listDashboardPackages = (root: string): string[] =>
-  (readJson(join(root, 'dashboard/dist/.vite/license.json')) as { name: string }[]).map(({ name }) => name);
-
-function listServerPackages(folder: string): string[] {
+function listServerPaths(folder: string): string[] {
   const maps = globSync('*.map', { cwd: folder });
   if (maps.length === 0) throw new Error(`There is no source map in ${folder}: run npm run build.`);
   return maps
     .flatMap((map) => (readJson(join(folder, map)) as { sources: string[] }).sources)
-    .flatMap((source) => PACKAGE_OF_SOURCE.exec(source)?.[1] ?? []);
+    .flatMap((source) => PACKAGE_OF_SOURCE.exec(source)?.[0] ?? []);
 }
 
-const resolveAll = (packages: Record<string, Locked>, from: string, names: readonly string[]): string[] =>
-  names.flatMap((name) => resolvePackage(packages, from, name) ?? []);
+/** Returns the paths of what a package needs, or of what a folder of this repository needs to run. */
+function resolveNeeds(packages: Record<string, Locked>, from: string): string[] {
+  const { dependencies, optionalDependencies } = packages[from]!;
+  const names = Object.keys({ ...dependencies, ...(!isOwn(from) && optionalDependencies) });
+  return names.flatMap((name) => resolvePackage(packages, from, name) ?? []);
+}
 
 /** Finds a package as Node does: in the nearest `node_modules` on the way up. */
 function resolvePackage(packages: Record<string, Locked>, from: string, name: string): string | undefined {
