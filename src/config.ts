@@ -278,8 +278,7 @@ export const SETTINGS = {
     'STOREROOM_TENANT_IN_FLIGHT_MAX',
     256,
     [1, 100_000],
-    'Concurrent calls guaranteed to each tenant. Further calls get 429 while more than 75 % of the global ' +
-      'limit is in use.',
+    'Calls of a tenant in flight that are accepted while more than 75 % of all places are taken. Further calls get 429.',
   ),
   waitingMax: wholeNumber(
     'STOREROOM_WAITING_MAX',

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { CLIENT_VARIABLES } from '../mcp/src/options.ts';
@@ -168,10 +168,16 @@ suite('commands in the documents', () => {
         });
 
   test('README shows what a first start prints', () => {
-    const [{ text } = { text: '' }] = blocksOf('README.md', 'console');
-    const shown = text.slice(text.indexOf('\n') + 1).replaceAll('127.0.0.1:8080', new URL(service.origin).host);
-    assert.equal(text.split('\n', 1)[0], '$ npm ci && npm start');
+    const [{ text } = { text: '' }] = blocksOf('README.md', 'text');
+    const shown = text.replaceAll('127.0.0.1:8080', new URL(service.origin).host);
     assertShown({ language: 'text', text: shown }, service.output, 'README.md');
+  });
+
+  test('README says what Storeroom is, and how to start it, in at most 120 words before its picture', () => {
+    const [above = ''] = read('README.md').split('<picture>');
+    assert.match(above, /\$ git clone .+\n\$ npm ci && npm start\n/);
+    const words = above.replace(/\]\([^)]+\)/g, '').match(/\S*\w\S*/g)!.length;
+    assert.ok(words <= 120, `${words} words`);
   });
 
   test("README's first call is the first of the two that a first start prints", () => {
@@ -187,18 +193,12 @@ suite('commands in the documents', () => {
     );
   });
 
-  test("README's programs print what it shows", async () => {
+  test("README's program prints what it shows", async () => {
     saveFiles('README.md');
-    cpSync(join(ROOT, 'client-python/storeroom.py'), join(shop, 'storeroom.py'));
-    const [shown] = blocksOf('README.md', 'text');
-    for (const [program, file] of [
-      [process.execPath, 'first.mjs'],
-      ['python3', 'first.py'],
-    ] as const) {
-      const { code, stdout, stderr } = await runProgram(program, [join(shop, file)], environment);
-      assert.equal(`${code} ${stderr}`, '0 ');
-      assertShown(shown!, stdout, file);
-    }
+    const [, shown] = blocksOf('README.md', 'text');
+    const { code, stdout, stderr } = await runProgram(process.execPath, [join(shop, 'first.mjs')], environment);
+    assert.equal(`${code} ${stderr}`, '0 ');
+    assertShown(shown!, stdout, 'first.mjs');
   });
 });
 

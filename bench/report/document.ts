@@ -21,6 +21,10 @@ import { THIS_CHECKOUT } from '../sides/servers.ts';
 const RESULTS = join(THIS_CHECKOUT, 'bench/results');
 const DOCUMENT = join(THIS_CHECKOUT, 'docs/performance.md');
 const README = join(THIS_CHECKOUT, 'README.md');
+/** Workloads in which the sides cannot use the same indexes, by store and name, and why: they have no ratio. */
+const NOT_COMPARED: Readonly<Record<string, string>> = {
+  'sqlite W4': 'not compared: on SQLite, the peers have no substring index',
+};
 const STORES: Readonly<Record<string, string>> = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
 
 export function keepResults(results: StoreResults): void {
@@ -62,10 +66,12 @@ export function writeDocuments(all: readonly StoreResults[]): void {
   putParts(README, { speed: describeShort(mains) });
 }
 
-/** Returns a table that shows how many times as fast as the fastest peer each store is. */
+/** Returns a table that shows how many times as fast as the faster peer each store is. */
 function describeShort(mains: readonly StoreResults[]): string[] {
   const compared = mains[0]?.workloads.filter(({ sides }) => fastestPeer(sides)) ?? [];
   const cellOf = (main: StoreResults, name: string): string => {
+    const reason = NOT_COMPARED[`${main.store} ${name}`];
+    if (reason !== undefined) return reason;
     const peer = fastestPeer(sidesOf(main, name));
     return peer ? `${formatNumber(peer.ratio.median)} × ${peer.name}` : '';
   };
@@ -80,9 +86,19 @@ const cell = (side: SideResult | undefined, describe: (side: SideResult) => stri
 const speedOf = ({ perSecond, cpuUs }: SideResult): string => `${formatNumber(perSecond)} (${formatNumber(cpuUs)})`;
 const ratioOf = ({ ratio }: SideResult): string => formatRatio(ratio).join(' (') + ')';
 
-function describeLoad({ workloads, peers, machine, commit, date, orders, rounds, seconds }: StoreResults): string[] {
+function describeLoad({
+  store,
+  workloads,
+  peers,
+  machine,
+  commit,
+  date,
+  orders,
+  rounds,
+  seconds,
+}: StoreResults): string[] {
   const names = [BARE, ...Object.keys(peers)];
-  const headings = ['', 'Storeroom', 'p50, p99 ms', 'memory MB', ...names, 'to bare', 'to the fastest peer'];
+  const headings = ['', 'Storeroom', 'p50, p99 ms', 'memory MB', ...names, 'to bare', 'to the faster peer'];
   const rows = workloads.map(({ name, title, sides }) => {
     const [ours] = sides as [SideResult];
     return [
@@ -92,7 +108,7 @@ function describeLoad({ workloads, peers, machine, commit, date, orders, rounds,
       ours.memoryMb.toFixed(0),
       ...names.map((side) => cell(findSide(sides, side), speedOf)),
       cell(findSide(sides, BARE), ratioOf),
-      cell(fastestPeer(sides), (peer) => `**${ratioOf(peer)}**`),
+      NOT_COMPARED[`${store} ${name}`] ?? cell(fastestPeer(sides), (peer) => `**${ratioOf(peer)}**`),
     ];
   });
   const versions = Object.entries(peers).map((peer) => peer.join(' '));

@@ -84,8 +84,9 @@ export async function startBusyTeam(): Promise<BusyTeam> {
   const { BACKORDER_NUMBER: backorder } = (await expectOk(today.invoice('20010', PARTIAL_INVOICE))).body.data as {
     BACKORDER_NUMBER: string;
   };
-  await until(async () =>
-    (await today.ask('GET /webhooks')).webhooks.some(({ id, lag }) => id === webhook && lag === 0),
+  await until(
+    async () => (await today.ask('GET /webhooks')).webhooks.some(({ id, lag }) => id === webhook && lag === 0),
+    () => service.move(100), // a user may call 20 times a second
   );
   const { requests } = await today.ask('GET /requests', { status: '4xx' });
   const refused = requests.find(({ code }) => code === 'UNKNOWN_FIELD')!;

@@ -8,7 +8,7 @@ import { basicOf } from '../kit/operations.ts';
 import { openSocket, readAnswers, writeRequest } from '../kit/raw-http.ts';
 import { BASE_PATH, ownService } from '../kit/service.ts';
 
-/** Enough tenants that none of them has as many calls in flight as each is guaranteed. */
+/** Enough tenants that none of them has as many calls in flight as one may have. */
 const TENANTS = 6;
 /** Calls at once: fewer than the default limit, and more than the limit of a late loop. */
 const CALLS = 600;

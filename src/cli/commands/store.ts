@@ -173,6 +173,9 @@ function describeSettings({ data, databaseUrl }: StorePlace): string {
   return `set ${url.variable} to the address given to --to`;
 }
 
+const UPGRADED_BY_NODE =
+  'This command is only for the embedded store. With PostgreSQL, the first node of a new version upgrades the schemas ' +
+  'when it starts.';
 const UPGRADE_HELP =
   'Upgrade all files to the schemas of this version, as the service does after a start. Exits with 1 if a file is ' +
   'lost or damaged.';
@@ -181,7 +184,7 @@ export const addUpgradeCommand: AddCommands = (program, context) => {
   addCommand(program, 'upgrade', 'upgrade --dry-run', UPGRADE_HELP)
     .option('--dry-run', 'list the files and change nothing')
     .action(async ({ dryRun = false }: { dryRun?: boolean }) => {
-      const config = parseEmbeddedConfig(context.environment, 'The first node with a new version upgrades PostgreSQL.');
+      const config = parseEmbeddedConfig(context.environment, UPGRADED_BY_NODE);
       checkFolder(config.data);
       const files = listUpgrades(config.data, dryRun);
       if (!dryRun)
