@@ -15,7 +15,7 @@ const LABELS: Record<string, number> = {
   pool: 2,
   database: 4,
   reason: 2,
-  // Labels of prom-client.
+  // Labels of @prometheus-io/client.
   type: 20,
   space: 20,
   kind: 5,

@@ -164,7 +164,7 @@ test('nothing of OpenTelemetry’s SDK is loaded unless its variables are set', 
   const hook = join(temporaryFolder(), 'hook.mjs');
   writeFileSync(
     hook,
-    // prom-client loads the API, which is a few functions that do nothing.
+    // @prometheus-io/client loads the API, which is a few functions that do nothing.
     `import { registerHooks } from 'node:module';
      registerHooks({ load(url, context, next) {
        if (/@opentelemetry.(?!api)/.test(url)) process.stderr.write('LOADED ' + url + '\\n');

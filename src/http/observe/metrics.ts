@@ -1,6 +1,6 @@
 /** `/metrics` in the format of Prometheus. It needs no credentials and names no tenant. */
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from '@prometheus-io/client';
 import { COMMIT, VERSION } from '../../assets.ts';
 import type { Clock } from '../../clock.ts';
 import type { AnswerObserver } from './observers.ts';
@@ -19,19 +19,22 @@ const DURATIONS = {
   labelNames: ['operation'],
   buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
 };
+/** The package's own metric has whole seconds, so two starts within one second would look like one. */
+const STARTED = { name: 'process_start_time_seconds', help: 'Start time of the process since unix epoch in seconds.' };
 /**
- * Metrics of prom-client that break the conventions of Prometheus (the name of a gauge never ends with `_total`) or
- * duplicate others.
+ * Metrics of the package that are replaced, break the conventions of Prometheus (the name of a gauge never ends with
+ * `_total`), or duplicate others.
  */
 const LEFT_OUT = [
+  STARTED.name,
   'nodejs_active_handles',
   'nodejs_active_handles_total',
   'nodejs_active_requests',
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
+  'nodejs_eventloop_utilization_histogram',
+  'nodejs_eventloop_utilization_summary',
 ];
-/** prom-client's own metric has whole seconds, so two starts within one second would look like one. */
-const STARTED = { name: 'process_start_time_seconds', help: 'Start time of the process since unix epoch in seconds.' };
 const BUILD = { name: 'storeroom_build_info', help: 'Always 1; the labels say which build runs.' };
 
 interface Series {
@@ -51,8 +54,9 @@ export function addMetrics(
   onRequest: onRequestAsyncHookHandler,
 ): AnswerObserver {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  for (const name of [...LEFT_OUT, STARTED.name]) registry.removeSingleMetric(name);
+  // The utilization of the event loop is left out, so its samples are as rare as possible.
+  collectDefaultMetrics({ register: registry, eventLoopUtilizationTimeout: 2 ** 31 - 1 });
+  for (const name of LEFT_OUT) registry.removeSingleMetric(name);
   const registers = [registry];
   const build = { version: VERSION, ...(COMMIT !== undefined && { commit: COMMIT }) };
   new Gauge({ ...BUILD, labelNames: Object.keys(build), registers }).set(build, 1);
