@@ -1,4 +1,4 @@
-/** Every setting: variable, default, form and meaning. `npm run generate` writes docs/configuration.md from it. */
+/** Every setting: variable, default, form and meaning. `npm run generate` writes docs/settings.md from it. */
 import { isIP } from 'node:net';
 import { CLIENT_VARIABLES } from '../mcp/src/options.ts';
 import { Refusal } from './errors.ts';

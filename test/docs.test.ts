@@ -259,16 +259,16 @@ suite('names in the documents', () => {
   });
 
   test('every named storeroom command exists, with its options', () => {
-    const reference = read('docs/configuration.md');
+    const reference = read('docs/commands.md');
     for (const file of DOCUMENTS)
       for (const { text, line } of blocksOf(file, 'sh', 'console'))
         for (const [, words = ''] of text.matchAll(/\b(?:npx --no storeroom|storeroom\.js) ([a-z][^|&;\n]*)/g)) {
           const [first = '', second = ''] = words.split(' ');
           const section = [`${first} ${second}`, first]
-            .map((name) => reference.split(`\n### storeroom ${name}\n`)[1])
+            .map((name) => reference.split(`\n## storeroom ${name}\n`)[1])
             .find((found) => found !== undefined);
           assert.ok(section !== undefined, `${file}:${line} storeroom ${words}`);
-          const help = section.split('\n### ')[0]!;
+          const help = section.split('\n## ')[0]!;
           for (const [option] of words.matchAll(/--(?!json\b)[a-z-]+/g))
             assert.ok(help.includes(option), `${file}:${line} storeroom ${words}: ${option}`);
         }
@@ -340,8 +340,8 @@ suite('names in the documents', () => {
   });
 
   // `npm run check` compares the whole generated files, and starts every command for that.
-  test('every setting is in docs/configuration.md with its default', () => {
-    const text = read('docs/configuration.md');
+  test('every setting is in docs/settings.md with its default', () => {
+    const text = read('docs/settings.md');
     for (const { variable, default: fallback } of Object.values(SETTINGS))
       assert.ok(text.includes(`| \`${variable}\` | \`${String(fallback)}\` |`), variable);
   });

@@ -1,5 +1,5 @@
 /**
- * Renders docs/conformance.md: the numbered promises of docs/specification.md with the tests that hold them. A comment
+ * Renders build/conformance.md: the numbered promises of docs/specification.md with the tests that hold them. A comment
  * above a test or a suite, `// Holds S3.4, S6.2.`, names the promises.
  */
 import { globSync, readFileSync } from 'node:fs';

@@ -1,7 +1,8 @@
 /**
- * Begin here. `npm run generate` writes facts from the code into openapi.json, docs/errors.md, docs/configuration.md,
- * docs/conformance.md, examples/bruno, client/src/contract.ts and a part of client-python/storeroom.py. With --check it
- * writes nothing, and fails if one of the files is out of date.
+ * Begin here. `npm run generate` writes facts from the code into openapi.json, docs/errors.md, docs/settings.md,
+ * docs/commands.md, examples/bruno, client/src/contract.ts and a part of client-python/storeroom.py. With --check it
+ * writes nothing, and fails if one of the files is out of date. It fails if a promise of the specification has no test;
+ * build/conformance.md lists the tests of each.
  */
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -27,14 +28,19 @@ const contract = contractOf(parseConfig({}, {}).config);
 const FILES: Record<string, string> = {
   'openapi.json': `${JSON.stringify(contract, null, 1)}\n`,
   'docs/errors.md': writeErrors(),
-  'docs/configuration.md': writeConfiguration(),
-  'docs/conformance.md': renderConformance(),
+  'docs/settings.md': writeSettings(),
+  'docs/commands.md': writeCommands(),
   'client/src/contract.ts': renderClientTypes(contract),
   [PYTHON_MODULE]: renderPythonModule(contract, readOrNothing(join(ROOT, PYTHON_MODULE))),
   ...renderBruno(contract),
 };
 
 const isCheck = process.argv.includes('--check');
+const conformance = renderConformance();
+if (!isCheck) {
+  mkdirSync(join(ROOT, 'build'), { recursive: true });
+  writeFileSync(join(ROOT, 'build/conformance.md'), conformance);
+}
 const behind: string[] = [];
 for (const [file, wanted] of Object.entries(FILES)) {
   if (readOrNothing(join(ROOT, file)) === wanted) continue;
@@ -101,22 +107,16 @@ ${table(COMMAND_ROWS)}
 `;
 }
 
-function writeConfiguration(): string {
+function writeSettings(): string {
   const settings = Object.values(SETTINGS).map(({ variable, default: fallback, form, meaning }) => [
     `\`${variable}\``,
     `\`${String(fallback)}\``,
     form.replace('a whole number from ', ''),
     meaning,
   ]);
-  const program = buildProgram({ environment: {}, clock: systemClock, asJson: false, exitCode: 0 });
-  const sections = listCommands(program, ['storeroom']).map(
-    ({ words, help }) => `### ${words.join(' ')}\n\n\`\`\`text\n${help}\n\`\`\``,
-  );
   return `${WRITTEN}
 
-# Settings and commands
-
-## Settings
+# Settings
 
 Settings are environment variables. \`serve --port\` and \`serve --host\` override \`STOREROOM_PORT\` and
 \`STOREROOM_HOST\`. An empty variable counts as unset. A wrong value stops the command with exit code 78; the message
@@ -124,8 +124,17 @@ names all wrong values. \`storeroom config\` shows every value in force and its 
 unknown variables that begin with \`STOREROOM_\`.
 
 ${buildTable(['variable', 'default', 'form', 'meaning'], settings)}
+`;
+}
 
-## Commands
+function writeCommands(): string {
+  const program = buildProgram({ environment: {}, clock: systemClock, asJson: false, exitCode: 0 });
+  const sections = listCommands(program, ['storeroom']).map(
+    ({ words, help }) => `## ${words.join(' ')}\n\n\`\`\`text\n${help}\n\`\`\``,
+  );
+  return `${WRITTEN}
+
+# Commands
 
 Run them in a checkout with \`npx --no storeroom …\`, or from anywhere as \`/path/to/storeroom/bin/storeroom.js …\`.
 They work on the folder in \`STOREROOM_DATA\`, or the database of \`STOREROOM_DATABASE_URL\`, and name it on standard
@@ -149,10 +158,10 @@ function listCommands(command: Command, words: readonly string[]): CommandHelp[]
   return [{ words, help: shorten(help.replace(EVERY_OPTION, '').replace('Options:\n\n', '').trim()) }];
 }
 
-/** Shortens the help of a command that has no options: its example only repeats the usage. */
+/** Leaves out the example, which the command itself shows, and the options if there are none. */
 function shorten(help: string): string {
-  if (help.includes('\nOptions:\n')) return help;
-  return help.replace(' [options]', '').replace(/\n\nExample:[^]*$/, '');
+  const usage = help.replace(/\n\nExample:[^]*$/, '');
+  return usage.includes('\nOptions:\n') ? usage : usage.replace(' [options]', '');
 }
 
 function buildTable(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -43,7 +43,9 @@ const viewSettings = ({ requestLogDays }: ActionContext, tenant: Tenant) => ({
 
 function placementOf({ placement }: ActionContext) {
   if (placement) return placement;
-  throw refuseCommand('All tenants are on one server. docs/several-servers.md says how to spread them with Citus.');
+  throw refuseCommand(
+    'All tenants are on one server. docs/several-nodes/several-servers.md says how to spread them with Citus.',
+  );
 }
 
 /** Returns the new values of the settings that change, for the audit log. */

@@ -1,4 +1,4 @@
-/** Tests the service's own log: JSON lines on standard error, with the levels that docs/operations.md describes. */
+/** Tests the service's own log: JSON lines on standard error, with the levels that docs/metrics.md describes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ownService, type Service } from '../kit/service.ts';

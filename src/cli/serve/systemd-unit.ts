@@ -100,7 +100,7 @@ export const renderUser = (): string => `u ${USER} - "Storeroom" ${DATA}\n`;
 
 /** Renders the first settings file. Every setting in it is commented out. */
 export const renderSettings =
-  (): string => `# Settings of Storeroom, one NAME=value per line. docs/configuration.md lists all of them.
+  (): string => `# Settings of Storeroom, one NAME=value per line. docs/settings.md lists all of them.
 # Only root can read this file, because it can contain a password. After a change: systemctl restart storeroom
 #${SETTINGS.port.variable}=${SETTINGS.port.default}
 #${SETTINGS.host.variable}=${SETTINGS.host.default}
