@@ -492,7 +492,7 @@ export interface StockReceipt {
   /** Why. The ledger keeps it. */
   readonly REASON?: string | number | null | undefined;
   /** The QTY_ONHAND that you read. If it is another now, nothing is written. */
-  readonly FROM_QUANTITY?: DecimalValue | undefined;
+  readonly FROM_QUANTITY?: string | number | undefined;
 }
 
 /** The part and the units. */
@@ -506,7 +506,7 @@ interface StockCount {
   /** Why. The ledger keeps it. */
   readonly REASON?: string | number | null | undefined;
   /** The QTY_ONHAND that you read. If it is another now, nothing is written. */
-  readonly FROM_QUANTITY?: DecimalValue | undefined;
+  readonly FROM_QUANTITY?: string | number | undefined;
 }
 
 /** The part and the units. */
@@ -520,7 +520,7 @@ interface StockAdjustment {
   /** Why. The ledger keeps it. */
   readonly REASON?: string | number | null | undefined;
   /** The QTY_ONHAND that you read. If it is another now, nothing is written. */
-  readonly FROM_QUANTITY?: DecimalValue | undefined;
+  readonly FROM_QUANTITY?: string | number | undefined;
 }
 
 /** Stage of an order. */

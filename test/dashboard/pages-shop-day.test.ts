@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import type { Page } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import { Shop, succeed, type Values } from '../kit/records.ts';
 import { until } from '../kit/wait.ts';
 import { button, openAs, region, shownCells } from './at-pages.ts';
@@ -134,6 +134,15 @@ test('a clerk works a day without the command line, and all figures add up', asy
   await fill(page, 'Units on order', '4');
   await send(page, 'Set on order');
   assert.equal((await succeed(shop.getInventoryItem('CASE')))['QTY_ONORDER'], '4');
+
+  // A part with nothing on hand is created without a count.
+  await goTo(page, '/records/inventory');
+  await button(page, 'New part').click();
+  await fill(page, 'Part', 'LATER');
+  await fill(page, 'On hand', '0');
+  const isWrite = (request: Request): boolean => request.method() !== 'GET';
+  const [created] = await Promise.all([page.waitForRequest(isWrite), send(page, 'Create')]);
+  assert.match(created.url(), /\/inventory\/create$/);
 
   // The figures are on hand, committed and available.
   assert.deepEqual(await stockOf('PHONE'), ['3', '1', '2']);

@@ -126,7 +126,10 @@ const STOCKED_PART = ref(
 const MOVED: Members = {
   SERIAL_NUMBERS: serialNumbers(SERIALS_CHARACTERS_MAX),
   REASON,
-  FROM_QUANTITY: ref('DecimalValue', 'The QTY_ONHAND that you read. If it is another now, nothing is written.'),
+  FROM_QUANTITY: {
+    type: ['string', 'number'],
+    description: 'The QTY_ONHAND that you read. If it is another now, nothing is written.',
+  },
 };
 const stockBody = (name: string, quantity: string): ReturnType<typeof membersBody> =>
   membersBody(name, 'The part and the units.', { PART_CODE, QUANTITY: ref('DecimalValue', quantity) }, MOVED);

@@ -93,10 +93,9 @@ export function* updatePart({ inventory }: Dictionaries, body: Body, options: Wr
 /** Parses the fields of a part that are not its stock. Throws QUANTITY_NOT_ALLOWED for a QTY_ONORDER below 0. */
 function parsePart(dictionary: FieldDictionary, body: Body): Values {
   const values = parseValues(dictionary, 'inventory', body, STOCK_FIELDS);
-  const { QTY_ONORDER = '' } = values;
-  if (!QTY_ONORDER.startsWith('-')) return values;
-  const message = `QTY_ONORDER must be 0 or more, not '${QTY_ONORDER.slice(0, 64)}'.`;
-  throw refuseField('QUANTITY_NOT_ALLOWED', 'QTY_ONORDER', message);
+  const onOrder = values['QTY_ONORDER'];
+  if (!onOrder?.startsWith('-')) return values;
+  throw refuseField('QUANTITY_NOT_ALLOWED', 'QTY_ONORDER', `QTY_ONORDER must be 0 or more, not '${onOrder}'.`);
 }
 
 function* loadPart(partCode: string): Script<Values> {
